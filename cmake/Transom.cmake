@@ -1,0 +1,29 @@
+# Flags and helpers that every folder uses; nothing here needs LLVM.
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+find_program(TRANSOM_CCACHE ccache)
+if(TRANSOM_CCACHE)
+  # A precompiled header is part of the hash by content, not by time stamp.
+  set(ENV{CCACHE_SLOPPINESS} pch_defines,time_macros)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TRANSOM_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+endif()
+
+set(TRANSOM_CXX_FLAGS -Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(-fuse-ld=lld-19)
+endif()
+if(TRANSOM_SANITIZE)
+  add_compile_options(-fsanitize=${TRANSOM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=${TRANSOM_SANITIZE})
+endif()
+
+# transom_library(NAME SOURCES... [LINK libs...]): a static library of the project, includes are root-relative.
+function(transom_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
+  target_compile_options(${name} PRIVATE ${TRANSOM_CXX_FLAGS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()

@@ -1,0 +1,48 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attn dialect: what a Transformer means. Include this for its types,
+// attributes and operations.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/support/Polynomial.h"
+#include "runtime/support/WeightExpr.h"
+
+namespace transom::attn::detail {
+/// Compares the ranked result types of an operation with its shape rule.
+mlir::LogicalResult verifyInferredShapes(mlir::Operation *op);
+} // namespace transom::attn::detail
+
+#include "dialects/attn/AttnDialect.h.inc"
+#include "dialects/attn/AttnEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/attn/AttnAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/attn/AttnTypes.h.inc"
+#include "dialects/attn/AttnInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/attn/AttnOps.h.inc"
+
+namespace transom::attn {
+
+/// The symbolic sizes of a ranked tensor with an `#attn.shape` encoding, or of
+/// a static tensor without one.
+llvm::SmallVector<Polynomial> shapeOf(mlir::Type type);
+
+/// `tensor<...xelement, #attn.shape<dims>>`; without the encoding where all
+/// sizes are static.
+mlir::RankedTensorType tensorOf(llvm::ArrayRef<Polynomial> dims,
+                                mlir::Type elementType);
+
+/// The NumPy broadcast of two shapes, or nothing where they clash.
+std::optional<llvm::SmallVector<Polynomial>>
+broadcastShapes(llvm::ArrayRef<Polynomial> a, llvm::ArrayRef<Polynomial> b);
+
+} // namespace transom::attn

@@ -1,0 +1,127 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect that says what a Transformer means: its types and attributes.
+#ifndef TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
+#define TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+include "mlir/IR/OpBase.td"
+
+def Attn_Dialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::transom::attn";
+  let summary = "what a Transformer model means";
+  let description = [{
+    Operations on tensors whose batch and length are symbols. An operation
+    stands for one operation of the model; nothing here says how a machine
+    computes it. Tensors are builtin tensors with an `#attn.shape` encoding.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 0;
+}
+
+def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "shape";
+  let summary = "the dimensions of a tensor as polynomials in symbols";
+  let description = [{
+    One polynomial for each dimension, as canonical text, so that equal sizes
+    are equal attributes. A static dimension of the tensor stands as the same
+    integer here; the verifier rejects a `?` that has no symbolic size.
+
+    Example: `tensor<?x?x768xf32, #attn.shape<[batch, seq, 768]>>`,
+    `#attn.shape<[batch*seq+31*batch, 32]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$texts);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// An attribute for these sizes.
+    static ShapeAttr get(::mlir::MLIRContext *context,
+                         ::llvm::ArrayRef<::transom::Polynomial> dims);
+    /// The sizes, outermost first.
+    ::llvm::SmallVector<::transom::Polynomial> getDims() const;
+  }];
+}
+
+def Attn_RowAttr : AttrDef<Attn_Dialect, "Row"> {
+  let mnemonic = "row";
+  let summary = "one layer of `attn.layers`: its body and its weights";
+  let parameters = (ins
+      "::mlir::FlatSymbolRefAttr":$body,
+      OptionalArrayRefParameter<"::mlir::FlatSymbolRefAttr">:$weights);
+  let assemblyFormat = "`<` $body (`,` `[` $weights^ `]`)? `>`";
+}
+
+def Attn_SegmentsType : TypeDef<Attn_Dialect, "Segments"> {
+  let mnemonic = "segments";
+  let summary = "which rows of a ragged tensor belong to which sequence";
+  let description = [{
+    Per sequence its first row, its rows, how many of them are keys, and its
+    past; per row its sequence and its column in the caller's batch. `rows` and
+    `keys` name the symbols for the number of rows and of key positions
+    (rounded up to 32 for each sequence).
+    Example: `!attn.segments<rows, keys>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$rows, "::mlir::StringAttr":$keys);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [
+    I32EnumAttrCase<"Relu", 0, "relu">,
+    I32EnumAttrCase<"Gelu", 1, "gelu">,
+    I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
+    I32EnumAttrCase<"Silu", 3, "silu">,
+    I32EnumAttrCase<"Tanh", 4, "tanh">,
+    I32EnumAttrCase<"Sigmoid", 5, "sigmoid">,
+    I32EnumAttrCase<"Exp", 6, "exp">,
+    I32EnumAttrCase<"Neg", 7, "neg">,
+    I32EnumAttrCase<"Sqrt", 8, "sqrt">,
+    I32EnumAttrCase<"Rsqrt", 9, "rsqrt">,
+    I32EnumAttrCase<"QuickGelu", 10, "quick_gelu">]> {
+  let cppNamespace = "::transom::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activation"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Attn_MaskKind : I32EnumAttr<"MaskKind", "how `attn.sdpa` reads its mask operand", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Keys", 1, "keys">,
+    I32EnumAttrCase<"Additive", 2, "additive">,
+    I32EnumAttrCase<"Select", 3, "select">,
+    I32EnumAttrCase<"Segments", 4, "segments">]> {
+  let cppNamespace = "::transom::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_MaskKindAttr : EnumAttr<Attn_Dialect, Attn_MaskKind, "mask_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Attn_PositionKind : I32EnumAttr<"PositionKind", "how positions are counted", [
+    I32EnumAttrCase<"Column", 0, "column">,
+    I32EnumAttrCase<"NonpadRank", 1, "nonpad_rank">]> {
+  let cppNamespace = "::transom::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_PositionKindAttr : EnumAttr<Attn_Dialect, Attn_PositionKind, "position_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Attn_PoolKind : I32EnumAttr<"PoolKind", "which rows of a sequence are pooled", [
+    I32EnumAttrCase<"First", 0, "first">,
+    I32EnumAttrCase<"Last", 1, "last">,
+    I32EnumAttrCase<"Mean", 2, "mean">]> {
+  let cppNamespace = "::transom::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_PoolKindAttr : EnumAttr<Attn_Dialect, Attn_PoolKind, "pool_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD

@@ -1,0 +1,372 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations of a Transformer, one for each operation of a model. Shapes
+// are written with the names of the papers: batch, seq, heads, dk, dv.
+#ifndef TRANSOM_DIALECTS_ATTN_ATTNOPS_TD
+#define TRANSOM_DIALECTS_ATTN_ATTNOPS_TD
+
+include "dialects/attn/AttnDialect.td"
+include "dialects/attn/AttnInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Attn_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Attn_Dialect, mnemonic, traits>;
+
+/// An operation without side effects whose shape rule is `inferShapes`.
+class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : Attn_Op<mnemonic, !listconcat(traits,
+        [Pure, DeclareOpInterfaceMethods<Attn_ShapeInferable>])>;
+
+//===----------------------------------------------------------------------===//
+// Weights and constants
+//===----------------------------------------------------------------------===//
+
+def Attn_WeightOp : Attn_Op<"weight", [Symbol]> {
+  let summary = "defines a weight by an expression over file tensors";
+  let description = [{
+    The data never enters the IR: `expr` is the text of a weight expression
+    (`file("a.weight")`, `concat(0, file("q"), file("k"))`, ...), evaluated when
+    the artifact is written.
+
+    Rules: (1) the type is static; (2) the expression parses.
+
+    Example:
+    ```mlir
+    attn.weight @q : tensor<64x64xf32> = "file(\"layer.0.q.weight\")"
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       StrAttr:$expr);
+  let assemblyFormat = "$sym_name `:` $type `=` $expr attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_GetWeightOp : Attn_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a weight";
+  let description = [{
+    Rules: (1) the symbol is an `attn.weight`; (2) the types are equal, up to the
+    shape encoding.
+
+    Example: `%w = attn.get_weight @q : tensor<64x64xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$weight);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$weight `:` type($result) attr-dict";
+}
+
+def Attn_ConstantOp : Attn_Op<"constant", [Pure]> {
+  let summary = "a small constant tensor";
+  let description = [{ Example: `%c = attn.constant dense<1.0> : tensor<1xf32>` }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasFolder = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+def Attn_MatmulOp : Attn_ShapedOp<"matmul"> {
+  let summary = "product of two activations";
+  let description = [{
+    `lhs [..., m, k] x rhs [..., k, n] -> [..., m, n]`, with the last two
+    dimensions of an operand exchanged where its flag says so; leading
+    dimensions broadcast as in NumPy.
+  }];
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_LinearOp : Attn_ShapedOp<"linear"> {
+  let summary = "product with a weight, plus a bias";
+  let description = [{
+    `input [..., k] x weight [n, k]^T + bias [n] -> [..., n]`.
+    `weight` is a weight (or a row's weight in a layer body), never an
+    activation.
+  }];
+  let arguments = (ins AnyTensor:$input, AnyTensor:$weight, Optional<AnyTensor>:$bias);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+class Attn_BinaryOp<string mnemonic, string text> : Attn_ShapedOp<mnemonic> {
+  let summary = text # ", broadcast as in NumPy";
+  let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+def Attn_AddOp : Attn_BinaryOp<"add", "sum">;
+def Attn_SubOp : Attn_BinaryOp<"sub", "difference">;
+def Attn_MulOp : Attn_BinaryOp<"mul", "product">;
+def Attn_DivOp : Attn_BinaryOp<"div", "quotient">;
+def Attn_AndOp : Attn_BinaryOp<"and", "logical and of bool tensors">;
+def Attn_OrOp : Attn_BinaryOp<"or", "logical or of bool tensors">;
+
+def Attn_NotOp : Attn_ShapedOp<"not"> {
+  let summary = "logical negation of a bool tensor";
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_CastOp : Attn_ShapedOp<"cast"> {
+  let summary = "converts to another element type; bool is value != 0";
+  let arguments = (ins AnyTensor:$input, TypeAttr:$to);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `to` $to attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_ScaleOp : Attn_ShapedOp<"scale"> {
+  let summary = "times a constant, plus a constant";
+  let description = [{ `factor * input + offset` for each element. }];
+  let arguments = (ins AnyTensor:$input, F64Attr:$factor,
+                       DefaultValuedAttr<F64Attr, "0.0">:$offset);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_ActivationOp : Attn_ShapedOp<"activation"> {
+  let summary = "a function of each element";
+  let arguments = (ins AnyTensor:$input, Attn_ActivationAttr:$kind);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_WhereOp : Attn_ShapedOp<"where"> {
+  let summary = "chooses by a bool tensor, broadcast as in NumPy";
+  let arguments = (ins AnyTensor:$condition, AnyTensor:$on_true, AnyTensor:$on_false);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_MaskOp : Attn_ShapedOp<"mask"> {
+  let summary = "scores where a bool mask is true, else minus infinity";
+  let description = [{
+    `scores [..., q, k]`, `mask` bool broadcastable to it, true = attend.
+    `value` replaces masked scores: minus infinity, or a finite number that a
+    model uses for it (then it is data).
+  }];
+  let arguments = (ins AnyTensor:$scores, AnyTensor:$mask, F64Attr:$value);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$scores `,` $mask `with` $value attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+def Attn_TransposeOp : Attn_ShapedOp<"transpose"> {
+  let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
+  let arguments = (ins AnyTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_ReshapeOp : Attn_ShapedOp<"reshape"> {
+  let summary = "same elements in row-major order, other dimensions";
+  let description = [{ Rule: the products of both shapes are equal polynomials. }];
+  let arguments = (ins AnyTensor:$input, Attn_ShapeAttr:$shape);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `to` $shape attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_ConcatOp : Attn_ShapedOp<"concat"> {
+  let summary = "joins tensors along an axis";
+  let arguments = (ins Variadic<AnyTensor>:$inputs, I64Attr:$axis);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_SliceOp : Attn_ShapedOp<"slice"> {
+  let summary = "a range along an axis";
+  let description = [{
+    Elements `start <= i < start + size` of `axis`; `size` is the text of a
+    polynomial.
+  }];
+  let arguments = (ins AnyTensor:$input, I64Attr:$axis, I64Attr:$start, StrAttr:$size);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `axis` $axis `from` $start `size` $size attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_GatherOp : Attn_ShapedOp<"gather"> {
+  let summary = "rows of the first axis by index";
+  let description = [{
+    `table [n, ...]`, `indices` i64 of any shape -> `[indices..., ...]`. The
+    indices are checked before a run where they are an input with a bound.
+    `embedding` is the same with a weight.
+  }];
+  let arguments = (ins AnyTensor:$table, AnyTensor:$indices);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$table `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_EmbeddingOp : Attn_ShapedOp<"embedding"> {
+  let summary = "rows of a weight by index";
+  let description = [{
+    `ids` i64 [...], `table` a weight [n, d] -> [..., d], times `scale`.
+  }];
+  let arguments = (ins AnyTensor:$ids, AnyTensor:$table,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_PositionOp : Attn_ShapedOp<"position"> {
+  let summary = "the position of each token";
+  let description = [{
+    `ids [batch, seq]` -> i64 `[batch, seq]`. `column`: the column. `nonpad_rank`
+    (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among
+    the ids of its sequence that are not `pad`. On ragged ids (with
+    `segments`) only `column` is defined: the row's column in the caller's batch.
+  }];
+  let arguments = (ins AnyTensor:$ids, Optional<Attn_SegmentsType>:$segments,
+                       Attn_PositionKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$pad);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$kind $ids (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Norms, softmax, pooling
+//===----------------------------------------------------------------------===//
+
+def Attn_SoftmaxOp : Attn_ShapedOp<"softmax"> {
+  let summary = "softmax over the last dimension";
+  let description = [{ A row that is minus infinity throughout gives zeros. }];
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm"> {
+  let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension";
+  let arguments = (ins AnyTensor:$input, AnyTensor:$gamma, Optional<AnyTensor>:$beta, F64Attr:$eps);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_RmsNormOp : Attn_ShapedOp<"rms_norm"> {
+  let summary = "x / sqrt(mean(x^2) + eps) * gamma over the last dimension";
+  let arguments = (ins AnyTensor:$input, AnyTensor:$gamma, F64Attr:$eps);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $gamma `eps` $eps attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_PoolOp : Attn_ShapedOp<"pool"> {
+  let summary = "one row for each sequence";
+  let description = [{
+    `input [batch, seq, d]`, or ragged `[rows, d]` with `segments` -> `[batch, d]`.
+    `first` takes column 0, `last` the last key, `mean` the mean of the keys.
+    `mask` (bool [batch, seq]) says what the keys are where there are no segments.
+  }];
+  let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
+                       Optional<Attn_SegmentsType>:$segments, Attn_PoolKindAttr:$kind);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$kind $input (`mask` $mask^)? (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
+  let summary = "scaled dot-product attention of several heads";
+  let description = [{
+    softmax(scale * Q K^T + mask) V for each head (Vaswani et al. 2017, 3.2).
+
+    `query [batch, q, heads*dk]`, `key [batch, k, kv_heads*dk]`,
+    `value [batch, k, kv_heads*dv]` -> `[batch, q, heads*dv]`; query head h reads
+    key head h / (heads / kv_heads). With `segments` (mask kind `segments`) the
+    tensors are ragged: `[rows, ...]`, and a row attends to the keys of its own
+    sequence.
+
+    Mask: `keys` a bool [batch, k]; `additive` a float tensor broadcastable to
+    [batch, heads, q, k] that is added to the scores; `select` a bool tensor
+    broadcastable to the same, true = attend. `causal`: a query at position i
+    sees keys up to i (aligned at the end when q < k). `mask_value` is what a
+    masked score becomes where it is finite (then masked scores are data).
+
+    A row without a visible key gives zeros.
+  }];
+  let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
+                       Optional<AnyTensor>:$mask, Optional<Attn_SegmentsType>:$segments,
+                       I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
+                       Attn_MaskKindAttr:$mask_kind, UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
+                       OptionalAttr<F64Attr>:$mask_value);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^)? (`segments` $segments^)?
+    `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Ragged rows and layers
+//===----------------------------------------------------------------------===//
+
+def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
+  let summary = "the rows of a batch that are real tokens";
+  let description = [{
+    From `mask` bool or i64 [batch, seq], one row for each 1. With `keep_first` column
+    0 of a sequence has a row even where the mask hides it (a query, not a key).
+  }];
+  let arguments = (ins AnyTensor:$mask, UnitAttr:$keep_first);
+  let results = (outs Attn_SegmentsType:$result);
+  let assemblyFormat = "$mask attr-dict `:` type($mask) `->` type($result)";
+}
+
+def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
+  let summary = "`[batch, seq, ...]` to the ragged `[rows, ...]`";
+  let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $segments attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
+  let summary = "ragged `[rows, ...]` to `[batch, seq, ...]`, zero elsewhere";
+  let description = [{
+    A row that is no key (see `keep_first`) is left out. `batch` and `seq` are the
+    texts of the two leading sizes of the result.
+  }];
+  let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments, StrAttr:$batch, StrAttr:$seq);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $segments `to` $batch `x` $seq attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs equal layers one after another";
+  let description = [{
+    Each row names a body, a `func.func private`, and the weights for its
+    trailing parameters. Body: (state, invariants..., weights...) -> state. The
+    result of a row is the state of the next.
+
+    Example:
+    ```mlir
+    %y = attn.layers %x invariants(%seg : !attn.segments<rows, keys>)
+           [#attn.row<@layer, [@l0.q]>, #attn.row<@layer, [@l1.q]>] : tensor<...>
+    ```
+  }];
+  let arguments = (ins AnyTensor:$state, Variadic<AnyType>:$invariants,
+                       TypedArrayAttrBase<AnyAttr, "rows">:$rows);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? $rows attr-dict `:` type($state) `->` type($result)";
+}
+
+#endif // TRANSOM_DIALECTS_ATTN_ATTNOPS_TD
