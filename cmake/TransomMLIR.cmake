@@ -1,5 +1,5 @@
 # Helpers for the folders that know MLIR: tablegen and libraries with one shared precompiled header.
-find_package(MLIR 19 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir)
+find_package(MLIR 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
