@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks that each folder includes only what its layer may include. The table
+# below is the architecture's; a file belongs to the row with the longest
+# prefix of its path. 'mlir', 'llvm', 'lld' stand for those projects' headers,
+# 'c' restricts a row to the C standard headers named in C_HEADERS.
+import os
+import re
+
+from tree import Findings, list_files, parse_root, read_text
+
+SUPPORT = ["runtime/support"]
+ABI = ["runtime/abi"]
+DIALECTS = ["dialects"]
+MLIR = ["mlir", "llvm"]
+PUBLIC = ["transom"]
+RUNTIME = ["runtime"] + PUBLIC
+
+LAYERS = {
+    "runtime/support": SUPPORT + ["nlohmann"],
+    "runtime/abi": ABI + ["c"],
+    "runtime/include": PUBLIC + ["c"],
+    "runtime": RUNTIME + SUPPORT + ABI,
+    "dialects": DIALECTS + SUPPORT + MLIR,
+    "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
+    "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
+    "passes/kernel": ["passes/kernel", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
+    "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT],
+    "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
+    "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/codegen": ["compiler/codegen", *SUPPORT, *ABI, "llvm", "lld"],
+    "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/driver": [
+        "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
+    ],
+    "tools": ["tools", *RUNTIME, *SUPPORT, "compiler/driver", "CLI", "nlohmann"],
+    "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
+    "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],
+    "examples": PUBLIC + ["examples"],
+    "cmake": MLIR,
+    "test": ["*"],
+}
+
+# Outside headers that a row must name to use them; all other <...> headers are the system's.
+OUTSIDE = {"mlir", "mlir-c", "llvm", "llvm-c", "lld", "clang", "nlohmann", "CLI", "gtest", "dnnl", "omp.h"}
+C_HEADERS = {"stddef.h", "stdint.h", "stdbool.h"}
+SOURCES = (".h", ".hpp", ".c", ".cpp", ".inc", ".td")
+INCLUDE = re.compile(r'^\s*(?:#\s*include|include)\s*(?:<([^>]+)>|"([^"]+)")')
+
+
+def layer_of(name):
+    """The row of the table that a path belongs to, or None."""
+    rows = [row for row in LAYERS if name == row or name.startswith(row + "/") or name.startswith(row + ".")]
+    return max(rows, key=len, default=None)
+
+
+def is_allowed(header, allowed):
+    """Whether a root-relative or outside header is under one of the allowed prefixes."""
+    for prefix in allowed:
+        if prefix == "*" or header == prefix or header.startswith((prefix + "/", prefix + ".")):
+            return True
+        # 'passes/*' is the files that stand directly in that folder.
+        if prefix.endswith("/*") and os.path.dirname(header) == prefix[:-2]:
+            return True
+    return False
+
+
+def check_file(name, text, findings):
+    """Reports each include of one file that its row does not allow."""
+    row = layer_of(name)
+    if row is None:
+        findings.error(name, 1, "no layer names this folder; add a row to tools/dev/check-layers.py")
+        return
+    allowed = LAYERS[row]
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        system, quoted = match.groups()
+        header = system or quoted
+        if "InitAllDialects" in header or "InitAllPasses" in header:
+            findings.error(name, number, f"'{header}' registers everything and takes 40 s to compile; include what is used")
+        elif header.split("/")[0] in OUTSIDE:
+            if not is_allowed(header, allowed):
+                findings.error(name, number, f"'{row}' may not include '{header}'")
+        elif system:
+            if "c" in allowed and not system.startswith("transom/") and system not in C_HEADERS:
+                findings.error(name, number, f"'{row}' may include C headers only, got '{header}'")
+        elif "/" not in header or header.startswith("."):
+            findings.error(name, number, f"'{header}' is not relative to the root")
+        elif not is_allowed(header, allowed):
+            findings.error(name, number, f"'{row}' may not include '{header}'")
+
+
+def main():
+    root = parse_root(__doc__)
+    findings = Findings()
+    for name in list_files(root):
+        if name.endswith(SOURCES):
+            text = read_text(root, name)
+            if text is not None:
+                check_file(name, text, findings)
+    findings.finish()
+
+
+main()

@@ -1,0 +1,67 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the checks of the source tree share: the list of files, and findings
+# printed as FILE:LINE: MESSAGE with a failing exit code.
+import argparse
+import os
+import subprocess
+import sys
+
+# Folders that hold no sources of ours, for a tree that git does not list.
+SKIPPED = {".git", "build", ".cache", "__pycache__", ".whl"}
+
+
+def list_files(root):
+    """Paths of the tree's files relative to root: git's list, or all of them where git has none."""
+    try:
+        listed = subprocess.run(
+            ["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True
+        ).stdout.decode()
+        names = [name for name in listed.split("\0") if name]
+        if names:
+            return sorted(name for name in names if os.path.isfile(os.path.join(root, name)))
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    names = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in SKIPPED]
+        names += [os.path.relpath(os.path.join(folder, name), root) for name in files]
+    return sorted(names)
+
+
+def read_text(root, name):
+    """The file's text, or None for one that is not UTF-8 text."""
+    try:
+        with open(os.path.join(root, name), encoding="utf-8") as stream:
+            return stream.read()
+    except (UnicodeDecodeError, OSError):
+        return None
+
+
+class Findings:
+    """Collects what a check found."""
+
+    def __init__(self):
+        self.errors = []
+        self.warnings = []
+
+    def error(self, name, line, message):
+        self.errors.append(f"{name}:{line}: {message}")
+
+    def warn(self, name, line, message):
+        self.warnings.append(f"{name}:{line}: warning: {message}")
+
+    def finish(self):
+        """Prints everything and leaves with 1 where there was an error."""
+        for text in self.warnings + self.errors:
+            print(text)
+        sys.exit(1 if self.errors else 0)
+
+
+def parse_root(description):
+    """The command line of every check: --root DIR, by default this repository."""
+    parser = argparse.ArgumentParser(description=description)
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser.add_argument("--root", default=here, help="the tree to check")
+    return parser.parse_args().root
