@@ -1,0 +1,127 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The manifest of an artifact: what a loader, the command line and a reader
+// need to know about a compiled model without running it. It is JSON in a note
+// of the shared object; reading it takes hostile bytes.
+#pragma once
+#include "runtime/support/DType.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Polynomial.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom {
+
+/// A symbol of the model's shapes, such as `seq`.
+struct ManifestSymbol {
+  std::string name;
+  std::optional<int64_t> max; ///< the model's limit, if it has one
+};
+
+/// An input or output of an entry.
+struct ManifestTensor {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Polynomial> shape;
+  std::string role;                ///< inputs: `ids`, `mask` or `data`
+  std::optional<int64_t> bound;    ///< ids lie in [0, bound)
+  std::optional<int64_t> fallback; ///< "default": the input may be left out
+};
+
+/// How a segments table is made for a call: from a mask input (`mask`,
+/// `columnsOf`, `keepFirst`), or all columns of all rows of the batch (`batch`,
+/// `columns`).
+struct ManifestSegments {
+  std::string mask;       ///< name of the mask input; empty: uniform
+  std::string columnsOf;  ///< input whose second dimension is the columns
+  bool keepFirst = false; ///< column 0 is a row even where the mask hides it
+  std::string batch;      ///< uniform: symbol of the number of sequences
+  std::string columns;    ///< uniform: symbol of the rows of each
+  std::string rows;       ///< symbol that gets the number of rows
+  std::string keys;       ///< symbol that gets the positions in key panels
+};
+
+/// Which lengths the model's table of positions allows.
+struct ManifestPositionLimit {
+  std::string input; ///< the input whose ids it looks at
+  std::string rule;  ///< `column` or `nonpad_rank`
+  int64_t pad = 0;   ///< the padding id of `nonpad_rank`
+  int64_t max = 0;   ///< longest length that is allowed
+};
+
+/// A planned buffer; its index is that of `frame.offsets`.
+struct ManifestBuffer {
+  Polynomial offset, bytes;
+  std::string what;
+};
+
+/// A step as `inspect` shows it.
+struct ManifestStep {
+  std::string phase, place;
+  int64_t rows = 1; ///< layer rows that the step stands for
+};
+
+struct ManifestEntry {
+  std::string name;
+  std::vector<ManifestTensor> inputs, outputs;
+  std::vector<ManifestSegments> segments;
+  std::optional<ManifestPositionLimit> positionLimit;
+  std::vector<std::string> symbolOrder; ///< of `frame.symbols`, sorted
+  std::vector<ManifestBuffer> buffers;
+  Polynomial arenaBytes, arenaLowerBound;
+  int64_t counters = 0; ///< words of `frame.counters`
+  std::vector<ManifestStep> steps;
+  Polynomial flops;
+};
+
+/// How the text commands use the model.
+struct ManifestText {
+  bool tokenizer = false;
+  int64_t maxLength = 0;
+  std::string pooling; ///< `mean`, `cls`, ...
+  bool normalize = false;
+};
+
+/// Where the tokenizer's tables lie in the file.
+struct ManifestTokenizer {
+  uint64_t offset = 0, bytes = 0;
+};
+
+struct Manifest {
+  int64_t abi = 1;
+  std::string compiler, name, family, architecture, head = "none";
+  uint64_t fileBytes = 0; ///< exact size of the artifact
+  std::vector<std::string> isas;
+  std::string dtype = "f32";
+  std::vector<std::pair<std::string, std::string>> options;
+  std::map<std::string, std::string> inputsSha256;
+  std::string weightsSha256;
+  int64_t parameters = 0;
+  uint64_t weightsBytes = 0;
+  std::vector<ManifestSymbol> symbols; ///< sorted by name
+  std::vector<ManifestEntry> entries;
+  std::optional<ManifestText> text;
+  std::optional<ManifestTokenizer> tokenizer;
+  std::vector<std::string> labels;        ///< empty: absent
+  std::optional<std::string> problemType; ///< of a classification head
+  std::vector<std::string> places, notes, disabledPasses;
+
+  const ManifestEntry *findEntry(std::string_view entry) const;
+  const ManifestSymbol *findSymbol(std::string_view symbol) const;
+
+  /// The JSON text in one line; parse(toJson()) gives the same manifest.
+  std::string toJson() const;
+  /// Reads and checks a manifest: types, polynomials over known symbols, names
+  /// that refer to inputs. Errors are `Rejected` and begin with `fileName`.
+  /// Another ABI version gives an error that names both before the rest is
+  /// looked at.
+  static Result<Manifest> parse(std::string_view text,
+                                const std::string &fileName = "manifest");
+};
+
+} // namespace transom

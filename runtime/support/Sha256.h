@@ -1,0 +1,43 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SHA-256 (FIPS 180-4), streaming, with the CPU's instructions where it has
+// them: model files of gigabytes are hashed at compile.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace transom {
+
+/// A SHA-256 in the making.
+class Sha256 {
+public:
+  Sha256();
+  /// Which code computes the hash; `Automatic` takes what the CPU offers.
+  enum class Engine { Automatic, Portable };
+  explicit Sha256(Engine engine);
+
+  /// Adds bytes.
+  void update(const void *data, size_t size);
+  void update(std::string_view bytes) { update(bytes.data(), bytes.size()); }
+  /// The 32 bytes of the hash of all that was added; more may be added after.
+  std::array<uint8_t, 32> digest() const;
+  /// The hash as 64 lower-case hexadecimal digits.
+  std::string hex() const;
+
+  /// The hash of `bytes` in hexadecimal.
+  static std::string hexOf(std::string_view bytes);
+
+private:
+  using Compress = void (*)(uint32_t state[8], const uint8_t *blocks,
+                            size_t count);
+  Compress compress;
+  uint32_t state[8];
+  uint8_t pending[64];
+  uint64_t total = 0; // bytes added
+};
+
+} // namespace transom
