@@ -25,8 +25,8 @@ mlir::LogicalResult verifyInferredShapes(mlir::Operation *op);
 #define GET_ATTRDEF_CLASSES
 #include "dialects/attn/AttnAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/attn/AttnTypes.h.inc"
 #include "dialects/attn/AttnInterfaces.h.inc"
+#include "dialects/attn/AttnTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/attn/AttnOps.h.inc"
 

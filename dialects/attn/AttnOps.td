@@ -59,11 +59,15 @@ def Attn_GetWeightOp : Attn_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<Sy
 
 def Attn_ConstantOp : Attn_Op<"constant", [Pure]> {
   let summary = "a small constant tensor";
-  let description = [{ Example: `%c = attn.constant dense<1.0> : tensor<1xf32>` }];
+  let description = [{
+    Rule: (1) the result has the shape and element type of the value.
+
+    Example: `%c = attn.constant dense<1.0> : tensor<1xf32> -> tensor<1xf32>`
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
-  let hasFolder = 0;
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,6 +80,12 @@ def Attn_MatmulOp : Attn_ShapedOp<"matmul"> {
     `lhs [..., m, k] x rhs [..., k, n] -> [..., m, n]`, with the last two
     dimensions of an operand exchanged where its flag says so; leading
     dimensions broadcast as in NumPy.
+
+    Rules: (1) both have a rank of at least 2; (2) one float element type;
+    (3) one inner size k; (4) the leading dimensions broadcast.
+
+    Example: `%s = attn.matmul %q, %k {transpose_rhs} : (tensor<2x4x8xf32>,
+    tensor<2x6x8xf32>) -> tensor<2x4x6xf32>`
   }];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
@@ -89,6 +99,12 @@ def Attn_LinearOp : Attn_ShapedOp<"linear"> {
     `input [..., k] x weight [n, k]^T + bias [n] -> [..., n]`.
     `weight` is a weight (or a row's weight in a layer body), never an
     activation.
+
+    Rules: (1) the weight is static and of rank 2; (2) the input's last size is
+    the weight's second; (3) the bias is [n]; (4) one float element type.
+
+    Example: `%y = attn.linear %x, %w, %b : (tensor<2x8xf32>, tensor<4x8xf32>,
+    tensor<4xf32>) -> tensor<2x4xf32>`
   }];
   let arguments = (ins AnyTensor:$input, AnyTensor:$weight, Optional<AnyTensor>:$bias);
   let results = (outs AnyTensor:$result);
@@ -101,6 +117,12 @@ def Attn_LinearOp : Attn_ShapedOp<"linear"> {
 
 class Attn_BinaryOp<string mnemonic, string text> : Attn_ShapedOp<mnemonic> {
   let summary = text # ", broadcast as in NumPy";
+  let description = [{
+    Rules: (1) one element type, bool for `and` and `or`, float or i64 for the
+    others; (2) the shapes broadcast.
+
+    Example: `%y = attn.}] # mnemonic # [{ %a, %b : (tensor<2x4xT>, tensor<4xT>) -> tensor<2x4xT>`
+  }];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
@@ -114,6 +136,11 @@ def Attn_OrOp : Attn_BinaryOp<"or", "logical or of bool tensors">;
 
 def Attn_NotOp : Attn_ShapedOp<"not"> {
   let summary = "logical negation of a bool tensor";
+  let description = [{
+    Rule: (1) the element type is bool.
+
+    Example: `%n = attn.not %m : (tensor<4xi1>) -> tensor<4xi1>`
+  }];
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -121,6 +148,13 @@ def Attn_NotOp : Attn_ShapedOp<"not"> {
 
 def Attn_CastOp : Attn_ShapedOp<"cast"> {
   let summary = "converts to another element type; bool is value != 0";
+  let description = [{
+    A float becomes an integer towards zero; true becomes 1.
+
+    Rule: (1) `to` is a float, integer or bool type.
+
+    Example: `%m = attn.cast %x to i1 : (tensor<4xi64>) -> tensor<4xi1>`
+  }];
   let arguments = (ins AnyTensor:$input, TypeAttr:$to);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input `to` $to attr-dict `:` functional-type(operands, results)";
@@ -128,7 +162,13 @@ def Attn_CastOp : Attn_ShapedOp<"cast"> {
 
 def Attn_ScaleOp : Attn_ShapedOp<"scale"> {
   let summary = "times a constant, plus a constant";
-  let description = [{ `factor * input + offset` for each element. }];
+  let description = [{
+    `factor * input + offset` for each element.
+
+    Rule: (1) the element type is a float.
+
+    Example: `%y = attn.scale %x by 0.125 : (tensor<4xf32>) -> tensor<4xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, F64Attr:$factor,
                        DefaultValuedAttr<F64Attr, "0.0">:$offset);
   let results = (outs AnyTensor:$result);
@@ -137,6 +177,15 @@ def Attn_ScaleOp : Attn_ShapedOp<"scale"> {
 
 def Attn_ActivationOp : Attn_ShapedOp<"activation"> {
   let summary = "a function of each element";
+  let description = [{
+    `gelu` is x/2 (1 + erf(x / sqrt 2)); `gelu_tanh` is x/2 (1 + tanh(sqrt(2/pi)
+    (x + 0.044715 x^3))); `quick_gelu` is x sigmoid(1.702 x); `silu` is
+    x sigmoid(x).
+
+    Rule: (1) the element type is a float.
+
+    Example: `%y = attn.activation <gelu> %x : (tensor<4xf32>) -> tensor<4xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, Attn_ActivationAttr:$kind);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` functional-type(operands, results)";
@@ -144,6 +193,13 @@ def Attn_ActivationOp : Attn_ShapedOp<"activation"> {
 
 def Attn_WhereOp : Attn_ShapedOp<"where"> {
   let summary = "chooses by a bool tensor, broadcast as in NumPy";
+  let description = [{
+    Rules: (1) the condition is bool; (2) both values have one element type;
+    (3) the three shapes broadcast.
+
+    Example: `%y = attn.where %c, %a, %b : (tensor<4xi1>, tensor<4xf32>,
+    tensor<1xf32>) -> tensor<4xf32>`
+  }];
   let arguments = (ins AnyTensor:$condition, AnyTensor:$on_true, AnyTensor:$on_false);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` functional-type(operands, results)";
@@ -155,6 +211,12 @@ def Attn_MaskOp : Attn_ShapedOp<"mask"> {
     `scores [..., q, k]`, `mask` bool broadcastable to it, true = attend.
     `value` replaces masked scores: minus infinity, or a finite number that a
     model uses for it (then it is data).
+
+    Rules: (1) the scores are float, the mask bool; (2) the mask broadcasts to
+    the scores' shape.
+
+    Example: `%y = attn.mask %s, %m with -1.0e9 : (tensor<2x4x4xf32>,
+    tensor<4x4xi1>) -> tensor<2x4x4xf32>`
   }];
   let arguments = (ins AnyTensor:$scores, AnyTensor:$mask, F64Attr:$value);
   let results = (outs AnyTensor:$result);
@@ -167,6 +229,11 @@ def Attn_MaskOp : Attn_ShapedOp<"mask"> {
 
 def Attn_TransposeOp : Attn_ShapedOp<"transpose"> {
   let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
+  let description = [{
+    Rule: (1) the permutation holds each dimension of the input once.
+
+    Example: `%y = attn.transpose %x [0, 2, 1] : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` functional-type(operands, results)";
@@ -176,7 +243,12 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose"> {
 
 def Attn_ReshapeOp : Attn_ShapedOp<"reshape"> {
   let summary = "same elements in row-major order, other dimensions";
-  let description = [{ Rule: the products of both shapes are equal polynomials. }];
+  let description = [{
+    Rule: (1) the products of both shapes are equal polynomials.
+
+    Example: `%y = attn.reshape %x to <[2, 8, 4, 16]> : (tensor<2x8x64xf32>) ->
+    tensor<2x8x4x16xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, Attn_ShapeAttr:$shape);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input `to` $shape attr-dict `:` functional-type(operands, results)";
@@ -186,6 +258,13 @@ def Attn_ReshapeOp : Attn_ShapedOp<"reshape"> {
 
 def Attn_ConcatOp : Attn_ShapedOp<"concat"> {
   let summary = "joins tensors along an axis";
+  let description = [{
+    Rules: (1) at least one input; (2) the axis is a dimension; (3) one element
+    type and rank; (4) the other dimensions are equal.
+
+    Example: `%y = attn.concat %a, %b axis 1 : (tensor<2x3xf32>, tensor<2x4xf32>)
+    -> tensor<2x7xf32>`
+  }];
   let arguments = (ins Variadic<AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type(operands, results)";
@@ -196,6 +275,13 @@ def Attn_SliceOp : Attn_ShapedOp<"slice"> {
   let description = [{
     Elements `start <= i < start + size` of `axis`; `size` is the text of a
     polynomial.
+
+    Rules: (1) the axis is a dimension; (2) the size is a polynomial; (3) the
+    range does not start before 0 or, where this is known, end behind the
+    dimension.
+
+    Example: `%y = attn.slice %x axis 1 from 0 size "1" : (tensor<2x8xf32>) ->
+    tensor<2x1xf32>`
   }];
   let arguments = (ins AnyTensor:$input, I64Attr:$axis, I64Attr:$start, StrAttr:$size);
   let results = (outs AnyTensor:$result);
@@ -208,6 +294,11 @@ def Attn_GatherOp : Attn_ShapedOp<"gather"> {
     `table [n, ...]`, `indices` i64 of any shape -> `[indices..., ...]`. The
     indices are checked before a run where they are an input with a bound.
     `embedding` is the same with a weight.
+
+    Rules: (1) the table has a first axis; (2) the indices are i64.
+
+    Example: `%y = attn.gather %t, %i : (tensor<9x4xf32>, tensor<2x3xi64>) ->
+    tensor<2x3x4xf32>`
   }];
   let arguments = (ins AnyTensor:$table, AnyTensor:$indices);
   let results = (outs AnyTensor:$result);
@@ -218,6 +309,11 @@ def Attn_EmbeddingOp : Attn_ShapedOp<"embedding"> {
   let summary = "rows of a weight by index";
   let description = [{
     `ids` i64 [...], `table` a weight [n, d] -> [..., d], times `scale`.
+
+    Rules: (1) the table is static, float and of rank 2; (2) the ids are i64.
+
+    Example: `%y = attn.embedding %ids, %w : (tensor<2x3xi64>, tensor<9x4xf32>)
+    -> tensor<2x3x4xf32>`
   }];
   let arguments = (ins AnyTensor:$ids, AnyTensor:$table,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale);
@@ -232,6 +328,11 @@ def Attn_PositionOp : Attn_ShapedOp<"position"> {
     (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among
     the ids of its sequence that are not `pad`. On ragged ids (with
     `segments`) only `column` is defined: the row's column in the caller's batch.
+
+    Rules: (1) the ids are i64; (2) [rows] with segments, else [batch, seq];
+    (3) `nonpad_rank` takes no segments.
+
+    Example: `%p = attn.position <column> %ids : (tensor<2x3xi64>) -> tensor<2x3xi64>`
   }];
   let arguments = (ins AnyTensor:$ids, Optional<Attn_SegmentsType>:$segments,
                        Attn_PositionKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$pad);
@@ -245,7 +346,13 @@ def Attn_PositionOp : Attn_ShapedOp<"position"> {
 
 def Attn_SoftmaxOp : Attn_ShapedOp<"softmax"> {
   let summary = "softmax over the last dimension";
-  let description = [{ A row that is minus infinity throughout gives zeros. }];
+  let description = [{
+    A row that is minus infinity throughout gives zeros.
+
+    Rule: (1) the input is float and has a last dimension.
+
+    Example: `%p = attn.softmax %s : (tensor<2x4xf32>) -> tensor<2x4xf32>`
+  }];
   let arguments = (ins AnyTensor:$input);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -253,6 +360,15 @@ def Attn_SoftmaxOp : Attn_ShapedOp<"softmax"> {
 
 def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm"> {
   let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension";
+  let description = [{
+    The variance is the mean of squared differences (divided by d, not d - 1).
+
+    Rules: (1) one float element type; (2) gamma and beta are [d], where d is the
+    input's last size.
+
+    Example: `%y = attn.layer_norm %x, %g, %b eps 1.0e-12 : (tensor<2x8xf32>,
+    tensor<8xf32>, tensor<8xf32>) -> tensor<2x8xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, AnyTensor:$gamma, Optional<AnyTensor>:$beta, F64Attr:$eps);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
@@ -260,20 +376,36 @@ def Attn_LayerNormOp : Attn_ShapedOp<"layer_norm"> {
 
 def Attn_RmsNormOp : Attn_ShapedOp<"rms_norm"> {
   let summary = "x / sqrt(mean(x^2) + eps) * gamma over the last dimension";
+  let description = [{
+    Rules: (1) one float element type; (2) gamma is [d], where d is the input's
+    last size.
+
+    Example: `%y = attn.rms_norm %x, %g eps 1.0e-6 : (tensor<2x8xf32>,
+    tensor<8xf32>) -> tensor<2x8xf32>`
+  }];
   let arguments = (ins AnyTensor:$input, AnyTensor:$gamma, F64Attr:$eps);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input `,` $gamma `eps` $eps attr-dict `:` functional-type(operands, results)";
 }
 
-def Attn_PoolOp : Attn_ShapedOp<"pool"> {
+def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
   let summary = "one row for each sequence";
   let description = [{
     `input [batch, seq, d]`, or ragged `[rows, d]` with `segments` -> `[batch, d]`.
     `first` takes column 0, `last` the last key, `mean` the mean of the keys.
-    `mask` (bool [batch, seq]) says what the keys are where there are no segments.
+    `mask` (bool [batch, seq]) says what the keys are where there are no segments;
+    without it all rows are keys. A sequence without a key gives zeros for `last`
+    and `mean`. With segments `batch` is the text of the result's leading size.
+
+    Rules: (1) segments: input [rows, d], `batch` is given, no mask; (2) else:
+    input [batch, seq, d] and mask bool [batch, seq].
+
+    Example: `%p = attn.pool <mean> %x mask %m : (tensor<2x8x64xf32>,
+    tensor<2x8xi1>) -> tensor<2x64xf32>`
   }];
   let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
-                       Optional<Attn_SegmentsType>:$segments, Attn_PoolKindAttr:$kind);
+                       Optional<Attn_SegmentsType>:$segments, Attn_PoolKindAttr:$kind,
+                       OptionalAttr<StrAttr>:$batch);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$kind $input (`mask` $mask^)? (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 0;
@@ -297,10 +429,28 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     Mask: `keys` a bool [batch, k]; `additive` a float tensor broadcastable to
     [batch, heads, q, k] that is added to the scores; `select` a bool tensor
     broadcastable to the same, true = attend. `causal`: a query at position i
-    sees keys up to i (aligned at the end when q < k). `mask_value` is what a
-    masked score becomes where it is finite (then masked scores are data).
+    sees keys up to i (aligned at the end when q < k). `window` w > 0: a query at
+    position i sees keys j > i - w, and without `causal` also only j < i + w.
+    `soft_cap` c > 0 turns a score s into c tanh(s / c) before masks. `mask_value`
+    is what a score hidden by `keys` or `select` becomes where it is finite (then
+    masked scores are data); causal and window hide always.
 
-    A row without a visible key gives zeros.
+    A row without a visible key gives zeros. With segments the keys of a sequence
+    are its rows that are keys, at the positions of their columns.
+
+    Rules: (1) one float element type; (2) the mask operand is there for `keys`,
+    `additive` and `select` only, segments for `segments` only; (3) heads is a
+    multiple of kv_heads, both positive; (4) query and key are heads*dk and
+    kv_heads*dk wide; (5) the value's width is a multiple of kv_heads; (6) key and
+    value have one length; (7) query, key and value have one batch; (8) the mask
+    is bool (float for `additive`) and broadcasts.
+
+    Example:
+    ```mlir
+    %y = attn.sdpa %q, %k, %v mask %m heads 2 kv_heads 2 scale 0.5 <keys>
+       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4xi1>)
+         -> tensor<1x4x8xf32>
+    ```
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
                        Optional<AnyTensor>:$mask, Optional<Attn_SegmentsType>:$segments,
@@ -326,14 +476,25 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
   let description = [{
     From `mask` bool or i64 [batch, seq], one row for each 1. With `keep_first` column
     0 of a sequence has a row even where the mask hides it (a query, not a key).
+
+    Rule: (1) the mask is bool or i64 of rank 2.
+
+    Example: `%s = attn.segments %m : tensor<2x8xi1> -> !attn.segments<rows, keys>`
   }];
   let arguments = (ins AnyTensor:$mask, UnitAttr:$keep_first);
   let results = (outs Attn_SegmentsType:$result);
+  let hasVerifier = 1;
   let assemblyFormat = "$mask attr-dict `:` type($mask) `->` type($result)";
 }
 
 def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
   let summary = "`[batch, seq, ...]` to the ragged `[rows, ...]`";
+  let description = [{
+    Rule: (1) the input has a rank of at least 2.
+
+    Example: `%r = attn.gather_rows %x, %s : (tensor<2x8x64xf32>,
+    !attn.segments<rows, keys>) -> tensor<?x64xf32, #attn.shape<[rows, 64]>>`
+  }];
   let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input `,` $segments attr-dict `:` functional-type(operands, results)";
@@ -344,6 +505,13 @@ def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
   let description = [{
     A row that is no key (see `keep_first`) is left out. `batch` and `seq` are the
     texts of the two leading sizes of the result.
+
+    Rules: (1) the input's first size is the rows of the segments; (2) `batch` and
+    `seq` are polynomials.
+
+    Example: `%x = attn.scatter_rows %r, %s to "2" x "8" :
+    (tensor<?x64xf32, #attn.shape<[rows, 64]>>, !attn.segments<rows, keys>) ->
+    tensor<2x8x64xf32>`
   }];
   let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments, StrAttr:$batch, StrAttr:$seq);
   let results = (outs AnyTensor:$result);
@@ -357,10 +525,15 @@ def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
     trailing parameters. Body: (state, invariants..., weights...) -> state. The
     result of a row is the state of the next.
 
+    Rules: (1) at least one row, each an `#attn.row`; (2) its body is a private
+    `func.func` of the type above; (3) its weights are `attn.weight`s of the types
+    of the trailing parameters; (4) state and result have one type.
+
     Example:
     ```mlir
     %y = attn.layers %x invariants(%seg : !attn.segments<rows, keys>)
-           [#attn.row<@layer, [@l0.q]>, #attn.row<@layer, [@l1.q]>] : tensor<...>
+           [#attn.row<@layer, [@l0.q]>, #attn.row<@layer, [@l1.q]>]
+         : tensor<4x8xf32> -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins AnyTensor:$state, Variadic<AnyType>:$invariants,

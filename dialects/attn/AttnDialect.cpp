@@ -1,0 +1,239 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attn dialect's attributes and types: symbolic shapes with their text
+// form, segments, and the helpers that make and read tensor types.
+#include "dialects/attn/Attn.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace transom::attn {
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// The canonical text, with `-x` spelt `-1*x`: the lexer reads a minus only
+/// before digits.
+static void printPolynomial(AsmPrinter &printer, StringRef text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    printer << text.substr(i, 1);
+    if (text[i] == '-' && i + 1 < text.size() && !llvm::isDigit(text[i + 1]))
+      printer << "1*";
+  }
+}
+
+/// `2*batch*seq`, after its sign; adds the product to `sum`.
+static ParseResult parseTerm(AsmParser &parser, Polynomial &sum) {
+  Polynomial product(1);
+  do {
+    int64_t number = 0;
+    OptionalParseResult integer = parser.parseOptionalInteger(number);
+    if (integer.has_value()) {
+      if (failed(*integer))
+        return failure();
+      product = product * Polynomial(number);
+      continue;
+    }
+    StringRef name;
+    if (parser.parseOptionalKeyword(&name))
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expects a symbol or integer in a size");
+    product = product * Polynomial::symbol(name.str());
+  } while (succeeded(parser.parseOptionalStar()));
+  sum = sum + product;
+  return success();
+}
+
+/// One dimension: terms joined by `+`, or by the sign of the next number.
+static ParseResult parsePolynomial(AsmParser &parser, Polynomial &sum) {
+  sum = Polynomial();
+  if (parseTerm(parser, sum))
+    return failure();
+  while (true) {
+    if (succeeded(parser.parseOptionalPlus())) {
+      if (parseTerm(parser, sum))
+        return failure();
+      continue;
+    }
+    int64_t number = 0;
+    OptionalParseResult integer = parser.parseOptionalInteger(number);
+    if (!integer.has_value())
+      return success();
+    if (failed(*integer))
+      return failure();
+    Polynomial rest(1);
+    if (succeeded(parser.parseOptionalStar())) {
+      rest = Polynomial();
+      if (parseTerm(parser, rest))
+        return failure();
+    }
+    sum = sum + Polynomial(number) * rest;
+  }
+}
+
+Attribute ShapeAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> texts;
+  Builder builder(parser.getContext());
+  auto parseDim = [&]() -> ParseResult {
+    Polynomial dim;
+    if (parsePolynomial(parser, dim))
+      return failure();
+    texts.push_back(builder.getStringAttr(dim.str()));
+    return success();
+  };
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<ShapeAttr>(location, parser.getContext(),
+                                      ArrayRef<StringAttr>(texts));
+}
+
+void ShapeAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getTexts(), printer, [&](StringAttr text) {
+    printPolynomial(printer, text.getValue());
+  });
+  printer << "]>";
+}
+
+LogicalResult ShapeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<StringAttr> texts) {
+  for (StringAttr text : texts) {
+    Result<Polynomial> dim =
+        Polynomial::parse(std::string_view(text.data(), text.size()));
+    if (!dim)
+      return emitError() << "size '" << text.getValue()
+                         << "' is no polynomial: " << dim.error().message;
+    if (dim->str() != text.getValue())
+      return emitError() << "size '" << text.getValue()
+                         << "' is not in canonical form '" << dim->str() << "'";
+    std::optional<int64_t> constant = dim->constant();
+    if (constant && *constant < 0)
+      return emitError() << "size '" << text.getValue() << "' is negative";
+  }
+  return success();
+}
+
+ShapeAttr ShapeAttr::get(MLIRContext *context, ArrayRef<Polynomial> dims) {
+  SmallVector<StringAttr> texts;
+  for (const Polynomial &dim : dims)
+    texts.push_back(StringAttr::get(context, dim.str()));
+  return get(context, ArrayRef<StringAttr>(texts));
+}
+
+SmallVector<Polynomial> ShapeAttr::getDims() const {
+  SmallVector<Polynomial> dims;
+  for (StringAttr text : getTexts())
+    dims.push_back(*Polynomial::parse(text.getValue().str()));
+  return dims;
+}
+
+LogicalResult
+ShapeAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                          function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getTexts().size())
+    return emitError() << "tensor of rank " << shape.size() << " has "
+                       << getTexts().size() << " named sizes";
+  SmallVector<Polynomial> dims = getDims();
+  for (auto [index, size] : llvm::enumerate(shape)) {
+    std::optional<int64_t> constant = dims[index].constant();
+    if (ShapedType::isDynamic(size) && constant)
+      return emitError() << "dimension " << index
+                         << " is '?' but its size is the constant '"
+                         << *constant << "'";
+    if (!ShapedType::isDynamic(size) && constant != size)
+      return emitError() << "dimension " << index << " is " << size
+                         << " but its size is '" << dims[index].str() << "'";
+  }
+  return success();
+}
+
+SmallVector<Polynomial> shapeOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (auto shape = dyn_cast_or_null<ShapeAttr>(tensor.getEncoding()))
+    return shape.getDims();
+  SmallVector<Polynomial> dims;
+  for (int64_t size : tensor.getShape())
+    dims.push_back(Polynomial(size));
+  return dims;
+}
+
+RankedTensorType tensorOf(ArrayRef<Polynomial> dims, Type elementType) {
+  SmallVector<int64_t> sizes;
+  bool isStatic = true;
+  for (const Polynomial &dim : dims) {
+    std::optional<int64_t> constant = dim.constant();
+    sizes.push_back(constant ? *constant : ShapedType::kDynamic);
+    isStatic &= constant.has_value();
+  }
+  if (isStatic)
+    return RankedTensorType::get(sizes, elementType);
+  return RankedTensorType::get(sizes, elementType,
+                               ShapeAttr::get(elementType.getContext(), dims));
+}
+
+std::optional<SmallVector<Polynomial>> broadcastShapes(ArrayRef<Polynomial> a,
+                                                       ArrayRef<Polynomial> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  SmallVector<Polynomial> result(a.begin(), a.end());
+  size_t lead = a.size() - b.size();
+  for (auto [index, dim] : llvm::enumerate(b)) {
+    Polynomial &target = result[lead + index];
+    if (target == dim || dim == Polynomial(1))
+      continue;
+    if (target != Polynomial(1))
+      return std::nullopt;
+    target = dim;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+Type SegmentsType::parse(AsmParser &parser) {
+  StringRef rows, keys;
+  if (parser.parseLess() || parser.parseKeyword(&rows) || parser.parseComma() ||
+      parser.parseKeyword(&keys) || parser.parseGreater())
+    return {};
+  Builder builder(parser.getContext());
+  return get(parser.getContext(), builder.getStringAttr(rows),
+             builder.getStringAttr(keys));
+}
+
+void SegmentsType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows().getValue() << ", " << getKeys().getValue() << ">";
+}
+
+} // namespace transom::attn
+
+#include "dialects/attn/AttnDialect.cpp.inc"
+#include "dialects/attn/AttnEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/attn/AttnAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/attn/AttnInterfaces.cpp.inc"
+#include "dialects/attn/AttnTypes.cpp.inc"
+
+void transom::attn::AttnDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/attn/AttnAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/attn/AttnTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/attn/AttnOps.cpp.inc"
+      >();
+}

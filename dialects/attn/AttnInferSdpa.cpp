@@ -1,0 +1,109 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shape rule of `attn.sdpa`: heads, widths, lengths and masks.
+#include "dialects/attn/AttnShapeRules.h"
+
+using namespace mlir;
+
+namespace transom::attn {
+
+using namespace rules;
+
+/// Rule 2: operands that fit the mask kind.
+static LogicalResult checkMaskOperands(SdpaOp op, EmitError emitError) {
+  MaskKind kind = op.getMaskKind();
+  bool wantsMask = kind == MaskKind::Keys || kind == MaskKind::Additive ||
+                   kind == MaskKind::Select;
+  bool wantsSegments = kind == MaskKind::Segments;
+  if (wantsMask == static_cast<bool>(op.getMask()) &&
+      wantsSegments == static_cast<bool>(op.getSegments()))
+    return success();
+  return emitError() << "expects " << (wantsMask ? "a mask" : "no mask")
+                     << " and " << (wantsSegments ? "segments" : "no segments")
+                     << " for mask kind '" << stringifyMaskKind(kind) << "'";
+}
+
+/// Rules 3 to 5: gives the width of the result.
+static FailureOr<int64_t> checkWidths(SdpaOp op, const Shaped &query,
+                                      const Shaped &key, const Shaped &value,
+                                      EmitError emitError) {
+  int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)
+    return emitError()
+           << "expects heads to be a positive multiple of kv_heads, "
+              "got "
+           << heads << " and " << kvHeads;
+  std::optional<int64_t> q = query.last().constant();
+  std::optional<int64_t> k = key.last().constant();
+  std::optional<int64_t> v = value.last().constant();
+  if (!q || !k || *q % heads != 0 || *k % kvHeads != 0 ||
+      *q / heads != *k / kvHeads)
+    return emitError() << "expects query and key to be " << heads << " and "
+                       << kvHeads << " heads of one size wide, got '"
+                       << query.last().str() << "' and '" << key.last().str()
+                       << "'";
+  if (!v || *v % kvHeads != 0)
+    return emitError() << "expects value to be " << kvHeads
+                       << " heads wide, got '" << value.last().str() << "'";
+  return *v / kvHeads * heads;
+}
+
+/// Rule 8: element type and sizes of the mask operand.
+static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
+                                    const Shaped &key, EmitError emitError) {
+  if (!op.getMask())
+    return success();
+  Shaped mask(op.getMask());
+  bool additive = op.getMaskKind() == MaskKind::Additive;
+  if (additive ? !mask.isFloat() : !mask.isBool())
+    return emitError() << "expects a " << (additive ? "float" : "bool")
+                       << " mask for mask kind '"
+                       << stringifyMaskKind(op.getMaskKind()) << "', got "
+                       << text(mask);
+  SmallVector<Polynomial> scores = {query.dims[0], Polynomial(op.getHeads()),
+                                    query.dims[1], key.dims[1]};
+  if (op.getMaskKind() == MaskKind::Keys)
+    scores = {key.dims[0], key.dims[1]};
+  auto dims = broadcastShapes(scores, mask.dims);
+  bool fits = dims && *dims == scores;
+  if (op.getMaskKind() == MaskKind::Keys)
+    fits = mask.dims == scores;
+  if (fits)
+    return success();
+  return emitError() << "expects a mask that broadcasts to " << text(scores)
+                     << ", got " << text(mask.dims);
+}
+
+Types SdpaOp::inferShapes(EmitError emitError) {
+  Shaped query(getQuery()), key(getKey()), value(getValue());
+  int64_t rank = getMaskKind() == MaskKind::Segments ? 2 : 3;
+  for (auto [shaped, name] :
+       {std::make_pair(&query, "query"), std::make_pair(&key, "key"),
+        std::make_pair(&value, "value")})
+    if (!shaped->isFloat() || shaped->element != query.element ||
+        shaped->rank() != rank)
+      return emitError() << "expects a " << name << " of rank " << rank
+                         << " and one float type, got " << text(*shaped);
+  if (failed(checkMaskOperands(*this, emitError)))
+    return failure();
+  FailureOr<int64_t> width = checkWidths(*this, query, key, value, emitError);
+  if (failed(width))
+    return failure();
+  size_t length = rank - 2;
+  if (key.dims[length] != value.dims[length])
+    return emitError() << "expects key and value of one length, got '"
+                       << key.dims[length].str() << "' and '"
+                       << value.dims[length].str() << "'";
+  if (rank == 3 &&
+      (query.dims[0] != key.dims[0] || query.dims[0] != value.dims[0]))
+    return emitError() << "expects query, key and value of one batch, got '"
+                       << query.dims[0].str() << "', '" << key.dims[0].str()
+                       << "' and '" << value.dims[0].str() << "'";
+  if (rank == 3 && failed(checkMaskShape(*this, query, key, emitError)))
+    return failure();
+  query.dims.back() = Polynomial(*width);
+  return oneResult(query.dims, query.element);
+}
+
+} // namespace transom::attn

@@ -1,0 +1,60 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the shape rules of the attn operations share: operands seen as sizes
+// and an element type, and the checks that many rules begin with. Private to
+// the dialect.
+#pragma once
+#include "dialects/attn/Attn.h"
+
+namespace transom::attn::rules {
+
+/// How a rule reports: an error on the operation.
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+/// What a rule gives: the result types.
+using Types = mlir::FailureOr<llvm::SmallVector<mlir::Type>>;
+
+/// An operand's sizes and element type.
+struct Shaped {
+  explicit Shaped(mlir::Value value);
+
+  int64_t rank() const { return dims.size(); }
+  /// The last size; the rank is at least 1.
+  const Polynomial &last() const { return dims.back(); }
+  bool isBool() const { return element.isInteger(1); }
+  bool isI64() const { return element.isInteger(64); }
+  bool isFloat() const { return mlir::isa<mlir::FloatType>(element); }
+  /// True when no size is a symbol.
+  bool isStatic() const;
+
+  llvm::SmallVector<Polynomial> dims;
+  mlir::Type element;
+};
+
+/// `[batch, seq, 64]`.
+std::string text(llvm::ArrayRef<Polynomial> dims);
+/// `f32 [batch, seq, 64]`.
+std::string text(const Shaped &shaped);
+
+/// One result of these sizes.
+inline Types oneResult(llvm::ArrayRef<Polynomial> dims, mlir::Type element) {
+  return llvm::SmallVector<mlir::Type>{tensorOf(dims, element)};
+}
+
+/// Fails, naming the operand, unless it is float and of at least this rank.
+mlir::LogicalResult expectFloat(const Shaped &shaped, llvm::StringRef name,
+                                int64_t minRank, EmitError emitError);
+/// Fails unless the operand is i64.
+mlir::LogicalResult expectI64(const Shaped &shaped, llvm::StringRef name,
+                              EmitError emitError);
+/// Fails unless both have one element type.
+mlir::LogicalResult expectOneElement(const Shaped &a, const Shaped &b,
+                                     llvm::StringRef nameA,
+                                     llvm::StringRef nameB,
+                                     EmitError emitError);
+/// Fails unless the operand is a vector of this size and element type.
+mlir::LogicalResult expectVector(const Shaped &shaped, llvm::StringRef name,
+                                 const Polynomial &size, mlir::Type element,
+                                 EmitError emitError);
+
+} // namespace transom::attn::rules
