@@ -34,7 +34,7 @@ def own_records(records, kind, name):
 
 
 def has_example(text):
-    return "```" in text
+    return "```" in text or "Example:" in text
 
 
 def check_op(name, line, op, findings):

@@ -75,8 +75,7 @@ progress() {
 build_targets() {
   local folder=$1
   shift
-  ninja -C "$folder" "$@" 2>&1 | tee "$folder/build.log" | progress
-  if [ "${PIPESTATUS[0]}" != 0 ]; then
+  if ! (set -o pipefail && ninja -C "$folder" "$@" 2>&1 | tee "$folder/build.log" | progress); then
     grep -A 40 -m 1 FAILED "$folder/build.log" >&2 || tail -20 "$folder/build.log" >&2
     die "the build in $folder failed"
   fi

@@ -1,0 +1,39 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# run-commands.py SOURCE BUILD README: runs the `sh` blocks of a README that
+# stand under the mark <!-- test -->, in order, in a folder that looks like the
+# repository with its release build, so that what they write is thrown away.
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"^<!-- test -->\n```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def make_mirror(folder, source, build):
+    """Links to everything of the repository, and to the build as build/release."""
+    for name in os.listdir(source):
+        if name not in ("build", ".git"):
+            os.symlink(os.path.join(source, name), os.path.join(folder, name))
+    os.mkdir(os.path.join(folder, "build"))
+    os.symlink(build, os.path.join(folder, "build", "release"))
+
+
+def main():
+    source, build, readme = sys.argv[1:4]
+    with open(os.path.join(source, readme), encoding="utf-8") as stream:
+        blocks = BLOCK.findall(stream.read())
+    with tempfile.TemporaryDirectory() as folder:
+        make_mirror(folder, source, build)
+        for block in blocks:
+            print(block, flush=True)
+            code = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder).returncode
+            if code != 0:
+                sys.exit(f"{readme}: a command exits with {code}")
+    print(f"{len(blocks)} blocks")
+
+
+main()
