@@ -1,5 +1,5 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The element types of tensors in files and at the borders of a model, with
 // their names in safetensors (`F32`) and in ours (`f32`), and conversion to

@@ -16,13 +16,13 @@ namespace transom {
 /// `transom_status`.
 enum class Status : int {
   Ok = 0,
-  CheckFailed = 1,   ///< a check failed (verify, bench against a bound)
-  Usage = 2,         ///< a flag, its value, or an entry the model lacks
-  Rejected = 3,      ///< malformed or inconsistent input
-  Unsupported = 4,   ///< well-formed but not built
-  Limit = 5,         ///< refused: over a limit, nothing started
-  Unavailable = 6,   ///< file missing or unreadable, disk full
-  Internal = 70,     ///< our bug
+  CheckFailed = 1, ///< a check failed (verify, bench against a bound)
+  Usage = 2,       ///< a flag, its value, or an entry the model lacks
+  Rejected = 3,    ///< malformed or inconsistent input
+  Unsupported = 4, ///< well-formed but not built
+  Limit = 5,       ///< refused: over a limit, nothing started
+  Unavailable = 6, ///< file missing or unreadable, disk full
+  Internal = 70,   ///< our bug
 };
 
 /// One error: what went wrong in one line (lower case, no final period), and

@@ -1,5 +1,5 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one JSON reader: an immutable document whose values know where they
 // stand, getters that give errors with file, line, column and JSON pointer,

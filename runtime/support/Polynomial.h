@@ -39,14 +39,14 @@ public:
   /// The value when it does not depend on a symbol.
   std::optional<int64_t> constant() const;
   /// Value for given symbols; fails on overflow or an unknown symbol.
-  Result<int64_t>
-  evaluate(const std::function<std::optional<int64_t>(const std::string &)>
-               &valueOf) const;
+  Result<int64_t> evaluate(
+      const std::function<std::optional<int64_t>(const std::string &)> &valueOf)
+      const;
   /// This with each symbol replaced by what `replacement` gives for it
   /// (nullopt keeps it).
-  Polynomial substitute(
-      const std::function<std::optional<Polynomial>(const std::string &)>
-          &replacement) const;
+  Polynomial
+  substitute(const std::function<std::optional<Polynomial>(const std::string &)>
+                 &replacement) const;
   /// The quotient when `divisor` divides this exactly, else nothing.
   std::optional<Polynomial> divideExactly(const Polynomial &divisor) const;
   /// True when each coefficient is at least the other's: then the value is at

@@ -1,5 +1,5 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // safetensors: a reader that checks every rule of the format before anything
 // is used, the tensors of a model folder as one source (one file or shards

@@ -44,11 +44,24 @@ public:
 ///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
 class WeightExpr {
 public:
-  enum class Kind { File, Transpose, Slice, Concat, Scale, Add, Pad, Reshape, Fill, Sinusoid, Values };
+  enum class Kind {
+    File,
+    Transpose,
+    Slice,
+    Concat,
+    Scale,
+    Add,
+    Pad,
+    Reshape,
+    Fill,
+    Sinusoid,
+    Values
+  };
 
   static WeightExpr file(std::string name);
   static WeightExpr transpose(WeightExpr e, std::vector<int64_t> permutation);
-  static WeightExpr slice(WeightExpr e, int64_t axis, int64_t start, int64_t size);
+  static WeightExpr slice(WeightExpr e, int64_t axis, int64_t start,
+                          int64_t size);
   static WeightExpr concat(int64_t axis, std::vector<WeightExpr> parts);
   static WeightExpr scale(WeightExpr e, double factor);
   static WeightExpr add(WeightExpr a, WeightExpr b);
@@ -56,7 +69,8 @@ public:
   static WeightExpr reshape(WeightExpr e, std::vector<int64_t> shape);
   static WeightExpr fill(std::vector<int64_t> shape, double value);
   static WeightExpr sinusoid(int64_t positions, int64_t width, bool halves);
-  static WeightExpr values(std::vector<int64_t> shape, std::vector<double> data);
+  static WeightExpr values(std::vector<int64_t> shape,
+                           std::vector<double> data);
 
   /// Reads the text form; errors give the column.
   static Result<WeightExpr> parse(std::string_view text);
@@ -77,7 +91,8 @@ public:
   struct Node;
 
 private:
-  explicit WeightExpr(std::shared_ptr<const Node> node) : node(std::move(node)) {}
+  explicit WeightExpr(std::shared_ptr<const Node> node)
+      : node(std::move(node)) {}
   std::shared_ptr<const Node> node;
 };
 
