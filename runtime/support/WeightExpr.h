@@ -89,6 +89,7 @@ public:
   std::vector<std::string> files() const;
 
   struct Node;
+  const Node &operator*() const { return *node; }
 
 private:
   explicit WeightExpr(std::shared_ptr<const Node> node)

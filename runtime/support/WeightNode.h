@@ -1,0 +1,31 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The node behind a weight expression, shared by its text form and its
+// evaluation.
+#pragma once
+#include "runtime/support/WeightExpr.h"
+
+namespace transom {
+
+/// Expressions nest at most this deep, so that recursion is bounded.
+inline constexpr unsigned weightExprMaxDepth = 200;
+
+/// One operation; which fields count depends on the kind.
+struct WeightExpr::Node {
+  Kind kind;
+  std::string name;              ///< File
+  std::vector<WeightExpr> parts; ///< operands
+  std::vector<int64_t> dims;     ///< Transpose: permutation; Reshape, Fill,
+                                 ///< Values: shape; Sinusoid: positions, width
+  int64_t axis = 0;              ///< Slice, Concat, Pad
+  int64_t start = 0;             ///< Slice
+  int64_t size = 0;              ///< Slice, Pad
+  double number = 0;             ///< Scale, Fill
+  bool halves = false;           ///< Sinusoid
+  std::vector<double> data;      ///< Values
+
+  const WeightExpr &operand(size_t i = 0) const { return parts[i]; }
+};
+
+} // namespace transom
