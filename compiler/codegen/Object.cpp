@@ -1,0 +1,145 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Code generation with LLVM. Nothing may call out of the artifact: functions
+// carry `no-builtins`, and the passes are told that there is no library.
+#include "compiler/codegen/Object.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace transom;
+
+namespace {
+
+/// Keeps LLVM's errors for the caller instead of printing them and exiting.
+class CollectDiagnostics : public llvm::DiagnosticHandler {
+public:
+  explicit CollectDiagnostics(std::string &errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    llvm::raw_string_ostream stream(errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    if (!errors.empty())
+      stream << "; ";
+    info.print(printer);
+    return true;
+  }
+
+private:
+  std::string &errors;
+};
+
+} // namespace
+
+void transom::registerLLVMTranslations(mlir::MLIRContext &context) {
+  mlir::registerBuiltinDialectTranslation(context);
+  mlir::registerLLVMDialectTranslation(context);
+}
+
+static void setAttributes(llvm::Module &module, const TargetIsa &isa) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("no-builtins");
+    function.addFnAttr("target-cpu", isa.target);
+    function.addFnAttr("target-features", isa.features);
+    function.addFnAttr("frame-pointer", "none");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+/// LLVM's verdict on the module, an error of ours when it is bad.
+static Result<void> verify(const llvm::Module &module, const char *when) {
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (llvm::verifyModule(module, &stream))
+    return internalError("LLVM IR is invalid " + std::string(when) + ": " +
+                         llvm::StringRef(stream.str()).split('\n').first.str());
+  return {};
+}
+
+Result<IsaModule> transom::translate(mlir::ModuleOp module,
+                                     const TargetIsa &isa) {
+  IsaModule code;
+  code.isa = &isa;
+  Result<std::unique_ptr<llvm::TargetMachine>> machine =
+      createTargetMachine(isa);
+  if (!machine)
+    return machine.takeError();
+  code.machine = std::move(*machine);
+  code.context = std::make_unique<llvm::LLVMContext>();
+  code.module = mlir::translateModuleToLLVMIR(module, *code.context, "transom");
+  if (!code.module)
+    return internalError("the module does not translate to LLVM IR");
+  code.module->setTargetTriple(code.machine->getTargetTriple().str());
+  code.module->setDataLayout(code.machine->createDataLayout());
+  setAttributes(*code.module, isa);
+  if (Result<void> valid = verify(*code.module, "after translation"); !valid)
+    return valid.takeError();
+  return code;
+}
+
+Result<void> transom::optimize(IsaModule &code) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(code.machine.get(), tuning);
+  llvm::TargetLibraryInfoImpl library(code.machine->getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(*code.module, modules);
+  return verify(*code.module, "after optimization");
+}
+
+Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind) {
+  std::string errors;
+  code.context->setDiagnosticHandler(
+      std::make_unique<CollectDiagnostics>(errors));
+  llvm::SmallVector<char, 0> bytes;
+  {
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    llvm::TargetLibraryInfoImpl library(code.machine->getTargetTriple());
+    library.disableAllFunctions();
+    passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
+    if (code.machine->addPassesToEmitFile(
+            passes, stream, nullptr,
+            kind == CodeKind::Object ? llvm::CodeGenFileType::ObjectFile
+                                     : llvm::CodeGenFileType::AssemblyFile))
+      return internalError("LLVM cannot emit code for '" +
+                           std::string(code.isa->target) + "'");
+    passes.run(*code.module);
+  }
+  if (!errors.empty())
+    return internalError("code generation failed: " + errors);
+  return std::string(bytes.data(), bytes.size());
+}
+
+std::string transom::printLLVM(const IsaModule &code) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  code.module->print(stream, nullptr, /*ShouldPreserveUseListOrder=*/true);
+  return stream.str();
+}

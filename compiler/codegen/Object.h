@@ -1,0 +1,44 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a module in the LLVM dialect to optimized LLVM IR, assembly or an
+// object file for one instruction set.
+#pragma once
+#include "compiler/codegen/TargetMachine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include <memory>
+
+namespace transom {
+
+/// LLVM IR of one instruction set with the context that owns it; moved as one,
+/// it can be optimized in any thread.
+struct IsaModule {
+  const TargetIsa *isa = nullptr;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// What code generation ends in.
+enum class CodeKind { Object, Assembly };
+
+/// Registers the translations from the LLVM dialect that `translate` needs.
+void registerLLVMTranslations(mlir::MLIRContext &context);
+
+/// Translates a module of functions and constants in the LLVM dialect; gives
+/// each function the target and the attributes that keep library calls out.
+Result<IsaModule> translate(mlir::ModuleOp module, const TargetIsa &isa);
+
+/// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops are
+/// already in their final shape.
+Result<void> optimize(IsaModule &code);
+
+/// Generates code: the bytes of an object file, or assembly text.
+Result<std::string> emitCode(IsaModule &code, CodeKind kind);
+
+/// Text of the LLVM IR; with use-list order, it reads back to the same bits.
+std::string printLLVM(const IsaModule &code);
+
+} // namespace transom
