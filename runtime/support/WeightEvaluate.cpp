@@ -207,9 +207,11 @@ private:
     Shape inStrides(rank, 1);
     for (size_t d = rank; d-- > 1;)
       inStrides[d - 1] = inStrides[d] * sizes[d];
-    size_t inside = std::min_element(strides.begin(), strides.end(),
-                                     std::less_equal<int64_t>()) -
-                    strides.begin();
+    size_t inside = 0;
+    for (size_t d = 1; d < rank; ++d)
+      if (std::make_pair(strides[d], -sizes[d]) <
+          std::make_pair(strides[inside], -sizes[inside]))
+        inside = d;
     Shape index(rank, 0);
     int64_t from = 0, to = 0, count = sizes[inside], step = inStrides[inside],
             stride = strides[inside];
@@ -272,7 +274,7 @@ private:
 
   Result<void> reshape(const WeightExpr &e, const Block &block, float *out);
   Result<void> reshapeSplit(const WeightExpr &e, const Block &block,
-                            size_t group, float *out);
+                            float *out);
 
   const TensorSource &source;
 };
@@ -359,17 +361,10 @@ Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
   Block inner{Shape(oldShape->size(), 0), Shape(oldShape->size(), 1)};
   for (const Group &group : groupsOf(newShape, *oldShape)) {
     int64_t start, length;
-    bool isRange = rangeOf(newShape, group, block, start, length);
-    if (isRange &&
+    if (rangeOf(newShape, group, block, start, length) &&
         rectangleOf(*oldShape, group, start, length, inner) == length)
       continue;
-    // Same dimensions in number: each maps to itself.
-    bool same = group.newEnd - group.newBegin == 1 &&
-                group.oldEnd - group.oldBegin == 1;
-    if (!same)
-      return reshapeSplit(e, block, group.newBegin, out);
-    inner.offsets[group.oldBegin] = block.offsets[group.newBegin];
-    inner.sizes[group.oldBegin] = block.sizes[group.newBegin];
+    return reshapeSplit(e, block, out);
   }
   return run(operand, inner, out);
 }
@@ -377,20 +372,18 @@ Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
 /// Halves the block along its first dimension of more than one element, which
 /// keeps both halves contiguous in the output.
 Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
-                                     size_t group, float *out) {
+                                     float *out) {
   size_t d = 0;
   while (d + 1 < block.sizes.size() && block.sizes[d] == 1)
     ++d;
   int64_t row = productOf(block.sizes, d + 1, block.sizes.size());
   Block first = block, second = block;
-  // Where the group begins further inside, its dimensions decide: single rows.
-  first.sizes[d] = d < group ? 1 : block.sizes[d] / 2;
+  first.sizes[d] = block.sizes[d] / 2;
   second.sizes[d] -= first.sizes[d];
   second.offsets[d] += first.sizes[d];
   if (Result<void> done = reshape(e, first, out); !done)
     return done;
-  return second.sizes[d] == 0 ? Result<void>()
-                              : reshape(e, second, out + first.sizes[d] * row);
+  return reshape(e, second, out + first.sizes[d] * row);
 }
 
 } // namespace

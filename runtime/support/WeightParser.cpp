@@ -7,6 +7,7 @@
 #include "runtime/support/WeightExpr.h"
 #include "runtime/support/WeightNode.h"
 #include <charconv>
+#include <optional>
 
 namespace transom {
 namespace {
