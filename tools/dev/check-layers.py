@@ -31,7 +31,10 @@ LAYERS = {
     "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
-    "compiler/codegen": ["compiler/codegen", *SUPPORT, *ABI, "llvm", "lld"],
+    # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
+    "compiler/codegen": [
+        "compiler/codegen", *SUPPORT, *ABI, "llvm", "lld", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR",
+    ],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
