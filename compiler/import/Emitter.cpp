@@ -1,0 +1,319 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One place where importers touch MLIR: each operation gets the current place
+// and its inferred type, and diagnostics of the dialect become errors.
+#include "compiler/import/Emitter.h"
+#include "mlir/IR/Verifier.h"
+#include "runtime/support/Checked.h"
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// Collects the first diagnostic of a scope as text.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (text.empty())
+            text = diagnostic.str();
+          return success();
+        }) {}
+  const std::string &str() const { return text; }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+DictionaryAttr inputAttributes(OpBuilder &builder, const EntryInput &input) {
+  SmallVector<NamedAttribute> attributes;
+  auto set = [&](StringRef name, Attribute value) {
+    attributes.push_back(builder.getNamedAttr(name, value));
+  };
+  set("attn.name", builder.getStringAttr(input.name));
+  set("attn.role", builder.getStringAttr(input.role));
+  if (input.bound)
+    set("attn.bound", builder.getI64IntegerAttr(*input.bound));
+  if (input.defaultValue)
+    set("attn.default", builder.getI64IntegerAttr(*input.defaultValue));
+  DType inside = isFloat(input.dtype)         ? DType::F32
+                 : input.dtype == DType::Bool ? DType::Bool
+                                              : DType::I64;
+  if (inside != input.dtype)
+    set("attn.dtype", builder.getStringAttr(StringRef(dtypeName(input.dtype))));
+  return builder.getDictionaryAttr(attributes);
+}
+
+} // namespace
+
+Type transom::elementTypeOf(MLIRContext *context, DType dtype) {
+  if (isFloat(dtype))
+    return Float32Type::get(context);
+  return IntegerType::get(context, dtype == DType::Bool ? 1 : 64);
+}
+
+Emitter::Emitter(MLIRContext &context, const ModelFiles &files,
+                 std::string baseFile)
+    : files(files), baseFile(std::move(baseFile)), builder(&context),
+      loc(makePlace(&context, "model", this->baseFile, "")) {
+  module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+}
+
+Emitter::~Emitter() = default;
+
+void Emitter::at(const std::string &path, const std::string &jsonPointer) {
+  pointer = jsonPointer;
+  loc = makePlace(builder.getContext(), path, baseFile, pointer);
+}
+
+Value Emitter::fail(Error error) {
+  if (!failure)
+    failure = std::move(error);
+  return {};
+}
+
+SmallVector<Value> Emitter::beginEntry(const std::string &name,
+                                       ArrayRef<EntryInput> inputs) {
+  SmallVector<Type> types;
+  for (const EntryInput &input : inputs)
+    types.push_back(attn::tensorOf(
+        input.shape, elementTypeOf(builder.getContext(), input.dtype)));
+  entry = builder.create<func::FuncOp>(
+      loc, name, FunctionType::get(builder.getContext(), types, {}));
+  SmallVector<Location> locations;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    entry.setArgAttrs(i, inputAttributes(builder, input));
+    locations.push_back(
+        makePlace(builder.getContext(), input.name, baseFile, pointer));
+  }
+  Block *body = builder.createBlock(&entry.getBody(), {}, types, locations);
+  return SmallVector<Value>(body->getArguments());
+}
+
+void Emitter::endEntry(ArrayRef<EntryOutput> outputs) {
+  if (failed())
+    return;
+  SmallVector<Value> values;
+  SmallVector<Attribute> names;
+  for (const EntryOutput &output : outputs) {
+    values.push_back(output.value);
+    names.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("attn.name", builder.getStringAttr(output.name))));
+  }
+  builder.create<func::ReturnOp>(loc, values);
+  entry.setType(FunctionType::get(builder.getContext(),
+                                  entry.getFunctionType().getInputs(),
+                                  ValueRange(values).getTypes()));
+  entry.setAllResultAttrs(names);
+  builder.setInsertionPointToEnd(module->getBody());
+}
+
+Value Emitter::infer(Operation *op) {
+  FailureOr<SmallVector<Type>> types = mlir::failure();
+  std::string text;
+  {
+    DiagnosticText diagnostics(builder.getContext());
+    types = llvm::cast<attn::ShapeInferable>(op).inferShapes(
+        [&] { return op->emitOpError(); });
+    text = diagnostics.str();
+  }
+  if (mlir::failed(types)) {
+    op->erase();
+    return fail(rejected(errorPrefix + text));
+  }
+  op->getResult(0).setType(types->front());
+  return op->getResult(0);
+}
+
+Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
+                         const WeightExpr &expr) {
+  // A name that another expression has (or the entry) gets underscores.
+  std::string text = expr.str(), name = symbol;
+  while ((weights.count(name) && weights[name].first != text) ||
+         (entry && entry.getName() == name))
+    name += "_";
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  if (!weights.count(name)) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (lastWeight)
+      builder.setInsertionPointAfter(lastWeight);
+    else
+      builder.setInsertionPointToStart(module->getBody());
+    lastWeight = builder.create<attn::WeightOp>(
+        loc, builder.getStringAttr(name), TypeAttr::get(type),
+        builder.getStringAttr(text));
+    weights[name] = {text, shape.vec()};
+  }
+  return builder.create<attn::GetWeightOp>(
+      loc, type, FlatSymbolRefAttr::get(builder.getContext(), name));
+}
+
+Value Emitter::fileWeight(const std::string &symbol, const std::string &file,
+                          std::optional<std::vector<int64_t>> shape,
+                          const std::string &sizes) {
+  if (failed())
+    return {};
+  const SafetensorsTensor *tensor = files.find(file);
+  if (!tensor)
+    return fail(
+        rejected((errorPrefix.empty() ? files.folder() + ": " : errorPrefix) +
+                 "tensor '" + file + "' is missing" +
+                 (shape ? ", expected with shape " + shapeText(*shape) +
+                              (sizes.empty() ? "" : " (" + sizes + ")")
+                        : "")));
+  std::string where =
+      errorPrefix + files.fileOf(file) + ": tensor '" + file + "'";
+  if (shape && tensor->shape != *shape)
+    return fail(rejected(where + " has shape " + shapeText(tensor->shape) +
+                         ", expected " + shapeText(*shape) +
+                         (sizes.empty() ? "" : " (" + sizes + ")")));
+  if (!isFloat(tensor->dtype))
+    return fail(unsupported(where + " has dtype " +
+                            std::string(safetensorsName(tensor->dtype)) +
+                            "; supported: F32, F16, BF16, F64"));
+  for (int64_t size : tensor->shape)
+    if (size == 0 || size > INT32_MAX)
+      return fail(rejected(where + " has shape " + shapeText(tensor->shape) +
+                           "; sizes are from 1 to 2147483647"));
+  used.insert(file);
+  return getWeight(symbol, tensor->shape, WeightExpr::file(file));
+}
+
+Value Emitter::weight(const std::string &symbol, const WeightExpr &expr) {
+  if (failed())
+    return {};
+  Result<std::vector<int64_t>> shape = expr.shape(files);
+  if (!shape)
+    return fail(shape.takeError());
+  return getWeight(symbol, *shape, expr);
+}
+
+Value Emitter::constant(ElementsAttr value) {
+  if (failed())
+    return {};
+  return builder.create<attn::ConstantOp>(loc, value.getType(), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Value Emitter::linear(Value input, Value weight, Value bias) {
+  return make<attn::LinearOp>(input, weight, bias);
+}
+
+Value Emitter::add(Value a, Value b) { return make<attn::AddOp>(a, b); }
+
+Value Emitter::scale(Value input, double factor, double offset) {
+  return make<attn::ScaleOp>(input, builder.getF64FloatAttr(factor),
+                             builder.getF64FloatAttr(offset));
+}
+
+Value Emitter::activation(Value input, attn::ActivationKind kind) {
+  return make<attn::ActivationOp>(input, kind);
+}
+
+Value Emitter::reshape(Value input, const Dims &shape) {
+  return make<attn::ReshapeOp>(
+      input, attn::ShapeAttr::get(builder.getContext(), shape));
+}
+
+Value Emitter::transpose(Value input, ArrayRef<int64_t> permutation) {
+  return make<attn::TransposeOp>(input,
+                                 builder.getDenseI64ArrayAttr(permutation));
+}
+
+Value Emitter::matmul(Value a, Value b, bool transposeA, bool transposeB) {
+  auto flag = [&](bool on) { return on ? builder.getUnitAttr() : UnitAttr(); };
+  return make<attn::MatmulOp>(a, b, flag(transposeA), flag(transposeB));
+}
+
+Value Emitter::mask(Value scores, Value mask, double value) {
+  return make<attn::MaskOp>(scores, mask, builder.getF64FloatAttr(value));
+}
+
+Value Emitter::softmax(Value input) { return make<attn::SoftmaxOp>(input); }
+
+Value Emitter::cast(Value input, DType to) {
+  return make<attn::CastOp>(
+      input, TypeAttr::get(elementTypeOf(builder.getContext(), to)));
+}
+
+Value Emitter::layerNorm(Value input, Value gamma, Value beta, double eps) {
+  return make<attn::LayerNormOp>(input, gamma, beta,
+                                 builder.getF64FloatAttr(eps));
+}
+
+Dims Emitter::shapeOf(Value value) const {
+  return value ? attn::shapeOf(value.getType()) : Dims();
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+void Emitter::countTensors(ImportInfo &info) const {
+  CheckedSize parameters;
+  for (const std::string &name : files.names()) {
+    if (!used.count(name)) {
+      info.unusedTensors.push_back(name);
+      continue;
+    }
+    const SafetensorsTensor *tensor = files.find(name);
+    ++info.dtypes[std::string(safetensorsName(tensor->dtype))];
+    parameters += CheckedSize::fromSigned(
+        elementCount(tensor->shape).value_or(int64_t(0)));
+  }
+  info.parameters = parameters.value().value_or(0);
+}
+
+void Emitter::finish(
+    ImportInfo &info,
+    const std::vector<std::pair<std::string, int64_t>> &symbols,
+    ArrayRef<NamedAttribute> extraInfo) {
+  if (failed())
+    return;
+  countTensors(info);
+  auto named = [&](StringRef name, Attribute value) {
+    return builder.getNamedAttr(name, value);
+  };
+  auto strings = [&](const std::vector<std::string> &texts) {
+    SmallVector<StringRef> refs(texts.begin(), texts.end());
+    return builder.getStrArrayAttr(refs);
+  };
+  SmallVector<NamedAttribute> sizes, dtypes;
+  for (const auto &[symbol, largest] : symbols)
+    sizes.push_back(
+        named(symbol, builder.getDictionaryAttr(
+                          named("max", builder.getI64IntegerAttr(largest)))));
+  for (const auto &[dtype, count] : info.dtypes)
+    dtypes.push_back(named(dtype, builder.getI64IntegerAttr(count)));
+  SmallVector<NamedAttribute> all(extraInfo);
+  all.push_back(named("family", builder.getStringAttr(info.family)));
+  all.push_back(
+      named("architecture", builder.getStringAttr(info.architecture)));
+  all.push_back(named("base", builder.getStringAttr(info.baseFile)));
+  all.push_back(
+      named("parameters", builder.getI64IntegerAttr(info.parameters)));
+  all.push_back(named("dtypes", builder.getDictionaryAttr(dtypes)));
+  all.push_back(named("notes", strings(info.notes)));
+  all.push_back(named("unused", strings(info.unusedTensors)));
+  ModuleOp op = *module;
+  op->setAttr("attn.name", builder.getStringAttr(info.name));
+  op->setAttr("attn.symbols", builder.getDictionaryAttr(sizes));
+  op->setAttr("attn.info", builder.getDictionaryAttr(all));
+}
+
+Result<OwningOpRef<ModuleOp>> Emitter::take() {
+  if (failed())
+    return takeError();
+  DiagnosticText diagnostics(builder.getContext());
+  if (mlir::failed(verify(*module)))
+    return internalError("the imported module is invalid: " +
+                         diagnostics.str());
+  return std::move(module);
+}

@@ -1,0 +1,143 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What both importers build with: makes operations of the attn dialect at a
+// current place, infers their types at once, and makes weights from tensors of
+// the files whose shapes it checks. The first error sticks, and later calls
+// give null values, so that builders read as the model does.
+#pragma once
+#include "compiler/import/Import.h"
+#include "dialects/attn/Attn.h"
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "runtime/support/DType.h"
+#include <optional>
+#include <set>
+
+namespace transom {
+
+/// Sizes of a tensor; symbols are the module's.
+using Dims = llvm::SmallVector<Polynomial>;
+
+/// An argument of an entry.
+struct EntryInput {
+  std::string name;
+  DType dtype = DType::F32;
+  Dims shape;
+  std::string role = "data";           ///< `ids`, `mask` or `data`
+  std::optional<int64_t> bound;        ///< ids are below this
+  std::optional<int64_t> defaultValue; ///< what fills an input left out
+};
+
+/// A result of an entry.
+struct EntryOutput {
+  std::string name;
+  mlir::Value value;
+};
+
+/// Builds one module. Not copyable; one for each import.
+class Emitter {
+public:
+  /// `files` outlives the emitter; `baseFile` is the name in places.
+  Emitter(mlir::MLIRContext &context, const ModelFiles &files,
+          std::string baseFile);
+  ~Emitter();
+  Emitter(const Emitter &) = delete;
+
+  //===--- Places and errors ---------------------------------------------===//
+
+  /// Operations made from now on come from this module path and this JSON
+  /// pointer of the base file.
+  void at(const std::string &path, const std::string &jsonPointer);
+  mlir::Location location() const { return loc; }
+  /// What begins the error of an operation that does not fit here (graph.json:
+  /// `graph.json:3:5: '/nodes/0': `).
+  void setErrorPrefix(std::string prefix) { errorPrefix = std::move(prefix); }
+
+  /// Records an error unless there is one; gives a null value.
+  mlir::Value fail(Error error);
+  bool failed() const { return failure.has_value(); }
+  Error takeError() { return std::move(*failure); }
+
+  //===--- Entries -------------------------------------------------------===//
+
+  /// Begins the function of an entry; gives its arguments.
+  llvm::SmallVector<mlir::Value> beginEntry(const std::string &name,
+                                            llvm::ArrayRef<EntryInput> inputs);
+  /// Ends it with these results.
+  void endEntry(llvm::ArrayRef<EntryOutput> outputs);
+
+  //===--- Operations ----------------------------------------------------===//
+
+  /// Makes an operation with one result whose type follows from its operands;
+  /// arguments as of its builder behind the result type. Null after an error,
+  /// also when the shapes do not fit.
+  template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
+    if (failed())
+      return {};
+    mlir::Type open = mlir::UnrankedTensorType::get(builder.getF32Type());
+    return infer(builder.create<Op>(loc, open, std::forward<Args>(args)...));
+  }
+
+  /// The tensor `file` as a weight `symbol` of that shape (nothing: as it is).
+  /// `sizes` explains the shape in errors (`[vocab_size, hidden_size]`).
+  mlir::Value fileWeight(const std::string &symbol, const std::string &file,
+                         std::optional<std::vector<int64_t>> shape,
+                         const std::string &sizes = "");
+  /// A weight by an expression without files (sinusoid, values, ...).
+  mlir::Value weight(const std::string &symbol, const WeightExpr &expr);
+  mlir::Value constant(mlir::ElementsAttr value);
+
+  mlir::Value linear(mlir::Value input, mlir::Value weight, mlir::Value bias);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value scale(mlir::Value input, double factor, double offset = 0);
+  mlir::Value activation(mlir::Value input, attn::ActivationKind kind);
+  mlir::Value reshape(mlir::Value input, const Dims &shape);
+  mlir::Value transpose(mlir::Value input, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value matmul(mlir::Value a, mlir::Value b, bool transposeA,
+                     bool transposeB);
+  mlir::Value mask(mlir::Value scores, mlir::Value mask, double value);
+  mlir::Value softmax(mlir::Value input);
+  mlir::Value cast(mlir::Value input, DType to);
+  mlir::Value layerNorm(mlir::Value input, mlir::Value gamma, mlir::Value beta,
+                        double eps);
+
+  /// The sizes of a value.
+  Dims shapeOf(mlir::Value value) const;
+  mlir::OpBuilder &ops() { return builder; }
+
+  //===--- The module ----------------------------------------------------===//
+
+  /// Sets `attn.name`, `attn.symbols` (largest value, -1 = none) and
+  /// `attn.info`; fills the used, unused and counted tensors of `info`.
+  void finish(ImportInfo &info,
+              const std::vector<std::pair<std::string, int64_t>> &symbols,
+              llvm::ArrayRef<mlir::NamedAttribute> extraInfo);
+  /// Hands the verified module over, or the first error.
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> take();
+
+private:
+  mlir::Value infer(mlir::Operation *op);
+  mlir::Value getWeight(const std::string &symbol,
+                        llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
+  void countTensors(ImportInfo &info) const;
+
+  const ModelFiles &files;
+  std::string baseFile;
+  std::string pointer;
+  std::string errorPrefix;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OpBuilder builder;
+  mlir::Operation *lastWeight = nullptr; // weights stand first, in order
+  std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;
+  std::set<std::string> used;
+  mlir::func::FuncOp entry;
+  mlir::Location loc;
+  std::optional<Error> failure;
+};
+
+/// The MLIR element type of a dtype: `bool` is i1.
+mlir::Type elementTypeOf(mlir::MLIRContext *context, DType dtype);
+
+} // namespace transom

@@ -1,0 +1,15 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Import of a Hugging Face model folder.
+#pragma once
+#include "compiler/import/Import.h"
+
+namespace transom {
+
+/// Imports the model of `info.folder`, whose config.json is there. Fills
+/// `info`.
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+importHuggingFace(mlir::MLIRContext &context, ImportInfo &info);
+
+} // namespace transom

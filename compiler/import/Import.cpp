@@ -1,0 +1,51 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tells a model folder from a graph.json, and names the model.
+#include "compiler/import/Import.h"
+#include "compiler/import/HuggingFace.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/support/File.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// A path without slashes at its end.
+static std::string trimmed(std::string path) {
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back();
+  return path;
+}
+
+/// The folder's own name, also for `.` and `..`.
+static std::string nameOfFolder(const std::string &folder) {
+  std::string name = fileNameOf(folder);
+  if (name != "." && name != ".." && !name.empty() && name != "/")
+    return name;
+  SmallString<256> absolute(folder);
+  if (!llvm::sys::fs::real_path(folder, absolute))
+    return llvm::sys::path::filename(absolute).str();
+  return "model";
+}
+
+Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
+                                                   const ImportOptions &options,
+                                                   ImportInfo &info) {
+  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+  const std::string path = trimmed(options.path);
+  if (isFolder(path)) {
+    info.folder = path;
+    info.name = nameOfFolder(path);
+    if (fileExists(joinPath(path, "config.json"))) {
+      info.baseFile = "config.json";
+      return importHuggingFace(context, info);
+    }
+    return unavailable(path + ": no config.json and no graph.json in this "
+                              "folder");
+  }
+  return unavailable(path + ": no such file or folder");
+}

@@ -1,0 +1,55 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Import: a model folder (config.json and safetensors) or a graph.json becomes
+// a module of the attn dialect, one operation for each operation of the model.
+// Weights stay in their files; only headers are read.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Safetensors.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// What to import.
+struct ImportOptions {
+  /// A folder with config.json (or graph.json), or the path of a graph.json.
+  std::string path;
+};
+
+/// What the importer found besides the module. The module's `attn.info`
+/// repeats what the manifest needs of it.
+struct ImportInfo {
+  std::string name;         ///< name of the model: its folder or graph
+  std::string folder;       ///< where its files are
+  std::string baseFile;     ///< `config.json`, or the graph's file name
+  std::string family;       ///< `bert`, ..., or `graph`
+  std::string architecture; ///< `BertForMaskedLM`, ...; of a graph its name
+  ModelFiles files;         ///< the tensors that weights refer to
+  /// What the model does not use: listed, ignored.
+  std::vector<std::string> unusedTensors;
+  /// Things a user may want to know: unknown keys, ignored parts.
+  std::vector<std::string> notes;
+  /// Plain names of all files that were read, for hashing.
+  std::vector<std::string> inputFiles;
+  uint64_t parameters = 0; ///< elements of the used tensors
+  /// Number of used tensors of each type by safetensors name (`F32`).
+  std::map<std::string, uint64_t> dtypes;
+};
+
+/// Imports a model. Errors have the exit codes of the tool: `Rejected` for
+/// malformed or inconsistent files, `Unsupported` for what is not built,
+/// `Unavailable` for missing files.
+Result<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, const ImportOptions &options,
+            ImportInfo &info);
+
+/// The values of `model_type` that are built, sorted.
+std::vector<std::string> supportedModelTypes();
+
+} // namespace transom

@@ -1,0 +1,85 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The top level of tokenizer.json. The model is read first, since its kind
+// decides whether the rest is worth reading.
+#include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include "runtime/support/Json.h"
+#include <algorithm>
+
+namespace transom {
+
+using namespace tokenizer;
+
+static Result<void> readVersion(JsonValue root) {
+  auto version = root.find("version");
+  if (!version)
+    return {};
+  auto text = version->asString();
+  if (!text)
+    return text.takeError();
+  if (*text != "1.0")
+    return version->error("unsupported tokenizer version '" +
+                              std::string(*text) + "'; supported: 1.0",
+                          Status::Unsupported);
+  return {};
+}
+
+static Result<void> readSteps(JsonValue root, Draft &draft) {
+  if (auto value = root.find("normalizer"); value && !value->isNull())
+    if (auto read = readNormalizer(*value, draft.normalizerSteps); !read)
+      return read.takeError();
+  if (auto value = root.find("pre_tokenizer"); value && !value->isNull())
+    if (auto read = readPreTokenizer(*value, draft.preTokenizerSteps); !read)
+      return read.takeError();
+  if (auto read = readPostProcessor(root.find("post_processor"), draft); !read)
+    return read.takeError();
+  if (auto read = readDecoder(root.find("decoder"), draft); !read)
+    return read.takeError();
+  return readTruncation(root.find("truncation"), draft.parameters);
+}
+
+/// One more than the largest id that encoding can give.
+static uint32_t idEndOf(const Draft &draft) {
+  uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
+  for (auto *pieces : {&draft.single, &draft.pair})
+    for (const TemplatePiece &piece : *pieces)
+      if (piece.kind == PieceKind::Token)
+        end = std::max(end, piece.id + 1);
+  return end;
+}
+
+Result<ImportedTokenizer> importTokenizer(std::string_view json,
+                                          const std::string &fileName) {
+  auto document = parseJson(json, fileName);
+  if (!document)
+    return document.takeError();
+  JsonValue root = document->root();
+  if (auto object = root.expectObject(); !object)
+    return object.takeError();
+  if (auto version = readVersion(root); !version)
+    return version.takeError();
+  Draft draft;
+  ImportedTokenizer result;
+  auto model = root.get("model");
+  if (!model)
+    return model.takeError();
+  if (auto read = readModel(*model, draft); !read)
+    return read.takeError();
+  if (auto read = readSteps(root, draft); !read)
+    return read.takeError();
+  if (auto read =
+          readAddedTokens(root.find("added_tokens"), draft, result.notes);
+      !read)
+    return read.takeError();
+  draft.parameters.idEnd = idEndOf(draft);
+  auto tables = writeTables(draft);
+  if (!tables)
+    return tables.takeError();
+  result.tables = std::move(*tables);
+  return result;
+}
+
+} // namespace transom

@@ -1,0 +1,111 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sections are made in memory one by one and joined behind the directory.
+#include "compiler/import/tokenizer/TablesWriter.h"
+#include "compiler/import/tokenizer/TrieBuilder.h"
+#include <algorithm>
+
+namespace transom::tokenizer {
+
+template <typename T> static std::string bytesOf(const std::vector<T> &values) {
+  return std::string(reinterpret_cast<const char *>(values.data()),
+                     values.size() * sizeof(T));
+}
+
+static std::string trieOf(std::vector<TrieKey> keys) {
+  std::sort(keys.begin(), keys.end());
+  return bytesOf(buildTrie(keys));
+}
+
+namespace {
+class Writer {
+public:
+  explicit Writer(Draft &draft) : draft(draft) {}
+
+  Result<std::string> run() {
+    at(Section::NormalizerSteps) = draft.normalizerSteps;
+    at(Section::PreTokenizerSteps) = draft.preTokenizerSteps;
+    at(Section::SingleTemplate) = bytesOf(draft.single);
+    at(Section::PairTemplate) = bytesOf(draft.pair);
+    at(Section::ModelTrie) = trieOf(draft.modelTokens);
+    addVocabulary();
+    addAddedTokens();
+    addParameters();
+    return join();
+  }
+
+private:
+  std::string &at(Section section) {
+    return sections[static_cast<size_t>(section)];
+  }
+
+  TextRef addText(std::string_view text) {
+    std::string &pool = at(Section::Text);
+    TextRef ref{static_cast<uint32_t>(pool.size()),
+                static_cast<uint32_t>(text.size())};
+    pool += text;
+    return ref;
+  }
+
+  void addVocabulary() {
+    std::vector<VocabularyEntry> entries;
+    entries.reserve(draft.entries.size());
+    for (const DraftEntry &entry : draft.entries)
+      entries.push_back({entry.id, addText(entry.text), entry.special});
+    at(Section::Vocabulary) = bytesOf(entries);
+  }
+
+  void addAddedTokens() {
+    std::vector<AddedToken> tokens;
+    std::vector<TrieKey> names, raw, normalized;
+    for (const DraftAdded &added : draft.added) {
+      uint32_t index = static_cast<uint32_t>(tokens.size());
+      tokens.push_back({added.id, added.flags});
+      names.push_back({added.content, added.id});
+      (added.normalized ? normalized : raw).push_back({added.pattern, index});
+    }
+    at(Section::AddedTokens) = bytesOf(tokens);
+    at(Section::AddedNames) = trieOf(std::move(names));
+    at(Section::RawTrie) = trieOf(std::move(raw));
+    at(Section::NormalizedTrie) = trieOf(std::move(normalized));
+  }
+
+  void addParameters() {
+    draft.parameters.continuingPrefix = addText(draft.continuingPrefix);
+    draft.parameters.decoderText = addText(draft.decoderText);
+    at(Section::Parameters) =
+        bytesOf(std::vector<Parameters>{draft.parameters});
+  }
+
+  Result<std::string> join() {
+    TablesHeader header{{}, tablesVersion, sectionCount, 0};
+    std::copy_n(tablesMagic, sizeof tablesMagic, header.magic);
+    std::vector<SectionEntry> directory;
+    uint64_t offset = sizeof header + sectionCount * sizeof(SectionEntry);
+    for (const std::string &section : sections) {
+      directory.push_back({offset, section.size()});
+      offset = (offset + section.size() + 7) / 8 * 8;
+    }
+    if (offset > UINT32_MAX)
+      return limitError("tokenizer tables of " + std::to_string(offset) +
+                        " bytes; supported: less than 4 GiB");
+    header.size = offset;
+    std::string blob(reinterpret_cast<const char *>(&header), sizeof header);
+    blob += bytesOf(directory);
+    for (size_t i = 0; i < sectionCount; ++i) {
+      blob.resize(directory[i].offset);
+      blob += sections[i];
+    }
+    blob.resize(offset);
+    return blob;
+  }
+
+  Draft &draft;
+  std::string sections[sectionCount];
+};
+} // namespace
+
+Result<std::string> writeTables(Draft &draft) { return Writer(draft).run(); }
+
+} // namespace transom::tokenizer

@@ -1,0 +1,150 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Post-processors become two lists of pieces: what surrounds one text and what
+// surrounds a pair.
+#include "compiler/import/tokenizer/Steps.h"
+
+namespace transom::tokenizer {
+
+static constexpr int64_t largestId = idLimit - 1;
+
+static Result<uint32_t> readNumber(JsonValue object, std::string_view key) {
+  auto value = object.get(key);
+  if (!value)
+    return value.takeError();
+  auto number = value->asInt(0, largestId);
+  if (!number)
+    return number.takeError();
+  return static_cast<uint32_t>(*number);
+}
+
+static Result<std::string_view> readText(JsonValue object,
+                                         std::string_view key) {
+  auto value = object.get(key);
+  if (!value)
+    return value.takeError();
+  return value->asString();
+}
+
+/// A text's place in a template.
+static Result<void> readSequencePiece(JsonValue value, bool pair,
+                                      std::vector<TemplatePiece> &pieces) {
+  auto typeId = readNumber(value, "type_id");
+  if (!typeId)
+    return typeId.takeError();
+  auto id = readText(value, "id");
+  if (!id)
+    return id.takeError();
+  if (*id != "A" && *id != "B")
+    return value.error("unknown sequence '" + std::string(*id) +
+                       "'; supported: A, B");
+  if (*id == "B" && !pair)
+    return value.error("sequence 'B' in the template of a single text");
+  pieces.push_back(
+      {*id == "A" ? PieceKind::SequenceA : PieceKind::SequenceB, 0, *typeId});
+  return {};
+}
+
+/// A special token's place in a template; it may stand for several ids.
+static Result<void> readTokenPiece(JsonValue value, JsonValue specialTokens,
+                                   std::vector<TemplatePiece> &pieces) {
+  auto typeId = readNumber(value, "type_id");
+  if (!typeId)
+    return typeId.takeError();
+  auto name = readText(value, "id");
+  if (!name)
+    return name.takeError();
+  auto token = specialTokens.find(*name);
+  if (!token)
+    return value.error("special token '" + std::string(*name) +
+                       "' is not among 'special_tokens'");
+  auto ids = token->get("ids");
+  if (!ids)
+    return ids.takeError();
+  auto numbers = ids->asIntArray(0, largestId);
+  if (!numbers)
+    return numbers.takeError();
+  for (int64_t id : *numbers)
+    pieces.push_back({PieceKind::Token, static_cast<uint32_t>(id), *typeId});
+  return {};
+}
+
+static Result<void> readTemplate(JsonValue processor, std::string_view key,
+                                 JsonValue specialTokens,
+                                 std::vector<TemplatePiece> &pieces) {
+  auto list = processor.get(key);
+  if (!list)
+    return list.takeError();
+  if (auto array = list->expectArray(); !array)
+    return array.takeError();
+  for (JsonValue element : list->elements()) {
+    if (auto object = element.expectObject(); !object)
+      return object.takeError();
+    auto sequence = element.find("Sequence");
+    auto token = element.find("SpecialToken");
+    if (!sequence && !token)
+      return element.error("expected a 'Sequence' or a 'SpecialToken'");
+    auto done = sequence ? readSequencePiece(*sequence, key == "pair", pieces)
+                         : readTokenPiece(*token, specialTokens, pieces);
+    if (!done)
+      return done.takeError();
+  }
+  return {};
+}
+
+/// The id in a pair [token, id] of a BertProcessing.
+static Result<uint32_t> readTokenId(JsonValue processor, std::string_view key) {
+  auto value = processor.get(key);
+  if (!value)
+    return value.takeError();
+  if (!value->isArray() || value->size() != 2)
+    return value->error("expected a token and its id");
+  auto id = (*value)[1].asInt(0, largestId);
+  if (!id)
+    return id.takeError();
+  return static_cast<uint32_t>(*id);
+}
+
+static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
+  auto cls = readTokenId(value, "cls");
+  if (!cls)
+    return cls.takeError();
+  auto sep = readTokenId(value, "sep");
+  if (!sep)
+    return sep.takeError();
+  draft.single = {{PieceKind::Token, *cls, 0},
+                  {PieceKind::SequenceA, 0, 0},
+                  {PieceKind::Token, *sep, 0}};
+  draft.pair = draft.single;
+  draft.pair.push_back({PieceKind::SequenceB, 0, 1});
+  draft.pair.push_back({PieceKind::Token, *sep, 1});
+  return {};
+}
+
+Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft) {
+  if (!value || value->isNull()) {
+    draft.single = {{PieceKind::SequenceA, 0, 0}};
+    draft.pair = {{PieceKind::SequenceA, 0, 0}, {PieceKind::SequenceB, 0, 1}};
+    return {};
+  }
+  auto type = readType(*value);
+  if (!type)
+    return type.takeError();
+  if (*type == "BertProcessing")
+    return readBertProcessing(*value, draft);
+  if (*type != "TemplateProcessing")
+    return unsupportedType(*value, "post-processor", *type,
+                           "BertProcessing, TemplateProcessing");
+  auto specialTokens = value->get("special_tokens");
+  if (!specialTokens)
+    return specialTokens.takeError();
+  if (auto object = specialTokens->expectObject(); !object)
+    return object.takeError();
+  if (auto done = readTemplate(*value, "single", *specialTokens, draft.single);
+      !done)
+    return done.takeError();
+  return readTemplate(*value, "pair", *specialTokens, draft.pair);
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,20 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds the double-array tries of the tables.
+#pragma once
+#include "runtime/tokenizer/Tables.h"
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace transom::tokenizer {
+
+/// A key and its value (below `Trie::none`).
+using TrieKey = std::pair<std::string_view, uint32_t>;
+
+/// The trie of `keys`, which are sorted by their bytes and distinct. No keys
+/// give no units.
+std::vector<TrieUnit> buildTrie(const std::vector<TrieKey> &keys);
+
+} // namespace transom::tokenizer

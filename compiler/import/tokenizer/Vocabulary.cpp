@@ -1,0 +1,301 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Added tokens are put one after the other, as the tokenizers library does when
+// it loads a file: a token that comes twice replaces its first definition.
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "runtime/support/Utf8.h"
+#include "runtime/tokenizer/Normalizer.h"
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace transom::tokenizer {
+
+//===-- The model's vocabulary --------------------------------------------===//
+
+static std::string quoted(std::string_view text) {
+  return "'" + utf8::printable(text) + "'";
+}
+
+/// Tokens with their ids, sorted by id, and each value for errors.
+static Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
+  if (auto object = vocabulary.expectObject(); !object)
+    return object.takeError();
+  draft.entries.reserve(vocabulary.size());
+  draft.modelTokens.reserve(vocabulary.size());
+  for (auto member : vocabulary.members()) {
+    auto id = member.value.asInt(0, idLimit - 1);
+    if (!id)
+      return id.takeError();
+    uint32_t number = static_cast<uint32_t>(*id);
+    draft.entries.push_back({number, std::string(member.key), false});
+    draft.modelTokens.push_back({member.key, number});
+  }
+  std::sort(draft.entries.begin(), draft.entries.end(),
+            [](const DraftEntry &a, const DraftEntry &b) {
+              return std::tie(a.id, a.text) < std::tie(b.id, b.text);
+            });
+  for (size_t i = 1; i < draft.entries.size(); ++i)
+    if (draft.entries[i].id == draft.entries[i - 1].id)
+      return vocabulary.find(draft.entries[i].text)
+          ->error("id " + std::to_string(draft.entries[i].id) +
+                  " is that of token " + quoted(draft.entries[i - 1].text) +
+                  " too");
+  return {};
+}
+
+static const uint32_t *findToken(const Draft &draft, std::string_view text) {
+  auto found =
+      std::lower_bound(draft.modelTokens.begin(), draft.modelTokens.end(), text,
+                       [](const auto &token, std::string_view text) {
+                         return token.first < text;
+                       });
+  if (found == draft.modelTokens.end() || found->first != text)
+    return nullptr;
+  return &found->second;
+}
+
+/// A model without `type`, as old files have it, is told by its keys.
+static Result<std::string_view> readModelType(JsonValue model) {
+  if (auto object = model.expectObject(); !object)
+    return object.takeError();
+  if (!model.find("type") && model.find("max_input_chars_per_word"))
+    return std::string_view("WordPiece");
+  return readType(model);
+}
+
+Result<void> readModel(JsonValue model, Draft &draft) {
+  auto type = readModelType(model);
+  if (!type)
+    return type.takeError();
+  if (*type != "WordPiece")
+    return unsupportedType(model, "tokenizer model", *type, "WordPiece");
+  auto limit = model.get("max_input_chars_per_word");
+  if (!limit)
+    return limit.takeError();
+  auto characters = limit->asUint();
+  if (!characters)
+    return characters.takeError();
+  auto prefixValue = model.get("continuing_subword_prefix");
+  if (!prefixValue)
+    return prefixValue.takeError();
+  auto prefix = prefixValue->asString();
+  if (!prefix)
+    return prefix.takeError();
+  auto unknownValue = model.get("unk_token");
+  if (!unknownValue)
+    return unknownValue.takeError();
+  auto unknown = unknownValue->asString();
+  if (!unknown)
+    return unknown.takeError();
+  auto vocabulary = model.get("vocab");
+  if (!vocabulary)
+    return vocabulary.takeError();
+  if (auto read = readTokens(*vocabulary, draft); !read)
+    return read.takeError();
+  std::sort(draft.modelTokens.begin(), draft.modelTokens.end());
+  const uint32_t *unknownId = findToken(draft, *unknown);
+  if (!unknownId)
+    return unknownValue->error("unknown token " + quoted(*unknown) +
+                               " is not in the vocabulary");
+  draft.continuingPrefix = *prefix;
+  draft.parameters.model = ModelKind::WordPiece;
+  draft.parameters.unknownId = *unknownId;
+  draft.parameters.maxWordCharacters =
+      static_cast<uint32_t>(std::min<uint64_t>(*characters, UINT32_MAX));
+  return {};
+}
+
+//===-- Added tokens ------------------------------------------------------===//
+
+namespace {
+/// An element of `added_tokens`.
+struct AddedElement {
+  JsonValue value;
+  uint32_t id;
+  std::string_view content;
+  bool special, singleWord, leftStrip, rightStrip, normalized;
+};
+
+/// Puts added tokens one by one.
+class AddedTokens {
+public:
+  AddedTokens(Draft &draft, std::vector<std::string> &notes)
+      : draft(draft), notes(notes),
+        nextId(static_cast<uint32_t>(draft.entries.size())) {}
+
+  Result<void> add(JsonValue value);
+  Result<void> finish();
+
+private:
+  Result<AddedElement> read(JsonValue value) const;
+  std::string normalizedForm(std::string_view content) const;
+  Result<void> checkPatterns() const;
+  Result<void> mergeEntries();
+
+  /// A token as it was put last.
+  struct Put {
+    DraftAdded token;
+    JsonValue value;
+  };
+
+  Draft &draft;
+  std::vector<std::string> &notes;
+  uint32_t nextId;
+  std::map<uint32_t, Put> byId;
+  std::map<std::string_view, uint32_t> idOf;
+  std::set<std::string_view> special;
+};
+} // namespace
+
+Result<AddedElement> AddedTokens::read(JsonValue value) const {
+  AddedElement element{value, 0, {}, false, false, false, false, false};
+  if (auto object = value.expectObject(); !object)
+    return object.takeError();
+  auto id = value.get("id");
+  if (!id)
+    return id.takeError();
+  auto number = id->asInt(0, idLimit - 1);
+  if (!number)
+    return number.takeError();
+  element.id = static_cast<uint32_t>(*number);
+  auto content = value.get("content");
+  if (!content)
+    return content.takeError();
+  auto text = content->asString();
+  if (!text)
+    return text.takeError();
+  element.content = *text;
+  const std::pair<const char *, bool *> flags[] = {
+      {"special", &element.special},
+      {"single_word", &element.singleWord},
+      {"lstrip", &element.leftStrip},
+      {"rstrip", &element.rightStrip},
+      {"normalized", &element.normalized}};
+  for (auto &[key, target] : flags) {
+    auto flag = value.get(key);
+    if (!flag)
+      return flag.takeError();
+    auto set = flag->asBool();
+    if (!set)
+      return set.takeError();
+    *target = *set;
+  }
+  return element;
+}
+
+std::string AddedTokens::normalizedForm(std::string_view content) const {
+  Characters characters = charactersOf(content);
+  normalize(draft.normalizerSteps, characters);
+  return toUtf8(characters);
+}
+
+Result<void> AddedTokens::add(JsonValue value) {
+  auto element = read(value);
+  if (!element)
+    return element.takeError();
+  if (element->content.empty())
+    return {};
+  uint32_t id;
+  if (auto known = idOf.find(element->content); known != idOf.end()) {
+    id = known->second;
+  } else if (const uint32_t *inModel = findToken(draft, element->content)) {
+    id = *inModel;
+  } else {
+    id = nextId++;
+    if (id >= idLimit)
+      return value.error("no id is left for it");
+  }
+  if (id != element->id)
+    notes.push_back(value.where() + ": added token " +
+                    quoted(element->content) + " has id " + std::to_string(id) +
+                    ", not " + std::to_string(element->id) +
+                    ", as the tokenizers library counts");
+  DraftAdded token;
+  token.id = id;
+  token.flags = (element->singleWord ? SingleWord : 0) |
+                (element->leftStrip ? LeftStrip : 0) |
+                (element->rightStrip ? RightStrip : 0);
+  token.normalized = element->normalized;
+  token.content = element->content;
+  token.pattern = element->normalized ? normalizedForm(element->content)
+                                      : std::string(element->content);
+  idOf[element->content] = id;
+  if (element->special)
+    special.insert(element->content);
+  byId.insert_or_assign(id, Put{std::move(token), value});
+  return {};
+}
+
+Result<void> AddedTokens::checkPatterns() const {
+  std::map<std::pair<bool, std::string_view>, std::string_view> patterns;
+  for (auto &[id, put] : byId) {
+    const DraftAdded &token = put.token;
+    if (token.pattern.empty())
+      return put.value.error("nothing is left of added token " +
+                             quoted(token.content) + " when it is normalized");
+    auto [place, fresh] =
+        patterns.insert({{token.normalized, token.pattern}, token.content});
+    if (!fresh)
+      return put.value.error("added tokens " + quoted(place->second) + " and " +
+                             quoted(token.content) +
+                             " are the same when they are normalized");
+  }
+  return {};
+}
+
+/// Puts the added tokens among the entries; the model's own tokens are
+/// replaced by their added form.
+Result<void> AddedTokens::mergeEntries() {
+  std::vector<DraftEntry> merged;
+  auto put = byId.begin();
+  auto takePut = [&] {
+    const DraftAdded &token = put->second.token;
+    draft.added.push_back(token);
+    merged.push_back(
+        {token.id, token.pattern, special.count(token.pattern) != 0});
+    ++put;
+  };
+  for (DraftEntry &entry : draft.entries) {
+    while (put != byId.end() && put->first < entry.id)
+      takePut();
+    if (put == byId.end() || put->first != entry.id) {
+      merged.push_back(std::move(entry));
+      continue;
+    }
+    if (put->second.token.content != entry.text)
+      return put->second.value.error(
+          "added token " + quoted(put->second.token.content) + " gets id " +
+          std::to_string(entry.id) + ", which is that of token " +
+          quoted(entry.text));
+    takePut();
+  }
+  while (put != byId.end())
+    takePut();
+  draft.entries = std::move(merged);
+  return {};
+}
+
+Result<void> AddedTokens::finish() {
+  if (auto checked = checkPatterns(); !checked)
+    return checked.takeError();
+  return mergeEntries();
+}
+
+Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
+                             std::vector<std::string> &notes) {
+  AddedTokens added(draft, notes);
+  if (value && !value->isNull()) {
+    if (auto array = value->expectArray(); !array)
+      return array.takeError();
+    for (JsonValue element : value->elements())
+      if (auto done = added.add(element); !done)
+        return done.takeError();
+  }
+  return added.finish();
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,23 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The vocabulary of the model and the tokens added to it.
+#pragma once
+#include "compiler/import/tokenizer/TablesWriter.h"
+#include "runtime/support/Json.h"
+#include <string>
+#include <vector>
+
+namespace transom::tokenizer {
+
+/// `model`: kind, parameters, tokens. `Unsupported` for a kind that is not
+/// built.
+Result<void> readModel(JsonValue model, Draft &draft);
+
+/// `added_tokens`; `draft` has model and normalizer. Ids are given as
+/// Hugging Face's tokenizers gives them: that of the model's vocabulary, else
+/// the next one behind it; a note where the file says another one.
+Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
+                             std::vector<std::string> &notes);
+
+} // namespace transom::tokenizer
