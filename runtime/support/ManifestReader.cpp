@@ -1,0 +1,324 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading a manifest from bytes that anybody may have made: every type, range
+// and reference is checked, so that the runtime can rely on what it holds.
+#include "runtime/support/Json.h"
+#include "runtime/support/Manifest.h"
+#include "runtime/support/Suggest.h"
+#include "runtime/support/Utf8.h"
+#include <algorithm>
+
+namespace transom {
+namespace {
+
+constexpr int64_t readableAbi = 1;
+constexpr int64_t maxCounters = 1 << 20;
+
+/// Reads members of one object after the other; the first error stays and
+/// what is read after it has default values.
+class ManifestReader {
+public:
+  Result<Manifest> read(JsonValue root) {
+    Manifest manifest;
+    manifest.abi = integer(root, "abi", 0, INT64_MAX);
+    if (!failure && manifest.abi != readableAbi)
+      fail(*root.find("abi"),
+           "artifact has ABI version " + std::to_string(manifest.abi) +
+               ", this program reads version " + std::to_string(readableAbi));
+    if (!failure)
+      readHead(root, manifest);
+    for (JsonValue value : array(root, "entries")) {
+      ManifestEntry entry = readEntry(value);
+      if (failure)
+        break;
+      if (manifest.findEntry(entry.name))
+        fail(value, "entry '" + utf8::printable(entry.name) + "' stands twice");
+      manifest.entries.push_back(std::move(entry));
+    }
+    if (!failure)
+      readTail(root, manifest);
+    if (failure)
+      return std::move(*failure);
+    return manifest;
+  }
+
+private:
+  void fail(JsonValue at, const std::string &text) {
+    if (!failure)
+      failure = at.error(text);
+  }
+  /// The value of a result, or a default and the error kept.
+  template <typename T, typename From> T take(Result<From> result) {
+    if (result)
+      return T(*result);
+    if (!failure)
+      failure = result.takeError();
+    return T();
+  }
+  template <typename T> T take(Result<T> result) {
+    return take<T, T>(std::move(result));
+  }
+
+  std::optional<JsonValue> member(JsonValue object, const char *key) {
+    if (failure)
+      return std::nullopt;
+    Result<JsonValue> value = object.get(key);
+    if (value)
+      return *value;
+    failure = value.takeError();
+    return std::nullopt;
+  }
+  std::optional<JsonValue> optionalMember(JsonValue object, const char *key) {
+    if (failure)
+      return std::nullopt;
+    return object.find(key);
+  }
+
+  std::string text(JsonValue value) {
+    return take<std::string>(value.asString());
+  }
+  std::string text(JsonValue object, const char *key) {
+    auto value = member(object, key);
+    return value ? text(*value) : "";
+  }
+  std::string optionalText(JsonValue object, const char *key) {
+    auto value = optionalMember(object, key);
+    return value ? text(*value) : "";
+  }
+  int64_t integer(JsonValue object, const char *key, int64_t low,
+                  int64_t high) {
+    auto value = member(object, key);
+    return value ? take(value->asInt(low, high)) : 0;
+  }
+  bool boolean(JsonValue object, const char *key, bool absent) {
+    auto value = optionalMember(object, key);
+    return value ? take(value->asBool()) : absent;
+  }
+  std::vector<JsonValue> array(JsonValue object, const char *key) {
+    std::vector<JsonValue> elements;
+    auto value = member(object, key);
+    if (!value)
+      return elements;
+    if (Result<void> isList = value->expectArray(); !isList)
+      failure = isList.takeError();
+    for (JsonValue element : value->elements())
+      elements.push_back(element);
+    return elements;
+  }
+  std::vector<JsonValue> object(JsonValue parent, const char *key) {
+    std::vector<JsonValue> values;
+    auto value = member(parent, key);
+    if (!value)
+      return values;
+    if (Result<void> isList = value->expectObject(); !isList)
+      failure = isList.takeError();
+    for (JsonValue::Member m : value->members())
+      values.push_back(m.value);
+    return values;
+  }
+  std::vector<std::string> names(JsonValue object, const char *key,
+                                 bool optional = true) {
+    auto value = optional ? optionalMember(object, key) : member(object, key);
+    return value ? take(value->asStringArray()) : std::vector<std::string>();
+  }
+
+  /// A polynomial over the entry's symbols.
+  Polynomial polynomial(JsonValue value) {
+    Polynomial result;
+    Result<Polynomial> parsed = Polynomial::parse(text(value));
+    if (failure)
+      return result;
+    if (!parsed) {
+      fail(value, parsed.error().message);
+      return result;
+    }
+    for (const std::string &symbol : parsed->symbols())
+      if (!isSymbol(symbol))
+        fail(value, "unknown symbol '" + symbol + "'; the entry has: " +
+                        utf8::printable(joinNames(symbolOrder), 300));
+    return *parsed;
+  }
+  Polynomial polynomial(JsonValue object, const char *key) {
+    auto value = member(object, key);
+    return value ? polynomial(*value) : Polynomial();
+  }
+  bool isSymbol(const std::string &name) const {
+    return std::binary_search(symbolOrder.begin(), symbolOrder.end(), name);
+  }
+  /// The member as the name of a symbol of the entry.
+  std::string symbol(JsonValue object, const char *key) {
+    std::string name = text(object, key);
+    if (!failure && !isSymbol(name))
+      fail(*object.find(key), "unknown symbol '" + utf8::printable(name) + "'");
+    return name;
+  }
+  /// The member as the name of an input of the entry.
+  std::string inputName(JsonValue object, const char *key,
+                        const ManifestEntry &entry) {
+    std::string name = text(object, key);
+    bool known = std::any_of(
+        entry.inputs.begin(), entry.inputs.end(),
+        [&](const ManifestTensor &input) { return input.name == name; });
+    if (!failure && !known)
+      fail(*object.find(key), "unknown input '" + utf8::printable(name) + "'");
+    return name;
+  }
+
+  void readHead(JsonValue root, Manifest &manifest) {
+    manifest.compiler = text(root, "compiler");
+    manifest.name = text(root, "name");
+    manifest.family = text(root, "family");
+    manifest.architecture = text(root, "architecture");
+    manifest.head = text(root, "head");
+    manifest.fileBytes =
+        static_cast<uint64_t>(integer(root, "file_bytes", 0, INT64_MAX));
+    manifest.isas = names(root, "isas", false);
+    manifest.dtype = text(root, "dtype");
+    for (JsonValue value : object(root, "options"))
+      manifest.options.emplace_back(value.key(), text(value));
+    for (JsonValue value : object(root, "inputs_sha256"))
+      manifest.inputsSha256.emplace(value.key(), text(value));
+    manifest.weightsSha256 = text(root, "weights_sha256");
+    manifest.parameters = integer(root, "parameters", 0, INT64_MAX);
+    manifest.weightsBytes =
+        static_cast<uint64_t>(integer(root, "weights_bytes", 0, INT64_MAX));
+    for (JsonValue value : object(root, "symbols")) {
+      ManifestSymbol symbol;
+      symbol.name = value.key();
+      if (auto max = member(value, "max"); max && !max->isNull())
+        symbol.max = take(max->asInt(0, INT64_MAX));
+      manifest.symbols.push_back(std::move(symbol));
+    }
+    std::sort(manifest.symbols.begin(), manifest.symbols.end(),
+              [](const ManifestSymbol &a, const ManifestSymbol &b) {
+                return a.name < b.name;
+              });
+  }
+
+  void readTail(JsonValue root, Manifest &manifest) {
+    if (auto value = optionalMember(root, "text")) {
+      ManifestText &text = manifest.text.emplace();
+      text.tokenizer = boolean(*value, "tokenizer", false);
+      text.maxLength = integer(*value, "max_length", 0, INT64_MAX);
+      text.pooling = this->text(*value, "pooling");
+      text.normalize = boolean(*value, "normalize", false);
+    }
+    if (auto value = optionalMember(root, "tokenizer")) {
+      ManifestTokenizer &tokenizer = manifest.tokenizer.emplace();
+      tokenizer.offset = integer(*value, "offset", 0, INT64_MAX);
+      tokenizer.bytes = integer(*value, "bytes", 0, INT64_MAX);
+      if (tokenizer.offset > manifest.fileBytes ||
+          tokenizer.bytes > manifest.fileBytes - tokenizer.offset)
+        fail(*value, "tokenizer reaches beyond the file of " +
+                         std::to_string(manifest.fileBytes) + " bytes");
+    }
+    manifest.labels = names(root, "labels");
+    if (auto value = optionalMember(root, "problem_type"))
+      manifest.problemType = text(*value);
+    manifest.places = names(root, "places");
+    manifest.notes = names(root, "notes");
+    manifest.disabledPasses = names(root, "disabled_passes");
+  }
+
+  ManifestEntry readEntry(JsonValue value) {
+    ManifestEntry entry;
+    entry.name = text(value, "name");
+    entry.symbolOrder = names(value, "symbol_order", false);
+    symbolOrder = entry.symbolOrder;
+    if (std::adjacent_find(symbolOrder.begin(), symbolOrder.end(),
+                           std::greater_equal<std::string>()) !=
+        symbolOrder.end())
+      fail(value, "'symbol_order' is not sorted, or names a symbol twice");
+    readTensors(value, "inputs", entry.inputs);
+    readTensors(value, "outputs", entry.outputs);
+    for (JsonValue segments : array(value, "segments"))
+      entry.segments.push_back(readSegments(segments, entry));
+    if (auto limit = optionalMember(value, "position_limit"))
+      entry.positionLimit = readPositionLimit(*limit, entry);
+    for (JsonValue buffer : array(value, "buffers"))
+      entry.buffers.push_back({polynomial(buffer, "offset"),
+                               polynomial(buffer, "bytes"),
+                               optionalText(buffer, "what")});
+    entry.arenaBytes = polynomial(value, "arena_bytes");
+    entry.arenaLowerBound = polynomial(value, "arena_lower_bound");
+    entry.counters = integer(value, "counters", 0, maxCounters);
+    for (JsonValue step : array(value, "steps"))
+      entry.steps.push_back({text(step, "phase"), text(step, "place"),
+                             integer(step, "rows", 0, INT64_MAX)});
+    entry.flops = polynomial(value, "flops");
+    return entry;
+  }
+
+  void readTensors(JsonValue entry, const char *key,
+                   std::vector<ManifestTensor> &tensors) {
+    for (JsonValue value : array(entry, key)) {
+      ManifestTensor tensor;
+      tensor.name = text(value, "name");
+      std::string dtype = text(value, "dtype");
+      std::optional<DType> type = dtypeFromName(dtype);
+      if (!failure && !type)
+        fail(*value.find("dtype"),
+             "unknown dtype '" + utf8::printable(dtype) + "'");
+      tensor.dtype = type.value_or(DType::F32);
+      for (JsonValue dim : array(value, "shape"))
+        tensor.shape.push_back(polynomial(dim));
+      tensor.role = optionalText(value, "role");
+      if (auto bound = optionalMember(value, "bound"))
+        tensor.bound = take(bound->asInt(0, INT64_MAX));
+      if (auto fallback = optionalMember(value, "default"))
+        tensor.fallback = take(fallback->asInt());
+      for (const ManifestTensor &other : tensors)
+        if (other.name == tensor.name)
+          fail(value,
+               "tensor '" + utf8::printable(tensor.name) + "' stands twice");
+      tensors.push_back(std::move(tensor));
+      if (failure)
+        return;
+    }
+  }
+
+  ManifestSegments readSegments(JsonValue value, const ManifestEntry &entry) {
+    ManifestSegments segments;
+    if (auto mask = optionalMember(value, "mask"); mask) {
+      segments.mask = inputName(value, "mask", entry);
+      segments.columnsOf = inputName(value, "columns_of", entry);
+      segments.keepFirst = boolean(value, "keep_first", false);
+    } else {
+      segments.batch = symbol(value, "batch");
+      segments.columns = symbol(value, "columns");
+    }
+    segments.rows = symbol(value, "rows");
+    segments.keys = symbol(value, "keys");
+    return segments;
+  }
+
+  ManifestPositionLimit readPositionLimit(JsonValue value,
+                                          const ManifestEntry &entry) {
+    ManifestPositionLimit limit;
+    limit.input = inputName(value, "input", entry);
+    limit.rule = text(value, "rule");
+    if (!failure && limit.rule != "column" && limit.rule != "nonpad_rank")
+      fail(value, "unknown rule '" + utf8::printable(limit.rule) +
+                      "'; supported: column, nonpad_rank");
+    if (auto pad = optionalMember(value, "pad"))
+      limit.pad = take(pad->asInt());
+    limit.max = integer(value, "max", 0, INT64_MAX);
+    return limit;
+  }
+
+  std::optional<Error> failure;
+  std::vector<std::string> symbolOrder; // of the entry that is read
+};
+
+} // namespace
+
+Result<Manifest> Manifest::parse(std::string_view text,
+                                 const std::string &fileName) {
+  Result<JsonDocument> json = parseJson(text, fileName);
+  if (!json)
+    return json.takeError();
+  return ManifestReader().read(json->root());
+}
+
+} // namespace transom
