@@ -18,6 +18,11 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# Run through sudo, what was built belongs to the caller in the end, so that the next run needs no sudo.
+own_build() {
+  if [ -n "${SUDO_UID-}" ] && [ -d "$1" ]; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
+}
+
 # lacks PACKAGE...: prints those that are not installed.
 lacks() {
   local package
