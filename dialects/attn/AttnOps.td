@@ -479,12 +479,12 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
 
     Rule: (1) the mask is bool or i64 of rank 2.
 
-    Example: `%s = attn.segments %m : tensor<2x8xi1> -> !attn.segments<rows, keys>`
+    Example: `%s = attn.segments %m : (tensor<2x8xi1>) -> !attn.segments<rows, keys>`
   }];
   let arguments = (ins AnyTensor:$mask, UnitAttr:$keep_first);
   let results = (outs Attn_SegmentsType:$result);
   let hasVerifier = 1;
-  let assemblyFormat = "$mask attr-dict `:` type($mask) `->` type($result)";
+  let assemblyFormat = "$mask attr-dict `:` functional-type(operands, results)";
 }
 
 def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {

@@ -1,0 +1,181 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn.sdpa` by its definition: for each query row and head the scores of all
+// keys, the rule of each mask, softmax, and the weighted sum of values.
+#include "compiler/evaluator/Evaluation.h"
+#include "dialects/attn/Attn.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace attn;
+
+namespace {
+
+/// A query row or a key row, and where it stands in its sequence.
+struct Token {
+  int64_t row = 0;      ///< in the tensor seen as [rows, width]
+  int64_t position = 0; ///< for causal and window
+  int64_t index = 0;    ///< column in the mask operand
+};
+
+/// The queries and keys that belong together.
+struct Sequence {
+  int64_t number = 0;
+  std::vector<Token> queries, keys;
+};
+
+/// One `attn.sdpa` with its operands.
+class Attention {
+public:
+  Attention(SdpaOp op, Evaluation &e);
+  Tensor run();
+
+private:
+  std::vector<Sequence> raggedSequences(const Segments &segments) const;
+  std::vector<Sequence> batchSequences() const;
+  bool inReach(const Token &query, const Token &key) const;
+  double score(const Sequence &sequence, int64_t head, const Token &query,
+               const Token &key) const;
+  void attend(const Sequence &sequence, int64_t head, const Token &query,
+              Tensor &result) const;
+
+  mutable SdpaOp op; // its getters are not const
+  const Tensor &query, &key, &value;
+  std::vector<Sequence> sequences;
+  Tensor
+      mask; ///< broadcast to [batch, heads, queries, keys], where there is one
+  int64_t heads, group, dk, dv;
+};
+
+} // namespace
+
+static constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+Attention::Attention(SdpaOp op, Evaluation &e)
+    : op(op), query(e.tensor(op.getQuery())), key(e.tensor(op.getKey())),
+      value(e.tensor(op.getValue())), heads(op.getHeads()),
+      group(op.getHeads() / op.getKvHeads()), dk(query.sizes.back() / heads),
+      dv(value.sizes.back() / op.getKvHeads()) {
+  if (op.getSegments()) {
+    sequences = raggedSequences(e.segments(op.getSegments()));
+    return;
+  }
+  sequences = batchSequences();
+  if (!op.getMask())
+    return;
+  mask = e.tensor(op.getMask());
+  if (op.getMaskKind() == MaskKind::Keys)
+    mask.sizes = {mask.sizes[0], 1, 1, mask.sizes[1]};
+  mask =
+      mask.broadcastTo({query.sizes[0], heads, query.sizes[1], key.sizes[1]});
+}
+
+std::vector<Sequence>
+Attention::raggedSequences(const Segments &segments) const {
+  std::vector<Sequence> all(segments.batch);
+  for (auto [row, entry] : llvm::enumerate(segments.rows)) {
+    Sequence &sequence = all[entry.sequence];
+    Token token = {static_cast<int64_t>(row), entry.column, entry.column};
+    sequence.number = entry.sequence;
+    sequence.queries.push_back(token);
+    if (entry.isKey)
+      sequence.keys.push_back(token);
+  }
+  return all;
+}
+
+/// Rows of a rectangular batch; fewer queries than keys stand at the end.
+std::vector<Sequence> Attention::batchSequences() const {
+  int64_t queries = query.sizes[1], keys = key.sizes[1];
+  std::vector<Sequence> all(query.sizes[0]);
+  for (auto [number, sequence] : llvm::enumerate(all)) {
+    sequence.number = number;
+    for (int64_t i = 0; i < queries; ++i)
+      sequence.queries.push_back(
+          {static_cast<int64_t>(number) * queries + i, i + keys - queries, i});
+    for (int64_t j = 0; j < keys; ++j)
+      sequence.keys.push_back({static_cast<int64_t>(number) * keys + j, j, j});
+  }
+  return all;
+}
+
+bool Attention::inReach(const Token &query, const Token &key) const {
+  int64_t window = op.getWindow();
+  if (op.getCausal() && key.position > query.position)
+    return false;
+  if (window <= 0)
+    return true;
+  return key.position > query.position - window &&
+         (op.getCausal() || key.position < query.position + window);
+}
+
+double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
+                        const Token &k) const {
+  if (!inReach(q, k))
+    return hidden;
+  const double *left = &query.real[(q.row * heads + head) * dk];
+  const double *right =
+      &key.real[(k.row * (heads / group) + head / group) * dk];
+  double score = 0;
+  for (int64_t i = 0; i < dk; ++i)
+    score += left[i] * right[i];
+  score *= op.getScale().convertToDouble();
+  if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
+    score = cap * std::tanh(score / cap);
+  if (!op.getMask())
+    return score;
+  int64_t at = flatten(mask.sizes, {sequence.number, head, q.index, k.index});
+  if (op.getMaskKind() == MaskKind::Additive)
+    return score + mask.real[at];
+  if (mask.whole[at])
+    return score;
+  return op.getMaskValue() ? op.getMaskValue()->convertToDouble() : hidden;
+}
+
+/// Softmax over the keys of one row and head; nothing visible leaves zeros.
+void Attention::attend(const Sequence &sequence, int64_t head, const Token &q,
+                       Tensor &result) const {
+  std::vector<double> scores;
+  double maximum = hidden;
+  for (const Token &k : sequence.keys) {
+    scores.push_back(score(sequence, head, q, k));
+    maximum = std::max(maximum, scores.back());
+  }
+  if (maximum == hidden)
+    return;
+  double sum = 0;
+  for (double &s : scores)
+    sum += s = std::exp(s - maximum);
+  for (auto [weight, k] : llvm::zip_equal(scores, sequence.keys))
+    for (int64_t i = 0; i < dv; ++i)
+      result.real[(q.row * heads + head) * dv + i] +=
+          weight / sum *
+          value.real[(k.row * (heads / group) + head / group) * dv + i];
+}
+
+Tensor Attention::run() {
+  Sizes sizes = query.sizes;
+  sizes.back() = heads * dv;
+  Tensor result = Tensor::floats(sizes);
+  for (const Sequence &sequence : sequences)
+    for (const Token &query : sequence.queries)
+      for (int64_t head = 0; head < heads; ++head)
+        attend(sequence, head, query, result);
+  return result;
+}
+
+static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
+  e.set(op.getResult(), Attention(op, e).run());
+  return {};
+}
+
+void attachAttention(MLIRContext *context) {
+  attachEvaluator<SdpaOp, evaluateSdpa>(context);
+}
+
+} // namespace transom

@@ -1,0 +1,164 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products, norms and softmax in float64.
+#include "compiler/evaluator/Evaluation.h"
+#include "dialects/attn/Attn.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The tensor with its last two dimensions exchanged.
+static Tensor transposed(const Tensor &input) {
+  size_t rank = input.sizes.size();
+  Sizes sizes = input.sizes;
+  std::swap(sizes[rank - 1], sizes[rank - 2]);
+  std::vector<int64_t> sources;
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    Sizes source(index);
+    std::swap(source[rank - 1], source[rank - 2]);
+    sources.push_back(flatten(input.sizes, source));
+  });
+  return input.pick(sizes, sources);
+}
+
+/// The tensor with its leading dimensions broadcast.
+static Tensor withLead(const Tensor &input, ArrayRef<int64_t> lead) {
+  Sizes sizes(lead);
+  sizes.append(input.sizes.end() - 2, input.sizes.end());
+  return input.broadcastTo(sizes);
+}
+
+static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
+  Tensor a = e.tensor(op.getLhs()), b = e.tensor(op.getRhs());
+  if (op.getTransposeLhs())
+    a = transposed(a);
+  if (op.getTransposeRhs())
+    b = transposed(b);
+  Sizes lead = broadcastSizes(ArrayRef(a.sizes).drop_back(2),
+                              ArrayRef(b.sizes).drop_back(2));
+  a = withLead(a, lead);
+  b = withLead(b, lead);
+  int64_t m = a.sizes[a.rank() - 2], k = a.sizes.back(), n = b.sizes.back();
+  Sizes sizes = lead;
+  sizes.append({m, n});
+  Tensor result = Tensor::floats(sizes);
+  for (int64_t matrix = 0; matrix < countOf(lead); ++matrix)
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum += a.real[(matrix * m + row) * k + i] *
+                 b.real[(matrix * k + i) * n + column];
+        result.real[(matrix * m + row) * n + column] = sum;
+      }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
+  const Tensor &input = e.tensor(op.getInput());
+  const Tensor &weight = e.tensor(op.getWeight());
+  int64_t n = weight.sizes[0], k = weight.sizes[1];
+  Sizes sizes = input.sizes;
+  sizes.back() = n;
+  Tensor result = Tensor::floats(sizes);
+  int64_t rows = countOf(ArrayRef(input.sizes).drop_back());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      double sum = op.getBias() ? e.tensor(op.getBias()).real[column] : 0.0;
+      for (int64_t i = 0; i < k; ++i)
+        sum += input.real[row * k + i] * weight.real[column * k + i];
+      result.real[row * n + column] = sum;
+    }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of rows
+//===----------------------------------------------------------------------===//
+
+/// Calls `function` with each row of the last dimension.
+template <typename Function>
+static void forEachRow(Tensor &tensor, Function function) {
+  int64_t width = tensor.sizes.back();
+  for (int64_t start = 0; start < tensor.count(); start += width)
+    function(llvm::MutableArrayRef<double>(tensor.real).slice(start, width));
+}
+
+static void softmaxRow(llvm::MutableArrayRef<double> row) {
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (double x : row)
+    maximum = std::max(maximum, x);
+  if (std::isinf(maximum) && maximum < 0) {
+    std::fill(row.begin(), row.end(), 0.0);
+    return;
+  }
+  double sum = 0;
+  for (double &x : row)
+    sum += x = std::exp(x - maximum);
+  for (double &x : row)
+    x /= sum;
+}
+
+static Result<void> evaluateSoftmax(SoftmaxOp op, Evaluation &e) {
+  Tensor result = e.tensor(op.getInput());
+  forEachRow(result, softmaxRow);
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
+  Tensor result = e.tensor(op.getInput());
+  const Tensor &gamma = e.tensor(op.getGamma());
+  const Tensor *beta = op.getBeta() ? &e.tensor(op.getBeta()) : nullptr;
+  double eps = op.getEps().convertToDouble();
+  forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
+    double mean = 0, variance = 0;
+    for (double x : row)
+      mean += x / row.size();
+    for (double x : row)
+      variance += (x - mean) * (x - mean) / row.size();
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = (row[i] - mean) / std::sqrt(variance + eps) * gamma.real[i] +
+               (beta ? beta->real[i] : 0.0);
+  });
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+static Result<void> evaluateRmsNorm(RmsNormOp op, Evaluation &e) {
+  Tensor result = e.tensor(op.getInput());
+  const Tensor &gamma = e.tensor(op.getGamma());
+  double eps = op.getEps().convertToDouble();
+  forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
+    double square = 0;
+    for (double x : row)
+      square += x * x / row.size();
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = row[i] / std::sqrt(square + eps) * gamma.real[i];
+  });
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+void attachProducts(MLIRContext *context) {
+  attachEvaluator<MatmulOp, evaluateMatmul>(context);
+  attachEvaluator<LinearOp, evaluateLinear>(context);
+  attachEvaluator<SoftmaxOp, evaluateSoftmax>(context);
+  attachEvaluator<LayerNormOp, evaluateLayerNorm>(context);
+  attachEvaluator<RmsNormOp, evaluateRmsNorm>(context);
+}
+
+} // namespace transom

@@ -1,0 +1,215 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ragged rows, positions, pooling and layer tables.
+#include "compiler/evaluator/Evaluation.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+static Result<void> evaluateSegments(SegmentsOp op, Evaluation &e) {
+  const Tensor &mask = e.tensor(op.getMask());
+  Segments segments;
+  segments.batch = mask.sizes[0];
+  segments.columns = mask.sizes[1];
+  int64_t panels = 0;
+  for (int64_t sequence = 0; sequence < segments.batch; ++sequence) {
+    int64_t keys = 0;
+    for (int64_t column = 0; column < segments.columns; ++column) {
+      bool isKey = mask.whole[sequence * segments.columns + column] != 0;
+      keys += isKey;
+      if (isKey || (column == 0 && op.getKeepFirst()))
+        segments.rows.push_back({sequence, column, isKey});
+    }
+    panels += (keys + 31) / 32;
+  }
+  auto type = cast<SegmentsType>(op.getResult().getType());
+  int64_t rows = static_cast<int64_t>(segments.rows.size());
+  if (auto bound = e.bind(type.getRows().getValue().str(), rows); !bound)
+    return bound;
+  if (auto bound = e.bind(type.getKeys().getValue().str(), panels * 32); !bound)
+    return bound;
+  e.set(op.getResult(), std::move(segments));
+  return {};
+}
+
+static Result<void> evaluateGatherRows(GatherRowsOp op, Evaluation &e) {
+  const Tensor &input = e.tensor(op.getInput());
+  const Segments &segments = e.segments(op.getSegments());
+  Sizes sizes = {static_cast<int64_t>(segments.rows.size())};
+  sizes.append(input.sizes.begin() + 2, input.sizes.end());
+  int64_t width = countOf(ArrayRef(sizes).drop_front());
+  std::vector<int64_t> sources;
+  for (const Segments::Row &row : segments.rows)
+    for (int64_t i = 0; i < width; ++i)
+      sources.push_back((row.sequence * input.sizes[1] + row.column) * width +
+                        i);
+  e.set(op.getResult(), input.pick(sizes, sources));
+  return {};
+}
+
+static Result<void> evaluateScatterRows(ScatterRowsOp op, Evaluation &e) {
+  const Tensor &input = e.tensor(op.getInput());
+  const Segments &segments = e.segments(op.getSegments());
+  Sizes sizes = {segments.batch, segments.columns};
+  sizes.append(input.sizes.begin() + 1, input.sizes.end());
+  int64_t width = countOf(ArrayRef(sizes).drop_front(2));
+  Tensor result =
+      input.isFloat ? Tensor::floats(sizes) : Tensor::integers(sizes);
+  for (auto [index, row] : llvm::enumerate(segments.rows)) {
+    if (!row.isKey)
+      continue;
+    for (int64_t i = 0; i < width; ++i) {
+      int64_t to = (row.sequence * segments.columns + row.column) * width + i;
+      int64_t from = static_cast<int64_t>(index) * width + i;
+      if (input.isFloat)
+        result.real[to] = input.real[from];
+      else
+        result.whole[to] = input.whole[from];
+    }
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Positions and pooling
+//===----------------------------------------------------------------------===//
+
+/// `pad` plus the rank among the ids that are not `pad`.
+static void rankPositions(Tensor &ids, int64_t pad) {
+  int64_t columns = ids.sizes[1];
+  for (int64_t sequence = 0; sequence < ids.sizes[0]; ++sequence) {
+    int64_t rank = 0;
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t &id = ids.whole[sequence * columns + column];
+      id = id == pad ? pad : pad + ++rank;
+    }
+  }
+}
+
+static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
+  Tensor result = e.tensor(op.getIds());
+  if (op.getKind() == PositionKind::NonpadRank) {
+    rankPositions(result, op.getPad());
+  } else if (op.getSegments()) {
+    for (auto [row, position] :
+         llvm::zip_equal(e.segments(op.getSegments()).rows, result.whole))
+      position = row.column;
+  } else {
+    for (int64_t i = 0; i < result.count(); ++i)
+      result.whole[i] = i % result.sizes[1];
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+/// The rows of each sequence in the operand seen as [rows, d].
+static std::vector<std::vector<Segments::Row>> rowsToPool(PoolOp op,
+                                                          Evaluation &e) {
+  if (op.getSegments()) {
+    const Segments &segments = e.segments(op.getSegments());
+    std::vector<std::vector<Segments::Row>> all(segments.batch);
+    for (auto [index, row] : llvm::enumerate(segments.rows))
+      all[row.sequence].push_back(
+          {static_cast<int64_t>(index), row.column, row.isKey});
+    return all;
+  }
+  const Tensor &input = e.tensor(op.getInput());
+  std::vector<std::vector<Segments::Row>> all(input.sizes[0]);
+  for (int64_t i = 0; i < input.sizes[0] * input.sizes[1]; ++i)
+    all[i / input.sizes[1]].push_back(
+        {i, i % input.sizes[1],
+         !op.getMask() || e.tensor(op.getMask()).whole[i] != 0});
+  return all;
+}
+
+/// The rows of one sequence that the kind takes.
+static std::vector<int64_t> chosenRows(PoolKind kind,
+                                       ArrayRef<Segments::Row> rows) {
+  std::vector<int64_t> chosen;
+  for (const Segments::Row &row : rows) {
+    if (kind == PoolKind::First ? row.column != 0 : !row.isKey)
+      continue;
+    if (kind == PoolKind::Last)
+      chosen.clear();
+    chosen.push_back(row.sequence);
+  }
+  return chosen;
+}
+
+static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
+  const Tensor &input = e.tensor(op.getInput());
+  std::vector<std::vector<Segments::Row>> all = rowsToPool(op, e);
+  int64_t width = input.sizes.back();
+  Tensor result = Tensor::floats({static_cast<int64_t>(all.size()), width});
+  for (auto [sequence, rows] : llvm::enumerate(all)) {
+    std::vector<int64_t> chosen = chosenRows(op.getKind(), rows);
+    if (chosen.empty() && op.getKind() == PoolKind::First)
+      return rejected("sequence " + std::to_string(sequence) +
+                      " has no row for column 0");
+    for (int64_t row : chosen)
+      for (int64_t i = 0; i < width; ++i)
+        result.real[sequence * width + i] +=
+            input.real[row * width + i] / chosen.size();
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// Runs the body of one row; gives the value that holds the new state.
+static Result<Value> runLayer(LayersOp op, RowAttr row, Value state,
+                              Evaluation &e) {
+  auto body = e.symbolTable().lookup<func::FuncOp>(row.getBody().getValue());
+  if (!body || body.isExternal())
+    return rejected("no body '" + row.getBody().getValue().str() + "'");
+  Block &block = body.getBody().front();
+  e.alias(block.getArgument(0), state);
+  unsigned next = 1;
+  for (Value invariant : op.getInvariants())
+    e.alias(block.getArgument(next++), invariant);
+  for (FlatSymbolRefAttr symbol : row.getWeights()) {
+    Result<std::shared_ptr<const Tensor>> weight = e.weight(symbol.getValue());
+    if (!weight)
+      return weight.takeError();
+    e.set(block.getArgument(next++), **weight);
+  }
+  if (Result<void> done = e.run(block); !done)
+    return done.takeError();
+  return block.getTerminator()->getOperand(0);
+}
+
+static Result<void> evaluateLayers(LayersOp op, Evaluation &e) {
+  e.alias(op.getResult(), op.getState());
+  for (Attribute row : op.getRows()) {
+    Result<Value> state = runLayer(op, cast<RowAttr>(row), op.getResult(), e);
+    if (!state)
+      return state.takeError();
+    e.alias(op.getResult(), *state);
+  }
+  return {};
+}
+
+void attachRagged(MLIRContext *context) {
+  attachEvaluator<SegmentsOp, evaluateSegments>(context);
+  attachEvaluator<GatherRowsOp, evaluateGatherRows>(context);
+  attachEvaluator<ScatterRowsOp, evaluateScatterRows>(context);
+  attachEvaluator<PositionOp, evaluatePosition>(context);
+  attachEvaluator<PoolOp, evaluatePool>(context);
+  attachEvaluator<LayersOp, evaluateLayers>(context);
+}
+
+} // namespace transom

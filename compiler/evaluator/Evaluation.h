@@ -1,0 +1,107 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of one run of the reference evaluator: values, symbols, weights.
+// The models of operations read operands from it and put results into it.
+#pragma once
+#include "compiler/evaluator/Evaluator.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "runtime/support/Polynomial.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+
+namespace transom {
+
+/// The value of `!attn.segments`: rows of a ragged tensor, sequence by
+/// sequence.
+struct Segments {
+  /// One row of a ragged tensor.
+  struct Row {
+    int64_t sequence = 0;
+    int64_t column = 0; ///< in the caller's batch; also its position
+    bool isKey = true;  ///< false: a query only
+  };
+
+  int64_t batch = 0;
+  int64_t columns = 0;
+  std::vector<Row> rows;
+};
+
+class Evaluation;
+
+} // namespace transom
+
+#include "compiler/evaluator/Evaluable.h.inc"
+
+namespace transom {
+
+/// Values, symbols and weights of one run.
+class Evaluation {
+public:
+  Evaluation(mlir::ModuleOp module, const EvaluateOptions &options)
+      : module(module), options(options) {}
+
+  /// The tensor that a value holds; its operation ran before.
+  const Tensor &tensor(mlir::Value value) const {
+    return *tensors.find(value)->second;
+  }
+  /// The rows that a value of type `!attn.segments` holds.
+  const Segments &segments(mlir::Value value) const {
+    return *rows.find(value)->second;
+  }
+  /// Gives a value its tensor.
+  void set(mlir::Value value, Tensor tensor);
+  void set(mlir::Value value, Segments segments);
+  /// Gives a value what another holds.
+  void alias(mlir::Value value, mlir::Value other);
+
+  /// Binds a symbol; an error where it has another value already.
+  Result<void> bind(const std::string &symbol, int64_t value);
+  /// The value of a size.
+  Result<int64_t> size(const Polynomial &polynomial) const;
+  /// The sizes of a ranked tensor type.
+  Result<Sizes> sizes(mlir::Type type) const;
+
+  /// The value of a weight symbol.
+  Result<std::shared_ptr<const Tensor>> weight(llvm::StringRef symbol);
+
+  /// Runs a block whose arguments are set, up to its terminator.
+  Result<void> run(mlir::Block &block);
+
+  mlir::SymbolTable &symbolTable() { return table; }
+
+private:
+  mlir::ModuleOp module;
+  const EvaluateOptions &options;
+  mlir::SymbolTable table{module};
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const Tensor>> tensors;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const Segments>> rows;
+  llvm::StringMap<std::shared_ptr<const Tensor>> weights;
+  llvm::StringMap<int64_t> symbols;
+};
+
+/// Adapts a function `Result<void> f(OpT, Evaluation &)` to the interface.
+template <typename OpT, Result<void> (*function)(OpT, Evaluation &)>
+struct EvaluableModel
+    : Evaluable::ExternalModel<EvaluableModel<OpT, function>, OpT> {
+  Result<void> evaluate(mlir::Operation *op, Evaluation &evaluation) const {
+    return function(mlir::cast<OpT>(op), evaluation);
+  }
+};
+
+/// Makes an operation evaluable by a function.
+template <typename OpT, Result<void> (*function)(OpT, Evaluation &)>
+void attachEvaluator(mlir::MLIRContext *context) {
+  OpT::template attachInterface<EvaluableModel<OpT, function>>(*context);
+}
+
+/// One attach function for each source of models.
+void attachElementwise(mlir::MLIRContext *context);
+void attachShapes(mlir::MLIRContext *context);
+void attachProducts(mlir::MLIRContext *context);
+void attachAttention(mlir::MLIRContext *context);
+void attachRagged(mlir::MLIRContext *context);
+
+} // namespace transom

@@ -1,0 +1,253 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Running an entry: inputs are matched by name, symbols bound by shapes, then
+// each operation is evaluated in order.
+#include "compiler/evaluator/Evaluator.h"
+#include "compiler/evaluator/Evaluation.h"
+#include "dialects/attn/Attn.h"
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <numeric>
+
+using namespace mlir;
+
+#include "compiler/evaluator/Evaluable.cpp.inc"
+
+namespace transom {
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+void Evaluation::set(Value value, Tensor tensor) {
+  auto shared = std::make_shared<const Tensor>(std::move(tensor));
+  if (options.observe)
+    if (Operation *op = value.getDefiningOp())
+      options.observe(op, *shared);
+  tensors[value] = std::move(shared);
+}
+
+void Evaluation::set(Value value, Segments segments) {
+  rows[value] = std::make_shared<const Segments>(std::move(segments));
+}
+
+void Evaluation::alias(Value value, Value other) {
+  if (auto tensor = tensors.lookup(other))
+    tensors[value] = tensor;
+  if (auto segments = rows.lookup(other))
+    rows[value] = segments;
+}
+
+Result<void> Evaluation::bind(const std::string &symbol, int64_t value) {
+  auto [entry, isNew] = symbols.try_emplace(symbol, value);
+  if (!isNew && entry->second != value)
+    return rejected("size '" + symbol + "' is both " +
+                    std::to_string(entry->second) + " and " +
+                    std::to_string(value));
+  return {};
+}
+
+Result<int64_t> Evaluation::size(const Polynomial &polynomial) const {
+  return polynomial.evaluate(
+      [&](const std::string &symbol) -> std::optional<int64_t> {
+        auto found = symbols.find(symbol);
+        if (found == symbols.end())
+          return std::nullopt;
+        return found->second;
+      });
+}
+
+Result<Sizes> Evaluation::sizes(Type type) const {
+  Sizes result;
+  for (const Polynomial &dim : attn::shapeOf(type)) {
+    Result<int64_t> value = size(dim);
+    if (!value)
+      return value.takeError();
+    result.push_back(*value);
+  }
+  return result;
+}
+
+/// Evaluates a weight's expression over the files.
+static Result<Tensor> evaluateWeight(attn::WeightOp op,
+                                     const TensorSource *source) {
+  /// Answers for a model without files.
+  struct NoFiles : TensorSource {
+    Result<std::vector<int64_t>> shape(const std::string &name) const override {
+      return rejected("no file holds tensor '" + name + "'");
+    }
+    Result<void> read(const std::string &name, const std::vector<int64_t> &,
+                      const std::vector<int64_t> &, float *) const override {
+      return rejected("no file holds tensor '" + name + "'");
+    }
+  } noFiles;
+  const TensorSource &files = source ? *source : noFiles;
+  Result<WeightExpr> expr = WeightExpr::parse(op.getExpr().str());
+  if (!expr)
+    return expr.takeError();
+  Result<std::vector<int64_t>> shape = expr->shape(files);
+  if (!shape)
+    return shape.takeError();
+  auto type = cast<RankedTensorType>(op.getType());
+  if (ArrayRef<int64_t>(*shape) != type.getShape())
+    return rejected("weight '" + op.getSymName().str() +
+                    "' does not have the shape of its expression");
+  std::vector<float> values(countOf(*shape));
+  std::vector<int64_t> offsets(shape->size(), 0);
+  if (Result<void> done = expr->evaluate(files, offsets, *shape, values.data());
+      !done)
+    return done.takeError();
+  return Tensor::of(*shape, std::vector<double>(values.begin(), values.end()));
+}
+
+Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
+  std::shared_ptr<const Tensor> &held = weights[symbol];
+  if (held)
+    return held;
+  auto op = table.lookup<attn::WeightOp>(symbol);
+  if (!op)
+    return rejected("no weight '" + symbol.str() + "'");
+  Result<Tensor> value = evaluateWeight(op, options.source);
+  if (!value)
+    return value.takeError();
+  held = std::make_shared<const Tensor>(std::move(*value));
+  return held;
+}
+
+/// The error with the operation and its place in front.
+static Error errorAt(Operation *op, Error error) {
+  std::string place = placeOf(op->getLoc());
+  error.message = (place.empty() ? "" : place + ": ") + "'" +
+                  op->getName().getStringRef().str() + "': " + error.message;
+  return error;
+}
+
+Result<void> Evaluation::run(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    auto evaluable = dyn_cast<Evaluable>(op);
+    if (!evaluable)
+      return errorAt(&op, unsupported("not known to the evaluator"));
+    if (Result<void> done = evaluable.evaluate(*this); !done)
+      return errorAt(&op, done.takeError());
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+/// The name of an argument or result: its attribute, else its number.
+static std::string nameOf(StringAttr name, unsigned index) {
+  return name ? name.getValue().str() : std::to_string(index);
+}
+
+static std::string argumentName(func::FuncOp function, unsigned index) {
+  return nameOf(function.getArgAttrOfType<StringAttr>(index, "attn.name"),
+                index);
+}
+
+/// Binds the symbols that stand alone in the type, and checks all sizes.
+static Result<void> bindShape(Evaluation &evaluation, Type type,
+                              const NamedTensor &input) {
+  SmallVector<Polynomial> dims = attn::shapeOf(type);
+  if (static_cast<int64_t>(dims.size()) != input.tensor.rank())
+    return rejected("input '" + input.name + "' has rank " +
+                    std::to_string(input.tensor.rank()) + ", expected " +
+                    std::to_string(dims.size()));
+  for (auto [dim, size] : llvm::zip_equal(dims, input.tensor.sizes)) {
+    std::vector<std::string> symbols = dim.symbols();
+    if (symbols.size() == 1 && dim == Polynomial::symbol(symbols[0]))
+      if (Result<void> bound = evaluation.bind(symbols[0], size); !bound)
+        return bound;
+    Result<int64_t> expected = evaluation.size(dim);
+    if (!expected)
+      return expected.takeError();
+    if (*expected != size)
+      return rejected("input '" + input.name + "' has size " +
+                      std::to_string(size) + " where '" + dim.str() + "' is " +
+                      std::to_string(*expected));
+  }
+  return {};
+}
+
+/// Sets the arguments from the inputs; true in `given` for those that were.
+static Result<void> setInputs(Evaluation &evaluation, func::FuncOp function,
+                              ArrayRef<NamedTensor> inputs,
+                              std::vector<bool> &given) {
+  for (const NamedTensor &input : inputs) {
+    unsigned index = 0, count = function.getNumArguments();
+    while (index < count && argumentName(function, index) != input.name)
+      ++index;
+    if (index == count)
+      return rejected("entry '" + function.getSymName().str() +
+                      "' has no input '" + input.name + "'");
+    Value argument = function.getArgument(index);
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (isa<FloatType>(type.getElementType()) != input.tensor.isFloat)
+      return rejected("input '" + input.name + "' has the wrong element type");
+    if (Result<void> bound = bindShape(evaluation, type, input); !bound)
+      return bound;
+    evaluation.set(argument, input.tensor);
+    given[index] = true;
+  }
+  return {};
+}
+
+/// Fills the inputs that were left out with their defaults.
+static Result<void> setDefaults(Evaluation &evaluation, func::FuncOp function,
+                                const std::vector<bool> &given) {
+  for (unsigned index = 0; index < given.size(); ++index) {
+    if (given[index])
+      continue;
+    auto value = function.getArgAttrOfType<IntegerAttr>(index, "attn.default");
+    if (!value)
+      return rejected("input '" + argumentName(function, index) +
+                      "' is missing");
+    BlockArgument argument = function.getArgument(index);
+    Result<Sizes> sizes = evaluation.sizes(argument.getType());
+    if (!sizes)
+      return sizes.takeError();
+    std::vector<int64_t> values(countOf(*sizes), value.getInt());
+    evaluation.set(argument, Tensor::of(*sizes, std::move(values)));
+  }
+  return {};
+}
+
+Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
+                                          ArrayRef<NamedTensor> inputs,
+                                          const EvaluateOptions &options) {
+  attachEvaluators(module.getContext());
+  Evaluation evaluation(module, options);
+  auto function = evaluation.symbolTable().lookup<func::FuncOp>(entry);
+  if (!function || function.isExternal())
+    return usageError("no entry '" + entry.str() + "'");
+  std::vector<bool> given(function.getNumArguments());
+  if (auto set = setInputs(evaluation, function, inputs, given); !set)
+    return set.takeError();
+  if (auto set = setDefaults(evaluation, function, given); !set)
+    return set.takeError();
+  Block &body = function.getBody().front();
+  if (Result<void> done = evaluation.run(body); !done)
+    return done.takeError();
+  std::vector<NamedTensor> outputs;
+  for (auto [index, value] :
+       llvm::enumerate(body.getTerminator()->getOperands()))
+    outputs.push_back(
+        {nameOf(function.getResultAttrOfType<StringAttr>(index, "attn.name"),
+                index),
+         evaluation.tensor(value)});
+  return outputs;
+}
+
+void attachEvaluators(MLIRContext *context) {
+  context->getOrLoadDialect<attn::AttnDialect>();
+  attachElementwise(context);
+  attachShapes(context);
+  attachProducts(context);
+  attachAttention(context);
+  attachRagged(context);
+}
+
+} // namespace transom

@@ -1,0 +1,70 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A dense tensor of the reference evaluator: float64 for every float type,
+// int64 for integers and bool. Slow and obvious on purpose.
+#pragma once
+#include "runtime/support/Error.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <vector>
+
+namespace transom {
+
+/// Sizes of a tensor, outermost first.
+using Sizes = llvm::SmallVector<int64_t>;
+
+/// The number of elements of a tensor of these sizes.
+int64_t countOf(llvm::ArrayRef<int64_t> sizes);
+
+/// A dense row-major tensor of float64 or int64 (bool: 0 and 1).
+struct Tensor {
+  Tensor() = default;
+  /// A tensor of zeros.
+  static Tensor floats(llvm::ArrayRef<int64_t> sizes);
+  static Tensor integers(llvm::ArrayRef<int64_t> sizes);
+  /// A tensor of these elements; their number must fit.
+  static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<double> values);
+  static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<int64_t> values);
+
+  int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
+  int64_t count() const { return countOf(sizes); }
+  /// An element as a number, whatever it is stored as.
+  double number(int64_t index) const {
+    return isFloat ? real[index] : static_cast<double>(whole[index]);
+  }
+
+  /// A tensor of other sizes whose element i is element `sources[i]` of this.
+  Tensor pick(llvm::ArrayRef<int64_t> newSizes,
+              llvm::ArrayRef<int64_t> sources) const;
+  /// This repeated to `target` by the rules of NumPy; the sizes must fit.
+  Tensor broadcastTo(llvm::ArrayRef<int64_t> target) const;
+
+  Sizes sizes;
+  bool isFloat = true;
+  std::vector<double> real;   ///< the elements where `isFloat`
+  std::vector<int64_t> whole; ///< the elements otherwise
+};
+
+/// The sizes that both broadcast to; the sizes must fit.
+Sizes broadcastSizes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
+
+/// Calls `visit` with each index of a tensor of these sizes, in order.
+template <typename Visit>
+void forEachIndex(llvm::ArrayRef<int64_t> sizes, Visit visit) {
+  Sizes index(sizes.size(), 0);
+  for (int64_t i = 0, count = countOf(sizes); i < count; ++i) {
+    visit(llvm::ArrayRef<int64_t>(index));
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (++index[d] < sizes[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+/// The place of an index in a row-major tensor.
+int64_t flatten(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> index);
+
+} // namespace transom

@@ -1,0 +1,134 @@
+// Every operation, attribute and type of the dialect survives printing and
+// parsing, and so do the places.
+// RUN: transom-opt %s -split-input-file | transom-opt -split-input-file | FileCheck %s
+// RUN: transom-opt %s -split-input-file -mlir-print-debuginfo | transom-opt -split-input-file -mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
+// RUN: transom-opt %s -split-input-file -mlir-print-op-generic | transom-opt -split-input-file | FileCheck %s
+
+!hidden = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+
+// CHECK: attn.weight @q : tensor<8x8xf32> = "file(\22q.weight\22)"
+attn.weight @q : tensor<8x8xf32> = "file(\"q.weight\")"
+attn.weight @bias : tensor<8xf32> = "fill([8], 0.5)"
+
+// CHECK-LABEL: func @products
+func.func @products(%x: !hidden) -> tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>> {
+  // CHECK: %[[W:.*]] = attn.get_weight @q : tensor<8x8xf32>
+  %w = attn.get_weight @q : tensor<8x8xf32>
+  %b = attn.get_weight @bias : tensor<8xf32>
+  // CHECK: attn.linear %{{.*}}, %[[W]], %{{.*}} : (tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+  %y = attn.linear %x, %w, %b : (!hidden, tensor<8x8xf32>, tensor<8xf32>) -> !hidden
+  // CHECK: attn.linear %{{.*}}, %[[W]] : (
+  %z = attn.linear %y, %w : (!hidden, tensor<8x8xf32>) -> tensor<*xf32>
+  // CHECK: attn.matmul %{{.*}}, %{{.*}} {transpose_rhs} : {{.*}} -> tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+  %s = attn.matmul %y, %x {transpose_rhs} : (!hidden, !hidden) -> tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+  return %s : tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+}
+
+// CHECK-LABEL: func @elementwise
+func.func @elementwise(%x: tensor<2x4xf32>, %m: tensor<4xi1>, %v: tensor<4xf32>, %i: tensor<2x4xi64>) {
+  // CHECK: attn.constant dense<1.000000e+00> : tensor<1xf32> -> tensor<1xf32>
+  %c = attn.constant dense<1.0> : tensor<1xf32> -> tensor<1xf32>
+  // CHECK: attn.add %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %0 = attn.add %x, %v : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.sub
+  %1 = attn.sub %v, %x : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.mul
+  %2 = attn.mul %x, %c : (tensor<2x4xf32>, tensor<1xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.div
+  %3 = attn.div %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.and
+  %4 = attn.and %m, %m : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // CHECK: attn.or
+  %5 = attn.or %m, %4 : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // CHECK: attn.not
+  %6 = attn.not %5 : (tensor<4xi1>) -> tensor<4xi1>
+  // CHECK: attn.cast %{{.*}} to f32 : (tensor<2x4xi64>) -> tensor<2x4xf32>
+  %7 = attn.cast %i to f32 : (tensor<2x4xi64>) -> tensor<2x4xf32>
+  // CHECK: attn.scale %{{.*}} by 1.250000e-01 {offset = 1.000000e+00 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %8 = attn.scale %7 by 0.125 {offset = 1.0} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.activation <gelu_tanh> %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %9 = attn.activation <gelu_tanh> %8 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.where
+  %10 = attn.where %m, %x, %c : (tensor<4xi1>, tensor<2x4xf32>, tensor<1xf32>) -> tensor<2x4xf32>
+  // CHECK: attn.mask %{{.*}}, %{{.*}} with 0xFFF0000000000000 : (tensor<2x4xf32>, tensor<4xi1>) -> tensor<2x4xf32>
+  %11 = attn.mask %x, %m with 0xFFF0000000000000 : (tensor<2x4xf32>, tensor<4xi1>) -> tensor<2x4xf32>
+  // CHECK: attn.mask %{{.*}}, %{{.*}} with -1.000000e+09
+  %12 = attn.mask %x, %m with -1.0e9 : (tensor<2x4xf32>, tensor<4xi1>) -> tensor<2x4xf32>
+  return
+}
+
+// CHECK-LABEL: func @shapes
+func.func @shapes(%arg: tensor<*xf32>, %x: !hidden, %t: tensor<9x4xf32>, %ids: !ids) {
+  // CHECK: attn.reshape %{{.*}} to <[batch, seq, 2, 4]>
+  %0 = attn.reshape %x to <[batch, seq, 2, 4]> : (!hidden) -> tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
+  // CHECK: attn.transpose %{{.*}} [0, 2, 1, 3] : {{.*}} -> tensor<?x2x?x4xf32, #attn.shape<[batch, 2, seq, 4]>>
+  %1 = attn.transpose %0 [0, 2, 1, 3] : (tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>) -> tensor<?x2x?x4xf32, #attn.shape<[batch, 2, seq, 4]>>
+  // CHECK: attn.concat %{{.*}}, %{{.*}} axis 1 : {{.*}} -> tensor<?x?x8xf32, #attn.shape<[batch, 2*seq, 8]>>
+  %2 = attn.concat %x, %x axis 1 : (!hidden, !hidden) -> tensor<?x?x8xf32, #attn.shape<[batch, 2*seq, 8]>>
+  // CHECK: attn.slice %{{.*}} axis 1 from 1 size "seq-1" : {{.*}} -> tensor<?x?x8xf32, #attn.shape<[batch, seq-1, 8]>>
+  %3 = attn.slice %x axis 1 from 1 size "seq-1" : (!hidden) -> tensor<?x?x8xf32, #attn.shape<[batch, seq-1, 8]>>
+  // CHECK: attn.gather
+  %4 = attn.gather %t, %ids : (tensor<9x4xf32>, !ids) -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+  // CHECK: attn.embedding %{{.*}}, %{{.*}} {scale = 2.000000e+00 : f64}
+  %5 = attn.embedding %ids, %t {scale = 2.0} : (!ids, tensor<9x4xf32>) -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+  // CHECK: attn.position <nonpad_rank> %{{.*}} {pad = 1 : i64}
+  %6 = attn.position <nonpad_rank> %ids {pad = 1 : i64} : (!ids) -> !ids
+  // CHECK: attn.reshape %{{.*}} to <[batch*seq*seq+31*batch-1*seq, 1]>
+  %7 = attn.reshape %arg to <[batch*seq*seq+31*batch-1*seq, 1]> : (tensor<*xf32>) -> tensor<*xf32>
+  return
+}
+
+// CHECK-LABEL: func @norms
+func.func @norms(%x: !hidden, %g: tensor<8xf32>, %m: !mask) {
+  // CHECK: attn.softmax
+  %0 = attn.softmax %x : (!hidden) -> !hidden
+  // CHECK: attn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} eps {{.*}} :
+  %1 = attn.layer_norm %0, %g, %g eps 1.0e-12 : (!hidden, tensor<8xf32>, tensor<8xf32>) -> !hidden
+  // CHECK: attn.rms_norm %{{.*}}, %{{.*}} eps
+  %2 = attn.rms_norm %1, %g eps 1.0e-6 : (!hidden, tensor<8xf32>) -> !hidden
+  // CHECK: attn.pool <mean> %{{.*}} mask %{{.*}} :
+  %3 = attn.pool <mean> %2 mask %m : (!hidden, !mask) -> tensor<?x8xf32, #attn.shape<[batch, 8]>>
+  return
+}
+
+// CHECK-LABEL: func @attention
+func.func @attention(%q: !hidden, %k: tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>, %m: !mask) -> !hidden {
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <keys> {causal, soft_cap = 3.000000e+01 : f64, window = 64 : i64}
+  %0 = attn.sdpa %q, %k, %k mask %m heads 2 kv_heads 1 scale 0.5 <keys> {causal, soft_cap = 30.0, window = 64 : i64} : (!hidden, tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>, tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>, !mask) -> !hidden
+  return %0 : !hidden
+}
+
+// CHECK-LABEL: func @ragged
+func.func @ragged(%x: !hidden, %m: !mask) -> !hidden {
+  // CHECK: %[[S:.*]] = attn.segments %{{.*}} {keep_first} : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !attn.segments<rows, keys>
+  %s = attn.segments %m {keep_first} : (!mask) -> !attn.segments<rows, keys>
+  // CHECK: attn.gather_rows %{{.*}}, %[[S]]
+  %r = attn.gather_rows %x, %s : (!hidden, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.segments<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %l = attn.layers %r invariants(%s : !attn.segments<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.pool <first> %{{.*}} segments %[[S]] {batch = "batch"}
+  %p = attn.pool <first> %l segments %s {batch = "batch"} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[batch, 8]>>
+  // CHECK: attn.scatter_rows %{{.*}}, %[[S]] to "batch" x "seq"
+  %y = attn.scatter_rows %l, %s to "batch" x "seq" : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> !hidden
+  return %y : !hidden
+}
+func.func private @layer(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %w: tensor<8x8xf32>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
+  %y = attn.linear %x, %w : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<8x8xf32>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} segments %{{.*}} heads 2 kv_heads 2 scale 5.000000e-01 <segments> :
+  %a = attn.sdpa %y, %y, %y segments %s heads 2 kv_heads 2 scale 0.5 <segments> : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  return %a : tensor<?x8xf32, #attn.shape<[rows, 8]>>
+}
+
+// -----
+
+// PLACE-LABEL: func @places
+func.func @places(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // PLACE: attn.softmax %{{.*}} loc(#[[ONE:.*]])
+  %0 = attn.softmax %x : (tensor<2x4xf32>) -> tensor<2x4xf32> loc(fused<"encoder.layer.0.attention">["/num_hidden_layers"("config.json":0:0)])
+  return %0 : tensor<2x4xf32>
+}
+// PLACE-DAG: #[[FILE:.*]] = loc("config.json":0:0)
+// PLACE-DAG: #[[NAME:.*]] = loc("/num_hidden_layers"(#[[FILE]]))
+// PLACE-DAG: #[[ONE]] = loc(fused<"encoder.layer.0.attention">[#[[NAME]]])
