@@ -4,6 +4,7 @@
 // The attn dialect's attributes and types: symbolic shapes with their text
 // form, segments, and the helpers that make and read tensor types.
 #include "dialects/attn/Attn.h"
+#include "dialects/SizeParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,55 +24,6 @@ static void printPolynomial(AsmPrinter &printer, StringRef text) {
     printer << text.substr(i, 1);
     if (text[i] == '-' && i + 1 < text.size() && !llvm::isDigit(text[i + 1]))
       printer << "1*";
-  }
-}
-
-/// `2*batch*seq`, after its sign; adds the product to `sum`.
-static ParseResult parseTerm(AsmParser &parser, Polynomial &sum) {
-  Polynomial product(1);
-  do {
-    int64_t number = 0;
-    OptionalParseResult integer = parser.parseOptionalInteger(number);
-    if (integer.has_value()) {
-      if (failed(*integer))
-        return failure();
-      product = product * Polynomial(number);
-      continue;
-    }
-    StringRef name;
-    if (parser.parseOptionalKeyword(&name))
-      return parser.emitError(parser.getCurrentLocation(),
-                              "expects a symbol or integer in a size");
-    product = product * Polynomial::symbol(name.str());
-  } while (succeeded(parser.parseOptionalStar()));
-  sum = sum + product;
-  return success();
-}
-
-/// One dimension: terms joined by `+`, or by the sign of the next number.
-static ParseResult parsePolynomial(AsmParser &parser, Polynomial &sum) {
-  sum = Polynomial();
-  if (parseTerm(parser, sum))
-    return failure();
-  while (true) {
-    if (succeeded(parser.parseOptionalPlus())) {
-      if (parseTerm(parser, sum))
-        return failure();
-      continue;
-    }
-    int64_t number = 0;
-    OptionalParseResult integer = parser.parseOptionalInteger(number);
-    if (!integer.has_value())
-      return success();
-    if (failed(*integer))
-      return failure();
-    Polynomial rest(1);
-    if (succeeded(parser.parseOptionalStar())) {
-      rest = Polynomial();
-      if (parseTerm(parser, rest))
-        return failure();
-    }
-    sum = sum + Polynomial(number) * rest;
   }
 }
 

@@ -1,0 +1,50 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kern dialect: what the machine does. Include this for its types and
+// operations.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/support/Polynomial.h"
+#include <optional>
+
+namespace transom::kern {
+/// How a weight lies in the artifact; see `!kern.weight`.
+enum class WeightLayout { Unset, Rows, Panels32, Padded32 };
+
+/// The layout's name as the IR and the manifest spell it.
+llvm::StringRef layoutName(WeightLayout layout);
+
+/// Columns of a weight panel, keys of a key panel, keys of a piece.
+constexpr int64_t kPanel = 32;
+constexpr int64_t kPiece = 256;
+
+/// Query rows that one unit of attention takes.
+constexpr int64_t kQueryBlock = 24;
+/// Floats from one row of scores to the next: a piece of keys, and a line more,
+/// so that rows do not fall on the same cache sets.
+constexpr int64_t kScoreStride = kPiece + 16;
+/// Floats of scratch that one part of attention needs for values of this size a
+/// head: scores, two tiles of values, and two numbers a row, twice.
+int64_t attentionScratchFloats(int64_t valueSize);
+} // namespace transom::kern
+
+#include "dialects/kern/KernDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/kern/KernTypes.h.inc"
+#include "dialects/kern/KernInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/kern/KernOps.h.inc"
+
+namespace transom::kern {
+
+/// The buffer behind views: the alloc or the argument that owns the memory.
+mlir::Value storageOf(mlir::Value buffer);
+
+} // namespace transom::kern

@@ -1,0 +1,93 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect that says what the machine does: its types and interface.
+#ifndef TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
+#define TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Kern_Dialect : Dialect {
+  let name = "kern";
+  let cppNamespace = "::transom::kern";
+  let summary = "what the machine does";
+  let description = [{
+    Few operations on buffers. Each reads buffers and writes buffers that it
+    names as `outs`; nothing is returned. Phases hold operations that run
+    without a barrier between them. Buffers have symbolic sizes and get an
+    offset in the arena from `kern-plan-memory`.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "memory of symbolic size with a layout";
+  let description = [{
+    `dims` are polynomials in the entry's symbols. Layout `rows` is row-major
+    with the last dimension padded to `stride` elements (0 = dense). Layout
+    `key_panels` holds keys for attention: [positions/32][columns][32] for the
+    dims [positions, columns].
+
+    Example: `!kern.buffer<[rows, 768] x f32>`,
+    `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
+    `!kern.buffer<[keys, 768] x f32, key_panels>`
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$dimTexts,
+                        "::mlir::Type":$elementType, "int64_t":$stride,
+                        "bool":$keyPanels);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static BufferType get(::mlir::MLIRContext *context,
+                          ::llvm::ArrayRef<::transom::Polynomial> dims,
+                          ::mlir::Type elementType, int64_t stride = 0,
+                          bool keyPanels = false);
+    /// The sizes, outermost first.
+    ::llvm::SmallVector<::transom::Polynomial> getDims() const;
+    int64_t getRank() const { return getDimTexts().size(); }
+    /// Elements from one row of the last dimension to the next.
+    ::transom::Polynomial getRowStride() const;
+    /// Product of all dimensions but the last.
+    ::transom::Polynomial getRowCount() const;
+    /// Bytes it takes in the arena.
+    ::transom::Polynomial getByteSize() const;
+    /// Bytes of one element.
+    int64_t getElementBytes() const;
+  }];
+}
+
+def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
+  let mnemonic = "weight";
+  let summary = "a weight in the artifact, in a layout";
+  let description = [{
+    Layout `rows` is row-major; `panels32` [n/32][k][32] of a weight [n, k], each
+    of its `parts` along n starting at a panel border; `padded32` a vector whose
+    parts start at multiples of 32. `unset` before `kern-pack-weights`.
+
+    Example: `!kern.weight<[768, 768] x f32, panels32>`,
+    `!kern.weight<[2304, 768] x f32, panels32, parts [768, 768, 768]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType,
+                        "::transom::kern::WeightLayout":$layout,
+                        ArrayRefParameter<"int64_t">:$parts);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Bytes it takes in the artifact.
+    int64_t getByteSize() const;
+    /// First padded column of each part, and behind the last the padded size.
+    ::llvm::SmallVector<int64_t> getPaddedStarts() const;
+  }];
+}
+
+def Kern_SegmentsType : TypeDef<Kern_Dialect, "Segments"> {
+  let mnemonic = "segments";
+  let summary = "the rows of a ragged buffer; index in the frame's table";
+  let parameters = (ins "int64_t":$index);
+  let assemblyFormat = "`<` $index `>`";
+}
+
+#endif // TRANSOM_DIALECTS_KERN_KERNDIALECT_TD

@@ -1,0 +1,210 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types of the kern dialect: buffers, weights and segments, their text forms
+// and their sizes.
+#include "dialects/kern/Kern.h"
+#include "dialects/SizeParser.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+
+#include "dialects/kern/KernDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/kern/KernTypes.cpp.inc"
+
+StringRef kern::layoutName(WeightLayout layout) {
+  switch (layout) {
+  case WeightLayout::Unset:
+    return "unset";
+  case WeightLayout::Rows:
+    return "rows";
+  case WeightLayout::Panels32:
+    return "panels32";
+  case WeightLayout::Padded32:
+    return "padded32";
+  }
+  llvm_unreachable("all layouts have names");
+}
+
+int64_t kern::attentionScratchFloats(int64_t valueSize) {
+  int64_t values = llvm::alignTo(valueSize, kPanel);
+  return kQueryBlock * (kScoreStride + 2 * values) + 4 * 32;
+}
+
+static std::optional<WeightLayout> layoutOf(StringRef name) {
+  for (WeightLayout layout : {WeightLayout::Unset, WeightLayout::Rows,
+                              WeightLayout::Panels32, WeightLayout::Padded32})
+    if (layoutName(layout) == name)
+      return layout;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Text of polynomials
+//===----------------------------------------------------------------------===//
+
+static std::optional<Polynomial> polynomialOf(StringAttr text) {
+  Result<Polynomial> parsed = Polynomial::parse(text.getValue());
+  if (!parsed)
+    return std::nullopt;
+  return *parsed;
+}
+
+//===----------------------------------------------------------------------===//
+// BufferType
+//===----------------------------------------------------------------------===//
+
+BufferType BufferType::get(MLIRContext *context, ArrayRef<Polynomial> dims,
+                           Type elementType, int64_t stride, bool keyPanels) {
+  SmallVector<StringAttr> texts;
+  for (const Polynomial &dim : dims)
+    texts.push_back(StringAttr::get(context, dim.str()));
+  return Base::get(context, ArrayRef<StringAttr>(texts), elementType, stride,
+                   keyPanels);
+}
+
+SmallVector<Polynomial> BufferType::getDims() const {
+  SmallVector<Polynomial> dims;
+  for (StringAttr text : getDimTexts())
+    dims.push_back(polynomialOf(text).value_or(Polynomial()));
+  return dims;
+}
+
+Polynomial BufferType::getRowStride() const {
+  if (getStride())
+    return getStride();
+  return getRank() ? getDims().back() : Polynomial(1);
+}
+
+Polynomial BufferType::getRowCount() const {
+  Polynomial count(1);
+  SmallVector<Polynomial> dims = getDims();
+  for (const Polynomial &dim : llvm::drop_end(dims, dims.empty() ? 0 : 1))
+    count = count * dim;
+  return count;
+}
+
+int64_t BufferType::getElementBytes() const {
+  return std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
+}
+
+Polynomial BufferType::getByteSize() const {
+  return getRowCount() * getRowStride() * Polynomial(getElementBytes());
+}
+
+Type BufferType::parse(AsmParser &parser) {
+  SmallVector<Polynomial> dims;
+  Type element;
+  int64_t stride = 0;
+  bool keyPanels = false;
+  auto dim = [&]() -> ParseResult {
+    return parsePolynomial(parser, dims.emplace_back());
+  };
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, dim) ||
+      parser.parseKeyword("x") || parser.parseType(element))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("key_panels")))
+      keyPanels = true;
+    else if (parser.parseKeyword("stride") || parser.parseInteger(stride))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), dims, element, stride, keyPanels);
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getDimTexts(), printer,
+                        [&](StringAttr text) { printer << text.getValue(); });
+  printer << "] x " << getElementType();
+  if (getStride())
+    printer << ", stride " << getStride();
+  if (getKeyPanels())
+    printer << ", key_panels";
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// WeightType
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> WeightType::getPaddedStarts() const {
+  SmallVector<int64_t> parts(getParts());
+  if (parts.empty())
+    parts.push_back(getShape().front());
+  SmallVector<int64_t> starts{0};
+  for (int64_t part : parts)
+    starts.push_back(starts.back() + llvm::alignTo(part, kPanel));
+  return starts;
+}
+
+int64_t WeightType::getByteSize() const {
+  int64_t elements = 1;
+  ArrayRef<int64_t> shape = getShape();
+  bool padded = getLayout() == WeightLayout::Panels32 ||
+                getLayout() == WeightLayout::Padded32;
+  for (size_t i = 0; i < shape.size(); ++i)
+    elements *= i == 0 && padded ? getPaddedStarts().back() : shape[i];
+  return elements * (getElementType().getIntOrFloatBitWidth() / 8);
+}
+
+static ParseResult parseIntegers(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(values.emplace_back());
+  });
+}
+
+Type WeightType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape, parts;
+  Type element;
+  StringRef name;
+  if (parser.parseLess() || parseIntegers(parser, shape) ||
+      parser.parseKeyword("x") || parser.parseType(element) ||
+      parser.parseComma() || parser.parseKeyword(&name))
+    return {};
+  std::optional<WeightLayout> layout = layoutOf(name);
+  if (!layout) {
+    parser.emitError(parser.getNameLoc())
+        << "unknown layout '" << name
+        << "'; supported: unset, rows, panels32, padded32";
+    return {};
+  }
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("parts") || parseIntegers(parser, parts)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), shape, element, *layout, parts);
+}
+
+void WeightType::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getShape(), printer);
+  printer << "] x " << getElementType() << ", " << layoutName(getLayout());
+  if (!getParts().empty()) {
+    printer << ", parts [";
+    llvm::interleaveComma(getParts(), printer);
+    printer << "]";
+  }
+  printer << ">";
+}
+
+void KernDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/kern/KernTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/kern/KernOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,185 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products: with packed weights, and of two activations. Rows are cut into
+// chunks whose operand stays in the second-level cache; within a chunk the
+// register tiles, panel by panel, are shared out over parts.
+#include "passes/lower/Phase.h"
+#include "runtime/abi/Abi.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+/// Longest chain that one pass over the tiles takes; a longer K is cut, and the
+/// accumulators wait in the output.
+static constexpr int64_t kMaxChain = 1536;
+/// Bytes of the left operand that shall stay in the second-level cache.
+static constexpr int64_t kChunkBytes = 512 * 1024;
+
+static std::optional<int64_t> constantStride(kern::BufferType type) {
+  return type.getRowStride().constant();
+}
+
+namespace {
+/// One output of a product: a range of the weight's columns.
+struct Range {
+  Value out;
+  int64_t columns;     ///< columns that exist
+  int64_t paddedStart; ///< first column in the packed weight
+};
+
+/// Emits one product with a weight.
+class GemmPhase {
+public:
+  GemmPhase(PhaseEmitter &e, kern::GemmOp op) : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]) {}
+
+  void emit() {
+    Value rows = e.rowCount(op.getInput());
+    int64_t chunk = std::max(kChunkBytes / (4 * std::min(k, kMaxChain)), e.kernels().maxRows());
+    Value chunks = e.ceilDiv(rows, chunk);
+    Value divisor = e.max(chunks, e.i64(1));
+    e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
+      Value from = e.div(e.mul(i, rows), divisor);
+      Value to = e.div(e.mul(e.add(i, 1), rows), divisor);
+      emitChunk(from, e.sub(to, from));
+    });
+  }
+
+private:
+  SmallVector<Range> ranges() {
+    SmallVector<int64_t> starts = type.getPaddedStarts();
+    SmallVector<Range> result;
+    for (auto [i, out] : llvm::enumerate(op.getOuts()))
+      result.push_back({out, type.getParts().empty() ? type.getShape()[0] : type.getParts()[i], starts[i]});
+    return result;
+  }
+
+  void emitChunk(Value first, Value rows) {
+    for (const Range &range : ranges()) {
+      bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
+      int64_t cuts = keys ? 1 : llvm::divideCeil(k, kMaxChain);
+      for (int64_t cut = 0; cut < cuts; ++cut)
+        emitTiles(range, first, rows, cut * k / cuts, (cut + 1) * k / cuts);
+    }
+  }
+
+  KernelSpec spec(const Range &range, int64_t from, int64_t to) {
+    KernelSpec spec;
+    spec.k = to - from;
+    spec.lhsStride = constantStride(PhaseEmitter::typeOf(op.getInput()));
+    spec.rhsStride = kern::kPanel;
+    if (from)
+      spec.start = KernelSpec::Start::Output;
+    else if (op.getBias())
+      spec.start = KernelSpec::Start::Bias;
+    if (to == k) {
+      spec.activation = op.getActivation().value_or("").str();
+      spec.residual = static_cast<bool>(op.getResidual());
+    }
+    if (PhaseEmitter::typeOf(range.out).getKeyPanels())
+      spec.store = KernelSpec::Store::Keys;
+    return spec;
+  }
+
+  /// All tiles of a range of columns over a chunk of rows, K from `from` to
+  /// `to`: panel after panel, each with the blocks of rows.
+  void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from, int64_t to) {
+    int64_t width = e.kernels().tileColumns();
+    Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows()), e.i64(1));
+    Value height = e.div(rows, blocks), taller = e.rem(rows, blocks);
+    Value count = e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
+    KernelSpec kernel = spec(range, from, to);
+    auto [begin, end] = e.share(count);
+    e.forLoop(begin, end, 1, [&](Value unit) {
+      Value column = e.mul(e.div(unit, blocks), width);
+      Value block = e.rem(unit, blocks);
+      Value row = e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
+      Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
+      e.kernels().call(e, kernel, own, arguments(range, row, column, from));
+    });
+  }
+
+  KernelArgs arguments(const Range &range, Value row, Value column, int64_t from) {
+    KernelArgs args;
+    args.lhsStride = e.rowStride(op.getInput());
+    args.lhs = e.advance(e.pointer(op.getInput()), e.mul(e.add(e.mul(row, args.lhsStride), from), 4));
+    Value packed = e.add(column, range.paddedStart);
+    Value panel = e.div(packed, e.i64(kern::kPanel)), within = e.rem(packed, e.i64(kern::kPanel));
+    Value weightOffset = e.add(e.mul(panel, k * kern::kPanel), e.add(within, from * kern::kPanel));
+    args.rhs = e.advance(e.weight(op.getWeight()), e.mul(weightOffset, 4));
+    if (op.getBias())
+      args.bias = e.advance(e.weight(op.getBias()), e.mul(packed, 4));
+    args.columns = e.sub(e.i64(range.columns), column);
+    kern::BufferType outType = PhaseEmitter::typeOf(range.out);
+    if (outType.getKeyPanels()) {
+      args.outputStride = e.i64(range.columns * kern::kPanel);
+      args.output = e.advance(e.pointer(range.out), e.mul(column, kern::kPanel * 4));
+      Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()), offsetof(transom_segments, row_key)));
+      args.rowKeys = e.advance(keys, e.mul(row, 8));
+    } else {
+      args.outputStride = e.rowStride(range.out);
+      args.output = e.advance(e.pointer(range.out), e.mul(e.add(e.mul(row, args.outputStride), column), 4));
+    }
+    if (op.getResidual()) {
+      args.residualStride = e.rowStride(op.getResidual());
+      args.residual = e.advance(e.pointer(op.getResidual()), e.mul(e.add(e.mul(row, args.residualStride), column), 4));
+    }
+    return args;
+  }
+
+  PhaseEmitter &e;
+  kern::GemmOp op;
+  kern::WeightType type;
+  int64_t k;
+};
+} // namespace
+
+void lower::lowerGemm(PhaseEmitter &e, kern::GemmOp op) { GemmPhase(e, op).emit(); }
+
+void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
+  auto lhs = PhaseEmitter::typeOf(op.getLhs()), rhs = PhaseEmitter::typeOf(op.getRhs()), out = PhaseEmitter::typeOf(op.getOuts());
+  SmallVector<Polynomial> dims = out.getDims(), lhsDims = lhs.getDims(), rhsDims = rhs.getDims();
+  Value m = e.size(dims[dims.size() - 2]), n = e.size(dims.back()), k = e.size(lhsDims.back());
+  Value matrices = e.size(Polynomial(1));
+  for (const Polynomial &dim : ArrayRef(dims).drop_back(2))
+    matrices = e.mul(matrices, e.size(dim));
+  int64_t width = e.kernels().tileColumns();
+  Value tilesAcross = e.ceilDiv(n, width);
+  Value blocks = e.max(e.ceilDiv(m, e.kernels().maxRows()), e.i64(1));
+  Value height = e.div(m, blocks), taller = e.rem(m, blocks);
+
+  KernelSpec spec;
+  spec.k = lhsDims.back().constant();
+  spec.lhsStride = constantStride(lhs);
+  spec.rhsStride = constantStride(rhs);
+  spec.partialRhs = true;
+
+  // Offsets of whole matrices: the dims without the last are those of an
+  // operand with one row a matrix.
+  auto matrixOffset = [&](Value index, kern::BufferType type, ArrayRef<Polynomial> own) {
+    Polynomial matrix = own[own.size() - 2] * type.getRowStride();
+    return emitBroadcastOffset(e, index, ArrayRef(dims).drop_back(), own.drop_back(), matrix);
+  };
+  Value perMatrix = e.mul(tilesAcross, blocks);
+  e.shareRows(e.mul(matrices, perMatrix), [&](Value unit) {
+    Value matrix = e.div(unit, perMatrix), within = e.rem(unit, perMatrix);
+    Value column = e.mul(e.div(within, blocks), width), block = e.rem(within, blocks);
+    Value row = e.add(e.mul(block, height), e.min(block, taller));
+    Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
+    KernelArgs args;
+    args.k = k;
+    args.lhsStride = e.rowStride(op.getLhs());
+    args.rhsStride = e.rowStride(op.getRhs());
+    args.outputStride = e.rowStride(op.getOuts());
+    Value lhsOffset = e.add(matrixOffset(matrix, lhs, lhsDims), e.mul(row, args.lhsStride));
+    Value rhsOffset = e.add(matrixOffset(matrix, rhs, rhsDims), column);
+    Value outOffset = e.add(e.mul(e.add(e.mul(matrix, m), row), args.outputStride), column);
+    args.lhs = e.advance(e.pointer(op.getLhs()), e.mul(lhsOffset, 4));
+    args.rhs = e.advance(e.pointer(op.getRhs()), e.mul(rhsOffset, 4));
+    args.output = e.advance(e.pointer(op.getOuts()), e.mul(outOffset, 4));
+    args.columns = e.sub(n, column);
+    e.ifThen(e.less(e.i64(0), own), [&] { e.kernels().call(e, spec, own, args); });
+  });
+}

@@ -1,0 +1,78 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The generator of micro-kernels: one register tile of a product, for any
+// height, with what happens before and after the loop over K as parameters.
+// One function per (instruction set, type, tile, K, strides, epilogue).
+#pragma once
+#include "passes/lower/Emit.h"
+#include <optional>
+#include <string>
+
+namespace transom::lower {
+
+/// What varies between micro-kernels. Strides are in elements; an absent
+/// number is an argument of the function instead.
+struct KernelSpec {
+  /// Where the accumulators start.
+  enum class Start { Zero, Bias, Output };
+  /// How the tile is stored: rows of the output, or the transposed columns of
+  /// key panels, each row at its own key position.
+  enum class Store { Rows, Keys };
+
+  std::optional<int64_t> k;         ///< length of the chains
+  std::optional<int64_t> lhsStride; ///< from one row of the left operand to the next
+  std::optional<int64_t> rhsStride; ///< from one k of the right operand to the next
+  Start start = Start::Zero;
+  Store store = Store::Rows;
+  std::string activation;  ///< empty for none
+  bool residual = false;   ///< adds a row-major operand before storing
+  bool partialRhs = false; ///< the right operand may lack columns: masked loads
+
+  /// The part of a kernel's name that these make.
+  std::string suffix() const;
+};
+
+/// What a call of a micro-kernel passes. Pointers are at the tile's first
+/// element; unused ones may be null values.
+struct KernelArgs {
+  mlir::Value lhs, rhs, output;
+  mlir::Value k, lhsStride, rhsStride; ///< where the spec has none, in elements
+  mlir::Value outputStride;            ///< elements (of key panels: floats from one
+                                       ///< panel of 32 positions to the next)
+  mlir::Value bias;                    ///< padded to the tile's width
+  mlir::Value residual, residualStride;
+  mlir::Value rowKeys; ///< i64 key position of each row, for Store::Keys
+  mlir::Value columns; ///< columns that exist from the tile's first on
+};
+
+/// Makes micro-kernels on demand, each once a module, and calls to them.
+class MicroKernels {
+public:
+  MicroKernels(mlir::ModuleOp module, const Isa &isa) : module(module), isa(isa) {}
+
+  /// Rows of the highest tile.
+  int64_t maxRows() const { return isa.tileRows; }
+  /// Columns of a tile.
+  int64_t tileColumns() const { return isa.tileVectors * kLanes; }
+
+  /// Calls the kernel for `rows` (1 <= rows <= maxRows, a run-time value)
+  /// through the ladder of heights.
+  void call(Emitter &e, const KernelSpec &spec, mlir::Value rows, const KernelArgs &args);
+
+  /// Number of kernels made.
+  int64_t count() const { return made; }
+
+private:
+  mlir::LLVM::LLVMFuncOp kernel(const KernelSpec &spec, int64_t rows);
+  mlir::LLVM::GlobalOp ladder(const KernelSpec &spec);
+
+  mlir::ModuleOp module;
+  const Isa &isa;
+  int64_t made = 0;
+};
+
+/// Adds the attributes that a function of this instruction set needs.
+void setTarget(mlir::LLVM::LLVMFuncOp function, const Isa &isa);
+
+} // namespace transom::lower
