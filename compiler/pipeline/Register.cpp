@@ -1,0 +1,45 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of stages as named pipelines.
+#include "compiler/pipeline/Register.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+
+namespace transom {
+
+namespace {
+
+/// The options of a stage on a command line.
+struct StageFlags : PassPipelineOptions<StageFlags> {
+  ListOption<std::string> disabled{
+      *this, "disable", llvm::cl::desc("Flags of passes to leave out")};
+};
+
+void registerStage(const StageInfo &info) {
+  Stage stage = info.stage;
+  PassPipelineRegistration<StageFlags>(
+      ("transom-" + info.name).str(), info.description,
+      [stage](OpPassManager &manager, const StageFlags &flags) {
+        PipelineOptions options;
+        options.disabled = {flags.disabled.begin(), flags.disabled.end()};
+        populateStage(manager, stage, options);
+      });
+}
+
+} // namespace
+
+void registerTransomPasses() {
+  registerGraphPasses();
+  for (const StageInfo &info : allStages())
+    if (llvm::any_of(allPasses(), [&](const PassInfo &pass) {
+          return pass.stage == info.stage;
+        }))
+      registerStage(info);
+}
+
+} // namespace transom

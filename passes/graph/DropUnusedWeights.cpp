@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects the names that operations read, then erases the weights without
+// one. Bodies go first, since they hold no names of weights themselves.
+#include "passes/graph/GraphSupport.h"
+#include "passes/graph/Passes.h"
+
+#define DEBUG_TYPE "attn-drop-unused-weights"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+#define GEN_PASS_DEF_DROPUNUSEDWEIGHTSPASS
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+class DropUnusedWeightsPass
+    : public impl::DropUnusedWeightsPassBase<DropUnusedWeightsPass> {
+public:
+  void runOnOperation() override {
+    DenseSet<StringAttr> used = usedNames();
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (function.isPrivate() && !used.contains(function.getSymNameAttr()))
+        function.erase();
+    used = usedNames();
+    for (auto weight :
+         llvm::make_early_inc_range(getOperation().getOps<WeightOp>()))
+      if (!used.contains(weight.getSymNameAttr())) {
+        weight.erase();
+        ++dropped;
+      }
+  }
+
+private:
+  DenseSet<StringAttr> usedNames() {
+    DenseSet<StringAttr> used;
+    getOperation().walk(
+        [&](GetWeightOp op) { used.insert(op.getWeightAttr().getAttr()); });
+    getOperation().walk([&](LayersOp op) {
+      for (RowAttr row : op.getRows().getAsRange<RowAttr>()) {
+        used.insert(row.getBody().getAttr());
+        for (FlatSymbolRefAttr weight : row.getWeights())
+          used.insert(weight.getAttr());
+      }
+    });
+    return used;
+  }
+};
+
+} // namespace
+} // namespace transom

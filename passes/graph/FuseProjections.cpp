@@ -1,0 +1,225 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Projections are grouped by the attention that reads them and by their input.
+// Only expressions of weights are rewritten; no data is touched.
+#include "passes/Decisions.h"
+#include "passes/graph/GraphSupport.h"
+#include "passes/graph/Passes.h"
+#include "runtime/support/WeightExpr.h"
+
+#define DEBUG_TYPE "attn-fuse-projections"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+#define GEN_PASS_DEF_FUSEPROJECTIONSPASS
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+/// The linears of one input that one attention reads.
+struct Siblings {
+  Value input;
+  SmallVector<LinearOp> parts;
+};
+
+/// Joins siblings of one module.
+class ProjectionJoiner {
+public:
+  ProjectionJoiner(ModuleOp module, Decisions &decisions)
+      : symbols(module), decisions(decisions), builder(module.getContext()) {
+    module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
+  }
+
+  void run(SdpaOp op);
+  int64_t joinedParts() const { return joined; }
+
+private:
+  /// Why a projection stays as it is, or nothing.
+  std::optional<std::string> obstacle(LinearOp linear);
+  bool isPlain(Value weight);
+  void join(const Siblings &siblings);
+  Value joinWeights(ArrayRef<Value> weights, Location loc);
+  Value joinBiases(const Siblings &siblings, Location loc);
+  Value createWeight(std::string name, RankedTensorType type,
+                     const WeightExpr &expr, Location loc);
+  WeightOp weightOf(Value value);
+
+  SymbolTable symbols;
+  Decisions &decisions;
+  OpBuilder builder;
+  llvm::StringMap<int> readers; // get_weight operations of a symbol
+  int64_t joined = 0;
+};
+
+WeightOp ProjectionJoiner::weightOf(Value value) {
+  auto get = value.getDefiningOp<GetWeightOp>();
+  return get ? symbols.lookup<WeightOp>(get.getWeight()) : WeightOp();
+}
+
+/// A weight that is read once, by one operation.
+bool ProjectionJoiner::isPlain(Value weight) {
+  WeightOp op = weightOf(weight);
+  return op && weight.hasOneUse() && readers.lookup(op.getSymName()) == 1 &&
+         WeightExpr::parse(op.getExpr().str());
+}
+
+std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
+  if (!linear->hasOneUse())
+    return "a projection has another user";
+  if (!isPlain(linear.getWeight()))
+    return "a projection's weight is no weight of its own";
+  if (linear.getBias() && !isPlain(linear.getBias()))
+    return "a projection's bias is no weight of its own";
+  return std::nullopt;
+}
+
+void ProjectionJoiner::run(SdpaOp op) {
+  SmallVector<Siblings> groups;
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue()}) {
+    auto linear = value.getDefiningOp<LinearOp>();
+    if (!linear)
+      continue;
+    if (std::optional<std::string> reason = obstacle(linear)) {
+      decisions.refused(op, *reason);
+      continue;
+    }
+    auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
+      return siblings.input == linear.getInput() &&
+             elementOf(siblings.parts.front().getWeight()) ==
+                 elementOf(linear.getWeight());
+    });
+    if (group == groups.end())
+      group = &groups.emplace_back(Siblings{linear.getInput(), {}});
+    group->parts.push_back(linear);
+  }
+  if (groups.size() > 1)
+    decisions.refused(op, "projections have different inputs");
+  for (const Siblings &siblings : groups)
+    if (siblings.parts.size() > 1) {
+      join(siblings);
+      decisions.done(op, "joined " + std::to_string(siblings.parts.size()) +
+                             " projections of one input");
+    }
+}
+
+/// `a.query.weight`, `a.key.weight` -> `a.query+key.weight`.
+std::string joinedName(ArrayRef<StringRef> names) {
+  SmallVector<SmallVector<StringRef>> words;
+  for (StringRef name : names) {
+    name.split(words.emplace_back(), '.');
+    if (words.back().size() != words.front().size())
+      return llvm::join(names, "+");
+  }
+  SmallVector<std::string> parts;
+  for (size_t i = 0; i < words.front().size(); ++i) {
+    SmallVector<StringRef> distinct;
+    for (ArrayRef<StringRef> name : words)
+      if (!llvm::is_contained(distinct, name[i]))
+        distinct.push_back(name[i]);
+    parts.push_back(llvm::join(distinct, "+"));
+  }
+  return llvm::join(parts, ".");
+}
+
+Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
+                                     const WeightExpr &expr, Location loc) {
+  OpBuilder atModule(builder.getContext());
+  auto weight = atModule.create<WeightOp>(loc, atModule.getStringAttr(name),
+                                          TypeAttr::get(type),
+                                          atModule.getStringAttr(expr.str()));
+  symbols.insert(weight, symbols.getOp()->getRegion(0).front().begin());
+  ++readers[weight.getSymName()];
+  return builder.create<GetWeightOp>(loc, type, FlatSymbolRefAttr::get(weight));
+}
+
+Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights, Location loc) {
+  std::vector<WeightExpr> exprs;
+  SmallVector<StringRef> names;
+  int64_t size = 0;
+  for (Value value : weights) {
+    WeightOp weight = weightOf(value);
+    exprs.push_back(*WeightExpr::parse(weight.getExpr().str()));
+    names.push_back(weight.getSymName());
+    size += cast<RankedTensorType>(value.getType()).getDimSize(0);
+  }
+  auto first = cast<RankedTensorType>(weights.front().getType());
+  SmallVector<int64_t> shape(first.getShape());
+  shape[0] = size;
+  return createWeight(joinedName(names),
+                      RankedTensorType::get(shape, first.getElementType()),
+                      WeightExpr::concat(0, std::move(exprs)), loc);
+}
+
+/// Zeros stand where only other parts have a bias.
+Value ProjectionJoiner::joinBiases(const Siblings &siblings, Location loc) {
+  if (llvm::none_of(siblings.parts, [](LinearOp op) { return op.getBias(); }))
+    return {};
+  SmallVector<Value> biases;
+  for (LinearOp part : siblings.parts) {
+    Value bias = part.getBias();
+    if (!bias) {
+      WeightOp weight = weightOf(part.getWeight());
+      auto type = cast<RankedTensorType>(part.getWeight().getType());
+      int64_t size = type.getDimSize(0);
+      bias = createWeight(weight.getSymName().str() + ".zeros",
+                          RankedTensorType::get({size}, type.getElementType()),
+                          WeightExpr::fill({size}, 0.0), loc);
+    }
+    biases.push_back(bias);
+  }
+  return joinWeights(biases, loc);
+}
+
+void ProjectionJoiner::join(const Siblings &siblings) {
+  // The input stands in front of the first part, and so do all weights that
+  // are made there.
+  SmallVector<LinearOp> parts = siblings.parts;
+  LinearOp first =
+      *std::min_element(parts.begin(), parts.end(), [](LinearOp a, LinearOp b) {
+        return a->isBeforeInBlock(b);
+      });
+  builder.setInsertionPoint(first);
+  SmallVector<Location> places;
+  SmallVector<Value> weights;
+  for (LinearOp part : parts) {
+    places.push_back(part.getLoc());
+    weights.push_back(part.getWeight());
+  }
+  Location loc = fusePlaces(builder.getContext(), places);
+  Value weight = joinWeights(weights, loc);
+  Value bias = joinBiases(siblings, loc);
+  Value product =
+      createInferred<LinearOp>(builder, loc, siblings.input, weight, bias);
+  int64_t axis = dimsOf(product).size() - 1, start = 0;
+  for (LinearOp part : parts) {
+    Polynomial size = dimsOf(part.getResult()).back();
+    Value slice = createInferred<SliceOp>(
+        builder, part.getLoc(), product, builder.getI64IntegerAttr(axis),
+        builder.getI64IntegerAttr(start), builder.getStringAttr(size.str()));
+    part.getResult().replaceAllUsesWith(slice);
+    start += *size.constant();
+    ++joined;
+  }
+  for (LinearOp part : parts)
+    part.erase();
+}
+
+class FuseProjectionsPass
+    : public impl::FuseProjectionsPassBase<FuseProjectionsPass> {
+public:
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    ProjectionJoiner joiner(getOperation(), decisions);
+    getOperation().walk([&](SdpaOp op) { joiner.run(op); });
+    joined += joiner.joinedParts();
+    for (func::FuncOp entry : entriesOf(getOperation()))
+      eraseDeadOps(entry.getBody().front());
+  }
+};
+
+} // namespace
+} // namespace transom

@@ -1,0 +1,194 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Masks are followed by keeping the axes along which a tensor repeats the mask
+// through each operation; everything else here is a few lines of glue.
+#include "passes/graph/GraphSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace attn;
+
+/// A chain of mask operations longer than this is not followed.
+static constexpr int maxMaskDepth = 16;
+
+LogicalResult setInferredTypes(Operation *op) {
+  auto types = cast<ShapeInferable>(op).inferShapes([&] {
+    InFlightDiagnostic error = op->emitOpError();
+    if (std::string place = placeOf(op->getLoc()); !place.empty())
+      error << "at '" << place << "' ";
+    return error;
+  });
+  if (failed(types))
+    return failure();
+  for (auto [type, result] : llvm::zip_equal(*types, op->getResults()))
+    result.setType(type);
+  return success();
+}
+
+Value createReshape(OpBuilder &builder, Location loc, Value value,
+                    ArrayRef<Polynomial> dims) {
+  if (ArrayRef(dimsOf(value)) == dims)
+    return value;
+  if (auto inner = value.getDefiningOp<ReshapeOp>())
+    return createReshape(builder, loc, inner.getInput(), dims);
+  return createInferred<ReshapeOp>(builder, loc, value,
+                                   ShapeAttr::get(builder.getContext(), dims));
+}
+
+Value createScalar(OpBuilder &builder, Location loc, Type element,
+                   double value) {
+  auto type = RankedTensorType::get({1}, element);
+  auto number = builder.getFloatAttr(element, value);
+  return builder.create<ConstantOp>(
+      loc, type, cast<ElementsAttr>(DenseElementsAttr::get(type, number)));
+}
+
+std::optional<double> constantNumber(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(elements.getElementType()))
+    return elements.getSplatValue<APFloat>().convertToDouble();
+  if (isa<IntegerType>(elements.getElementType()))
+    return elements.getSplatValue<APInt>().getSExtValue();
+  return std::nullopt;
+}
+
+Dims dimsOf(Value value) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return {};
+  return shapeOf(value.getType());
+}
+
+Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
+  SmallVector<func::FuncOp> entries;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isDeclaration())
+      entries.push_back(function);
+  return entries;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+using Axes = std::optional<SmallVector<int64_t>>;
+
+static Axes axesOf(Value value, Value mask, int depth);
+
+static Axes unite(Axes a, Axes b) {
+  if (!a || !b)
+    return std::nullopt;
+  for (int64_t axis : *b)
+    if (!llvm::is_contained(*a, axis))
+      a->push_back(axis);
+  llvm::sort(*a);
+  return a;
+}
+
+/// Axes behind a reshape that only adds or drops sizes of 1 behind the batch.
+static Axes axesOfReshape(ReshapeOp op, Axes axes) {
+  Dims from = dimsOf(op.getInput()), to = dimsOf(op.getResult());
+  SmallVector<int64_t> fromAxes, toAxes;
+  Dims fromSizes, toSizes;
+  auto collect = [](const Dims &dims, SmallVector<int64_t> &kept, Dims &sizes) {
+    for (auto [axis, size] : llvm::enumerate(dims))
+      if (axis == 0 || size != Polynomial(1)) {
+        kept.push_back(axis);
+        sizes.push_back(size);
+      }
+  };
+  collect(from, fromAxes, fromSizes);
+  collect(to, toAxes, toSizes);
+  if (!axes || fromSizes != toSizes)
+    return std::nullopt;
+  SmallVector<int64_t> result;
+  for (int64_t axis : *axes) {
+    const auto *at = llvm::find(fromAxes, axis);
+    if (at == fromAxes.end())
+      return std::nullopt;
+    result.push_back(toAxes[at - fromAxes.begin()]);
+  }
+  return result;
+}
+
+static Axes axesOfTranspose(TransposeOp op, Axes axes) {
+  ArrayRef<int64_t> permutation = op.getPermutation();
+  if (!axes || permutation.empty() || permutation[0] != 0)
+    return std::nullopt;
+  SmallVector<int64_t> result;
+  for (auto [to, from] : llvm::enumerate(permutation))
+    if (llvm::is_contained(*axes, from))
+      result.push_back(to);
+  return result;
+}
+
+/// Both operands of an elementwise product stand axis over axis.
+static Axes axesOfProduct(Value lhs, Value rhs, Value mask, int depth) {
+  if (dimsOf(lhs).size() != dimsOf(rhs).size())
+    return std::nullopt;
+  return unite(axesOf(lhs, mask, depth), axesOf(rhs, mask, depth));
+}
+
+/// `[batch, q, 1] x [batch, 1, k]`: the outer product of two masks.
+static Axes axesOfMatmul(MatmulOp op, Value mask, int depth) {
+  Dims lhs = dimsOf(op.getLhs()), rhs = dimsOf(op.getRhs());
+  if (lhs.size() != 3 || rhs.size() != 3 ||
+      lhs[op.getTransposeLhs() ? 1 : 2] != Polynomial(1))
+    return std::nullopt;
+  Axes rows = axesOf(op.getLhs(), mask, depth);
+  Axes columns = axesOf(op.getRhs(), mask, depth);
+  if (!rows || !columns)
+    return std::nullopt;
+  if (!rows->empty())
+    rows->assign({1});
+  if (!columns->empty())
+    columns->assign({2});
+  return unite(rows, columns);
+}
+
+static Axes axesOf(Value value, Value mask, int depth) {
+  if (value == mask)
+    return SmallVector<int64_t>{1};
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > maxMaskDepth)
+    return std::nullopt;
+  ++depth;
+  return TypeSwitch<Operation *, Axes>(op)
+      .Case([&](CastOp cast) { return axesOf(cast.getInput(), mask, depth); })
+      .Case([&](ReshapeOp reshape) {
+        return axesOfReshape(reshape, axesOf(reshape.getInput(), mask, depth));
+      })
+      .Case([&](TransposeOp transpose) {
+        return axesOfTranspose(transpose,
+                               axesOf(transpose.getInput(), mask, depth));
+      })
+      .Case<AndOp, MulOp>([&](auto product) {
+        return axesOfProduct(product.getLhs(), product.getRhs(), mask, depth);
+      })
+      .Case(
+          [&](MatmulOp product) { return axesOfMatmul(product, mask, depth); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+std::optional<SmallVector<int64_t>> maskAxes(Value value, Value mask) {
+  return axesOf(value, mask, 0);
+}
+
+} // namespace transom

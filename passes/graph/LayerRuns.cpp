@@ -1,0 +1,299 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A group is described by the role of each operand: a weight by its ordinal in
+// the group, a value of the group by its offset, the carried tensor, or one
+// value that stands in front of the run. Equal descriptions of equal
+// operations are equal computations.
+#include "passes/graph/LayerRuns.h"
+#include "dialects/attn/Place.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+/// Longer layers are not looked for.
+static constexpr size_t maxPeriod = 512;
+/// So many starts of a repeat are compared in full.
+static constexpr size_t maxPhases = 16;
+
+LayerFinder::LayerFinder(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (!isa<GetWeightOp, ConstantOp>(op)) {
+      positions[&op] = order.size();
+      order.push_back(&op);
+    }
+  numbers = layerNumbers();
+}
+
+/// The path up to its first number, `encoder.layer.0`, as one id for each.
+static std::string numberedPart(Location loc) {
+  std::string path = placeOf(loc), part;
+  SmallVector<StringRef> words;
+  StringRef(path).split(words, '.');
+  for (StringRef word : words) {
+    part += (part.empty() ? "" : ".") + word.str();
+    if (llvm::all_of(word, llvm::isDigit))
+      return part;
+  }
+  return {};
+}
+
+std::vector<size_t> LayerFinder::layerNumbers() const {
+  llvm::StringMap<size_t> ids;
+  std::vector<size_t> result;
+  for (Operation *op : order)
+    result.push_back(
+        ids.try_emplace(numberedPart(op->getLoc()), ids.size()).first->second);
+  return result;
+}
+
+/// Equal numbers for operations that differ at most in the values they read.
+std::vector<int> LayerFinder::signatures() const {
+  std::map<std::vector<const void *>, int> ids;
+  std::vector<int> result;
+  for (Operation *op : order) {
+    std::vector<const void *> key = {
+        op->getName().getAsOpaquePointer(),
+        op->getAttrDictionary().getAsOpaquePointer()};
+    if (op->getNumRegions()) // never equal to another
+      key.push_back(op);
+    for (Type type : op->getResultTypes())
+      key.push_back(type.getAsOpaquePointer());
+    for (Value operand : op->getOperands()) {
+      key.push_back(operand.getType().getAsOpaquePointer());
+      auto constant = operand.getDefiningOp<ConstantOp>();
+      bool weight = operand.getDefiningOp<GetWeightOp>() != nullptr;
+      key.push_back(constant ? constant.getValue().getAsOpaquePointer()
+                    : weight ? &maxPeriod
+                             : nullptr);
+    }
+    result.push_back(ids.try_emplace(key, ids.size()).first->second);
+  }
+  return result;
+}
+
+void LayerFinder::find() {
+  std::vector<Repeat> repeats = findRepeats(signatures(), maxPeriod);
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    Repeat repeat = repeats[i];
+    if (!isFree(repeat))
+      continue;
+    std::string reason;
+    std::optional<LayerRun> run = match(repeat, reason);
+    if (!run) {
+      if (!reason.empty())
+        missed.push_back({repeat, reason});
+      continue;
+    }
+    found.push_back(*run);
+    // What is left behind a run that ended early is looked at again.
+    Repeat rest = {repeat.period, run->end(), repeat.end};
+    if (rest.end >= rest.begin + 2 * rest.period)
+      repeats.push_back(rest);
+  }
+  llvm::sort(found, [](const LayerRun &a, const LayerRun &b) {
+    return a.begin < b.begin;
+  });
+  // A failed candidate matters only where nothing better was found.
+  std::vector<NoLayerRun> all = std::move(missed);
+  missed.clear();
+  for (const NoLayerRun &miss : all) {
+    bool covered = !isFree(miss.repeat);
+    for (const NoLayerRun &kept : missed)
+      covered |= miss.repeat.begin < kept.repeat.end &&
+                 kept.repeat.begin < miss.repeat.end;
+    if (!covered)
+      missed.push_back(miss);
+  }
+}
+
+bool LayerFinder::isFree(const Repeat &repeat) const {
+  return llvm::none_of(found, [&](const LayerRun &run) {
+    return repeat.begin < run.end() && run.begin < repeat.end;
+  });
+}
+
+/// Starts of a repeat at which a group carries one tensor over, the best
+/// first: a group within one numbered part of the model, more groups, later.
+SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
+  struct Phase {
+    bool uniform;
+    size_t groups, begin;
+  };
+  std::vector<Phase> all;
+  for (size_t shift = 0; shift < repeat.period; ++shift) {
+    size_t begin = repeat.begin + shift;
+    size_t groups = (repeat.end - begin) / repeat.period;
+    if (groups < 2)
+      break;
+    size_t second = begin + repeat.period;
+    bool uniform = std::all_of(
+        numbers.begin() + second, numbers.begin() + second + repeat.period,
+        [&](size_t number) { return number == numbers[second]; });
+    all.push_back({uniform, groups, begin});
+  }
+  llvm::sort(all, [](const Phase &a, const Phase &b) {
+    if (a.uniform != b.uniform)
+      return a.uniform;
+    return a.groups != b.groups ? a.groups > b.groups : a.begin > b.begin;
+  });
+  SmallVector<size_t> begins;
+  for (const Phase &phase : all)
+    begins.push_back(phase.begin);
+  return begins;
+}
+
+std::optional<LayerRun> LayerFinder::match(const Repeat &repeat,
+                                           std::string &reason) {
+  size_t tried = 0;
+  for (size_t begin : phases(repeat)) {
+    Group second = describe(begin + repeat.period, repeat.period, begin);
+    if (second.weights.empty())
+      return std::nullopt; // no layer: the same without weights
+    if (!second.problem.empty() || !second.carried) {
+      if (reason.empty())
+        reason = second.problem.empty() ? "equal groups carry no tensor"
+                                        : second.problem;
+      continue;
+    }
+    if (++tried > maxPhases)
+      break;
+    if (auto run = matchFrom(begin, repeat.end, repeat.period, reason))
+      return run;
+  }
+  return std::nullopt;
+}
+
+/// The first run that begins at `begin` or some groups behind it.
+std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
+                                               size_t period,
+                                               std::string &reason) {
+  while (begin + 2 * period <= end) {
+    LayerRun run = extend(begin, end, period, reason);
+    if (run.count >= 2)
+      return run;
+    begin += period;
+  }
+  return std::nullopt;
+}
+
+/// Adds groups while they equal the second one and nothing reads their inside.
+LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
+                             std::string &reason) {
+  LayerRun run;
+  run.begin = begin;
+  run.period = period;
+  Group first = describe(begin, period, begin);
+  Group second = describe(begin + period, period, begin);
+  if (!second.carried || !startsRun(first, second, run.state)) {
+    reason = "neighbouring layers differ";
+    return run;
+  }
+  run.carried = positions.lookup(second.carried.getDefiningOp()) - begin;
+  run.invariants = second.outside;
+  for (size_t at = begin; at + period <= end; at += period) {
+    Group group = at == begin ? first : describe(at, period, begin);
+    if (at != begin && (!group.problem.empty() || group.slots != second.slots))
+      break;
+    Escape escape = escapeOf(at, period, run.carried);
+    if (escape == Escape::Other) {
+      reason = "another operation reads the inside of a layer";
+      break;
+    }
+    run.weights.push_back(group.weights);
+    ++run.count;
+    if (escape == Escape::CarriedFurther)
+      break;
+  }
+  return run;
+}
+
+LayerFinder::Group LayerFinder::describe(size_t begin, size_t period,
+                                         size_t runBegin) const {
+  Group group;
+  for (size_t i = begin; i < begin + period; ++i)
+    for (Value operand : order[i]->getOperands())
+      describeOperand(operand, begin, period, runBegin, group);
+  return group;
+}
+
+void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
+                                  size_t runBegin, Group &group) const {
+  auto add = [&](Role role, const void *key) {
+    group.slots.push_back({role, reinterpret_cast<size_t>(key)});
+  };
+  Operation *op = operand.getDefiningOp();
+  if (auto weight = dyn_cast_or_null<GetWeightOp>(op)) {
+    auto *at = llvm::find(group.weights, weight);
+    group.slots.push_back(
+        {Role::Weight, static_cast<size_t>(at - group.weights.begin())});
+    if (at == group.weights.end())
+      group.weights.push_back(weight);
+    return;
+  }
+  if (auto constant = dyn_cast_or_null<ConstantOp>(op))
+    return add(Role::Constant, constant.getValue().getAsOpaquePointer());
+  size_t at = op ? positions.lookup(op) : 0;
+  if (!op || at < runBegin) {
+    if (!llvm::is_contained(group.outside, operand))
+      group.outside.push_back(operand);
+    return add(Role::Outside, operand.getAsOpaquePointer());
+  }
+  if (at >= begin) {
+    group.slots.push_back({Role::Local, at - begin});
+    return;
+  }
+  if (at + period < begin)
+    group.problem = "a layer reads a tensor of a layer before the last";
+  if (group.carried && group.carried != operand)
+    group.problem = "layers carry more than one tensor";
+  group.carried = operand;
+  group.slots.push_back({Role::Carried, at + period - begin});
+}
+
+/// The first group equals the second, with one value in front of the run where
+/// that has the carried tensor.
+bool LayerFinder::startsRun(const Group &first, const Group &second,
+                            Value &state) const {
+  if (first.slots.size() != second.slots.size() || !second.problem.empty())
+    return false;
+  for (auto [a, b] : llvm::zip_equal(first.slots, second.slots)) {
+    if (b.role != Role::Carried) {
+      if (a == b)
+        continue;
+      return false;
+    }
+    if (a.role != Role::Outside)
+      return false;
+    Value value = Value::getFromOpaquePointer(reinterpret_cast<void *>(a.key));
+    if ((state && state != value) ||
+        value.getType() != second.carried.getType())
+      return false;
+    state = value;
+  }
+  return static_cast<bool>(state);
+}
+
+LayerFinder::Escape LayerFinder::escapeOf(size_t begin, size_t period,
+                                          size_t carried) const {
+  Escape escape = Escape::None;
+  for (size_t i = begin; i < begin + period; ++i)
+    for (Operation *user : order[i]->getUsers()) {
+      auto it = positions.find(user);
+      size_t at = it == positions.end() ? order.size() : it->second;
+      if (at < begin + period)
+        continue;
+      if (i != begin + carried)
+        return Escape::Other;
+      if (at >= begin + 2 * period)
+        escape = Escape::CarriedFurther;
+    }
+  return escape;
+}
+
+} // namespace transom

@@ -1,0 +1,90 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds equal layers one after another in a straight line of operations. A
+// coarse signature of each operation gives candidates; then groups are
+// compared operand by operand.
+#pragma once
+#include "dialects/attn/Attn.h"
+#include "passes/graph/Repeats.h"
+#include "llvm/ADT/DenseMap.h"
+#include <string>
+
+namespace transom {
+
+/// Groups of operations that differ only in their weights.
+struct LayerRun {
+  size_t begin = 0;   ///< index of the first operation
+  size_t period = 0;  ///< operations in a group
+  size_t count = 0;   ///< groups, at least 2
+  mlir::Value state;  ///< what the first group starts from
+  size_t carried = 0; ///< the operation of a group whose result is carried on
+  /// What all groups read besides, in the order of its first use.
+  llvm::SmallVector<mlir::Value> invariants;
+  /// For each group its weights, in the order of their first use.
+  std::vector<llvm::SmallVector<attn::GetWeightOp>> weights;
+
+  size_t end() const { return begin + period * count; }
+};
+
+/// A candidate that is no run, and why.
+struct NoLayerRun {
+  Repeat repeat;
+  std::string reason;
+};
+
+/// The layers of one block. Weights and constants belong to no group.
+class LayerFinder {
+public:
+  explicit LayerFinder(mlir::Block &block);
+
+  /// Finds runs that do not overlap, in the order of the block.
+  void find();
+
+  llvm::ArrayRef<mlir::Operation *> ops() const { return order; }
+  llvm::ArrayRef<LayerRun> runs() const { return found; }
+  llvm::ArrayRef<NoLayerRun> refused() const { return missed; }
+
+private:
+  /// What an operand of a group is.
+  enum class Role { Weight, Constant, Local, Carried, Outside };
+  struct Slot {
+    Role role;
+    size_t key; ///< ordinal, offset, or the identity of a value or attribute
+    bool operator==(const Slot &other) const {
+      return role == other.role && key == other.key;
+    }
+  };
+  struct Group {
+    std::vector<Slot> slots;
+    llvm::SmallVector<attn::GetWeightOp> weights;
+    llvm::SmallVector<mlir::Value> outside;
+    mlir::Value carried;
+    std::string problem;
+  };
+  /// How a group's values are used behind it.
+  enum class Escape { None, CarriedFurther, Other };
+
+  std::vector<int> signatures() const;
+  std::vector<size_t> layerNumbers() const;
+  std::optional<LayerRun> match(const Repeat &repeat, std::string &reason);
+  std::optional<LayerRun> matchFrom(size_t begin, size_t end, size_t period,
+                                    std::string &reason);
+  LayerRun extend(size_t begin, size_t end, size_t period, std::string &reason);
+  Group describe(size_t begin, size_t period, size_t runBegin) const;
+  void describeOperand(mlir::Value operand, size_t begin, size_t period,
+                       size_t runBegin, Group &group) const;
+  bool startsRun(const Group &first, const Group &second,
+                 mlir::Value &state) const;
+  Escape escapeOf(size_t begin, size_t period, size_t carried) const;
+  llvm::SmallVector<size_t> phases(const Repeat &repeat) const;
+  bool isFree(const Repeat &repeat) const;
+
+  std::vector<mlir::Operation *> order;
+  llvm::DenseMap<mlir::Operation *, size_t> positions;
+  std::vector<size_t> numbers; ///< of each operation's numbered model part
+  std::vector<LayerRun> found;
+  std::vector<NoLayerRun> missed;
+};
+
+} // namespace transom

@@ -1,0 +1,183 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LayerFinder says where equal layers stand; here a run becomes a private
+// function and one attn.layers. Runs are replaced from the last to the first,
+// so that the state a later run starts from is still there.
+#include "mlir/IR/IRMapping.h"
+#include "passes/Decisions.h"
+#include "passes/graph/GraphSupport.h"
+#include "passes/graph/LayerRuns.h"
+#include "passes/graph/Passes.h"
+
+#define DEBUG_TYPE "attn-outline-layers"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+#define GEN_PASS_DEF_OUTLINELAYERSPASS
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+/// Moves what depends on arguments and constants alone to the front: a mask
+/// that the first layer made and all layers read.
+void hoistMaskOps(Block &block) {
+  DenseSet<Operation *> hoisted;
+  Operation *last = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    bool movable = isMemoryEffectFree(&op) && !isa<GetWeightOp>(op) &&
+                   llvm::all_of(op.getOperands(), [&](Value operand) {
+                     Operation *from = operand.getDefiningOp();
+                     return !from || hoisted.contains(from);
+                   });
+    if (!movable)
+      continue;
+    if (last)
+      op.moveAfter(last);
+    else
+      op.moveBefore(&block, block.begin());
+    last = &op;
+    hoisted.insert(&op);
+  }
+}
+
+/// Replaces one run.
+class RunOutliner {
+public:
+  RunOutliner(func::FuncOp entry, ArrayRef<Operation *> ops,
+              const LayerRun &run)
+      : entry(entry), ops(ops), run(run), builder(entry.getContext()) {}
+
+  /// Gives the operation that runs the layers.
+  LayersOp outline(SymbolTable &symbols);
+
+private:
+  func::FuncOp createBody(SymbolTable &symbols);
+  void cloneGroup(Block &body);
+  Location placeOfStep(size_t offset);
+  Operation *opOf(size_t group, size_t offset) const {
+    return ops[run.begin + group * run.period + offset];
+  }
+
+  func::FuncOp entry;
+  ArrayRef<Operation *> ops;
+  const LayerRun &run;
+  OpBuilder builder;
+};
+
+Location RunOutliner::placeOfStep(size_t offset) {
+  SmallVector<Location> places;
+  for (size_t group = 0; group < run.count; ++group)
+    places.push_back(opOf(group, offset)->getLoc());
+  return fusePlaces(entry.getContext(), places);
+}
+
+/// The second group is the pattern: there the carried tensor differs from all
+/// values in front of the run.
+void RunOutliner::cloneGroup(Block &body) {
+  IRMapping mapping;
+  size_t parameter = 0;
+  mapping.map(opOf(0, run.carried)->getResult(0),
+              body.getArgument(parameter++));
+  for (Value value : run.invariants)
+    mapping.map(value, body.getArgument(parameter++));
+  for (GetWeightOp weight : run.weights[1])
+    mapping.map(weight.getResult(), body.getArgument(parameter++));
+  builder.setInsertionPointToEnd(&body);
+  for (size_t offset = 0; offset < run.period; ++offset) {
+    Operation *op = opOf(1, offset);
+    Location place = placeOfStep(offset);
+    for (Value operand : op->getOperands())
+      if (auto constant = operand.getDefiningOp<ConstantOp>())
+        if (!mapping.contains(operand))
+          builder.clone(*constant, mapping)->setLoc(place);
+    builder.clone(*op, mapping)->setLoc(place);
+  }
+  Value result = mapping.lookup(opOf(1, run.carried)->getResult(0));
+  builder.create<func::ReturnOp>(result.getLoc(), result);
+}
+
+func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
+  SmallVector<Type> types = {run.state.getType()};
+  for (Value value : run.invariants)
+    types.push_back(value.getType());
+  for (GetWeightOp weight : run.weights[1])
+    types.push_back(weight.getType());
+  auto type =
+      FunctionType::get(entry.getContext(), types, {run.state.getType()});
+  auto body = func::FuncOp::create(entry.getLoc(), "layer", type);
+  body.setPrivate();
+  symbols.insert(body, std::next(entry->getIterator()));
+  Block *block = body.addEntryBlock();
+  cloneGroup(*block);
+  SmallVector<Location> places;
+  for (Operation &op : *block)
+    places.push_back(op.getLoc());
+  Location place = fusePlaces(entry.getContext(), places);
+  body->setLoc(place);
+  for (BlockArgument argument : block->getArguments())
+    argument.setLoc(place);
+  return body;
+}
+
+LayersOp RunOutliner::outline(SymbolTable &symbols) {
+  func::FuncOp body = createBody(symbols);
+  MLIRContext *context = entry.getContext();
+  auto name = FlatSymbolRefAttr::get(context, body.getName());
+  SmallVector<Attribute> rows;
+  for (ArrayRef<GetWeightOp> weights : run.weights) {
+    auto refs = llvm::map_to_vector(
+        weights, [](GetWeightOp op) { return op.getWeightAttr(); });
+    rows.push_back(RowAttr::get(context, name, refs));
+  }
+  builder.setInsertionPoint(ops[run.begin]);
+  auto layers =
+      builder.create<LayersOp>(body.getLoc(), run.state.getType(), run.state,
+                               run.invariants, builder.getArrayAttr(rows));
+  opOf(run.count - 1, run.carried)
+      ->getResult(0)
+      .replaceAllUsesWith(layers.getResult());
+  for (size_t i = run.end(); i > run.begin; --i)
+    ops[i - 1]->erase();
+  return layers;
+}
+
+class OutlineLayersPass
+    : public impl::OutlineLayersPassBase<OutlineLayersPass> {
+public:
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    for (func::FuncOp entry : entriesOf(getOperation()))
+      runOnEntry(entry, symbols, decisions);
+  }
+
+private:
+  void runOnEntry(func::FuncOp entry, SymbolTable &symbols,
+                  Decisions &decisions);
+};
+
+void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
+                                   Decisions &decisions) {
+  Block &block = entry.getBody().front();
+  hoistMaskOps(block);
+  LayerFinder finder(block);
+  finder.find();
+  for (const NoLayerRun &miss : finder.refused())
+    decisions.refused(finder.ops()[miss.repeat.begin], miss.reason);
+  for (const LayerRun &run : llvm::reverse(finder.runs())) {
+    LayersOp layers = RunOutliner(entry, finder.ops(), run).outline(symbols);
+    ++bodies;
+    rows += run.count;
+    decisions.done(layers, std::to_string(run.count) + " equal layers of " +
+                               std::to_string(run.period) +
+                               " operations share one body");
+  }
+  eraseDeadOps(block);
+}
+
+} // namespace
+} // namespace transom

@@ -1,0 +1,181 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The graph passes: from what a model says to fewer, larger operations of the
+// same dialect. Each description says what a pass matches, what holds before
+// and after, what it refuses and why.
+#ifndef TRANSOM_PASSES_GRAPH_PASSES_TD
+#define TRANSOM_PASSES_GRAPH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
+  let summary = "gives every result the type of its shape rule";
+  let description = [{
+    Walks functions in order and gives each result of a `ShapeInferable`
+    operation the type that its rule makes of the operands; then the results of
+    the functions. The body of an `attn.layers` takes its parameters' types from
+    the first operation that runs it, and must give back the state's type.
+
+    Pre-condition: arguments of public functions are ranked.
+    Post-condition: no result is `tensor<*xT>`.
+
+    Refuses with an error at the operation's place, with both shapes: operands
+    that break a rule; a result whose written type differs from the inferred
+    one; a body that changes the state's type; a result that stays unranked
+    since its operation has no rule.
+
+    Example:
+    ```mlir
+    %y = attn.linear %x, %w : (tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>,
+           tensor<32x64xf32>) -> tensor<*xf32>
+    // becomes
+    %y = attn.linear %x, %w : (tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>,
+           tensor<32x64xf32>) -> tensor<?x?x32xf32, #attn.shape<[batch, seq, 32]>>
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [
+    Statistic<"refined", "refined", "results that were unranked before">];
+}
+
+def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
+  let summary = "joins the projections of one attention into one product";
+  let description = [{
+    For each `attn.sdpa`: those of query, key and value that are an
+    `attn.linear` of one and the same input become one `attn.linear` with a new
+    weight `concat(0, ...)` of their weights and a slice for each part. Biases
+    are joined likewise; where only some parts have one, the others get zeros.
+
+    Pre-condition: shapes are inferred; attention is fused.
+    Post-condition: no attention reads two plain linears of one input.
+
+    Refuses, reported at the attention's place: parts with different inputs
+    (positions added to query and key, but not to value: then query and key are
+    fused and value stays); a projection that another operation reads too; a
+    weight that is no `attn.get_weight` or is used elsewhere (tied); different
+    element types.
+
+    Example:
+    ```mlir
+    %q = attn.linear %x, %wq, %bq : ...
+    %k = attn.linear %x, %wk, %bk : ...
+    // becomes
+    %w = attn.get_weight @"self.query+key.weight" : tensor<128x64xf32>
+    %qk = attn.linear %x, %w, %b : ...
+    %q = attn.slice %qk axis 2 from 0 size "64" : ...
+    %k = attn.slice %qk axis 2 from 64 size "64" : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [
+    Statistic<"joined", "joined", "projections joined">];
+}
+
+def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
+  let summary = "turns a batch with padding into ragged rows";
+  let description = [{
+    For each public function with a mask argument `[batch, seq]` (`attn.role` =
+    "mask"): every value `[batch, seq, ...]` becomes `[rows, ...]`, one row for
+    each token that the mask keeps. `attn.segments` of the mask says which rows
+    are a sequence; arguments are gathered, results scattered back with zeros at
+    the padding. Operations that work on each row alone are repeated on rows.
+    Those that mix positions are known:
+    - `attn.sdpa` of rows with a mask that follows from the argument (casts,
+      reshapes, `and`, products; also as outer product of queries and keys) gets
+      mask kind `segments`;
+    - `attn.pool` gets the segments; `first`, or a slice of column 0, makes them
+      `keep_first`, since the mask may hide that column;
+    - `attn.position`: a `column` is counted by the segments; a `nonpad_rank`
+      stays on the rectangle, and its result is gathered;
+    - a slice of a weight to the length, added to rows, becomes an embedding of
+      the positions.
+
+    A function without such an argument is left alone. Otherwise the graph stays
+    rectangular and results `[batch, seq, ...]` are set to zero at padding, so
+    that both forms give the same.
+
+    Pre-condition: shapes are inferred; attention is fused.
+    Post-condition: results at padding are zero.
+
+    Refuses, reported with the operation that kept it so: attention with no
+    mask, a mask of other origin, or a finite masked value that is data; a
+    product, norm or softmax along the length; a reshape or transpose that moves
+    batch or length; a causal attention or a mask of queries together with
+    `keep_first`; windows; several mask arguments.
+
+    Example:
+    ```mlir
+    func.func @encode(%ids: [batch, seq], %mask: [batch, seq]) {
+      %x = attn.embedding %ids, %table                    // [batch, seq, 64]
+      return %x
+    // becomes
+      %s = attn.segments %mask : ... -> !attn.segments<rows, keys>
+      %r = attn.gather_rows %ids, %s                      // [rows]
+      %x = attn.embedding %r, %table                      // [rows, 64]
+      %y = attn.scatter_rows %x, %s to "batch" x "seq"    // [batch, seq, 64]
+      return %y
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [
+    Statistic<"ragged", "ragged", "functions on ragged rows">,
+    Statistic<"rectangular", "rectangular", "functions with a mask that stay rectangular">];
+}
+
+def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
+  let summary = "makes one body of repeated equal layers";
+  let description = [{
+    Finds runs of equal groups of operations in a public function: equal in
+    operation, attributes, types and data flow, different only in the weights
+    they read. From group to group one tensor is carried; all else that a group
+    reads is a weight, a constant, or one value that stands in front of the run
+    (segments, a mask). A run of two or more groups becomes a private function
+    and one `attn.layers` with a row of weights for each group. Places break
+    ties between equally long runs (a group should lie within one numbered
+    part of the model), nothing rests on them. Operations in the body get the
+    fused place of all they stand for: `encoder.layer.{0-11}.output`.
+
+    Time is linear in the number of operations for groups of up to 512.
+
+    Pre-condition: the passes that report single layers have run.
+    Post-condition: no run of equal layers with one carried tensor is left.
+
+    Refuses, reported at the first group's place: groups with more than one
+    carried tensor; a group that another operation reads from inside; a layer
+    that differs from its neighbours.
+
+    Example:
+    ```mlir
+    %1 = attn.linear %0, %w0 : ...
+    %2 = attn.activation <relu> %1 : ...
+    %3 = attn.linear %2, %w1 : ...
+    %4 = attn.activation <relu> %3 : ...
+    // becomes
+    %4 = attn.layers %0 [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect", "::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"bodies", "bodies", "bodies made">,
+    Statistic<"rows", "rows", "layers that run a body">];
+}
+
+def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp"> {
+  let summary = "erases weights that nothing reads";
+  let description = [{
+    A fusion makes new weights of old ones and leaves the old symbols behind.
+    This erases each `attn.weight` that no `attn.get_weight` and no row of an
+    `attn.layers` names, and each private function that no row names.
+
+    Pre-condition: none. Post-condition: each weight is read.
+    Refuses nothing: a weight is no entry point.
+
+    Example: `attn.weight @old : tensor<4xf32> = "file(\"old\")"` vanishes when
+    no operation names `@old`.
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [Statistic<"dropped", "dropped", "weights erased">];
+}
+
+#endif // TRANSOM_PASSES_GRAPH_PASSES_TD

@@ -1,0 +1,353 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Values that have a form on rows get a twin on rows, operation by operation;
+// results are scattered from the twins, and what nothing reads then is erased.
+// Where a result has no such form all stays rectangular, and results are set
+// to zero at padding.
+#include "mlir/IR/IRMapping.h"
+#include "passes/Decisions.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/RowForms.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#define DEBUG_TYPE "attn-remove-padding"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+#define GEN_PASS_DEF_REMOVEPADDINGPASS
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+/// Writes the twins of one function.
+class RowWriter {
+public:
+  RowWriter(func::FuncOp function, BlockArgument mask, const RowForms &forms)
+      : block(function.getBody().front()), mask(mask), forms(forms),
+        builder(function.getContext()) {}
+
+  /// Makes the segments and all twins, and returns from them.
+  void write(StringRef rowsName, StringRef keysName);
+
+private:
+  void convert(Operation *op);
+  void convertSdpa(SdpaOp op);
+  void convertPool(PoolOp op);
+  void convertPosition(PositionOp op);
+  void convertFirstColumn(SliceOp op);
+  void convertByRow(Operation *op);
+  void adaptAttributes(Operation *twin);
+  Value operandTwin(Operation *op, Value operand);
+  Value rowsOf(Value value, Location loc);
+  Value positions(Location loc);
+  void convertReturn(Operation *op);
+
+  Block &block;
+  BlockArgument mask;
+  const RowForms &forms;
+  OpBuilder builder;
+  Value segments;
+  DenseMap<Value, Value> twins;
+  Value columns; // the position of each row, for tables
+};
+
+/// Where an entry begins: a place for what belongs to no operation alone.
+Location placeOfEntry(Block &block) {
+  Location loc = block.getParentOp()->getLoc();
+  if (isKnownPlace(loc) || block.empty())
+    return loc;
+  return block.front().getLoc();
+}
+
+void RowWriter::write(StringRef rowsName, StringRef keysName) {
+  MLIRContext *context = builder.getContext();
+  auto ops = llvm::map_to_vector(block, [](Operation &op) { return &op; });
+  Location loc = placeOfEntry(block);
+  builder.setInsertionPointToStart(&block);
+  auto type = SegmentsType::get(context, StringAttr::get(context, rowsName),
+                                StringAttr::get(context, keysName));
+  segments = builder.create<SegmentsOp>(loc, type, mask, forms.keepFirst());
+  for (Operation *op : ops)
+    convert(op);
+  eraseDeadOps(block);
+}
+
+/// Tables read the positions from the top of the block, so that one serves all.
+Value RowWriter::positions(Location loc) {
+  if (columns)
+    return columns;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(segments.getDefiningOp());
+  Value ids = mask;
+  Type i64 = builder.getI64Type();
+  if (elementOf(ids) != i64)
+    ids = createInferred<CastOp>(builder, loc, ids, TypeAttr::get(i64));
+  ids = createInferred<GatherRowsOp>(builder, loc, ids, segments);
+  auto kind = PositionKindAttr::get(builder.getContext(), PositionKind::Column);
+  columns = createInferred<PositionOp>(builder, loc, ids, segments, kind,
+                                       builder.getI64IntegerAttr(0));
+  return columns;
+}
+
+Value RowWriter::rowsOf(Value value, Location loc) {
+  Value &twin = twins[value];
+  if (twin)
+    return twin;
+  if (forms.of(value) == RowForm::Table) {
+    // The weight stands in front of its slice, not of the first use of a row.
+    Value made = createInferred<EmbeddingOp>(builder, loc, positions(loc),
+                                             forms.tableOf(value),
+                                             builder.getF64FloatAttr(1.0));
+    return twins[value] = made;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  if (isa<BlockArgument>(value))
+    builder.setInsertionPointAfter(segments.getDefiningOp());
+  return twins[value] =
+             createInferred<GatherRowsOp>(builder, loc, value, segments);
+}
+
+void RowWriter::convert(Operation *op) {
+  builder.setInsertionPoint(op);
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return convertReturn(op);
+  bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return forms.of(operand) == RowForm::Rows;
+  });
+  RowForm form = forms.of(op->getResult(0));
+  if (!reads || form == RowForm::Opaque || form == RowForm::Table)
+    return;
+  TypeSwitch<Operation *>(op)
+      .Case([&](SdpaOp sdpa) { convertSdpa(sdpa); })
+      .Case([&](PoolOp pool) { convertPool(pool); })
+      .Case([&](PositionOp position) { convertPosition(position); })
+      .Case([&](SliceOp slice) {
+        if (form == RowForm::Fixed)
+          return convertFirstColumn(slice);
+        convertByRow(slice);
+      })
+      .Default([&](Operation *other) { convertByRow(other); });
+}
+
+void RowWriter::convertSdpa(SdpaOp op) {
+  auto rows = [&](Value value) { return rowsOf(value, op.getLoc()); };
+  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Segments);
+  Value query = rows(op.getQuery()), key = rows(op.getKey());
+  auto twin = createInferred<SdpaOp>(
+      builder, op.getLoc(), query, key, rows(op.getValue()), Value(), segments,
+      op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(), kind,
+      op.getCausalAttr(), op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
+  twins[op.getResult()] = twin.getResult();
+}
+
+void RowWriter::convertPool(PoolOp op) {
+  std::string batch = dimsOf(op.getInput())[0].str();
+  auto twin = createInferred<PoolOp>(
+      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(),
+      segments, op.getKindAttr(), builder.getStringAttr(batch));
+  op.getResult().replaceAllUsesWith(twin.getResult());
+}
+
+/// Ranks count the ids of the rectangle, so that an id that is no padding but
+/// hidden by the mask counts as the model says.
+void RowWriter::convertPosition(PositionOp op) {
+  if (op.getKind() == PositionKind::NonpadRank) {
+    builder.setInsertionPointAfter(op);
+    twins[op.getResult()] = createInferred<GatherRowsOp>(
+        builder, op.getLoc(), op.getResult(), segments);
+    return;
+  }
+  twins[op.getResult()] = createInferred<PositionOp>(
+      builder, op.getLoc(), rowsOf(op.getIds(), op.getLoc()), segments,
+      op.getKindAttr(), op.getPadAttr());
+}
+
+/// `x[:, 0:1]` is the first row of each sequence.
+void RowWriter::convertFirstColumn(SliceOp op) {
+  auto kind = PoolKindAttr::get(builder.getContext(), PoolKind::First);
+  Dims dims = dimsOf(op.getResult());
+  Value first = createInferred<PoolOp>(
+      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(),
+      segments, kind, builder.getStringAttr(dims[0].str()));
+  op.getResult().replaceAllUsesWith(
+      createReshape(builder, op.getLoc(), first, dims));
+}
+
+/// A fixed operand of an elementwise operation loses one of the dimensions 1
+/// that stand for batch and length.
+Value RowWriter::operandTwin(Operation *op, Value operand) {
+  RowForm form = forms.of(operand);
+  if (form == RowForm::Rows || form == RowForm::Table)
+    return rowsOf(operand, op->getLoc());
+  Dims dims = dimsOf(operand), result = dimsOf(op->getResult(0));
+  bool elementwise =
+      isa<AddOp, SubOp, MulOp, DivOp, AndOp, OrOp, WhereOp, MaskOp>(op);
+  if (!elementwise || dims.size() < result.size())
+    return operand;
+  return createReshape(builder, op->getLoc(), operand,
+                       ArrayRef(dims).drop_front());
+}
+
+/// Axes and shapes count one leading dimension in place of two.
+void RowWriter::adaptAttributes(Operation *twin) {
+  TypeSwitch<Operation *>(twin)
+      .Case<SliceOp, ConcatOp>([](auto op) { op.setAxis(op.getAxis() - 1); })
+      .Case([&](TransposeOp op) {
+        SmallVector<int64_t> order = {0};
+        for (int64_t from : op.getPermutation().drop_front(2))
+          order.push_back(from - 1);
+        op.setPermutation(order);
+      })
+      .Case([&](ReshapeOp op) {
+        Dims dims = op.getShape().getDims();
+        dims.erase(dims.begin());
+        dims[0] = dimsOf(op.getInput())[0];
+        op.setShapeAttr(ShapeAttr::get(op.getContext(), dims));
+      });
+}
+
+void RowWriter::convertByRow(Operation *op) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, operandTwin(op, operand));
+  Operation *twin = builder.clone(*op, mapping);
+  adaptAttributes(twin);
+  (void)setInferredTypes(twin);
+  twins[op->getResult(0)] = twin->getResult(0);
+}
+
+void RowWriter::convertReturn(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (forms.of(value) != RowForm::Rows)
+      continue;
+    Location loc = value.getDefiningOp() ? value.getLoc() : op->getLoc();
+    Dims dims = dimsOf(value);
+    operand.set(createInferred<ScatterRowsOp>(
+        builder, loc, rowsOf(value, loc), segments,
+        builder.getStringAttr(dims[0].str()),
+        builder.getStringAttr(dims[1].str())));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The rectangular form
+//===----------------------------------------------------------------------===//
+
+/// `where(mask, result, 0)` for a result `[batch, seq, ...]`.
+Value zeroAtPadding(OpBuilder &builder, Value result, BlockArgument mask,
+                    Location loc) {
+  Dims dims = dimsOf(result);
+  Value condition = mask;
+  Type i1 = builder.getI1Type(), element = elementOf(result);
+  if (elementOf(mask) != i1)
+    condition = createInferred<CastOp>(builder, loc, mask, TypeAttr::get(i1));
+  std::fill(dims.begin() + 2, dims.end(), Polynomial(1));
+  condition = createReshape(builder, loc, condition, dims);
+  auto type = RankedTensorType::get({1}, element);
+  auto zero = DenseElementsAttr::get(type, builder.getZeroAttr(element));
+  Value zeros = builder.create<ConstantOp>(loc, type, cast<ElementsAttr>(zero));
+  return createInferred<WhereOp>(builder, loc, condition, result, zeros);
+}
+
+void zeroResults(func::FuncOp function, ArrayRef<BlockArgument> masks) {
+  Operation *end = function.getBody().front().getTerminator();
+  OpBuilder builder(end);
+  for (OpOperand &operand : end->getOpOperands()) {
+    Dims dims = dimsOf(operand.get());
+    for (BlockArgument mask : masks) {
+      if (dims.size() < 2 ||
+          ArrayRef(dims).take_front(2) != ArrayRef(dimsOf(mask)))
+        continue;
+      Operation *op = operand.get().getDefiningOp();
+      Location loc = op ? op->getLoc() : end->getLoc();
+      operand.set(zeroAtPadding(builder, operand.get(), mask, loc));
+      break;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+SmallVector<BlockArgument> masksOf(func::FuncOp function) {
+  SmallVector<BlockArgument> masks;
+  for (BlockArgument argument : function.getArguments()) {
+    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      "attn.role");
+    if (role && role == "mask" && dimsOf(argument).size() == 2 &&
+        isa<IntegerType>(elementOf(argument)))
+      masks.push_back(argument);
+  }
+  return masks;
+}
+
+class RemovePaddingPass
+    : public impl::RemovePaddingPassBase<RemovePaddingPass> {
+public:
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    for (func::FuncOp entry : entriesOf(getOperation()))
+      runOnEntry(entry, decisions);
+  }
+
+private:
+  void runOnEntry(func::FuncOp entry, Decisions &decisions);
+  std::optional<RowBlame> makeRagged(func::FuncOp entry,
+                                     ArrayRef<BlockArgument> masks);
+  std::string freshSymbol(StringRef base);
+};
+
+/// A symbol that the module does not declare.
+std::string RemovePaddingPass::freshSymbol(StringRef base) {
+  auto declared = getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols");
+  std::string name = base.str();
+  for (int i = 1; declared && declared.contains(name); ++i)
+    name = base.str() + std::to_string(i);
+  return name;
+}
+
+/// What kept it rectangular, or nothing.
+std::optional<RowBlame>
+RemovePaddingPass::makeRagged(func::FuncOp entry,
+                              ArrayRef<BlockArgument> masks) {
+  if (masks.size() > 1)
+    return RowBlame{entry, "it has several mask arguments"};
+  RowForms forms(entry, masks.front());
+  if (std::optional<RowBlame> blame = forms.obstacle())
+    return blame;
+  if (!forms.hasRows())
+    return RowBlame{entry, "nothing works on rows"};
+  RowWriter(entry, masks.front(), forms)
+      .write(freshSymbol("rows"), freshSymbol("keys"));
+  return std::nullopt;
+}
+
+void RemovePaddingPass::runOnEntry(func::FuncOp entry, Decisions &decisions) {
+  SmallVector<BlockArgument> masks = masksOf(entry);
+  if (masks.empty() || !entry.getOps<SegmentsOp>().empty())
+    return;
+  Block &block = entry.getBody().front();
+  std::optional<RowBlame> blame = makeRagged(entry, masks);
+  if (!blame) {
+    ++ragged;
+    decisions.done(placeOfEntry(block),
+                   "entry '" + entry.getName() + "' works on ragged rows");
+    return;
+  }
+  ++rectangular;
+  Location loc =
+      isa<func::FuncOp>(blame->op) ? placeOfEntry(block) : blame->op->getLoc();
+  decisions.refused(
+      loc, "entry '" + entry.getName() + "' stays rectangular: '" +
+               blame->op->getName().getStringRef() + "': " + blame->reason);
+  zeroResults(entry, masks);
+}
+
+} // namespace
+} // namespace transom

@@ -1,0 +1,75 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which values of a function can live on ragged rows. A value that cannot is
+// no harm until a result needs it; then it names the operation that is the
+// cause.
+#pragma once
+#include "passes/graph/GraphSupport.h"
+#include "llvm/ADT/DenseMap.h"
+#include <string>
+
+namespace transom {
+
+/// How a value stands to the rows of a batch.
+enum class RowForm {
+  Fixed,  ///< does not depend on the length: weights, `[batch, d]`
+  Rows,   ///< `[batch, seq, ...]`, each token by itself
+  Table,  ///< a weight cut to the length, the same for each sequence
+  Opaque, ///< has no form on rows
+};
+
+/// The operation that keeps a value rectangular, and why.
+struct RowBlame {
+  mlir::Operation *op = nullptr;
+  std::string reason;
+};
+
+/// The forms of all values of one function, for one mask argument
+/// `[batch, seq]`.
+class RowForms {
+public:
+  RowForms(mlir::func::FuncOp function, mlir::BlockArgument mask);
+
+  RowForm of(mlir::Value value) const;
+  /// The weight `[n, d]` that a `Table` is cut from.
+  mlir::Value tableOf(mlir::Value value) const { return tables.lookup(value); }
+  /// What keeps a result from rows, if anything.
+  std::optional<RowBlame> obstacle();
+  /// True when an operation of the results works on rows or pools them.
+  bool hasRows() const { return sawRows; }
+  /// True when column 0 is read from each sequence, masked or not.
+  bool keepFirst() const { return firstReader != nullptr; }
+  /// `[batch, seq, ...]` without a further length.
+  bool isRowsShape(llvm::ArrayRef<Polynomial> dims) const;
+
+private:
+  using Verdict = std::pair<RowForm, std::string>;
+
+  void visit(mlir::Operation *op);
+  Verdict classify(mlir::Operation *op);
+  Verdict classifyFixed(mlir::Operation *op);
+  Verdict classifyElementwise(mlir::Operation *op);
+  Verdict classifyReshape(attn::ReshapeOp op);
+  Verdict classifySlice(attn::SliceOp op);
+  Verdict classifyConcat(attn::ConcatOp op);
+  Verdict classifyMatmul(attn::MatmulOp op);
+  Verdict classifyPool(attn::PoolOp op);
+  Verdict classifySdpa(attn::SdpaOp op);
+  Verdict classifySdpaMask(attn::SdpaOp op);
+  Verdict rowsIf(mlir::Value value, size_t minRank, llvm::StringRef reason);
+  bool mentionsLength(llvm::ArrayRef<Polynomial> dims) const;
+
+  mlir::func::FuncOp function;
+  mlir::BlockArgument mask;
+  Polynomial batch, seq;
+  std::string seqName;
+  llvm::DenseMap<mlir::Value, RowForm> forms;
+  llvm::DenseMap<mlir::Value, RowBlame> blames;
+  llvm::DenseMap<mlir::Value, mlir::Value> tables;
+  bool sawRows = false;
+  mlir::Operation *firstReader = nullptr;
+  RowBlame orderReader; // what does not go together with a first reader
+};
+
+} // namespace transom
