@@ -132,6 +132,8 @@ Sha256::Sha256(Engine engine) : compress(compressPortable) {
 }
 
 void Sha256::update(const void *data, size_t size) {
+  if (size == 0)
+    return;
   auto *bytes = static_cast<const uint8_t *>(data);
   size_t held = total % 64;
   total += size;

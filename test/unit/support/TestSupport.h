@@ -1,0 +1,82 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tests of the support library share: a folder of their own, a
+// generator of the same numbers everywhere, and safetensors bytes by hand.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace transom::test {
+
+/// A folder that is removed with all that is in it.
+class TempFolder {
+public:
+  TempFolder() {
+    const char *base = std::getenv("TMPDIR");
+    name = std::string(base ? base : "/tmp") + "/transom-test-XXXXXX";
+    if (!mkdtemp(name.data()))
+      std::abort();
+  }
+  TempFolder(const TempFolder &) = delete;
+  ~TempFolder() {
+    std::string command = "rm -rf '" + name + "'";
+    if (std::system(command.c_str()) != 0)
+      std::abort();
+  }
+  const std::string &path() const { return name; }
+  std::string operator/(const std::string &file) const {
+    return name + "/" + file;
+  }
+  /// Writes a file and gives its path.
+  std::string write(const std::string &file, std::string_view bytes) const {
+    std::ofstream(*this / file, std::ios::binary) << bytes;
+    return *this / file;
+  }
+
+private:
+  std::string name;
+};
+
+inline std::string readAll(const std::string &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Numbers from a seed (splitmix64).
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next() {
+    uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return z ^ z >> 31;
+  }
+  /// A number in [low, high].
+  int64_t between(int64_t low, int64_t high) {
+    return low +
+           static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
+  }
+
+private:
+  uint64_t state;
+};
+
+/// Eight bytes of length, a header and data.
+inline std::string safetensorsBytes(const std::string &header,
+                                    const std::string &data) {
+  std::string bytes;
+  for (int i = 0; i < 8; ++i)
+    bytes += static_cast<char>(static_cast<uint64_t>(header.size()) >> (8 * i));
+  return bytes + header + data;
+}
+
+} // namespace transom::test
