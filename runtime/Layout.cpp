@@ -1,0 +1,239 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formulas are bounded for the session's capacity: a batch and a number of rows
+// that calls are checked against, lengths by the model's maximum. Products of
+// batch and length are bounded by the rows only where padding counts as rows.
+#include "runtime/Layout.h"
+#include "runtime/Cpu.h"
+#include "runtime/support/Checked.h"
+#include <algorithm>
+#include <unistd.h>
+
+using namespace transom;
+
+constexpr int64_t defaultBatch = 8;
+constexpr int64_t defaultTokens = 4096;
+constexpr uint64_t lineBytes = 64;
+
+/// The longest sequence that a model's entries take, if there is a limit.
+static std::optional<int64_t> longestSequence(const Model &model) {
+  std::optional<int64_t> longest;
+  for (const Entry &entry : model.entries())
+    for (size_t i = 0; i != entry.symbols.size(); ++i)
+      if (entry.kinds[i] == SymbolKind::Length && entry.maxima[i])
+        longest = std::max(longest.value_or(0), *entry.maxima[i]);
+  return longest;
+}
+
+Result<SessionConfig>
+SessionConfig::from(const Model &model, const transom_session_options *given) {
+  transom_session_options options = transom_session_options_default();
+  if (given)
+    options = *given;
+  constexpr uint64_t most = uint64_t(1) << 31;
+  if (options.threads > 4096)
+    return usageError(std::to_string(options.threads) +
+                      " threads are over the maximum 4096");
+  if (options.max_batch >= most || options.max_tokens >= most)
+    return usageError("max_batch and max_tokens are below 2147483648, got " +
+                      std::to_string(options.max_batch) + " and " +
+                      std::to_string(options.max_tokens));
+  if (options.hold_results < -1 || options.hold_results > 1)
+    return usageError("hold_results is -1, 0 or 1, got " +
+                      std::to_string(options.hold_results));
+  SessionConfig config;
+  config.threads = options.threads ? options.threads : usableCores();
+  config.maxBatch = options.max_batch ? options.max_batch : defaultBatch;
+  config.maxTokens = int64_t(options.max_tokens);
+  if (config.maxTokens == 0) {
+    int64_t longest = longestSequence(model).value_or(defaultTokens);
+    config.maxTokens = std::min(
+        defaultTokens, std::min(longest, defaultTokens) * config.maxBatch);
+  }
+  if (options.mem_limit)
+    config.memLimit = options.mem_limit;
+  config.parallel = options.parallel;
+  config.parallelContext = options.parallel_context;
+  config.holdResults = options.hold_results == 1 ||
+                       (options.hold_results == -1 &&
+                        (model.embedding() || model.classification()));
+  config.profile = options.profile != 0;
+  return config;
+}
+
+namespace {
+
+/// Hands out regions one behind the other.
+class Regions {
+public:
+  explicit Regions(CheckedSize begin) : at(begin) {}
+  Region take(CheckedSize bytes) {
+    at = at.alignUp(lineBytes);
+    Region region{at.value().value_or(0), bytes.value().value_or(0)};
+    at += bytes;
+    return region;
+  }
+  CheckedSize end() const { return at; }
+
+private:
+  CheckedSize at;
+};
+
+/// Plans one entry behind what all entries share.
+class EntryPlanner {
+public:
+  EntryPlanner(const Entry &entry, const SessionConfig &config)
+      : entry(entry), config(config) {}
+
+  /// False on overflow.
+  bool plan(Regions &regions, EntryLayout &layout) {
+    setBounds();
+    int64_t arena;
+    if (!good || !entry.arenaBytes.bound(bounds, arena) || arena < 0)
+      return false;
+    layout.arenaBytes = uint64_t(arena);
+    size_t args = entry.inputs.size() + entry.outputs.size();
+    layout.symbols = regions.take(words(entry.symbols.size()));
+    layout.offsets = regions.take(words(entry.offsets.size()));
+    layout.args = regions.take(words(args));
+    layout.tensors = regions.take(words(args));
+    layout.shapes = regions.take(CheckedSize(args) * sizeof(ShapeValue));
+    layout.segments = regions.take(CheckedSize(entry.segments.size()) *
+                                   sizeof(transom_segments));
+    for (const SegmentsRule &rule : entry.segments)
+      layout.tables.push_back(planTable(rule, regions));
+    for (const Argument &input : entry.inputs)
+      layout.inputs.push_back(
+          input.alwaysStaged() || config.holdResults
+              ? regions.take(bytesOf(input, input.stagedSize()))
+              : Region());
+    if (entry.isRagged()) // held results count padding as rows
+      bounds.batchTimesLength = config.maxTokens;
+    for (const Argument &output : entry.outputs)
+      layout.outputs.push_back(
+          config.holdResults
+              ? regions.take(
+                    bytesOf(output, int64_t(transom_dtype_size(output.dtype))))
+              : Region());
+    return good;
+  }
+
+private:
+  static CheckedSize words(size_t count) { return CheckedSize(count) * 8; }
+  void setBounds();
+  SegmentsLayout planTable(const SegmentsRule &rule, Regions &regions);
+
+  CheckedSize bytesOf(const Argument &argument, int64_t elementSize) {
+    int64_t elements = 0;
+    good = good && argument.elements.bound(bounds, elements);
+    return CheckedSize::fromSigned(elements) *
+           CheckedSize::fromSigned(elementSize);
+  }
+  int64_t boundOf(const Formula &formula) {
+    int64_t value = 0;
+    good = good && formula.bound(bounds, value);
+    return value;
+  }
+
+  const Entry &entry;
+  const SessionConfig &config;
+  SymbolBounds bounds;
+  bool good = true;
+};
+
+void EntryPlanner::setBounds() {
+  bounds.kinds = entry.kinds;
+  bounds.maxima.assign(entry.symbols.size(), 0);
+  if (!entry.isRagged())
+    bounds.batchTimesLength = config.maxTokens;
+  for (size_t i = 0; i != entry.symbols.size(); ++i) {
+    int64_t model = entry.maxima[i].value_or(INT64_MAX);
+    if (entry.kinds[i] == SymbolKind::Batch)
+      bounds.maxima[i] = std::min(model, config.maxBatch);
+    else if (entry.kinds[i] == SymbolKind::Length)
+      bounds.maxima[i] = std::min(model, config.maxTokens);
+    else if (entry.kinds[i] == SymbolKind::Parts)
+      bounds.maxima[i] = config.threads;
+  }
+  for (const SegmentsRule &rule : entry.segments) {
+    int64_t batch = boundOf(rule.batch), columns = boundOf(rule.columns);
+    bool varies = rule.batch.uses(SymbolKind::Batch, entry.kinds) ||
+                  rule.columns.uses(SymbolKind::Length, entry.kinds);
+    int64_t rows;
+    if (__builtin_mul_overflow(batch, columns, &rows))
+      rows = INT64_MAX;
+    // Sizes that are all constant are not the session's to bound.
+    if (varies)
+      rows = std::min(rows, config.maxTokens);
+    int64_t keys;
+    good = good && !__builtin_mul_overflow(batch, 31, &keys) &&
+           !__builtin_add_overflow(keys, rows, &keys);
+    if (!good)
+      return;
+    bounds.maxima[rule.rowsSymbol] = rows;
+    bounds.maxima[rule.keysSymbol] = keys / 32 * 32;
+  }
+}
+
+SegmentsLayout EntryPlanner::planTable(const SegmentsRule &rule,
+                                       Regions &regions) {
+  SegmentsLayout table;
+  table.maxBatch = boundOf(rule.batch);
+  table.maxRows = bounds.maxima[rule.rowsSymbol];
+  CheckedSize batch = CheckedSize::fromSigned(table.maxBatch);
+  CheckedSize rows = CheckedSize::fromSigned(table.maxRows);
+  table.sequences = regions.take(batch * sizeof(transom_sequence));
+  table.rowSequence = regions.take(rows * sizeof(int32_t));
+  table.rowColumn = regions.take(rows * sizeof(int32_t));
+  table.rowKey = regions.take(rows * sizeof(int64_t));
+  return table;
+}
+
+} // namespace
+
+Result<SessionLayout> SessionLayout::plan(const Model &model,
+                                          const SessionConfig &config) {
+  SessionLayout layout;
+  layout.page = uint64_t(sysconf(_SC_PAGESIZE));
+  const Error overflow =
+      limitError("the sizes of a session with max_batch " +
+                 std::to_string(config.maxBatch) + " and max_tokens " +
+                 std::to_string(config.maxTokens) + " overflow");
+  uint64_t counters = 0, steps = 0;
+  for (const Entry &entry : model.entries()) {
+    counters = std::max(counters, uint64_t(entry.counters));
+    steps = std::max(steps, uint64_t(entry.code ? entry.code->step_count : 0));
+  }
+  Regions shared{CheckedSize(0)};
+  layout.counters = shared.take(CheckedSize(counters) * 8);
+  layout.profile = shared.take(CheckedSize(config.profile ? steps : 0) * 8);
+  uint64_t arena = 0, rest = shared.end().value().value_or(0);
+  for (const Entry &entry : model.entries()) {
+    Regions regions = shared;
+    EntryLayout made;
+    if (!EntryPlanner(entry, config).plan(regions, made) ||
+        !regions.end().value())
+      return overflow;
+    arena = std::max(arena, made.arenaBytes);
+    rest = std::max(rest, *regions.end().value());
+    layout.entries.push_back(std::move(made));
+  }
+  CheckedSize page(layout.page);
+  CheckedSize arenaPages = CheckedSize(arena).alignUp(layout.page);
+  CheckedSize restPages = CheckedSize(rest).alignUp(layout.page);
+  CheckedSize restBegin = page + arenaPages + page;
+  CheckedSize total = restBegin + restPages + page;
+  if (!total.signedValue())
+    return overflow;
+  layout.arena = {layout.page, *arenaPages.value()};
+  layout.restOffset = *restBegin.value();
+  layout.restBytes = *restPages.value();
+  layout.total = *total.value();
+  if (layout.total > config.memLimit)
+    return limitError("the session needs " + std::to_string(layout.total) +
+                      " bytes, over mem_limit " +
+                      std::to_string(config.memLimit) +
+                      "; a smaller max_batch or max_tokens needs less");
+  return layout;
+}

@@ -1,0 +1,38 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds the tables that tell generated code where the rows of each sequence
+// are: from a mask of real tokens, or for batches without padding.
+#pragma once
+#include "runtime/abi/Abi.h"
+#include <cstdint>
+
+namespace transom {
+
+/// The memory of one table.
+struct SegmentsStorage {
+  transom_sequence *sequences;
+  int32_t *rowSequence;
+  int32_t *rowColumn;
+  int64_t *rowKey;
+};
+
+/// Rows that a mask [batch, columns] leaves: its ones and, with `keepFirst`,
+/// column 0 of each sequence. Mask is int64_t or uint8_t, of zeros and ones.
+template <typename Mask>
+int64_t countRows(const Mask *mask, int64_t batch, int64_t columns,
+                  bool keepFirst);
+
+/// Fills the tables for a mask. Rows of a sequence stand together in the order
+/// of their columns; a masked column 0 that is kept is the last, and no key.
+/// The storage holds `batch` sequences and countRows() rows.
+template <typename Mask>
+void buildRagged(const Mask *mask, int64_t batch, int64_t columns,
+                 bool keepFirst, const SegmentsStorage &storage,
+                 transom_segments &segments);
+
+/// Fills the tables for sequences of `columns` rows each, all of them keys.
+void buildUniform(int64_t batch, int64_t columns,
+                  const SegmentsStorage &storage, transom_segments &segments);
+
+} // namespace transom

@@ -1,0 +1,93 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A sleeper announces itself before it looks at the counter for the last time,
+// and who advances looks for sleepers after it has counted on: one of the two
+// sees the other. The kernel compares the counter once more as it puts to
+// sleep.
+#include "runtime/Team.h"
+#include "runtime/Cpu.h"
+#include <climits>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+using namespace transom;
+
+static void spinOnce() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void futex(std::atomic<uint32_t> &word, int operation, uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value,
+          nullptr, nullptr, 0);
+}
+
+void Event::advance() {
+  value.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0)
+    futex(value, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+void Event::waitPast(uint32_t old, unsigned spins) {
+  for (unsigned i = 0; i != spins; ++i) {
+    if (now() != old)
+      return;
+    spinOnce();
+  }
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (value.load(std::memory_order_seq_cst) == old)
+    futex(value, FUTEX_WAIT_PRIVATE, old);
+  sleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Rounds of waiting before a thread sleeps: long enough for the steps of a
+/// small model to follow each other awake, none when a CPU must be shared.
+static unsigned spinsFor(unsigned threads) {
+  return threads <= usableCpus() ? 4000 : 50;
+}
+
+Team::Team(unsigned size) : threads(size), spins(spinsFor(size)) {}
+
+Result<std::unique_ptr<Team>> Team::create(unsigned size) {
+  std::unique_ptr<Team> team(new Team(size));
+  try {
+    team->workers.reserve(size - 1);
+    for (unsigned i = 1; i < size; ++i)
+      team->workers.emplace_back([raw = team.get(), i] { raw->work(i); });
+  } catch (const std::system_error &) {
+    return unavailable("cannot start " + std::to_string(size - 1) +
+                       " threads, only " +
+                       std::to_string(team->workers.size()));
+  }
+  return team;
+}
+
+Team::~Team() {
+  ending = true;
+  forked.advance();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+void Team::work(unsigned index) {
+  for (uint32_t seen = 0;; ++seen) {
+    forked.waitPast(seen, spins);
+    if (ending)
+      return;
+    body(context, index);
+  }
+}
+
+void Team::run(Body newBody, void *newContext) {
+  body = newBody;
+  context = newContext;
+  if (threads > 1)
+    forked.advance();
+  newBody(newContext, 0);
+}
