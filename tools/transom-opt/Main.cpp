@@ -3,6 +3,7 @@
 //
 // mlir-opt with the project's dialects, passes and pipelines: reads a module,
 // runs the passes that the flags name, writes it.
+#include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   mlir::registerStripDebugInfoPass();
+  transom::registerTransomPasses();
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "the transom optimizer driver\n", registry));
 }
