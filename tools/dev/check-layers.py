@@ -30,6 +30,8 @@ LAYERS = {
     "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT],
     "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
+    # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; knows no MLIR.
+    "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
     "compiler/codegen": [

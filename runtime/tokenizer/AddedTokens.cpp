@@ -1,0 +1,104 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A match is discarded where a single word is asked for and a word character
+// stands beside it; what was matched is not searched again. lstrip and rstrip
+// let a token take the whitespace beside it.
+#include "runtime/tokenizer/AddedTokens.h"
+#include "runtime/tokenizer/Unicode.h"
+#include <algorithm>
+
+namespace transom::tokenizer {
+
+namespace {
+struct Match {
+  size_t end = 0;
+  uint32_t index = Trie::none;
+};
+
+/// One pass over a text.
+class Splitter {
+public:
+  Splitter(Trie trie, ArrayView<AddedToken> tokens, const Characters &text)
+      : trie(trie), tokens(tokens), text(text) {}
+
+  std::vector<Piece> run() {
+    for (size_t at = 0; at < text.size();) {
+      Match match = longestAt(at);
+      if (match.index >= tokens.size()) {
+        ++at;
+        continue;
+      }
+      take(at, match.end, tokens[match.index]);
+      at = match.end;
+    }
+    if (taken < text.size())
+      pieces.push_back({{taken, text.size()}, std::nullopt});
+    return std::move(pieces);
+  }
+
+private:
+  Match longestAt(size_t begin) const {
+    Match best;
+    uint32_t state = Trie::root;
+    for (size_t at = begin; at < text.size(); ++at) {
+      state = trie.stepCode(state, text[at].code);
+      if (state == Trie::none)
+        break;
+      if (uint32_t index = trie.value(state); index != Trie::none)
+        best = {at + 1, index};
+    }
+    return best;
+  }
+
+  void take(size_t begin, size_t end, AddedToken token) {
+    if (token.flags & SingleWord) {
+      bool wordBefore = begin > 0 && unicode::isWord(text[begin - 1].code);
+      bool wordAfter = end < text.size() && unicode::isWord(text[end].code);
+      if (wordBefore || wordAfter)
+        return;
+    }
+    if (token.flags & LeftStrip) {
+      while (begin > taken && unicode::isWhitespace(text[begin - 1].code))
+        --begin;
+      begin = std::min(std::max(begin, taken), end);
+    }
+    if (token.flags & RightStrip)
+      end = whitespaceEnd(end);
+    if (taken < begin)
+      pieces.push_back({{taken, begin}, std::nullopt});
+    pieces.push_back({{begin, end}, token.id});
+    taken = end;
+  }
+
+  /// The end of the whitespace that starts at `at`. The last run is kept, so
+  /// that tokens inside one run do not walk it again and again.
+  size_t whitespaceEnd(size_t at) {
+    if (at < lastRun.begin || at >= lastRun.end) {
+      lastRun = {at, at};
+      while (lastRun.end < text.size() &&
+             unicode::isWhitespace(text[lastRun.end].code))
+        ++lastRun.end;
+    }
+    return lastRun.end;
+  }
+
+  Trie trie;
+  ArrayView<AddedToken> tokens;
+  const Characters &text;
+  std::vector<Piece> pieces;
+  size_t taken = 0;
+  Span lastRun{0, 0};
+};
+} // namespace
+
+std::vector<Piece> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
+                              const Characters &text) {
+  if (text.empty())
+    return {};
+  if (trie.empty() || tokens.size() == 0)
+    return {{{0, text.size()}, std::nullopt}};
+  return Splitter(trie, tokens, text).run();
+}
+
+} // namespace transom::tokenizer

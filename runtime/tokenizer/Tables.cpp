@@ -1,0 +1,159 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Opening checks what is small: the directory, the parameters and the lists of
+// steps and template pieces. Tries and vocabulary are checked where they are
+// read.
+#include "runtime/tokenizer/Tables.h"
+#include "runtime/tokenizer/Normalizer.h"
+#include "runtime/tokenizer/PreTokenizer.h"
+#include <string>
+
+namespace transom::tokenizer {
+
+uint32_t Trie::stepCode(uint32_t state, char32_t code) const {
+  if (code < 0x80)
+    return step(state, static_cast<uint8_t>(code));
+  auto continuation = [code](unsigned shift) {
+    return static_cast<uint8_t>(0x80 | ((code >> shift) & 0x3F));
+  };
+  if (code < 0x800) {
+    state = step(state, static_cast<uint8_t>(0xC0 | (code >> 6)));
+  } else {
+    if (code < 0x10000) {
+      state = step(state, static_cast<uint8_t>(0xE0 | (code >> 12)));
+    } else {
+      state = step(state, static_cast<uint8_t>(0xF0 | (code >> 18)));
+      state = step(state, continuation(12));
+    }
+    state = step(state, continuation(6));
+  }
+  return step(state, continuation(0));
+}
+
+static Error bad(const std::string &what) {
+  return rejected("tokenizer tables: " + what);
+}
+
+/// The size of an element of each section.
+static size_t elementSize(Section section) {
+  switch (section) {
+  case Section::Parameters:
+    return sizeof(Parameters);
+  case Section::SingleTemplate:
+  case Section::PairTemplate:
+    return sizeof(TemplatePiece);
+  case Section::Vocabulary:
+    return sizeof(VocabularyEntry);
+  case Section::ModelTrie:
+  case Section::AddedNames:
+  case Section::RawTrie:
+  case Section::NormalizedTrie:
+    return sizeof(TrieUnit);
+  case Section::AddedTokens:
+    return sizeof(AddedToken);
+  case Section::NormalizerSteps:
+  case Section::PreTokenizerSteps:
+  case Section::Text:
+    return 1;
+  }
+  return 1;
+}
+
+std::string_view Tables::text(TextRef ref) const {
+  std::string_view pool = section(Section::Text);
+  if (ref.offset > pool.size() || ref.length > pool.size() - ref.offset)
+    return {};
+  return pool.substr(ref.offset, ref.length);
+}
+
+Result<void> Tables::readDirectory(std::string_view bytes) {
+  constexpr size_t directoryEnd =
+      sizeof(TablesHeader) + sectionCount * sizeof(SectionEntry);
+  TablesHeader header;
+  if (bytes.size() < directoryEnd)
+    return bad("cut short: " + std::to_string(bytes.size()) +
+               " bytes, expected at least " + std::to_string(directoryEnd));
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.magic, tablesMagic, sizeof tablesMagic) != 0)
+    return bad("do not start with 'trnsmtok'");
+  if (header.version != tablesVersion || header.sections != sectionCount)
+    return bad("version " + std::to_string(header.version) + " with " +
+               std::to_string(header.sections) +
+               " sections; supported: " + std::to_string(tablesVersion) +
+               " with " + std::to_string(sectionCount));
+  if (header.size != bytes.size())
+    return bad("say that they have " + std::to_string(header.size) +
+               " bytes, got " + std::to_string(bytes.size()));
+  ArrayView<SectionEntry> entries(
+      bytes.substr(sizeof header, sectionCount * sizeof(SectionEntry)));
+  for (size_t i = 0; i < sectionCount; ++i) {
+    SectionEntry entry = entries[i];
+    if (entry.offset % 8 != 0 || entry.offset > bytes.size() ||
+        entry.size > bytes.size() - entry.offset ||
+        entry.size % elementSize(static_cast<Section>(i)) != 0)
+      return bad("section " + std::to_string(i) + " of " +
+                 std::to_string(entry.size) + " bytes at offset " +
+                 std::to_string(entry.offset) +
+                 " does not fit its elements or the blob");
+    sections[i] = bytes.substr(entry.offset, entry.size);
+  }
+  return {};
+}
+
+static bool validTemplate(ArrayView<TemplatePiece> pieces, bool pair) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    TemplatePiece piece = pieces[i];
+    bool known = piece.kind == PieceKind::SequenceA ||
+                 (piece.kind == PieceKind::SequenceB && pair) ||
+                 (piece.kind == PieceKind::Token && piece.id < idLimit);
+    if (!known || piece.typeId >= idLimit)
+      return false;
+  }
+  return true;
+}
+
+static bool validSteps(std::string_view steps, uint8_t end) {
+  for (char step : steps)
+    if (step == 0 || static_cast<uint8_t>(step) >= end)
+      return false;
+  return true;
+}
+
+template <typename Enum> static bool inRange(Enum value, Enum last) {
+  return static_cast<uint32_t>(value) >= 1 && value <= last;
+}
+
+Result<void> Tables::checkContents() const {
+  if (!inRange(params.model, ModelKind::WordPiece))
+    return bad("unknown model kind " +
+               std::to_string(static_cast<uint32_t>(params.model)));
+  if (!inRange(params.decoder, DecoderKind::Unsupported) ||
+      !inRange(params.truncationStrategy, TruncationStrategy::OnlySecond) ||
+      !inRange(params.truncationSide, TruncationSide::Left) ||
+      params.idEnd > idLimit || params.unknownId >= params.idEnd)
+    return bad("a parameter is out of its range");
+  if (!validSteps(section(Section::NormalizerSteps), normalizerStepEnd) ||
+      !validSteps(section(Section::PreTokenizerSteps), preTokenizerStepEnd))
+    return bad("unknown step of the normalizer or pre-tokenizer");
+  if (!validTemplate(array<TemplatePiece>(Section::SingleTemplate), false) ||
+      !validTemplate(array<TemplatePiece>(Section::PairTemplate), true))
+    return bad("malformed template");
+  return {};
+}
+
+Result<Tables> Tables::open(std::string_view bytes) {
+  Tables tables;
+  if (auto read = tables.readDirectory(bytes); !read)
+    return read.takeError();
+  auto parameters = tables.array<Parameters>(Section::Parameters);
+  if (parameters.size() != 1)
+    return bad("expected one set of parameters, got " +
+               std::to_string(parameters.size()));
+  tables.params = parameters[0];
+  if (auto checked = tables.checkContents(); !checked)
+    return checked.takeError();
+  return tables;
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,313 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The steps of encoding: find added tokens in the text as it is, normalize what
+// lies between them, find added tokens again, cut into words, words to tokens
+// by the model, cut to the maximum length, fill the template.
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/support/Utf8.h"
+#include "runtime/tokenizer/AddedTokens.h"
+#include "runtime/tokenizer/WordPiece.h"
+#include <algorithm>
+#include <utility>
+
+namespace transom {
+
+using namespace tokenizer;
+
+Result<Tokenizer> Tokenizer::open(std::string_view bytes) {
+  Result<Tables> tables = Tables::open(bytes);
+  if (!tables)
+    return tables.takeError();
+  return Tokenizer(*tables);
+}
+
+//===-- Text to tokens ----------------------------------------------------===//
+
+namespace {
+/// The tokens of one text, before truncation and template.
+class SequenceEncoder {
+public:
+  explicit SequenceEncoder(const Tables &tables)
+      : tables(tables), model(tables),
+        added(tables.array<AddedToken>(Section::AddedTokens)),
+        rawTrie(tables.trie(Section::RawTrie)),
+        normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
+
+  std::vector<Token> encode(std::string_view text) {
+    Characters characters = charactersOf(text);
+    std::vector<Piece> pieces = splitAdded(rawTrie, added, characters);
+    if (pieces.size() == 1 && !pieces[0].id) {
+      encodeBetween(characters);
+      return std::move(tokens);
+    }
+    Characters part;
+    for (const Piece &piece : pieces) {
+      if (piece.id) {
+        addToken(characters, piece);
+        continue;
+      }
+      part.assign(characters.begin() + piece.span.begin,
+                  characters.begin() + piece.span.end);
+      encodeBetween(part);
+    }
+    return std::move(tokens);
+  }
+
+private:
+  void addToken(const Characters &text, const Piece &piece) {
+    if (piece.span.begin < piece.span.end)
+      tokens.push_back({*piece.id, text[piece.span.begin].begin,
+                        text[piece.span.end - 1].end});
+  }
+
+  /// Text between the added tokens that were found before normalizing.
+  void encodeBetween(Characters &text) {
+    normalize(tables.section(Section::NormalizerSteps), text);
+    for (const Piece &piece : splitAdded(normalizedTrie, added, text)) {
+      if (piece.id)
+        addToken(text, piece);
+      else
+        encodeWords(text, piece.span);
+    }
+  }
+
+  void encodeWords(const Characters &text, Span span) {
+    for (Span word :
+         preTokenize(tables.section(Section::PreTokenizerSteps), text, span))
+      model.tokenize(text, word, tokens);
+  }
+
+  const Tables &tables;
+  WordPiece model;
+  ArrayView<AddedToken> added;
+  Trie rawTrie, normalizedTrie;
+  std::vector<Token> tokens;
+};
+} // namespace
+
+static Result<void> checkText(std::string_view text) {
+  if (text.size() >= UINT32_MAX)
+    return limitError("a text of " + std::to_string(text.size()) +
+                      " bytes; supported: less than 4 GiB");
+  size_t invalid = utf8::firstInvalid(text);
+  if (invalid != std::string_view::npos)
+    return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
+  return {};
+}
+
+//===-- Truncation --------------------------------------------------------===//
+
+static void cutTo(std::vector<Token> &tokens, size_t length,
+                  TruncationSide side) {
+  if (tokens.size() <= length)
+    return;
+  if (side == TruncationSide::Left)
+    tokens.erase(tokens.begin(), tokens.end() - length);
+  else
+    tokens.resize(length);
+}
+
+/// The lengths of both sequences where the longer one is cut first.
+static std::pair<size_t, size_t> cutLongest(size_t first, size_t second,
+                                            size_t limit) {
+  size_t shorter = std::min(first, second);
+  size_t longer =
+      shorter > limit ? shorter : std::max(shorter, limit - shorter);
+  if (shorter + longer > limit) {
+    shorter = limit / 2;
+    longer = shorter + limit % 2;
+  }
+  return first > second ? std::pair(longer, shorter)
+                        : std::pair(shorter, longer);
+}
+
+/// Cuts one or two sequences to `limit` tokens together; gives how many went.
+static Result<size_t> truncate(const Parameters &parameters, size_t limit,
+                               bool pair, std::vector<Token> (&sequences)[2]) {
+  TruncationSide side = parameters.truncationSide;
+  size_t total = sequences[0].size() + sequences[1].size();
+  if (total <= limit)
+    return size_t(0);
+  size_t excess = total - limit;
+  if (parameters.truncationStrategy == TruncationStrategy::LongestFirst ||
+      limit == 0) {
+    std::pair<size_t, size_t> lengths(limit, 0);
+    if (pair)
+      lengths = cutLongest(sequences[0].size(), sequences[1].size(), limit);
+    cutTo(sequences[0], lengths.first, side);
+    cutTo(sequences[1], lengths.second, side);
+    return total - sequences[0].size() - sequences[1].size();
+  }
+  bool second = parameters.truncationStrategy == TruncationStrategy::OnlySecond;
+  std::vector<Token> &cut = sequences[second ? 1 : 0];
+  if (cut.size() <= excess)
+    return limitError(
+        std::string("the ") + (second ? "second" : "first") + " text has " +
+        std::to_string(cut.size()) + " tokens, and cutting it alone, as " +
+        "tokenizer.json says, cannot bring " + std::to_string(total) +
+        " tokens down to " + std::to_string(limit));
+  cutTo(cut, cut.size() - excess, side);
+  return excess;
+}
+
+//===-- Template ----------------------------------------------------------===//
+
+static size_t templateTokens(ArrayView<TemplatePiece> pieces) {
+  size_t count = 0;
+  for (size_t i = 0; i < pieces.size(); ++i)
+    count += pieces[i].kind == PieceKind::Token;
+  return count;
+}
+
+static void append(Encoding &encoding, int64_t id, uint32_t typeId,
+                   TokenOffsets offsets, uint8_t sequence) {
+  encoding.ids.push_back(id);
+  encoding.typeIds.push_back(typeId);
+  encoding.offsets.push_back(offsets);
+  encoding.specialMask.push_back(sequence == 2);
+  encoding.sequence.push_back(sequence);
+}
+
+static Encoding fillTemplate(ArrayView<TemplatePiece> pieces, bool addSpecial,
+                             const std::vector<Token> (&sequences)[2]) {
+  Encoding encoding;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    TemplatePiece piece = pieces[i];
+    if (piece.kind == PieceKind::Token) {
+      if (addSpecial)
+        append(encoding, piece.id, piece.typeId, {0, 0}, 2);
+      continue;
+    }
+    uint8_t which = piece.kind == PieceKind::SequenceB;
+    for (const Token &token : sequences[which])
+      append(encoding, token.id, piece.typeId, {token.begin, token.end}, which);
+  }
+  return encoding;
+}
+
+Result<Encoding> Tokenizer::encode(std::string_view text,
+                                   std::optional<std::string_view> pair,
+                                   const EncodeOptions &options) const {
+  std::vector<Token> sequences[2];
+  if (auto valid = checkText(text); !valid)
+    return valid.takeError();
+  sequences[0] = SequenceEncoder(tables).encode(text);
+  if (pair) {
+    if (auto valid = checkText(*pair); !valid)
+      return valid.takeError();
+    sequences[1] = SequenceEncoder(tables).encode(*pair);
+  }
+  auto pieces = tables.array<TemplatePiece>(pair ? Section::PairTemplate
+                                                 : Section::SingleTemplate);
+  size_t truncated = 0;
+  if (options.maxLength != 0) {
+    size_t special = options.addSpecial ? templateTokens(pieces) : 0;
+    if (options.maxLength < special)
+      return limitError("a maximum length of " +
+                        std::to_string(options.maxLength) +
+                        " has no room for the " + std::to_string(special) +
+                        " special tokens around a text");
+    auto cut = truncate(tables.parameters(), options.maxLength - special,
+                        pair.has_value(), sequences);
+    if (!cut)
+      return cut.takeError();
+    truncated = *cut;
+  }
+  Encoding encoding = fillTemplate(pieces, options.addSpecial, sequences);
+  encoding.truncatedTokens = truncated;
+  return encoding;
+}
+
+//===-- Ids to text -------------------------------------------------------===//
+
+static std::optional<VocabularyEntry> entryOf(const Tables &tables,
+                                              int64_t id) {
+  auto entries = tables.array<VocabularyEntry>(Section::Vocabulary);
+  if (id < 0 || id >= idLimit)
+    return std::nullopt;
+  // Where no id is left out, an entry stands at its id.
+  size_t low = 0, high = entries.size();
+  if (static_cast<size_t>(id) < high && entries[id].id == id)
+    return entries[id];
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    VocabularyEntry entry = entries[middle];
+    if (entry.id == id)
+      return entry;
+    if (entry.id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return std::nullopt;
+}
+
+static void replaceAll(std::string &text, std::string_view from,
+                       std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// Takes back the spaces that cutting at punctuation put into English.
+static void cleanUp(std::string &text) {
+  static constexpr std::string_view rules[][2] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (auto &rule : rules)
+    replaceAll(text, rule[0], rule[1]);
+}
+
+Result<std::string> Tokenizer::decode(const std::vector<int64_t> &ids,
+                                      bool skipSpecial) const {
+  const Parameters &parameters = tables.parameters();
+  std::string_view decoderText = tables.text(parameters.decoderText);
+  if (parameters.decoder == DecoderKind::Unsupported)
+    return unsupported("unsupported decoder '" + std::string(decoderText) +
+                       "'; supported: WordPiece");
+  bool wordPiece = parameters.decoder == DecoderKind::WordPiece;
+  std::string result;
+  bool first = true;
+  for (int64_t id : ids) {
+    std::optional<VocabularyEntry> entry = entryOf(tables, id);
+    if (!entry || (skipSpecial && entry->special))
+      continue;
+    std::string token(tables.text(entry->text));
+    if (!first) {
+      bool continues =
+          wordPiece && token.compare(0, decoderText.size(), decoderText) == 0;
+      token = continues ? token.substr(decoderText.size()) : " " + token;
+    }
+    if (wordPiece && parameters.decoderCleanup)
+      cleanUp(token);
+    result += token;
+    first = false;
+  }
+  return result;
+}
+
+std::optional<std::string_view> Tokenizer::token(int64_t id) const {
+  if (auto entry = entryOf(tables, id))
+    return tables.text(entry->text);
+  return std::nullopt;
+}
+
+std::optional<int64_t> Tokenizer::idOf(std::string_view token) const {
+  uint32_t id = tables.trie(Section::AddedNames).find(token);
+  if (id == Trie::none)
+    id = tables.trie(Section::ModelTrie).find(token);
+  return id == Trie::none ? std::nullopt : std::optional<int64_t>(id);
+}
+
+size_t Tokenizer::size() const {
+  return tables.array<VocabularyEntry>(Section::Vocabulary).size();
+}
+
+std::optional<size_t> Tokenizer::truncation() const {
+  uint32_t length = tables.parameters().truncationLength;
+  return length == 0 ? std::nullopt : std::optional<size_t>(length);
+}
+
+} // namespace transom

@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tokenizer of a compiled model: text to ids and back, straight on the
+// tables that the compiler laid out. Ids equal those of Hugging Face's
+// tokenizers; offsets count bytes of the given text.
+#pragma once
+#include "runtime/support/Error.h"
+#include "runtime/tokenizer/Tables.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom {
+
+/// How a text is encoded.
+struct EncodeOptions {
+  /// Put the template's special tokens around the text.
+  bool addSpecial = true;
+  /// The most ids, special tokens counted; longer texts are cut at the side
+  /// and by the strategy that tokenizer.json names (longest first, on the
+  /// right, where it names none). 0: as long as the text is.
+  size_t maxLength = 0;
+};
+
+/// Bytes [begin, end) of the text that a token stands for (of the second text,
+/// for tokens of the second of a pair); 0, 0 for special tokens of the
+/// template.
+struct TokenOffsets {
+  size_t begin;
+  size_t end;
+};
+
+/// An encoded text; all lists have one entry a token.
+struct Encoding {
+  std::vector<int64_t> ids;
+  std::vector<int64_t> typeIds;
+  std::vector<TokenOffsets> offsets;
+  std::vector<uint8_t> specialMask; ///< 1: put there by the template
+  std::vector<uint8_t> sequence;    ///< 0 first text, 1 second, 2 template
+  size_t truncatedTokens = 0;       ///< how many were cut off
+};
+
+/// Immutable; may be used by several threads at once.
+class Tokenizer {
+public:
+  /// Opens tables, which stay the caller's and outlive the tokenizer. No work
+  /// is done and nothing is copied. `Rejected` for bytes that are no tables.
+  static Result<Tokenizer> open(std::string_view tables);
+
+  /// Encodes a text, or a pair of texts. `Rejected` for text that is not
+  /// UTF-8, naming the byte; `Limit` where `maxLength` has no room for the
+  /// template or a text has 4 GiB or more.
+  Result<Encoding> encode(std::string_view text,
+                          std::optional<std::string_view> pair,
+                          const EncodeOptions &options) const;
+  Result<Encoding> encode(std::string_view text,
+                          const EncodeOptions &options = {}) const {
+    return encode(text, std::nullopt, options);
+  }
+
+  /// The text of `ids`; ids without a token are left out, special tokens too
+  /// with `skipSpecial`. `Unsupported` where tokenizer.json has a decoder that
+  /// is not built.
+  Result<std::string> decode(const std::vector<int64_t> &ids,
+                             bool skipSpecial = true) const;
+
+  /// The token of an id, as it stands in the vocabulary.
+  std::optional<std::string_view> token(int64_t id) const;
+  /// The id of a token, added tokens first.
+  std::optional<int64_t> idOf(std::string_view token) const;
+  /// Number of tokens, added ones counted.
+  size_t size() const;
+  /// The largest id + 1: the rows that an embedding table must have.
+  size_t idEnd() const { return tables.parameters().idEnd; }
+  /// The maximum length that tokenizer.json asks for, if any.
+  std::optional<size_t> truncation() const;
+
+private:
+  explicit Tokenizer(tokenizer::Tables tables) : tables(tables) {}
+  tokenizer::Tables tables;
+};
+
+} // namespace transom

@@ -1,0 +1,38 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The WordPiece model (Wu et al., 2016, section 4.1; greedy longest match as in
+// BERT): a word becomes the longest token that starts it, then the longest
+// tokens with the continuing prefix.
+#pragma once
+#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Tables.h"
+
+namespace transom::tokenizer {
+
+/// A token and the bytes [begin, end) of the original text it stands for.
+struct Token {
+  uint32_t id;
+  uint32_t begin;
+  uint32_t end;
+};
+
+/// A word's tokens by the WordPiece model of some tables.
+class WordPiece {
+public:
+  explicit WordPiece(const Tables &tables);
+
+  /// Appends the tokens of `word` of `text`, which is not empty: the unknown
+  /// token where the word is too long or some part of it is in no token. Time
+  /// is bounded by the word's length times that of the longest token.
+  void tokenize(const Characters &text, Span word,
+                std::vector<Token> &tokens) const;
+
+private:
+  Trie trie;
+  uint32_t continuingRoot; ///< the state behind the continuing prefix
+  uint32_t unknownId;
+  uint32_t maxWordCharacters;
+};
+
+} // namespace transom::tokenizer
