@@ -16,27 +16,35 @@ using namespace attn;
 // Segments
 //===----------------------------------------------------------------------===//
 
+/// The rows of one sequence: its keys in column order, then a column 0 that is
+/// kept though the mask hides it.
+static void addSequence(const Tensor &mask, int64_t sequence, bool keepFirst,
+                        Segments &segments) {
+  const int64_t *row = &mask.whole[sequence * segments.columns];
+  for (int64_t column = 0; column < segments.columns; ++column)
+    if (row[column] != 0)
+      segments.rows.push_back({sequence, column, true});
+  if (keepFirst && segments.columns > 0 && row[0] == 0)
+    segments.rows.push_back({sequence, 0, false});
+}
+
 static Result<void> evaluateSegments(SegmentsOp op, Evaluation &e) {
   const Tensor &mask = e.tensor(op.getMask());
   Segments segments;
   segments.batch = mask.sizes[0];
   segments.columns = mask.sizes[1];
-  int64_t panels = 0;
+  int64_t keys = 0;
   for (int64_t sequence = 0; sequence < segments.batch; ++sequence) {
-    int64_t keys = 0;
-    for (int64_t column = 0; column < segments.columns; ++column) {
-      bool isKey = mask.whole[sequence * segments.columns + column] != 0;
-      keys += isKey;
-      if (isKey || (column == 0 && op.getKeepFirst()))
-        segments.rows.push_back({sequence, column, isKey});
-    }
-    panels += (keys + 31) / 32;
+    size_t before = segments.rows.size();
+    addSequence(mask, sequence, op.getKeepFirst(), segments);
+    int64_t rows = static_cast<int64_t>(segments.rows.size() - before);
+    keys += (rows + 31) / 32 * 32;
   }
   auto type = cast<SegmentsType>(op.getResult().getType());
   int64_t rows = static_cast<int64_t>(segments.rows.size());
   if (auto bound = e.bind(type.getRows().getValue().str(), rows); !bound)
     return bound;
-  if (auto bound = e.bind(type.getKeys().getValue().str(), panels * 32); !bound)
+  if (auto bound = e.bind(type.getKeys().getValue().str(), keys); !bound)
     return bound;
   e.set(op.getResult(), std::move(segments));
   return {};
