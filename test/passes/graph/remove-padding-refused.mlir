@@ -1,0 +1,135 @@
+// RUN: transom-opt %s --attn-remove-padding --split-input-file | FileCheck %s
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// CHECK: reason = "entry 'attention_without_a_mask' stays rectangular: 'attn.sdpa': attention has no mask"
+// CHECK-LABEL: func.func @attention_without_a_mask(
+// CHECK-NOT: attn.segments
+// CHECK: %[[A:.*]] = attn.sdpa
+// CHECK: %[[C:.*]] = attn.cast %{{.*}} to i1
+// CHECK: %[[R:.*]] = attn.reshape %[[C]] to <[batch, seq, 1]>
+// CHECK: %[[Z:.*]] = attn.constant dense<0.0{{.*}}> : tensor<1xf32>
+// CHECK: %[[Y:.*]] = attn.where %[[R]], %[[A]], %[[Z]]
+// CHECK: return %[[Y]]
+func.func @attention_without_a_mask(%x: !x, %m: !ids {attn.role = "mask"}) -> !x {
+  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// Without a mask argument nothing is padding.
+// CHECK-NOT: attn.decisions
+// CHECK-LABEL: func.func @leaves_entries_without_a_mask(
+// CHECK-NEXT: %[[A:.*]] = attn.sdpa
+// CHECK-NEXT: return %[[A]]
+func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
+  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
+  return %a : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+
+// CHECK: 'attn.matmul': a product mixes positions
+// CHECK-LABEL: func.func @attention_that_was_not_fused(
+// CHECK-NOT: attn.segments
+// CHECK: attn.where
+func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
+  %p = attn.softmax %s : (!s) -> !s
+  %c = attn.matmul %p, %x : (!s, !x) -> !x
+  return %c : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
+
+// A mask of another argument says nothing about the rows. `[batch, d]` has none.
+// CHECK: 'attn.sdpa': attention has a mask of other origin
+// CHECK-LABEL: func.func @mask_of_other_origin(
+// CHECK-NOT: attn.where
+func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "mask"}) -> !out {
+  %a = attn.sdpa %x, %x, %x mask %other heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
+  %f = attn.pool <first> %a : (!x) -> !out
+  return %f : !out
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// CHECK: 'attn.sdpa': attention has a finite masked value
+// CHECK-LABEL: func.func @masked_values_that_are_data(
+// CHECK-NOT: attn.segments
+func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {mask_value = -1.0e4 : f64} : (!x, !x, !x, !mask) -> !x
+  return %a : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
+!one = tensor<?x1x64xf32, #attn.shape<[batch, 1, 64]>>
+
+// CHECK: 'attn.sdpa': attention is causal, and column 0 is read
+// CHECK-LABEL: func.func @causal_attention_with_a_first_column(
+// CHECK-NOT: attn.segments
+func.func @causal_attention_with_a_first_column(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
+  %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {causal} : (!x, !x, !x, !mask) -> !x
+  %f = attn.pool <first> %a : (!x) -> !out
+  return %f : !out
+}
+
+// CHECK-LABEL: func.func @one_value_a_sequence(
+// CHECK-NOT: attn.segments
+// CHECK: attn.where
+func.func @one_value_a_sequence(%x: !x, %b: !one, %m: !mask {attn.role = "mask"}) -> !x {
+  %a = attn.add %x, %b : (!x, !one) -> !x
+  return %a : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
+
+// CHECK: it pools padding too, without the mask
+// CHECK-LABEL: func.func @pools_padding_too(
+func.func @pools_padding_too(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
+  %f = attn.pool <mean> %x : (!x) -> !out
+  return %f : !out
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!flat = tensor<?x64xf32, #attn.shape<[batch*seq, 64]>>
+
+// CHECK: 'attn.reshape': it moves or merges batch or length
+// CHECK-LABEL: func.func @merges_batch_and_length(
+func.func @merges_batch_and_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %f = attn.reshape %x to <[batch*seq, 64]> : (!x) -> !flat
+  %y = attn.reshape %f to <[batch, seq, 64]> : (!flat) -> !x
+  return %y : !x
+}
+
+// CHECK-LABEL: func.func @several_masks(
+// CHECK-NOT: attn.segments
+func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn.role = "mask"}) -> !x {
+  return %x : !x
+}

@@ -1,0 +1,139 @@
+// RUN: transom-opt %s --attn-remove-padding --split-input-file | FileCheck %s
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
+
+// The whole encoder: ids gathered, attention by segments, results scattered.
+// CHECK-LABEL: func.func @works_on_rows(
+// CHECK-SAME: %[[IDS:.*]]: tensor<?x?xi64{{.*}}, %[[MASK:.*]]: tensor<?x?xi64
+// CHECK: %[[SEG:.*]] = attn.segments %[[MASK]] : {{.*}} -> !attn.segments<rows, keys>
+// CHECK: %[[ROWS:.*]] = attn.gather_rows %[[IDS]], %[[SEG]]
+// CHECK-NOT: attn.cast
+// CHECK: %[[P:.*]] = attn.position <column> %[[ROWS]] segments %[[SEG]]
+// CHECK: %[[TOK:.*]] = attn.embedding %[[ROWS]], %{{.*}} -> tensor<?x64xf32, #attn.shape<[rows, 64]>>
+// CHECK: %[[POS:.*]] = attn.embedding %[[P]], %{{.*}}
+// CHECK: %[[H:.*]] = attn.add %[[TOK]], %[[POS]]
+// CHECK: %[[Q:.*]] = attn.linear %[[H]]
+// CHECK: %[[A:.*]] = attn.sdpa %[[Q]], %[[H]], %[[H]] segments %[[SEG]] heads 4 kv_heads 4 scale 2.500000e-01 <segments>
+// CHECK: %[[Y:.*]] = attn.scatter_rows %[[A]], %[[SEG]] to "batch" x "seq"
+// CHECK: return %[[Y]]
+func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tensor<100x64xf32>, %wq: tensor<64x64xf32>) -> !x {
+  %keys = attn.cast %m to i1 : (!ids) -> !mask
+  %p = attn.position <column> %ids : (!ids) -> !ids
+  %t = attn.embedding %ids, %table : (!ids, tensor<100x64xf32>) -> !x
+  %e = attn.embedding %p, %table : (!ids, tensor<100x64xf32>) -> !x
+  %h = attn.add %t, %e : (!x, !x) -> !x
+  %q = attn.linear %h, %wq : (!x, tensor<64x64xf32>) -> !x
+  %a = attn.sdpa %q, %h, %h mask %keys heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
+  return %a : !x
+}
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!first = tensor<?x1x64xf32, #attn.shape<[batch, 1, 64]>>
+!out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
+
+// Column 0 is read from each sequence, so it keeps its row behind a mask.
+// CHECK-LABEL: func.func @pools_first_and_mean(
+// CHECK: %[[SEG:.*]] = attn.segments %{{.*}} {keep_first}
+// CHECK: %[[X:.*]] = attn.gather_rows
+// CHECK: %[[F:.*]] = attn.pool <first> %[[X]] segments %[[SEG]]
+// CHECK: %[[M:.*]] = attn.pool <mean> %[[X]] segments %[[SEG]]
+// CHECK: %[[S:.*]] = attn.pool <first> %[[X]] segments %[[SEG]]
+// CHECK: %[[R:.*]] = attn.reshape %[[S]]
+// CHECK: return %[[F]], %[[M]], %[[R]]
+func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out, !out, !first) {
+  %keys = attn.cast %m to i1 : (!ids) -> !mask
+  %f = attn.pool <first> %x : (!x) -> !out
+  %n = attn.pool <mean> %x mask %keys : (!x, !mask) -> !out
+  %s = attn.slice %x axis 1 from 0 size "1" : (!x) -> !first
+  return %f, %n, %s : !out, !out, !first
+}
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// Ranks count the ids of the rectangle; then they are gathered.
+// CHECK-LABEL: func.func @gathers_nonpad_ranks(
+// CHECK: %[[SEG:.*]] = attn.segments
+// CHECK: %[[P:.*]] = attn.position <nonpad_rank> %{{[^ ]*}} {pad = 1 : i64} : {{.*}} -> tensor<?x?xi64
+// CHECK: %[[R:.*]] = attn.gather_rows %[[P]], %[[SEG]]
+// CHECK: attn.embedding %[[R]]
+func.func @gathers_nonpad_ranks(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tensor<100x64xf32>) -> !x {
+  %p = attn.position <nonpad_rank> %ids {pad = 1 : i64} : (!ids) -> !ids
+  %e = attn.embedding %p, %table : (!ids, tensor<100x64xf32>) -> !x
+  return %e : !x
+}
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!table = tensor<?x64xf32, #attn.shape<[seq, 64]>>
+!table1 = tensor<1x?x64xf32, #attn.shape<[1, seq, 64]>>
+
+// A table cut to the length becomes an embedding of the positions, once.
+attn.weight @table : tensor<512x64xf32> = "file(\"table\")"
+// CHECK-LABEL: func.func @reads_tables_by_position(
+// CHECK: %[[P:.*]] = attn.position <column>
+// CHECK-NOT: attn.position
+// CHECK: %[[T:.*]] = attn.get_weight @table
+// CHECK: %[[E:.*]] = attn.embedding %[[P]], %[[T]]
+// CHECK: attn.add %{{.*}}, %[[E]]
+func.func @reads_tables_by_position(%x: !x, %m: !ids {attn.role = "mask"}, %one: tensor<1x1x64xf32>) -> !x {
+  %t = attn.get_weight @table : tensor<512x64xf32>
+  %s = attn.slice %t axis 0 from 0 size "seq" : (tensor<512x64xf32>) -> !table
+  %r = attn.reshape %s to <[1, seq, 64]> : (!table) -> !table1
+  %y = attn.add %x, %r : (!x, !table1) -> !x
+  %z = attn.add %y, %s : (!x, !table) -> !x
+  // CHECK: attn.reshape %{{.*}} to <[1, 64]>
+  %u = attn.mul %z, %one : (!x, tensor<1x1x64xf32>) -> !x
+  return %u : !x
+}
+
+// -----
+
+!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!bq = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
+!m4 = tensor<?x1x?x?xi1, #attn.shape<[batch, 1, seq, seq]>>
+!q4 = tensor<?x1x?x1xi1, #attn.shape<[batch, 1, seq, 1]>>
+!k4 = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!heads = tensor<?x?x4x16xf32, #attn.shape<[batch, seq, 4, 16]>>
+!turned = tensor<?x?x16x4xf32, #attn.shape<[batch, seq, 16, 4]>>
+!wide = tensor<?x?x128xf32, #attn.shape<[batch, seq, 128]>>
+
+// The outer product of the mask with itself hides the same rows.
+// CHECK-LABEL: func.func @takes_outer_products(
+// CHECK: attn.sdpa {{.*}} <segments>
+func.func @takes_outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %q = attn.reshape %m to <[batch, 1, seq, 1]> : (!mask) -> !q4
+  %k = attn.reshape %m to <[batch, 1, 1, seq]> : (!mask) -> !k4
+  %both = attn.and %q, %k : (!q4, !k4) -> !m4
+  %a = attn.sdpa %x, %x, %x mask %both heads 4 kv_heads 4 scale 0.25 <select> : (!x, !x, !x, !m4) -> !x
+  return %a : !x
+}
+
+// Axes behind the length move by one.
+// CHECK-LABEL: func.func @moves_axes(
+// CHECK: attn.reshape %{{.*}} to <[rows, 4, 16]>
+// CHECK: attn.transpose %{{.*}} [0, 2, 1]
+// CHECK: attn.reshape %{{.*}} to <[rows, 64]>
+// CHECK: attn.concat %{{.*}} axis 1
+// CHECK: attn.slice %{{.*}} axis 1 from 64 size "64"
+func.func @moves_axes(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %h = attn.reshape %x to <[batch, seq, 4, 16]> : (!x) -> !heads
+  %t = attn.transpose %h [0, 1, 3, 2] : (!heads) -> !turned
+  %f = attn.reshape %t to <[batch, seq, 64]> : (!turned) -> !x
+  %c = attn.concat %x, %f axis 2 : (!x, !x) -> !wide
+  %s = attn.slice %c axis 2 from 64 size "64" : (!wide) -> !x
+  return %s : !x
+}
