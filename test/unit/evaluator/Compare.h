@@ -1,0 +1,38 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What tests of whole models share: tensors from files, comparison of results,
+// and the graph passes one by one with a check behind each.
+#pragma once
+#include "compiler/evaluator/Evaluator.h"
+#include <set>
+
+namespace transom::testing {
+
+/// The root of the sources; tests are run by ctest, which sets it.
+std::string sourceFolder();
+
+/// All tensors of a safetensors file as float64 or int64.
+std::vector<NamedTensor> readTensors(const std::string &path);
+
+/// Empty when each expected tensor is among `got` and each element differs by
+/// at most `tolerance * (1 + |expected|)`; else the worst difference.
+std::string differenceOf(llvm::ArrayRef<NamedTensor> got,
+                         llvm::ArrayRef<NamedTensor> expected,
+                         double tolerance);
+
+/// Inputs of an entry and what it must give.
+struct Case {
+  std::string entry;
+  std::vector<NamedTensor> inputs, outputs;
+};
+
+/// Runs the graph passes on the module, and behind each checks that the module
+/// is valid, that each operation has a place, and that all cases still have
+/// their results. Gives the first complaint, which names the pass.
+std::string checkGraphPasses(mlir::ModuleOp module,
+                             const EvaluateOptions &options,
+                             llvm::ArrayRef<Case> cases, double tolerance,
+                             const std::set<std::string> &disabled = {});
+
+} // namespace transom::testing

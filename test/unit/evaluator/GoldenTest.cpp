@@ -1,0 +1,72 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The golden models, evaluated in float64 after import and after each graph
+// pass, against what Hugging Face's code computed in float64.
+#include "compiler/import/Import.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/support/Json.h"
+#include "test/unit/evaluator/Compare.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// The expected results are stored rounded to f32.
+constexpr double roundedToF32 = 1e-7;
+/// Passes may reorder sums of float64.
+constexpr double reordered = 1e-11;
+
+std::vector<Case> casesOf(const std::string &folder) {
+  std::vector<Case> cases;
+  auto file = parseJsonFile(folder + "/cases.json");
+  EXPECT_TRUE(file) << (file ? "" : file.error().message);
+  if (!file)
+    return cases;
+  for (JsonValue test : file->root().get("cases")->elements()) {
+    auto text = [&](const char *key) {
+      return std::string(*test.get(key)->asString());
+    };
+    cases.push_back({text("entry"), readTensors(folder + "/" + text("input")),
+                     readTensors(folder + "/" + text("expect"))});
+  }
+  return cases;
+}
+
+class Golden : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(Golden, evaluatesAsTheOriginalAfterEachPass) {
+  std::string folder = sourceFolder() + "/test/goldens/" + GetParam();
+  MLIRContext context;
+  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+  ImportInfo info;
+  auto module = importModel(context, {folder}, info);
+  ASSERT_TRUE(module) << module.error().message;
+  EvaluateOptions options;
+  options.source = &info.files;
+  std::vector<Case> cases = casesOf(folder);
+  ASSERT_FALSE(cases.empty());
+  for (Case &test : cases) {
+    auto result = evaluate(**module, test.entry, test.inputs, options);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(differenceOf(*result, test.outputs, roundedToF32), "");
+    test.outputs = *result;
+  }
+  EXPECT_EQ(checkGraphPasses(**module, options, cases, reordered), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Golden,
+                         ::testing::Values("bert", "bert-mlm", "bert-classify",
+                                           "bert-tokens", "distilbert",
+                                           "roberta"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+} // namespace
