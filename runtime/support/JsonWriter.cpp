@@ -18,10 +18,15 @@ template <typename T> void appendNumber(std::string &out, T number) {
 }
 
 template <typename T> void appendReal(std::string &out, T number) {
-  if (std::isfinite(number))
-    appendNumber(out, number);
-  else
+  if (!std::isfinite(number)) {
     out += "null";
+    return;
+  }
+  size_t begin = out.size();
+  appendNumber(out, number);
+  // A reader would take digits alone for an integer, which may not fit.
+  if (out.find_first_of(".e", begin) == std::string::npos)
+    out += ".0";
 }
 
 /// Appends `text` between quotes, valid and escaped.
