@@ -61,10 +61,11 @@ private:
     if (token.flags & LeftStrip) {
       while (begin > taken && unicode::isWhitespace(text[begin - 1].code))
         --begin;
-      begin = std::min(std::max(begin, taken), end);
+      begin = std::max(begin, taken);
     }
     if (token.flags & RightStrip)
       end = whitespaceEnd(end);
+    begin = std::min(begin, end);
     if (taken < begin)
       pieces.push_back({{taken, begin}, std::nullopt});
     pieces.push_back({{begin, end}, token.id});

@@ -63,7 +63,8 @@ private:
       uint32_t index = static_cast<uint32_t>(tokens.size());
       tokens.push_back({added.id, added.flags});
       names.push_back({added.content, added.id});
-      (added.normalized ? normalized : raw).push_back({added.pattern, index});
+      if (added.searched)
+        (added.normalized ? normalized : raw).push_back({added.pattern, index});
     }
     at(Section::AddedTokens) = bytesOf(tokens);
     at(Section::AddedNames) = trieOf(std::move(names));

@@ -21,6 +21,7 @@ struct DraftAdded {
   uint32_t id = 0;
   uint32_t flags = 0;
   bool normalized = false; ///< searched for in normalized text
+  bool searched = true;    ///< false where another one has its pattern
   std::string content;
   std::string pattern;
 };

@@ -133,7 +133,7 @@ public:
 private:
   Result<AddedElement> read(JsonValue value) const;
   std::string normalizedForm(std::string_view content) const;
-  Result<void> checkPatterns() const;
+  Result<void> checkPatterns();
   Result<void> mergeEntries();
 
   /// A token as it was put last.
@@ -230,19 +230,24 @@ Result<void> AddedTokens::add(JsonValue value) {
   return {};
 }
 
-Result<void> AddedTokens::checkPatterns() const {
-  std::map<std::pair<bool, std::string_view>, std::string_view> patterns;
+/// Of tokens that are the same when they are normalized, only the one with the
+/// smallest id is found; the tokenizers library finds any one of them.
+Result<void> AddedTokens::checkPatterns() {
+  std::map<std::pair<bool, std::string_view>, const DraftAdded *> patterns;
   for (auto &[id, put] : byId) {
-    const DraftAdded &token = put.token;
+    DraftAdded &token = put.token;
     if (token.pattern.empty())
       return put.value.error("nothing is left of added token " +
                              quoted(token.content) + " when it is normalized");
     auto [place, fresh] =
-        patterns.insert({{token.normalized, token.pattern}, token.content});
-    if (!fresh)
-      return put.value.error("added tokens " + quoted(place->second) + " and " +
-                             quoted(token.content) +
-                             " are the same when they are normalized");
+        patterns.insert({{token.normalized, token.pattern}, &token});
+    if (fresh)
+      continue;
+    token.searched = false;
+    notes.push_back(put.value.where() + ": added token " +
+                    quoted(token.content) + " is the same as " +
+                    quoted(place->second->content) +
+                    " when it is normalized, and is never found in text");
   }
   return {};
 }
