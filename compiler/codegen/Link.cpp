@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// lld as a library. It reads and writes memory files by their /proc/self/fd
-// names, so nothing is left on disk however the process ends. It links with a
-// weights section of one page; widening the last segment afterwards moves no
-// address, costs nothing for gigabytes and needs no large buffer.
+// lld as a library. It reads memory files and writes to a pipe by their
+// /proc/self/fd names, so nothing is left on disk however the process ends. It
+// links with a weights section of one page; widening the last segment
+// afterwards moves no address, costs nothing for gigabytes and needs no large
+// buffer.
 #include "compiler/codegen/Link.h"
 #include "compiler/codegen/Tables.h"
 #include "lld/Common/Driver.h"
@@ -12,9 +13,12 @@
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -23,9 +27,6 @@ using namespace transom;
 using llvm::ELF::Elf64_Ehdr;
 using llvm::ELF::Elf64_Phdr;
 using llvm::ELF::Elf64_Shdr;
-
-/// Bytes of the weights section while lld runs.
-static constexpr uint64_t stubBytes = 4096;
 
 /// Read-only data, code, constants with relocations, weights: the weights come
 /// last, so that their size moves nothing.
@@ -46,16 +47,18 @@ static const char *const linkerScript = R"(SECTIONS {
   .data.rel.ro : { *(.data.rel.ro .data.rel.ro.*) }
   .dynamic : { *(.dynamic) }
   . = ALIGN(CONSTANT(MAXPAGESIZE));
-  .transom.weights (TYPE=SHT_PROGBITS) : {
-    transom_weights = .;
-    . += 4096;
-  }
+  .transom.weights : { *(.transom.weights) }
   /DISCARD/ : { *(.comment) *(.note.GNU-stack) *(.eh_frame) }
 }
 )";
 
 static const char *const versionScript =
     "{ global: transom_artifact; local: *; };\n";
+
+/// The path of an open descriptor.
+static std::string pathOf(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
 
 namespace {
 
@@ -85,23 +88,51 @@ public:
       close(fd);
   }
 
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
-
-  std::string contents() const {
-    std::string bytes(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
-    size_t done = 0;
-    while (done < bytes.size()) {
-      ssize_t count = pread(fd, &bytes[done], bytes.size() - done,
-                            static_cast<off_t>(done));
-      if (count <= 0)
-        return {};
-      done += static_cast<size_t>(count);
-    }
-    return bytes;
-  }
+  std::string path() const { return pathOf(fd); }
 
 private:
   int fd = -1;
+};
+
+/// Takes what lld writes: a pipe, since lld renames a temporary file over
+/// outputs that are regular files and just writes to others.
+class OutputPipe {
+public:
+  OutputPipe() {
+    if (pipe2(ends, O_CLOEXEC) == 0)
+      reader = std::thread([this] { read(); });
+  }
+  ~OutputPipe() { finish(); }
+  OutputPipe(const OutputPipe &) = delete;
+  OutputPipe &operator=(const OutputPipe &) = delete;
+
+  bool isOpen() const { return ends[1] >= 0; }
+  std::string path() const { return pathOf(ends[1]); }
+
+  /// All that was written, once lld has returned.
+  std::string finish() {
+    if (reader.joinable()) {
+      close(ends[1]);
+      reader.join();
+      close(ends[0]);
+    }
+    return std::move(bytes);
+  }
+
+private:
+  void read() {
+    char block[65536];
+    ssize_t count;
+    while ((count = ::read(ends[0], block, sizeof block)) != 0)
+      if (count > 0)
+        bytes.append(block, static_cast<size_t>(count));
+      else if (errno != EINTR)
+        return;
+  }
+
+  int ends[2] = {-1, -1};
+  std::string bytes;
+  std::thread reader;
 };
 
 } // namespace
@@ -133,7 +164,7 @@ static Result<void> runLinker(const std::vector<std::string> &arguments) {
 /// The image that lld makes of the objects, weights section one page long.
 static Result<std::string> linkStub(const std::vector<std::string> &objects) {
   std::vector<MemoryFile> files;
-  std::vector<llvm::StringRef> contents = {"", linkerScript, versionScript};
+  std::vector<llvm::StringRef> contents = {linkerScript, versionScript};
   contents.insert(contents.end(), objects.begin(), objects.end());
   for (llvm::StringRef bytes : contents) {
     Result<MemoryFile> file = MemoryFile::create(bytes);
@@ -141,18 +172,20 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
       return file.takeError();
     files.push_back(std::move(*file));
   }
+  OutputPipe output;
+  if (!output.isOpen())
+    return unavailable("cannot open a pipe: " + std::string(strerror(errno)));
   std::vector<std::string> arguments = {
       "ld.lld", "-m", "elf_x86_64", "-shared", "--no-undefined",
       "--hash-style=gnu", "--build-id=none", "--color-diagnostics=never",
-      // Written through the open file: no thread may unlink it, and there is
-      // no folder for a temporary one.
-      "--threads=1", "--no-mmap-output-file", "-o", files[0].path(),
-      "--script=" + files[1].path(), "--version-script=" + files[2].path()};
-  for (size_t i = 3; i < files.size(); ++i)
+      // More threads would unlink the output before it is written.
+      "--threads=1", "-o", output.path(), "--script=" + files[0].path(),
+      "--version-script=" + files[1].path()};
+  for (size_t i = 2; i < files.size(); ++i)
     arguments.push_back(files[i].path());
   if (Result<void> linked = runLinker(arguments); !linked)
     return linked.takeError();
-  return files[0].contents();
+  return output.finish();
 }
 
 namespace {
@@ -197,10 +230,11 @@ static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
   Elf64_Shdr *weights = headers.section(weightsSection);
   Elf64_Shdr *note = headers.section(noteSection);
   Elf64_Phdr *segment = headers.lastLoad();
-  if (!weights || !note || !segment || weights->sh_size != stubBytes ||
+  if (!weights || !note || !segment || weights->sh_size != weightsStubBytes ||
       weights->sh_type != llvm::ELF::SHT_PROGBITS ||
       segment->p_offset != weights->sh_offset ||
-      segment->p_filesz != stubBytes || segment->p_flags != llvm::ELF::PF_R)
+      segment->p_filesz != weightsStubBytes ||
+      segment->p_flags != llvm::ELF::PF_R)
     return internalError("the linker did not lay the weights out as the last "
                          "read-only segment");
 
@@ -210,9 +244,9 @@ static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
   result.manifestOffset = note->sh_offset + noteHeaderBytes;
   if (Elf64_Shdr *tokenizer = headers.section(tokenizerSection))
     result.tokenizerOffset = tokenizer->sh_offset;
-  const uint64_t stubEnd = weights->sh_offset + stubBytes;
-  result.tailOffset =
-      llvm::alignTo(result.weightsOffset + result.weightsBytes, stubBytes);
+  const uint64_t stubEnd = weights->sh_offset + weightsStubBytes;
+  result.tailOffset = llvm::alignTo(result.weightsOffset + result.weightsBytes,
+                                    weightsStubBytes);
   const uint64_t shift = result.tailOffset - stubEnd;
 
   weights->sh_size = result.weightsBytes;

@@ -23,7 +23,7 @@ struct LinkedImage {
 };
 
 /// Links `objects`; fails on an undefined symbol. Only the artifact's struct
-/// is exported. No file is read or written: lld works on memory files.
+/// is exported. No file on disk is read or written.
 Result<LinkedImage> linkArtifact(const std::vector<std::string> &objects,
                                  uint64_t weightBytes);
 

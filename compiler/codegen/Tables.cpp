@@ -67,8 +67,19 @@ private:
                            const std::vector<std::string> &isas);
   llvm::Constant *entryTable(const ArtifactPlan &plan);
   llvm::Constant *rowTable(const ArtifactPlan &plan);
-  /// Bytes in a section of their own, kept though nothing refers to them.
-  void section(llvm::StringRef bytes, const char *section, uint64_t alignment);
+  /// Data in a section of its own, kept though nothing may refer to it.
+  llvm::Constant *section(llvm::Constant *data, const llvm::Twine &name,
+                          const char *section, uint64_t alignment);
+  llvm::Constant *bytes(llvm::StringRef text) {
+    return llvm::ConstantDataArray::getString(context, text, /*AddNull=*/false);
+  }
+  /// Where the weights will begin.
+  llvm::Constant *weightsStub() {
+    auto *type =
+        llvm::ArrayType::get(llvm::Type::getInt8Ty(context), weightsStubBytes);
+    return section(llvm::ConstantAggregateZero::get(type), weightsSymbol,
+                   weightsSection, weightsStubBytes);
+  }
 
   llvm::Module &module;
   llvm::LLVMContext &context;
@@ -113,15 +124,15 @@ llvm::Constant *TableBuilder::rowTable(const ArtifactPlan &plan) {
   return global(llvm::ConstantDataArray::get(context, bits), "transom.rows");
 }
 
-void TableBuilder::section(llvm::StringRef bytes, const char *section,
-                           uint64_t alignment) {
-  llvm::GlobalVariable *data = global(
-      llvm::ConstantDataArray::getString(context, bytes, /*AddNull=*/false),
-      llvm::StringRef(section).drop_front());
-  data->setSection(section);
-  data->setAlignment(llvm::Align(alignment));
-  data->setLinkage(llvm::GlobalValue::ExternalLinkage);
-  data->setVisibility(llvm::GlobalValue::HiddenVisibility);
+llvm::Constant *TableBuilder::section(llvm::Constant *data,
+                                      const llvm::Twine &name,
+                                      const char *section, uint64_t alignment) {
+  llvm::GlobalVariable *symbol = global(data, name);
+  symbol->setSection(section);
+  symbol->setAlignment(llvm::Align(alignment));
+  symbol->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return symbol;
 }
 
 /// A note of ours: sizes, type, owner, descriptor.
@@ -142,15 +153,15 @@ void TableBuilder::build(const ArtifactPlan &plan,
       {word(TRANSOM_ABI_VERSION), word(isas.size()), isaTable(plan, isas),
        quad(static_cast<int64_t>(plan.phases.size())),
        word(plan.entries.size()), word(0), entryTable(plan), rowTable(plan),
-       outside(llvm::Type::getInt8Ty(context), weightsSymbol)});
+       weightsStub()});
   llvm::GlobalVariable *exported = global(artifact, artifactSymbol);
   exported->setLinkage(llvm::GlobalValue::ExternalLinkage);
   exported->setAlignment(llvm::Align(8));
-  section(noteBytes(manifestNote, std::string(manifestBytes, ' ')) +
-              noteBytes(digestNote, std::string(32, '\0')),
-          noteSection, 4);
+  section(bytes(noteBytes(manifestNote, std::string(manifestBytes, ' ')) +
+                noteBytes(digestNote, std::string(32, '\0'))),
+          "transom_manifest", noteSection, 4);
   if (!plan.tokenizer.empty())
-    section(plan.tokenizer, tokenizerSection, 64);
+    section(bytes(plan.tokenizer), "transom_tokenizer", tokenizerSection, 64);
 }
 
 Result<std::string> transom::makeTables(const ArtifactPlan &plan,

@@ -15,6 +15,8 @@ inline constexpr const char *tokenizerSection = ".transom.tokenizer";
 inline constexpr const char *weightsSection = ".transom.weights";
 inline constexpr const char *weightsSymbol = "transom_weights";
 inline constexpr const char *artifactSymbol = "transom_artifact";
+/// Bytes of the weights section while the linker runs, a page.
+inline constexpr uint64_t weightsStubBytes = 4096;
 /// Owner of the notes, and their types: the manifest, and its sha256 in 32
 /// bytes, which stands behind it.
 inline constexpr const char *noteName = "transom";
