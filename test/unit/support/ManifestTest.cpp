@@ -1,0 +1,196 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The manifest: round trip, and errors for what does not fit together.
+#include "runtime/support/Manifest.h"
+#include "test/unit/support/TestSupport.h"
+#include <gtest/gtest.h>
+
+using namespace transom;
+using namespace transom::test;
+
+namespace {
+
+Polynomial poly(const char *text) { return *Polynomial::parse(text); }
+
+Manifest fullManifest() {
+  Manifest m;
+  m.compiler = "0.1.0";
+  m.name = "minilm";
+  m.family = "bert";
+  m.architecture = "BertModel";
+  m.fileBytes = 90000000;
+  m.isas = {"avx2", "avx512"};
+  m.options = {{"isa", "avx2,avx512"}, {"max-length", "256"}};
+  m.inputsSha256 = {{"config.json", "00"}, {"model.safetensors", "11"}};
+  m.weightsSha256 = "22";
+  m.parameters = 22713216;
+  m.weightsBytes = 90000;
+  m.symbols = {{"batch", std::nullopt}, {"seq", 512}};
+  ManifestEntry e;
+  e.name = "encode";
+  e.symbolOrder = {"batch", "keys", "parts", "rows", "seq"};
+  e.inputs = {
+      {"input_ids", DType::I64, {poly("batch"), poly("seq")}, "ids", 30522, {}},
+      {"attention_mask",
+       DType::I64,
+       {poly("batch"), poly("seq")},
+       "mask",
+       {},
+       1},
+      {"x", DType::F32, {poly("batch"), 768}, "data", {}, {}}};
+  e.outputs = {{"y", DType::F32, {poly("batch"), 768}, "", {}, {}}};
+  ManifestSegments ragged, uniform;
+  ragged.mask = "attention_mask";
+  ragged.columnsOf = "input_ids";
+  ragged.keepFirst = true;
+  ragged.rows = "rows";
+  ragged.keys = "keys";
+  uniform.batch = "batch";
+  uniform.columns = "seq";
+  uniform.rows = "rows";
+  uniform.keys = "keys";
+  e.segments = {ragged, uniform};
+  e.positionLimit = ManifestPositionLimit{"input_ids", "nonpad_rank", 1, 512};
+  e.buffers = {{poly("3072*rows"), poly("3072*rows+64"), "layer.qkv"},
+               {0, poly("parts"), ""}};
+  e.arenaBytes = poly("6144*rows+64*parts+64");
+  e.arenaLowerBound = poly("6144*rows");
+  e.counters = 8;
+  e.steps = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12}};
+  e.flops = poly("4*rows*seq+1000*rows");
+  m.entries = {e};
+  m.text = ManifestText{true, 256, "mean", true};
+  m.tokenizer = ManifestTokenizer{4096, 1000};
+  m.labels = {"LABEL_0", "caf\xC3\xA9 \"x\""};
+  m.problemType = "single_label_classification";
+  m.head = "sequence_classification";
+  m.places = {"a"};
+  m.notes = {"b\nc"};
+  m.disabledPasses = {"attn-fuse-attention"};
+  return m;
+}
+
+std::string replaced(std::string text, const std::string &from,
+                     const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The error when part of the full manifest's text is replaced.
+std::string errorWith(const std::string &from, const std::string &to) {
+  Result<Manifest> parsed =
+      Manifest::parse(replaced(fullManifest().toJson(), from, to), "m");
+  if (parsed)
+    return "parsed";
+  EXPECT_EQ(parsed.error().status, Status::Rejected);
+  return parsed.error().message;
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST(Manifest, round_trips) {
+  for (const Manifest &m : {fullManifest(), Manifest()}) {
+    std::string text = m.toJson();
+    Result<Manifest> read = Manifest::parse(text);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->toJson(), text);
+  }
+}
+
+TEST(Manifest, holds_what_was_written) {
+  Manifest m = *Manifest::parse(fullManifest().toJson());
+  const ManifestEntry *e = m.findEntry("encode");
+  ASSERT_TRUE(e);
+  EXPECT_FALSE(m.findEntry("decode"));
+  EXPECT_EQ(m.fileBytes, 90000000u);
+  EXPECT_EQ(e->inputs[0].bound, 30522);
+  EXPECT_FALSE(e->inputs[0].fallback);
+  EXPECT_EQ(e->inputs[1].fallback, 1);
+  EXPECT_EQ(e->inputs[2].shape[1], Polynomial(768));
+  EXPECT_TRUE(e->segments[0].keepFirst);
+  EXPECT_EQ(e->segments[1].columns, "seq");
+  EXPECT_EQ(e->positionLimit->rule, "nonpad_rank");
+  EXPECT_EQ(e->buffers[0].bytes, poly("3072*rows+64"));
+  EXPECT_EQ(e->arenaBytes, poly("64*parts+6144*rows+64"));
+  EXPECT_EQ(e->steps[0].rows, 12);
+  EXPECT_EQ(m.findSymbol("seq")->max, 512);
+  EXPECT_FALSE(m.findSymbol("batch")->max);
+  EXPECT_EQ(m.labels[1], "caf\xC3\xA9 \"x\"");
+  EXPECT_EQ(m.tokenizer->bytes, 1000u);
+  EXPECT_TRUE(m.text->normalize);
+  EXPECT_EQ(m.options[1].second, "256");
+}
+
+TEST(Manifest, another_abi_is_named_before_anything_else) {
+  Result<Manifest> read = Manifest::parse("{\"abi\":2,\"entries\":7}", "m.so");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message,
+            "m.so:1:8: '/abi': artifact has ABI version 2, this program reads "
+            "version 1");
+  EXPECT_FALSE(Manifest::parse("{}"));
+  EXPECT_FALSE(Manifest::parse("[]"));
+  EXPECT_FALSE(Manifest::parse(""));
+}
+
+TEST(Manifest, references_and_ranges_are_checked) {
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*row\""),
+                       "unknown symbol 'row'"));
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*\""),
+                       "expected a number or a symbol"));
+  EXPECT_TRUE(
+      contains(errorWith("\"mask\":\"attention_mask\"", "\"mask\":\"no\""),
+               "unknown input 'no'"));
+  EXPECT_TRUE(contains(errorWith("\"input\":\"input_ids\"", "\"input\":\"no\""),
+                       "unknown input 'no'"));
+  EXPECT_TRUE(contains(errorWith("\"rows\":\"rows\"", "\"rows\":\"no\""),
+                       "unknown symbol 'no'"));
+  EXPECT_TRUE(contains(errorWith("nonpad_rank", "rank"),
+                       "unknown rule 'rank'; supported: column, nonpad_rank"));
+  EXPECT_TRUE(contains(errorWith("\"dtype\":\"i64\"", "\"dtype\":\"I64\""),
+                       "unknown dtype 'I64'"));
+  EXPECT_TRUE(contains(
+      errorWith("\"batch\",\"keys\",\"parts\"", "\"keys\",\"batch\",\"parts\""),
+      "'symbol_order' is not sorted"));
+  EXPECT_TRUE(contains(errorWith("\"counters\":8", "\"counters\":-1"),
+                       "expected an integer from 0 to 1048576, got -1"));
+  EXPECT_TRUE(contains(errorWith("\"name\":\"x\"", "\"name\":\"input_ids\""),
+                       "tensor 'input_ids' stands twice"));
+  EXPECT_TRUE(contains(errorWith("\"offset\":4096", "\"offset\":90000000"),
+                       "tokenizer reaches beyond the file of 90000000 bytes"));
+  EXPECT_TRUE(
+      contains(errorWith("\"file_bytes\":90000000", "\"file_bytes\":1.5"),
+               "'/file_bytes': expected an integer, got a number"));
+  EXPECT_TRUE(contains(errorWith("\"labels\":[", "\"labels\":[3,"),
+                       "'/labels/0': expected a string, got an integer"));
+}
+
+TEST(Manifest, every_missing_required_key_is_an_error) {
+  std::string text = fullManifest().toJson();
+  for (const char *key : {"compiler",       "name",
+                          "family",         "architecture",
+                          "head",           "file_bytes",
+                          "isas",           "dtype",
+                          "options",        "inputs_sha256",
+                          "weights_sha256", "parameters",
+                          "weights_bytes",  "symbols",
+                          "entries",        "symbol_order",
+                          "inputs",         "outputs",
+                          "segments",       "buffers",
+                          "arena_bytes",    "arena_lower_bound",
+                          "counters",       "steps",
+                          "flops",          "shape"}) {
+    std::string quoted = std::string("\"") + key + "\":";
+    Result<Manifest> read =
+        Manifest::parse(replaced(text, quoted, "\"z" + quoted.substr(1)));
+    ASSERT_FALSE(read) << key;
+    EXPECT_TRUE(contains(read.error().message,
+                         "missing key '" + std::string(key) + "'"))
+        << read.error().message;
+  }
+}
