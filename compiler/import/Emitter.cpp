@@ -39,6 +39,8 @@ DictionaryAttr inputAttributes(OpBuilder &builder, const EntryInput &input) {
     set("attn.bound", builder.getI64IntegerAttr(*input.bound));
   if (input.defaultValue)
     set("attn.default", builder.getI64IntegerAttr(*input.defaultValue));
+  if (!input.maskOf.empty())
+    set("attn.mask_of", builder.getStringAttr(input.maskOf));
   DType inside = isFloat(input.dtype)         ? DType::F32
                  : input.dtype == DType::Bool ? DType::Bool
                                               : DType::I64;
@@ -92,6 +94,14 @@ SmallVector<Value> Emitter::beginEntry(const std::string &name,
   }
   Block *body = builder.createBlock(&entry.getBody(), {}, types, locations);
   return SmallVector<Value>(body->getArguments());
+}
+
+void Emitter::boundInput(Value argument, int64_t rows) {
+  unsigned number = llvm::cast<BlockArgument>(argument).getArgNumber();
+  if (auto known = entry.getArgAttrOfType<IntegerAttr>(number, "attn.bound"))
+    rows = std::min(rows, known.getInt());
+  entry.setArgAttr(number, "attn.bound", builder.getI64IntegerAttr(rows));
+  entry.setArgAttr(number, "attn.role", builder.getStringAttr("ids"));
 }
 
 void Emitter::endEntry(ArrayRef<EntryOutput> outputs) {
@@ -179,7 +189,6 @@ Value Emitter::fileWeight(const std::string &symbol, const std::string &file,
     if (size == 0 || size > INT32_MAX)
       return fail(rejected(where + " has shape " + shapeText(tensor->shape) +
                            "; sizes are from 1 to 2147483647"));
-  used.insert(file);
   return getWeight(symbol, tensor->shape, WeightExpr::file(file));
 }
 
@@ -192,10 +201,13 @@ Value Emitter::weight(const std::string &symbol, const WeightExpr &expr) {
   return getWeight(symbol, *shape, expr);
 }
 
-Value Emitter::constant(ElementsAttr value) {
-  if (failed())
-    return {};
-  return builder.create<attn::ConstantOp>(loc, value.getType(), value);
+std::optional<WeightExpr> Emitter::weightOf(Value value) const {
+  auto get = value.getDefiningOp<attn::GetWeightOp>();
+  if (!get)
+    return std::nullopt;
+  auto found = weights.find(get.getWeight().str());
+  Result<WeightExpr> expr = WeightExpr::parse(found->second.first);
+  return expr ? std::optional<WeightExpr>(*expr) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +268,27 @@ Dims Emitter::shapeOf(Value value) const {
 // The module
 //===----------------------------------------------------------------------===//
 
-void Emitter::countTensors(ImportInfo &info) const {
+/// Weights that a builder made and replaced.
+void Emitter::dropUnusedWeights() {
+  std::set<StringRef> used;
+  module->walk([&](attn::GetWeightOp get) {
+    if (get->use_empty())
+      get->erase();
+    else
+      used.insert(get.getWeight());
+  });
+  for (auto weight :
+       llvm::make_early_inc_range(module->getOps<attn::WeightOp>()))
+    if (!used.count(weight.getSymName()))
+      weight->erase();
+}
+
+void Emitter::countTensors(ImportInfo &info) {
+  std::set<std::string> used;
+  for (auto weight : module->getOps<attn::WeightOp>())
+    if (Result<WeightExpr> expr = WeightExpr::parse(weight.getExpr()))
+      for (const std::string &file : expr->files())
+        used.insert(file);
   CheckedSize parameters;
   for (const std::string &name : files.names()) {
     if (!used.count(name)) {
@@ -277,6 +309,7 @@ void Emitter::finish(
     ArrayRef<NamedAttribute> extraInfo) {
   if (failed())
     return;
+  dropUnusedWeights();
   countTensors(info);
   auto named = [&](StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);

@@ -28,6 +28,7 @@ struct EntryInput {
   std::string role = "data";           ///< `ids`, `mask` or `data`
   std::optional<int64_t> bound;        ///< ids are below this
   std::optional<int64_t> defaultValue; ///< what fills an input left out
+  std::string maskOf = "";             ///< the input whose padding this marks
 };
 
 /// A result of an entry.
@@ -65,6 +66,8 @@ public:
   /// Begins the function of an entry; gives its arguments.
   llvm::SmallVector<mlir::Value> beginEntry(const std::string &name,
                                             llvm::ArrayRef<EntryInput> inputs);
+  /// Says that the values of an argument are used as indices below `rows`.
+  void boundInput(mlir::Value argument, int64_t rows);
   /// Ends it with these results.
   void endEntry(llvm::ArrayRef<EntryOutput> outputs);
 
@@ -87,7 +90,8 @@ public:
                          const std::string &sizes = "");
   /// A weight by an expression without files (sinusoid, values, ...).
   mlir::Value weight(const std::string &symbol, const WeightExpr &expr);
-  mlir::Value constant(mlir::ElementsAttr value);
+  /// The expression of a value that is a weight.
+  std::optional<WeightExpr> weightOf(mlir::Value value) const;
 
   mlir::Value linear(mlir::Value input, mlir::Value weight, mlir::Value bias);
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -121,7 +125,8 @@ private:
   mlir::Value infer(mlir::Operation *op);
   mlir::Value getWeight(const std::string &symbol,
                         llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
-  void countTensors(ImportInfo &info) const;
+  void dropUnusedWeights();
+  void countTensors(ImportInfo &info);
 
   const ModelFiles &files;
   std::string baseFile;
@@ -131,7 +136,6 @@ private:
   mlir::OpBuilder builder;
   mlir::Operation *lastWeight = nullptr; // weights stand first, in order
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;
-  std::set<std::string> used;
   mlir::func::FuncOp entry;
   mlir::Location loc;
   std::optional<Error> failure;

@@ -3,6 +3,7 @@
 //
 // Tells a model folder from a graph.json, and names the model.
 #include "compiler/import/Import.h"
+#include "compiler/import/GraphImport.h"
 #include "compiler/import/HuggingFace.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,8 +45,24 @@ Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
       info.baseFile = "config.json";
       return importHuggingFace(context, info);
     }
+    if (fileExists(joinPath(path, "graph.json"))) {
+      info.baseFile = "graph.json";
+      return importGraph(context, info);
+    }
     return unavailable(path + ": no config.json and no graph.json in this "
                               "folder");
   }
-  return unavailable(path + ": no such file or folder");
+  if (!fileExists(path))
+    return unavailable(path + ": no such file or folder");
+  info.baseFile = fileNameOf(path);
+  std::string folder = path.substr(0, path.size() - info.baseFile.size());
+  info.folder = folder.empty() ? "." : trimmed(folder);
+  if (info.baseFile == "config.json") {
+    info.name = nameOfFolder(info.folder);
+    return importHuggingFace(context, info);
+  }
+  info.name = info.baseFile == "graph.json"
+                  ? nameOfFolder(info.folder)
+                  : info.baseFile.substr(0, info.baseFile.rfind('.'));
+  return importGraph(context, info);
 }
