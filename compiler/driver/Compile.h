@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tool and embedders call to compile a model. No header of LLVM or
+// MLIR comes along; the functions live in the shared library
+// libtransom-compiler, which the tool opens only for the commands that need
+// it.
+#pragma once
+#include "runtime/support/Error.h"
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace transom {
+
+/// Where a compile stops; the names are those of `--emit`.
+enum class EmitStage { Attn, AttnOpt, Kern, LlvmIr, Asm, Obj, So };
+
+/// Name of a stage, and all names in order.
+const char *emitStageName(EmitStage stage);
+std::vector<std::string> emitStageNames();
+/// The stage of that name; `Usage` with a suggestion for another.
+Result<EmitStage> parseEmitStage(const std::string &name);
+
+/// How far a compile is.
+struct CompileProgress {
+  const char *stage;  ///< `import`, `optimize`, `code`, `weights`, ...
+  uint64_t done = 0;  ///< of `weights`: bytes written, else 0
+  uint64_t total = 0; ///< of `weights`: bytes in all, else 0
+};
+
+/// What to compile and how.
+struct CompileOptions {
+  std::string model;  ///< a model folder or a graph.json
+  std::string output; ///< the file to write; may be empty for a text stage
+  EmitStage emit = EmitStage::So;
+  std::vector<std::string> targets; ///< `--target`; empty: all
+  std::vector<std::string> disabledPasses;
+  /// Options as given, for the manifest.
+  std::vector<std::pair<std::string, std::string>> flags;
+  uint64_t memLimit = 0; ///< most bytes the compile may take; 0: no limit
+  unsigned jobs = 0;     ///< threads that generate code; 0: one a core
+  /// Write and read back the module at each border of stages.
+  bool checkRoundTrip = false;
+  /// Called from the compiling thread; false stops the compile.
+  std::function<bool(const CompileProgress &)> progress;
+};
+
+/// What a compile came to.
+struct CompileReport {
+  /// Text of a stage that was emitted without an output file.
+  std::string text;
+  std::vector<std::string> written; ///< paths of files
+  std::vector<std::string> notes;   ///< what a user may want to know
+  /// Seconds of each stage, in order.
+  std::vector<std::pair<std::string, double>> seconds;
+  uint64_t fileBytes = 0;
+  uint64_t parameters = 0;
+};
+
+/// Compiles a model. Errors carry the tool's exit codes; a failure of our own
+/// names a file with a reproducer in its notes.
+Result<CompileReport> compile(const CompileOptions &options);
+
+/// What `inspect` tells about a model that is not compiled yet.
+struct ModelReport {
+  std::string json; ///< one object
+  std::string text; ///< for people
+};
+
+/// Reads a model folder or graph.json, headers only.
+Result<ModelReport> inspectModel(const std::string &path);
+
+/// The functions of the shared library; `transom_compiler()` gives them.
+struct CompilerApi {
+  const char *version;
+  Result<CompileReport> (*compile)(const CompileOptions &);
+  Result<ModelReport> (*inspectModel)(const std::string &);
+};
+
+} // namespace transom
+
+/// The one symbol that libtransom-compiler exports for the tool.
+extern "C" const transom::CompilerApi *transom_compiler();

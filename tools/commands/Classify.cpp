@@ -1,0 +1,203 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom classify: one JSON line with the label of each text, of each pair of
+// texts, or of each token.
+#include "runtime/support/Json.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/Texts.h"
+#include <algorithm>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+struct ClassifyFlags {
+  std::string model;
+  TextInput input;
+  std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
+  unsigned threads = 0;
+};
+
+/// A model with labels and a session of it.
+struct Classifier {
+  ModelPtr model;
+  SessionPtr session;
+  std::vector<std::string> labels;
+  bool tokens = false; ///< labels each token
+  CutTexts cuts;
+
+  Result<void> texts(const std::vector<std::string> &texts,
+                     const std::vector<std::string> &pairs, bool paired);
+  Result<void> tokensOf(const std::string &text);
+
+private:
+  void writeScores(JsonWriter &json, const float *scores) const;
+  size_t best(const float *scores) const {
+    return static_cast<size_t>(
+        std::max_element(scores, scores + labels.size()) - scores);
+  }
+};
+
+} // namespace
+
+void Classifier::writeScores(JsonWriter &json, const float *scores) const {
+  json.member("label", labels[best(scores)]);
+  json.member("score", scores[best(scores)]);
+}
+
+Result<void> Classifier::texts(const std::vector<std::string> &texts,
+                               const std::vector<std::string> &pairs,
+                               bool paired) {
+  std::vector<float> scores(texts.size() * labels.size());
+  std::vector<transom_text> views = viewsOf(texts), others = viewsOf(pairs);
+  for (transom_text &other : others)
+    if (other.size == 0)
+      other.data = nullptr; // no second text
+  size_t cut = 0;
+  if (Result<void> done = check(transom_classify_texts(
+          session.get(), views.data(), paired ? others.data() : nullptr,
+          views.size(), scores.data(), scores.size() * sizeof(float), &cut));
+      !done)
+    return done;
+  cuts.count += cut;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const float *row = &scores[i * labels.size()];
+    std::string line;
+    JsonWriter json(line);
+    json.beginObject();
+    json.member("text", texts[i]);
+    if (paired && !pairs[i].empty())
+      json.member("pair", pairs[i]);
+    writeScores(json, row);
+    json.key("scores");
+    json.beginObject();
+    for (size_t label = 0; label < labels.size(); ++label)
+      json.member(labels[label], row[label]);
+    json.endObject();
+    json.endObject();
+    if (Result<void> written = writeOut(line + "\n"); !written)
+      return written;
+  }
+  return {};
+}
+
+Result<void> Classifier::tokensOf(const std::string &text) {
+  const transom_text view{text.data(), text.size()};
+  std::vector<transom_token> tokens(text.size() + 16);
+  std::vector<float> scores(tokens.size() * labels.size());
+  size_t count = 0;
+  uint32_t cut = 0;
+  if (Result<void> done = check(
+          transom_classify_tokens(session.get(), &view, tokens.data(),
+                                  tokens.size(), scores.data(), &count, &cut));
+      !done)
+    return done;
+  cuts.count += cut;
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  json.member("text", text);
+  json.key("tokens");
+  json.beginArray();
+  for (size_t i = 0; i < count; ++i) {
+    const transom_token &token = tokens[i];
+    if (token.special)
+      continue;
+    json.beginObject();
+    json.member("token", std::string_view(text).substr(
+                             token.begin, token.end - token.begin));
+    json.member("start", static_cast<uint64_t>(token.begin));
+    json.member("end", static_cast<uint64_t>(token.end));
+    writeScores(json, &scores[i * labels.size()]);
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+  return writeOut(line + "\n");
+}
+
+static Result<Classifier> openClassifier(const ClassifyFlags &flags) {
+  Classifier classifier;
+  Result<ModelPtr> model = loadModel(flags.model);
+  if (!model)
+    return model.takeError();
+  classifier.model = std::move(*model);
+  Result<transom_model_info> info = infoOf(classifier.model.get());
+  if (!info)
+    return info.takeError();
+  if (info->label_count == 0)
+    return unsupported("'" + flags.model +
+                       "' has no classification head; its head is '" +
+                       info->head + "'");
+  if (info->vocabulary_size == 0)
+    return unsupported("'" + flags.model + "' has no tokenizer");
+  for (size_t i = 0; i < info->label_count; ++i)
+    classifier.labels.push_back(transom_model_label(classifier.model.get(), i));
+  classifier.tokens = std::string(info->head) == "token_classification";
+  Result<SessionPtr> session =
+      textSession(classifier.model.get(), flags.threads);
+  if (!session)
+    return session.takeError();
+  classifier.session = std::move(*session);
+  return Result<Classifier>(std::move(classifier));
+}
+
+static Result<void> runClassify(const ClassifyFlags &flags,
+                                const CommonFlags &common) {
+  if (Result<void> valid = flags.input.validate(); !valid)
+    return valid;
+  if (!flags.pairs.empty() && flags.pairs.size() != flags.input.texts.size())
+    return usageError("each '--pair' belongs to a '--text'; got " +
+                      std::to_string(flags.pairs.size()) + " and " +
+                      std::to_string(flags.input.texts.size()));
+  Result<Classifier> opened = openClassifier(flags);
+  if (!opened)
+    return opened.takeError();
+  Classifier &classifier = *opened;
+  Result<void> done = forEachBatch(
+      flags.input, textBatch,
+      [&](std::vector<std::string> texts) -> Result<void> {
+        std::vector<std::string> pairs = flags.pairs;
+        pairs.resize(texts.size());
+        bool paired = !flags.pairs.empty();
+        if (classifier.tokens) {
+          for (const std::string &text : texts)
+            if (Result<void> line = classifier.tokensOf(text); !line)
+              return line;
+          return {};
+        }
+        for (size_t i = 0; i < texts.size() && flags.input.texts.empty(); ++i)
+          if (size_t tab = texts[i].find('\t'); tab != std::string::npos) {
+            pairs[i] = texts[i].substr(tab + 1);
+            texts[i].resize(tab);
+            paired = true;
+          }
+        return classifier.texts(texts, pairs, paired);
+      });
+  if (Result<transom_model_info> info = infoOf(classifier.model.get()); info)
+    classifier.cuts.tell(common, info->max_text_tokens);
+  return done;
+}
+
+void tools::addClassify(CLI::App &app, CommandList &commands) {
+  Command &command =
+      addCommand(app, commands, "classify",
+                 "labels of texts or their tokens, one JSON line a text");
+  auto flags = std::make_shared<ClassifyFlags>();
+  command.app->add_option("MODEL", flags->model, "a compiled model")
+      ->required();
+  addTextInput(*command.app, flags->input);
+  command.app
+      ->add_option("--pair", flags->pairs,
+                   "the second text of a --text (in files: behind a tab)")
+      ->type_name("T2")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  addThreads(*command.app, flags->threads);
+  command.run = [flags](const CommonFlags &common) {
+    return runClassify(*flags, common);
+  };
+}

@@ -1,0 +1,188 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom compile: a model folder or graph.json to a shared object, or to the
+// text of a stage on the way.
+#include "runtime/support/Json.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/Compiler.h"
+#include <CLI/Validators.hpp>
+#include <unistd.h>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+/// The flags as given.
+struct CompileFlags {
+  CompileOptions options;
+  std::string emit = "so", dtype = "f32", kvDtype, quantize, backend = "native",
+              weights = "embed", progress = "auto", memLimit;
+  unsigned groupSize = 0;
+};
+
+/// Values that the interface has and this version does not build.
+struct NotBuilt {
+  const char *flag;
+  const std::string &value;
+  const char *built;
+};
+
+} // namespace
+
+static Result<void> checkBuilt(const CompileFlags &flags) {
+  const NotBuilt choices[] = {{"--dtype", flags.dtype, "f32"},
+                              {"--kv-dtype", flags.kvDtype, "f32"},
+                              {"--quantize", flags.quantize, ""},
+                              {"--backend", flags.backend, "native"},
+                              {"--weights", flags.weights, "embed"}};
+  for (const NotBuilt &choice : choices)
+    if (!choice.value.empty() && choice.value != choice.built)
+      return unsupported(
+          "'" + std::string(choice.flag) + " " + choice.value +
+          "' is not built" +
+          (*choice.built ? "; built: " + std::string(choice.built) : ""));
+  if (flags.groupSize != 0)
+    return unsupported("'--group-size' needs '--quantize', which is not built");
+  return {};
+}
+
+/// `512M` and the like in bytes.
+static Result<uint64_t> parseBytes(const std::string &text) {
+  size_t end = 0;
+  while (end < text.size() && isdigit(static_cast<unsigned char>(text[end])))
+    ++end;
+  const std::string unit = text.substr(end);
+  const std::pair<const char *, int> units[] = {
+      {"", 0}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}};
+  if (end > 0 && end < 16)
+    for (auto [name, shift] : units)
+      if (unit == name)
+        return static_cast<uint64_t>(std::stoull(text.substr(0, end))) << shift;
+  return usageError("'--mem-limit " + text +
+                    "' is no size; write bytes, or K, M, G, T behind a number");
+}
+
+/// Shows progress on stderr: nothing, one line that changes, or JSON lines.
+static std::function<bool(const CompileProgress &)>
+progressPrinter(const std::string &mode, bool quiet) {
+  const bool terminal = isatty(STDERR_FILENO) && !quiet;
+  if (mode == "none" || (mode == "auto" && !terminal))
+    return nullptr;
+  if (mode == "json")
+    return [](const CompileProgress &progress) {
+      std::string line;
+      JsonWriter json(line);
+      json.beginObject();
+      json.member("stage", progress.stage);
+      json.member("done", progress.done);
+      json.member("total", progress.total);
+      json.endObject();
+      fprintf(stderr, "%s\n", line.c_str());
+      return true;
+    };
+  return [](const CompileProgress &progress) {
+    fprintf(stderr, "\r\033[K%s", progress.stage);
+    if (progress.total > 0)
+      fprintf(stderr, " %.0f %%",
+              100.0 * static_cast<double>(progress.done) /
+                  static_cast<double>(progress.total));
+    if (*progress.stage == '\0') // done: leave the line empty
+      fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+    return true;
+  };
+}
+
+static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
+  if (Result<void> built = checkBuilt(flags); !built)
+    return built;
+  Result<EmitStage> emit = parseEmitStage(flags.emit);
+  if (!emit)
+    return emit.takeError();
+  flags.options.emit = *emit;
+  if (!flags.memLimit.empty()) {
+    Result<uint64_t> bytes = parseBytes(flags.memLimit);
+    if (!bytes)
+      return bytes.takeError();
+    flags.options.memLimit = *bytes;
+  }
+  if (flags.options.output.empty() && flags.emit == "so")
+    return usageError("'compile' needs '-o FILE' for the shared object");
+  Result<const CompilerApi *> compiler = openCompiler();
+  if (!compiler)
+    return compiler.takeError();
+  flags.options.progress = progressPrinter(flags.progress, common.quiet);
+  Result<CompileReport> report = (*compiler)->compile(flags.options);
+  if (flags.options.progress && flags.progress != "json")
+    flags.options.progress({""});
+  if (!report)
+    return report.takeError();
+  for (const std::string &text : report->notes)
+    note(common, text);
+  if (common.verbose)
+    for (const auto &[stage, seconds] : report->seconds)
+      fprintf(stderr, "transom: %-9s %7.3f s\n", stage.c_str(), seconds);
+  return writeOut(report->text);
+}
+
+void tools::addCompile(CLI::App &app, CommandList &commands) {
+  Command &command = addCommand(app, commands, "compile",
+                                "compile a model to a shared object");
+  CLI::App &flagsOf = *command.app;
+  auto flags = std::make_shared<CompileFlags>();
+  flagsOf
+      .add_option("MODEL", flags->options.model,
+                  "a model folder (config.json and *.safetensors) or a "
+                  "graph.json")
+      ->required();
+  flagsOf.add_option("-o,--output", flags->options.output, "file to write")
+      ->type_name("FILE");
+  flagsOf
+      .add_option("--target", flags->options.targets,
+                  "CPUs to make code for (repeatable): native, x86-64-v3, "
+                  "x86-64-v4; default: all, chosen at load")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  addChoice(flagsOf, "--dtype", flags->dtype, {"f32", "bf16"},
+            "type of weights and activations (default f32)");
+  addChoice(flagsOf, "--quantize", flags->quantize, {"int8", "int4"},
+            "integer weights");
+  flagsOf
+      .add_option("--group-size", flags->groupSize, "weights with one scale")
+      ->check(CLI::IsMember({32u, 64u, 128u}));
+  addChoice(flagsOf, "--kv-dtype", flags->kvDtype, {"f32", "bf16", "int8"},
+            "type of cached keys and values");
+  addChoice(flagsOf, "--backend", flags->backend, {"native", "onednn"},
+            "who computes products (default native)");
+  addChoice(flagsOf, "--emit", flags->emit, emitStageNames(),
+            "stop at this stage and print or write it (default so)");
+  addChoice(flagsOf, "--weights", flags->weights, {"embed", "external"},
+            "where weights go (default embed)");
+  flagsOf
+      .add_option("--mem-limit", flags->memLimit,
+                  "refuse to take more memory than this")
+      ->type_name("BYTES");
+  flagsOf
+      .add_option("-j,--jobs", flags->options.jobs,
+                  "threads that generate code (default: one a core)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1024u));
+  addChoice(flagsOf, "--progress", flags->progress, {"auto", "none", "json"},
+            "progress on stderr (default auto: on a terminal)");
+  flagsOf
+      .add_option("--disable-pass", flags->options.disabledPasses,
+                  "leave a pass out (repeatable); see 'transom-opt --help'")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  flagsOf.add_flag("--check-stages", flags->options.checkRoundTrip,
+                   "write the module and read it back between stages");
+  command.run = [flags](const CommonFlags &common) {
+    return runCompile(*flags, common);
+  };
+}

@@ -1,0 +1,49 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the compiler's library beside the tool.
+#include "tools/commands/Compiler.h"
+#include "runtime/support/File.h"
+#include "transom/transom.h"
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace transom;
+
+static const char *const libraryName = "libtransom-compiler.so";
+
+/// The folder of the running program, empty when it cannot be told.
+static std::string programFolder() {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0 || length == sizeof path)
+    return {};
+  std::string program(path, static_cast<size_t>(length));
+  return program.substr(0, program.rfind('/'));
+}
+
+Result<const CompilerApi *> tools::openCompiler() {
+  const std::string folder = programFolder();
+  void *library = nullptr;
+  for (const std::string &place :
+       {folder + "/../lib/" + libraryName, folder + "/" + libraryName,
+        std::string(libraryName)}) {
+    if (place[0] == '/' && !fileExists(place))
+      continue;
+    library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library || place[0] == '/')
+      break;
+  }
+  if (!library)
+    return unavailable("cannot open the compiler: " + std::string(dlerror()));
+  auto entry = reinterpret_cast<decltype(&transom_compiler)>(
+      dlsym(library, "transom_compiler"));
+  if (!entry)
+    return unavailable(std::string(libraryName) + " is no compiler of transom");
+  const CompilerApi *api = entry();
+  if (strcmp(api->version, transom_version()) != 0)
+    return unavailable("the compiler has version " + std::string(api->version) +
+                       ", the tool " + transom_version());
+  return api;
+}

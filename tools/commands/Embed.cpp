@@ -1,0 +1,105 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom embed: one JSON line with the embedding of each text.
+#include "runtime/support/Json.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/Texts.h"
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+struct EmbedFlags {
+  std::string model, pooling;
+  TextInput input;
+  bool noNormalize = false;
+  unsigned threads = 0;
+};
+} // namespace
+
+static transom_embed_options optionsOf(const EmbedFlags &flags) {
+  transom_embed_options options = transom_embed_options_default();
+  if (!flags.pooling.empty())
+    options.pooling =
+        flags.pooling == "cls" ? TRANSOM_POOLING_CLS : TRANSOM_POOLING_MEAN;
+  if (flags.noNormalize)
+    options.normalize = 0;
+  return options;
+}
+
+static std::string lineOf(const std::string &text, const float *embedding,
+                          size_t size) {
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  json.member("text", text);
+  json.key("embedding");
+  json.beginArray();
+  for (size_t i = 0; i < size; ++i)
+    json.value(embedding[i]);
+  json.endArray();
+  json.endObject();
+  return line + "\n";
+}
+
+static Result<void> runEmbed(const EmbedFlags &flags,
+                             const CommonFlags &common) {
+  if (Result<void> valid = flags.input.validate(); !valid)
+    return valid;
+  Result<ModelPtr> model = loadModel(flags.model);
+  if (!model)
+    return model.takeError();
+  Result<transom_model_info> info = infoOf(model->get());
+  if (!info)
+    return info.takeError();
+  if (info->vocabulary_size == 0 || info->embedding_size == 0)
+    return unsupported("'" + flags.model +
+                       (info->vocabulary_size == 0
+                            ? "' has no tokenizer"
+                            : "' gives no embeddings of texts"));
+  Result<SessionPtr> session = textSession(model->get(), flags.threads);
+  if (!session)
+    return session.takeError();
+  const transom_embed_options options = optionsOf(flags);
+  CutTexts cuts;
+  Result<void> done = forEachBatch(
+      flags.input, textBatch,
+      [&](std::vector<std::string> texts) -> Result<void> {
+        std::vector<float> embeddings(texts.size() * info->embedding_size);
+        std::vector<transom_text> views = viewsOf(texts);
+        size_t cut = 0;
+        if (Result<void> embedded = check(transom_embed_texts(
+                session->get(), views.data(), views.size(), &options,
+                embeddings.data(), embeddings.size() * sizeof(float), &cut));
+            !embedded)
+          return embedded;
+        cuts.count += cut;
+        for (size_t i = 0; i < texts.size(); ++i)
+          if (Result<void> written = writeOut(
+                  lineOf(texts[i], &embeddings[i * info->embedding_size],
+                         info->embedding_size));
+              !written)
+            return written;
+        return {};
+      });
+  cuts.tell(common, info->max_text_tokens);
+  return done;
+}
+
+void tools::addEmbed(CLI::App &app, CommandList &commands) {
+  Command &command = addCommand(app, commands, "embed",
+                                "sentence embeddings, one JSON line a text");
+  auto flags = std::make_shared<EmbedFlags>();
+  command.app->add_option("MODEL", flags->model, "a compiled model")
+      ->required();
+  addTextInput(*command.app, flags->input);
+  addChoice(*command.app, "--pooling", flags->pooling, {"mean", "cls"},
+            "how tokens become one vector (default: as the model says)");
+  command.app->add_flag("--no-normalize", flags->noNormalize,
+                        "leave the embeddings' length as it is");
+  addThreads(*command.app, flags->threads);
+  command.run = [flags](const CommonFlags &common) {
+    return runEmbed(*flags, common);
+  };
+}

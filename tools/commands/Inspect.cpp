@@ -1,0 +1,309 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom inspect: what an artifact holds, read from its manifest; nothing of
+// it is executed. A model folder is read by the compiler's importer.
+#include "runtime/Artifact.h"
+#include "runtime/support/File.h"
+#include "runtime/support/Json.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/Compiler.h"
+#include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+struct InspectFlags {
+  std::string path;
+  bool json = false;
+};
+
+/// Example sizes for the formulas of an entry.
+struct Example {
+  int64_t batch, length;
+};
+
+/// Text with printf's formats behind each other.
+class Page {
+public:
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    char line[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    text.append(line,
+                std::min<size_t>(static_cast<size_t>(length), sizeof line - 1));
+  }
+  std::string text;
+};
+
+} // namespace
+
+static constexpr int64_t exampleParts = 2;
+
+/// Values of formulas that make sense for an entry: short and long, one and
+/// several sequences.
+static std::vector<Example> examplesOf(const Manifest &manifest) {
+  int64_t longest = 512;
+  for (const ManifestSymbol &symbol : manifest.symbols)
+    if (symbol.name != "batch" && symbol.max)
+      longest = std::min(longest, *symbol.max);
+  std::vector<Example> examples;
+  for (Example example : {Example{1, 16}, Example{1, 128}, Example{8, 128},
+                          Example{1, longest}, Example{8, longest}}) {
+    example.length = std::min(example.length, longest);
+    if (std::none_of(examples.begin(), examples.end(), [&](const Example &e) {
+          return e.batch == example.batch && e.length == example.length;
+        }))
+      examples.push_back(example);
+  }
+  return examples;
+}
+
+/// A formula of an entry for a batch without padding; nothing where it has
+/// symbols whose value is not known.
+static std::optional<int64_t> valueOf(const Polynomial &formula,
+                                      const ManifestEntry &entry,
+                                      const Example &example) {
+  Result<int64_t> value =
+      formula.evaluate([&](const std::string &name) -> std::optional<int64_t> {
+        if (name == "parts")
+          return exampleParts;
+        if (name == "batch")
+          return example.batch;
+        for (const ManifestSegments &segments : entry.segments) {
+          if (name == segments.rows)
+            return example.batch * example.length;
+          if (name == segments.keys)
+            return example.batch * ((example.length + 31) / 32 * 32);
+        }
+        return example.length;
+      });
+  return value ? std::optional<int64_t>(*value) : std::nullopt;
+}
+
+static std::string shapeOf(const ManifestTensor &tensor) {
+  std::string text = "[";
+  for (const Polynomial &dim : tensor.shape)
+    text += (text.size() > 1 ? ", " : "") + dim.str();
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void writeTensors(JsonWriter &json, const char *key,
+                         const std::vector<ManifestTensor> &tensors) {
+  json.key(key);
+  json.beginArray();
+  for (const ManifestTensor &tensor : tensors) {
+    json.beginObject();
+    json.member("name", tensor.name);
+    json.member("dtype", dtypeName(tensor.dtype));
+    json.key("shape");
+    json.beginArray();
+    for (const Polynomial &dim : tensor.shape) {
+      if (std::optional<int64_t> size = dim.constant())
+        json.value(*size);
+      else
+        json.value(dim.str());
+    }
+    json.endArray();
+    if (!tensor.role.empty())
+      json.member("optional", tensor.fallback.has_value());
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void writeEntry(JsonWriter &json, const Manifest &manifest,
+                       const ManifestEntry &entry) {
+  json.beginObject();
+  json.member("name", entry.name);
+  writeTensors(json, "inputs", entry.inputs);
+  writeTensors(json, "outputs", entry.outputs);
+  json.member("steps", static_cast<uint64_t>(entry.steps.size()));
+  json.member("flops", entry.flops.str());
+  json.member("arena_bytes", entry.arenaBytes.str());
+  json.member("arena_lower_bound", entry.arenaLowerBound.str());
+  json.key("examples");
+  json.beginArray();
+  for (const Example &example : examplesOf(manifest)) {
+    json.beginObject();
+    json.member("batch", example.batch);
+    json.member("seq", example.length);
+    json.member("parts", exampleParts);
+    if (auto bytes = valueOf(entry.arenaBytes, entry, example))
+      json.member("arena_bytes", *bytes);
+    if (auto flops = valueOf(entry.flops, entry, example))
+      json.member("flops", *flops);
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+}
+
+static std::string jsonOf(const ArtifactFile &file) {
+  const Manifest &manifest = file.manifest();
+  std::string text;
+  JsonWriter json(text, 2);
+  json.beginObject();
+  json.member("name", manifest.name);
+  json.member("family", manifest.family);
+  json.member("architecture", manifest.architecture);
+  json.member("head", manifest.head);
+  json.member("compiler", manifest.compiler);
+  json.member("abi", manifest.abi);
+  json.member("dtype", manifest.dtype);
+  json.key("isas");
+  json.array(manifest.isas);
+  json.member("parameters", manifest.parameters);
+  json.member("weights_bytes", manifest.weightsBytes);
+  json.member("weights_sha256", manifest.weightsSha256);
+  json.member("file_bytes", file.size());
+  json.key("inputs_sha256");
+  json.beginObject();
+  for (const auto &[name, hash] : manifest.inputsSha256)
+    json.member(name, hash);
+  json.endObject();
+  json.key("options");
+  json.beginObject();
+  for (const auto &[name, value] : manifest.options)
+    json.member(name, value);
+  json.endObject();
+  json.key("disabled_passes");
+  json.array(manifest.disabledPasses);
+  json.key("symbols");
+  json.beginObject();
+  for (const ManifestSymbol &symbol : manifest.symbols) {
+    json.key(symbol.name);
+    if (symbol.max)
+      json.value(*symbol.max);
+    else
+      json.null();
+  }
+  json.endObject();
+  json.member("tokenizer", manifest.tokenizer.has_value());
+  json.key("labels");
+  json.array(manifest.labels);
+  json.key("entries");
+  json.beginArray();
+  for (const ManifestEntry &entry : manifest.entries)
+    writeEntry(json, manifest, entry);
+  json.endArray();
+  json.key("notes");
+  json.array(manifest.notes);
+  json.endObject();
+  return text + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string sizeText(uint64_t bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[64];
+  snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+static void addEntry(Page &page, const Manifest &manifest,
+                     const ManifestEntry &entry) {
+  page.add("\nentry %s: %zu steps\n", entry.name.c_str(), entry.steps.size());
+  for (const ManifestTensor &tensor : entry.inputs)
+    page.add("  in   %-22s %-4s %s%s\n", tensor.name.c_str(),
+             std::string(dtypeName(tensor.dtype)).c_str(),
+             shapeOf(tensor).c_str(), tensor.fallback ? "  optional" : "");
+  for (const ManifestTensor &tensor : entry.outputs)
+    page.add("  out  %-22s %-4s %s\n", tensor.name.c_str(),
+             std::string(dtypeName(tensor.dtype)).c_str(),
+             shapeOf(tensor).c_str());
+  page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
+  page.add("  flops        %s\n", entry.flops.str().c_str());
+  page.add("  with %" PRId64 " parts:\n", exampleParts);
+  for (const Example &example : examplesOf(manifest)) {
+    auto bytes = valueOf(entry.arenaBytes, entry, example);
+    auto flops = valueOf(entry.flops, entry, example);
+    if (bytes && flops)
+      page.add("    %" PRId64 "x%-5" PRId64 " arena %10s  %10.3f GFLOP\n",
+               example.batch, example.length,
+               sizeText(static_cast<uint64_t>(*bytes)).c_str(),
+               static_cast<double>(*flops) * 1e-9);
+  }
+}
+
+static std::string textOf(const ArtifactFile &file) {
+  const Manifest &manifest = file.manifest();
+  Page page;
+  page.add("%s: %s (%s), head %s\n", manifest.name.c_str(),
+           manifest.architecture.c_str(), manifest.family.c_str(),
+           manifest.head.c_str());
+  page.add("compiled by transom %s, ABI %" PRId64 ", %s\n",
+           manifest.compiler.c_str(), manifest.abi, manifest.dtype.c_str());
+  page.add("parameters         %" PRId64 "\n", manifest.parameters);
+  page.add("weights            %s, sha256 %s\n",
+           sizeText(manifest.weightsBytes).c_str(),
+           manifest.weightsSha256.c_str());
+  page.add("file               %s\n", sizeText(file.size()).c_str());
+  page.add("instruction sets  ");
+  for (const std::string &isa : manifest.isas)
+    page.add(" %s", isa.c_str());
+  page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
+  for (const ManifestSymbol &symbol : manifest.symbols)
+    if (symbol.max)
+      page.add("%-18s at most %" PRId64 "\n", symbol.name.c_str(), *symbol.max);
+  for (const auto &[name, hash] : manifest.inputsSha256)
+    page.add("from %s  %s\n", hash.c_str(), name.c_str());
+  for (const std::string &pass : manifest.disabledPasses)
+    page.add("without pass %s\n", pass.c_str());
+  for (const ManifestEntry &entry : manifest.entries)
+    addEntry(page, manifest, entry);
+  for (const std::string &text : manifest.notes)
+    page.add("\nnote: %s\n", text.c_str());
+  return page.text;
+}
+
+/// True for a path that the compiler's importer reads: a folder, or JSON.
+static bool isModel(const std::string &path) {
+  return isFolder(path) ||
+         (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
+}
+
+static Result<void> runInspect(const InspectFlags &flags) {
+  if (isModel(flags.path)) {
+    Result<const CompilerApi *> compiler = openCompiler();
+    if (!compiler)
+      return compiler.takeError();
+    Result<ModelReport> report = (*compiler)->inspectModel(flags.path);
+    if (!report)
+      return report.takeError();
+    return writeOut(flags.json ? report->json : report->text);
+  }
+  Result<ArtifactFile> file = ArtifactFile::open(flags.path);
+  if (!file)
+    return file.takeError();
+  return writeOut(flags.json ? jsonOf(*file) : textOf(*file));
+}
+
+void tools::addInspect(CLI::App &app, CommandList &commands) {
+  Command &command =
+      addCommand(app, commands, "inspect", "what a model or artifact holds");
+  auto flags = std::make_shared<InspectFlags>();
+  command.app
+      ->add_option("PATH", flags->path,
+                   "a compiled model, a model folder or a graph.json")
+      ->required();
+  command.app->add_flag("--json", flags->json, "print JSON");
+  command.run = [flags](const CommonFlags &) { return runInspect(*flags); };
+}

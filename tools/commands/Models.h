@@ -1,0 +1,44 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API with the tool's error type and owners that free.
+#pragma once
+#include "runtime/support/Error.h"
+#include "runtime/support/Manifest.h"
+#include "transom/transom.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transom::tools {
+
+struct FreeModel {
+  void operator()(transom_model *model) const { transom_model_free(model); }
+};
+struct FreeSession {
+  void operator()(transom_session *session) const {
+    transom_session_free(session);
+  }
+};
+using ModelPtr = std::unique_ptr<transom_model, FreeModel>;
+using SessionPtr = std::unique_ptr<transom_session, FreeSession>;
+
+/// The error of the call that just gave `status`.
+Error lastError(transom_status status);
+/// Nothing, or the error of the call that just gave `status`.
+Result<void> check(transom_status status);
+
+Result<ModelPtr> loadModel(const std::string &path);
+Result<SessionPtr> createSession(const transom_model *model,
+                                 const transom_session_options &options);
+/// What the model is.
+Result<transom_model_info> infoOf(const transom_model *model);
+/// The model's manifest, parsed.
+Result<Manifest> manifestOf(const transom_model *model);
+/// The names of its entries.
+std::vector<std::string> entryNames(const transom_model *model);
+/// An error unless the model has an entry of that name.
+Result<void> checkEntry(const transom_model *model, const std::string &entry);
+
+} // namespace transom::tools

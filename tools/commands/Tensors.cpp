@@ -1,0 +1,189 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of files for runs, and sessions that fit them.
+#include "tools/commands/Tensors.h"
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+using namespace transom;
+using namespace transom::tools;
+
+static constexpr std::pair<DType, transom_dtype> types[] = {
+    {DType::F32, TRANSOM_F32}, {DType::BF16, TRANSOM_BF16},
+    {DType::F16, TRANSOM_F16}, {DType::I64, TRANSOM_I64},
+    {DType::I32, TRANSOM_I32}, {DType::Bool, TRANSOM_BOOL}};
+
+transom_dtype tools::publicType(DType type) {
+  for (auto [ours, theirs] : types)
+    if (ours == type)
+      return theirs;
+  return TRANSOM_DTYPE_NONE;
+}
+
+DType tools::fileType(transom_dtype type) {
+  for (auto [ours, theirs] : types)
+    if (theirs == type)
+      return ours;
+  return DType::U8;
+}
+
+/// A tensor of the file as the C API has it; data that is not aligned for its
+/// type is copied.
+static Result<transom_tensor>
+viewOf(const SafetensorsFile &file, const SafetensorsTensor &tensor,
+       std::vector<std::unique_ptr<char[]>> &copies) {
+  transom_tensor view = {};
+  view.name = tensor.name.c_str();
+  view.dtype = publicType(tensor.dtype);
+  if (view.dtype == TRANSOM_DTYPE_NONE)
+    return rejected(file.path() + ": tensor '" + tensor.name + "' has dtype " +
+                    std::string(safetensorsName(tensor.dtype)) +
+                    "; supported: F32, BF16, F16, I64, I32, BOOL");
+  if (tensor.shape.size() > TRANSOM_MAX_RANK)
+    return rejected(file.path() + ": tensor '" + tensor.name + "' has rank " +
+                    std::to_string(tensor.shape.size()) + ", at most " +
+                    std::to_string(TRANSOM_MAX_RANK) + " is supported");
+  view.rank = static_cast<int32_t>(tensor.shape.size());
+  std::copy(tensor.shape.begin(), tensor.shape.end(), view.shape);
+  std::string_view bytes = file.data(tensor);
+  view.capacity = bytes.size();
+  const char *data = bytes.data();
+  if (reinterpret_cast<uintptr_t>(data) % transom_dtype_size(view.dtype)) {
+    copies.push_back(std::make_unique<char[]>(bytes.size()));
+    memcpy(copies.back().get(), data, bytes.size());
+    data = copies.back().get();
+  }
+  view.data = const_cast<char *>(data);
+  return view;
+}
+
+Result<InputTensors> InputTensors::read(const std::string &path) {
+  Result<SafetensorsFile> file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  InputTensors inputs;
+  inputs.file = std::make_unique<SafetensorsFile>(std::move(*file));
+  for (const SafetensorsTensor &tensor : inputs.file->tensors()) {
+    Result<transom_tensor> view = viewOf(*inputs.file, tensor, inputs.copies);
+    if (!view)
+      return view.takeError();
+    inputs.views.push_back(*view);
+  }
+  return Result<InputTensors>(std::move(inputs));
+}
+
+Result<transom_entry_info> tools::entryOf(const transom_model *model,
+                                          const std::string &entry) {
+  transom_entry_info info = transom_entry_info_default();
+  transom_status status = TRANSOM_OK;
+  for (size_t i = 0; status == TRANSOM_OK; ++i) {
+    status = transom_model_get_entry(model, i, &info);
+    if (status == TRANSOM_OK && entry == info.name)
+      return info;
+  }
+  return usageError("the model has no entry '" + entry + "'");
+}
+
+Result<transom_argument_info> tools::argumentOf(const transom_model *model,
+                                                const std::string &entry,
+                                                size_t index) {
+  transom_argument_info info = transom_argument_info_default();
+  transom_status status =
+      transom_model_get_argument(model, entry.c_str(), index, &info);
+  if (status != TRANSOM_OK)
+    return lastError(status);
+  return info;
+}
+
+/// True for a dimension that is just a symbol.
+static bool isSymbol(const char *dim) {
+  return *dim && !isdigit(static_cast<unsigned char>(*dim)) &&
+         !strpbrk(dim, "*+- ");
+}
+
+/// What the inputs' shapes say about the symbols of the entry.
+static Result<std::map<std::string, int64_t>>
+symbolsOf(const transom_model *model, const std::string &entry,
+          const std::vector<transom_tensor> &inputs) {
+  std::map<std::string, int64_t> symbols;
+  Result<transom_entry_info> info = entryOf(model, entry);
+  if (!info)
+    return info.takeError();
+  for (size_t i = 0; i < info->input_count; ++i) {
+    Result<transom_argument_info> argument = argumentOf(model, entry, i);
+    if (!argument)
+      return argument.takeError();
+    for (const transom_tensor &input : inputs)
+      if (strcmp(input.name, argument->name) == 0 &&
+          input.rank == argument->rank)
+        for (int32_t d = 0; d < input.rank; ++d)
+          if (isSymbol(argument->dims[d]))
+            symbols[argument->dims[d]] = input.shape[d];
+  }
+  return symbols;
+}
+
+Result<SessionPtr> tools::sessionFor(const transom_model *model,
+                                     const std::string &entry,
+                                     const std::vector<transom_tensor> &inputs,
+                                     unsigned threads) {
+  Result<std::map<std::string, int64_t>> symbols =
+      symbolsOf(model, entry, inputs);
+  if (!symbols)
+    return symbols.takeError();
+  int64_t batch = 1, length = 1;
+  for (const auto &[name, value] : *symbols) {
+    int64_t &most = name == "batch" ? batch : length;
+    most = std::max(most, value);
+  }
+  transom_session_options options = transom_session_options_default();
+  options.threads = threads;
+  // Shapes beyond what sessions take are the run's to refuse.
+  const int64_t most = INT32_MAX - 1;
+  batch = std::min(batch, most);
+  length = std::min(length, most);
+  options.max_batch = static_cast<uint32_t>(batch);
+  options.max_tokens = static_cast<uint64_t>(std::min(batch * length, most));
+  return createSession(model, options);
+}
+
+Result<void> OutputTensors::allocate(
+    const transom_model *model, const transom_session *session,
+    const std::string &entry, const std::vector<transom_tensor> &inputs) {
+  Result<transom_entry_info> info = entryOf(model, entry);
+  if (!info)
+    return info.takeError();
+  for (size_t i = 0; i < info->output_count; ++i) {
+    Result<transom_argument_info> result =
+        argumentOf(model, entry, info->input_count + i);
+    if (!result)
+      return result.takeError();
+    transom_tensor tensor = {};
+    tensor.name = result->name;
+    if (Result<void> shaped =
+            check(transom_shape(session, entry.c_str(), inputs.data(),
+                                inputs.size(), result->name, &tensor));
+        !shaped)
+      return shaped;
+    memory.push_back(
+        std::unique_ptr<char[]>(new (std::nothrow) char[tensor.capacity + 1]));
+    if (!memory.back())
+      return unavailable("cannot take " + std::to_string(tensor.capacity) +
+                         " bytes for result '" + result->name + "'");
+    tensor.data = memory.back().get();
+    views.push_back(tensor);
+  }
+  return {};
+}
+
+Result<void> OutputTensors::write(const std::string &path) const {
+  std::vector<TensorView> tensors;
+  for (const transom_tensor &view : views)
+    tensors.push_back({view.name,
+                       fileType(view.dtype),
+                       {view.shape, view.shape + view.rank},
+                       view.data});
+  return writeSafetensors(path, tensors);
+}
