@@ -67,7 +67,7 @@ BUFFER_OP(PositionsOp, (ValueRange{getIds()}), std::nullopt, Polynomial())
 BUFFER_OP(ColumnsOp, ValueRange(), std::nullopt, Polynomial())
 BUFFER_OP(GatherRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(ScatterRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
-BUFFER_OP(PoolOp, (ValueRange{getInput()}), std::nullopt,
+BUFFER_OP(PoolOp, (SmallVector<Value>{getInput(), getMask()}), std::nullopt,
           elementCount(getInput()))
 BUFFER_OP(TransposeOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(CopyOp, (ValueRange{getInput()}), std::nullopt, Polynomial())

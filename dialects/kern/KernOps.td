@@ -227,9 +227,13 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
 
 def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
   let summary = "one row for each sequence: first, last or mean";
-  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs,
-                       StrAttr:$kind);
-  let assemblyFormat = "$kind $input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let description = [{
+    Of the keys of each sequence; with `mask` (bool, one for each row) of those
+    where it is true. A sequence without a key gives zeros for `last` and `mean`.
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments,
+                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, StrAttr:$kind);
+  let assemblyFormat = "$kind $input `segments` $segments (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -103,30 +103,48 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   });
 }
 
+/// True where row `row` counts: always without a mask.
+static Value counts(PhaseEmitter &e, Value mask, Value row) {
+  if (!mask)
+    return e.equal(row, row);
+  Value byte = e.load(e.builder().getI8Type(), e.advance(e.pointer(mask), row));
+  Value zero = e.builder().create<arith::ConstantIntOp>(e.location(), 0, 8);
+  return e.not_(e.equal(byte, zero));
+}
+
 void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
-  Value seg = op.getSegments();
+  Value seg = op.getSegments(), mask = op.getMask();
   Value inner = innerSize(e, op.getOuts(), 1);
   Value stride = e.rowStride(op.getInput());
   e.shareRows(field(e, seg, offsetof(transom_segments, batch)), [&](Value b) {
     Value own = sequence(e, seg, b);
     auto get = [&](int64_t offset) { return e.loadI64(e.advance(own, offset)); };
-    Value first = get(offsetof(transom_sequence, first_row)), keys = get(offsetof(transom_sequence, keys));
-    Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(b, e.rowStride(op.getOuts())), 4));
-    Value from = first, to = e.add(first, keys);
+    Value from = get(offsetof(transom_sequence, first_row));
+    Value to = e.add(from, get(offsetof(transom_sequence, keys)));
     if (op.getKind() == "first") {
       from = get(offsetof(transom_sequence, column0_row));
       to = e.add(from, 1);
+      mask = {};
     } else if (op.getKind() == "last") {
-      from = e.max(e.sub(to, e.i64(1)), first);
+      Value last = e.forLoop(from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
+        return SmallVector<Value>{e.select(counts(e, mask, row), row, carried[0])};
+      })[0];
+      Value none = e.less(last, e.i64(0));
+      from = e.select(none, from, last);
+      to = e.select(none, from, e.add(last, 1));
     }
-    Value count = e.builder().create<arith::SIToFPOp>(e.location(), e.f32Type(), e.max(e.sub(to, from), e.i64(1)));
-    Value divisor = e.splat(count);
-    e.columns(inner, [&](Value column, Value mask) {
+    Value count = e.forLoop(from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
+      return SmallVector<Value>{e.add(carried[0], e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
+    })[0];
+    Value divisor = e.splat(e.builder().create<arith::SIToFPOp>(e.location(), e.f32Type(), e.max(count, e.i64(1))).getResult());
+    Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(b, e.rowStride(op.getOuts())), 4));
+    e.columns(inner, [&](Value column, Value lanes) {
       Value sum = e.forLoop(from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
         Value at = e.advance(e.pointer(op.getInput()), e.mul(e.add(e.mul(row, stride), column), 4));
-        return SmallVector<Value>{e.addF(carried[0], e.loadVector(e.f32Type(), at, mask))};
+        Value more = e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
+        return SmallVector<Value>{e.select(counts(e, mask, row), more, carried[0])};
       })[0];
-      e.storeVector(e.divF(sum, divisor), e.advance(target, e.mul(column, 4)), mask);
+      e.storeVector(e.divF(sum, divisor), e.advance(target, e.mul(column, 4)), lanes);
     });
   });
 }

@@ -1,0 +1,438 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The conversion of functions, of values, and of the operations that move data.
+#include "passes/kernel/AttnConverter.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace transom;
+
+//===----------------------------------------------------------------------===//
+// Types and values
+//===----------------------------------------------------------------------===//
+
+kern::BufferType AttnConverter::bufferType(Type tensor) {
+  return kern::BufferType::get(b.getContext(), attn::shapeOf(tensor), cast<ShapedType>(tensor).getElementType());
+}
+
+Type AttnConverter::convertType(Type type) {
+  if (isa<attn::SegmentsType>(type))
+    return {};
+  return bufferType(type);
+}
+
+static kern::WeightType weightType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), kern::WeightLayout::Unset, {});
+}
+
+Value AttnConverter::alloc(Location loc, kern::BufferType type) {
+  return b.create<kern::AllocOp>(loc, type, IntegerAttr());
+}
+
+Value AttnConverter::buffer(Value value) {
+  Value known = twin(value);
+  if (isa<kern::BufferType>(known.getType()))
+    return known;
+  Value copy = alloc(value.getLoc(), bufferType(value.getType()));
+  elementwise(value.getLoc(), known, copy, [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
+  return copy;
+}
+
+Value AttnConverter::target(Value result) {
+  Value &place = chosen[result];
+  if (!place)
+    place = alloc(result.getLoc(), bufferType(result.getType()));
+  twins[result] = place;
+  return place;
+}
+
+void AttnConverter::elementwise(Location loc, ValueRange inputs, Value out, RegionBody body) {
+  auto op = b.create<kern::ElementwiseOp>(loc, inputs, out);
+  Block *block = b.createBlock(&op.getBody());
+  for (Value input : inputs) {
+    Type element = isa<kern::BufferType>(input.getType()) ? cast<kern::BufferType>(input.getType()).getElementType()
+                                                          : cast<kern::WeightType>(input.getType()).getElementType();
+    block->addArgument(element, loc);
+  }
+  Value result = body(b, block->getArguments());
+  b.create<kern::YieldOp>(loc, result);
+  b.setInsertionPointAfter(op);
+}
+
+void AttnConverter::copyInto(Location loc, Value source, Value target) {
+  elementwise(loc, source, target, [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
+}
+
+Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch, const Polynomial &columns) {
+  Value &known = entry.uniform[{batch.str(), columns.str()}];
+  if (known)
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&entry.function.getBody().front());
+  int64_t index = entry.segments++;
+  std::string rows = "rows" + std::to_string(index), keys = "keys" + std::to_string(index);
+  entry.symbols.insert({rows, keys});
+  auto type = kern::SegmentsType::get(b.getContext(), index);
+  known = b.create<kern::SegmentsOp>(loc, type, Value(), b.getStringAttr(batch.str()), b.getStringAttr(columns.str()),
+                                     b.getStringAttr(rows), b.getStringAttr(keys), UnitAttr());
+  return known;
+}
+
+Value AttnConverter::keyPanels(Location loc, Value rows, Value segments) {
+  auto type = cast<kern::BufferType>(rows.getType());
+  std::string keys = "keys" + std::to_string(cast<kern::SegmentsType>(segments.getType()).getIndex());
+  if (auto op = segments.getDefiningOp<kern::SegmentsOp>())
+    keys = op.getKeys().str();
+  else
+    for (auto op : entry.function.getOps<kern::SegmentsOp>())
+      if (op.getType() == segments.getType())
+        keys = op.getKeys().str();
+  Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
+  Value panels = alloc(loc, kern::BufferType::get(b.getContext(), dims, type.getElementType(), 0, true));
+  b.create<kern::PackKeysOp>(loc, rows, segments, panels);
+  return panels;
+}
+
+Value AttnConverter::transposeLast(Location loc, Value buffer) {
+  auto type = cast<kern::BufferType>(buffer.getType());
+  SmallVector<Polynomial> dims = type.getDims();
+  SmallVector<int64_t> permutation(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i)
+    permutation[i] = i;
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  std::swap(permutation[dims.size() - 1], permutation[dims.size() - 2]);
+  Value out = alloc(loc, kern::BufferType::get(b.getContext(), dims, type.getElementType()));
+  b.create<kern::TransposeOp>(loc, buffer, out, b.getDenseI64ArrayAttr(permutation));
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// True for results that are written as a whole by their own operation.
+static bool ownsBuffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && !isa<attn::ReshapeOp, attn::GetWeightOp, attn::LayersOp, attn::ConstantOp>(op);
+}
+
+LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
+  auto returned = cast<func::ReturnOp>(source.getBody().front().back());
+  SmallVector<Type> types;
+  for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes()))
+    types.push_back(bufferType(type));
+  b.setInsertionPoint(source);
+  std::string name = source.getSymName().str();
+  symbols.remove(source);
+  auto function = b.create<func::FuncOp>(source.getLoc(), name, b.getFunctionType(types, {}));
+  entry.function = function;
+  int64_t inputs = source.getNumArguments();
+  function->setAttr("kern.inputs", b.getI64IntegerAttr(inputs));
+  for (int64_t i = 0; i < inputs; ++i)
+    function.setArgAttrs(i, source.getArgAttrDict(i));
+  for (unsigned i = 0; i < source.getNumResults(); ++i)
+    function.setArgAttrs(inputs + i, source.getResultAttrDict(i));
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+  for (auto [old, argument] : llvm::zip(source.getArguments(), block->getArguments()))
+    twins[old] = argument;
+  for (auto [i, value] : llvm::enumerate(returned.getOperands()))
+    if (ownsBuffer(value) && !chosen.count(value))
+      chosen[value] = block->getArgument(inputs + i);
+  for (Operation &op : source.getBody().front().without_terminator())
+    if (failed(convertOp(op)))
+      return failure();
+  for (auto [i, value] : llvm::enumerate(returned.getOperands()))
+    if (twin(value) != block->getArgument(inputs + i))
+      copyInto(returned.getLoc(), twin(value), block->getArgument(inputs + i));
+  b.create<func::ReturnOp>(returned.getLoc());
+  source.erase();
+  symbols.insert(function);
+  return success();
+}
+
+/// The body's result may be written to the state at once when nothing reads the
+/// state afterwards, and its own operation at most row by row.
+static bool mayUpdateInPlace(Value result, Value state) {
+  Operation *producer = result.getDefiningOp();
+  if (!ownsBuffer(result) || !result.hasOneUse())
+    return false;
+  for (Operation *user : state.getUsers()) {
+    if (isa<attn::ReshapeOp>(user))
+      return false;
+    if (user == producer ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user) : !user->isBeforeInBlock(producer))
+      return false;
+  }
+  return true;
+}
+
+LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state, ValueRange invariants, attn::RowAttr row) {
+  AttnConverter body(symbols, entry);
+  SmallVector<Type> types{state.getType()};
+  llvm::append_range(types, invariants.getTypes());
+  for (auto parameter : source.getArguments().drop_front(1 + invariants.size()))
+    types.push_back(weightType(parameter.getType()));
+  OpBuilder &inner = body.b;
+  inner.setInsertionPoint(source);
+  std::string name = source.getSymName().str();
+  symbols.remove(source);
+  auto function = inner.create<func::FuncOp>(source.getLoc(), name, inner.getFunctionType(types, {}));
+  function.setPrivate();
+  Block *block = function.addEntryBlock();
+  inner.setInsertionPointToStart(block);
+  for (auto [old, argument] : llvm::zip(source.getArguments(), block->getArguments()))
+    body.twins[old] = argument;
+  auto returned = cast<func::ReturnOp>(source.getBody().front().back());
+  Value result = returned.getOperand(0);
+  if (mayUpdateInPlace(result, source.getArgument(0)))
+    body.chosen[result] = block->getArgument(0);
+  for (Operation &op : source.getBody().front().without_terminator())
+    if (failed(body.convertOp(op)))
+      return failure();
+  if (body.twin(result) != block->getArgument(0))
+    body.copyInto(returned.getLoc(), body.buffer(result), block->getArgument(0));
+  inner.create<func::ReturnOp>(returned.getLoc());
+  count += body.count;
+  source.erase();
+  symbols.insert(function);
+  return success();
+}
+
+LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
+  Value state = target(op.getResult());
+  copyInto(op.getLoc(), buffer(op.getState()), state);
+  SmallVector<Value> invariants;
+  for (Value value : op.getInvariants())
+    invariants.push_back(twin(value));
+  SmallVector<Attribute> rows;
+  for (Attribute attribute : op.getRows()) {
+    auto row = cast<attn::RowAttr>(attribute);
+    SmallVector<Attribute> parts{row.getBody()};
+    llvm::append_range(parts, row.getWeights());
+    rows.push_back(b.getArrayAttr(parts));
+    auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
+    if (body.getNumResults() && failed(convertBody(body, state, invariants, row)))
+      return failure();
+  }
+  b.create<kern::LayersOp>(op.getLoc(), state, invariants, b.getArrayAttr(rows));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttnConverter::convertOp(Operation &op) {
+  ++count;
+  Location loc = op.getLoc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](attn::GetWeightOp o) {
+        twins[o.getResult()] = b.create<kern::GetWeightOp>(loc, weightType(o.getType()), o.getWeightAttr());
+        return success();
+      })
+      .Case([&](attn::ConstantOp o) { return convertConstant(o), success(); })
+      .Case([&](attn::LinearOp o) { return convertLinear(o), success(); })
+      .Case([&](attn::MatmulOp o) { return convertMatmul(o), success(); })
+      .Case([&](attn::TransposeOp o) {
+        b.create<kern::TransposeOp>(loc, buffer(o.getInput()), target(o.getResult()), o.getPermutationAttr());
+        return success();
+      })
+      .Case([&](attn::ReshapeOp o) {
+        twins[o.getResult()] = b.create<kern::ViewOp>(loc, bufferType(o.getType()), buffer(o.getInput()));
+        return success();
+      })
+      .Case([&](attn::ConcatOp o) { return convertConcat(o), success(); })
+      .Case([&](attn::SliceOp o) { return convertSlice(o), success(); })
+      .Case([&](attn::GatherOp o) {
+        b.create<kern::GatherOp>(loc, buffer(o.getTable()), buffer(o.getIndices()), target(o.getResult()));
+        return success();
+      })
+      .Case([&](attn::EmbeddingOp o) {
+        double scale = o.getScale().convertToDouble();
+        b.create<kern::EmbeddingOp>(loc, buffer(o.getIds()), twin(o.getTable()), target(o.getResult()), ArrayRef<double>{scale});
+        return success();
+      })
+      .Case([&](attn::PositionOp o) { return convertPosition(o), success(); })
+      .Case([&](attn::SoftmaxOp o) {
+        b.create<kern::SoftmaxOp>(loc, buffer(o.getInput()), target(o.getResult()));
+        return success();
+      })
+      .Case([&](attn::LayerNormOp o) {
+        Value beta = o.getBeta() ? twin(o.getBeta()) : Value();
+        b.create<kern::NormOp>(loc, buffer(o.getInput()), twin(o.getGamma()), beta, target(o.getResult()), o.getEpsAttr(), UnitAttr());
+        return success();
+      })
+      .Case([&](attn::RmsNormOp o) {
+        b.create<kern::NormOp>(loc, buffer(o.getInput()), twin(o.getGamma()), Value(), target(o.getResult()), o.getEpsAttr(), b.getUnitAttr());
+        return success();
+      })
+      .Case([&](attn::PoolOp o) { return convertPool(o), success(); })
+      .Case([&](attn::SdpaOp o) { return convertSdpa(o), success(); })
+      .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
+      .Case([&](attn::GatherRowsOp o) {
+        b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()), twin(o.getSegments()), target(o.getResult()));
+        return success();
+      })
+      .Case([&](attn::ScatterRowsOp o) {
+        b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()), twin(o.getSegments()), target(o.getResult()));
+        return success();
+      })
+      .Case([&](attn::LayersOp o) { return convertLayers(o); })
+      .Case<attn::AddOp, attn::SubOp, attn::MulOp, attn::DivOp, attn::AndOp, attn::OrOp, attn::NotOp, attn::CastOp,
+            attn::ScaleOp, attn::ActivationOp, attn::WhereOp, attn::MaskOp>([&](Operation *o) {
+        convertElementwise(*o);
+        return success();
+      })
+      .Default([](Operation *other) { return other->emitOpError("has no kernel"); });
+}
+
+void AttnConverter::convertLinear(attn::LinearOp op) {
+  Value input = buffer(op.getInput());
+  Value bias = op.getBias() ? twin(op.getBias()) : Value();
+  b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias, Value(), Value(), Value(), Value(), Value(),
+                         ValueRange{target(op.getResult())}, StringAttr(), FloatAttr());
+}
+
+void AttnConverter::convertMatmul(attn::MatmulOp op) {
+  Value lhs = buffer(op.getLhs()), rhs = buffer(op.getRhs());
+  if (op.getTransposeLhs())
+    lhs = transposeLast(op.getLoc(), lhs);
+  if (op.getTransposeRhs())
+    rhs = transposeLast(op.getLoc(), rhs);
+  b.create<kern::BatchMatmulOp>(op.getLoc(), lhs, rhs, target(op.getResult()));
+}
+
+void AttnConverter::convertElementwise(Operation &op) {
+  SmallVector<Value> inputs;
+  for (Value operand : op.getOperands())
+    inputs.push_back(twin(operand));
+  elementwise(op.getLoc(), inputs, target(op.getResult(0)),
+              [&](OpBuilder &inner, ValueRange scalars) { return emitScalarOp(inner, op, scalars); });
+}
+
+void AttnConverter::convertConcat(attn::ConcatOp op) {
+  Value out = target(op.getResult());
+  Polynomial at;
+  for (Value part : op.getInputs()) {
+    Value source = buffer(part);
+    Polynomial size = cast<kern::BufferType>(source.getType()).getDims()[op.getAxis()];
+    b.create<kern::CopyOp>(op.getLoc(), source, out, op.getAxis(), "0", at.str(), size.str());
+    at = at + size;
+  }
+}
+
+void AttnConverter::convertSlice(attn::SliceOp op) {
+  b.create<kern::CopyOp>(op.getLoc(), buffer(op.getInput()), target(op.getResult()), op.getAxis(),
+                         std::to_string(op.getStart()), "0", op.getSize().str());
+}
+
+void AttnConverter::convertPosition(attn::PositionOp op) {
+  Value out = target(op.getResult());
+  if (op.getKind() == attn::PositionKind::NonpadRank) {
+    b.create<kern::PositionsOp>(op.getLoc(), buffer(op.getIds()), out, b.getI64IntegerAttr(op.getPad()));
+    return;
+  }
+  Value segments;
+  if (op.getSegments()) {
+    segments = twin(op.getSegments());
+  } else {
+    SmallVector<Polynomial> dims = attn::shapeOf(op.getType());
+    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
+  }
+  b.create<kern::ColumnsOp>(op.getLoc(), segments, out);
+}
+
+void AttnConverter::convertPool(attn::PoolOp op) {
+  Value segments, mask = op.getMask() ? buffer(op.getMask()) : Value();
+  if (op.getSegments()) {
+    segments = twin(op.getSegments());
+  } else {
+    SmallVector<Polynomial> dims = attn::shapeOf(op.getInput().getType());
+    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
+  }
+  b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), segments, mask, target(op.getResult()),
+                         attn::stringifyPoolKind(op.getKind()));
+}
+
+void AttnConverter::convertConstant(attn::ConstantOp op) {
+  auto values = cast<DenseElementsAttr>(op.getValue());
+  Value out = alloc(op.getLoc(), bufferType(op.getType()));
+  twins[op.getResult()] = out;
+  if (values.isSplat()) {
+    elementwise(op.getLoc(), {}, out, [&](OpBuilder &inner, ValueRange) -> Value {
+      return inner.create<arith::ConstantOp>(op.getLoc(), cast<TypedAttr>(values.getSplatValue<Attribute>()));
+    });
+    return;
+  }
+  // Other constants are weights, converted where they are not f32.
+  std::vector<double> data;
+  Type element = values.getElementType();
+  for (Attribute value : values.getValues<Attribute>())
+    data.push_back(isa<FloatAttr>(value) ? cast<FloatAttr>(value).getValueAsDouble()
+                                         : double(cast<IntegerAttr>(value).getValue().getSExtValue() != 0 && element.isInteger(1)
+                                                      ? 1
+                                                      : cast<IntegerAttr>(value).getValue().getSExtValue()));
+  std::vector<int64_t> shape(values.getType().getShape());
+  OpBuilder::InsertionGuard guard(b);
+  auto type = kern::WeightType::get(b.getContext(), shape, b.getF32Type(), kern::WeightLayout::Unset, {});
+  OpBuilder top = OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
+  auto weight = top.create<kern::WeightOp>(op.getLoc(), "constant", type, WeightExpr::values(shape, data).str(), IntegerAttr());
+  StringAttr name = symbols.insert(weight);
+  Value twin = b.create<kern::GetWeightOp>(op.getLoc(), type, FlatSymbolRefAttr::get(name));
+  elementwise(op.getLoc(), twin, out, [&](OpBuilder &inner, ValueRange scalars) -> Value {
+    if (element.isF32())
+      return scalars[0];
+    if (element.isInteger(1)) {
+      Value zero = inner.create<arith::ConstantOp>(op.getLoc(), inner.getF32FloatAttr(0));
+      return inner.create<arith::CmpFOp>(op.getLoc(), arith::CmpFPredicate::UNE, scalars[0], zero);
+    }
+    return inner.create<arith::FPToSIOp>(op.getLoc(), element, scalars[0]);
+  });
+}
+
+LogicalResult AttnConverter::convertSegments(attn::SegmentsOp op) {
+  Value mask = op.getMask();
+  while (auto cast = mask.getDefiningOp<attn::CastOp>())
+    mask = cast.getInput();
+  if (!isa<BlockArgument>(mask))
+    return op.emitOpError("expects a mask that is an input of the entry");
+  int64_t index = entry.segments++;
+  attn::SegmentsType names = op.getType();
+  entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
+  auto type = kern::SegmentsType::get(b.getContext(), index);
+  twins[op.getResult()] = b.create<kern::SegmentsOp>(op.getLoc(), type, twin(mask), b.getStringAttr(""), b.getStringAttr(""),
+                                                     names.getRows(), names.getKeys(), op.getKeepFirstAttr());
+  return success();
+}
+
+void AttnConverter::convertSdpa(attn::SdpaOp op) {
+  Location loc = op.getLoc();
+  Value query = buffer(op.getQuery()), key = buffer(op.getKey()), value = buffer(op.getValue());
+  Value querySegments, keySegments, mask;
+  if (op.getSegments()) {
+    querySegments = keySegments = twin(op.getSegments());
+  } else {
+    SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()), keyDims = attn::shapeOf(op.getKey().getType());
+    querySegments = uniformSegments(loc, queryDims[0], queryDims[1]);
+    keySegments = uniformSegments(loc, keyDims[0], keyDims[1]);
+  }
+  if (op.getMask()) {
+    mask = buffer(op.getMask());
+    SmallVector<Polynomial> dims = attn::shapeOf(op.getMask().getType());
+    if (op.getMaskKind() == attn::MaskKind::Keys) {
+      Polynomial wide[] = {dims[0], 1, 1, dims[1]};
+      auto type = kern::BufferType::get(b.getContext(), wide, cast<kern::BufferType>(mask.getType()).getElementType());
+      mask = b.create<kern::ViewOp>(loc, type, mask);
+    }
+  }
+  Value out = target(op.getResult());
+  int64_t dv = *cast<kern::BufferType>(out.getType()).getDims().back().constant() / op.getHeads();
+  Polynomial scratchDims[] = {Polynomial::symbol("parts"), kern::attentionScratchFloats(dv)};
+  Value scratch = alloc(loc, kern::BufferType::get(b.getContext(), scratchDims, b.getF32Type()));
+  Value panels = keyPanels(loc, key, keySegments);
+  b.create<kern::AttentionOp>(loc, query, panels, value, querySegments, keySegments, mask, scratch, out, op.getHeadsAttr(),
+                              op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr(),
+                              op.getSoftCapAttr(), op.getMaskValueAttr());
+}

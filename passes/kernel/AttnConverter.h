@@ -1,0 +1,85 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Converts the functions of one module from attn to kern: values become
+// buffers or weights, operations write buffers.
+#pragma once
+#include "dialects/attn/Attn.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include <set>
+
+namespace transom {
+
+/// What an entry has collected while it is converted.
+struct EntryState {
+  mlir::func::FuncOp function; ///< the new function
+  std::set<std::string> symbols;
+  int64_t segments = 0; ///< segments made so far
+  /// Uniform segments by their batch and columns.
+  std::map<std::pair<std::string, std::string>, mlir::Value> uniform;
+};
+
+/// Converts one function; bodies share the state of their entry.
+class AttnConverter {
+public:
+  using Value = mlir::Value;
+  using RegionBody = llvm::function_ref<Value(mlir::OpBuilder &, mlir::ValueRange)>;
+
+  AttnConverter(mlir::SymbolTable &symbols, EntryState &entry) : symbols(symbols), entry(entry) {}
+
+  /// Makes the kern twin of a public function and its layer bodies.
+  mlir::LogicalResult convertEntry(mlir::func::FuncOp source);
+  /// Number of operations converted.
+  int64_t converted() const { return count; }
+
+private:
+  mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state, mlir::ValueRange invariants, attn::RowAttr row);
+  mlir::LogicalResult convertOp(mlir::Operation &op);
+
+  // One member a group of operations; each writes the buffer of its result.
+  void convertLinear(attn::LinearOp op);
+  void convertMatmul(attn::MatmulOp op);
+  void convertElementwise(mlir::Operation &op);
+  void convertConcat(attn::ConcatOp op);
+  void convertSlice(attn::SliceOp op);
+  void convertPosition(attn::PositionOp op);
+  void convertPool(attn::PoolOp op);
+  void convertSdpa(attn::SdpaOp op);
+  void convertConstant(attn::ConstantOp op);
+  mlir::LogicalResult convertSegments(attn::SegmentsOp op);
+  mlir::LogicalResult convertLayers(attn::LayersOp op);
+
+  /// The kern type of an attn type: buffer, weight or segments.
+  mlir::Type convertType(mlir::Type type);
+  kern::BufferType bufferType(mlir::Type tensor);
+  /// The kern twin of a value: a buffer, a weight or segments.
+  Value twin(Value value) { return twins.lookup(value); }
+  /// The twin as a buffer; a weight is copied into one.
+  Value buffer(Value value);
+  Value alloc(mlir::Location loc, kern::BufferType type);
+  /// The buffer that the result of an attn operation shall be written to.
+  Value target(Value result);
+  void elementwise(mlir::Location loc, mlir::ValueRange inputs, Value out, RegionBody body);
+  Value transposeLast(mlir::Location loc, Value buffer);
+  /// Segments in which each of `batch` sequences has `columns` rows.
+  Value uniformSegments(mlir::Location loc, const Polynomial &batch, const Polynomial &columns);
+  /// Keys as panels, packed from rows.
+  Value keyPanels(mlir::Location loc, Value rows, Value segments);
+  void copyInto(mlir::Location loc, Value source, Value target);
+
+  mlir::SymbolTable &symbols;
+  EntryState &entry;
+  mlir::OpBuilder b{symbols.getOp()->getContext()};
+  llvm::DenseMap<Value, Value> twins;
+  llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to
+  int64_t count = 0;
+};
+
+/// Emits the scalar form of an elementwise attn operation on its operands.
+mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op, mlir::ValueRange operands);
+
+} // namespace transom

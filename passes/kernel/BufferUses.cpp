@@ -1,0 +1,67 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Uses of buffers and weights.
+#include "passes/kernel/BufferUses.h"
+
+using namespace mlir;
+using namespace transom;
+
+Operation *transom::onlyReader(Value buffer) {
+  if (!buffer.getDefiningOp<kern::AllocOp>())
+    return nullptr;
+  Operation *reader = nullptr;
+  for (Operation *user : buffer.getUsers()) {
+    auto op = dyn_cast<kern::BufferOp>(user);
+    if (!op)
+      return nullptr;
+    if (!llvm::is_contained(op.readBuffers(), buffer))
+      continue;
+    if (reader && reader != user)
+      return nullptr;
+    reader = user;
+  }
+  return reader;
+}
+
+WeightUses::WeightUses(ModuleOp module) : symbols(module) {
+  module.walk([&](kern::GetWeightOp get) { values[get.getWeightAttr().getAttr()].push_back(get.getResult()); });
+  module.walk([&](kern::LayersOp layers) {
+    for (Attribute attribute : layers.getRows()) {
+      auto row = cast<ArrayAttr>(attribute);
+      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(row[0]).getValue());
+      for (auto [i, weight] : llvm::enumerate(row.getValue().drop_front())) {
+        Value parameter = body.getArgument(layers->getNumOperands() + i);
+        StringAttr name = cast<FlatSymbolRefAttr>(weight).getAttr();
+        parameters[parameter].push_back(name);
+        values[name].push_back(parameter);
+      }
+    }
+  });
+}
+
+SmallVector<kern::WeightOp> WeightUses::definitions(Value weight) const {
+  SmallVector<kern::WeightOp> found;
+  auto add = [&](StringRef name) { found.push_back(symbols.lookup<kern::WeightOp>(name)); };
+  if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
+    add(get.getWeight());
+  else
+    for (StringAttr name : parameters.lookup(weight))
+      add(name.getValue());
+  return found;
+}
+
+void WeightUses::retype(Value weight, function_ref<kern::WeightType(kern::WeightType)> change) {
+  for (kern::WeightOp definition : definitions(weight)) {
+    kern::WeightType type = change(cast<kern::WeightType>(definition.getType()));
+    definition.setType(type);
+    for (Value value : values.lookup(definition.getSymNameAttr())) {
+      value.setType(type);
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument)
+        continue;
+      auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      function.setFunctionType(FunctionType::get(function.getContext(), argument.getOwner()->getArgumentTypes(), {}));
+    }
+  }
+}

@@ -1,0 +1,199 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product takes over what its only reader does with each element.
+#include "passes/Decisions.h"
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/Passes.h"
+
+#define DEBUG_TYPE "kern-fuse-epilogues"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_FUSEEPILOGUESPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+/// Longest K whose accumulators never wait in the output; see the lowering.
+static constexpr int64_t kOneChain = 1536;
+
+static kern::BufferType bufferOf(Value value) { return cast<kern::BufferType>(value.getType()); }
+
+/// The name of the activation when the region only applies one to its argument.
+static StringAttr activationOf(kern::ElementwiseOp op) {
+  Block &block = op.getBody().front();
+  if (op.getInputs().size() != 1 || block.getOperations().size() != 2)
+    return {};
+  auto apply = dyn_cast<kern::ApplyOp>(block.front());
+  return apply ? apply.getKindAttr() : StringAttr();
+}
+
+/// The other summand when the region only adds `product` to a buffer of the same
+/// dimensions.
+static Value residualOf(kern::ElementwiseOp op, Value product) {
+  Block &block = op.getBody().front();
+  if (op.getInputs().size() != 2 || block.getOperations().size() != 2 || !isa<arith::AddFOp>(block.front()))
+    return {};
+  Value other = op.getInputs()[op.getInputs()[0] == product ? 1 : 0];
+  if (other == product || !isa<kern::BufferType>(other.getType()))
+    return {};
+  return bufferOf(other).getDims() == bufferOf(op.getOuts()).getDims() ? other : Value();
+}
+
+namespace {
+
+struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    WeightUses weights(getOperation());
+    SmallVector<kern::GemmOp> gemms;
+    getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
+    for (kern::GemmOp gemm : gemms) {
+      while (fuseElementwise(gemm, decisions))
+        ;
+      if (fuseSlices(gemm, weights))
+        decisions.done(gemm, "product writes its slices");
+      for (OpOperand &out : gemm.getOutsMutable())
+        if (fuseKeys(gemm, out))
+          decisions.done(gemm, "product writes key panels");
+    }
+  }
+
+  /// Moves the product to where its reader stood; what it reads stays as it is
+  /// until then, since buffers are written once.
+  static void moveTo(kern::GemmOp gemm, Operation *reader, Value newOut) {
+    auto old = gemm.getOuts()[0].getDefiningOp();
+    gemm->moveBefore(reader);
+    gemm->setLoc(fusePlaces(gemm.getContext(), {gemm.getLoc(), reader->getLoc()}));
+    gemm.getOutsMutable()[0].set(newOut);
+    reader->erase();
+    old->erase();
+  }
+
+  bool fuseElementwise(kern::GemmOp &gemm, Decisions &decisions) {
+    if (gemm.getOuts().size() != 1 || gemm.getResidual())
+      return false;
+    Value product = gemm.getOuts()[0];
+    auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
+    if (!reader || reader->getBlock() != gemm->getBlock())
+      return false;
+    if (bufferOf(reader.getOuts()).getDims() != bufferOf(product).getDims()) {
+      decisions.refused(reader, "the product is broadcast");
+      return false;
+    }
+    if (StringAttr activation = activationOf(reader); activation && !gemm.getActivation()) {
+      gemm.setActivationAttr(activation);
+      moveTo(gemm, reader, reader.getOuts());
+      ++activations;
+      decisions.done(gemm, "activation '" + activation.getValue() + "' joined the product");
+      return true;
+    }
+    Value residual = residualOf(reader, product);
+    if (!residual)
+      return false;
+    bool inPlace = kern::storageOf(residual) == kern::storageOf(reader.getOuts());
+    if (inPlace && gemm.getWeight().getType().getShape()[1] > kOneChain) {
+      decisions.refused(reader, "accumulators of a long product would overwrite the residual");
+      return false;
+    }
+    kern::GemmOp fused = withResidual(gemm, residual);
+    moveTo(fused, reader, reader.getOuts());
+    gemm = fused;
+    ++residuals;
+    decisions.done(gemm, "residual joined the product");
+    return true;
+  }
+
+  /// The product with a residual; optional operands make it a new operation.
+  static kern::GemmOp withResidual(kern::GemmOp gemm, Value residual) {
+    OpBuilder b(gemm);
+    auto fused = b.create<kern::GemmOp>(gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(), residual,
+                                        gemm.getSegments(), Value(), Value(), Value(), gemm.getOuts(),
+                                        gemm.getActivationAttr(), FloatAttr());
+    gemm.erase();
+    return fused;
+  }
+
+  bool fuseSlices(kern::GemmOp &gemm, WeightUses &weights) {
+    if (gemm.getOuts().size() != 1 || gemm.getResidual() || gemm.getActivation())
+      return false;
+    Value product = gemm.getOuts()[0];
+    auto alloc = product.getDefiningOp<kern::AllocOp>();
+    if (!alloc)
+      return false;
+    // The slices in the order of their columns, without gap or overlap.
+    std::map<int64_t, kern::CopyOp> slices;
+    int64_t last = bufferOf(product).getRank() - 1;
+    for (Operation *user : product.getUsers()) {
+      if (user == gemm)
+        continue;
+      auto copy = dyn_cast<kern::CopyOp>(user);
+      if (!copy || copy.getInput() != product || copy.getAxis() != uint64_t(last) || copy.getTo() != "0")
+        return false;
+      std::optional<int64_t> from = Polynomial::parse(copy.getFrom().str())->constant();
+      if (!from || !slices.emplace(*from, copy).second)
+        return false;
+    }
+    SmallVector<int64_t> parts;
+    SmallVector<Value> outs;
+    int64_t column = 0;
+    for (auto &[from, copy] : slices) {
+      std::optional<int64_t> size = Polynomial::parse(copy.getSize().str())->constant();
+      if (from != column || !size || bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
+        return false;
+      column += *size;
+      parts.push_back(*size);
+      outs.push_back(copy.getOuts());
+    }
+    if (parts.size() < 2 || Polynomial(column) != bufferOf(product).getDims().back())
+      return false;
+    auto split = [&](kern::WeightType type) {
+      return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), type.getLayout(), parts);
+    };
+    weights.retype(gemm.getWeight(), split);
+    if (gemm.getBias())
+      weights.retype(gemm.getBias(), split);
+    // The outs may be allocated behind the product.
+    Operation *first = slices.begin()->second;
+    SmallVector<Location> places{gemm.getLoc()};
+    for (auto &[from, copy] : slices) {
+      places.push_back(copy.getLoc());
+      if (Operation *out = copy.getOuts().getDefiningOp())
+        out->moveBefore(gemm);
+      if (copy->isBeforeInBlock(first))
+        first = copy;
+    }
+    gemm.getOutsMutable().assign(outs);
+    gemm->setLoc(fusePlaces(gemm.getContext(), places));
+    for (auto &[from, copy] : slices)
+      copy.erase();
+    alloc.erase();
+    ++splits;
+    return true;
+  }
+
+  bool fuseKeys(kern::GemmOp gemm, OpOperand &out) {
+    auto pack = dyn_cast_or_null<kern::PackKeysOp>(onlyReader(out.get()));
+    if (!pack || gemm.getResidual() || gemm.getActivation() || pack->getBlock() != gemm->getBlock())
+      return false;
+    if (gemm.getSegments() && gemm.getSegments() != pack.getSegments())
+      return false;
+    Operation *old = out.get().getDefiningOp();
+    pack.getOuts().getDefiningOp()->moveBefore(gemm);
+    if (Operation *segments = pack.getSegments().getDefiningOp(); segments && gemm->isBeforeInBlock(segments))
+      return false;
+    out.set(pack.getOuts());
+    gemm.getSegmentsMutable().assign(pack.getSegments());
+    gemm->setLoc(fusePlaces(gemm.getContext(), {gemm.getLoc(), pack.getLoc()}));
+    pack.erase();
+    old->erase();
+    ++keys;
+    return true;
+  }
+};
+
+} // namespace

@@ -1,0 +1,34 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Places buffers with lifetimes and symbolic sizes in one arena. Pure: it
+// knows no IR. Offsets are polynomials and hold for all sizes: two buffers
+// that live at once never overlap, whatever the symbols are.
+#pragma once
+#include "runtime/support/Polynomial.h"
+#include <vector>
+
+namespace transom {
+
+/// A buffer to place. It lives from step `first` to step `last`, both included.
+struct BufferLifetime {
+  Polynomial bytes; ///< non-negative coefficients
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+/// Where the buffers are.
+struct MemoryPlan {
+  std::vector<Polynomial> offsets; ///< of each buffer, in order; multiples of 64
+  Polynomial bytes;                ///< of the arena
+  Polynomial lowerBound;           ///< the bytes that live at the fullest step
+};
+
+/// Plans greedily, larger buffers first. A buffer goes into a region that is
+/// large enough in every coefficient, above or below those that live at the
+/// same time there, else it opens a region of its own. Which of two sizes that
+/// cannot be compared counts as the larger is decided with each symbol at
+/// `nominal`.
+MemoryPlan planMemory(const std::vector<BufferLifetime> &buffers, int64_t nominal = 128);
+
+} // namespace transom

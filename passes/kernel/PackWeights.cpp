@@ -1,0 +1,161 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layouts by use, one copy of equal weights, offsets in the order of definition.
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/Passes.h"
+
+#define DEBUG_TYPE "kern-pack-weights"
+
+using namespace mlir;
+using namespace transom;
+using kern::WeightLayout;
+
+namespace transom {
+#define GEN_PASS_DEF_PACKWEIGHTSPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+/// The layout in which an operation wants a weight operand; an embedding reads
+/// rows and panels alike.
+static std::optional<WeightLayout> wantedLayout(OpOperand &use) {
+  if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner())) {
+    if (use.get() == gemm.getWeight())
+      return WeightLayout::Panels32;
+    if (use.get() == gemm.getBias())
+      return WeightLayout::Padded32;
+    return WeightLayout::Rows;
+  }
+  if (isa<kern::EmbeddingOp>(use.getOwner()))
+    return std::nullopt;
+  return WeightLayout::Rows;
+}
+
+namespace {
+
+struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
+  void runOnOperation() override {
+    joinEqualWeights();
+    separateLayouts();
+    WeightUses uses(getOperation());
+    SmallVector<Value> values = weightValues();
+    for (Value value : values)
+      for (OpOperand &use : value.getUses())
+        if (std::optional<WeightLayout> layout = wantedLayout(use))
+          setLayout(uses, value, *layout);
+    for (Value value : values)
+      if (cast<kern::WeightType>(value.getType()).getLayout() == WeightLayout::Unset)
+        setLayout(uses, value, WeightLayout::Rows);
+    placeWeights();
+  }
+
+  SmallVector<Value> weightValues() {
+    SmallVector<Value> values;
+    getOperation().walk([&](kern::GetWeightOp get) { values.push_back(get.getResult()); });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments())
+        if (isa<kern::WeightType>(argument.getType()))
+          values.push_back(argument);
+    return values;
+  }
+
+  static void setLayout(WeightUses &uses, Value value, WeightLayout layout) {
+    uses.retype(value, [&](kern::WeightType type) {
+      return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), layout, type.getParts());
+    });
+  }
+
+  /// Replaces references to a symbol everywhere, rows of layers included.
+  void rename(const llvm::StringMap<StringAttr> &replacement) {
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](FlatSymbolRefAttr ref) -> std::optional<Attribute> {
+      auto found = replacement.find(ref.getValue());
+      if (found == replacement.end())
+        return std::nullopt;
+      return FlatSymbolRefAttr::get(found->second);
+    });
+    getOperation().walk([&](Operation *op) {
+      if (isa<kern::GetWeightOp, kern::LayersOp>(op))
+        replacer.replaceElementsIn(op);
+    });
+  }
+
+  void joinEqualWeights() {
+    llvm::StringMap<kern::WeightOp> seen;
+    llvm::StringMap<StringAttr> replacement;
+    for (auto weight : llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>())) {
+      std::string key;
+      llvm::raw_string_ostream(key) << weight.getType() << " " << weight.getExpr();
+      auto [first, isNew] = seen.try_emplace(key, weight);
+      if (isNew)
+        continue;
+      replacement[weight.getSymName()] = first->second.getSymNameAttr();
+      weight.erase();
+    }
+    rename(replacement);
+  }
+
+  /// A weight that is wanted in two layouts gets a twin for the get_weight
+  /// operations that want another than the first.
+  void separateLayouts() {
+    SymbolTable symbols(getOperation());
+    std::map<std::string, WeightLayout> first;
+    std::map<std::pair<std::string, WeightLayout>, StringAttr> twins;
+    auto resolve = [&](StringAttr name, WeightLayout layout) {
+      auto [known, isNew] = first.try_emplace(name.str(), layout);
+      if (isNew || known->second == layout)
+        return name;
+      StringAttr &twin = twins[{name.str(), layout}];
+      if (!twin) {
+        auto copy = cast<kern::WeightOp>(symbols.lookup(name.getValue())->clone());
+        twin = symbols.insert(copy);
+      }
+      return twin;
+    };
+    getOperation().walk([&](kern::LayersOp layers) { resolveRows(layers, symbols, resolve); });
+    getOperation().walk([&](kern::GetWeightOp get) {
+      for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
+        std::optional<WeightLayout> layout = wantedLayout(use);
+        if (!layout)
+          continue;
+        StringAttr name = resolve(get.getWeightAttr().getAttr(), *layout);
+        if (name == get.getWeightAttr().getAttr())
+          continue;
+        OpBuilder b(get);
+        use.set(b.create<kern::GetWeightOp>(get.getLoc(), get.getType(), FlatSymbolRefAttr::get(name)));
+      }
+    });
+  }
+
+  void resolveRows(kern::LayersOp layers, SymbolTable &symbols, function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
+    SmallVector<Attribute> rows;
+    for (Attribute attribute : layers.getRows()) {
+      SmallVector<Attribute> row(cast<ArrayAttr>(attribute).getValue());
+      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(row[0]).getValue());
+      for (size_t i = 1; i < row.size(); ++i) {
+        Value parameter = body.getArgument(layers->getNumOperands() + i - 1);
+        for (OpOperand &use : parameter.getUses())
+          if (std::optional<WeightLayout> layout = wantedLayout(use))
+            row[i] = FlatSymbolRefAttr::get(resolve(cast<FlatSymbolRefAttr>(row[i]).getAttr(), *layout));
+      }
+      rows.push_back(ArrayAttr::get(&getContext(), row));
+    }
+    layers.setRowsAttr(ArrayAttr::get(&getContext(), rows));
+  }
+
+  void placeWeights() {
+    int64_t offset = 0;
+    Builder b(&getContext());
+    for (auto weight : getOperation().getOps<kern::WeightOp>()) {
+      auto type = cast<kern::WeightType>(weight.getType());
+      if (type.getLayout() == WeightLayout::Panels32)
+        ++packed;
+      weight.setOffsetAttr(b.getI64IntegerAttr(offset));
+      offset = llvm::alignTo(offset + type.getByteSize(), 64);
+    }
+    bytes += offset;
+    getOperation()->setAttr("kern.weight_bytes", b.getI64IntegerAttr(offset));
+  }
+};
+
+} // namespace

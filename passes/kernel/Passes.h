@@ -1,0 +1,15 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel passes: from attn to phases on planned memory.
+#pragma once
+#include "mlir/Pass/Pass.h"
+
+namespace transom {
+
+#define GEN_PASS_DECL
+#include "passes/kernel/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/kernel/Passes.h.inc"
+
+} // namespace transom

@@ -1,0 +1,161 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel passes: from what a model means to phases on planned memory.
+#ifndef TRANSOM_PASSES_KERNEL_PASSES_TD
+#define TRANSOM_PASSES_KERNEL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
+  let summary = "turns tensors into buffers and operations into kernels";
+  let description = [{
+    Each tensor becomes a buffer, each operation one or a few operations of kern
+    that write the buffer of its result. An entry gets a buffer argument for
+    each result; a layer body updates its state in place. Reshapes become views.
+
+    Pre-condition: shapes are inferred; every weight of `attn.linear` is a
+    weight. Post-condition: no attn operation remains.
+
+    Refuses, with an error at the operation's place: a segments mask that is no
+    input of the entry; an operation that kern does not have.
+
+    Example:
+    ```mlir
+    %y = attn.softmax %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    // becomes
+    %y = kern.alloc : !kern.buffer<[4, 8] x f32>
+    kern.softmax %x outs(%y) : !kern.buffer<[4, 8] x f32>, !kern.buffer<[4, 8] x f32>
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"converted", "converted", "attn operations that became kernels">];
+}
+
+def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "lets products finish their tiles: activation, residual, head split";
+  let description = [{
+    What follows a product and is its only reader joins it: an activation; a
+    residual that is added; slices that together are all its columns, which
+    become its `outs`; key panels, which it then writes itself.
+
+    Pre-condition: each buffer is written once. Post-condition: no product is
+    followed by its own activation or residual alone.
+
+    Refuses: another reader of the product; a residual that is broadcast; slices
+    with a gap; a residual in the buffer of the result where K is so long that
+    accumulators wait there.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b outs(%t) : ...
+    kern.elementwise ins(%t) outs(%y) { ^bb0(%v: f32): %g = kern.apply "gelu" %v  kern.yield %g : f32 }
+    // becomes
+    kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"activations", "activations", "activations that joined a product">,
+    Statistic<"residuals", "residuals", "residuals that joined a product">,
+    Statistic<"splits", "splits", "products that write their slices">,
+    Statistic<"keys", "key-panels", "products that write key panels">];
+}
+
+def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
+  let summary = "lets the part that completes rows of a product normalize them";
+  let description = [{
+    A norm that is the only reader of a product's result joins the product: the
+    part that finishes the last tile of a block of rows, counted by an atomic
+    word, normalizes these rows while they are in its cache. No part waits, and
+    a barrier is gone.
+
+    Pre-condition: epilogues are fused. Post-condition: such a product names the
+    norm's weights and writes `norm_out`.
+
+    Refuses: another reader of the product; several outs; an RMSNorm.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b residual %r outs(%t) : ...
+    kern.norm %t, %g, %h outs(%y) eps 1.0e-12 : ...
+    // becomes
+    kern.gemm %x, %w bias %b residual %r norm %g beta %h norm_out %y outs(%t) {norm_eps = 1.0e-12} : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [Statistic<"fused", "fused", "norms that joined a product">];
+}
+
+def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
+  let summary = "chooses layout and place of each weight";
+  let description = [{
+    The weight of a product lies in panels of 32 columns, its bias padded alike,
+    everything else in rows; equal weights are stored once. Each gets an offset,
+    a multiple of 64 bytes. No data is touched.
+
+    Pre-condition: uses of weights are final. Post-condition: each weight has a
+    layout and an offset, and all types agree. A weight that is needed both in
+    panels and in rows outside embeddings is stored twice.
+
+    Example:
+    ```mlir
+    kern.weight @q : !kern.weight<[64, 64] x f32, unset> = "file(\"q\")"
+    // becomes
+    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = "file(\"q\")" {offset = 0 : i64}
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"packed", "packed", "weights in panels">,
+    Statistic<"bytes", "bytes", "bytes of all weights">];
+}
+
+def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
+  let summary = "cuts the operations into phases between barriers";
+  let description = [{
+    Operations in order join the phase before them while no part needs what
+    another part of the same phase makes: they touch different buffers, or each
+    part reads only rows that it wrote itself.
+
+    Pre-condition: fusions are done. Post-condition: every operation on buffers
+    is in a phase with a name of its own.
+
+    Example:
+    ```mlir
+    kern.norm %x, %g outs(%y) eps 1.0e-5 : ...
+    // becomes
+    kern.phase "encode.0.norm" { kern.norm %x, %g outs(%y) eps 1.0e-5 : ... }
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"phases", "phases", "phases made">,
+    Statistic<"joined", "joined", "operations that need no barrier before them">];
+}
+
+def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "gives each buffer an offset in the arena, for all sizes";
+  let description = [{
+    Lifetimes are counted in phases; a buffer that layers read or update lives
+    through all of them. Offsets are polynomials in the entry's symbols that
+    hold for every value. Rows whose length is a multiple of 4096 bytes are
+    padded first, since they fall on the same cache sets.
+
+    Pre-condition: phases are formed. Post-condition: each alloc has a slot; the
+    entry has `kern.buffers`, `kern.arena_bytes` and `kern.arena_lower_bound`.
+
+    Example:
+    ```mlir
+    %y = kern.alloc : !kern.buffer<[rows, 768] x f32>
+    // becomes
+    %y = kern.alloc {slot = 0 : i64} : !kern.buffer<[rows, 768] x f32>
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"buffers", "buffers", "buffers placed">,
+    Statistic<"padded", "padded", "buffers whose rows were padded">];
+}
+
+#endif // TRANSOM_PASSES_KERNEL_PASSES_TD

@@ -1,0 +1,146 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The adapter between phases and the planner: lifetimes in, slots out.
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/MemoryPlanner.h"
+#include "passes/kernel/Passes.h"
+
+#define DEBUG_TYPE "kern-plan-memory"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+/// Bytes between two rows that fall on the same cache sets.
+static constexpr int64_t kSetBytes = 4096;
+
+namespace {
+
+/// The lifetimes of one entry's buffers, its layer bodies' included.
+class Lifetimes {
+public:
+  Lifetimes(func::FuncOp entry, SymbolTable &symbols) : symbols(symbols) { visit(entry, {}); }
+
+  std::vector<BufferLifetime> lifetimes;
+  SmallVector<kern::AllocOp> allocs;
+
+private:
+  /// `outer` are the storages of a body's leading arguments.
+  void visit(func::FuncOp function, ArrayRef<Value> outer) {
+    for (Operation &op : function.getBody().front()) {
+      if (auto alloc = dyn_cast<kern::AllocOp>(op)) {
+        index[alloc.getResult()] = allocs.size();
+        allocs.push_back(alloc);
+        lifetimes.push_back({cast<kern::BufferType>(alloc.getType()).getByteSize(), INT64_MAX, -1});
+      } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
+        ++step;
+        for (auto inner : phase.getBody().getOps<kern::BufferOp>()) {
+          for (Value buffer : inner.readBuffers())
+            use(buffer, outer);
+          for (Value buffer : inner.writtenBuffers())
+            use(buffer, outer);
+        }
+      } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
+        visitLayers(layers, outer);
+      }
+    }
+  }
+
+  /// What layers are given lives from before the first body until behind the last.
+  void visitLayers(kern::LayersOp layers, ArrayRef<Value> outer) {
+    SmallVector<Value> given;
+    for (Value operand : layers->getOperands())
+      given.push_back(storage(operand, outer));
+    auto useAll = [&] {
+      for (Value value : given)
+        use(value, {});
+    };
+    ++step;
+    useAll();
+    llvm::SmallPtrSet<Operation *, 2> seen;
+    for (Attribute row : layers.getRows()) {
+      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+      if (seen.insert(body).second)
+        visit(body, given);
+    }
+    ++step;
+    useAll();
+  }
+
+  static Value storage(Value value, ArrayRef<Value> outer) {
+    if (!isa<kern::BufferType>(value.getType()))
+      return value;
+    Value owner = kern::storageOf(value);
+    auto argument = dyn_cast<BlockArgument>(owner);
+    return argument && argument.getArgNumber() < outer.size() ? outer[argument.getArgNumber()] : owner;
+  }
+
+  void use(Value buffer, ArrayRef<Value> outer) {
+    auto known = index.find(storage(buffer, outer));
+    if (known == index.end())
+      return;
+    BufferLifetime &life = lifetimes[known->second];
+    life.first = std::min(life.first, step);
+    life.last = std::max(life.last, step);
+  }
+
+  SymbolTable &symbols;
+  DenseMap<Value, size_t> index;
+  int64_t step = 0;
+};
+
+struct PlanMemoryPass : public transom::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    getOperation().walk([&](kern::AllocOp alloc) { pad(alloc); });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic())
+        plan(function, symbols);
+  }
+
+  /// Rows a multiple of 4096 bytes apart get a cache line more.
+  void pad(kern::AllocOp alloc) {
+    auto type = cast<kern::BufferType>(alloc.getType());
+    if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() || !type.getElementType().isF32())
+      return;
+    std::optional<int64_t> columns = type.getDims().back().constant();
+    if (!columns || *columns * 4 % kSetBytes)
+      return;
+    for (Operation *user : alloc->getUsers())
+      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp, kern::AttentionOp>(user))
+        return;
+    alloc.getResult().setType(kern::BufferType::get(&getContext(), type.getDims(), type.getElementType(), *columns + 16));
+    ++padded;
+  }
+
+  void plan(func::FuncOp entry, SymbolTable &symbols) {
+    Lifetimes lives(entry, symbols);
+    // A buffer that nobody touches takes no step of its own.
+    for (BufferLifetime &life : lives.lifetimes)
+      if (life.last < 0)
+        life.first = life.last = 0;
+    MemoryPlan plan = planMemory(lives.lifetimes);
+    Builder b(&getContext());
+    SmallVector<Attribute> table;
+    for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
+      alloc.setSlotAttr(b.getI64IntegerAttr(i));
+      table.push_back(b.getDictionaryAttr({
+          b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
+          b.getNamedAttr("bytes", b.getStringAttr(lives.lifetimes[i].bytes.str())),
+          b.getNamedAttr("place", b.getStringAttr(placeOf(alloc.getLoc())))}));
+    }
+    buffers += table.size();
+    entry->setAttr("kern.buffers", b.getArrayAttr(table));
+    entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
+    entry->setAttr("kern.arena_lower_bound", b.getStringAttr(plan.lowerBound.str()));
+  }
+};
+
+} // namespace
