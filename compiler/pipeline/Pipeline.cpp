@@ -5,6 +5,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/kernel/Passes.h"
 #include "runtime/support/Suggest.h"
 
 using namespace mlir;
@@ -36,6 +37,8 @@ llvm::ArrayRef<PassInfo> allPasses() {
       {Stage::Graph, "attn-infer-shapes", true, plain<createInferShapesPass>},
       {Stage::Graph, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::Graph, "cse", false, plain<createCSEPass>},
+      {Stage::Graph, "attn-fuse-attention", false,
+       plain<createFuseAttentionPass>},
       {Stage::Graph, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::Graph, "attn-fuse-projections", false,
        plain<createFuseProjectionsPass>},
@@ -46,6 +49,13 @@ llvm::ArrayRef<PassInfo> allPasses() {
        plain<createOutlineLayersPass>},
       {Stage::Graph, "attn-drop-unused-weights", false,
        plain<createDropUnusedWeightsPass>},
+      {Stage::Kernel, "convert-attn-to-kern", true,
+       plain<createConvertAttnToKernPass>},
+      {Stage::Kernel, "kern-fuse-epilogues", false,
+       plain<createFuseEpiloguesPass>},
+      {Stage::Kernel, "kern-pack-weights", true, plain<createPackWeightsPass>},
+      {Stage::Kernel, "kern-form-phases", true, plain<createFormPhasesPass>},
+      {Stage::Kernel, "kern-plan-memory", true, plain<createPlanMemoryPass>},
   };
   return passes;
 }

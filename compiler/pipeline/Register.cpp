@@ -6,7 +6,11 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "dialects/attn/Attn.h"
+#include "dialects/kern/Kern.h"
 #include "passes/graph/Passes.h"
+#include "passes/kernel/Passes.h"
+#include "passes/lower/Lower.h"
 
 using namespace mlir;
 
@@ -33,8 +37,14 @@ void registerStage(const StageInfo &info) {
 
 } // namespace
 
+void registerTransomDialects(DialectRegistry &registry) {
+  registry.insert<attn::AttnDialect, kern::KernDialect, func::FuncDialect>();
+  lower::registerLoweringDialects(registry);
+}
+
 void registerTransomPasses() {
   registerGraphPasses();
+  registerKernelPasses();
   for (const StageInfo &info : allStages())
     if (llvm::any_of(allPasses(), [&](const PassInfo &pass) {
           return pass.stage == info.stage;

@@ -39,6 +39,60 @@ def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
     Statistic<"refined", "refined", "results that were unranked before">];
 }
 
+def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "fuses matmul, scale, mask, softmax, matmul into attn.sdpa";
+  let description = [{
+    Starts at each `attn.softmax` and follows the chain in both directions, one
+    step a link:
+    - probabilities: their one user is a matmul that has them on the left;
+    - scores: back through constant scales (`scale`, `mul`, `div`) and masks
+      (`add` of a broadcastable float tensor, `mask`, `where` with a constant)
+      to a matmul of two activations;
+    - heads: an operand `[batch, heads, len, d]` is a transpose of
+      `[batch, len, heads, d]`, which is a reshape of `[batch, len, heads*d]`;
+      any permutation is followed, with `transpose_rhs` or without it; scales of
+      query or key are taken along. A tensor `[batch, len, d]` is one head. An
+      operand of other origin gets a transpose and a reshape of its own. Keys
+      and values with one head under a query of several are shared by all;
+    - merge: a transpose and a reshape behind the product are absorbed.
+
+    Masks. Bool masks that hide with minus infinity are joined by `and`;
+    `[batch, 1, 1, k]` becomes mask kind `keys`, any other `select`. Float masks
+    are summed and stay `additive`; beside them a bool mask is turned into
+    minus infinity where it hides. A finite value of -1e30 or less counts as
+    minus infinity: only a row whose keys are all masked can tell, it then gives
+    zeros in place of a mean. `0 / value` float masks made of a bool mask in that
+    way are bool masks again. A finite value above -1e30 is data: it becomes
+    `mask_value`, or stays additive.
+
+    Pre-condition: shapes are inferred.
+    Post-condition: a chain without a reason below is one `attn.sdpa`.
+
+    Refuses, reported at the softmax's place: scores or probabilities with a
+    second use; an operation of another kind between the links; probabilities on
+    the right or transposed; a scale that is no constant or not positive behind
+    a mask; a mask that enlarges the scores; a masked value that another mask
+    follows; operands whose last sizes are symbols; query, key and value of
+    different batches, head counts or lengths.
+
+    Example:
+    ```mlir
+    %s = attn.matmul %q, %k {transpose_rhs} : ...
+    %t = attn.scale %s by 1.250000e-01 : ...
+    %m = attn.mask %t, %keys with 0xFFF0000000000000 : ...
+    %p = attn.softmax %m : ...
+    %c = attn.matmul %p, %v : ...
+    // becomes
+    %c = attn.sdpa %query, %key, %value mask %mask heads 4 kv_heads 4
+           scale 1.250000e-01 keys : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [
+    Statistic<"fused", "fused", "attentions fused">,
+    Statistic<"refused", "refused", "softmaxes left as they are">];
+}
+
 def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
   let summary = "joins the projections of one attention into one product";
   let description = [{
@@ -157,7 +211,7 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::transom::attn::AttnDialect", "::mlir::func::FuncDialect"];
   let statistics = [
-    Statistic<"bodies", "bodies", "bodies made">,
+    Statistic<"runs", "runs", "runs of layers outlined">,
     Statistic<"rows", "rows", "layers that run a body">];
 }
 

@@ -44,11 +44,13 @@ attn.weight @a2 : !w = "file(\"a2\")"
 attn.weight @a3 : !w = "file(\"a3\")"
 
 // The second state is a result, so layers in front of it and behind it are
-// runs of their own.
+// runs of their own, with one body.
 // CHECK-LABEL: func.func @states_that_are_results(
-// CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@layer_0, [@a0]>, #attn.row<@layer_0, [@a1]>]
+// CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@layer, [@a0]>, #attn.row<@layer, [@a1]>]
 // CHECK: %[[B:.*]] = attn.layers %[[A]] [#attn.row<@layer, [@a2]>, #attn.row<@layer, [@a3]>]
 // CHECK: return %[[A]], %[[B]]
+// CHECK: func.func private @layer(
+// CHECK-NOT: func.func private
 func.func @states_that_are_results(%x: !x) -> (!x, !x) {
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w

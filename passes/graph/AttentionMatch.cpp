@@ -1,0 +1,402 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The softmax is where a match starts: forward to the product with the value,
+// back to the product of query and key, then from each operand back to where
+// the heads were split.
+#include "passes/graph/AttentionMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+/// A longer chain of scales and masks is no attention.
+static constexpr int maxLinks = 32;
+/// A finite number this low hides as minus infinity does.
+static constexpr double hidingValue = -1e30;
+
+LogicalResult AttentionMatcher::fail(std::string text) {
+  why = std::move(text);
+  return failure();
+}
+
+LogicalResult AttentionMatcher::run() {
+  return success(succeeded(matchProbabilities()) && succeeded(matchScores()) &&
+                 succeeded(matchOperands()) && succeeded(checkMasks()));
+}
+
+static std::string nameOf(Operation *op) {
+  return "'" + op->getName().getStringRef().str() + "'";
+}
+
+static bool isFloatCast(CastOp op) {
+  return isa<FloatType>(elementOf(op.getInput())) && isa<FloatType>(op.getTo());
+}
+
+LogicalResult AttentionMatcher::matchProbabilities() {
+  Value probabilities = match.softmax.getResult();
+  for (int links = 0; links < maxLinks; ++links) {
+    if (!probabilities.hasOneUse())
+      return fail("probabilities with another user");
+    Operation *user = *probabilities.user_begin();
+    match.chain.push_back(user);
+    if (auto cast = dyn_cast<CastOp>(user); cast && isFloatCast(cast)) {
+      probabilities = cast.getResult();
+      continue;
+    }
+    match.context = dyn_cast<MatmulOp>(user);
+    if (!match.context)
+      return fail("an operation " + nameOf(user) +
+                  " between softmax and product");
+    if (match.context.getLhs() != probabilities)
+      return fail("probabilities on the right of their product");
+    if (match.context.getTransposeLhs())
+      return fail("a product with transposed probabilities");
+    return success();
+  }
+  return fail("too many operations between softmax and product");
+}
+
+LogicalResult AttentionMatcher::matchScores() {
+  match.chain.push_back(match.softmax);
+  Value scores = match.softmax.getInput();
+  double factor = 1;
+  for (int links = 0; links < maxLinks; ++links) {
+    Operation *op = scores.getDefiningOp();
+    if (!op)
+      return fail("scores that are no product");
+    if (!scores.hasOneUse())
+      return fail("scores with another user");
+    match.chain.push_back(op);
+    match.scores = dyn_cast<MatmulOp>(op);
+    if (match.scores) {
+      match.scale = factor;
+      std::reverse(match.masks.begin(), match.masks.end());
+      return success();
+    }
+    if (failed(matchLink(op, scores, factor)))
+      return failure();
+    if (dimsOf(scores) != dimsOf(op->getResult(0)))
+      return fail("a mask that enlarges the scores");
+  }
+  return fail("too many operations between product and softmax");
+}
+
+/// A constant factor of a `mul` or `div`, and the operand it multiplies.
+static std::optional<double> constantFactor(Operation *op, Value &input) {
+  if (auto scale = dyn_cast<ScaleOp>(op)) {
+    if (!scale.getOffset().isZero())
+      return std::nullopt;
+    input = scale.getInput();
+    return scale.getFactor().convertToDouble();
+  }
+  bool divides = isa<DivOp>(op);
+  if (!divides && !isa<MulOp>(op))
+    return std::nullopt;
+  for (int side : {1, 0}) {
+    std::optional<double> number = constantNumber(op->getOperand(side));
+    if (!number || (divides && side == 0))
+      continue;
+    input = op->getOperand(1 - side);
+    // A constant that broadcasts wider is no mere factor.
+    if (dimsOf(input) != dimsOf(op->getResult(0)))
+      return std::nullopt;
+    return divides ? 1 / *number : *number;
+  }
+  return std::nullopt;
+}
+
+/// One step back: `scores` becomes what the operation had for scores.
+LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
+                                          double &factor) {
+  if (auto scale = constantFactor(op, scores)) {
+    factor *= *scale;
+    if (!std::isfinite(factor) || factor == 0)
+      return fail("a scale that is no finite number");
+    return success();
+  }
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](CastOp cast) {
+        scores = cast.getInput();
+        return isFloatCast(cast) ? success()
+                                 : fail("scores that are no floats");
+      })
+      .Case([&](AddOp add) { return matchAdd(add, scores, factor); })
+      .Case([&](MaskOp mask) {
+        scores = mask.getScores();
+        double value = mask.getValue().convertToDouble();
+        return matchMask(mask.getMask(), false, value * factor);
+      })
+      .Case([&](WhereOp where) { return matchWhere(where, scores, factor); })
+      .Case([&](ScaleOp) { return fail("scores with an offset"); })
+      .Case<MulOp, DivOp>(
+          [&](auto) { return fail("a scale that is no constant"); })
+      .Default([&](Operation *) {
+        return fail("an operation " + nameOf(op) +
+                    " between product and softmax");
+      });
+}
+
+/// True when a chain of links leads from a value to a product of its shape.
+static bool leadsToProduct(Value value, int depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > maxLinks)
+    return false;
+  if (isa<MatmulOp>(op))
+    return true;
+  if (isa<CastOp, ScaleOp, MaskOp, DivOp>(op))
+    return leadsToProduct(op->getOperand(0), depth + 1);
+  if (isa<AddOp, MulOp>(op))
+    return leadsToProduct(op->getOperand(0), depth + maxLinks / 4) ||
+           leadsToProduct(op->getOperand(1), depth + maxLinks / 4);
+  if (auto where = dyn_cast<WhereOp>(op))
+    return leadsToProduct(constantNumber(where.getOnTrue()) ? where.getOnFalse()
+                                                            : where.getOnTrue(),
+                          depth + 1);
+  return false;
+}
+
+/// A bool mask that hides with a number.
+static MaskLink hidingMask(Value mask, bool inverted, double value) {
+  MaskLink link;
+  link.kind = value <= hidingValue ? MaskLink::Hides : MaskLink::HidesWith;
+  link.mask = mask;
+  link.inverted = inverted;
+  link.value = value;
+  return link;
+}
+
+/// True for bools and for the 0 and 1 of a mask argument.
+static bool isZeroOrOne(Value value) {
+  if (elementOf(value).isInteger(1))
+    return true;
+  for (int depth = 0; depth < maxLinks; ++depth) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto function =
+          dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+      auto role = function ? function.getArgAttrOfType<StringAttr>(
+                                 argument.getArgNumber(), "attn.role")
+                           : StringAttr();
+      return role && role == "mask";
+    }
+    if (!isa<ReshapeOp, TransposeOp, CastOp>(value.getDefiningOp()))
+      return false;
+    value = value.getDefiningOp()->getOperand(0);
+  }
+  return false;
+}
+
+/// `factor * mask + offset` of a mask of 0 and 1.
+struct AffineMask {
+  Value mask;
+  double factor = 1, offset = 0;
+};
+
+static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > maxLinks)
+    return std::nullopt;
+  if (auto cast = dyn_cast<CastOp>(op)) {
+    if (isZeroOrOne(cast.getInput()))
+      return AffineMask{cast.getInput()};
+    return std::nullopt;
+  }
+  double factor = 1, offset = 0;
+  Value input;
+  if (auto scale = dyn_cast<ScaleOp>(op)) {
+    input = scale.getInput();
+    factor = scale.getFactor().convertToDouble();
+    offset = scale.getOffset().convertToDouble();
+  } else if (auto sub = dyn_cast<SubOp>(op)) { // 1 - mask
+    std::optional<double> number = constantNumber(sub.getLhs());
+    if (!number)
+      return std::nullopt;
+    input = sub.getRhs();
+    factor = -1;
+    offset = *number;
+  } else if (auto constant = constantFactor(op, input)) {
+    factor = *constant;
+  } else {
+    return std::nullopt;
+  }
+  auto inner = affineMask(input, depth + 1);
+  if (!inner || dimsOf(input) != dimsOf(value))
+    return std::nullopt;
+  return AffineMask{inner->mask, inner->factor * factor,
+                    inner->offset * factor + offset};
+}
+
+/// A float mask that is 0 where a bool mask lets pass, and hides elsewhere.
+static std::optional<MaskLink> additiveAsBool(Value value, double factor) {
+  if (auto where = value.getDefiningOp<WhereOp>()) {
+    std::optional<double> a = constantNumber(where.getOnTrue());
+    std::optional<double> b = constantNumber(where.getOnFalse());
+    if (!a || !b || dimsOf(where.getCondition()) != dimsOf(value))
+      return std::nullopt;
+    if (*a == 0)
+      return hidingMask(where.getCondition(), false, *b * factor);
+    if (*b == 0)
+      return hidingMask(where.getCondition(), true, *a * factor);
+    return std::nullopt;
+  }
+  auto affine = affineMask(value);
+  if (!affine || !std::isfinite(affine->factor) ||
+      !std::isfinite(affine->offset))
+    return std::nullopt;
+  if (affine->factor + affine->offset == 0)
+    return hidingMask(affine->mask, false, affine->offset * factor);
+  if (affine->offset == 0)
+    return hidingMask(affine->mask, true, affine->factor * factor);
+  return std::nullopt;
+}
+
+LogicalResult AttentionMatcher::matchAdd(AddOp op, Value &scores,
+                                         double factor) {
+  Value mask = op.getRhs();
+  scores = op.getLhs();
+  auto fits = [&](Value value) {
+    return dimsOf(value) == dimsOf(op.getResult()) && leadsToProduct(value);
+  };
+  if (!fits(scores) && fits(mask))
+    std::swap(scores, mask);
+  std::optional<MaskLink> link = additiveAsBool(mask, factor);
+  if (!link || link->kind != MaskLink::Hides) {
+    link = MaskLink(); // a finite number that is added is data
+    link->mask = mask;
+    link->factor = factor;
+  }
+  match.masks.push_back(*link);
+  return success();
+}
+
+LogicalResult AttentionMatcher::matchMask(Value mask, bool inverted,
+                                          double value) {
+  if (std::isnan(value) || value == INFINITY)
+    return fail("a mask that shows what it hides");
+  match.masks.push_back(hidingMask(mask, inverted, value));
+  return success();
+}
+
+LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
+                                           double factor) {
+  std::optional<double> number = constantNumber(op.getOnFalse());
+  scores = op.getOnTrue();
+  bool inverted = !number;
+  if (inverted) {
+    number = constantNumber(op.getOnTrue());
+    scores = op.getOnFalse();
+  }
+  if (!number)
+    return fail("a masked value that is no constant");
+  return matchMask(op.getCondition(), inverted, *number * factor);
+}
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+/// Follows constant factors; gives their product.
+static double followScales(Value &value) {
+  double scale = 1;
+  for (int links = 0; links < maxLinks && value.getDefiningOp(); ++links) {
+    std::optional<double> factor = constantFactor(value.getDefiningOp(), value);
+    if (!factor)
+      break;
+    scale *= *factor;
+  }
+  return scale;
+}
+
+/// Follows transposes, and factors where the operand takes them, and sees what
+/// each axis is.
+LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
+                                           bool takesScale,
+                                           HeadOperand &heads) {
+  size_t rank = dimsOf(operand).size();
+  if (rank != 3 && rank != 4)
+    return fail("operands of rank " + std::to_string(rank));
+  int64_t last = rank - 1;
+  heads.order = {0, last - 1, last};
+  if (swapped)
+    std::swap(heads.order[1], heads.order[2]);
+  if (rank == 4)
+    heads.order.insert(heads.order.begin() + 2, 1);
+  heads.base = operand;
+  for (int links = 0; links < maxLinks; ++links) {
+    if (takesScale)
+      heads.scale *= followScales(heads.base);
+    auto transpose = heads.base.getDefiningOp<TransposeOp>();
+    if (!transpose)
+      break;
+    for (int64_t &axis : heads.order)
+      axis = transpose.getPermutation()[axis];
+    heads.base = transpose.getInput();
+  }
+  Dims dims = dimsOf(heads.base);
+  heads.batch = dims[heads.order[0]];
+  heads.length = dims[heads.order[1]];
+  auto width = dims[heads.order.back()].constant();
+  auto count = rank == 4 ? dims[heads.order[2]].constant() : 1;
+  if (!width || !count)
+    return fail("heads whose count or width is a symbol");
+  heads.width = *width;
+  heads.heads = *count;
+  auto split = heads.base.getDefiningOp<ReshapeOp>();
+  bool inOrder = llvm::is_sorted(heads.order);
+  Dims flat = {heads.batch, heads.length, Polynomial(*count * *width)};
+  if (rank == 4 && split && inOrder && dimsOf(split.getInput()) == flat) {
+    heads.merged = split.getInput();
+    if (takesScale)
+      heads.scale *= followScales(heads.merged);
+  }
+  return success();
+}
+
+LogicalResult AttentionMatcher::matchOperands() {
+  MatmulOp scores = match.scores, context = match.context;
+  if (failed(matchHeads(scores.getLhs(), scores.getTransposeLhs(), true,
+                        match.query)) ||
+      failed(matchHeads(scores.getRhs(), !scores.getTransposeRhs(), true,
+                        match.key)) ||
+      failed(matchHeads(context.getRhs(), context.getTransposeRhs(), false,
+                        match.value)))
+    return failure();
+  const HeadOperand &query = match.query, &key = match.key,
+                    &value = match.value;
+  if (query.order.size() != key.order.size() ||
+      query.order.size() != value.order.size())
+    return fail("query, key and value of different ranks");
+  if (query.batch != key.batch || query.batch != value.batch)
+    return fail("query, key and value of different batches");
+  if (key.heads != value.heads || (key.heads != query.heads && key.heads != 1))
+    return fail("query, key and value with different head counts");
+  if (key.length != value.length)
+    return fail("key and value of different lengths");
+  Type element = elementOf(query.base);
+  if (elementOf(key.base) != element || elementOf(value.base) != element ||
+      elementOf(context.getResult()) != element)
+    return fail("query, key and value of different types");
+  match.scale *= query.scale * key.scale;
+  if (!std::isfinite(match.scale))
+    return fail("a scale that is no finite number");
+  return success();
+}
+
+/// A finite masked value goes with no other mask, but with one of the same
+/// value.
+LogicalResult AttentionMatcher::checkMasks() {
+  const MaskLink *finite = llvm::find_if(match.masks, [](const MaskLink &link) {
+    return link.kind == MaskLink::HidesWith;
+  });
+  if (finite == match.masks.end())
+    return success();
+  for (const MaskLink &link : match.masks)
+    if (link.kind != MaskLink::HidesWith || link.value != finite->value)
+      return fail("a finite masked value beside another mask");
+  return success();
+}
+
+} // namespace transom

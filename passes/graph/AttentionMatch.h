@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention spelt out in primitive operations, recognised: one step a link of
+// the chain matmul, scale, mask, softmax, matmul. Nothing is rewritten here.
+#pragma once
+#include "passes/graph/GraphSupport.h"
+#include <string>
+
+namespace transom {
+
+/// An operand of a product of heads, traced back through transposes.
+struct HeadOperand {
+  /// Where the trace ends, `[batch, len, heads, d]` in any order, or without
+  /// heads.
+  mlir::Value base;
+  /// Axes of `base` that are batch, len, heads, d; without heads: batch, len,
+  /// d.
+  llvm::SmallVector<int64_t> order;
+  /// `[batch, len, heads*d]` in front of the split, where there is one.
+  mlir::Value merged;
+  Polynomial batch, length;
+  int64_t heads = 1, width = 0; ///< width: of a head
+  double scale = 1;             ///< constant factors on the way
+};
+
+/// A mask between product and softmax.
+struct MaskLink {
+  enum Kind {
+    Hides,     ///< a bool mask, hidden scores become minus infinity
+    HidesWith, ///< a bool mask, hidden scores become `value`
+    Adds,      ///< a float mask times `factor`
+  };
+  Kind kind = Adds;
+  mlir::Value mask;
+  bool inverted = false; ///< true hides
+  double value = 0;
+  double factor = 1;
+};
+
+/// The parts of one attention.
+struct AttentionMatch {
+  attn::SoftmaxOp softmax;
+  attn::MatmulOp scores, context;
+  HeadOperand query, key, value;
+  double scale = 1;
+  /// From the product to the softmax.
+  llvm::SmallVector<MaskLink> masks;
+  /// All operations from `scores` to `context`.
+  llvm::SmallVector<mlir::Operation *> chain;
+};
+
+/// Finds the parts of the attention around a softmax, or says why there is
+/// none.
+class AttentionMatcher {
+public:
+  explicit AttentionMatcher(attn::SoftmaxOp softmax) {
+    match.softmax = softmax;
+  }
+
+  mlir::LogicalResult run();
+  const AttentionMatch &result() const { return match; }
+  /// A noun phrase, after a failure.
+  const std::string &reason() const { return why; }
+
+private:
+  mlir::LogicalResult fail(std::string text);
+  mlir::LogicalResult matchProbabilities();
+  mlir::LogicalResult matchScores();
+  mlir::LogicalResult matchLink(mlir::Operation *op, mlir::Value &scores,
+                                double &factor);
+  mlir::LogicalResult matchAdd(attn::AddOp op, mlir::Value &scores,
+                               double factor);
+  mlir::LogicalResult matchMask(mlir::Value mask, bool inverted, double value);
+  mlir::LogicalResult matchWhere(attn::WhereOp op, mlir::Value &scores,
+                                 double factor);
+  mlir::LogicalResult matchOperands();
+  mlir::LogicalResult matchHeads(mlir::Value operand, bool swapped,
+                                 bool takesScale, HeadOperand &heads);
+  mlir::LogicalResult checkMasks();
+
+  AttentionMatch match;
+  std::string why;
+};
+
+} // namespace transom

@@ -1,0 +1,261 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// AttentionMatcher recognises the chain around a softmax; here it is written
+// as one attn.sdpa in the place of its last product. Each softmax is looked at
+// once.
+#include "passes/Decisions.h"
+#include "passes/graph/AttentionMatch.h"
+#include "passes/graph/Passes.h"
+#include <cmath>
+
+#define DEBUG_TYPE "attn-fuse-attention"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+/// Writes one attention.
+class AttentionWriter {
+public:
+  AttentionWriter(RewriterBase &rewriter, const AttentionMatch &match);
+
+  /// Replaces the chain; gives the new operation.
+  SdpaOp write();
+
+private:
+  /// The mask operand and what it means.
+  struct Mask {
+    MaskKind kind = MaskKind::None;
+    Value value;
+    FloatAttr maskValue;
+  };
+
+  Value writeOperand(const HeadOperand &operand);
+  Value lift(Value mask);
+  Value writeBool(const MaskLink &link);
+  Value joinBools();
+  Value joinKeys();
+  Value sumAdditive();
+  Mask writeMask();
+  bool hidesKeysOnly(Value mask);
+  void replaceContext(Value flat);
+
+  RewriterBase &rewriter;
+  AttentionMatch match;
+  Location loc;
+};
+
+Location placeOfChain(const AttentionMatch &match) {
+  SmallVector<Location> places;
+  for (Operation *op : match.chain)
+    places.push_back(op->getLoc());
+  return fusePlaces(places.front().getContext(), places);
+}
+
+AttentionWriter::AttentionWriter(RewriterBase &rewriter,
+                                 const AttentionMatch &match)
+    : rewriter(rewriter), match(match), loc(placeOfChain(match)) {}
+
+/// `[batch, len, heads*d]`.
+Value AttentionWriter::writeOperand(const HeadOperand &operand) {
+  if (operand.merged)
+    return operand.merged;
+  Value value = operand.base;
+  if (!llvm::is_sorted(operand.order))
+    value = createInferred<TransposeOp>(
+        rewriter, loc, value, rewriter.getDenseI64ArrayAttr(operand.order));
+  return createReshape(rewriter, loc, value,
+                       {operand.batch, operand.length,
+                        Polynomial(operand.heads * operand.width)});
+}
+
+/// A mask of `[batch, q, k]` scores gets the axis of heads.
+Value AttentionWriter::lift(Value mask) {
+  Dims dims = dimsOf(mask);
+  if (match.query.order.size() == 4 || dims.size() != 3)
+    return mask;
+  dims.insert(dims.begin() + 1, Polynomial(1));
+  return createReshape(rewriter, loc, mask, dims);
+}
+
+/// A bool mask, true = attend.
+Value AttentionWriter::writeBool(const MaskLink &link) {
+  Value mask = lift(link.mask);
+  Type i1 = rewriter.getI1Type();
+  if (elementOf(mask) != i1)
+    mask = createInferred<CastOp>(rewriter, loc, mask, TypeAttr::get(i1));
+  if (link.inverted)
+    mask = createInferred<NotOp>(rewriter, loc, mask);
+  return mask;
+}
+
+/// `[batch, 1, 1, k]`.
+bool AttentionWriter::hidesKeysOnly(Value mask) {
+  Dims keys = {match.query.batch, Polynomial(1), Polynomial(1),
+               match.key.length};
+  return dimsOf(lift(mask)) == keys;
+}
+
+/// All bool masks as one `[batch, k]`.
+Value AttentionWriter::joinKeys() {
+  Value all;
+  for (const MaskLink &link : match.masks) {
+    Value keys = createReshape(rewriter, loc, writeBool(link),
+                               {match.query.batch, match.key.length});
+    all = all ? createInferred<AndOp>(rewriter, loc, all, keys).getResult()
+              : keys;
+  }
+  return all;
+}
+
+Value AttentionWriter::joinBools() {
+  Value all;
+  for (const MaskLink &link : match.masks) {
+    if (link.kind == MaskLink::Adds)
+      continue;
+    Value mask = writeBool(link);
+    all = all ? createInferred<AndOp>(rewriter, loc, all, mask).getResult()
+              : mask;
+  }
+  return all;
+}
+
+Value AttentionWriter::sumAdditive() {
+  Value sum;
+  for (const MaskLink &link : match.masks) {
+    if (link.kind != MaskLink::Adds)
+      continue;
+    Value mask = lift(link.mask);
+    if (link.factor != 1)
+      mask = createInferred<ScaleOp>(rewriter, loc, mask,
+                                     rewriter.getF64FloatAttr(link.factor),
+                                     rewriter.getF64FloatAttr(0));
+    sum = sum ? createInferred<AddOp>(rewriter, loc, sum, mask).getResult()
+              : mask;
+  }
+  return sum;
+}
+
+AttentionWriter::Mask AttentionWriter::writeMask() {
+  Mask mask;
+  if (match.masks.empty())
+    return mask;
+  const MaskLink &first = match.masks.front();
+  if (first.kind == MaskLink::HidesWith)
+    mask.maskValue = rewriter.getF64FloatAttr(first.value);
+  if (llvm::all_of(match.masks, [&](const MaskLink &link) {
+        return link.kind != MaskLink::Adds && hidesKeysOnly(link.mask);
+      })) {
+    mask.kind = MaskKind::Keys;
+    mask.value = joinKeys();
+    return mask;
+  }
+  Value bools = joinBools();
+  mask.kind = MaskKind::Select;
+  mask.value = bools;
+  if (Value sum = sumAdditive()) {
+    mask.kind = MaskKind::Additive;
+    mask.value = sum;
+    if (bools) {
+      Value hidden = createScalar(rewriter, loc, elementOf(sum), -INFINITY);
+      mask.value = createInferred<WhereOp>(rewriter, loc, bools, sum, hidden);
+    }
+  }
+  return mask;
+}
+
+/// Everything that reads the product gets its heads back as it had them; a
+/// transpose and reshape that merge them are absorbed.
+void AttentionWriter::replaceContext(Value flat) {
+  Value context = match.context.getResult();
+  if (match.query.order.size() == 3)
+    return rewriter.replaceAllUsesWith(context, flat);
+  Dims merged = dimsOf(flat);
+  Dims split = {match.query.batch, match.query.length,
+                Polynomial(match.query.heads), Polynomial(match.value.width)};
+  for (Operation *user : llvm::make_early_inc_range(context.getUsers())) {
+    auto turn = dyn_cast<TransposeOp>(user);
+    if (!turn || turn.getPermutation() != ArrayRef<int64_t>({0, 2, 1, 3}))
+      continue;
+    for (Operation *reader :
+         llvm::make_early_inc_range(turn.getResult().getUsers()))
+      if (auto merge = dyn_cast<ReshapeOp>(reader))
+        if (dimsOf(merge.getResult()) == merged)
+          rewriter.replaceOp(merge, flat);
+    if (!turn->use_empty())
+      rewriter.replaceAllUsesWith(turn.getResult(),
+                                  createReshape(rewriter, loc, flat, split));
+    rewriter.eraseOp(turn);
+  }
+  if (context.use_empty())
+    return;
+  Value heads = createReshape(rewriter, loc, flat, split);
+  rewriter.replaceAllUsesWith(
+      context,
+      createInferred<TransposeOp>(rewriter, loc, heads,
+                                  rewriter.getDenseI64ArrayAttr({0, 2, 1, 3}))
+          .getResult());
+}
+
+SdpaOp AttentionWriter::write() {
+  rewriter.setInsertionPoint(match.context);
+  Value query = writeOperand(match.query), key = writeOperand(match.key),
+        value = writeOperand(match.value);
+  Mask mask = writeMask();
+  auto integer = [&](int64_t number) {
+    return rewriter.getI64IntegerAttr(number);
+  };
+  auto sdpa = createInferred<SdpaOp>(
+      rewriter, loc, query, key, value, mask.value, Value(),
+      integer(match.query.heads), integer(match.key.heads),
+      rewriter.getF64FloatAttr(match.scale),
+      MaskKindAttr::get(rewriter.getContext(), mask.kind), UnitAttr(),
+      integer(0), rewriter.getF64FloatAttr(0), mask.maskValue);
+  replaceContext(sdpa.getResult());
+  return sdpa;
+}
+
+class FuseAttentionPass
+    : public impl::FuseAttentionPassBase<FuseAttentionPass> {
+public:
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    IRRewriter rewriter(&getContext(), &decisions);
+    SmallVector<SoftmaxOp> all;
+    getOperation().walk([&](SoftmaxOp op) { all.push_back(op); });
+    for (SoftmaxOp op : all)
+      runOnSoftmax(op, rewriter, decisions);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration())
+        eraseDeadOps(function.getBody().front());
+  }
+
+private:
+  void runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter, Decisions &decisions);
+};
+
+void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
+                                     Decisions &decisions) {
+  AttentionMatcher matcher(op);
+  if (failed(matcher.run())) {
+    ++refused;
+    (void)rewriter.notifyMatchFailure(op.getLoc(), matcher.reason());
+    return;
+  }
+  SdpaOp sdpa = AttentionWriter(rewriter, matcher.result()).write();
+  ++fused;
+  decisions.done(sdpa, "fused " +
+                           std::to_string(matcher.result().chain.size()) +
+                           " operations into attn.sdpa with mask kind '" +
+                           stringifyMaskKind(sdpa.getMaskKind()) + "'");
+}
+
+} // namespace
+} // namespace transom

@@ -1,0 +1,100 @@
+// RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
+
+!h = tensor<?x4x?x16xf32, #attn.shape<[batch, 4, seq, 16]>>
+!s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
+!m = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!k = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
+!ki = tensor<?x1x1x?xi64, #attn.shape<[batch, 1, 1, seq]>>
+!kf = tensor<?x1x1x?xf32, #attn.shape<[batch, 1, 1, seq]>>
+!full = tensor<?x1x?x?xi1, #attn.shape<[batch, 1, seq, seq]>>
+!bias = tensor<4x?x?xf32, #attn.shape<[4, seq, seq]>>
+!one = tensor<1xf32>
+
+// Two bool masks are joined.
+// CHECK-LABEL: func.func @joins_bool_masks(
+// CHECK: %[[B:.*]] = attn.and
+// CHECK: attn.sdpa {{.*}} mask %[[B]] {{.*}} <select>
+func.func @joins_bool_masks(%q: !h, %k: !h, %v: !h, %a: !k, %b: !full) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.mask %s, %a with 0xFFF0000000000000 : (!s, !k) -> !s
+  %u = attn.mask %t, %b with -3.0e38 : (!s, !full) -> !s
+  %p = attn.softmax %u : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
+
+// A bool mask beside a float one becomes minus infinity in it; the scale
+// behind the float mask goes into it.
+// CHECK-LABEL: func.func @turns_bools_into_floats(
+// CHECK: %[[F:.*]] = attn.scale %{{.*}} by 5.000000e-01
+// CHECK: %[[C:.*]] = attn.constant dense<0xFF800000>
+// CHECK: %[[W:.*]] = attn.where %{{.*}}, %[[F]], %[[C]]
+// CHECK: attn.sdpa {{.*}} mask %[[W]] {{.*}} scale 5.000000e-01 <additive>
+func.func @turns_bools_into_floats(%q: !h, %k: !h, %v: !h, %a: !k, %b: !bias) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.add %s, %b : (!s, !bias) -> !s
+  %x = attn.scale %t by 0.5 : (!s) -> !s
+  %u = attn.mask %x, %a with 0xFFF0000000000000 : (!s, !k) -> !s
+  %p = attn.softmax %u : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
+
+// (1 - mask) * lowest, of a mask argument: a mask of keys.
+// CHECK-LABEL: func.func @recognises_additive_masks_of_keys(
+// CHECK: %[[C:.*]] = attn.cast %{{.*}} to i1
+// CHECK: %[[K:.*]] = attn.reshape %[[C]] to <[batch, seq]>
+// CHECK: attn.sdpa {{.*}} mask %[[K]] {{.*}} <keys>
+func.func @recognises_additive_masks_of_keys(%q: !h, %k: !h, %v: !h, %m: !m {attn.role = "mask"}) -> !h {
+  %one = attn.constant dense<1.0> : tensor<1xf32> -> !one
+  %lowest = attn.constant dense<-3.4028234663852886E+38> : tensor<1xf32> -> !one
+  %m4 = attn.reshape %m to <[batch, 1, 1, seq]> : (!m) -> !ki
+  %f = attn.cast %m4 to f32 : (!ki) -> !kf
+  %i = attn.sub %one, %f : (!one, !kf) -> !kf
+  %a = attn.mul %i, %lowest : (!kf, !one) -> !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.add %s, %a : (!s, !kf) -> !s
+  %p = attn.softmax %t : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
+
+// -10000 that is added is data: nothing is hidden for good.
+// CHECK-LABEL: func.func @keeps_small_numbers_that_are_added(
+// CHECK: attn.sdpa {{.*}} <additive>
+func.func @keeps_small_numbers_that_are_added(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %f = attn.cast %m to f32 : (!k) -> !kf
+  %a = attn.scale %f by 1.0e4 {offset = -1.0e4 : f64} : (!kf) -> !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.add %a, %s : (!kf, !s) -> !s
+  %p = attn.softmax %t : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
+
+// A finite number that replaces scores is kept, here with a mask whose true
+// hides.
+// CHECK-LABEL: func.func @keeps_finite_masked_values(
+// CHECK: %[[N:.*]] = attn.not
+// CHECK: %[[K:.*]] = attn.reshape %[[N]] to <[batch, seq]>
+// CHECK: attn.sdpa {{.*}} mask %[[K]] {{.*}} <keys> {mask_value = -1.000000e+04 : f64}
+func.func @keeps_finite_masked_values(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
+  %low = attn.constant dense<-1.0e4> : tensor<1xf32> -> !one
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.where %m, %low, %s : (!k, !one, !s) -> !s
+  %p = attn.softmax %t : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
+
+// -1e9 is above the limit of -1e30; one that hides with it twice is one mask.
+// CHECK-LABEL: func.func @joins_equal_finite_values(
+// CHECK: attn.sdpa {{.*}} <keys> {mask_value = -1.000000e+09 : f64}
+func.func @joins_equal_finite_values(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> !h {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
+  %t = attn.mask %s, %m with -1.0e9 : (!s, !k) -> !s
+  %u = attn.mask %t, %n with -1.0e9 : (!s, !k) -> !s
+  %p = attn.softmax %u : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  return %c : !h
+}
