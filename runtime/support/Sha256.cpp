@@ -37,6 +37,18 @@ uint32_t loadBigEndian(const uint8_t *p) {
          p[3];
 }
 
+/// One round; only d and h change.
+inline void portableRound(uint32_t a, uint32_t b, uint32_t c, uint32_t &d,
+                          uint32_t e, uint32_t f, uint32_t g, uint32_t &h,
+                          uint32_t constantAndWord) {
+  uint32_t choose = g ^ (e & (f ^ g));
+  uint32_t majority = (a & b) | (c & (a | b));
+  uint32_t t = h + choose + constantAndWord +
+               (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
+  d += t;
+  h = t + majority + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22));
+}
+
 void compressPortable(uint32_t state[8], const uint8_t *blocks, size_t count) {
   for (; count > 0; --count, blocks += 64) {
     uint32_t w[64];
@@ -47,22 +59,22 @@ void compressPortable(uint32_t state[8], const uint8_t *blocks, size_t count) {
       w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
              (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
     }
-    uint32_t s[8];
-    std::copy_n(state, 8, s);
-    for (int i = 0; i < 64; ++i) {
-      uint32_t choose = (s[4] & s[5]) ^ (~s[4] & s[6]);
-      uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-      uint32_t t1 = s[7] + choose + roundConstants[i] + w[i] +
-                    (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25));
-      uint32_t t2 =
-          majority + (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22));
-      for (int k = 7; k > 0; --k)
-        s[k] = s[k - 1];
-      s[4] += t1;
-      s[0] = t1 + t2;
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+    // Names change places from round to round, so that no value moves.
+    for (int i = 0; i < 64; i += 8) {
+      portableRound(a, b, c, d, e, f, g, h, roundConstants[i] + w[i]);
+      portableRound(h, a, b, c, d, e, f, g, roundConstants[i + 1] + w[i + 1]);
+      portableRound(g, h, a, b, c, d, e, f, roundConstants[i + 2] + w[i + 2]);
+      portableRound(f, g, h, a, b, c, d, e, roundConstants[i + 3] + w[i + 3]);
+      portableRound(e, f, g, h, a, b, c, d, roundConstants[i + 4] + w[i + 4]);
+      portableRound(d, e, f, g, h, a, b, c, roundConstants[i + 5] + w[i + 5]);
+      portableRound(c, d, e, f, g, h, a, b, roundConstants[i + 6] + w[i + 6]);
+      portableRound(b, c, d, e, f, g, h, a, roundConstants[i + 7] + w[i + 7]);
     }
+    const uint32_t sums[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; ++i)
-      state[i] += s[i];
+      state[i] += sums[i];
   }
 }
 

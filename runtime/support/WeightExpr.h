@@ -88,6 +88,7 @@ public:
   /// The file tensors it reads, each once, in order of appearance.
   std::vector<std::string> files() const;
 
+  /// The operation itself, for the library's own sources.
   struct Node;
   const Node &operator*() const { return *node; }
 
