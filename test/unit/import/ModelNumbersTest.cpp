@@ -1,0 +1,116 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What imported models compute in the reference evaluator is what the golden
+// results say: all families and heads, and the examples of graph.json.
+#include "compiler/evaluator/Evaluator.h"
+#include "runtime/support/Json.h"
+#include "test/unit/import/Fixture.h"
+#include <cmath>
+
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// Reads the tensors of a safetensors file for the evaluator.
+std::vector<NamedTensor> readTensors(const std::string &folder,
+                                     const std::string &name) {
+  std::vector<NamedTensor> tensors;
+  Result<ModelFiles> files = ModelFiles::openFiles(folder, {name});
+  EXPECT_TRUE(files) << (files ? "" : files.error().message);
+  if (!files)
+    return tensors;
+  for (const std::string &tensor : files->names()) {
+    const SafetensorsTensor *info = files->find(tensor);
+    std::vector<int64_t> zeros(info->shape.size(), 0);
+    size_t count = *elementCount(info->shape);
+    Sizes sizes(info->shape.begin(), info->shape.end());
+    if (isFloat(info->dtype)) {
+      std::vector<float> data(count);
+      EXPECT_TRUE(files->read(tensor, zeros, info->shape, data.data()));
+      tensors.push_back(
+          {tensor,
+           Tensor::of(sizes, std::vector<double>(data.begin(), data.end()))});
+    } else {
+      std::vector<int64_t> data(count);
+      EXPECT_TRUE(files->readIntegers(tensor, zeros, info->shape, data.data()));
+      tensors.push_back({tensor, Tensor::of(sizes, data)});
+    }
+  }
+  return tensors;
+}
+
+void expectNear(const NamedTensor &wanted,
+                const std::vector<NamedTensor> &results) {
+  for (const NamedTensor &result : results) {
+    if (result.name != wanted.name)
+      continue;
+    ASSERT_EQ(result.tensor.sizes, wanted.tensor.sizes) << wanted.name;
+    double worst = 0;
+    for (int64_t i = 0; i < wanted.tensor.count(); ++i) {
+      double error =
+          std::fabs(result.tensor.number(i) - wanted.tensor.number(i));
+      ASSERT_TRUE(std::isfinite(error)) << wanted.name << " at " << i;
+      worst =
+          std::max(worst, error - 1e-6 * std::fabs(wanted.tensor.number(i)));
+    }
+    EXPECT_LE(worst, 2e-6) << wanted.name;
+    return;
+  }
+  FAIL() << "no result '" << wanted.name << "'";
+}
+
+/// Imports the model of a folder and runs the cases of its cases.json.
+void expectCases(const std::string &folder) {
+  SCOPED_TRACE(folder);
+  Imported model(folder);
+  ASSERT_TRUE(model.module) << model.error.message;
+  Result<JsonDocument> cases = parseJsonFile(folder + "/cases.json");
+  ASSERT_TRUE(cases) << cases.error().message;
+  ASSERT_GT(cases->root().find("cases")->size(), 0u);
+  for (JsonValue each : cases->root().find("cases")->elements()) {
+    auto text = [&](const char *key) {
+      return std::string(*each.find(key)->asString());
+    };
+    SCOPED_TRACE(text("input"));
+    EvaluateOptions options;
+    options.source = &model.info.files;
+    Result<std::vector<NamedTensor>> results =
+        evaluate(*model.module, text("entry"),
+                 readTensors(folder, text("input")), options);
+    ASSERT_TRUE(results) << results.error().message;
+    for (const NamedTensor &wanted : readTensors(folder, text("expect")))
+      expectNear(wanted, *results);
+  }
+}
+
+class ModelNumbers : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(ModelNumbers, match_the_golden_results) {
+  expectCases(sourceFolder() + "/" + GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, ModelNumbers,
+    ::testing::Values("test/goldens/bert", "test/goldens/bert-mlm",
+                      "test/goldens/bert-classify", "test/goldens/bert-tokens",
+                      "test/goldens/distilbert", "test/goldens/roberta",
+                      "test/goldens/heads/bert-next-sentence",
+                      "test/goldens/heads/bert-pretraining",
+                      "test/goldens/heads/bert-old-names",
+                      "test/goldens/heads/roberta-mlm",
+                      "test/goldens/heads/roberta-classify",
+                      "test/goldens/heads/xlm-roberta-tokens",
+                      "test/goldens/heads/distilbert-mlm",
+                      "test/goldens/heads/distilbert-classify",
+                      "test/goldens/heads/distilbert-tokens"),
+    [](const auto &info) {
+      std::string name = info.param;
+      name = name.substr(name.rfind('/') + 1);
+      for (char &c : name)
+        c = c == '-' ? '_' : c;
+      return name;
+    });
+
+} // namespace
