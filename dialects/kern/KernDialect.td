@@ -20,7 +20,6 @@ def Kern_Dialect : Dialect {
     offset in the arena from `kern-plan-memory`.
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
 }
 
 def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
