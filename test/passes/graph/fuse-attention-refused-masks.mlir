@@ -1,0 +1,103 @@
+// RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
+
+!x = tensor<1x?x16xf32, #attn.shape<[1, seq, 16]>>
+!s = tensor<1x?x?xf32, #attn.shape<[1, seq, seq]>>
+!m = tensor<?x1x?xf32, #attn.shape<[batch, 1, seq]>>
+!big = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+!c = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+
+// CHECK: reason = "a mask that enlarges the scores"
+// CHECK-LABEL: func.func @mask_enlarges_the_scores(
+// CHECK-NOT: attn.sdpa
+func.func @mask_enlarges_the_scores(%q: !x, %k: !x, %v: !x, %m: !m) -> !c {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %t = attn.add %s, %m : (!s, !m) -> !big
+  %p = attn.softmax %t : (!big) -> !big
+  %c = attn.matmul %p, %v : (!big, !x) -> !c
+  return %c : !c
+}
+
+// -----
+
+!x = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+!m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
+
+// CHECK: reason = "a finite masked value beside another mask"
+// CHECK: reason = "a mask that shows what it hides"
+// CHECK-LABEL: func.func @finite_value_behind_a_mask(
+// CHECK-NOT: attn.sdpa
+func.func @finite_value_behind_a_mask(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %t = attn.add %s, %n : (!s, !s) -> !s
+  %u = attn.mask %t, %m with -1.0e4 : (!s, !m) -> !s
+  %p = attn.softmax %u : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @scale_turns_the_mask_round(
+// CHECK-NOT: attn.sdpa
+func.func @scale_turns_the_mask_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %u = attn.mask %s, %m with 0xFFF0000000000000 : (!s, !m) -> !s
+  %t = attn.scale %u by -1.0 : (!s) -> !s
+  %p = attn.softmax %t : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  return %c : !x
+}
+
+// -----
+
+!x = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+!m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
+
+// CHECK: reason = "a masked value that is no constant"
+// CHECK: reason = "scores with an offset"
+// CHECK-LABEL: func.func @masked_value_is_an_input(
+// CHECK-NOT: attn.sdpa
+func.func @masked_value_is_an_input(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %u = attn.where %m, %s, %n : (!m, !s, !s) -> !s
+  %p = attn.softmax %u : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @scores_with_an_offset(
+// CHECK-NOT: attn.sdpa
+func.func @scores_with_an_offset(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %t = attn.scale %s by 0.5 {offset = 1.0 : f64} : (!s) -> !s
+  %p = attn.softmax %t : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  return %c : !x
+}
+
+// -----
+
+!x = tensor<?x16xf32, #attn.shape<[seq, 16]>>
+!s = tensor<?x?xf32, #attn.shape<[seq, seq]>>
+!w = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, width]>>
+!sw = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
+
+// CHECK: reason = "operands of rank 2"
+// CHECK: reason = "heads whose count or width is a symbol"
+// CHECK-LABEL: func.func @operands_without_a_batch(
+// CHECK-NOT: attn.sdpa
+func.func @operands_without_a_batch(%q: !x, %k: !x, %v: !x) -> !x {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
+  %p = attn.softmax %s : (!s) -> !s
+  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @heads_of_symbolic_width(
+// CHECK-NOT: attn.sdpa
+func.func @heads_of_symbolic_width(%q: !w, %k: !w, %v: !w) -> !w {
+  %s = attn.matmul %q, %k {transpose_rhs} : (!w, !w) -> !sw
+  %p = attn.softmax %s : (!sw) -> !sw
+  %c = attn.matmul %p, %v : (!sw, !w) -> !w
+  return %c : !w
+}
