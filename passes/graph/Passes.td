@@ -145,24 +145,26 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     - a slice of a weight to the length, added to rows, becomes an embedding of
       the positions.
 
-    A function without such an argument is left alone. Otherwise the graph stays
-    rectangular and results `[batch, seq, ...]` are set to zero at padding, so
-    that both forms give the same.
+    A result `[batch, seq, ...]` has to be set to zero at padding by the model
+    (`attn.mask %x, %mask with 0.0`, as importers write it): the scatter does
+    that. A function without a mask argument is left alone.
 
     Pre-condition: shapes are inferred; attention is fused.
-    Post-condition: results at padding are zero.
+    Post-condition: all results are what they were.
 
     Refuses, reported with the operation that kept it so: attention with no
     mask, a mask of other origin, or a finite masked value that is data; a
     product, norm or softmax along the length; a reshape or transpose that moves
     batch or length; a causal attention or a mask of queries together with
-    `keep_first`; windows; several mask arguments.
+    `keep_first`; windows; several mask arguments; a result that keeps its
+    values at padding.
 
     Example:
     ```mlir
     func.func @encode(%ids: [batch, seq], %mask: [batch, seq]) {
       %x = attn.embedding %ids, %table                    // [batch, seq, 64]
-      return %x
+      %z = attn.mask %x, %visible with 0.0                // zero at padding
+      return %z
     // becomes
       %s = attn.segments %mask : ... -> !attn.segments<rows, keys>
       %r = attn.gather_rows %ids, %s                      // [rows]

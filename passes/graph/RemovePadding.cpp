@@ -3,8 +3,7 @@
 //
 // Values that have a form on rows get a twin on rows, operation by operation;
 // results are scattered from the twins, and what nothing reads then is erased.
-// Where a result has no such form all stays rectangular, and results are set
-// to zero at padding.
+// Where a result has no such form all stays as it is.
 #include "mlir/IR/IRMapping.h"
 #include "passes/Decisions.h"
 #include "passes/graph/Passes.h"
@@ -222,52 +221,15 @@ void RowWriter::convertByRow(Operation *op) {
 
 void RowWriter::convertReturn(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
-    Value value = operand.get();
-    if (forms.of(value) != RowForm::Rows)
+    if (forms.of(operand.get()) != RowForm::Rows)
       continue;
-    Location loc = value.getDefiningOp() ? value.getLoc() : op->getLoc();
+    Location loc = operand.get().getLoc();
+    Value value = forms.maskedResult(operand.get());
     Dims dims = dimsOf(value);
     operand.set(createInferred<ScatterRowsOp>(
         builder, loc, rowsOf(value, loc), segments,
         builder.getStringAttr(dims[0].str()),
         builder.getStringAttr(dims[1].str())));
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// The rectangular form
-//===----------------------------------------------------------------------===//
-
-/// `where(mask, result, 0)` for a result `[batch, seq, ...]`.
-Value zeroAtPadding(OpBuilder &builder, Value result, BlockArgument mask,
-                    Location loc) {
-  Dims dims = dimsOf(result);
-  Value condition = mask;
-  Type i1 = builder.getI1Type(), element = elementOf(result);
-  if (elementOf(mask) != i1)
-    condition = createInferred<CastOp>(builder, loc, mask, TypeAttr::get(i1));
-  std::fill(dims.begin() + 2, dims.end(), Polynomial(1));
-  condition = createReshape(builder, loc, condition, dims);
-  auto type = RankedTensorType::get({1}, element);
-  auto zero = DenseElementsAttr::get(type, builder.getZeroAttr(element));
-  Value zeros = builder.create<ConstantOp>(loc, type, cast<ElementsAttr>(zero));
-  return createInferred<WhereOp>(builder, loc, condition, result, zeros);
-}
-
-void zeroResults(func::FuncOp function, ArrayRef<BlockArgument> masks) {
-  Operation *end = function.getBody().front().getTerminator();
-  OpBuilder builder(end);
-  for (OpOperand &operand : end->getOpOperands()) {
-    Dims dims = dimsOf(operand.get());
-    for (BlockArgument mask : masks) {
-      if (dims.size() < 2 ||
-          ArrayRef(dims).take_front(2) != ArrayRef(dimsOf(mask)))
-        continue;
-      Operation *op = operand.get().getDefiningOp();
-      Location loc = op ? op->getLoc() : end->getLoc();
-      operand.set(zeroAtPadding(builder, operand.get(), mask, loc));
-      break;
-    }
   }
 }
 
@@ -346,7 +308,6 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Decisions &decisions) {
   decisions.refused(
       loc, "entry '" + entry.getName() + "' stays rectangular: '" +
                blame->op->getName().getStringRef() + "': " + blame->reason);
-  zeroResults(entry, masks);
 }
 
 } // namespace

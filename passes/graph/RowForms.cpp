@@ -50,19 +50,35 @@ bool RowForms::isRowsShape(ArrayRef<Polynomial> dims) const {
          !mentionsLength(dims.drop_front(2));
 }
 
+Value RowForms::maskedResult(Value result) const {
+  auto op = result.getDefiningOp<MaskOp>();
+  if (!op || !op.getValue().isZero())
+    return {};
+  auto axes = maskAxes(op.getMask(), mask);
+  return axes && ArrayRef(*axes) == ArrayRef<int64_t>(1) ? op.getScores()
+                                                         : Value();
+}
+
+std::optional<RowBlame> RowForms::obstacleOf(Value result) {
+  if (of(result) == RowForm::Opaque)
+    return blames.lookup(result);
+  if (of(result) == RowForm::Table)
+    return RowBlame{result.getDefiningOp(), "a table is a result"};
+  if (of(result) == RowForm::Fixed || maskedResult(result))
+    return std::nullopt;
+  Operation *op = result.getDefiningOp();
+  return RowBlame{op ? op : function.getOperation(),
+                  "a result keeps its values at padding"};
+}
+
 std::optional<RowBlame> RowForms::obstacle() {
   if (seqName.empty() || seq != Polynomial::symbol(seqName))
     return RowBlame{function, "the mask's length is no symbol"};
   if (llvm::is_contained(batch.symbols(), seqName))
     return RowBlame{function, "the mask's batch depends on its length"};
-  for (Value result :
-       function.getBody().front().getTerminator()->getOperands()) {
-    RowForm form = of(result);
-    if (form == RowForm::Opaque)
-      return blames.lookup(result);
-    if (form == RowForm::Table)
-      return RowBlame{result.getDefiningOp(), "a table is a result"};
-  }
+  for (Value result : function.getBody().front().getTerminator()->getOperands())
+    if (std::optional<RowBlame> blame = obstacleOf(result))
+      return blame;
   if (firstReader && orderReader.op)
     return orderReader;
   return std::nullopt;

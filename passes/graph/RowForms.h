@@ -34,6 +34,9 @@ public:
   RowForm of(mlir::Value value) const;
   /// The weight `[n, d]` that a `Table` is cut from.
   mlir::Value tableOf(mlir::Value value) const { return tables.lookup(value); }
+  /// For a result that is set to zero at padding, what it is elsewhere; null
+  /// for any other.
+  mlir::Value maskedResult(mlir::Value result) const;
   /// What keeps a result from rows, if anything.
   std::optional<RowBlame> obstacle();
   /// True when an operation of the results works on rows or pools them.
@@ -44,6 +47,8 @@ public:
   bool isRowsShape(llvm::ArrayRef<Polynomial> dims) const;
 
 private:
+  std::optional<RowBlame> obstacleOf(mlir::Value result);
+
   using Verdict = std::pair<RowForm, std::string>;
 
   void visit(mlir::Operation *op);

@@ -1,20 +1,15 @@
 // RUN: transom-opt %s --attn-remove-padding --split-input-file | FileCheck %s
 
-!ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 
 // CHECK: reason = "entry 'attention_without_a_mask' stays rectangular: 'attn.sdpa': attention has no mask"
-// CHECK-LABEL: func.func @attention_without_a_mask(
-// CHECK-NOT: attn.segments
-// CHECK: %[[A:.*]] = attn.sdpa
-// CHECK: %[[C:.*]] = attn.cast %{{.*}} to i1
-// CHECK: %[[R:.*]] = attn.reshape %[[C]] to <[batch, seq, 1]>
-// CHECK: %[[Z:.*]] = attn.constant dense<0.0{{.*}}> : tensor<1xf32>
-// CHECK: %[[Y:.*]] = attn.where %[[R]], %[[A]], %[[Z]]
-// CHECK: return %[[Y]]
-func.func @attention_without_a_mask(%x: !x, %m: !ids {attn.role = "mask"}) -> !x {
+// CHECK-LABEL: func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
-  return %a : !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
+  %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  return %z : !x
 }
 
 // -----
@@ -40,7 +35,6 @@ func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
 // CHECK: 'attn.matmul': a product mixes positions
 // CHECK-LABEL: func.func @attention_that_was_not_fused(
 // CHECK-NOT: attn.segments
-// CHECK: attn.where
 func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
   %p = attn.softmax %s : (!s) -> !s
@@ -54,10 +48,10 @@ func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) 
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
-// A mask of another argument says nothing about the rows. `[batch, d]` has none.
+// A mask of another argument says nothing about the rows.
 // CHECK: 'attn.sdpa': attention has a mask of other origin
 // CHECK-LABEL: func.func @mask_of_other_origin(
-// CHECK-NOT: attn.where
+// CHECK-NOT: attn.segments
 func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "mask"}) -> !out {
   %a = attn.sdpa %x, %x, %x mask %other heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
   %f = attn.pool <first> %a : (!x) -> !out
@@ -95,7 +89,6 @@ func.func @causal_attention_with_a_first_column(%x: !x, %m: !mask {attn.role = "
 
 // CHECK-LABEL: func.func @one_value_a_sequence(
 // CHECK-NOT: attn.segments
-// CHECK: attn.where
 func.func @one_value_a_sequence(%x: !x, %b: !one, %m: !mask {attn.role = "mask"}) -> !x {
   %a = attn.add %x, %b : (!x, !one) -> !x
   return %a : !x
@@ -132,4 +125,17 @@ func.func @merges_batch_and_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x
 // CHECK-NOT: attn.segments
 func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn.role = "mask"}) -> !x {
   return %x : !x
+}
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// CHECK: 'attn.activation': a result keeps its values at padding
+// CHECK-LABEL: func.func @results_at_padding(
+// CHECK-NOT: attn.segments
+func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %y = attn.activation <relu> %x : (!x) -> !x
+  return %y : !x
 }

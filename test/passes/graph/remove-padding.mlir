@@ -3,6 +3,7 @@
 !ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
 // The whole encoder: ids gathered, attention by segments, results scattered.
@@ -27,7 +28,9 @@ func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tens
   %h = attn.add %t, %e : (!x, !x) -> !x
   %q = attn.linear %h, %wq : (!x, tensor<64x64xf32>) -> !x
   %a = attn.sdpa %q, %h, %h mask %keys heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
-  return %a : !x
+  %seen = attn.reshape %keys to <[batch, seq, 1]> : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seen
+  %zeroed = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
 }
 
 // -----
@@ -35,6 +38,7 @@ func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tens
 !ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !first = tensor<?x1x64xf32, #attn.shape<[batch, 1, 64]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
@@ -59,6 +63,7 @@ func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out,
 
 !ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 
 // Ranks count the ids of the rectangle; then they are gathered.
 // CHECK-LABEL: func.func @gathers_nonpad_ranks(
@@ -69,13 +74,17 @@ func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out,
 func.func @gathers_nonpad_ranks(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tensor<100x64xf32>) -> !x {
   %p = attn.position <nonpad_rank> %ids {pad = 1 : i64} : (!ids) -> !ids
   %e = attn.embedding %p, %table : (!ids, tensor<100x64xf32>) -> !x
-  return %e : !x
+  %cast = attn.cast %m to i1 : (!ids) -> tensor<?x?xi1, #attn.shape<[batch, seq]>>
+  %seen = attn.reshape %cast to <[batch, seq, 1]> : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seen
+  %zeroed = attn.mask %e, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
 }
 
 // -----
 
 !ids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !table = tensor<?x64xf32, #attn.shape<[seq, 64]>>
 !table1 = tensor<1x?x64xf32, #attn.shape<[1, seq, 64]>>
 
@@ -95,7 +104,10 @@ func.func @reads_tables_by_position(%x: !x, %m: !ids {attn.role = "mask"}, %one:
   %z = attn.add %y, %s : (!x, !table) -> !x
   // CHECK: attn.reshape %{{.*}} to <[1, 64]>
   %u = attn.mul %z, %one : (!x, tensor<1x1x64xf32>) -> !x
-  return %u : !x
+  %cast = attn.cast %m to i1 : (!ids) -> tensor<?x?xi1, #attn.shape<[batch, seq]>>
+  %seen = attn.reshape %cast to <[batch, seq, 1]> : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seen
+  %zeroed = attn.mask %u, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
 }
 
 // -----
@@ -107,6 +119,7 @@ func.func @reads_tables_by_position(%x: !x, %m: !ids {attn.role = "mask"}, %one:
 !q4 = tensor<?x1x?x1xi1, #attn.shape<[batch, 1, seq, 1]>>
 !k4 = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !heads = tensor<?x?x4x16xf32, #attn.shape<[batch, seq, 4, 16]>>
 !turned = tensor<?x?x16x4xf32, #attn.shape<[batch, seq, 16, 4]>>
 !wide = tensor<?x?x128xf32, #attn.shape<[batch, seq, 128]>>
@@ -119,7 +132,9 @@ func.func @takes_outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %k = attn.reshape %m to <[batch, 1, 1, seq]> : (!mask) -> !k4
   %both = attn.and %q, %k : (!q4, !k4) -> !m4
   %a = attn.sdpa %x, %x, %x mask %both heads 4 kv_heads 4 scale 0.25 <select> : (!x, !x, !x, !m4) -> !x
-  return %a : !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seen
+  %zeroed = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
 }
 
 // Axes behind the length move by one.
@@ -135,5 +150,7 @@ func.func @moves_axes(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %f = attn.reshape %t to <[batch, seq, 64]> : (!turned) -> !x
   %c = attn.concat %x, %f axis 2 : (!x, !x) -> !wide
   %s = attn.slice %c axis 2 from 64 size "64" : (!wide) -> !x
-  return %s : !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seen
+  %zeroed = attn.mask %s, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
 }
