@@ -104,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "test/goldens/heads/xlm-roberta-tokens",
                       "test/goldens/heads/distilbert-mlm",
                       "test/goldens/heads/distilbert-classify",
-                      "test/goldens/heads/distilbert-tokens"),
+                      "test/goldens/heads/distilbert-tokens",
+                      "examples/spelt-attention",
+                      "examples/transformer-encoder", "examples/pre-norm"),
     [](const auto &info) {
       std::string name = info.param;
       name = name.substr(name.rfind('/') + 1);
