@@ -9,6 +9,9 @@ if(NOT TRANSOM_SANITIZE)
   set(TRANSOM_TEST_LIMITED ${CMAKE_SOURCE_DIR}/test/limited ${TRANSOM_TEST_MEMORY_MB})
 endif()
 
+# The programs of the tests labelled 'threads', all that a build with ThreadSanitizer needs.
+add_custom_target(thread-tests)
+
 # transom_test(NAME COMMAND args... [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL]): one ctest test that runs a command;
 # the first argument may be a target. MEMORY_MB 0 lifts the memory limit.
 function(transom_test name)
@@ -64,6 +67,9 @@ function(transom_unit_test name)
   endif()
   target_link_libraries(${name} PRIVATE Threads::Threads)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/bin)
+  if("threads" IN_LIST ARG_LABELS)
+    add_dependencies(thread-tests ${name})
+  endif()
   set(options LABELS unit ${ARG_LABELS})
   foreach(option TIMEOUT MEMORY_MB)
     if(DEFINED ARG_${option})
