@@ -31,26 +31,42 @@ extern "C" {
 
 /** What a call came to; the numbers are also the exit codes of the tool. */
 typedef enum transom_status {
-  TRANSOM_OK = 0,           /**< done */
-  TRANSOM_CHECK_FAILED = 1, /**< a check failed */
-  TRANSOM_USAGE = 2,        /**< a wrong argument, or an entry that the model does not have */
-  TRANSOM_REJECTED = 3,     /**< malformed or inconsistent file, tensor or text */
-  TRANSOM_UNSUPPORTED = 4,  /**< well-formed but not built; no code for this CPU; no tokenizer */
-  TRANSOM_LIMIT = 5,        /**< refused, nothing was changed: over a maximum or the planned memory */
-  TRANSOM_UNAVAILABLE = 6,  /**< file missing or unreadable, memory not to be had */
-  TRANSOM_INTERNAL = 70,    /**< a bug of transom */
-  TRANSOM_CANCELLED = 130   /**< transom_cancel() was called */
+  /** done */
+  TRANSOM_OK = 0,
+  /** a check failed */
+  TRANSOM_CHECK_FAILED = 1,
+  /** a wrong argument, or an entry that the model does not have */
+  TRANSOM_USAGE = 2,
+  /** malformed or inconsistent file, tensor or text */
+  TRANSOM_REJECTED = 3,
+  /** well-formed but not built; no code for this CPU; no tokenizer */
+  TRANSOM_UNSUPPORTED = 4,
+  /** refused, nothing was changed: over a maximum or the planned memory */
+  TRANSOM_LIMIT = 5,
+  /** file missing or unreadable, memory not to be had */
+  TRANSOM_UNAVAILABLE = 6,
+  /** a bug of transom */
+  TRANSOM_INTERNAL = 70,
+  /** transom_cancel() was called */
+  TRANSOM_CANCELLED = 130
 } transom_status;
 
 /** Element types. */
 typedef enum transom_dtype {
-  TRANSOM_DTYPE_NONE = 0, /**< not given */
-  TRANSOM_F32 = 1,        /**< 32-bit float */
-  TRANSOM_BF16 = 2,       /**< bfloat16 */
-  TRANSOM_F16 = 3,        /**< IEEE half */
-  TRANSOM_I64 = 4,        /**< signed 64-bit integer */
-  TRANSOM_I32 = 5,        /**< signed 32-bit integer */
-  TRANSOM_BOOL = 6        /**< one byte, 0 or 1 */
+  /** not given */
+  TRANSOM_DTYPE_NONE = 0,
+  /** 32-bit float */
+  TRANSOM_F32 = 1,
+  /** bfloat16 */
+  TRANSOM_BF16 = 2,
+  /** IEEE half */
+  TRANSOM_F16 = 3,
+  /** signed 64-bit integer */
+  TRANSOM_I64 = 4,
+  /** signed 32-bit integer */
+  TRANSOM_I32 = 5,
+  /** one byte, 0 or 1 */
+  TRANSOM_BOOL = 6
 } transom_dtype;
 
 /** A compiled model; immutable, may be used by many threads at once. */
@@ -61,19 +77,28 @@ typedef struct transom_session transom_session;
 
 /** A tensor in the caller's memory. */
 typedef struct transom_tensor {
-  const char *name;                  /**< name of the entry's argument or result */
-  transom_dtype dtype;               /**< element type; of a result NONE is also right, and is filled in */
-  int32_t rank;                      /**< number of dimensions; of a result it is filled in */
-  int64_t shape[TRANSOM_MAX_RANK];   /**< dimensions; of a result they are filled in */
-  int64_t strides[TRANSOM_MAX_RANK]; /**< in elements, not negative; all 0: dense, row-major */
-  void *data;                        /**< first element; inputs are only read */
-  size_t capacity;                   /**< bytes that may be used from `data` on */
+  /** name of the entry's argument or result */
+  const char *name;
+  /** element type; of a result NONE is also right, and is filled in */
+  transom_dtype dtype;
+  /** number of dimensions; of a result it is filled in */
+  int32_t rank;
+  /** dimensions; of a result they are filled in */
+  int64_t shape[TRANSOM_MAX_RANK];
+  /** in elements, not negative; all 0: dense, row-major */
+  int64_t strides[TRANSOM_MAX_RANK];
+  /** first element; inputs are only read */
+  void *data;
+  /** bytes that may be used from `data` on */
+  size_t capacity;
 } transom_tensor;
 
 /** A piece of UTF-8 text. */
 typedef struct transom_text {
-  const char *data; /**< first byte; need not end with 0 */
-  size_t size;      /**< bytes */
+  /** first byte; need not end with 0 */
+  const char *data;
+  /** bytes */
+  size_t size;
 } transom_text;
 
 /* --- about this library ------------------------------------------------ */
@@ -98,8 +123,10 @@ TRANSOM_API size_t transom_dtype_size(transom_dtype dtype);
 
 /** How to load a model. */
 typedef struct transom_model_options {
-  size_t struct_size; /**< set by transom_model_options_default() */
-  uint32_t populate;  /**< 1: read all weights from the file now and not at first use */
+  /** set by transom_model_options_default() */
+  size_t struct_size;
+  /** 1: read all weights from the file now and not at first use */
+  uint32_t populate;
 } transom_model_options;
 
 /** The options that suit most. */
@@ -111,32 +138,49 @@ TRANSOM_API transom_model_options transom_model_options_default(void);
  * variable TRANSOM_FORCE_ISA names. `options` may be NULL.
  * Errors: UNAVAILABLE (no such file), REJECTED (truncated, not a model, another
  * ABI), UNSUPPORTED (no code for this CPU). */
-TRANSOM_API transom_status transom_model_load(const char *path,
-                                              const transom_model_options *options,
-                                              transom_model **model);
+TRANSOM_API transom_status
+transom_model_load(const char *path, const transom_model_options *options,
+                   transom_model **model);
 
 /** Frees a model (NULL is fine). Its sessions must have been freed before. */
 TRANSOM_API void transom_model_free(transom_model *model);
 
 /** What a model is. All text belongs to the model. */
 typedef struct transom_model_info {
-  size_t struct_size;         /**< set by transom_model_info_default() */
-  const char *name;           /**< the model's name */
-  const char *family;         /**< such as "bert" */
-  const char *architecture;   /**< such as "BertModel" */
-  const char *head;           /**< "none", "masked_lm", "sequence_classification", ... */
-  const char *compiler;       /**< version of the compiler */
-  const char *dtype;          /**< type of the arithmetic, such as "f32" */
-  const char *isa;            /**< instruction set in use, such as "avx512" */
-  const char *manifest;       /**< the whole manifest, JSON text */
-  size_t manifest_size;       /**< its bytes */
-  int64_t parameters;         /**< number of weights */
-  int64_t weights_bytes;      /**< bytes of the packed weights */
-  size_t entry_count;         /**< number of entry points */
-  size_t label_count;         /**< number of labels, 0 without such a head */
-  size_t embedding_size;      /**< floats of one embedding, 0 where texts cannot be embedded */
-  size_t vocabulary_size;     /**< tokens of the tokenizer, 0 without one */
-  size_t max_text_tokens;     /**< texts are cut to so many tokens; 0 without a tokenizer */
+  /** set by transom_model_info_default() */
+  size_t struct_size;
+  /** the model's name */
+  const char *name;
+  /** such as "bert" */
+  const char *family;
+  /** such as "BertModel" */
+  const char *architecture;
+  /** "none", "masked_lm", "sequence_classification", ... */
+  const char *head;
+  /** version of the compiler */
+  const char *compiler;
+  /** type of the arithmetic, such as "f32" */
+  const char *dtype;
+  /** instruction set in use, such as "avx512" */
+  const char *isa;
+  /** the whole manifest, JSON text */
+  const char *manifest;
+  /** its bytes */
+  size_t manifest_size;
+  /** number of weights */
+  int64_t parameters;
+  /** bytes of the packed weights */
+  int64_t weights_bytes;
+  /** number of entry points */
+  size_t entry_count;
+  /** number of labels, 0 without such a head */
+  size_t label_count;
+  /** floats of one embedding, 0 where texts cannot be embedded */
+  size_t embedding_size;
+  /** tokens of the tokenizer, 0 without one */
+  size_t vocabulary_size;
+  /** texts are cut to so many tokens; 0 without a tokenizer */
+  size_t max_text_tokens;
 } transom_model_info;
 
 /** An info struct to be filled. */
@@ -147,41 +191,55 @@ TRANSOM_API transom_status transom_model_get_info(const transom_model *model,
                                                   transom_model_info *info);
 
 /** The name of label `index`, NULL when there is none. */
-TRANSOM_API const char *transom_model_label(const transom_model *model, size_t index);
+TRANSOM_API const char *transom_model_label(const transom_model *model,
+                                            size_t index);
 
 /** What an entry point is. */
 typedef struct transom_entry_info {
-  size_t struct_size;  /**< set by transom_entry_info_default() */
-  const char *name;    /**< its name */
-  size_t input_count;  /**< number of arguments */
-  size_t output_count; /**< number of results */
-  size_t step_count;   /**< number of steps of a run, as counted by transom_session_profile() */
+  /** set by transom_entry_info_default() */
+  size_t struct_size;
+  /** its name */
+  const char *name;
+  /** number of arguments */
+  size_t input_count;
+  /** number of results */
+  size_t output_count;
+  /** number of steps of a run, as counted by transom_session_profile() */
+  size_t step_count;
 } transom_entry_info;
 
 /** An info struct to be filled. */
 TRANSOM_API transom_entry_info transom_entry_info_default(void);
 
 /** Fills in what entry `index` is. */
-TRANSOM_API transom_status transom_model_get_entry(const transom_model *model, size_t index,
+TRANSOM_API transom_status transom_model_get_entry(const transom_model *model,
+                                                   size_t index,
                                                    transom_entry_info *info);
 
 /** What an argument or result of an entry is. */
 typedef struct transom_argument_info {
-  size_t struct_size;                /**< set by transom_argument_info_default() */
-  const char *name;                  /**< its name */
-  transom_dtype dtype;               /**< its type; I64 arguments may also be given as I32 */
-  int32_t rank;                      /**< number of dimensions */
-  const char *dims[TRANSOM_MAX_RANK]; /**< each dimension: a number, a symbol or a polynomial in symbols */
-  uint32_t optional;                 /**< 1: an argument that may be left out */
+  /** set by transom_argument_info_default() */
+  size_t struct_size;
+  /** its name */
+  const char *name;
+  /** its type; I64 arguments may also be given as I32 */
+  transom_dtype dtype;
+  /** number of dimensions */
+  int32_t rank;
+  /** each dimension: a number, a symbol or a polynomial in symbols */
+  const char *dims[TRANSOM_MAX_RANK];
+  /** 1: an argument that may be left out */
+  uint32_t optional;
 } transom_argument_info;
 
 /** An info struct to be filled. */
 TRANSOM_API transom_argument_info transom_argument_info_default(void);
 
-/** Fills in what argument `index` of an entry is; results follow the arguments. */
-TRANSOM_API transom_status transom_model_get_argument(const transom_model *model,
-                                                      const char *entry, size_t index,
-                                                      transom_argument_info *info);
+/** Fills in what argument `index` of an entry is; results follow the arguments.
+ */
+TRANSOM_API transom_status
+transom_model_get_argument(const transom_model *model, const char *entry,
+                           size_t index, transom_argument_info *info);
 
 /* --- sessions ---------------------------------------------------------- */
 
@@ -191,25 +249,37 @@ typedef void (*transom_task)(void *arg, size_t index);
 /** A host's way to run work: calls `task(arg, i)` once for each i below
  * `count`, in any order and on any number of threads, and returns when all
  * calls have returned. */
-typedef void (*transom_parallel)(void *context, size_t count, transom_task task, void *arg);
+typedef void (*transom_parallel)(void *context, size_t count, transom_task task,
+                                 void *arg);
 
 /** What a session may be asked to do. 0 means the default. */
 typedef struct transom_session_options {
-  size_t struct_size;        /**< set by transom_session_options_default() */
-  uint32_t threads;          /**< threads, the caller's among them; with `parallel`, shares per step.
-                                  Default: physical cores in the affinity mask within the cgroup's quota */
-  uint32_t max_batch;        /**< most sequences of one run; default 8 */
-  uint64_t max_tokens;       /**< most rows of one run, all sequences together. Rows are real tokens where
-                                  the model removes padding, else positions. Default: max_batch times the
-                                  model's maximum length, at most 4096 */
-  uint32_t max_sequences;    /**< for models with a cache: sequences in it */
-  uint64_t max_kv_tokens;    /**< for models with a cache: positions in it */
-  uint64_t mem_limit;        /**< most bytes the session may take; default: no limit */
-  transom_parallel parallel; /**< the host's threads; then none are started */
-  void *parallel_context;    /**< handed to `parallel` */
-  int32_t hold_results;      /**< 1: keep room for results with strides and for results that a run leaves
-                                  out; 0: no; -1 (default): where texts can be embedded or classified */
-  uint32_t profile;          /**< 1: record the time of each step */
+  /** set by transom_session_options_default() */
+  size_t struct_size;
+  /** threads, the caller's among them; with `parallel`, shares per step.
+   * Default: physical cores in the affinity mask within the cgroup's quota */
+  uint32_t threads;
+  /** most sequences of one run; default 8 */
+  uint32_t max_batch;
+  /** most rows of one run, all sequences together. Rows are real tokens where
+   * the model removes padding, else positions. Default: max_batch times the
+   * model's maximum length, at most 4096 */
+  uint64_t max_tokens;
+  /** for models with a cache: sequences in it */
+  uint32_t max_sequences;
+  /** for models with a cache: positions in it */
+  uint64_t max_kv_tokens;
+  /** most bytes the session may take; default: no limit */
+  uint64_t mem_limit;
+  /** the host's threads; then none are started */
+  transom_parallel parallel;
+  /** handed to `parallel` */
+  void *parallel_context;
+  /** 1: keep room for results with strides and for results that a run leaves
+   * out; 0: no; -1 (default): where texts can be embedded or classified */
+  int32_t hold_results;
+  /** 1: record the time of each step */
+  uint32_t profile;
 } transom_session_options;
 
 /** The options that suit most. */
@@ -217,16 +287,16 @@ TRANSOM_API transom_session_options transom_session_options_default(void);
 
 /** The bytes that a session with these options takes: exactly what
  * transom_session_create() maps (stacks of threads apart). */
-TRANSOM_API transom_status transom_memory(const transom_model *model,
-                                          const transom_session_options *options,
-                                          uint64_t *bytes);
+TRANSOM_API transom_status
+transom_memory(const transom_model *model,
+               const transom_session_options *options, uint64_t *bytes);
 
 /** Makes a session: takes all its memory and starts its threads. `options` may
- * be NULL. Errors: LIMIT (over mem_limit), UNAVAILABLE (memory or threads not to
- * be had). */
-TRANSOM_API transom_status transom_session_create(const transom_model *model,
-                                                  const transom_session_options *options,
-                                                  transom_session **session);
+ * be NULL. Errors: LIMIT (over mem_limit), UNAVAILABLE (memory or threads not
+ * to be had). */
+TRANSOM_API transom_status transom_session_create(
+    const transom_model *model, const transom_session_options *options,
+    transom_session **session);
 
 /** Ends the session's threads and frees it (NULL is fine). */
 TRANSOM_API void transom_session_free(transom_session *session);
@@ -236,17 +306,19 @@ TRANSOM_API void transom_session_free(transom_session *session);
 /** The shape of result `name` of `entry` for inputs of these shapes; their data
  * is not read. Fills `result`'s dtype, rank and shape, and `capacity` with the
  * bytes that it needs dense. */
-TRANSOM_API transom_status transom_shape(const transom_session *session, const char *entry,
-                                         const transom_tensor *inputs, size_t input_count,
-                                         const char *name, transom_tensor *result);
+TRANSOM_API transom_status transom_shape(const transom_session *session,
+                                         const char *entry,
+                                         const transom_tensor *inputs,
+                                         size_t input_count, const char *name,
+                                         transom_tensor *result);
 
 /** Runs an entry. Inputs are found by name, in any order; results too. A result
  * may be left out when the session holds results. On success each result's
  * dtype, rank and shape are filled in. On an error no result was touched, but
  * for CANCELLED. Allocates nothing. */
-TRANSOM_API transom_status transom_run(transom_session *session, const char *entry,
-                                       const transom_tensor *inputs, size_t input_count,
-                                       transom_tensor *outputs, size_t output_count);
+TRANSOM_API transom_status transom_run(
+    transom_session *session, const char *entry, const transom_tensor *inputs,
+    size_t input_count, transom_tensor *outputs, size_t output_count);
 
 /** Makes the call in progress, or else the next one, return CANCELLED at its
  * next step. The only call that another thread may make on a session. */
@@ -254,90 +326,108 @@ TRANSOM_API void transom_cancel(transom_session *session);
 
 /** The nanoseconds that each step of the last run took, in the manifest's
  * order; needs `profile`. They belong to the session. */
-TRANSOM_API transom_status transom_session_profile(const transom_session *session,
-                                                   const int64_t **nanoseconds, size_t *count);
+TRANSOM_API transom_status transom_session_profile(
+    const transom_session *session, const int64_t **nanoseconds, size_t *count);
 
 /* --- texts ------------------------------------------------------------- */
 
 /** One token of a text. */
 typedef struct transom_token {
-  int64_t id;      /**< its id */
-  int64_t type;    /**< 0, or 1 in the second text of a pair */
-  size_t begin;    /**< first byte in its text */
-  size_t end;      /**< byte behind its last; begin == end where it stands for no byte */
-  uint32_t special; /**< 1: added by the tokenizer's template */
+  /** its id */
+  int64_t id;
+  /** 0, or 1 in the second text of a pair */
+  int64_t type;
+  /** first byte in its text */
+  size_t begin;
+  /** byte behind its last; begin == end where it stands for no byte */
+  size_t end;
+  /** 1: added by the tokenizer's template */
+  uint32_t special;
 } transom_token;
 
 /** How to turn a text into tokens. */
 typedef struct transom_tokenize_options {
-  size_t struct_size;     /**< set by transom_tokenize_options_default() */
-  uint32_t no_special;    /**< 1: without the tokens of the template */
-  uint32_t no_truncation; /**< 1: never cut */
+  /** set by transom_tokenize_options_default() */
+  size_t struct_size;
+  /** 1: without the tokens of the template */
+  uint32_t no_special;
+  /** 1: never cut */
+  uint32_t no_truncation;
 } transom_tokenize_options;
 
 /** The options that suit most. */
 TRANSOM_API transom_tokenize_options transom_tokenize_options_default(void);
 
-/** Turns a text, or a pair of texts (`pair` may be NULL), into tokens. Writes at
- * most `capacity` of them and always the true number into `count`; LIMIT when
- * they do not fit. `cut` (may be NULL) is set to 1 when the text was cut. */
-TRANSOM_API transom_status transom_tokenize(const transom_model *model,
-                                            const transom_text *text, const transom_text *pair,
-                                            const transom_tokenize_options *options,
-                                            transom_token *tokens, size_t capacity,
-                                            size_t *count, uint32_t *cut);
+/** Turns a text, or a pair of texts (`pair` may be NULL), into tokens. Writes
+ * at most `capacity` of them and always the true number into `count`; LIMIT
+ * when they do not fit. `cut` (may be NULL) is set to 1 when the text was cut.
+ */
+TRANSOM_API transom_status transom_tokenize(
+    const transom_model *model, const transom_text *text,
+    const transom_text *pair, const transom_tokenize_options *options,
+    transom_token *tokens, size_t capacity, size_t *count, uint32_t *cut);
 
 /** Turns ids into text. Writes at most `capacity` bytes (no 0 behind them) and
  * always the true number into `size`; LIMIT when they do not fit. Tokens of the
  * template are left out when `skip_special` is 1. */
-TRANSOM_API transom_status transom_detokenize(const transom_model *model, const int64_t *ids,
-                                              size_t count, uint32_t skip_special, char *text,
+TRANSOM_API transom_status transom_detokenize(const transom_model *model,
+                                              const int64_t *ids, size_t count,
+                                              uint32_t skip_special, char *text,
                                               size_t capacity, size_t *size);
 
 /** The spelling of one token in the vocabulary. As transom_detokenize(). */
-TRANSOM_API transom_status transom_token_text(const transom_model *model, int64_t id, char *text,
+TRANSOM_API transom_status transom_token_text(const transom_model *model,
+                                              int64_t id, char *text,
                                               size_t capacity, size_t *size);
 
 /** How the rows of a text become one vector. */
 typedef enum transom_pooling {
-  TRANSOM_POOLING_MODEL = 0, /**< as the model says */
-  TRANSOM_POOLING_MEAN = 1,  /**< mean of all its tokens */
-  TRANSOM_POOLING_CLS = 2    /**< its first token */
+  /** as the model says */
+  TRANSOM_POOLING_MODEL = 0,
+  /** mean of all its tokens */
+  TRANSOM_POOLING_MEAN = 1,
+  /** its first token */
+  TRANSOM_POOLING_CLS = 2
 } transom_pooling;
 
 /** How to embed texts. */
 typedef struct transom_embed_options {
-  size_t struct_size;      /**< set by transom_embed_options_default() */
-  transom_pooling pooling; /**< default: as the model says */
-  int32_t normalize;       /**< 1: to length one, 0: not, -1 (default): as the model says */
+  /** set by transom_embed_options_default() */
+  size_t struct_size;
+  /** default: as the model says */
+  transom_pooling pooling;
+  /** 1: to length one, 0: not, -1 (default): as the model says */
+  int32_t normalize;
 } transom_embed_options;
 
 /** The options that suit most. */
 TRANSOM_API transom_embed_options transom_embed_options_default(void);
 
-/** Embeds texts: `embeddings` is [count, embedding_size], dense. Texts are cut to
- * the model's maximum; `cut` (may be NULL) counts those that were. A text's
+/** Embeds texts: `embeddings` is [count, embedding_size], dense. Texts are cut
+ * to the model's maximum; `cut` (may be NULL) counts those that were. A text's
  * embedding has the same bits alone and in any company. */
-TRANSOM_API transom_status transom_embed_texts(transom_session *session, const transom_text *texts,
-                                               size_t count, const transom_embed_options *options,
-                                               float *embeddings, size_t capacity, size_t *cut);
+TRANSOM_API transom_status
+transom_embed_texts(transom_session *session, const transom_text *texts,
+                    size_t count, const transom_embed_options *options,
+                    float *embeddings, size_t capacity, size_t *cut);
 
-/** Classifies texts, or pairs of texts (`pairs` may be NULL, and so may a pair's
- * data): `scores` is [count, label_count], dense; probabilities by softmax, by
- * sigmoid where labels are independent of each other. Capacity is in bytes. */
+/** Classifies texts, or pairs of texts (`pairs` may be NULL, and so may a
+ * pair's data): `scores` is [count, label_count], dense; probabilities by
+ * softmax, by sigmoid where labels are independent of each other. Capacity is
+ * in bytes. */
 TRANSOM_API transom_status transom_classify_texts(transom_session *session,
                                                   const transom_text *texts,
-                                                  const transom_text *pairs, size_t count,
-                                                  float *scores, size_t capacity, size_t *cut);
+                                                  const transom_text *pairs,
+                                                  size_t count, float *scores,
+                                                  size_t capacity, size_t *cut);
 
 /** Classifies the tokens of one text: `tokens` gets the tokens as from
- * transom_tokenize(), `scores` [token_capacity, label_count] their probabilities.
- * LIMIT when more than `token_capacity` tokens are needed (`token_count` says how many). */
-TRANSOM_API transom_status transom_classify_tokens(transom_session *session,
-                                                   const transom_text *text,
-                                                   transom_token *tokens, size_t token_capacity,
-                                                   float *scores, size_t *token_count,
-                                                   uint32_t *cut);
+ * transom_tokenize(), `scores` [token_capacity, label_count] their
+ * probabilities. LIMIT when more than `token_capacity` tokens are needed
+ * (`token_count` says how many). */
+TRANSOM_API transom_status transom_classify_tokens(
+    transom_session *session, const transom_text *text, transom_token *tokens,
+    size_t token_capacity, float *scores, size_t *token_count, uint32_t *cut);
 
 #ifdef __cplusplus
 }
