@@ -53,6 +53,7 @@ llvm::ArrayRef<PassInfo> allPasses() {
        plain<createConvertAttnToKernPass>},
       {Stage::Kernel, "kern-fuse-epilogues", false,
        plain<createFuseEpiloguesPass>},
+      {Stage::Kernel, "kern-fuse-norm", false, plain<createFuseNormPass>},
       {Stage::Kernel, "kern-pack-weights", true, plain<createPackWeightsPass>},
       {Stage::Kernel, "kern-form-phases", true, plain<createFormPhasesPass>},
       {Stage::Kernel, "kern-plan-memory", true, plain<createPlanMemoryPass>},

@@ -98,7 +98,7 @@ SmallVector<Value> GemmOp::readBuffers() {
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
   if (getNormOut())
-    writes.push_back(getNormOut());
+    llvm::append_values(writes, getNormOut(), getNormCounters());
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }

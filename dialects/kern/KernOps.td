@@ -86,20 +86,21 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     several `outs` consecutive column ranges of n go to one each (`parts` of the
     weight's type); an out may be `key_panels`, then row r goes to the key position of
     row r in `segments`. One chain of fused multiply-adds over k for each output,
-    starting from the bias. `norm_gamma`: the row is normalized before it is stored
-    in `outs`, by the part that completes the row.
+    starting from the bias. With `norm_gamma` the LayerNorm of each row of `outs`
+    goes to `norm_out`, made by the part that completes the row; `norm_counters` (one
+    i64 a row, zero before and after) tell which part that is.
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
                        Optional<Kern_SegmentsType>:$segments,
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
-                       Optional<Kern_BufferType>:$norm_out,
+                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`segments` $segments^)?
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
-    `outs` `(` $outs `)` attr-dict `:` type(operands)
+    (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
   }];
 }
 
@@ -184,7 +185,7 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, Kern_BufferType:$outs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`ins` `(` $inputs `)` `outs` `(` $outs `)` $body attr-dict `:` type($inputs) `->` type($outs)";
+  let assemblyFormat = "`ins` `(` $inputs `)` `outs` `(` $outs `)` $body attr-dict `:` functional-type($inputs, $outs)";
 }
 
 def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {

@@ -249,25 +249,13 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
         b.create<kern::GatherOp>(loc, buffer(o.getTable()), buffer(o.getIndices()), target(o.getResult()));
         return success();
       })
-      .Case([&](attn::EmbeddingOp o) {
-        double scale = o.getScale().convertToDouble();
-        b.create<kern::EmbeddingOp>(loc, buffer(o.getIds()), twin(o.getTable()), target(o.getResult()), ArrayRef<double>{scale});
-        return success();
-      })
+      .Case([&](attn::EmbeddingOp o) { return convertEmbedding(o), success(); })
       .Case([&](attn::PositionOp o) { return convertPosition(o), success(); })
       .Case([&](attn::SoftmaxOp o) {
         b.create<kern::SoftmaxOp>(loc, buffer(o.getInput()), target(o.getResult()));
         return success();
       })
-      .Case([&](attn::LayerNormOp o) {
-        Value beta = o.getBeta() ? twin(o.getBeta()) : Value();
-        b.create<kern::NormOp>(loc, buffer(o.getInput()), twin(o.getGamma()), beta, target(o.getResult()), o.getEpsAttr(), UnitAttr());
-        return success();
-      })
-      .Case([&](attn::RmsNormOp o) {
-        b.create<kern::NormOp>(loc, buffer(o.getInput()), twin(o.getGamma()), Value(), target(o.getResult()), o.getEpsAttr(), b.getUnitAttr());
-        return success();
-      })
+      .Case<attn::LayerNormOp, attn::RmsNormOp>([&](Operation *o) { return convertNorm(*o); })
       .Case([&](attn::PoolOp o) { return convertPool(o), success(); })
       .Case([&](attn::SdpaOp o) { return convertSdpa(o), success(); })
       .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
@@ -288,11 +276,53 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
       .Default([](Operation *other) { return other->emitOpError("has no kernel"); });
 }
 
+/// True for a twin that lies in the artifact.
+static bool isWeight(Value twin) { return isa<kern::WeightType>(twin.getType()); }
+
+void AttnConverter::convertEmbedding(attn::EmbeddingOp op) {
+  double scale = op.getScale().convertToDouble();
+  Value ids = buffer(op.getIds()), table = twin(op.getTable()), out = target(op.getResult());
+  if (isWeight(table)) {
+    b.create<kern::EmbeddingOp>(op.getLoc(), ids, table, out, ArrayRef<double>{scale});
+    return;
+  }
+  // A table that the graph computes.
+  Value rows = scale == 1 ? out : alloc(op.getLoc(), cast<kern::BufferType>(out.getType()));
+  b.create<kern::GatherOp>(op.getLoc(), table, ids, rows);
+  if (scale != 1)
+    elementwise(op.getLoc(), rows, out, [&](OpBuilder &inner, ValueRange x) -> Value {
+      Value factor = inner.create<arith::ConstantOp>(op.getLoc(), inner.getF32FloatAttr(scale));
+      return inner.create<arith::MulFOp>(op.getLoc(), x[0], factor);
+    });
+}
+
+LogicalResult AttnConverter::convertNorm(Operation &op) {
+  auto layer = dyn_cast<attn::LayerNormOp>(op);
+  Value gamma = twin(op.getOperand(1)), beta = layer && layer.getBeta() ? twin(layer.getBeta()) : Value();
+  if (!isWeight(gamma) || (beta && !isWeight(beta)))
+    return op.emitOpError("expects gamma and beta to be weights");
+  auto eps = op.getAttrOfType<FloatAttr>("eps");
+  b.create<kern::NormOp>(op.getLoc(), buffer(op.getOperand(0)), gamma, beta, target(op.getResult(0)), eps,
+                         layer ? UnitAttr() : b.getUnitAttr());
+  return success();
+}
+
 void AttnConverter::convertLinear(attn::LinearOp op) {
   Value input = buffer(op.getInput());
+  if (!isWeight(twin(op.getWeight())) || (op.getBias() && !isWeight(twin(op.getBias())))) {
+    // The graph computes the weight: a product of two activations.
+    Value out = target(op.getResult());
+    Value product = op.getBias() ? alloc(op.getLoc(), cast<kern::BufferType>(out.getType())) : out;
+    b.create<kern::BatchMatmulOp>(op.getLoc(), input, transposeLast(op.getLoc(), buffer(op.getWeight())), product);
+    if (op.getBias())
+      elementwise(op.getLoc(), {product, twin(op.getBias())}, out, [&](OpBuilder &inner, ValueRange x) -> Value {
+        return inner.create<arith::AddFOp>(op.getLoc(), x[0], x[1]);
+      });
+    return;
+  }
   Value bias = op.getBias() ? twin(op.getBias()) : Value();
   b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias, Value(), Value(), Value(), Value(), Value(),
-                         ValueRange{target(op.getResult())}, StringAttr(), FloatAttr());
+                         Value(), ValueRange{target(op.getResult())}, StringAttr(), FloatAttr());
 }
 
 void AttnConverter::convertMatmul(attn::MatmulOp op) {

@@ -41,6 +41,8 @@ private:
   mlir::LogicalResult convertOp(mlir::Operation &op);
 
   // One member a group of operations; each writes the buffer of its result.
+  void convertEmbedding(attn::EmbeddingOp op);
+  mlir::LogicalResult convertNorm(mlir::Operation &op);
   void convertLinear(attn::LinearOp op);
   void convertMatmul(attn::MatmulOp op);
   void convertElementwise(mlir::Operation &op);

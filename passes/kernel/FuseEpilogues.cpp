@@ -112,7 +112,7 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
   static kern::GemmOp withResidual(kern::GemmOp gemm, Value residual) {
     OpBuilder b(gemm);
     auto fused = b.create<kern::GemmOp>(gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(), residual,
-                                        gemm.getSegments(), Value(), Value(), Value(), gemm.getOuts(),
+                                        gemm.getSegments(), Value(), Value(), Value(), Value(), gemm.getOuts(),
                                         gemm.getActivationAttr(), FloatAttr());
     gemm.erase();
     return fused;

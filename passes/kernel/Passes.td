@@ -62,6 +62,31 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Statistic<"keys", "key-panels", "products that write key panels">];
 }
 
+def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
+  let summary = "lets the part that completes rows of a product normalize them";
+  let description = [{
+    A norm that is the only reader of a product's result joins the product: the
+    part that finishes the last tile of a block of rows, counted by an atomic
+    word, normalizes these rows while they are in its cache. No part waits, and
+    a barrier is gone.
+
+    Pre-condition: epilogues are fused. Post-condition: such a product names the
+    norm's weights and writes `norm_out`.
+
+    Refuses: another reader of the product; several outs; an RMSNorm.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b residual %r outs(%t) : ...
+    kern.norm %t, %g, %h outs(%y) eps 1.0e-12 : ...
+    // becomes
+    kern.gemm %x, %w bias %b residual %r norm %g beta %h norm_out %y counters %c outs(%t) {norm_eps = 1.0e-12} : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [Statistic<"fused", "fused", "norms that joined a product">];
+}
+
 def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
   let summary = "chooses layout and place of each weight";
   let description = [{

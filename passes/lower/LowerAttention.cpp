@@ -34,8 +34,8 @@ public:
     dk = *PhaseEmitter::typeOf(op.getQuery()).getDims().back().constant() / heads;
     dv = *PhaseEmitter::typeOf(op.getOuts()).getDims().back().constant() / heads;
     valueStride = llvm::alignTo(dv, kern::kPanel);
-    Value bytes = e.i64(kern::attentionScratchFloats(dv) * 4);
-    scores = e.advance(e.pointer(op.getScratch()), e.mul(e.part(), bytes));
+    Value stride = e.mul(e.rowStride(op.getScratch()), 4);
+    scores = e.advance(e.pointer(op.getScratch()), e.mul(e.part(), stride));
     product = e.advance(scores, kQueryBlock * kScoreStride * 4);
     sum = e.advance(product, kQueryBlock * valueStride * 4);
     maxima = e.advance(sum, kQueryBlock * valueStride * 4);

@@ -98,6 +98,21 @@ private:
       Value row = e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
       Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
       e.kernels().call(e, kernel, own, arguments(range, row, column, from));
+      if (op.getNormGamma() && to == k)
+        emitNorm(row, own, llvm::divideCeil(range.columns, width));
+    });
+  }
+
+  /// Counts the tiles of a block of rows; whoever finishes the last one
+  /// normalizes the block and leaves the counter at zero.
+  void emitNorm(Value row, Value height, int64_t tiles) {
+    OpBuilder &b = e.builder();
+    Value counter = e.advance(e.pointer(op.getNormCounters()), e.mul(row, 8));
+    Value before = b.create<LLVM::AtomicRMWOp>(e.location(), LLVM::AtomicBinOp::add, counter, e.i64(1), LLVM::AtomicOrdering::acq_rel);
+    e.ifThen(e.equal(before, e.i64(tiles - 1)), [&] {
+      e.store(e.i64(0), counter);
+      NormRow norm{op.getOuts()[0], op.getNormOut(), op.getNormGamma(), op.getNormBeta(), op.getNormEps()->convertToDouble(), false};
+      e.forLoop(row, e.add(row, height), 1, [&](Value r) { emitNormRow(e, norm, r); });
     });
   }
 

@@ -36,31 +36,33 @@ static Value sumColumns(PhaseEmitter &e, Value count, function_ref<Value(Value, 
   return e.sumLanes(lanes);
 }
 
-void lower::lowerNorm(PhaseEmitter &e, kern::NormOp op) {
-  Value count = lastDim(e, op.getInput());
-  double width = *PhaseEmitter::typeOf(op.getInput()).getDims().back().constant();
-  e.shareRows(e.rowCount(op.getOuts()), [&](Value index) {
-    Row in = rowOf(e, op.getInput(), index), out = rowOf(e, op.getOuts(), index);
-    Row gamma{e, e.weight(op.getGamma())};
-    Value mean = e.f32(0);
-    if (!op.getRms())
-      mean = e.builder().create<arith::DivFOp>(e.location(), sumColumns(e, count, [&](Value c, Value m) { return in.load(c, m); }), e.f32(width));
-    Value means = e.splat(mean);
-    Value squares = sumColumns(e, count, [&](Value c, Value m) {
-      Value d = e.subF(in.load(c, m), means);
-      Value square = e.mulF(d, d);
-      return m ? e.select(m, square, e.splat(0.0)) : square;
-    });
-    Value variance = e.divF(squares, e.f32(width));
-    Value deviation = e.sqrtF(e.addF(variance, e.f32(op.getEps().convertToDouble())));
-    Value factor = e.splat(e.divF(e.f32(1), deviation));
-    e.columns(count, [&](Value c, Value m) {
-      Value normal = e.mulF(e.subF(in.load(c, m), means), factor);
-      Value scaled = op.getBeta() ? e.fma(normal, gamma.load(c, m), Row{e, e.weight(op.getBeta())}.load(c, m))
-                                  : e.mulF(normal, gamma.load(c, m));
-      out.store(scaled, c, m);
-    });
+void lower::emitNormRow(PhaseEmitter &e, const NormRow &norm, Value index) {
+  Value count = lastDim(e, norm.input);
+  double width = *PhaseEmitter::typeOf(norm.input).getDims().back().constant();
+  Row in = rowOf(e, norm.input, index), out = rowOf(e, norm.output, index);
+  Row gamma{e, e.weight(norm.gamma)};
+  Value mean = e.f32(0);
+  if (!norm.rms)
+    mean = e.divF(sumColumns(e, count, [&](Value c, Value m) { return in.load(c, m); }), e.f32(width));
+  Value means = e.splat(mean);
+  Value squares = sumColumns(e, count, [&](Value c, Value m) {
+    Value d = e.subF(in.load(c, m), means);
+    Value square = e.mulF(d, d);
+    return m ? e.select(m, square, e.splat(0.0)) : square;
   });
+  Value variance = e.divF(squares, e.f32(width));
+  Value factor = e.splat(e.divF(e.f32(1), e.sqrtF(e.addF(variance, e.f32(norm.eps)))));
+  e.columns(count, [&](Value c, Value m) {
+    Value normal = e.mulF(e.subF(in.load(c, m), means), factor);
+    Value scaled = norm.beta ? e.fma(normal, gamma.load(c, m), Row{e, e.weight(norm.beta)}.load(c, m))
+                             : e.mulF(normal, gamma.load(c, m));
+    out.store(scaled, c, m);
+  });
+}
+
+void lower::lowerNorm(PhaseEmitter &e, kern::NormOp op) {
+  NormRow norm{op.getInput(), op.getOuts(), op.getGamma(), op.getBeta(), op.getEps().convertToDouble(), op.getRms()};
+  e.shareRows(e.rowCount(op.getOuts()), [&](Value row) { emitNormRow(e, norm, row); });
 }
 
 void lower::lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {

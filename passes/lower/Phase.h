@@ -109,6 +109,15 @@ llvm::SmallVector<mlir::Value> emitStrides(PhaseEmitter &e, kern::BufferType typ
 mlir::Value emitBroadcastOffset(PhaseEmitter &e, mlir::Value row, llvm::ArrayRef<Polynomial> dims,
                                 llvm::ArrayRef<Polynomial> operandDims, const Polynomial &operandRowStride);
 
+/// A LayerNorm or RMSNorm; the output may be the input.
+struct NormRow {
+  mlir::Value input, output, gamma, beta; ///< beta may be null
+  double eps;
+  bool rms;
+};
+/// Normalizes row `row`.
+void emitNormRow(PhaseEmitter &e, const NormRow &norm, mlir::Value row);
+
 // One function for each group of operations.
 void lowerGemm(PhaseEmitter &e, kern::GemmOp op);
 void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op);
