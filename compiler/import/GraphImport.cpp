@@ -345,7 +345,9 @@ Value GraphBuilder::result(const GraphOutput &output, Value value) {
   Dims shape = emit.shapeOf(value);
   const PaddingMask *fits = nullptr;
   for (const PaddingMask &mask : masks) {
-    if (shape.size() < 2 ||
+    // Of fixed sizes [batch, 5] may be anything; of named ones it is the
+    // tokens.
+    if (shape.size() < (mask.shape[1].isConstant() ? 3 : 2) ||
         !std::equal(mask.shape.begin(), mask.shape.end(), shape.begin()))
       continue;
     if (fits) // two masks: neither says alone what padding is

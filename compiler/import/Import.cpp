@@ -33,10 +33,9 @@ static std::string nameOfFolder(const std::string &folder) {
   return "model";
 }
 
-Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
-                                                   const ImportOptions &options,
-                                                   ImportInfo &info) {
-  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
+                                                const ImportOptions &options,
+                                                ImportInfo &info) {
   const std::string path = trimmed(options.path);
   if (isFolder(path)) {
     info.folder = path;
@@ -65,4 +64,28 @@ Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
                   ? nameOfFolder(info.folder)
                   : info.baseFile.substr(0, info.baseFile.rfind('.'));
   return importGraph(context, info);
+}
+
+/// Names of files and tensors may hold any character; an error is one line.
+static std::string oneLine(StringRef text) {
+  std::string line;
+  for (unsigned char c : text) {
+    if (c < 0x20 || c == 0x7f)
+      line += "\\x" + llvm::utohexstr(c, /*LowerCase=*/true, /*Width=*/2);
+    else
+      line += static_cast<char>(c);
+  }
+  return line;
+}
+
+Result<OwningOpRef<ModuleOp>> transom::importModel(MLIRContext &context,
+                                                   const ImportOptions &options,
+                                                   ImportInfo &info) {
+  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+  Result<OwningOpRef<ModuleOp>> module = importPath(context, options, info);
+  if (module)
+    return module;
+  Error error = module.takeError();
+  error.message = oneLine(error.message);
+  return error;
 }

@@ -163,6 +163,11 @@ TEST(GraphErrors, unknown_op) {
       Status::Unsupported,
       {"'/nodes/0/op'", "unknown op 'sofmax'", "did you mean 'softmax'"});
 }
+TEST(GraphErrors, names_cannot_break_the_line) {
+  expectGraphError(
+      graph(R"({"name": "a", "op": "so\nft", "inputs": ["x"]})", "\"a\""),
+      Status::Unsupported, {"unknown op 'so\\x0aft'"});
+}
 TEST(GraphErrors, unknown_dim) {
   expectGraphError(
       graph(
