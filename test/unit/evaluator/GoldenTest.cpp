@@ -59,14 +59,19 @@ TEST_P(Golden, evaluatesAsTheOriginalAfterEachPass) {
   EXPECT_EQ(checkGraphPasses(**module, options, cases, reordered), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(all, Golden,
-                         ::testing::Values("bert", "bert-mlm", "bert-classify",
-                                           "bert-tokens", "distilbert",
-                                           "roberta"),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    all, Golden,
+    ::testing::Values("bert", "bert-mlm", "bert-classify", "bert-tokens",
+                      "distilbert", "roberta", "heads/bert-next-sentence",
+                      "heads/bert-old-names", "heads/bert-pretraining",
+                      "heads/distilbert-classify", "heads/distilbert-mlm",
+                      "heads/distilbert-tokens", "heads/roberta-classify",
+                      "heads/roberta-mlm", "heads/xlm-roberta-tokens"),
+    [](const auto &info) {
+      std::string name = info.param;
+      for (char &c : name)
+        c = llvm::isAlnum(c) ? c : '_';
+      return name;
+    });
 
 } // namespace

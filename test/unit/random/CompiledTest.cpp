@@ -1,0 +1,162 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random models from module to shared object to results, through the public C
+// API, against the reference evaluator: for each instruction set, with fusions
+// on and off, and with the same bits for all numbers of threads.
+#include "compiler/driver/CompileModule.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "test/unit/evaluator/Compare.h"
+#include "test/unit/random/CompiledModel.h"
+#include "test/unit/random/RandomGraph.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// f32 against float64, after norms that may magnify small differences.
+constexpr double inFloat32 = 2e-4;
+
+int64_t fromEnvironment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+/// Models that are compiled together.
+struct Batch {
+  Batch(uint64_t first, int64_t count);
+  /// Compiles to a file; the error of the compiler, or empty.
+  std::string compile();
+  /// The first complaint about the results of an instruction set; appends them
+  /// to `results`.
+  std::string run(const char *isa, unsigned threads,
+                  std::vector<std::vector<NamedTensor>> &results) const;
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+  RandomWeights weights;
+  std::vector<Case> cases;
+  CompileOptions options;
+};
+
+/// Optional passes that are left out: none for half of the batches.
+std::vector<std::string> disabledFor(uint64_t seed) {
+  Random random(seed ^ 0xd15ab1ed);
+  std::vector<std::string> disabled;
+  if (random.chance(50))
+    return disabled;
+  for (const transom::PassInfo &pass : allPasses())
+    if (!pass.required && random.chance(30))
+      disabled.push_back(pass.flag.str());
+  return disabled;
+}
+
+Batch::Batch(uint64_t first, int64_t count) {
+  prepareContext(context);
+  module = makeRandomModule(&context);
+  for (int64_t i = 0; i < count; ++i)
+    addRandomGraph(*module, first + i, weights);
+  EvaluateOptions evaluation;
+  evaluation.source = &weights;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    std::string entry = "g" + std::to_string(first + i / 2);
+    Case test = {entry, randomInputs(*module, entry, 2 * first + i), {}};
+    auto result = evaluate(*module, entry, test.inputs, evaluation);
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    if (result)
+      test.outputs = *result;
+    cases.push_back(std::move(test));
+  }
+  options.output = ::testing::TempDir() + "/random-" + std::to_string(first) +
+                   "-" + std::to_string(count) + "-" +
+                   std::to_string(::getpid()) + ".so";
+}
+
+std::string Batch::compile() {
+  auto report = compileModule(*module, weights, options);
+  return report ? "" : report.error().message;
+}
+
+std::string Batch::run(const char *isa, unsigned threads,
+                       std::vector<std::vector<NamedTensor>> &results) const {
+  CompiledModel model;
+  if (std::string error = model.load(options.output, isa, threads);
+      !error.empty())
+    return error;
+  for (const Case &test : cases) {
+    auto result = model.run(test.entry, test.inputs, test.outputs);
+    std::string complaint = result
+                                ? differenceOf(*result, test.outputs, inFloat32)
+                                : result.error().message;
+    if (!complaint.empty())
+      return "entry '" + test.entry + "': " + complaint;
+    results.push_back(std::move(*result));
+  }
+  return {};
+}
+
+/// Compiles and runs a batch; the first complaint.
+std::string check(Batch &batch, const std::vector<std::string> &disabled) {
+  batch.options.disabledPasses = disabled;
+  if (std::string error = batch.compile(); !error.empty())
+    return "compile: " + error;
+  std::vector<std::vector<NamedTensor>> first;
+  std::string complaint;
+  for (const char *isa : {"avx2", "avx512"}) {
+    if (!complaint.empty() || !CompiledModel::runsHere(isa))
+      continue;
+    for (unsigned threads : {1u, 2u}) {
+      std::vector<std::vector<NamedTensor>> results;
+      complaint = batch.run(isa, threads, results);
+      if (first.empty())
+        first = results;
+      for (size_t i = 0; complaint.empty() && i < results.size(); ++i)
+        complaint = differenceOf(results[i], first[i], 0.0);
+      if (!complaint.empty()) {
+        complaint = std::string(isa) + ", " + std::to_string(threads) +
+                    " threads: " + complaint;
+        break;
+      }
+    }
+  }
+  std::remove(batch.options.output.c_str());
+  return complaint;
+}
+
+/// Checks seeds together, and one by one where that fails.
+void checkSeeds(uint64_t first, int64_t count) {
+  std::vector<std::string> disabled = disabledFor(first);
+  Batch together(first, count);
+  std::string complaint = check(together, disabled);
+  if (complaint.empty())
+    return;
+  std::string without;
+  for (const std::string &pass : disabled)
+    without += " " + pass;
+  bool single = count == 1;
+  if (single)
+    ADD_FAILURE() << "seed " << first << ": " << complaint
+                  << ", without:" << without;
+  for (uint64_t seed = first; count > 1 && seed < first + count; ++seed) {
+    Batch alone(seed, 1);
+    std::string one = check(alone, disabled);
+    single |= !one.empty();
+    EXPECT_EQ(one, "") << "seed " << seed << ", without:" << without;
+  }
+  EXPECT_TRUE(single) << "seeds " << first << " to " << first + count - 1
+                      << " together: " << complaint << ", without:" << without;
+}
+
+TEST(RandomGraphs, compileToTheResultsOfTheEvaluator) {
+  constexpr int64_t batch = 25;
+  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
+  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500);
+  for (int64_t done = 0; done < count; done += batch)
+    checkSeeds(first + done, std::min(batch, count - done));
+}
+
+} // namespace
