@@ -42,10 +42,10 @@ private:
   std::optional<std::string> obstacle(LinearOp linear);
   bool isPlain(Value weight);
   void join(const Siblings &siblings);
-  Value joinWeights(ArrayRef<Value> weights, Location loc);
-  Value joinBiases(const Siblings &siblings, Location loc);
+  Value joinWeights(ArrayRef<Value> weights);
+  Value joinBiases(const Siblings &siblings);
   Value createWeight(std::string name, RankedTensorType type,
-                     const WeightExpr &expr, Location loc);
+                     const WeightExpr &expr, WeightOp before);
   WeightOp weightOf(Value value);
 
   SymbolTable symbols;
@@ -125,18 +125,20 @@ std::string joinedName(ArrayRef<StringRef> names) {
   return llvm::join(parts, ".");
 }
 
+/// New weights stand in front of an old one, so that files are read in order.
 Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
-                                     const WeightExpr &expr, Location loc) {
+                                     const WeightExpr &expr, WeightOp before) {
   OpBuilder atModule(builder.getContext());
-  auto weight = atModule.create<WeightOp>(loc, atModule.getStringAttr(name),
-                                          TypeAttr::get(type),
-                                          atModule.getStringAttr(expr.str()));
-  symbols.insert(weight, symbols.getOp()->getRegion(0).front().begin());
+  auto weight = atModule.create<WeightOp>(
+      before.getLoc(), atModule.getStringAttr(name), TypeAttr::get(type),
+      atModule.getStringAttr(expr.str()));
+  symbols.insert(weight, before->getIterator());
   ++readers[weight.getSymName()];
-  return builder.create<GetWeightOp>(loc, type, FlatSymbolRefAttr::get(weight));
+  return builder.create<GetWeightOp>(before.getLoc(), type,
+                                     FlatSymbolRefAttr::get(weight));
 }
 
-Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights, Location loc) {
+Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
   std::vector<WeightExpr> exprs;
   SmallVector<StringRef> names;
   int64_t size = 0;
@@ -149,13 +151,13 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights, Location loc) {
   auto first = cast<RankedTensorType>(weights.front().getType());
   SmallVector<int64_t> shape(first.getShape());
   shape[0] = size;
-  return createWeight(joinedName(names),
-                      RankedTensorType::get(shape, first.getElementType()),
-                      WeightExpr::concat(0, std::move(exprs)), loc);
+  return createWeight(
+      joinedName(names), RankedTensorType::get(shape, first.getElementType()),
+      WeightExpr::concat(0, std::move(exprs)), weightOf(weights.front()));
 }
 
 /// Zeros stand where only other parts have a bias.
-Value ProjectionJoiner::joinBiases(const Siblings &siblings, Location loc) {
+Value ProjectionJoiner::joinBiases(const Siblings &siblings) {
   if (llvm::none_of(siblings.parts, [](LinearOp op) { return op.getBias(); }))
     return {};
   SmallVector<Value> biases;
@@ -167,11 +169,11 @@ Value ProjectionJoiner::joinBiases(const Siblings &siblings, Location loc) {
       int64_t size = type.getDimSize(0);
       bias = createWeight(weight.getSymName().str() + ".zeros",
                           RankedTensorType::get({size}, type.getElementType()),
-                          WeightExpr::fill({size}, 0.0), loc);
+                          WeightExpr::fill({size}, 0.0), weight);
     }
     biases.push_back(bias);
   }
-  return joinWeights(biases, loc);
+  return joinWeights(biases);
 }
 
 void ProjectionJoiner::join(const Siblings &siblings) {
@@ -190,8 +192,8 @@ void ProjectionJoiner::join(const Siblings &siblings) {
     weights.push_back(part.getWeight());
   }
   Location loc = fusePlaces(builder.getContext(), places);
-  Value weight = joinWeights(weights, loc);
-  Value bias = joinBiases(siblings, loc);
+  Value weight = joinWeights(weights);
+  Value bias = joinBiases(siblings);
   Value product =
       createInferred<LinearOp>(builder, loc, siblings.input, weight, bias);
   int64_t axis = dimsOf(product).size() - 1, start = 0;

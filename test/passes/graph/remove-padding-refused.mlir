@@ -5,7 +5,11 @@
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 
 // CHECK: reason = "entry 'attention_without_a_mask' stays rectangular: 'attn.sdpa': attention has no mask"
-// CHECK-LABEL: func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+// CHECK-LABEL: func.func @attention_without_a_mask(
+// CHECK-NOT: attn.segments
+// CHECK: %[[A:.*]] = attn.sdpa
+// CHECK: attn.mask %[[A]]
+func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
   %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
   %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x

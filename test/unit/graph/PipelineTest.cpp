@@ -1,0 +1,53 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of stages and passes, and what may be left out.
+#include "compiler/pipeline/Pipeline.h"
+#include "gtest/gtest.h"
+
+using namespace transom;
+
+namespace {
+
+TEST(Pipeline, flagsAreThoseOfThePasses) {
+  for (const PassInfo &info : allPasses())
+    EXPECT_EQ(info.create({})->getArgument(), info.flag);
+}
+
+TEST(Pipeline, stagesStandInOrderAndAreFoundByName) {
+  for (size_t i = 0; i < allStages().size(); ++i) {
+    const StageInfo &stage = allStages()[i];
+    EXPECT_EQ(static_cast<size_t>(stage.stage), i);
+    EXPECT_EQ(stageByName(stage.name), stage.stage);
+  }
+  EXPECT_EQ(stageByName("nonsense"), std::nullopt);
+  for (size_t i = 1; i < allPasses().size(); ++i)
+    EXPECT_LE(allPasses()[i - 1].stage, allPasses()[i].stage);
+}
+
+TEST(Pipeline, leavesOutWhatIsDisabled) {
+  mlir::MLIRContext context;
+  mlir::PassManager all(&context), fewer(&context);
+  populateStage(all, Stage::Graph, {});
+  PipelineOptions options;
+  options.disabled = {"cse", "attn-remove-padding"};
+  populateStage(fewer, Stage::Graph, options);
+  EXPECT_EQ(fewer.size(), all.size() - 3); // cse runs twice
+}
+
+TEST(Pipeline, refusesToDisableUnknownAndRequiredPasses) {
+  EXPECT_TRUE(checkDisabledPasses({}));
+  EXPECT_TRUE(checkDisabledPasses({"attn-outline-layers", "canonicalize"}));
+  auto unknown = checkDisabledPasses({"attn-fuse-atention"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().status, Status::Usage);
+  EXPECT_EQ(unknown.error().message,
+            "unknown pass 'attn-fuse-atention'; did you mean "
+            "'attn-fuse-attention'?");
+  auto required = checkDisabledPasses({"attn-infer-shapes"});
+  ASSERT_FALSE(required);
+  EXPECT_EQ(required.error().message,
+            "pass 'attn-infer-shapes' cannot be disabled");
+}
+
+} // namespace
