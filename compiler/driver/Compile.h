@@ -42,7 +42,7 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> flags;
   uint64_t memLimit = 0; ///< most bytes the compile may take; 0: no limit
   unsigned jobs = 0;     ///< threads that generate code; 0: one a core
-  /// Write and read back the module at each border of stages.
+  /// Write and read back LLVM IR too, as is always done with modules of MLIR.
   bool checkRoundTrip = false;
   /// Called from the compiling thread; false stops the compile.
   std::function<bool(const CompileProgress &)> progress;

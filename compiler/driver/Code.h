@@ -1,0 +1,21 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The code of a planned module for several instruction sets.
+#pragma once
+#include "compiler/codegen/Artifact.h"
+#include "compiler/codegen/Object.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace transom {
+
+/// LLVM IR of each instruction set, not optimized.
+Result<std::vector<IsaModule>>
+lowerToLlvm(mlir::ModuleOp module, const std::vector<const TargetIsa *> &isas);
+
+/// Optimizes and generates code with up to `jobs` threads: for each instruction
+/// set an object file, or its assembly.
+Result<std::vector<IsaObject>> generate(std::vector<IsaModule> modules,
+                                        CodeKind kind, unsigned jobs);
+
+} // namespace transom

@@ -1,0 +1,130 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiling a model folder or graph.json: import, the way of the module, and
+// what the manifest says about the files.
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/CompileModule.h"
+#include "compiler/driver/Hashes.h"
+#include "compiler/driver/TextConfig.h"
+#include "compiler/import/Import.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace transom;
+
+/// Memory of a compile besides weights: code of the compiler, IR, LLVM.
+static constexpr uint64_t baseBytes = uint64_t(256) << 20;
+
+/// Refuses a compile that would take more than the limit.
+static Result<void> checkMemory(const ImportInfo &info, uint64_t limit) {
+  if (limit == 0)
+    return {};
+  uint64_t largest = 0;
+  for (const SafetensorsFile &file : info.files.files())
+    for (const SafetensorsTensor &tensor : file.tensors())
+      largest = std::max(largest, tensor.end - tensor.begin);
+  const uint64_t needed = baseBytes + 2 * largest;
+  if (needed <= limit)
+    return {};
+  return limitError("the compile takes up to " + std::to_string(needed) +
+                    " bytes, over '--mem-limit' of " + std::to_string(limit));
+}
+
+/// The longest input of a model: `max_length` of its `attn.info`, 0 for none.
+static int64_t maxLengthOf(ModuleOp module) {
+  auto info = module->getAttrOfType<DictionaryAttr>("attn.info");
+  auto length = info ? info.getAs<IntegerAttr>("max_length") : IntegerAttr();
+  return length ? length.getInt() : 0;
+}
+
+/// The options of a compile that change its result, for the manifest.
+static std::vector<std::pair<std::string, std::string>>
+recordedFlags(const CompileOptions &options) {
+  std::vector<std::pair<std::string, std::string>> flags = options.flags;
+  std::string targets;
+  for (const std::string &target : options.targets)
+    targets += (targets.empty() ? "" : ",") + target;
+  if (!targets.empty())
+    flags.emplace_back("target", targets);
+  return flags;
+}
+
+namespace {
+
+/// What the files of the model add to its artifact.
+struct ModelFacts {
+  ImportInfo info;
+  TextConfig text;
+  InputHashes hashes;
+  std::vector<std::string> notes;
+
+  Result<void> read(ModuleOp module);
+  Result<void> complete(ArtifactPlan &plan);
+};
+
+} // namespace
+
+/// Reads the text files and begins to hash all files.
+Result<void> ModelFacts::read(ModuleOp module) {
+  Result<TextConfig> config = readTextConfig(info.folder, maxLengthOf(module));
+  if (!config)
+    return config.takeError();
+  text = std::move(*config);
+  notes = info.notes;
+  notes.insert(notes.end(), text.notes.begin(), text.notes.end());
+  std::vector<std::string> files = info.inputFiles;
+  files.insert(files.end(), text.files.begin(), text.files.end());
+  hashes.start(info.folder, files);
+  return {};
+}
+
+Result<void> ModelFacts::complete(ArtifactPlan &plan) {
+  Result<std::map<std::string, std::string>> hashed = hashes.take();
+  if (!hashed)
+    return hashed.takeError();
+  plan.manifest.inputsSha256 = std::move(*hashed);
+  plan.manifest.text = text.manifest;
+  plan.manifest.notes = notes;
+  plan.tokenizer = std::move(text.tokenizer);
+  return {};
+}
+
+Result<CompileReport> transom::compile(const CompileOptions &options) {
+  if (options.output.empty() &&
+      (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
+    return usageError("no output file was given");
+  if (options.progress && !options.progress({"import"}))
+    return unavailable("interrupted");
+  const auto started = std::chrono::steady_clock::now();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  prepareContext(context);
+  ModelFacts facts;
+  Result<OwningOpRef<ModuleOp>> module =
+      importModel(context, {options.model}, facts.info);
+  if (!module)
+    return module.takeError();
+  if (Result<void> fits = checkMemory(facts.info, options.memLimit); !fits)
+    return fits.takeError();
+  if (Result<void> read = facts.read(**module); !read)
+    return read.takeError();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
+          .count();
+
+  CompileOptions recorded = options;
+  recorded.flags = recordedFlags(options);
+  ModuleSource source;
+  source.tensors = &facts.info.files;
+  source.release = [&](const std::string &name) {
+    facts.info.files.release(name);
+  };
+  source.complete = [&](ArtifactPlan &plan) { return facts.complete(plan); };
+  Result<CompileReport> report =
+      compileModule(std::move(*module), source, recorded);
+  if (!report)
+    return report.takeError();
+  report->notes = facts.notes;
+  report->seconds.insert(report->seconds.begin(), {"import", seconds});
+  return report;
+}

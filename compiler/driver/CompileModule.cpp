@@ -1,0 +1,266 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks the stages. Between two of them the module is written and read back,
+// so that nothing can hide in C++ objects: what a stage needs is in the IR.
+#include "compiler/driver/CompileModule.h"
+#include "compiler/driver/Code.h"
+#include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/ModuleText.h"
+#include "compiler/driver/PlanArtifact.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Register.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// One compile of one module.
+class ModuleCompiler {
+public:
+  ModuleCompiler(OwningOpRef<ModuleOp> module, const ModuleSource &source,
+                 const CompileOptions &options)
+      : module(std::move(module)), source(source), options(options) {}
+
+  Result<CompileReport> run();
+
+private:
+  /// Tells the progress and begins to measure a stage.
+  Result<void> begin(const char *stage);
+  void end(const char *stage);
+  /// Runs the passes of a stage, then writes and reads the module.
+  Result<void> runPasses(Stage stage, const char *name);
+  Result<void> passesFailed(const std::string &pass, const std::string &before,
+                            const DiagnosticCollector &diagnostics);
+  Result<void> readBack();
+  Result<void> makeCode();
+  Result<void> readBackLlvm(std::vector<IsaModule> &modules);
+  Result<void> writeLibrary(std::vector<IsaObject> objects);
+  /// Hands a stage's text over, one an instruction set where `isa` is given.
+  Result<void> emitText(const std::string &text, const std::string &isa);
+
+  OwningOpRef<ModuleOp> module;
+  const ModuleSource &source;
+  const CompileOptions &options;
+  CompileReport report;
+  std::vector<const TargetIsa *> isas;
+  std::chrono::steady_clock::time_point started;
+};
+
+} // namespace
+
+void transom::prepareContext(MLIRContext &context) {
+  DialectRegistry registry;
+  registerTransomDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  registerLLVMTranslations(context);
+}
+
+Result<void> ModuleCompiler::begin(const char *stage) {
+  started = std::chrono::steady_clock::now();
+  if (options.progress && !options.progress({stage}))
+    return unavailable("interrupted");
+  return {};
+}
+
+void ModuleCompiler::end(const char *stage) {
+  report.seconds.emplace_back(
+      stage,
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
+          .count());
+}
+
+/// A pass may refuse what kern does not have; anything else is our bug and
+/// leaves a reproducer.
+Result<void>
+ModuleCompiler::passesFailed(const std::string &pass, const std::string &before,
+                             const DiagnosticCollector &diagnostics) {
+  if (pass == "convert-attn-to-kern")
+    return diagnostics.error(Status::Unsupported,
+                             "the model does not convert to kernels");
+  Error error = diagnostics.error(Status::Internal, "a pass failed");
+  error.message = "pass '" + pass + "' failed: " + error.message;
+  if (std::string path = writeReproducer(before); !path.empty())
+    error.message += "; reproducer: " + path;
+  return error;
+}
+
+Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
+  if (Result<void> begun = begin(name); !begun)
+    return begun;
+  DiagnosticCollector diagnostics(*module->getContext());
+  const std::string before = printModule(*module);
+  PassManager passes(module->getContext());
+  std::string failed;
+  passes.addInstrumentation(std::make_unique<FailureWatch>(failed));
+  PipelineOptions pipeline;
+  pipeline.disabled = {options.disabledPasses.begin(),
+                       options.disabledPasses.end()};
+  populateStage(passes, stage, pipeline);
+  if (mlir::failed(passes.run(*module)))
+    return passesFailed(failed, before, diagnostics);
+  if (Result<void> read = readBack(); !read)
+    return read;
+  end(name);
+  return {};
+}
+
+Result<void> ModuleCompiler::readBack() {
+  const std::string text = printModule(*module);
+  Result<OwningOpRef<ModuleOp>> read = readModule(*module->getContext(), text);
+  if (!read) {
+    Error error = read.takeError();
+    if (std::string path = writeReproducer(text); !path.empty())
+      error.message += "; reproducer: " + path;
+    return error;
+  }
+  module = std::move(*read);
+  return {};
+}
+
+/// Writes LLVM IR and reads it back, with the order of uses.
+Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
+  for (IsaModule &code : modules) {
+    const std::string text = printLLVM(code);
+    llvm::SMDiagnostic problem;
+    std::unique_ptr<llvm::Module> read =
+        llvm::parseAssemblyString(text, problem, *code.context);
+    if (!read)
+      return internalError("LLVM IR does not read back: " +
+                           problem.getMessage().str());
+    code.module = std::move(read);
+  }
+  return {};
+}
+
+/// `model.s` for an instruction set: `model.avx2.s`.
+static std::string pathOfIsa(const std::string &path, const std::string &isa) {
+  size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  size_t dot = path.rfind('.');
+  if (dot == std::string::npos || dot <= name)
+    return path + "." + isa;
+  return path.substr(0, dot) + "." + isa + path.substr(dot);
+}
+
+Result<void> ModuleCompiler::emitText(const std::string &text,
+                                      const std::string &isa) {
+  if (options.output.empty()) {
+    report.text += text;
+    return {};
+  }
+  const std::string path = isas.size() > 1 && !isa.empty()
+                               ? pathOfIsa(options.output, isa)
+                               : options.output;
+  report.written.push_back(path);
+  return writeTextFile(path, text);
+}
+
+Result<void> ModuleCompiler::makeCode() {
+  if (Result<void> begun = begin("lower"); !begun)
+    return begun;
+  Result<std::vector<IsaModule>> modules = lowerToLlvm(*module, isas);
+  if (!modules) {
+    Error error = modules.takeError();
+    if (std::string path = writeReproducer(printModule(*module)); !path.empty())
+      error.message += "; reproducer: " + path;
+    return error;
+  }
+  if (options.checkRoundTrip)
+    if (Result<void> read = readBackLlvm(*modules); !read)
+      return read;
+  end("lower");
+  if (options.emit == EmitStage::LlvmIr) {
+    for (IsaModule &code : *modules)
+      if (Result<void> done = emitText(printLLVM(code), code.isa->name); !done)
+        return done;
+    return {};
+  }
+  if (Result<void> begun = begin("code"); !begun)
+    return begun;
+  Result<std::vector<IsaObject>> objects = generate(
+      std::move(*modules),
+      options.emit == EmitStage::Asm ? CodeKind::Assembly : CodeKind::Object,
+      options.jobs);
+  if (!objects)
+    return objects.takeError();
+  end("code");
+  if (options.emit == EmitStage::So)
+    return writeLibrary(std::move(*objects));
+  for (const IsaObject &object : *objects)
+    if (Result<void> done = emitText(object.object, object.isa); !done)
+      return done;
+  return {};
+}
+
+Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
+  Result<ArtifactPlan> plan = planArtifact(*module);
+  if (!plan)
+    return plan.takeError();
+  plan->manifest.compiler = TRANSOM_VERSION;
+  plan->manifest.options = options.flags;
+  plan->manifest.disabledPasses = options.disabledPasses;
+  if (source.complete)
+    if (Result<void> done = source.complete(*plan); !done)
+      return done;
+  if (Result<void> begun = begin("weights"); !begun)
+    return begun;
+  Result<ArtifactReport> written = writeArtifact(
+      *plan, objects, *source.tensors, source.release, options.output,
+      [&](uint64_t done, uint64_t total) {
+        return !options.progress || options.progress({"weights", done, total});
+      });
+  if (!written)
+    return written.takeError();
+  end("weights");
+  report.fileBytes = written->fileBytes;
+  report.parameters = static_cast<uint64_t>(plan->manifest.parameters);
+  report.written.push_back(options.output);
+  return {};
+}
+
+Result<CompileReport> ModuleCompiler::run() {
+  Result<std::vector<const TargetIsa *>> chosen =
+      isasOfTargets(options.targets);
+  if (!chosen)
+    return chosen.takeError();
+  isas = std::move(*chosen);
+  const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
+      {EmitStage::Attn, std::nullopt, "import"},
+      {EmitStage::AttnOpt, Stage::Graph, "optimize"},
+      {EmitStage::Kern, Stage::Kernel, "plan"}};
+  for (const auto &[emit, stage, name] : stages) {
+    if (Result<void> done = stage ? runPasses(*stage, name) : readBack(); !done)
+      return done.takeError();
+    if (options.emit == emit) {
+      if (Result<void> done = emitText(printModule(*module), {}); !done)
+        return done.takeError();
+      return std::move(report);
+    }
+  }
+  if (Result<void> done = makeCode(); !done)
+    return done.takeError();
+  return std::move(report);
+}
+
+Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
+                                             const ModuleSource &source,
+                                             const CompileOptions &options) {
+  if (Result<void> known = checkDisabledPasses(
+          {options.disabledPasses.begin(), options.disabledPasses.end()});
+      !known)
+    return known.takeError();
+  return ModuleCompiler(std::move(module), source, options).run();
+}
+
+Result<CompileReport> transom::compileModule(ModuleOp module,
+                                             const TensorSource &source,
+                                             const CompileOptions &options) {
+  ModuleSource tensors;
+  tensors.tensors = &source;
+  return compileModule(OwningOpRef<ModuleOp>(module.clone()), tensors, options);
+}

@@ -1,0 +1,37 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The way of a module from attn to its shared object, for those that have a
+// module: the driver behind the importers, and tests that build modules.
+#pragma once
+#include "compiler/codegen/Artifact.h"
+#include "compiler/driver/Compile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace transom {
+
+/// What a module's weights come from, and what its artifact holds besides.
+struct ModuleSource {
+  const TensorSource *tensors = nullptr;
+  /// Lets go of the pages of a file tensor; may be empty.
+  std::function<void(const std::string &)> release;
+  /// Adds to the plan what the module does not know; may be empty.
+  std::function<Result<void>(ArtifactPlan &)> complete;
+};
+
+/// Makes the dialects and translations known that compiling needs.
+void prepareContext(mlir::MLIRContext &context);
+
+/// Compiles a module of the attn dialect until the stage of `options.emit`;
+/// `options.model` is not looked at. The context is one of `prepareContext`.
+Result<CompileReport> compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,
+                                    const ModuleSource &source,
+                                    const CompileOptions &options);
+
+/// The same with weights alone; `module` is not changed.
+Result<CompileReport> compileModule(mlir::ModuleOp module,
+                                    const TensorSource &source,
+                                    const CompileOptions &options);
+
+} // namespace transom

@@ -1,0 +1,36 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Diagnostics of MLIR in one line each.
+#include "compiler/driver/Diagnostics.h"
+#include "dialects/attn/Place.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// `place: text`, without line breaks.
+static std::string lineOf(Diagnostic &diagnostic) {
+  std::string place = placeOf(diagnostic.getLocation());
+  std::string text = diagnostic.str();
+  text = text.substr(0, text.find('\n'));
+  return place.empty() ? text : place + ": " + text;
+}
+
+DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
+    : handler(&context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          messages.push_back(lineOf(diagnostic));
+        return success();
+      }) {}
+
+Error DiagnosticCollector::error(Status status, const std::string &what) const {
+  Error error{status, messages.empty() ? what : messages.front(), {}};
+  if (messages.size() > 1)
+    error.notes.assign(messages.begin() + 1, messages.end());
+  return error;
+}
+
+void FailureWatch::runAfterPassFailed(Pass *pass, Operation *op) {
+  if (failed.empty())
+    failed = pass->getArgument().str();
+}

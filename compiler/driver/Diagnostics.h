@@ -1,0 +1,37 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What MLIR says while a module is read or passes run, as one of our errors.
+#pragma once
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/support/Error.h"
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// Collects the errors of a context while it lives; nothing is printed.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(mlir::MLIRContext &context);
+  /// The first error in one line that begins with the place of the model; the
+  /// others are notes. `what` stands for it where MLIR said nothing.
+  Error error(Status status, const std::string &what) const;
+
+private:
+  std::vector<std::string> messages;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// Remembers which pass of a pass manager failed.
+class FailureWatch : public mlir::PassInstrumentation {
+public:
+  explicit FailureWatch(std::string &failed) : failed(failed) {}
+  void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override;
+
+private:
+  std::string &failed; // the flag of the innermost pass that failed
+};
+
+} // namespace transom

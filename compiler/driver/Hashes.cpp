@@ -1,0 +1,47 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Hashing of input files beside the compile.
+#include "compiler/driver/Hashes.h"
+#include "runtime/support/File.h"
+#include "runtime/support/Sha256.h"
+
+using namespace transom;
+
+using HashMap = std::map<std::string, std::string>;
+
+/// The hash of a file; its pages are let go behind the reading.
+static Result<std::string> hashOf(const std::string &path,
+                                  const std::atomic<bool> &stopped) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.takeError();
+  const uint64_t step = uint64_t(8) << 20;
+  Sha256 hash;
+  for (uint64_t at = 0; at < file->size() && !stopped; at += step) {
+    hash.update(file->bytes().substr(at, step));
+    file->release(at, at + step);
+  }
+  return hash.hex();
+}
+
+InputHashes::~InputHashes() {
+  stopped = true; // the future's destructor waits
+}
+
+void InputHashes::start(const std::string &folder,
+                        const std::vector<std::string> &names) {
+  pending = std::async(
+      std::launch::async, [this, folder, names]() -> Result<HashMap> {
+        HashMap hashes;
+        for (const std::string &name : names) {
+          Result<std::string> hash = hashOf(joinPath(folder, name), stopped);
+          if (!hash)
+            return hash.takeError();
+          hashes[name] = *hash;
+        }
+        return hashes;
+      });
+}
+
+Result<HashMap> InputHashes::take() { return pending.get(); }

@@ -1,0 +1,12 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the shared library of the compiler exports.
+#include "compiler/driver/Compile.h"
+
+extern "C" __attribute__((visibility("default"))) const transom::CompilerApi *
+transom_compiler() {
+  static const transom::CompilerApi api = {TRANSOM_VERSION, transom::compile,
+                                           transom::inspectModel};
+  return &api;
+}
