@@ -4,6 +4,7 @@
 // The C API for models, sessions and tensors: converts structs and errors.
 #include "runtime/ApiSupport.h"
 #include "runtime/Tensor.h"
+#include <cstddef>
 #include <cstdlib>
 
 using namespace transom;
@@ -196,6 +197,29 @@ transom_session_options transom_session_options_default(void) {
   auto options = sized<transom_session_options>();
   options.hold_results = -1;
   return options;
+}
+
+transom_status transom_session_options_fit(const transom_model *model,
+                                           const char *entry,
+                                           const transom_tensor *inputs,
+                                           size_t input_count,
+                                           transom_session_options *options) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !options || (input_count && !inputs))
+      return nullArgument(!model ? "model" : !options ? "options" : "inputs");
+    if (options->struct_size < offsetof(transom_session_options, max_sequences))
+      return usageError("the options do not hold max_batch and max_tokens");
+    int64_t batch = int64_t(options->max_batch);
+    int64_t tokens =
+        int64_t(std::min<uint64_t>(options->max_tokens, INT64_MAX));
+    if (Result<void> done = fitCapacity(*model->model, entry, inputs,
+                                        input_count, batch, tokens);
+        !done)
+      return done;
+    options->max_batch = uint32_t(batch);
+    options->max_tokens = uint64_t(tokens);
+    return {};
+  });
 }
 
 /// The session's configuration for a caller's options.

@@ -205,6 +205,30 @@ Result<void> Call::checkCapacity(const SessionConfig &config) const {
   return {};
 }
 
+Result<void> Call::raiseCapacity(int64_t &maxBatch, int64_t &maxTokens) const {
+  int64_t batch = 1, longest = 1, rows = 1;
+  for (size_t i = 0; i != entry.symbols.size(); ++i) {
+    int64_t value = storage.symbols[i];
+    if (entry.kinds[i] == SymbolKind::Batch)
+      batch = std::max(batch, value);
+    else if (entry.kinds[i] == SymbolKind::Length)
+      longest = std::max(longest, value);
+  }
+  bool good = !__builtin_mul_overflow(batch, longest, &rows);
+  for (const SegmentsRule &rule : entry.segments) {
+    int64_t sequences, columns, all;
+    good = good && rule.batch.evaluate(storage.symbols, sequences) &&
+           rule.columns.evaluate(storage.symbols, columns) &&
+           !__builtin_mul_overflow(sequences, columns, &all);
+    rows = good ? std::max(rows, all) : rows;
+  }
+  if (!good || rows > maxDim)
+    return limitError("the inputs have more than 2147483647 rows");
+  maxBatch = std::max(maxBatch, batch);
+  maxTokens = std::max(maxTokens, rows);
+  return {};
+}
+
 Result<void> Call::shapeOutput(size_t index) const {
   const Argument &argument = entry.outputs[index];
   ShapeValue &shape = storage.shapes[entry.inputs.size() + index];

@@ -32,6 +32,8 @@ public:
   Result<void> checkMaxima() const;
   /// Compares the batch and its rows with the session's (`Limit`).
   Result<void> checkCapacity(const SessionConfig &config) const;
+  /// Raises a batch and a number of rows to what this call needs.
+  Result<void> raiseCapacity(int64_t &maxBatch, int64_t &maxTokens) const;
   /// Finds the results by name and computes their shapes. `mayOmit`: results
   /// may be left out and have strides.
   Result<void> bindOutputs(const transom_tensor *outputs, size_t count,

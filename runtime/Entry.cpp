@@ -97,6 +97,7 @@ private:
   Result<Argument> argument(const ManifestTensor &tensor, bool isInput);
   Result<void> addArguments();
   Result<void> addSegments();
+  bool leadsOnly(int symbol) const;
   Result<void> bindSymbols();
   Result<void> addMemory();
   Result<void> addLimits();
@@ -216,29 +217,36 @@ Result<void> EntryBuilder::addSegments() {
   return {};
 }
 
+/// True when `symbol` leads an input that has a second dimension of its own,
+/// and stands in no other place: then it counts sequences.
+bool EntryBuilder::leadsOnly(int symbol) const {
+  bool leads = false;
+  for (const Argument &input : entry.inputs)
+    for (size_t i = 0; i != input.dims.size(); ++i) {
+      if (input.dims[i].onlySymbol() != symbol)
+        continue;
+      if (i != 0)
+        return false;
+      leads = leads || std::any_of(input.dims.begin() + 1, input.dims.end(),
+                                   [](const Formula &dim) {
+                                     return dim.onlySymbol() >= 0;
+                                   });
+    }
+  return leads;
+}
+
 Result<void> EntryBuilder::bindSymbols() {
   entry.partsSymbol = entry.symbolIndex("parts");
   if (entry.partsSymbol >= 0)
     entry.kinds[entry.partsSymbol] = SymbolKind::Parts;
-  auto bind = [&](const Formula &dim, SymbolKind kind) {
-    int symbol = dim.onlySymbol();
-    if (symbol >= 0 &&
-        (entry.kinds[symbol] == SymbolKind::Unbound ||
-         kind == SymbolKind::Batch) &&
-        entry.kinds[symbol] != SymbolKind::Rows &&
-        entry.kinds[symbol] != SymbolKind::Keys &&
-        entry.kinds[symbol] != SymbolKind::Parts)
-      entry.kinds[symbol] = kind;
-  };
   for (const Argument &input : entry.inputs)
     for (const Formula &dim : input.dims) {
       int symbol = dim.onlySymbol();
-      bool isBatch = symbol >= 0 && entry.symbols[symbol] == "batch";
-      bind(dim, isBatch ? SymbolKind::Batch : SymbolKind::Length);
+      if (symbol < 0 || entry.kinds[symbol] != SymbolKind::Unbound)
+        continue;
+      bool isBatch = entry.symbols[symbol] == "batch" || leadsOnly(symbol);
+      entry.kinds[symbol] = isBatch ? SymbolKind::Batch : SymbolKind::Length;
     }
-  for (const SegmentsRule &rule : entry.segments)
-    if (bounded(rule.batch))
-      bind(rule.batch, SymbolKind::Batch);
   return {};
 }
 

@@ -70,15 +70,45 @@ Result<std::unique_ptr<Session>> Session::create(const Model &model,
   return session;
 }
 
-Result<const Entry *> Session::findEntry(const char *name) const {
-  if (const Entry *entry = source.findEntry(name ? name : ""))
+Result<const Entry *> transom::findEntry(const Model &model, const char *name) {
+  if (const Entry *entry = model.findEntry(name ? name : ""))
     return entry;
   std::vector<std::string> names;
-  for (const Entry &entry : source.entries())
+  for (const Entry &entry : model.entries())
     names.push_back(entry.manifest->name);
   std::string wanted = name ? name : "";
   return usageError("the model has no entry '" + wanted +
                     "'; it has: " + joinNames(names) + suggest(wanted, names));
+}
+
+namespace {
+/// Memory for a call that only asks about shapes.
+struct ShapeStorage {
+  explicit ShapeStorage(const Entry &entry)
+      : symbols(entry.symbols.size()),
+        tensors(entry.inputs.size() + entry.outputs.size()),
+        shapes(tensors.size()) {}
+  CallStorage view() { return {symbols.data(), tensors.data(), shapes.data()}; }
+  std::vector<int64_t> symbols;
+  std::vector<const transom_tensor *> tensors;
+  std::vector<ShapeValue> shapes;
+};
+} // namespace
+
+Result<void> transom::fitCapacity(const Model &model, const char *name,
+                                  const transom_tensor *inputs,
+                                  size_t inputCount, int64_t &maxBatch,
+                                  int64_t &maxTokens) {
+  Result<const Entry *> entry = findEntry(model, name);
+  if (!entry)
+    return entry.takeError();
+  ShapeStorage storage(**entry);
+  Call call(**entry, storage.view());
+  if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
+    return done;
+  if (Result<void> done = call.checkMaxima(); !done)
+    return done;
+  return call.raiseCapacity(maxBatch, maxTokens);
 }
 
 CallStorage Session::storageOf(const EntryLayout &places) const {
@@ -267,7 +297,7 @@ void Session::finishOutputs(const Entry &entry, const Call &call,
 Result<void> Session::run(const char *name, const transom_tensor *inputs,
                           size_t inputCount, transom_tensor *outputs,
                           size_t outputCount) {
-  Result<const Entry *> found = findEntry(name);
+  Result<const Entry *> found = findEntry(source, name);
   if (!found)
     return found.takeError();
   const Entry &entry = **found;
@@ -313,15 +343,12 @@ Result<void> Session::run(const char *name, const transom_tensor *inputs,
 Result<void> Session::shape(const char *name, const transom_tensor *inputs,
                             size_t inputCount, const char *result,
                             transom_tensor &out) const {
-  Result<const Entry *> found = findEntry(name);
+  Result<const Entry *> found = findEntry(source, name);
   if (!found)
     return found.takeError();
   const Entry &entry = **found;
-  size_t args = entry.inputs.size() + entry.outputs.size();
-  std::vector<int64_t> symbols(entry.symbols.size());
-  std::vector<const transom_tensor *> tensors(args);
-  std::vector<ShapeValue> shapes(args);
-  Call call(entry, {symbols.data(), tensors.data(), shapes.data()});
+  ShapeStorage storage(entry);
+  Call call(entry, storage.view());
   if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
     return done;
   if (Result<void> done = call.checkMaxima(); !done)

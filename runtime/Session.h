@@ -34,6 +34,15 @@ private:
   uint64_t bytes = 0;
 };
 
+/// The entry of that name; `Usage` with the names that there are.
+Result<const Entry *> findEntry(const Model &model, const char *name);
+
+/// Raises a batch and a number of rows so that a session for them takes a run
+/// of the entry on inputs of these shapes.
+Result<void> fitCapacity(const Model &model, const char *entry,
+                         const transom_tensor *inputs, size_t inputCount,
+                         int64_t &maxBatch, int64_t &maxTokens);
+
 class Session {
 public:
   /// Takes the memory and starts the threads. `model` outlives the session.
@@ -70,7 +79,6 @@ private:
   template <typename T> T *at(const Region &region) const {
     return reinterpret_cast<T *>(restAt(region));
   }
-  Result<const Entry *> findEntry(const char *name) const;
   CallStorage storageOf(const EntryLayout &places) const;
   Result<void> stageInputs(const Entry &entry, const EntryLayout &places,
                            const Call &call, void **args);

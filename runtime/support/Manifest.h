@@ -40,8 +40,8 @@ struct ManifestSegments {
   std::string mask;       ///< name of the mask input; empty: uniform
   std::string columnsOf;  ///< input whose second dimension is the columns
   bool keepFirst = false; ///< column 0 is a row even where the mask hides it
-  std::string batch;      ///< uniform: symbol of the number of sequences
-  std::string columns;    ///< uniform: symbol of the rows of each
+  std::string batch;      ///< uniform: number of sequences, a polynomial
+  std::string columns;    ///< uniform: rows of each, a polynomial
   std::string rows;       ///< symbol that gets the number of rows
   std::string keys;       ///< symbol that gets the positions in key panels
 };

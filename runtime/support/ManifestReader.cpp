@@ -285,8 +285,8 @@ private:
       segments.columnsOf = inputName(value, "columns_of", entry);
       segments.keepFirst = boolean(value, "keep_first", false);
     } else {
-      segments.batch = symbol(value, "batch");
-      segments.columns = symbol(value, "columns");
+      segments.batch = polynomial(value, "batch").str();
+      segments.columns = polynomial(value, "columns").str();
     }
     segments.rows = symbol(value, "rows");
     segments.keys = symbol(value, "keys");

@@ -285,6 +285,13 @@ typedef struct transom_session_options {
 /** The options that suit most. */
 TRANSOM_API transom_session_options transom_session_options_default(void);
 
+/** Raises max_batch and max_tokens of `options` as far as a run of `entry` on
+ * inputs of these shapes needs; their data is not read. Call it for each kind
+ * of run. Errors as of transom_run() for wrong inputs. */
+TRANSOM_API transom_status transom_session_options_fit(
+    const transom_model *model, const char *entry, const transom_tensor *inputs,
+    size_t input_count, transom_session_options *options);
+
 /** The bytes that a session with these options takes: exactly what
  * transom_session_create() maps (stacks of threads apart). */
 TRANSOM_API transom_status

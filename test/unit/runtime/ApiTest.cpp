@@ -59,6 +59,37 @@ TEST_F(Api, runs_a_model) {
   EXPECT_EQ(session, nullptr);
 }
 
+TEST_F(Api, options_fit_a_run_exactly) {
+  transom_session_options options = transom_session_options_default();
+  EncodeCall call(3, 20);
+  ASSERT_EQ(transom_session_options_fit(model, "encode", call.inputs.data(), 3,
+                                        &options),
+            TRANSOM_OK)
+      << transom_last_error();
+  EXPECT_EQ(options.max_batch, 3u);
+  EXPECT_EQ(options.max_tokens, 60u);
+  EncodeCall other(1, 64);
+  ASSERT_EQ(transom_session_options_fit(model, "encode", other.inputs.data(), 3,
+                                        &options),
+            TRANSOM_OK);
+  EXPECT_EQ(options.max_batch, 3u);
+  EXPECT_EQ(options.max_tokens, 64u);
+  transom_session *session = nullptr;
+  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK);
+  for (EncodeCall *each : {&call, &other}) {
+    ASSERT_EQ(transom_run(session, "encode", each->inputs.data(), 3,
+                          each->outputs.data(), 2),
+              TRANSOM_OK)
+        << transom_last_error();
+    each->checkResults();
+  }
+  transom_session_free(session);
+  EncodeCall longer(1, 65);
+  EXPECT_EQ(transom_session_options_fit(model, "encode", longer.inputs.data(),
+                                        3, &options),
+            TRANSOM_LIMIT);
+}
+
 TEST_F(Api, tells_what_a_model_is) {
   transom_model_info info = transom_model_info_default();
   ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_OK);

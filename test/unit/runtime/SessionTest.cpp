@@ -402,6 +402,59 @@ TEST(Session, profile_has_a_time_for_each_step) {
     EXPECT_GE(times[i], 0);
 }
 
+TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
+  // The batch is what leads inputs only, whatever its name.
+  Manifest manifest = fakeManifest();
+  ManifestEntry &entry = manifest.entries[1];
+  manifest.symbols = {{"n", std::nullopt}, {"t", std::nullopt}};
+  entry.symbolOrder = {"keys1", "n", "rows1", "t"};
+  auto shape = [](const char *a, const char *b) {
+    return std::vector<Polynomial>{*Polynomial::parse(a),
+                                   *Polynomial::parse(b)};
+  };
+  entry.inputs[0].shape = shape("n", "t");
+  entry.inputs[0].shape.push_back(3);
+  entry.inputs[1].shape = shape("n", "t");
+  entry.outputs[0].shape = entry.inputs[0].shape;
+  entry.outputs[1].shape = entry.outputs[2].shape = {Polynomial::symbol("n")};
+  entry.segments[0].batch = "n";
+  entry.segments[0].columns = "t";
+  entry.arenaBytes = *Polynomial::parse("n*t");
+  manifest.entries.erase(manifest.entries.begin());
+  auto runWith = [](const Manifest &manifest) {
+    auto model = fakeModel(manifest);
+    std::vector<float> x(4 * 5 * 3, 1), y(x.size(), -1), tiny(4);
+    std::vector<uint8_t> m(20, 1);
+    std::vector<uint16_t> z(3);
+    std::vector<int64_t> count(4, -1);
+    transom_tensor inputs[] = {tensorOf("x", TRANSOM_F32, {4, 5, 3}, x),
+                               tensorOf("m", TRANSOM_BOOL, {4, 5}, m),
+                               tensorOf("z", TRANSOM_BF16, {3}, z)};
+    transom_tensor outputs[] = {tensorOf("y", TRANSOM_F32, {}, y),
+                                tensorOf("tiny", TRANSOM_F32, {}, tiny),
+                                tensorOf("count", TRANSOM_I64, {}, count)};
+    int64_t batch = 0, tokens = 0;
+    ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, batch, tokens)));
+    auto session = makeSession(*model, configOf(batch, tokens, 2));
+    Result<void> done = session->run("combine", inputs, 3, outputs, 3);
+    ASSERT_TRUE(bool(done)) << done.error().message;
+    EXPECT_EQ(y, std::vector<float>(y.size(), 2));
+    EXPECT_EQ(count, std::vector<int64_t>(4, 5));
+  };
+  runWith(manifest);
+  ManifestEntry &fixed = manifest.entries[0];
+  manifest.symbols.clear();
+  fixed.symbolOrder = {"keys1", "rows1"};
+  fixed.inputs[0].shape = fixed.outputs[0].shape = {4, 5, 3};
+  fixed.inputs[1].shape = {4, 5};
+  fixed.outputs[1].shape = fixed.outputs[2].shape = {4};
+  fixed.segments[0].batch = "4";
+  fixed.segments[0].columns = "5";
+  fixed.arenaBytes = 64;
+  runWith(manifest);
+  runWith(*Manifest::parse(manifest.toJson()));
+}
+
 TEST(Session, shapes_without_running) {
   auto model = fakeModel();
   auto session = makeSession(*model, configOf(1, 1));
