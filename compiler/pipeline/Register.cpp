@@ -4,10 +4,10 @@
 // The table of stages as named pipelines.
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/Pipeline.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/lower/Lower.h"
