@@ -69,8 +69,8 @@ Value GraphBuilder::keyMask(Value scores, const Heads &heads) {
     return make<attn::MaskOp>(
         scores, make<AndOp>(maskTo(queries), maskTo(keys)), number(low));
   case 4: {
-    Value number64 = reshape(mask, keys), other = reshape(mask, queries);
-    Value product = make<MulOp>(other, number64);
+    Value real = cast(mask, builder.getF32Type());
+    Value product = make<MulOp>(reshape(real, queries), reshape(real, keys));
     return make<attn::MaskOp>(scores, cast(product, builder.getI1Type()),
                               number(low));
   }
