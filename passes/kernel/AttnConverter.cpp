@@ -66,29 +66,34 @@ void AttnConverter::copyInto(Location loc, Value source, Value target) {
 }
 
 Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch, const Polynomial &columns) {
-  Value &known = entry.uniform[{batch.str(), columns.str()}];
-  if (known)
-    return known;
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&entry.function.getBody().front());
-  int64_t index = entry.segments++;
-  std::string rows = "rows" + std::to_string(index), keys = "keys" + std::to_string(index);
-  entry.symbols.insert({rows, keys});
-  auto type = kern::SegmentsType::get(b.getContext(), index);
-  known = b.create<kern::SegmentsOp>(loc, type, Value(), b.getStringAttr(batch.str()), b.getStringAttr(columns.str()),
-                                     b.getStringAttr(rows), b.getStringAttr(keys), UnitAttr());
-  return known;
+  kern::SegmentsOp &known = entry.uniform[{batch.str(), columns.str()}];
+  if (!known) {
+    b.setInsertionPointToStart(&entry.function.getBody().front());
+    int64_t index = entry.segments++;
+    std::string rows = "rows" + std::to_string(index), keys = "keys" + std::to_string(index);
+    entry.symbols.insert({rows, keys});
+    auto type = kern::SegmentsType::get(b.getContext(), index);
+    known = b.create<kern::SegmentsOp>(loc, type, Value(), b.getStringAttr(batch.str()), b.getStringAttr(columns.str()),
+                                       b.getStringAttr(rows), b.getStringAttr(keys), UnitAttr());
+  }
+  // A layer body names the same table of the frame by an operation of its own.
+  Value &own = uniform[known.getType()];
+  if (!own && function == entry.function)
+    own = known;
+  if (!own) {
+    b.setInsertionPointToStart(&function.getBody().front());
+    own = cast<kern::SegmentsOp>(b.clone(*known));
+  }
+  return own;
 }
 
 Value AttnConverter::keyPanels(Location loc, Value rows, Value segments) {
   auto type = cast<kern::BufferType>(rows.getType());
-  std::string keys = "keys" + std::to_string(cast<kern::SegmentsType>(segments.getType()).getIndex());
-  if (auto op = segments.getDefiningOp<kern::SegmentsOp>())
-    keys = op.getKeys().str();
-  else
-    for (auto op : entry.function.getOps<kern::SegmentsOp>())
-      if (op.getType() == segments.getType())
-        keys = op.getKeys().str();
+  std::string keys;
+  for (auto op : entry.function.getOps<kern::SegmentsOp>())
+    if (op.getType() == segments.getType())
+      keys = op.getKeys().str();
   Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
   Value panels = alloc(loc, kern::BufferType::get(b.getContext(), dims, type.getElementType(), 0, true));
   b.create<kern::PackKeysOp>(loc, rows, segments, panels);
@@ -127,7 +132,7 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   std::string name = source.getSymName().str();
   symbols.remove(source);
   auto function = b.create<func::FuncOp>(source.getLoc(), name, b.getFunctionType(types, {}));
-  entry.function = function;
+  this->function = entry.function = function;
   int64_t inputs = source.getNumArguments();
   function->setAttr("kern.inputs", b.getI64IntegerAttr(inputs));
   for (int64_t i = 0; i < inputs; ++i)
@@ -180,6 +185,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state, Value
   symbols.remove(source);
   auto function = inner.create<func::FuncOp>(source.getLoc(), name, inner.getFunctionType(types, {}));
   function.setPrivate();
+  body.function = function;
   Block *block = function.addEntryBlock();
   inner.setInsertionPointToStart(block);
   for (auto [old, argument] : llvm::zip(source.getArguments(), block->getArguments()))

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include <map>
 #include <set>
 
 namespace transom {
@@ -19,8 +20,8 @@ struct EntryState {
   mlir::func::FuncOp function; ///< the new function
   std::set<std::string> symbols;
   int64_t segments = 0; ///< segments made so far
-  /// Uniform segments by their batch and columns.
-  std::map<std::pair<std::string, std::string>, mlir::Value> uniform;
+  /// Uniform segments of the entry by their batch and columns.
+  std::map<std::pair<std::string, std::string>, kern::SegmentsOp> uniform;
 };
 
 /// Converts one function; bodies share the state of their entry.
@@ -75,8 +76,10 @@ private:
 
   mlir::SymbolTable &symbols;
   EntryState &entry;
+  mlir::func::FuncOp function; ///< the new function
   mlir::OpBuilder b{symbols.getOp()->getContext()};
   llvm::DenseMap<Value, Value> twins;
+  llvm::DenseMap<mlir::Type, Value> uniform; ///< segments that this function defines itself
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to
   int64_t count = 0;
 };

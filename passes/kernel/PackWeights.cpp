@@ -4,6 +4,7 @@
 // Layouts by use, one copy of equal weights, offsets in the order of definition.
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "kern-pack-weights"
 
@@ -37,6 +38,7 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
   void runOnOperation() override {
     joinEqualWeights();
     separateLayouts();
+    dropUnusedWeights();
     WeightUses uses(getOperation());
     SmallVector<Value> values = weightValues();
     for (Value value : values)
@@ -47,6 +49,23 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
       if (cast<kern::WeightType>(value.getType()).getLayout() == WeightLayout::Unset)
         setLayout(uses, value, WeightLayout::Rows);
     placeWeights();
+  }
+
+  /// No part of a weight that nothing reads goes into the artifact.
+  void dropUnusedWeights() {
+    llvm::StringSet<> used;
+    auto note = [&](Attribute attribute) {
+      if (auto ref = dyn_cast<FlatSymbolRefAttr>(attribute))
+        used.insert(ref.getValue());
+    };
+    getOperation().walk([&](kern::GetWeightOp get) { note(get.getWeightAttr()); });
+    getOperation().walk([&](kern::LayersOp layers) {
+      for (Attribute row : layers.getRows())
+        llvm::for_each(cast<ArrayAttr>(row), note);
+    });
+    for (auto weight : llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>()))
+      if (!used.contains(weight.getSymName()))
+        weight.erase();
   }
 
   SmallVector<Value> weightValues() {

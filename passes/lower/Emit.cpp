@@ -74,6 +74,9 @@ Value Emitter::load(Type type, Value pointer) {
 void Emitter::store(Value value, Value pointer) {
   b.create<LLVM::StoreOp>(loc, value, pointer, alignmentOf(value.getType()));
 }
+void Emitter::prefetch(Value pointer) {
+  b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0, /*locality=*/2, /*cache=data*/ 1);
+}
 Value Emitter::loadVector(Type element, Value pointer, Value mask) {
   VectorType type = vectorOf(element);
   if (!mask)

@@ -60,6 +60,8 @@ public:
   Value advance(Value pointer, int64_t bytes);
   Value load(mlir::Type type, Value pointer);
   void store(Value value, Value pointer);
+  /// Asks for the cache line at `pointer`, for the second-level cache.
+  void prefetch(Value pointer);
   Value loadI64(Value pointer) { return load(i64Type(), pointer); }
   Value loadF32(Value pointer) { return load(f32Type(), pointer); }
   Value loadPtr(Value pointer) { return load(ptrType(), pointer); }

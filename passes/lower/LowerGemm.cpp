@@ -70,6 +70,7 @@ private:
     spec.k = to - from;
     spec.lhsStride = constantStride(PhaseEmitter::typeOf(op.getInput()));
     spec.rhsStride = kern::kPanel;
+    spec.prefetch = true;
     if (from)
       spec.start = KernelSpec::Start::Output;
     else if (op.getBias())
@@ -97,7 +98,12 @@ private:
       Value block = e.rem(unit, blocks);
       Value row = e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
       Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
-      e.kernels().call(e, kernel, own, arguments(range, row, column, from));
+      KernelArgs args = arguments(range, row, column, from);
+      // Each block of rows touches its part of the panel that comes next.
+      args.prefetchStride = e.div(e.i64(width * 4), blocks);
+      Value ahead = e.mul(e.mul(block, args.prefetchStride), to - from);
+      args.prefetch = e.advance(e.advance(args.rhs, k * kern::kPanel * 4), ahead);
+      e.kernels().call(e, kernel, own, args);
       if (op.getNormGamma() && to == k)
         emitNorm(row, own, llvm::divideCeil(range.columns, width));
     });

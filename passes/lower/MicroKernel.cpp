@@ -29,6 +29,8 @@ std::string KernelSpec::suffix() const {
     text += "_keys";
   if (partialRhs)
     text += "_partial";
+  if (prefetch)
+    text += "_prefetch";
   return text;
 }
 
@@ -102,6 +104,8 @@ private:
       Value lhs = e.advance(args.lhs, bytes(index));
       Value rhs = e.advance(args.rhs, bytes(e.mul(index, rhsStride())));
       SmallVector<Value> weights, next(tile);
+      if (spec.prefetch)
+        e.prefetch(e.advance(args.prefetch, e.mul(index, args.prefetchStride)));
       for (int64_t v = 0; v < isa.tileVectors; ++v)
         weights.push_back(e.loadVector(e.f32Type(), e.advance(rhs, v * kLanes * 4), partial ? masks[v] : Value()));
       for (int64_t row = 0; row < rows; ++row) {
@@ -169,10 +173,10 @@ private:
 
 /// The arguments in the order of the kernels' signature.
 static SmallVector<Value *> fields(KernelArgs &args) {
-  return {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual, &args.rowKeys,
-          &args.k, &args.lhsStride, &args.rhsStride, &args.outputStride, &args.residualStride, &args.columns};
+  return {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual, &args.rowKeys, &args.prefetch,
+          &args.k, &args.lhsStride, &args.rhsStride, &args.outputStride, &args.residualStride, &args.columns, &args.prefetchStride};
 }
-static constexpr int64_t kPointerFields = 6;
+static constexpr int64_t kPointerFields = 7;
 
 static LLVM::LLVMFunctionType kernelType(MLIRContext *context) {
   KernelArgs none;

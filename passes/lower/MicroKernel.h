@@ -28,6 +28,7 @@ struct KernelSpec {
   std::string activation;  ///< empty for none
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< the right operand may lack columns: masked loads
+  bool prefetch = false;   ///< touches another panel while it computes
 
   /// The part of a kernel's name that these make.
   std::string suffix() const;
@@ -44,6 +45,7 @@ struct KernelArgs {
   mlir::Value residual, residualStride;
   mlir::Value rowKeys; ///< i64 key position of each row, for Store::Keys
   mlir::Value columns; ///< columns that exist from the tile's first on
+  mlir::Value prefetch, prefetchStride; ///< where to touch, and bytes a step of k
 };
 
 /// Makes micro-kernels on demand, each once a module, and calls to them.
