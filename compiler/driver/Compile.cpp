@@ -91,9 +91,8 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
 }
 
 Result<CompileReport> transom::compile(const CompileOptions &options) {
-  if (options.output.empty() &&
-      (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
-    return usageError("no output file was given");
+  if (Result<void> valid = checkOptions(options); !valid)
+    return valid.takeError();
   if (options.progress && !options.progress({"import"}))
     return unavailable("interrupted");
   const auto started = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@
 #include "compiler/driver/PlanArtifact.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
@@ -34,8 +35,8 @@ private:
   void end(const char *stage);
   /// Runs the passes of a stage, then writes and reads the module.
   Result<void> runPasses(Stage stage, const char *name);
-  Result<void> passesFailed(const std::string &pass, const std::string &before,
-                            const DiagnosticCollector &diagnostics);
+  Result<void> runPass(const transom::PassInfo &info,
+                       const PipelineOptions &pipeline);
   Result<void> readBack();
   Result<void> makeCode();
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
@@ -75,35 +76,45 @@ void ModuleCompiler::end(const char *stage) {
           .count());
 }
 
-/// A pass may refuse what kern does not have; anything else is our bug and
-/// leaves a reproducer.
-Result<void>
-ModuleCompiler::passesFailed(const std::string &pass, const std::string &before,
-                             const DiagnosticCollector &diagnostics) {
-  if (pass == "convert-attn-to-kern")
-    return diagnostics.error(Status::Unsupported,
-                             "the model does not convert to kernels");
-  Error error = diagnostics.error(Status::Internal, "a pass failed");
-  error.message = "pass '" + pass + "' failed: " + error.message;
-  if (std::string path = writeReproducer(before); !path.empty())
+/// `error` with the path of a file that holds the module.
+static Error withReproducer(Error error, const std::string &module) {
+  if (std::string path = writeReproducer(module); !path.empty())
     error.message += "; reproducer: " + path;
   return error;
+}
+
+/// The conversion may refuse what kern does not have; whatever else fails is a
+/// bug of ours.
+Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
+                                     const PipelineOptions &pipeline) {
+  DiagnosticCollector diagnostics(*module->getContext());
+  const std::string before = printModule(*module);
+  PassManager passes(module->getContext());
+  passes.enableVerifier(false); // below, to tell a refusal from a broken module
+  passes.addPass(info.create(pipeline));
+  const bool done = succeeded(passes.run(*module));
+  if (done && succeeded(verify(*module)))
+    return {};
+  if (!done && info.flag == "convert-attn-to-kern")
+    return diagnostics.error(Status::Unsupported,
+                             "the model does not convert to kernels");
+  Error error = diagnostics.error(Status::Internal, "no reason given");
+  error.message = "pass '" + info.flag.str() +
+                  (done ? "' made an invalid module: " : "' failed: ") +
+                  error.message;
+  return withReproducer(std::move(error), before);
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
   if (Result<void> begun = begin(name); !begun)
     return begun;
-  DiagnosticCollector diagnostics(*module->getContext());
-  const std::string before = printModule(*module);
-  PassManager passes(module->getContext());
-  std::string failed;
-  passes.addInstrumentation(std::make_unique<FailureWatch>(failed));
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
-  populateStage(passes, stage, pipeline);
-  if (mlir::failed(passes.run(*module)))
-    return passesFailed(failed, before, diagnostics);
+  for (const transom::PassInfo &info : allPasses())
+    if (info.stage == stage && !pipeline.disabled.count(info.flag.str()))
+      if (Result<void> done = runPass(info, pipeline); !done)
+        return done;
   if (Result<void> read = readBack(); !read)
     return read;
   end(name);
@@ -113,12 +124,8 @@ Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
 Result<void> ModuleCompiler::readBack() {
   const std::string text = printModule(*module);
   Result<OwningOpRef<ModuleOp>> read = readModule(*module->getContext(), text);
-  if (!read) {
-    Error error = read.takeError();
-    if (std::string path = writeReproducer(text); !path.empty())
-      error.message += "; reproducer: " + path;
-    return error;
-  }
+  if (!read)
+    return withReproducer(read.takeError(), text);
   module = std::move(*read);
   return {};
 }
@@ -127,12 +134,16 @@ Result<void> ModuleCompiler::readBack() {
 Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
   for (IsaModule &code : modules) {
     const std::string text = printLLVM(code);
+    // In a context of its own: constants count their uses there.
+    auto context = std::make_unique<llvm::LLVMContext>();
     llvm::SMDiagnostic problem;
     std::unique_ptr<llvm::Module> read =
-        llvm::parseAssemblyString(text, problem, *code.context);
+        llvm::parseAssemblyString(text, problem, *context);
     if (!read)
       return internalError("LLVM IR does not read back: " +
                            problem.getMessage().str());
+    code.module.reset();
+    code.context = std::move(context);
     code.module = std::move(read);
   }
   return {};
@@ -164,12 +175,8 @@ Result<void> ModuleCompiler::makeCode() {
   if (Result<void> begun = begin("lower"); !begun)
     return begun;
   Result<std::vector<IsaModule>> modules = lowerToLlvm(*module, isas);
-  if (!modules) {
-    Error error = modules.takeError();
-    if (std::string path = writeReproducer(printModule(*module)); !path.empty())
-      error.message += "; reproducer: " + path;
-    return error;
-  }
+  if (!modules)
+    return withReproducer(modules.takeError(), printModule(*module));
   if (options.checkRoundTrip)
     if (Result<void> read = readBackLlvm(*modules); !read)
       return read;
@@ -247,13 +254,26 @@ Result<CompileReport> ModuleCompiler::run() {
   return std::move(report);
 }
 
-Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
-                                             const ModuleSource &source,
-                                             const CompileOptions &options) {
+Result<void> transom::checkOptions(const CompileOptions &options) {
   if (Result<void> known = checkDisabledPasses(
           {options.disabledPasses.begin(), options.disabledPasses.end()});
       !known)
-    return known.takeError();
+    return known;
+  Result<std::vector<const TargetIsa *>> isas = isasOfTargets(options.targets);
+  if (!isas)
+    return isas.takeError();
+  if (options.output.empty() &&
+      (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
+    return usageError("'" + std::string(emitStageName(options.emit)) +
+                      "' needs an output file, '-o FILE'");
+  return {};
+}
+
+Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
+                                             const ModuleSource &source,
+                                             const CompileOptions &options) {
+  if (Result<void> valid = checkOptions(options); !valid)
+    return valid.takeError();
   return ModuleCompiler(std::move(module), source, options).run();
 }
 

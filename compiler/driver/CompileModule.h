@@ -23,6 +23,9 @@ struct ModuleSource {
 /// Makes the dialects and translations known that compiling needs.
 void prepareContext(mlir::MLIRContext &context);
 
+/// An error for targets, passes or outputs that make no sense.
+Result<void> checkOptions(const CompileOptions &options);
+
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.
 Result<CompileReport> compileModule(mlir::OwningOpRef<mlir::ModuleOp> module,

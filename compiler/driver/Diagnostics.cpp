@@ -29,8 +29,3 @@ Error DiagnosticCollector::error(Status status, const std::string &what) const {
     error.notes.assign(messages.begin() + 1, messages.end());
   return error;
 }
-
-void FailureWatch::runAfterPassFailed(Pass *pass, Operation *op) {
-  if (failed.empty())
-    failed = pass->getArgument().str();
-}

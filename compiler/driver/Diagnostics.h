@@ -4,7 +4,6 @@
 // What MLIR says while a module is read or passes run, as one of our errors.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
 #include "runtime/support/Error.h"
 #include <string>
 #include <vector>
@@ -22,16 +21,6 @@ public:
 private:
   std::vector<std::string> messages;
   mlir::ScopedDiagnosticHandler handler;
-};
-
-/// Remembers which pass of a pass manager failed.
-class FailureWatch : public mlir::PassInstrumentation {
-public:
-  explicit FailureWatch(std::string &failed) : failed(failed) {}
-  void runAfterPassFailed(mlir::Pass *pass, mlir::Operation *op) override;
-
-private:
-  std::string &failed; // the flag of the innermost pass that failed
 };
 
 } // namespace transom

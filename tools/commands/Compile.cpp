@@ -108,8 +108,6 @@ static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
       return bytes.takeError();
     flags.options.memLimit = *bytes;
   }
-  if (flags.options.output.empty() && flags.emit == "so")
-    return usageError("'compile' needs '-o FILE' for the shared object");
   Result<const CompilerApi *> compiler = openCompiler();
   if (!compiler)
     return compiler.takeError();

@@ -6,7 +6,7 @@
 #include "runtime/support/Suggest.h"
 #include "tools/commands/Command.h"
 #include "transom/transom.h"
-#include <algorithm>
+#include <csignal>
 
 using namespace transom;
 using namespace transom::tools;
@@ -112,6 +112,7 @@ static const Command *parse(CLI::App &app, const CommandList &commands,
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error like a full disk
   CLI::App app("transom compiles Transformers to shared objects and runs them.",
                "transom");
   app.set_help_flag("-h,--help", "print this help");

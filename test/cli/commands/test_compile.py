@@ -1,0 +1,103 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compile: stages, outputs that appear complete or not at all, limits."""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from base import GOLDENS, TOOL, ToolTest
+
+BERT = os.path.join(GOLDENS, "bert")
+
+
+class Compile(ToolTest):
+    def compile(self, *flags, name="m.so", **options):
+        """Compiles for one instruction set, which is quicker."""
+        return self.succeed("compile", BERT, "-q", "-o", self.path(name), "--target", "x86-64-v3", *flags, **options)
+
+    def test_text_stages_go_to_stdout(self):
+        says = {"attn": "attn.softmax", "attn-opt": "attn.sdpa", "kern": "kern.gemm", "llvm-ir": "define void @transom.p.avx2.", "asm": ".globl\ttransom.p.avx2."}
+        for stage, text in says.items():
+            output = self.succeed("compile", BERT, "--emit", stage, "--target", "x86-64-v3").stdout
+            self.assertIn(text, output, stage)
+
+    def test_stages_keep_places(self):
+        self.assertIn("encoder.layer.0.attention.self", self.succeed("compile", BERT, "--emit", "attn").stdout)
+
+    def test_objects_of_each_instruction_set(self):
+        self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("m.o"))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["m.avx2.o", "m.avx512.o"])
+        self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("one.o"), "--target", "x86-64-v3")
+        self.assertIn("one.o", os.listdir(self.folder))
+        self.fail_with(2, "compile", BERT, "--emit", "obj", says="output")
+
+    def test_llvm_ir_reads_back(self):
+        self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")
+
+    def test_compiles_are_reproducible(self):
+        for name in ("a.so", "b.so"):
+            self.succeed("compile", BERT, "-o", self.path(name), "-q", "--jobs", "1" if name == "a.so" else "2")
+        with open(self.path("a.so"), "rb") as a, open(self.path("b.so"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_disabled_pass_is_recorded(self):
+        self.compile("--disable-pass", "attn-fuse-attention")
+        found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
+        self.assertEqual(found["disabled_passes"], ["attn-fuse-attention"])
+        self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "attn-fuse-atention", says="did you mean 'attn-fuse-attention'?")
+        self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "kern-plan-memory", says="cannot be disabled")
+
+    def test_progress_as_json(self):
+        result = self.compile("--progress", "json")
+        stages = [json.loads(line)["stage"] for line in result.stderr.splitlines()]
+        self.assertEqual(stages[0], "import")
+        self.assertEqual(stages[-1], "weights")
+
+    def test_memory_limit_refuses(self):
+        self.fail_with(5, "compile", BERT, "-o", self.path("m.so"), "--mem-limit", "1M", says="--mem-limit")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_output_that_cannot_be_written(self):
+        self.fail_with(6, "compile", BERT, "-q", "-o", self.path("none/m.so"), says="none")
+        os.mkdir(self.path("taken.so"))
+        self.fail_with(6, "compile", BERT, "-q", "-o", self.path("taken.so"), says="taken.so")
+
+    def test_full_disk_leaves_nothing(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+        self.fail_with(6, "compile", BERT, "-q", "-o", self.path("m.so"), says="cannot write", preexec_fn=limit)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_failure_keeps_the_old_file(self):
+        self.compile()
+        with open(self.path("m.so"), "rb") as file:
+            before = file.read()
+        self.fail_with(5, "compile", BERT, "-o", self.path("m.so"), "--mem-limit", "1M")
+        with open(self.path("m.so"), "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_killed_compile_leaves_nothing(self):
+        for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            for delay in (0.05, 0.2):
+                process = subprocess.Popen([TOOL, "compile", BERT, "-q", "-o", self.path("m.so"), "--target", "x86-64-v3"], stderr=subprocess.DEVNULL)
+                time.sleep(delay)
+                process.send_signal(sent)
+                code = process.wait(timeout=60)
+                self.assertIn(code, (0, -sent, 128 + sent))
+                self.assertEqual(os.listdir(self.folder), ["m.so"] if code == 0 else [])
+                if code == 0:
+                    os.remove(self.path("m.so"))
+
+    def test_kernels_are_named(self):
+        asm = self.succeed("compile", BERT, "--emit", "asm").stdout
+        self.assertTrue(re.search(r"transom\.k\.avx512\.f32\.\d+x\d+", asm))
+
+
+if __name__ == "__main__":
+    unittest.main()

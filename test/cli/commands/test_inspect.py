@@ -1,0 +1,126 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""inspect: what an artifact holds, without running it; artifacts that are broken."""
+import hashlib
+import json
+import os
+import shutil
+import struct
+import subprocess
+import unittest
+
+from base import GOLDENS, ToolTest
+
+
+def segments(data):
+    """(type, flags, offset, size) of each program header."""
+    offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    for i in range(count):
+        kind, flags, begin, _, _, length = struct.unpack_from("<IIQQQQ", data, offset + i * size)
+        yield kind, flags, begin, length
+
+
+class Inspect(ToolTest):
+    def json_of(self, path):
+        return json.loads(self.succeed("inspect", path, "--json").stdout)
+
+    def artifact(self, name="m.so"):
+        shutil.copy(self.compiled("bert"), self.path(name))
+        return self.path(name)
+
+    def read(self, path):
+        with open(path, "rb") as file:
+            return bytearray(file.read())
+
+    def write(self, data, name="bad.so"):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def test_json_of_an_artifact(self):
+        found = self.json_of(self.compiled("bert"))
+        self.assertEqual(found["family"], "bert")
+        self.assertEqual(found["isas"], ["avx2", "avx512"])
+        self.assertEqual([entry["name"] for entry in found["entries"]], ["encode"])
+        entry = found["entries"][0]
+        self.assertEqual(entry["inputs"][0], {"name": "input_ids", "dtype": "i64", "shape": ["batch", "seq"], "optional": False})
+        self.assertTrue(entry["inputs"][1]["optional"])
+        self.assertEqual(entry["outputs"][0]["shape"][:2], ["batch", "seq"])
+        for example in entry["examples"]:
+            self.assertGreater(example["arena_bytes"], 0)
+            self.assertGreater(example["flops"], 0)
+
+    def test_hashes(self):
+        path = self.compiled("bert")
+        found = self.json_of(path)
+        with open(os.path.join(GOLDENS, "bert", "model.safetensors"), "rb") as file:
+            self.assertEqual(found["inputs_sha256"]["model.safetensors"], hashlib.sha256(file.read()).hexdigest())
+        data = self.read(path)
+        begin, length = [(b, n) for kind, _, b, n in segments(data) if kind == 1][-1]
+        self.assertEqual(length, found["weights_bytes"])
+        self.assertEqual(found["weights_sha256"], hashlib.sha256(data[begin : begin + length]).hexdigest())
+
+    def test_text_of_an_artifact(self):
+        text = self.succeed("inspect", self.compiled("bert")).stdout
+        for part in ("entry encode", "input_ids", "avx2 avx512", "arena bytes", "sha256"):
+            self.assertIn(part, text)
+
+    def test_model_folder(self):
+        folder = os.path.join(GOLDENS, "bert-mlm")
+        self.assertIn("entry encode", self.succeed("inspect", folder).stdout)
+        found = self.json_of(folder)
+        self.assertEqual(found["family"], "bert")
+        self.assertIn("model.safetensors", found["files"])
+
+    def test_nothing_is_executed(self):
+        data = self.read(self.artifact())
+        for kind, flags, begin, length in segments(data):
+            if kind == 1 and flags & 1:
+                data[begin : begin + length] = b"\xcc" * length
+        self.json_of(self.write(data))
+
+    def test_truncated(self):
+        data = self.read(self.artifact())
+        loaded = max(begin + length for kind, _, begin, length in segments(data) if kind == 1)
+        self.json_of(self.write(data[:loaded]))
+        for size in (0, 3, 63, 64, 500, 5000, loaded // 2, loaded - 1):
+            for command in (["inspect"], ["bench"]):
+                self.fail_with(3, command[0], self.write(data[:size]), says="bad.so")
+
+    def test_manifest_that_was_changed(self):
+        data = self.read(self.artifact())
+        place = data.index(b'"family":"bert"')
+        data[place + 10 : place + 14] = b"BERT"
+        self.fail_with(3, "inspect", self.write(data), says="digest")
+
+    def test_another_abi(self):
+        data = self.read(self.artifact())
+        for kind, _, begin, length in segments(data):
+            if kind == 4:
+                note = bytes(data[begin : begin + length])
+                size = struct.unpack_from("<I", note, 4)[0]
+                text = note[20 : 20 + size].replace(b'"abi":1,', b'"abi":9,')
+                data[begin + 20 : begin + 20 + size] = text
+                digest = begin + 20 + size + 20
+                data[digest : digest + 32] = hashlib.sha256(text).digest()
+        for command in ("inspect", "bench"):
+            self.fail_with(3, command, self.write(data), says="9")
+
+    def test_what_is_no_artifact(self):
+        self.fail_with(3, "inspect", self.write(b"hello"), says="bad.so")
+        self.fail_with(3, "inspect", shutil.which("true"), says="true")
+        self.fail_with(6, "bench", self.folder, says="m")
+
+    def test_stripped_artifacts_work(self):
+        inputs = os.path.join(GOLDENS, "bert", "encode.0.in.safetensors")
+        for tool in ("strip", "llvm-strip-19"):
+            if not shutil.which(tool):
+                continue
+            path = self.artifact()
+            subprocess.run([tool, path], check=True)
+            self.json_of(path)
+            self.succeed("run", path, "encode", "--in", inputs, "--out", self.path("out"))
+
+
+if __name__ == "__main__":
+    unittest.main()

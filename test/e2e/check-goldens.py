@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles golden models, runs their cases through the command line and compares with the expected tensors.
+
+usage: check-goldens.py TRANSOM FOLDER... [--isa NAME]... [--compile-flag=FLAG]... [--threads N]
+
+Standard library only. One line a case; exits 1 when a case failed, 2 when there was none.
+"""
+import argparse
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+CODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U8": "B", "BOOL": "?"}
+
+
+def read_tensors(path):
+    """{name: (shape, flat list)} of a safetensors file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    (length,) = struct.unpack_from("<Q", data)
+    tensors = {}
+    for name, entry in json.loads(data[8 : 8 + length]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        code = CODES[entry["dtype"]]
+        count = (end - begin) // struct.calcsize(code)
+        tensors[name] = (entry["shape"], struct.unpack_from(f"<{count}{code}", data, 8 + length + begin))
+    return tensors
+
+
+def difference(got, want, atol, rtol):
+    """What is wrong with results, or None."""
+    for name, (shape, values) in want.items():
+        if name not in got:
+            return f"result '{name}' is missing, got {sorted(got)}"
+        got_shape, got_values = got[name]
+        if got_shape != shape:
+            return f"'{name}' has shape {got_shape}, expected {shape}"
+        worst = 0.0
+        for index, (g, w) in enumerate(zip(got_values, values)):
+            if not math.isfinite(g):
+                return f"'{name}' is not finite at element {index}"
+            worst = max(worst, abs(g - w) - rtol * abs(w))
+        if worst > atol:
+            return f"'{name}' is off by {worst:.2e} beyond {rtol:.0e} of the value, allowed are {atol:.0e}"
+    return None
+
+
+def last_line(process):
+    lines = process.stderr.strip().splitlines()
+    return lines[-1] if lines else "(silent)"
+
+
+class Checker:
+    def __init__(self, options):
+        self.options = options
+        self.passed = self.failed = 0
+
+    def record(self, name, problem):
+        print(f"ok   {name}" if problem is None else f"FAIL {name}: {problem}", flush=True)
+        self.passed += problem is None
+        self.failed += problem is not None
+
+    def call(self, arguments, isa=None):
+        environment = dict(os.environ)
+        environment.pop("TRANSOM_FORCE_ISA", None)
+        if isa:
+            environment["TRANSOM_FORCE_ISA"] = isa
+        return subprocess.run([self.options.transom, *arguments], capture_output=True, text=True, timeout=300, env=environment)
+
+    def run_case(self, folder, artifact, case, tolerances, isa):
+        out = artifact + ".result"
+        threads = ["-t", str(self.options.threads)] if self.options.threads else []
+        run = self.call(["run", artifact, case["entry"], "--in", os.path.join(folder, case["input"]), "--out", out, *threads], isa)
+        if run.returncode:
+            return f"run exits {run.returncode}: {last_line(run)}"
+        return difference(read_tensors(out), read_tensors(os.path.join(folder, case["expect"])), *tolerances)
+
+    def check_folder(self, folder):
+        with open(os.path.join(folder, "cases.json")) as file:
+            meta = json.load(file)
+        name = os.path.basename(os.path.normpath(folder))
+        with tempfile.TemporaryDirectory() as scratch:
+            artifact = os.path.join(scratch, "model.so")
+            compiled = self.call(["compile", folder, "-o", artifact, *self.options.compile_flag])
+            if compiled.returncode:
+                self.record(name, f"compile exits {compiled.returncode}: {last_line(compiled)}")
+                return
+            for isa in self.options.isa or [None]:
+                for case in meta["cases"]:
+                    problem = self.run_case(folder, artifact, case, (meta["atol"], meta["rtol"]), isa)
+                    self.record(f"{name} {case['input']} {isa or ''}".strip(), problem)
+
+
+def runnable(isa):
+    """True where this CPU has the instruction set; what it lacks cannot be tested here."""
+    needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"}}
+    with open("/proc/cpuinfo") as file:
+        flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
+    return needs.get(isa, set()) <= flags
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("transom")
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--isa", action="append", default=[])
+    parser.add_argument("--compile-flag", action="append", default=[])
+    parser.add_argument("--threads", type=int)
+    options = parser.parse_args()
+    for isa in [isa for isa in options.isa if not runnable(isa)]:
+        print(f"skip {isa}: this CPU does not run it")
+        options.isa.remove(isa)
+    checker = Checker(options)
+    for folder in options.folders:
+        checker.check_folder(folder)
+    print(f"{checker.passed} passed, {checker.failed} failed")
+    sys.exit(1 if checker.failed else 0 if checker.passed else 2)
+
+
+if __name__ == "__main__":
+    main()
