@@ -5,7 +5,7 @@
 // LLVM's part, which takes most of the time, runs for several at once.
 #include "compiler/driver/Code.h"
 #include "compiler/driver/Diagnostics.h"
-#include "passes/lower/Lower.h"
+#include "compiler/pipeline/LowerStage.h"
 #include <atomic>
 #include <thread>
 
@@ -17,11 +17,7 @@ transom::lowerToLlvm(mlir::ModuleOp module,
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
   for (const TargetIsa *isa : isas) {
-    const lower::Isa *generator = lower::findIsa(isa->name);
-    if (!generator)
-      return internalError("no generator for instruction set '" +
-                           std::string(isa->name) + "'");
-    auto lowered = lower::lowerToLLVM(module, *generator);
+    auto lowered = lowerForIsa(module, isa->name);
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");
     Result<IsaModule> code = translate(**lowered, *isa);

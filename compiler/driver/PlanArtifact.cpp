@@ -31,7 +31,8 @@ static std::optional<int64_t> integerOf(DictionaryAttr info, StringRef key) {
 }
 
 static Polynomial polynomialOf(Attribute text) {
-  Result<Polynomial> parsed = Polynomial::parse(cast<StringAttr>(text).getValue().str());
+  Result<Polynomial> parsed =
+      Polynomial::parse(cast<StringAttr>(text).getValue().str());
   return parsed ? *parsed : Polynomial();
 }
 
@@ -47,7 +48,8 @@ namespace {
 class ArtifactPlanner {
 public:
   explicit ArtifactPlanner(ModuleOp module)
-      : module(module), symbols(module), info(module->getAttrOfType<DictionaryAttr>("attn.info")) {}
+      : module(module), symbols(module),
+        info(module->getAttrOfType<DictionaryAttr>("attn.info")) {}
 
   Result<ArtifactPlan> plan() {
     planPhases();
@@ -71,7 +73,8 @@ private:
   Result<void> planWeights() {
     for (auto weight : module.getOps<kern::WeightOp>()) {
       auto type = cast<kern::WeightType>(weight.getType());
-      Result<WeightLayout> layout = parseWeightLayout(kern::layoutName(type.getLayout()).str());
+      Result<WeightLayout> layout =
+          parseWeightLayout(kern::layoutName(type.getLayout()).str());
       if (!layout)
         return layout.takeError();
       ArtifactWeight entry;
@@ -105,29 +108,40 @@ private:
     manifest.parameters = integerOf(info, "parameters").value_or(0);
     if (auto declared = module->getAttrOfType<DictionaryAttr>("attn.symbols"))
       for (NamedAttribute symbol : declared) {
-        std::optional<int64_t> max = integerOf(cast<DictionaryAttr>(symbol.getValue()), "max");
-        manifest.symbols.push_back({symbol.getName().str(), max && *max >= 0 ? max : std::nullopt});
+        std::optional<int64_t> max =
+            integerOf(cast<DictionaryAttr>(symbol.getValue()), "max");
+        manifest.symbols.push_back(
+            {symbol.getName().str(), max && *max >= 0 ? max : std::nullopt});
       }
   }
 
   void planEntry(func::FuncOp function) {
     ManifestEntry entry;
     entry.name = function.getSymName().str();
-    int64_t inputs = function->getAttrOfType<IntegerAttr>("kern.inputs").getInt();
+    int64_t inputs =
+        function->getAttrOfType<IntegerAttr>("kern.inputs").getInt();
     for (int64_t i = 0; i < function.getNumArguments(); ++i)
-      (i < inputs ? entry.inputs : entry.outputs).push_back(tensorOf(function, i));
+      (i < inputs ? entry.inputs : entry.outputs)
+          .push_back(tensorOf(function, i));
     for (auto segments : function.getOps<kern::SegmentsOp>())
       entry.segments.push_back(segmentsOf(segments, entry));
-    std::sort(entry.segments.begin(), entry.segments.end(), [&](const auto &a, const auto &b) { return segmentIndex[a.rows] < segmentIndex[b.rows]; });
+    std::sort(entry.segments.begin(), entry.segments.end(),
+              [&](const auto &a, const auto &b) {
+                return segmentIndex[a.rows] < segmentIndex[b.rows];
+              });
     entry.positionLimit = positionLimit(entry);
     for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
       entry.symbolOrder.push_back(cast<StringAttr>(symbol).getValue().str());
-    for (Attribute attribute : function->getAttrOfType<ArrayAttr>("kern.buffers")) {
+    for (Attribute attribute :
+         function->getAttrOfType<ArrayAttr>("kern.buffers")) {
       auto buffer = cast<DictionaryAttr>(attribute);
-      entry.buffers.push_back({polynomialOf(buffer.get("offset")), polynomialOf(buffer.get("bytes")), textOf(buffer, "place")});
+      entry.buffers.push_back({polynomialOf(buffer.get("offset")),
+                               polynomialOf(buffer.get("bytes")),
+                               textOf(buffer, "place")});
     }
     entry.arenaBytes = polynomialOf(function->getAttr("kern.arena_bytes"));
-    entry.arenaLowerBound = polynomialOf(function->getAttr("kern.arena_lower_bound"));
+    entry.arenaLowerBound =
+        polynomialOf(function->getAttr("kern.arena_lower_bound"));
     if (auto counters = function->getAttrOfType<IntegerAttr>("kern.counters"))
       entry.counters = counters.getInt();
     ArtifactEntry code{entry.name, {}};
@@ -156,7 +170,8 @@ private:
   ManifestSegments segmentsOf(kern::SegmentsOp op, const ManifestEntry &entry) {
     ManifestSegments segments;
     if (op.getMask()) {
-      segments.mask = entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
+      segments.mask =
+          entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
       segments.columnsOf = segments.mask;
     }
     segments.keepFirst = op.getKeepFirst();
@@ -168,17 +183,22 @@ private:
     return segments;
   }
 
-  std::optional<ManifestPositionLimit> positionLimit(const ManifestEntry &entry) {
-    auto limit = info ? info.getAs<DictionaryAttr>("position_limit") : DictionaryAttr();
+  std::optional<ManifestPositionLimit>
+  positionLimit(const ManifestEntry &entry) {
+    auto limit =
+        info ? info.getAs<DictionaryAttr>("position_limit") : DictionaryAttr();
     std::string input = textOf(limit, "input");
     for (const ManifestTensor &tensor : entry.inputs)
       if (limit && tensor.name == input)
-        return ManifestPositionLimit{input, textOf(limit, "rule"), integerOf(limit, "pad").value_or(0), integerOf(limit, "max").value_or(0)};
+        return ManifestPositionLimit{input, textOf(limit, "rule"),
+                                     integerOf(limit, "pad").value_or(0),
+                                     integerOf(limit, "max").value_or(0)};
     return std::nullopt;
   }
 
   /// The steps of a function; layers run their bodies' steps row by row.
-  void planSteps(func::FuncOp function, int64_t row, ArtifactEntry &code, ManifestEntry &entry) {
+  void planSteps(func::FuncOp function, int64_t row, ArtifactEntry &code,
+                 ManifestEntry &entry) {
     for (Operation &op : function.getBody().front()) {
       if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         code.steps.push_back({int32_t(phaseIndex[phase]), int32_t(row)});
@@ -193,8 +213,14 @@ private:
   void planRow(ArrayAttr row, ArtifactEntry &code, ManifestEntry &entry) {
     int64_t first = result.rows.size();
     for (Attribute weight : row.getValue().drop_front())
-      result.rows.push_back(symbols.lookup<kern::WeightOp>(cast<FlatSymbolRefAttr>(weight).getValue()).getOffset().value_or(0));
-    planSteps(symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(row[0]).getValue()), first, code, entry);
+      result.rows.push_back(symbols
+                                .lookup<kern::WeightOp>(
+                                    cast<FlatSymbolRefAttr>(weight).getValue())
+                                .getOffset()
+                                .value_or(0));
+    planSteps(symbols.lookup<func::FuncOp>(
+                  cast<FlatSymbolRefAttr>(row[0]).getValue()),
+              first, code, entry);
   }
 
   /// A phase stands in the manifest once, with the number of rows that run it.
@@ -219,4 +245,6 @@ private:
 
 } // namespace
 
-Result<ArtifactPlan> transom::planArtifact(ModuleOp module) { return ArtifactPlanner(module).plan(); }
+Result<ArtifactPlan> transom::planArtifact(ModuleOp module) {
+  return ArtifactPlanner(module).plan();
+}

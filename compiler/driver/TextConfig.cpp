@@ -7,7 +7,6 @@
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Json.h"
-#include "runtime/tokenizer/Tokenizer.h"
 
 using namespace transom;
 
@@ -64,11 +63,7 @@ Result<void> TextReader::tokenizer() {
                            "; texts cannot be given");
     return {};
   }
-  Result<Tokenizer> opened = Tokenizer::open(imported->tables);
-  if (!opened)
-    return internalError("the tokenizer's tables do not open: " +
-                         opened.error().message);
-  truncation = static_cast<int64_t>(opened->truncation().value_or(0));
+  truncation = imported->truncation;
   config.tokenizer = std::move(imported->tables);
   config.files.push_back(name);
   config.notes.insert(config.notes.end(), imported->notes.begin(),

@@ -112,7 +112,8 @@ static const Command *parse(CLI::App &app, const CommandList &commands,
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error like a full disk
+  signal(SIGXFSZ,
+         SIG_IGN); // a file over the limit is an error like a full disk
   CLI::App app("transom compiles Transformers to shared objects and runs them.",
                "transom");
   app.set_help_flag("-h,--help", "print this help");

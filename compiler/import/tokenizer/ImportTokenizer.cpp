@@ -79,6 +79,7 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
   if (!tables)
     return tables.takeError();
   result.tables = std::move(*tables);
+  result.truncation = draft.parameters.truncationLength;
   return result;
 }
 

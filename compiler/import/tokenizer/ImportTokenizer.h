@@ -5,6 +5,7 @@
 // means is fixed here once, so that opening the tables is no work.
 #pragma once
 #include "runtime/support/Error.h"
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace transom {
 struct ImportedTokenizer {
   std::string tables;
   std::vector<std::string> notes;
+  int64_t truncation = 0; ///< longest encoding that the file asks for; 0: none
 };
 
 /// Compiles the text of a tokenizer.json; `fileName` is its name in errors.
