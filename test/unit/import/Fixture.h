@@ -5,10 +5,11 @@
 #pragma once
 #include "compiler/import/Import.h"
 #include "runtime/support/File.h"
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <map>
 #include <sstream>
 
