@@ -67,7 +67,8 @@ struct ModelFacts {
 
 /// Reads the text files and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module) {
-  Result<TextConfig> config = readTextConfig(info.folder, maxLengthOf(module));
+  Result<TextConfig> config =
+      readTextConfig(info.folder, maxLengthOf(module), info.family != "graph");
   if (!config)
     return config.takeError();
   text = std::move(*config);

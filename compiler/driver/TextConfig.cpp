@@ -18,7 +18,7 @@ public:
   TextReader(const std::string &folder, TextConfig &config)
       : folder(folder), config(config) {}
 
-  Result<void> tokenizer();
+  Result<void> tokenizer(bool expected);
   Result<void> maxLength(int64_t modelMax);
   Result<void> modules();
 
@@ -45,11 +45,12 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   return std::optional<JsonDocument>(*document);
 }
 
-Result<void> TextReader::tokenizer() {
+Result<void> TextReader::tokenizer(bool expected) {
   const std::string name = "tokenizer.json";
   const std::string path = joinPath(folder, name);
   if (!fileExists(path)) {
-    config.notes.push_back("no tokenizer.json: texts cannot be given");
+    if (expected)
+      config.notes.push_back("no tokenizer.json: texts cannot be given");
     return {};
   }
   Result<std::string> text = readSmallFile(path, jsonMaxBytes);
@@ -158,10 +159,11 @@ Result<void> TextReader::modules() {
 }
 
 Result<TextConfig> transom::readTextConfig(const std::string &folder,
-                                           int64_t modelMax) {
+                                           int64_t modelMax,
+                                           bool textExpected) {
   TextConfig config;
   TextReader reader(folder, config);
-  if (Result<void> read = reader.tokenizer(); !read)
+  if (Result<void> read = reader.tokenizer(textExpected); !read)
     return read.takeError();
   config.manifest.tokenizer = !config.tokenizer.empty();
   if (Result<void> read = reader.maxLength(modelMax); !read)

@@ -21,7 +21,9 @@ struct TextConfig {
 
 /// Reads the text files of a model folder. `modelMax` is the longest input
 /// that the model takes (0: no limit). A tokenizer that is missing or not
-/// built gives a note, a malformed file an error.
-Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax);
+/// built gives a note (a missing one only where `textExpected`), a malformed
+/// file an error.
+Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
+                                  bool textExpected);
 
 } // namespace transom

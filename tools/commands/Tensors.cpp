@@ -5,7 +5,6 @@
 #include "tools/commands/Tensors.h"
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 using namespace transom;
 using namespace transom::tools;
@@ -97,55 +96,16 @@ Result<transom_argument_info> tools::argumentOf(const transom_model *model,
   return info;
 }
 
-/// True for a dimension that is just a symbol.
-static bool isSymbol(const char *dim) {
-  return *dim && !isdigit(static_cast<unsigned char>(*dim)) &&
-         !strpbrk(dim, "*+- ");
-}
-
-/// What the inputs' shapes say about the symbols of the entry.
-static Result<std::map<std::string, int64_t>>
-symbolsOf(const transom_model *model, const std::string &entry,
-          const std::vector<transom_tensor> &inputs) {
-  std::map<std::string, int64_t> symbols;
-  Result<transom_entry_info> info = entryOf(model, entry);
-  if (!info)
-    return info.takeError();
-  for (size_t i = 0; i < info->input_count; ++i) {
-    Result<transom_argument_info> argument = argumentOf(model, entry, i);
-    if (!argument)
-      return argument.takeError();
-    for (const transom_tensor &input : inputs)
-      if (strcmp(input.name, argument->name) == 0 &&
-          input.rank == argument->rank)
-        for (int32_t d = 0; d < input.rank; ++d)
-          if (isSymbol(argument->dims[d]))
-            symbols[argument->dims[d]] = input.shape[d];
-  }
-  return symbols;
-}
-
 Result<SessionPtr> tools::sessionFor(const transom_model *model,
                                      const std::string &entry,
                                      const std::vector<transom_tensor> &inputs,
                                      unsigned threads) {
-  Result<std::map<std::string, int64_t>> symbols =
-      symbolsOf(model, entry, inputs);
-  if (!symbols)
-    return symbols.takeError();
-  int64_t batch = 1, length = 1;
-  for (const auto &[name, value] : *symbols) {
-    int64_t &most = name == "batch" ? batch : length;
-    most = std::max(most, value);
-  }
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
-  // Shapes beyond what sessions take are the run's to refuse.
-  const int64_t most = INT32_MAX - 1;
-  batch = std::min(batch, most);
-  length = std::min(length, most);
-  options.max_batch = static_cast<uint32_t>(batch);
-  options.max_tokens = static_cast<uint64_t>(std::min(batch * length, most));
+  if (Result<void> fits = check(transom_session_options_fit(
+          model, entry.c_str(), inputs.data(), inputs.size(), &options));
+      !fits)
+    return fits.takeError();
   return createSession(model, options);
 }
 
