@@ -145,7 +145,9 @@ private:
   /// The range of keys of the sequence that a row may see.
   std::pair<Value, Value> visible(const Sequence &s, Value queryIndex) {
     Value from = e.i64(0), to = s.keys;
-    Value position = e.add(queryIndex, e.sub(s.keys, s.rows)); // aligned at the end
+    // Queries of other segments are aligned with the last keys.
+    bool own = op.getQuerySegments() == op.getKeySegments();
+    Value position = own ? queryIndex : e.add(queryIndex, e.sub(s.keys, s.rows));
     if (op.getCausal())
       to = e.min(to, e.add(position, 1));
     if (op.getWindow()) {

@@ -61,6 +61,20 @@ static Value loadInput(PhaseEmitter &e, const Input &input, Value rowOffset, Val
   return input.element.isInteger(1) ? toMask(e, loaded) : loaded;
 }
 
+/// x / y of integers. The instruction stops the program for y = 0, also in lanes
+/// that a mask hides, and for the smallest x over -1; here these give x and -x.
+static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
+  OpBuilder &b = e.builder();
+  auto splat = [&](int64_t value) -> Value {
+    auto type = cast<VectorType>(y.getType());
+    return b.create<arith::ConstantOp>(e.location(), DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+  };
+  Value minus = e.equal(y, splat(-1));
+  Value plain = b.create<arith::OrIOp>(e.location(), minus, e.equal(y, splat(0)));
+  Value quotient = b.create<arith::DivSIOp>(e.location(), x, e.select(plain, splat(1), y));
+  return e.select(minus, b.create<arith::SubIOp>(e.location(), splat(0), x), quotient);
+}
+
 /// A scalar operation of the region on vectors.
 static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   OpBuilder &b = e.builder();
@@ -70,6 +84,8 @@ static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
     auto type = e.vectorOf(constant.getType());
     return b.create<arith::ConstantOp>(e.location(), DenseElementsAttr::get(type, constant.getValue()));
   }
+  if (isa<arith::DivSIOp>(op))
+    return emitIntegerDivision(e, values.lookup(op.getOperand(0)), values.lookup(op.getOperand(1)));
   OperationState state(e.location(), op.getName());
   for (Value operand : op.getOperands())
     state.addOperands(values.lookup(operand));

@@ -66,7 +66,9 @@ void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
 /// Parts take ranges of columns, so that one long sequence is shared out too.
 void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   Value seg = op.getSegments();
-  Value columnOf = table(e, seg, offsetof(transom_segments, row_column));
+  // Without rows the table has no entry; what is read instead is not used.
+  Value any = e.less(e.i64(0), field(e, seg, offsetof(transom_segments, rows)));
+  Value columnOf = e.select(any, table(e, seg, offsetof(transom_segments, row_column)), e.segments(seg));
   Value columns = field(e, seg, offsetof(transom_segments, columns));
   Value inner = innerSize(e, op.getInput(), 1), inputStride = inner;
   if (PhaseEmitter::typeOf(op.getInput()).getRank() == 2)
@@ -124,6 +126,7 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
     if (op.getKind() == "first") {
       from = get(offsetof(transom_sequence, column0_row));
       to = e.add(from, 1);
+      from = e.max(from, e.i64(0)); // -1 where column 0 is no row: zeros
       mask = {};
     } else if (op.getKind() == "last") {
       Value last = e.forLoop(from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {

@@ -67,8 +67,8 @@ Value transom::lower::emitExp(Emitter &e, Value x) {
 }
 
 Value transom::lower::emitErf(Emitter &e, Value x) {
-  // x P(x^2) / Q(x^2), fitted to erf on [-3.95, 3.95]; beyond, erf is 1 to
-  // within 3e-8.
+  // x P(x^2) / Q(x^2), fitted to erf on [-3.95, 3.95]; from 3.92 on, erf rounds
+  // to 1, which gelu of large negative numbers needs exactly.
   Value z = e.minF(e.maxF(x, e.splat(-3.95)), e.splat(3.95));
   Value u = e.mulF(z, z);
   Value p = horner(e, u,
@@ -76,7 +76,8 @@ Value transom::lower::emitErf(Emitter &e, Value x) {
                     0.000151344945, -1.99156679e-06, 1.96415675e-08});
   Value q = horner(e, u,
                    {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
-  return e.divF(e.mulF(z, p), q);
+  Value limit = e.select(e.lessF(z, e.splat(0.0)), e.splat(-1.0), e.splat(1.0));
+  return e.select(e.lessF(e.splat(3.92 * 3.92), u), limit, e.divF(e.mulF(z, p), q));
 }
 
 static Value sigmoid(Emitter &e, Value x) {

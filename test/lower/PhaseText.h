@@ -1,0 +1,51 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text of small kern modules: one function with one phase of the same name.
+#pragma once
+#include <string>
+
+namespace transom::test {
+
+/// What a phase's function is made of.
+struct PhaseText {
+  std::string name;
+  std::string args;        ///< `%x: !kern.buffer<...>, ...`
+  std::string definitions; ///< weights and segments, in front of the phase
+  std::string body;        ///< the operations
+};
+
+/// The function; its symbols are a, b, batch, keys, n, rows, seq.
+inline std::string phaseFunction(const PhaseText &p) {
+  return "func.func @" + p.name + "(" + p.args +
+         ") attributes {kern.symbols = [\"a\", \"b\", \"batch\", \"keys\", "
+         "\"n\", \"rows\", \"seq\"]} {\n" +
+         p.definitions + "  kern.phase \"" + p.name + "\" {\n    " + p.body +
+         "\n  }\n  return\n}\n";
+}
+
+/// `!kern.buffer<[dims] x element>`.
+inline std::string bufferType(const std::string &dims,
+                              const std::string &element = "f32",
+                              const std::string &more = "") {
+  return "!kern.buffer<[" + dims + "] x " + element + more + ">";
+}
+
+/// A weight's definition at module level, and the value of it.
+inline std::string weightDefinition(const std::string &name,
+                                    const std::string &type) {
+  return "kern.weight @" + name + " : " + type + " = \"file(\\\"w\\\")\"\n";
+}
+inline std::string weightValue(const std::string &value,
+                               const std::string &name,
+                               const std::string &type) {
+  return "  %" + value + " = kern.get_weight @" + name + " : " + type + "\n";
+}
+
+/// Segments number 0 with the symbols batch, seq, rows, keys.
+inline const char *segmentsDefinition() {
+  return "  %s = kern.segments {batch = \"batch\", columns = \"seq\", rows = "
+         "\"rows\", keys = \"keys\"} : !kern.segments<0>\n";
+}
+
+} // namespace transom::test

@@ -1,0 +1,278 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lowering and compilation as in the product, then LLVM's JIT links the object
+// files into this process.
+#include "test/support/KernelHarness.h"
+#include "compiler/codegen/Object.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/lower/Lower.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+using namespace transom;
+using namespace transom::test;
+
+static constexpr int64_t kPage = 4096;
+
+struct KernelHarness::Code {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  char *weights = nullptr;
+  int64_t weightBytes = 0;
+  std::map<std::string, std::pair<int64_t, int64_t>> places; ///< offset, bytes
+
+  ~Code() {
+    if (weights)
+      munmap(weights, weightBytes);
+  }
+
+  /// Gives each weight pages of its own that it ends on, an inaccessible page
+  /// behind it.
+  void placeWeights(mlir::ModuleOp module) {
+    int64_t next = kPage;
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (auto weight : module.getOps<kern::WeightOp>()) {
+      int64_t bytes =
+          llvm::cast<kern::WeightType>(weight.getType()).getByteSize();
+      int64_t pages = llvm::alignTo(bytes, kPage);
+      int64_t offset = next + pages - bytes;
+      weight.setOffsetAttr(
+          mlir::Builder(module.getContext()).getI64IntegerAttr(offset));
+      places[weight.getSymName().str()] = {offset, bytes};
+      ranges.push_back({next, pages});
+      next += pages + kPage;
+    }
+    weightBytes = next;
+    weights = static_cast<char *>(
+        mmap(nullptr, next, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    for (auto [begin, pages] : ranges)
+      mprotect(weights + begin, pages, PROT_READ | PROT_WRITE);
+  }
+};
+
+static bool cpuHas(llvm::StringRef isa) {
+  if (isa == "avx512")
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static Result<std::string> compile(mlir::ModuleOp module,
+                                   const lower::Isa &isa) {
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
+      lower::lowerToLLVM(module, isa);
+  if (mlir::failed(lowered))
+    return internalError("the module does not lower");
+  Result<const TargetIsa *> target = isaOfName(isa.name.str());
+  if (!target)
+    return target.takeError();
+  Result<IsaModule> translated = translate(**lowered, **target);
+  if (!translated)
+    return translated.takeError();
+  if (Result<void> optimized = optimize(*translated); !optimized)
+    return optimized.takeError();
+  return emitCode(*translated, CodeKind::Object);
+}
+
+KernelHarness::KernelHarness(const std::string &text)
+    : code(std::make_unique<Code>()) {
+  mlir::DialectRegistry registry;
+  registry.insert<kern::KernDialect, mlir::func::FuncDialect,
+                  mlir::arith::ArithDialect>();
+  lower::registerLoweringDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  registerLLVMTranslations(context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module) {
+    ADD_FAILURE() << "the module does not parse";
+    return;
+  }
+  code->placeWeights(*module);
+  module->walk([&](kern::PhaseOp phase) {
+    auto function = phase->getParentOfType<mlir::func::FuncOp>();
+    for (mlir::Attribute symbol :
+         function->getAttrOfType<mlir::ArrayAttr>("kern.symbols"))
+      symbolOrder[phase.getName().str()].push_back(
+          llvm::cast<mlir::StringAttr>(symbol).getValue().str());
+  });
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit) {
+    ADD_FAILURE() << llvm::toString(jit.takeError());
+    return;
+  }
+  code->jit = std::move(*jit);
+  for (const lower::Isa &isa : lower::allIsas()) {
+    Result<std::string> object = compile(*module, isa);
+    if (!object) {
+      ADD_FAILURE() << isa.name.str() << ": " << object.error().message;
+      return;
+    }
+    objects[isa.name.str()] = *object;
+    if (!cpuHas(isa.name))
+      continue;
+    if (llvm::Error error = code->jit->addObjectFile(
+            llvm::MemoryBuffer::getMemBufferCopy(*object))) {
+      ADD_FAILURE() << llvm::toString(std::move(error));
+      return;
+    }
+    runnable.push_back(isa.name.str());
+  }
+}
+
+KernelHarness::~KernelHarness() = default;
+
+float *KernelHarness::weight(const std::string &name) {
+  return reinterpret_cast<float *>(code->weights + code->places.at(name).first);
+}
+
+size_t KernelHarness::weightBytes(const std::string &name) {
+  return code->places.at(name).second;
+}
+
+void KernelHarness::run(const std::string &isa, const std::string &phase,
+                        const PhaseCall &call, bool backwards) {
+  auto address =
+      code->jit->lookup(lower::phaseSymbol(*lower::findIsa(isa), phase));
+  if (!address) {
+    ADD_FAILURE() << llvm::toString(address.takeError());
+    return;
+  }
+  std::vector<int64_t> symbols;
+  for (const std::string &name : symbolOrder.at(phase)) {
+    auto known = call.symbols.find(name);
+    symbols.push_back(name == "parts"               ? call.parts
+                      : known == call.symbols.end() ? INT64_MIN
+                                                    : known->second);
+  }
+  transom_frame frame{};
+  frame.weights = code->weights;
+  frame.symbols = symbols.data();
+  frame.args = call.args.data();
+  frame.segments = call.segments.data();
+  auto function = address->toPtr<transom_phase>();
+  for (int64_t i = 0; i < call.parts; ++i)
+    function(&frame, nullptr, backwards ? call.parts - 1 - i : i, call.parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+SegmentsTable::SegmentsTable(const std::vector<std::vector<int>> &mask,
+                             bool keepFirst) {
+  std::vector<transom_sequence> table;
+  std::vector<int32_t> rowSequence, rowColumn;
+  std::vector<int64_t> rowKey;
+  int64_t columns = mask.empty() ? 0 : mask[0].size(), base = 0;
+  for (size_t b = 0; b < mask.size(); ++b) {
+    transom_sequence s{};
+    s.first_row = rowColumn.size();
+    s.key_base = base;
+    s.column0_row = -1;
+    auto add = [&](int64_t column) {
+      if (column == 0)
+        s.column0_row = rowColumn.size();
+      rowKey.push_back(base + int64_t(rowColumn.size()) - s.first_row);
+      rowSequence.push_back(b);
+      rowColumn.push_back(column);
+    };
+    for (int64_t c = 0; c < columns; ++c)
+      if (mask[b][c])
+        add(c);
+    s.keys = int64_t(rowColumn.size()) - s.first_row;
+    if (keepFirst && columns && !mask[b][0])
+      add(0);
+    s.rows = int64_t(rowColumn.size()) - s.first_row;
+    base += (s.rows + 31) / 32 * 32;
+    table.push_back(s);
+  }
+  sequences.emplace_back(table);
+  rowTables.emplace_back(rowSequence);
+  rowTables.emplace_back(rowColumn);
+  rowKeys.emplace_back(rowKey);
+  segments = {int64_t(mask.size()),      columns,
+              int64_t(rowColumn.size()), base,
+              sequences[0].data(),       rowTables[0].data(),
+              rowTables[1].data(),       rowKeys[0].data()};
+}
+
+SegmentsTable SegmentsTable::uniform(int64_t batch, int64_t columns) {
+  return SegmentsTable(
+      std::vector<std::vector<int>>(batch, std::vector<int>(columns, 1)));
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+uint64_t Random::next() {
+  uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+std::vector<float> Random::numbers(size_t count, float scale) {
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = number() * scale;
+  return values;
+}
+
+/// The padded column of each column.
+static std::vector<int64_t> paddedColumns(const std::vector<int64_t> &parts,
+                                          int64_t &total) {
+  std::vector<int64_t> columns;
+  total = 0;
+  for (int64_t part : parts) {
+    for (int64_t i = 0; i < part; ++i)
+      columns.push_back(total + i);
+    total += (part + 31) / 32 * 32;
+  }
+  return columns;
+}
+
+std::vector<float> test::packPanels(const std::vector<float> &weight, int64_t k,
+                                    const std::vector<int64_t> &parts) {
+  int64_t total;
+  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<float> packed(total * k);
+  for (size_t n = 0; n < columns.size(); ++n)
+    for (int64_t i = 0; i < k; ++i)
+      packed[(columns[n] / 32 * k + i) * 32 + columns[n] % 32] =
+          weight[n * k + i];
+  return packed;
+}
+
+std::vector<float> test::packPadded(const std::vector<float> &bias,
+                                    const std::vector<int64_t> &parts) {
+  int64_t total;
+  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<float> packed(total);
+  for (size_t n = 0; n < columns.size(); ++n)
+    packed[columns[n]] = bias[n];
+  return packed;
+}
+
+std::string test::differentBits(const float *got, const float *wanted,
+                                size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (std::memcmp(got + i, wanted + i, 4))
+      return "element " + std::to_string(i) + ": got " +
+             std::to_string(got[i]) + ", wanted " + std::to_string(wanted[i]);
+  return {};
+}

@@ -1,0 +1,108 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs phases of hand-written kern modules: lowers and compiles a module for
+// each instruction set that this CPU has, and calls phases with a frame made by
+// hand. Buffers are arguments of the functions, so that each may lie in
+// guarded memory; weights are guarded by the harness.
+#pragma once
+#include "runtime/abi/Abi.h"
+#include "test/support/GuardedMemory.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transom::test {
+
+/// What one call of a phase is given.
+struct PhaseCall {
+  std::map<std::string, int64_t> symbols;
+  std::vector<void *> args;               ///< by argument of the function
+  std::vector<transom_segments> segments; ///< by index
+  int64_t parts = 1;
+};
+
+/// A compiled kern module.
+class KernelHarness {
+public:
+  /// Compiles a module of weights and functions. A failure is reported as a
+  /// failure of the test, and nothing can be run afterwards.
+  explicit KernelHarness(const std::string &text);
+  ~KernelHarness();
+
+  /// The names of the instruction sets that can be run here.
+  const std::vector<std::string> &isas() const { return runnable; }
+  /// The packed data of a weight, to be filled.
+  float *weight(const std::string &name);
+  /// Bytes that a weight takes.
+  size_t weightBytes(const std::string &name);
+  /// Runs all parts of a phase, the last one first when `backwards`.
+  void run(const std::string &isa, const std::string &phase,
+           const PhaseCall &call, bool backwards = false);
+  /// The object file of an instruction set.
+  const std::string &object(const std::string &isa) const {
+    return objects.at(isa);
+  }
+
+private:
+  struct Code;
+  std::unique_ptr<Code> code;
+  std::vector<std::string> runnable;
+  std::map<std::string, std::string> objects;
+  std::map<std::string, std::vector<std::string>> symbolOrder; ///< by phase
+};
+
+/// The segments of a batch with the tables in guarded memory.
+class SegmentsTable {
+public:
+  /// `mask` is [batch][columns] of 0 and 1: a row for each 1, and with
+  /// `keepFirst` one for a hidden column 0, behind the others.
+  SegmentsTable(const std::vector<std::vector<int>> &mask,
+                bool keepFirst = false);
+  /// Each of `batch` sequences has all its columns.
+  static SegmentsTable uniform(int64_t batch, int64_t columns);
+
+  const transom_segments &table() const { return segments; }
+  int64_t rows() const { return segments.rows; }
+  int64_t keys() const { return segments.key_positions; }
+  int64_t batch() const { return segments.batch; }
+  const transom_sequence &sequence(int64_t i) const {
+    return segments.sequences[i];
+  }
+
+private:
+  std::vector<Guarded<transom_sequence>> sequences;
+  std::vector<Guarded<int32_t>> rowTables; ///< sequence, column
+  std::vector<Guarded<int64_t>> rowKeys;
+  transom_segments segments{};
+};
+
+/// Random numbers that are the same everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 1) {}
+  uint64_t next();
+  int64_t below(int64_t bound) { return int64_t(next() % uint64_t(bound)); }
+  /// Uniform in [-1, 1).
+  float number() {
+    return float(int64_t(next() >> 40) - (1 << 23)) / float(1 << 23);
+  }
+  std::vector<float> numbers(size_t count, float scale = 1);
+
+private:
+  uint64_t state;
+};
+
+/// Packs a weight [n, k] into panels of 32 columns, each part from a border on.
+std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
+                              const std::vector<int64_t> &parts);
+/// Packs a vector whose parts start at multiples of 32.
+std::vector<float> packPadded(const std::vector<float> &bias,
+                              const std::vector<int64_t> &parts);
+
+/// Empty when both hold the same bits, else where they differ first.
+std::string differentBits(const float *got, const float *wanted, size_t count);
+
+} // namespace transom::test

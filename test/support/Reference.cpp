@@ -1,0 +1,147 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled with FMA and without contraction, so that std::fma is one
+// instruction and nothing else is fused.
+#include "test/support/Reference.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace transom;
+
+static constexpr float kLog2E = 1.4426950408889634;
+static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+static constexpr int64_t kPiece = 256;
+
+std::vector<float> test::referenceLinear(const std::vector<float> &x,
+                                         const std::vector<float> &weight,
+                                         const float *bias, int64_t m,
+                                         int64_t n, int64_t k) {
+  std::vector<float> columns(n * k), out(m * n);
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < k; ++i)
+      columns[i * n + j] = weight[j * k + i];
+  for (int64_t row = 0; row < m; ++row) {
+    float *sums = out.data() + row * n;
+    for (int64_t j = 0; j < n; ++j)
+      sums[j] = bias ? bias[j] : 0;
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        sums[j] = std::fma(x[row * k + i], columns[i * n + j], sums[j]);
+  }
+  return out;
+}
+
+float test::referenceExp2(float x) {
+  if (x < -126)
+    return 0;
+  float n = std::nearbyint(x), f = x - n;
+  const double c[] = {1.0,
+                      0.6931472067106192,
+                      0.24022651213595259,
+                      0.05550327214209211,
+                      0.009618025602937879,
+                      0.0013400432165501582,
+                      0.00015469731983877433};
+  float p = c[6];
+  for (int i = 5; i >= 0; --i)
+    p = std::fma(p, f, float(c[i]));
+  return std::ldexp(p, int(n));
+}
+
+/// Adds 16 lanes by halves.
+static float sumLanes(float *lanes) {
+  for (int half = 8; half >= 1; half /= 2)
+    for (int i = 0; i < half; ++i)
+      lanes[i] = lanes[i] + lanes[i + half];
+  return lanes[0];
+}
+
+float test::referenceSum(const float *values, int64_t count) {
+  float lanes[16] = {};
+  for (int64_t i = 0; i < count; ++i)
+    lanes[i % 16] = lanes[i % 16] + values[i];
+  return sumLanes(lanes);
+}
+
+std::vector<float> test::referenceNorm(const float *row, int64_t count,
+                                       const float *gamma, const float *beta,
+                                       float eps, bool rms) {
+  float width = count, mean = rms ? 0 : referenceSum(row, count) / width;
+  std::vector<float> squares(count), out(count);
+  for (int64_t i = 0; i < count; ++i)
+    squares[i] = (row[i] - mean) * (row[i] - mean);
+  float factor =
+      1 / std::sqrt(referenceSum(squares.data(), count) / width + eps);
+  for (int64_t i = 0; i < count; ++i) {
+    float normal = (row[i] - mean) * factor;
+    out[i] = beta ? std::fma(normal, gamma[i], beta[i]) : normal * gamma[i];
+  }
+  return out;
+}
+
+std::vector<float> test::referenceSoftmax(const float *row, int64_t count) {
+  float maximum = -kInfinity;
+  for (int64_t i = 0; i < count; ++i)
+    maximum = std::max(maximum, row[i]);
+  float shift = maximum == -kInfinity ? 0 : maximum;
+  std::vector<float> out(count);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = referenceExp2((row[i] - shift) * kLog2E);
+  float total = referenceSum(out.data(), count),
+        divisor = total > 0 ? total : 1;
+  for (float &p : out)
+    p = p / divisor;
+  return out;
+}
+
+/// The score of key j, in units of log2; minus infinity where it is hidden.
+static float score(const test::ReferenceAttention &a, int64_t j) {
+  if (!a.visible[j])
+    return -kInfinity;
+  float s = 0;
+  for (int64_t d = 0; d < a.dk; ++d)
+    s = std::fma(a.query[d], a.keys[j * a.keyStride + d], s);
+  float t = a.postCap != 0 ? float(std::tanh(double(s * a.preCap))) * a.postCap
+                           : s * a.scale;
+  if (!a.added.empty())
+    t = std::fma(a.added[j], kLog2E, t);
+  if (!a.selected.empty() && !a.selected[j])
+    t = a.hidden;
+  return t;
+}
+
+std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
+  int64_t keys = a.visible.size();
+  float M = -kInfinity, L = 0;
+  std::vector<float> O(a.dv);
+  for (int64_t first = 0; first < keys; first += kPiece) {
+    int64_t count = std::min(kPiece, keys - first);
+    std::vector<float> p(count);
+    float m = -kInfinity;
+    for (int64_t j = 0; j < count; ++j) {
+      p[j] = score(a, first + j);
+      m = std::max(m, p[j]);
+    }
+    if (m == -kInfinity)
+      continue;
+    for (float &t : p)
+      t = referenceExp2(t - m);
+    float l = referenceSum(p.data(), count);
+    float N = std::max(M, m), before = referenceExp2(M - N),
+          own = referenceExp2(m - N);
+    L = std::fma(l, own, L * before);
+    for (int64_t d = 0; d < a.dv; ++d) {
+      float o = 0;
+      for (int64_t j = 0; j < count; ++j)
+        o = std::fma(p[j], a.values[(first + j) * a.valueStride + d], o);
+      O[d] = std::fma(o, own, O[d] * before);
+    }
+    M = N;
+  }
+  for (float &o : O)
+    o = L > 0 ? o / L : 0;
+  return O;
+}

@@ -1,0 +1,53 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels must compute, as plain loops in the defined order of
+// operations: results are compared bit by bit. All matrices are dense and
+// row-major.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace transom::test {
+
+/// `x [m, k] times weight [n, k] transposed`, one chain of fused
+/// multiply-adds over ascending k an output, from the bias (null: zero).
+std::vector<float> referenceLinear(const std::vector<float> &x,
+                                   const std::vector<float> &weight,
+                                   const float *bias, int64_t m, int64_t n,
+                                   int64_t k);
+
+/// 2^x for x <= 0 by the polynomial of the kernels.
+float referenceExp2(float x);
+
+/// Sum in 16 lanes by index, then halves.
+float referenceSum(const float *values, int64_t count);
+
+/// LayerNorm (or RMSNorm) of one row; beta may be null.
+std::vector<float> referenceNorm(const float *row, int64_t count,
+                                 const float *gamma, const float *beta,
+                                 float eps, bool rms);
+
+/// Softmax of one row.
+std::vector<float> referenceSoftmax(const float *row, int64_t count);
+
+/// One head of attention for one query row.
+struct ReferenceAttention {
+  const float *query;             ///< [dk]
+  const float *keys, *values;     ///< of key 0
+  int64_t keyStride, valueStride; ///< floats from one key to the next
+  int64_t dk, dv;
+  float scale; ///< scale times log2 e
+  float preCap = 0,
+        postCap = 0;          ///< cap: postCap * tanh(preCap * s), 0 for none
+  std::vector<bool> visible;  ///< by key
+  std::vector<float> added;   ///< by key, empty for none
+  std::vector<bool> selected; ///< by key, empty for none
+  float hidden;               ///< score where not selected
+};
+/// The row of the result, by the definition: pieces of 256 keys, merged in
+/// order.
+std::vector<float> referenceAttention(const ReferenceAttention &attention);
+
+} // namespace transom::test
