@@ -29,7 +29,6 @@ Value GraphBuilder::feedForward(Value x) {
   auto kind = random.pick({ActivationKind::Relu, ActivationKind::Gelu,
                            ActivationKind::GeluTanh, ActivationKind::Silu,
                            ActivationKind::Tanh, ActivationKind::QuickGelu});
-  int64_t inner = random.between(1, 48);
   Value up = make<ActivationOp>(linear(y, inner, random.chance(80)), kind);
   if (random.chance(25))
     up = make<MulOp>(up, linear(y, inner, random.chance(50)));

@@ -15,7 +15,9 @@ using namespace attn;
 GraphBuilder::GraphBuilder(ModuleOp module, uint64_t seed,
                            RandomWeights &weights)
     : module(module), random(seed), name("g" + std::to_string(seed)),
-      weights(weights), builder(module.getContext()) {}
+      weights(weights), builder(module.getContext()) {
+  chooseSizes(seed);
+}
 
 //===----------------------------------------------------------------------===//
 // Making operations
@@ -117,6 +119,18 @@ Value GraphBuilder::maskTo(ArrayRef<Polynomial> dims) {
 // Frame
 //===----------------------------------------------------------------------===//
 
+/// Widths, equal for neighbouring seeds, since models that are compiled
+/// together then share kernels.
+void GraphBuilder::chooseSizes(uint64_t seed) {
+  Random sizes(seed / seedsOfOneSize + 77);
+  width = sizes.pick<int64_t>({4, 6, 8, 12, 16, 20, 32, 40});
+  inner = sizes.between(1, 48);
+  for (int i = 0; i < 2; ++i) {
+    counts.push_back(sizes.between(1, 4));
+    keyWidths.push_back(sizes.between(1, 9));
+  }
+}
+
 void GraphBuilder::declareInputs() {
   batch = random.chance(60) ? Polynomial::symbol("batch")
                             : Polynomial(random.between(1, 3));
@@ -124,7 +138,6 @@ void GraphBuilder::declareInputs() {
                           : Polynomial(random.between(1, 8));
   memoryLength = random.chance(50) ? Polynomial::symbol("memory")
                                    : Polynomial(random.between(1, 6));
-  width = random.pick<int64_t>({4, 6, 8, 12, 16, 20, 32, 40});
   Type f32 = builder.getF32Type(), i64 = builder.getI64Type();
   auto integer = [&](StringRef key, int64_t value) {
     return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
@@ -199,13 +212,13 @@ void GraphBuilder::finish(Value x) {
     auto kind = random.pick({PoolKind::First, PoolKind::Last, PoolKind::Mean});
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
     Value pooled = make<PoolOp>(x, keys, Value(), kind, StringAttr());
-    add(make<ActivationOp>(linear(pooled, random.between(1, 5), true),
+    add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),
                            ActivationKind::Tanh),
         "pooled");
   }
   if (results.empty() || random.chance(70)) {
     if (random.chance(30))
-      x = linear(x, random.between(1, 37), random.chance(50));
+      x = linear(x, 1 + inner % 37, random.chance(50));
     if (mask)
       x = make<attn::MaskOp>(x, maskTo({batch, seq, Polynomial(1)}),
                              number(0.0));

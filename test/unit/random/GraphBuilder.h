@@ -59,6 +59,7 @@ private:
 
   // Blocks: each takes a state and gives one.
 
+  void chooseSizes(uint64_t seed);
   void declareInputs();
   mlir::Value embed();
   mlir::Value block(mlir::Value x);
@@ -98,7 +99,8 @@ private:
   mlir::func::FuncOp function;
   mlir::Block *body = nullptr;
   Polynomial batch, seq, memoryLength;
-  int64_t width = 0;
+  int64_t width = 0, inner = 0;
+  llvm::SmallVector<int64_t> counts, keyWidths; ///< of heads
   mlir::Value ids, mask, memory, bias; ///< inputs; null where there is none
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;

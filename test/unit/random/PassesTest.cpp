@@ -86,20 +86,22 @@ std::string check(uint64_t seed, Counts &counts) {
   return complaint;
 }
 
-/// Prints the model of a seed, to look into a failure.
-void dump(uint64_t seed) {
+/// Prints the models of seeds, to look into a failure.
+void dump(uint64_t first, uint64_t count) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
-  addRandomGraph(*module, seed, weights);
-  module->print(llvm::outs());
+  for (uint64_t seed = first; seed < first + count; ++seed)
+    addRandomGraph(*module, seed, weights);
+  module->print(llvm::outs(), OpPrintingFlags().enableDebugInfo());
+  llvm::outs().flush();
 }
 
 TEST(RandomGraphs, meanTheSameAfterEachGraphPass) {
   int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
   int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500);
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
-    return dump(first);
+    return dump(first, count);
   Counts counts;
   for (int64_t seed = first; seed < first + count; ++seed)
     EXPECT_EQ(check(seed, counts), "") << "seed " << seed;

@@ -60,6 +60,9 @@ private:
   std::map<std::string, Entry> tensors;
 };
 
+/// So many seeds in a row, from a multiple on, have the same widths.
+inline constexpr uint64_t seedsOfOneSize = 25;
+
 /// An empty module with the symbols and attributes that random entries need.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
 
