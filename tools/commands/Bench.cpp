@@ -22,8 +22,7 @@ namespace {
 struct BenchFlags {
   std::string model, entry, in, format = "md";
   std::vector<int64_t> batches{1}, lengths{128};
-  unsigned repeat = 5, threads = 0;
-  bool json = false;
+  unsigned repeat = 5;
 };
 
 /// One line of the table.
@@ -280,7 +279,7 @@ static Result<void> runBench(const BenchFlags &flags,
   Result<transom_model_info> info = infoOf(bench.model.get());
   if (!info)
     return info.takeError();
-  bench.threads = flags.threads ? flags.threads : usableCores();
+  bench.threads = common.threads ? common.threads : usableCores();
   Result<std::vector<BenchRow>> rows = measureAll(bench, flags);
   if (!rows)
     return rows.takeError();
@@ -291,7 +290,7 @@ static Result<void> runBench(const BenchFlags &flags,
                    " GFLOP/s, " +
                    std::to_string(std::lround(bench.limits.bandwidth * 1e-9)) +
                    " GB/s");
-  const bool json = flags.json || flags.format == "json";
+  const bool json = common.json || flags.format == "json";
   return writeOut(json ? jsonOf(*rows, bench)
                        : tableOf(*rows, bench, flags.format == "md"));
 }
@@ -321,10 +320,8 @@ void tools::addBench(CLI::App &app, CommandList &commands) {
                   "runs that are timed, after one that warms up (default 5)")
       ->type_name("N")
       ->check(CLI::Range(1u, 1000000u));
-  addThreads(flagsOf, flags->threads);
   addChoice(flagsOf, "--format", flags->format, {"md", "json", "csv"},
             "form of the table (default md)");
-  flagsOf.add_flag("--json", flags->json, "the same as --format json");
   command.run = [flags](const CommonFlags &common) {
     return runBench(*flags, common);
   };

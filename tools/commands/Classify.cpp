@@ -17,7 +17,6 @@ struct ClassifyFlags {
   std::string model;
   TextInput input;
   std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
-  unsigned threads = 0;
 };
 
 /// A model with labels and a session of it.
@@ -118,7 +117,8 @@ Result<void> Classifier::tokensOf(const std::string &text) {
   return writeOut(line + "\n");
 }
 
-static Result<Classifier> openClassifier(const ClassifyFlags &flags) {
+static Result<Classifier> openClassifier(const ClassifyFlags &flags,
+                                         unsigned threads) {
   Classifier classifier;
   Result<ModelPtr> model = loadModel(flags.model);
   if (!model)
@@ -136,8 +136,7 @@ static Result<Classifier> openClassifier(const ClassifyFlags &flags) {
   for (size_t i = 0; i < info->label_count; ++i)
     classifier.labels.push_back(transom_model_label(classifier.model.get(), i));
   classifier.tokens = std::string(info->head) == "token_classification";
-  Result<SessionPtr> session =
-      textSession(classifier.model.get(), flags.threads);
+  Result<SessionPtr> session = textSession(classifier.model.get(), threads);
   if (!session)
     return session.takeError();
   classifier.session = std::move(*session);
@@ -152,7 +151,7 @@ static Result<void> runClassify(const ClassifyFlags &flags,
     return usageError("each '--pair' belongs to a '--text'; got " +
                       std::to_string(flags.pairs.size()) + " and " +
                       std::to_string(flags.input.texts.size()));
-  Result<Classifier> opened = openClassifier(flags);
+  Result<Classifier> opened = openClassifier(flags, common.threads);
   if (!opened)
     return opened.takeError();
   Classifier &classifier = *opened;
@@ -196,7 +195,6 @@ void tools::addClassify(CLI::App &app, CommandList &commands) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  addThreads(*command.app, flags->threads);
   command.run = [flags](const CommonFlags &common) {
     return runClassify(*flags, common);
   };

@@ -20,6 +20,12 @@ Command &tools::addCommand(CLI::App &app, CommandList &commands,
   command.app->allow_extras();
   command.common = std::make_shared<CommonFlags>();
   command.app->set_help_flag("-h,--help", "print this help");
+  command.app
+      ->add_option("-t,--threads", command.common->threads,
+                   "threads (default: the physical cores this process may use)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1024u));
+  command.app->add_flag("--json", command.common->json, "print data as JSON");
   command.app->add_flag("-v,--verbose", command.common->verbose,
                         "say more, also the notes of errors");
   command.app->add_flag("-q,--quiet", command.common->quiet,
@@ -40,14 +46,6 @@ void tools::addEnvironmentTwins(CLI::App &command) {
       variable += c == '-' ? '_' : static_cast<char>(toupper(c));
     option->envname(variable);
   }
-}
-
-void tools::addThreads(CLI::App &command, unsigned &threads) {
-  command
-      .add_option("-t,--threads", threads,
-                  "threads (default: the physical cores this process may use)")
-      ->type_name("N")
-      ->check(CLI::Range(1u, 1024u));
 }
 
 CLI::Option *tools::addChoice(CLI::App &command, const std::string &flag,

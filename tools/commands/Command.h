@@ -18,8 +18,10 @@ namespace transom::tools {
 
 /// Flags that every command has.
 struct CommonFlags {
+  unsigned threads = 0; ///< 0: the default
   bool verbose = false;
   bool quiet = false;
+  bool json = false; ///< data as JSON, where it is not anyway
 };
 
 /// A command: its flags, and what runs when it was chosen.
@@ -49,9 +51,6 @@ void addClassify(CLI::App &app, CommandList &commands);
 void addTokenize(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);
-
-/// Adds `-t/--threads`; 0 stands for the default.
-void addThreads(CLI::App &command, unsigned &threads);
 
 /// Adds a flag that takes one of `names`; another is a usage error with a
 /// suggestion.

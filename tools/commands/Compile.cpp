@@ -95,6 +95,26 @@ progressPrinter(const std::string &mode, bool quiet) {
   };
 }
 
+/// What was written, and how long it took.
+static std::string jsonOf(const CompileReport &report) {
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  json.key("written");
+  json.array(report.written);
+  json.member("file_bytes", report.fileBytes);
+  json.member("parameters", report.parameters);
+  json.key("seconds");
+  json.beginObject();
+  for (const auto &[stage, seconds] : report.seconds)
+    json.member(stage, seconds);
+  json.endObject();
+  json.key("notes");
+  json.array(report.notes);
+  json.endObject();
+  return line + "\n";
+}
+
 static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
   if (Result<void> built = checkBuilt(flags); !built)
     return built;
@@ -111,6 +131,8 @@ static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
   Result<const CompilerApi *> compiler = openCompiler();
   if (!compiler)
     return compiler.takeError();
+  if (flags.options.jobs == 0)
+    flags.options.jobs = common.threads;
   flags.options.progress = progressPrinter(flags.progress, common.quiet);
   Result<CompileReport> report = (*compiler)->compile(flags.options);
   if (flags.options.progress && flags.progress != "json")
@@ -122,7 +144,8 @@ static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
   if (common.verbose)
     for (const auto &[stage, seconds] : report->seconds)
       fprintf(stderr, "transom: %-9s %7.3f s\n", stage.c_str(), seconds);
-  return writeOut(report->text);
+  return writeOut(common.json && report->text.empty() ? jsonOf(*report)
+                                                      : report->text);
 }
 
 void tools::addCompile(CLI::App &app, CommandList &commands) {

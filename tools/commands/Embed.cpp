@@ -14,7 +14,6 @@ struct EmbedFlags {
   std::string model, pooling;
   TextInput input;
   bool noNormalize = false;
-  unsigned threads = 0;
 };
 } // namespace
 
@@ -58,7 +57,7 @@ static Result<void> runEmbed(const EmbedFlags &flags,
                        (info->vocabulary_size == 0
                             ? "' has no tokenizer"
                             : "' gives no embeddings of texts"));
-  Result<SessionPtr> session = textSession(model->get(), flags.threads);
+  Result<SessionPtr> session = textSession(model->get(), common.threads);
   if (!session)
     return session.takeError();
   const transom_embed_options options = optionsOf(flags);
@@ -98,7 +97,6 @@ void tools::addEmbed(CLI::App &app, CommandList &commands) {
             "how tokens become one vector (default: as the model says)");
   command.app->add_flag("--no-normalize", flags->noNormalize,
                         "leave the embeddings' length as it is");
-  addThreads(*command.app, flags->threads);
   command.run = [flags](const CommonFlags &common) {
     return runEmbed(*flags, common);
   };

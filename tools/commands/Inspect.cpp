@@ -17,11 +17,6 @@ using namespace transom::tools;
 
 namespace {
 
-struct InspectFlags {
-  std::string path;
-  bool json = false;
-};
-
 /// Example sizes for the formulas of an entry.
 struct Example {
   int64_t batch, length;
@@ -280,30 +275,31 @@ static bool isModel(const std::string &path) {
          (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
 }
 
-static Result<void> runInspect(const InspectFlags &flags) {
-  if (isModel(flags.path)) {
+static Result<void> runInspect(const std::string &path, bool asJson) {
+  if (isModel(path)) {
     Result<const CompilerApi *> compiler = openCompiler();
     if (!compiler)
       return compiler.takeError();
-    Result<ModelReport> report = (*compiler)->inspectModel(flags.path);
+    Result<ModelReport> report = (*compiler)->inspectModel(path);
     if (!report)
       return report.takeError();
-    return writeOut(flags.json ? report->json : report->text);
+    return writeOut(asJson ? report->json : report->text);
   }
-  Result<ArtifactFile> file = ArtifactFile::open(flags.path);
+  Result<ArtifactFile> file = ArtifactFile::open(path);
   if (!file)
     return file.takeError();
-  return writeOut(flags.json ? jsonOf(*file) : textOf(*file));
+  return writeOut(asJson ? jsonOf(*file) : textOf(*file));
 }
 
 void tools::addInspect(CLI::App &app, CommandList &commands) {
   Command &command =
       addCommand(app, commands, "inspect", "what a model or artifact holds");
-  auto flags = std::make_shared<InspectFlags>();
+  auto path = std::make_shared<std::string>();
   command.app
-      ->add_option("PATH", flags->path,
+      ->add_option("PATH", *path,
                    "a compiled model, a model folder or a graph.json")
       ->required();
-  command.app->add_flag("--json", flags->json, "print JSON");
-  command.run = [flags](const CommonFlags &) { return runInspect(*flags); };
+  command.run = [path](const CommonFlags &common) {
+    return runInspect(*path, common.json);
+  };
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom run: any entry point on the tensors of a safetensors file.
+#include "runtime/support/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Tensors.h"
 
@@ -11,11 +12,27 @@ using namespace transom::tools;
 namespace {
 struct RunFlags {
   std::string model, entry, in, out;
-  unsigned threads = 0;
 };
 } // namespace
 
-static Result<void> runEntry(const RunFlags &flags) {
+/// Names, types and shapes of the results.
+static std::string jsonOf(const std::vector<transom_tensor> &tensors) {
+  std::string line;
+  JsonWriter json(line);
+  json.beginArray();
+  for (const transom_tensor &tensor : tensors) {
+    json.beginObject();
+    json.member("name", tensor.name);
+    json.member("dtype", transom_dtype_name(tensor.dtype));
+    json.key("shape");
+    json.array(std::vector<int64_t>(tensor.shape, tensor.shape + tensor.rank));
+    json.endObject();
+  }
+  json.endArray();
+  return line + "\n";
+}
+
+static Result<void> runEntry(const RunFlags &flags, const CommonFlags &common) {
   Result<ModelPtr> model = loadModel(flags.model);
   if (!model)
     return model.takeError();
@@ -25,7 +42,7 @@ static Result<void> runEntry(const RunFlags &flags) {
   if (!inputs)
     return inputs.takeError();
   Result<SessionPtr> session =
-      sessionFor(model->get(), flags.entry, inputs->tensors(), flags.threads);
+      sessionFor(model->get(), flags.entry, inputs->tensors(), common.threads);
   if (!session)
     return session.takeError();
   OutputTensors outputs;
@@ -39,7 +56,9 @@ static Result<void> runEntry(const RunFlags &flags) {
                       outputs.tensors().data(), outputs.tensors().size()));
       !ran)
     return ran;
-  return outputs.write(flags.out);
+  if (Result<void> written = outputs.write(flags.out); !written)
+    return written;
+  return common.json ? writeOut(jsonOf(outputs.tensors())) : Result<void>();
 }
 
 void tools::addRun(CLI::App &app, CommandList &commands) {
@@ -58,6 +77,7 @@ void tools::addRun(CLI::App &app, CommandList &commands) {
       ->add_option("--out", flags->out, "safetensors file for the results")
       ->type_name("FILE")
       ->required();
-  addThreads(*command.app, flags->threads);
-  command.run = [flags](const CommonFlags &) { return runEntry(*flags); };
+  command.run = [flags](const CommonFlags &common) {
+    return runEntry(*flags, common);
+  };
 }

@@ -58,6 +58,12 @@ class Compile(ToolTest):
         self.assertEqual(stages[0], "import")
         self.assertEqual(stages[-1], "weights")
 
+    def test_report_as_json(self):
+        report = json.loads(self.compile("--json").stdout)
+        self.assertEqual(report["written"], [self.path("m.so")])
+        self.assertGreater(report["parameters"], 0)
+        self.assertEqual(list(report["seconds"])[0], "import")
+
     def test_memory_limit_refuses(self):
         self.fail_with(5, "compile", BERT, "-o", self.path("m.so"), "--mem-limit", "1M", says="--mem-limit")
         self.assertEqual(os.listdir(self.folder), [])

@@ -31,6 +31,12 @@ class Run(ToolTest):
         ids = [5, 6, 7, 8]
         self.assertEqual(self.run_on({"input_ids": ("I32", [2, 2], ids)}), self.run_on({"input_ids": ("I64", [2, 2], ids)}))
 
+    def test_results_as_json(self):
+        path = os.path.join(GOLDENS, "bert", "encode.0.in.safetensors")
+        output = self.succeed("run", self.compiled("bert"), "encode", "--in", path, "--out", self.path("out"), "--json").stdout
+        results = goldens.read_tensors(self.path("out"))
+        self.assertEqual({r["name"]: r["shape"] for r in json.loads(output)}, {name: shape for name, (shape, _) in results.items()})
+
     def test_one_token(self):
         shape, values = self.run_on({"input_ids": ("I64", [1, 1], [9])})["last_hidden_state"]
         self.assertEqual(shape[:2], [1, 1])
