@@ -29,7 +29,7 @@ function(transom_test name)
     endif()
   endif()
   if(NOT DEFINED ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   add_test(NAME ${name} COMMAND ${limited} ${program} ${ARG_COMMAND})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
