@@ -25,6 +25,10 @@ llvm::StringRef layoutName(WeightLayout layout);
 constexpr int64_t kPanel = 32;
 constexpr int64_t kPiece = 256;
 
+/// Longest K that a product takes in one pass over its tiles; a longer one is
+/// cut, and the accumulators wait in the output.
+constexpr int64_t kLongestChain = 4096;
+
 /// Query rows that one unit of attention takes.
 constexpr int64_t kQueryBlock = 24;
 /// Floats from one row of scores to the next: a piece of keys, and a line more,

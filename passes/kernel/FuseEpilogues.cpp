@@ -18,9 +18,6 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Longest K whose accumulators never wait in the output; see the lowering.
-static constexpr int64_t kOneChain = 1536;
-
 static kern::BufferType bufferOf(Value value) { return cast<kern::BufferType>(value.getType()); }
 
 /// The name of the activation when the region only applies one to its argument.
@@ -96,7 +93,7 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
     if (!residual)
       return false;
     bool inPlace = kern::storageOf(residual) == kern::storageOf(reader.getOuts());
-    if (inPlace && gemm.getWeight().getType().getShape()[1] > kOneChain) {
+    if (inPlace && gemm.getWeight().getType().getShape()[1] > kern::kLongestChain) {
       decisions.refused(reader, "accumulators of a long product would overwrite the residual");
       return false;
     }

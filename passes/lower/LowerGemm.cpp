@@ -12,11 +12,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Longest chain that one pass over the tiles takes; a longer K is cut, and the
-/// accumulators wait in the output.
-static constexpr int64_t kMaxChain = 1536;
 /// Bytes of the left operand that shall stay in the second-level cache.
-static constexpr int64_t kChunkBytes = 512 * 1024;
+static constexpr int64_t kChunkBytes = 1024 * 1024;
 
 static std::optional<int64_t> constantStride(kern::BufferType type) {
   return type.getRowStride().constant();
@@ -37,7 +34,7 @@ public:
 
   void emit() {
     Value rows = e.rowCount(op.getInput());
-    int64_t chunk = std::max(kChunkBytes / (4 * std::min(k, kMaxChain)), e.kernels().maxRows());
+    int64_t chunk = std::max(kChunkBytes / (4 * std::min(k, kern::kLongestChain)), e.kernels().maxRows());
     Value chunks = e.ceilDiv(rows, chunk);
     Value divisor = e.max(chunks, e.i64(1));
     e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
@@ -59,7 +56,7 @@ private:
   void emitChunk(Value first, Value rows) {
     for (const Range &range : ranges()) {
       bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
-      int64_t cuts = keys ? 1 : llvm::divideCeil(k, kMaxChain);
+      int64_t cuts = keys ? 1 : llvm::divideCeil(k, kern::kLongestChain);
       for (int64_t cut = 0; cut < cuts; ++cut)
         emitTiles(range, first, rows, cut * k / cuts, (cut + 1) * k / cuts);
     }
@@ -100,7 +97,7 @@ private:
       Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
       KernelArgs args = arguments(range, row, column, from);
       // Each block of rows touches its part of the panel that comes next.
-      args.prefetchStride = e.div(e.i64(width * 4), blocks);
+      args.prefetchStride = e.div(e.add(blocks, width * 4 - 1), blocks);
       Value ahead = e.mul(e.mul(block, args.prefetchStride), to - from);
       args.prefetch = e.advance(e.advance(args.rhs, k * kern::kPanel * 4), ahead);
       e.kernels().call(e, kernel, own, args);
