@@ -31,6 +31,10 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     `key_panels` holds keys for attention: [positions/32][columns][32] for the
     dims [positions, columns].
 
+    Rules: (1) elements are integers or floats of whole bytes, or i1 (a byte); (2) a stride is at least the
+    last size, which then is constant; (3) key panels are f32 of rank 2 without a
+    stride.
+
     Example: `!kern.buffer<[rows, 768] x f32>`,
     `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
     `!kern.buffer<[keys, 768] x f32, key_panels>`
@@ -39,6 +43,7 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
                         "::mlir::Type":$elementType, "int64_t":$stride,
                         "bool":$keyPanels);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static BufferType get(::mlir::MLIRContext *context,
                           ::llvm::ArrayRef<::transom::Polynomial> dims,
@@ -66,6 +71,9 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
     of its `parts` along n starting at a panel border; `padded32` a vector whose
     parts start at multiples of 32. `unset` before `kern-pack-weights`.
 
+    Rules: (1) sizes are not negative, elements f32; (2) parts are positive and add
+    up to the first size; (3) `panels32` has rank 2, `padded32` rank 1.
+
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[2304, 768] x f32, panels32, parts [768, 768, 768]>`
   }];
@@ -74,6 +82,7 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
                         "::transom::kern::WeightLayout":$layout,
                         ArrayRefParameter<"int64_t">:$parts);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Bytes it takes in the artifact.
     int64_t getByteSize() const;
@@ -84,7 +93,12 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
 
 def Kern_SegmentsType : TypeDef<Kern_Dialect, "Segments"> {
   let mnemonic = "segments";
-  let summary = "the rows of a ragged buffer; index in the frame's table";
+  let summary = "the rows of a ragged buffer";
+  let description = [{
+    `index` is the place of the table in the frame.
+
+    Example: `!kern.segments<0>`
+  }];
   let parameters = (ins "int64_t":$index);
   let assemblyFormat = "`<` $index `>`";
 }

@@ -29,16 +29,30 @@ def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
     `expr` is a weight expression over file tensors. `kern-pack-weights` sets the
     type's layout and `offset`, the byte offset in the artifact's weights.
 
+    Rules: (1) the expression parses; (2) the offset is a multiple of 4 and not
+    negative. The type has rules of its own.
+
     Example:
-    `kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = "file(\"q\")" {offset = 0 : i64}`
+    ```mlir
+    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = "file(\"q\")" {offset = 0 : i64}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$expr,
                        OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = "$sym_name `:` $type `=` $expr attr-dict";
+  let hasVerifier = 1;
 }
 
-def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure]> {
+def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a weight";
+  let description = [{
+    Rules: (1) the symbol is a `kern.weight`; (2) of the same type.
+
+    Example:
+    ```mlir
+    %w = kern.get_weight @q : !kern.weight<[64, 64] x f32, panels32>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$weight);
   let results = (outs Kern_WeightType:$result);
   let assemblyFormat = "$weight `:` type($result) attr-dict";
@@ -47,32 +61,64 @@ def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure]> {
 def Kern_AllocOp : Kern_Op<"alloc"> {
   let summary = "a buffer of the arena";
   let description = [{
-    `slot` is its index in the entry's table of offsets, set by
-    `kern-plan-memory`.
+    Its content is undefined until something writes it. `slot` is its index in
+    the entry's table of offsets, set by `kern-plan-memory`.
+
+    Rule: (1) the slot is not negative.
+
+    Example:
+    ```mlir
+    %y = kern.alloc {slot = 3 : i64} : !kern.buffer<[rows, 768] x f32>
+    ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$slot);
   let results = (outs Kern_BufferType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Kern_ViewOp : Kern_Op<"view", [Pure]> {
   let summary = "the same memory with other dimensions";
+  let description = [{
+    Rules: (1) one element type; (2) equally many elements; (3) both are dense:
+    no stride, no key panels.
+
+    Example:
+    ```mlir
+    %y = kern.view %x : !kern.buffer<[rows, 768] x f32> -> !kern.buffer<[rows, 12, 64] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$source);
   let results = (outs Kern_BufferType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Kern_SegmentsOp : Kern_Op<"segments", [Pure]> {
   let summary = "the rows of a batch";
   let description = [{
-    With `mask` (an entry's input) one row for each 1; else `batch` sequences of
+    With `mask` (an input of the entry) one row for each 1, and with `keep_first`
+    one for a hidden column 0, which only asks; else `batch` sequences of
     `columns` rows each. The runtime fills the table before the first step.
-    `rows` and `keys` name the symbols for their numbers.
+    `rows` and `keys` name the symbols for their numbers. A layer body may repeat
+    the operation: the type's index says which table of the frame is meant.
+
+    Rules: (1) without a mask `batch` and `columns` are sizes; (2) `keep_first`
+    needs a mask; (3) the mask is [batch, columns] of i64 or i1; (4) `rows` and
+    `keys` have names.
+
+    Example:
+    ```mlir
+    %s = kern.segments mask %m : !kern.buffer<[batch, seq] x i64>
+        {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+    %t = kern.segments {batch = "batch", columns = "seq", rows = "rows1", keys = "keys1"} : !kern.segments<1>
+    ```
   }];
   let arguments = (ins Optional<Kern_BufferType>:$mask, StrAttr:$batch, StrAttr:$columns,
                        StrAttr:$rows, StrAttr:$keys, UnitAttr:$keep_first);
   let results = (outs Kern_SegmentsType:$result);
   let assemblyFormat = "(`mask` $mask^ `:` type($mask))? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,11 +130,32 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
   let description = [{
     `outs = activation(input [m, k] x weight [n, k]^T + bias) + residual`. With
     several `outs` consecutive column ranges of n go to one each (`parts` of the
-    weight's type); an out may be `key_panels`, then row r goes to the key position of
-    row r in `segments`. One chain of fused multiply-adds over k for each output,
-    starting from the bias. With `norm_gamma` the LayerNorm of each row of `outs`
-    goes to `norm_out`, made by the part that completes the row; `norm_counters` (one
-    i64 a row, zero before and after) tell which part that is.
+    weight's type); an out may be key panels, then row r goes to the key position
+    of row r in `segments`. One chain of fused multiply-adds over ascending k for
+    each output, starting from the bias, so that neither m nor the number of
+    parts shows in a result.
+
+    With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
+    made by the part that completes the rows; `norm_counters` (zero before and
+    after) tell which part that is.
+
+    Rules: (1) the weight is [n, k], `panels32` or `unset`, and k is the input's
+    last size; (2) there is one out for each part of the weight, of that width
+    and with the input's rows; (3) the bias is [n], `padded32` or `unset`, with
+    the weight's parts; (4) `segments` stand exactly where an out is key panels,
+    and then there is no activation, residual or norm; (5) residual and norm need
+    a single out and have its sizes; (6) `norm_gamma`, `norm_out`,
+    `norm_counters` and `norm_eps` come together, the counters are an i64 for
+    each row; (7) the activation is known to `kern.apply`; (8) no out lies in the
+    input's memory, since other tiles still read it; a residual may share the
+    out's memory only without activation and with k up to 1536, since tiles wait
+    there.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : !kern.buffer<[rows, 8] x f32>,
+        !kern.weight<[64, 8] x f32, unset>, !kern.weight<[64] x f32, unset>, !kern.buffer<[rows, 64] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
@@ -102,15 +169,28 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
     (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
   }];
+  let hasVerifier = 1;
 }
 
 def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
   let summary = "product of two activations";
   let description = [{
-    `lhs [..., m, k] x rhs [..., k, n] -> outs [..., m, n]`; leading dimensions broadcast.
+    `lhs [..., m, k] x rhs [..., k, n] -> outs [..., m, n]`; leading dimensions
+    broadcast. One chain of fused multiply-adds over ascending k, from zero.
+
+    Rules: (1) ranks are at least 2; (2) the last size of lhs is the last but one
+    of rhs; (3) outs has the rows of lhs and the columns of rhs; (4) leading sizes
+    equal those of outs or are 1.
+
+    Example:
+    ```mlir
+    kern.batch_matmul %p, %v outs(%y) : !kern.buffer<[batch, 12, seq, seq] x f32>,
+        !kern.buffer<[batch, 12, seq, 64] x f32>, !kern.buffer<[batch, 12, seq, 64] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$lhs, Kern_BufferType:$rhs, Kern_BufferType:$outs);
   let assemblyFormat = "$lhs `,` $rhs `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
@@ -118,10 +198,34 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
     [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_segments` attends to
-    the keys of its sequence in `key_segments`, in pieces of 256 keys that merge
-    in order; a row without a visible key gives zeros. `mask` is broadcastable
-    to [batch, heads, q, k]: f32 is added to the scores, bool selects. `scratch`
-    holds each part's scores.
+    the keys of its sequence in `key_segments`. Keys are taken in pieces of 256
+    that merge in order: within a piece each score is a chain over dk, then
+    scaled (and capped), masked; probabilities are exp2(score - maximum) and
+    their sum runs in 16 lanes; the product with the values is a chain from zero.
+    A row without a visible key gives zeros.
+
+    With `causal` row i sees keys up to i; with `window` w only those nearer than
+    w; queries of other segments are aligned with the last keys. `mask` is
+    broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
+    selects, and where it is false the score is `mask_value` or, without one,
+    hidden. `scratch` holds each part's scores.
+
+    Rules: (1) `heads` is a multiple of `kv_heads`, both positive; (2) the last
+    sizes of query, key, value and outs are constant: heads*dk, kv_heads*dk,
+    kv_heads*dv, heads*dv; (3) the key, and only it, is key panels; (4) query and
+    outs have equal rows; (5) the scratch is [parts, floats] with the floats that
+    dv needs; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
+    bool mask; (7) window and soft cap are not negative; (8) with `causal` or
+    `window` the query segments have no `keep_first`, since such a row has no
+    place in the order.
+
+    Example:
+    ```mlir
+    kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.125 {causal} :
+        !kern.buffer<[rows, 128] x f32>, !kern.buffer<[keys, 128] x f32, key_panels>,
+        !kern.buffer<[rows, 128] x f32>, !kern.segments<0>, !kern.segments<0>,
+        !kern.buffer<[parts, 9728] x f32>, !kern.buffer<[rows, 128] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$query, Kern_BufferType:$key, Kern_BufferType:$value,
                        Kern_SegmentsType:$query_segments, Kern_SegmentsType:$key_segments,
@@ -136,12 +240,26 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
     (`mask` $mask^)? `scratch` $scratch `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads
     `scale` $scale attr-dict `:` type(operands)
   }];
+  let hasVerifier = 1;
 }
 
 def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
   let summary = "rows of keys into key panels";
+  let description = [{
+    Row r goes to the key position of row r in `segments`; other positions of
+    the panels stay undefined and are masked by whoever reads them.
+
+    Rules: (1) outs, and only it, is key panels; (2) equal last sizes.
+
+    Example:
+    ```mlir
+    kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 64] x f32>, !kern.segments<0>,
+        !kern.buffer<[keys, 64] x f32, key_panels>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
   let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,27 +271,61 @@ def Kern_NormOp : Kern_BufferizedOp<"norm"> {
   let description = [{
     LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
     sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
+
+    Rules: (1) input and outs have equal sizes, the last one constant; (2) gamma
+    and beta are vectors of that size in `rows` or `unset`; (3) `eps` is not
+    negative.
+
+    Example:
+    ```mlir
+    kern.norm %x, %g, %h outs(%y) eps 1.0e-12 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>,
+        !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$gamma, Optional<Kern_WeightType>:$beta,
                        Kern_BufferType:$outs, F64Attr:$eps, UnitAttr:$rms);
   let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` `eps` $eps attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
   let summary = "softmax of each row; a row of minus infinity gives zeros";
+  let description = [{
+    exp(x - maximum) over their sum, which runs in 16 lanes by index.
+
+    Rule: (1) input and outs are f32 of equal sizes.
+
+    Example:
+    ```mlir
+    kern.softmax %x outs(%y) : !kern.buffer<[rows, seq] x f32>, !kern.buffer<[rows, seq] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs);
   let assemblyFormat = "$input `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]> {
   let summary = "sum of rows of weights by index";
   let description = [{
     `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
-    tables. A table may be `rows` or `panels32` (a tied head's weight).
+    tables. A table may be `rows` or `panels32` (a tied head's weight). Indices
+    are checked by the runtime.
+
+    Rules: (1) there is at least one table, and an id and a scale for each; (2)
+    ids are i64, one for each row of outs; (3) each table is [any, width] with the
+    width of outs; (4) a table in panels has no parts.
+
+    Example:
+    ```mlir
+    kern.embedding ids(%i) tables(%w) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>),
+        (!kern.weight<[100, 8] x f32, rows>), !kern.buffer<[rows, 8] x f32>
+    ```
   }];
   let arguments = (ins Variadic<Kern_BufferType>:$ids, Variadic<Kern_WeightType>:$tables,
                        Kern_BufferType:$outs, DenseF64ArrayAttr:$scales);
   let assemblyFormat = "`ids` `(` $ids `)` `tables` `(` $tables `)` `outs` `(` $outs `)` attr-dict `:` `(` type($ids) `)` `,` `(` type($tables) `)` `,` type($outs)";
+  let hasVerifier = 1;
 }
 
 def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleBlock]> {
@@ -181,60 +333,155 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
   let description = [{
     Inputs broadcast to the dims of `outs` as in NumPy. The region has a
     scalar argument for each input and ends with `kern.yield`; it holds arith
-    operations and `kern.apply`.
+    operations and `kern.apply`. Input and outs may be one buffer. Integer
+    division by zero gives the dividend.
+
+    Rules: (1) inputs are buffers or weights in `rows` or `unset`, without key
+    panels; (2) their sizes broadcast to those of outs; (3) the region has an
+    argument of each input's element type; (4) it yields the element type of outs;
+    (5) it holds nothing but arith operations and `kern.apply`.
+
+    Example:
+    ```mlir
+    kern.elementwise ins(%x, %w) outs(%y) {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      kern.yield %c : f32
+    } : (!kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>) -> !kern.buffer<[rows, 8] x f32>
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, Kern_BufferType:$outs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`ins` `(` $inputs `)` `outs` `(` $outs `)` $body attr-dict `:` functional-type($inputs, $outs)";
+  let hasVerifier = 1;
 }
 
 def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {
   let summary = "an activation of a scalar";
+  let description = [{
+    The kinds are those of `attn.activation`.
+
+    Rule: (1) the kind is relu, gelu, gelu_tanh, silu, tanh, sigmoid, exp, neg,
+    sqrt, rsqrt or quick_gelu.
+
+    Example:
+    ```mlir
+    %y = kern.apply "gelu" %x
+    ```
+  }];
   let arguments = (ins StrAttr:$kind, F32:$input);
   let results = (outs F32:$result);
   let assemblyFormat = "$kind $input attr-dict";
+  let hasVerifier = 1;
 }
 
 def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator]> {
   let summary = "the value of an elementwise region";
+  let description = [{
+    Ends the region of `kern.elementwise`, which checks its type.
+
+    Example:
+    ```mlir
+    kern.yield %y : f32
+    ```
+  }];
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
   let summary = "positions of tokens by `nonpad_rank`";
-  let description = [{ `ids` i64 [batch, seq] -> i64 [batch, seq]; see `attn.position`. }];
+  let description = [{
+    A token that is not `pad` gets `pad` + its rank among such tokens of its
+    line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
+
+    Rule: (1) ids and outs are i64 of equal sizes.
+
+    Example:
+    ```mlir
+    kern.positions %ids outs(%y) pad 1 : !kern.buffer<[batch, seq] x i64>, !kern.buffer<[batch, seq] x i64>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$ids, Kern_BufferType:$outs, I64Attr:$pad);
   let assemblyFormat = "$ids `outs` `(` $outs `)` `pad` $pad attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
   let summary = "the column of each row in the caller's batch, as i64";
+  let description = [{
+    Rule: (1) outs is i64.
+
+    Example:
+    ```mlir
+    kern.columns %s outs(%y) : !kern.segments<0>, !kern.buffer<[rows] x i64>
+    ```
+  }];
   let arguments = (ins Kern_SegmentsType:$segments, Kern_BufferType:$outs);
   let assemblyFormat = "$segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
   let summary = "[batch, seq, ...] to the ragged [rows, ...]";
+  let description = [{
+    Row r is the element of the batch at its sequence and column.
+
+    Rules: (1) one element type; (2) behind its first two sizes the input has
+    those of outs behind its first; (3) both are dense.
+
+    Example:
+    ```mlir
+    kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
   let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
   let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
+  let description = [{
+    A kept column 0 that the mask hides is not copied: its place is zero too.
+
+    Rules: (1) one element type; (2) behind its first two sizes outs has those of
+    the input behind its first; (3) outs is dense, and so is an input of another
+    rank than 2.
+
+    Example:
+    ```mlir
+    kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[batch, seq, 8] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
   let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
   let summary = "one row for each sequence: first, last or mean";
   let description = [{
-    Of the keys of each sequence; with `mask` (bool, one for each row) of those
-    where it is true. A sequence without a key gives zeros for `last` and `mean`.
+    `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
+    one for each row) of those where it is true. A sequence without such a row
+    gives zeros. `first` is the row of column 0, whatever the mask; zeros where
+    there is none.
+
+    Rules: (1) the kind is first, last or mean; (2) input and outs are f32 of equal
+    last sizes, outs of rank 2; (3) the mask is bool.
+
+    Example:
+    ```mlir
+    kern.pool "mean" %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[batch, 8] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, StrAttr:$kind);
   let assemblyFormat = "$kind $input `segments` $segments (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,37 +490,80 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
 
 def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
   let summary = "permutes dimensions: dimension i of outs is dimension permutation[i] of input";
+  let description = [{
+    Rules: (1) the permutation has each dimension once; (2) sizes of outs are the
+    input's so permuted; (3) one element type.
+
+    Example:
+    ```mlir
+    kern.transpose %x outs(%y) [1, 0] : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[8, rows] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs, DenseI64ArrayAttr:$permutation);
   let assemblyFormat = "$input `outs` `(` $outs `)` $permutation attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
   let summary = "a block along one axis";
   let description = [{
     `outs[.., to + i, ..] = input[.., from + i, ..]` for 0 <= i < size along `axis`; `to`,
-    `from` and `size` are polynomials. Other dimensions are equal.
+    `from` and `size` are polynomials.
+
+    Rules: (1) the axis is one of both; (2) `from`, `to` and `size` are sizes; (3)
+    other sizes are equal; (4) the block lies within both where that can be seen;
+    (5) one element type.
+
+    Example:
+    ```mlir
+    kern.copy %x outs(%y) axis 1 from "8" to "0" size "8" : !kern.buffer<[rows, 24] x f32>, !kern.buffer<[rows, 8] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs, I64Attr:$axis,
                        StrAttr:$from, StrAttr:$to, StrAttr:$size);
   let assemblyFormat = "$input `outs` `(` $outs `)` `axis` $axis `from` $from `to` $to `size` $size attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 def Kern_GatherOp : Kern_BufferizedOp<"gather"> {
   let summary = "rows of an activation [n, ...] by i64 index";
+  let description = [{
+    The runtime has checked the indices that come from outside; those that a
+    graph computes must lie within the table.
+
+    Rules: (1) indices are i64; (2) the sizes of outs are those of the indices,
+    then those of the table behind its first; (3) one element type; (4) all are
+    dense.
+
+    Example:
+    ```mlir
+    kern.gather %t, %i outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
   let arguments = (ins Kern_BufferType:$table, Kern_BufferType:$indices, Kern_BufferType:$outs);
   let assemblyFormat = "$table `,` $indices `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//
 
-def Kern_LayersOp : Kern_Op<"layers"> {
+def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs layer bodies one after another on one state buffer";
   let description = [{
     `rows` is a list of [body, weight, ...] symbols. A body takes the state, the
     invariants and its row's weights, and updates the state in place. A body has
     one call site.
+
+    Rules: (1) each row is a list of symbols, the first a function without
+    results; (2) its arguments are the state, the invariants and the row's
+    weights, of these types; (3) the others are `kern.weight`s.
+
+    Example:
+    ```mlir
+    kern.layers %x invariants(%s : !kern.segments<0>) [[@layer, @w0], [@layer, @w1]] : !kern.buffer<[rows, 8] x f32>
+    ```
   }];
   let arguments = (ins Kern_BufferType:$state, Variadic<AnyType>:$invariants, ArrayAttr:$rows);
   let assemblyFormat = "$state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? $rows attr-dict `:` type($state)";
@@ -281,10 +571,22 @@ def Kern_LayersOp : Kern_Op<"layers"> {
 
 def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock]> {
   let summary = "operations that run without a barrier between them";
-  let description = [{ All parts finish a phase before one begins the next. }];
+  let description = [{
+    All parts finish a phase before one begins the next.
+
+    Rules: (1) the name is not empty; (2) it holds operations on buffers only.
+
+    Example:
+    ```mlir
+    kern.phase "encode.0.norm" {
+      kern.norm %x, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    }
+    ```
+  }];
   let arguments = (ins StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name $body attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // TRANSOM_DIALECTS_KERN_KERNOPS_TD

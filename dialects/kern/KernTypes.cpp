@@ -117,7 +117,11 @@ Type BufferType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), dims, element, stride, keyPanels);
+  SmallVector<StringAttr> texts;
+  for (const Polynomial &size : dims)
+    texts.push_back(StringAttr::get(parser.getContext(), size.str()));
+  return parser.getChecked<BufferType>(parser.getContext(), texts, element,
+                                       stride, keyPanels);
 }
 
 void BufferType::print(AsmPrinter &printer) const {
@@ -183,7 +187,8 @@ Type WeightType::parse(AsmParser &parser) {
     return {};
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), shape, element, *layout, parts);
+  return parser.getChecked<WeightType>(parser.getContext(), shape, element,
+                                       *layout, parts);
 }
 
 void WeightType::print(AsmPrinter &printer) const {

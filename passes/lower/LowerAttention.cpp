@@ -146,7 +146,7 @@ private:
   std::pair<Value, Value> visible(const Sequence &s, Value queryIndex) {
     Value from = e.i64(0), to = s.keys;
     // Queries of other segments are aligned with the last keys.
-    bool own = op.getQuerySegments() == op.getKeySegments();
+    bool own = op.getQuerySegments().getType() == op.getKeySegments().getType();
     Value position = own ? queryIndex : e.add(queryIndex, e.sub(s.keys, s.rows));
     if (op.getCausal())
       to = e.min(to, e.add(position, 1));

@@ -1,0 +1,44 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the verifiers of the kern dialect share: sizes of operands, their text
+// in messages, and rules that many operations have.
+#pragma once
+#include "dialects/kern/Kern.h"
+
+namespace transom::kern::rules {
+
+using Sizes = llvm::SmallVector<Polynomial>;
+
+/// The type of a buffer.
+BufferType typeOf(mlir::Value buffer);
+/// The dimensions of a buffer or weight.
+Sizes sizesOf(mlir::Value value);
+/// `[rows, 768]`.
+std::string text(llvm::ArrayRef<Polynomial> sizes);
+/// The product of sizes.
+Polynomial product(llvm::ArrayRef<Polynomial> sizes);
+
+/// True for a buffer of this element type.
+bool isF32(mlir::Value buffer);
+/// True for a buffer without stride and key panels.
+bool isDense(mlir::Value buffer);
+
+/// Fails unless both buffers have equal sizes.
+mlir::LogicalResult verifySameSizes(mlir::Operation *op, const char *names,
+                                    mlir::Value a, mlir::Value b);
+/// Fails unless both buffers have one element type.
+mlir::LogicalResult verifySameElements(mlir::Operation *op, const char *names,
+                                       mlir::Value a, mlir::Value b);
+/// Fails unless the value is a buffer of f32 in rows.
+mlir::LogicalResult verifyRowsOfF32(mlir::Operation *op, const char *name,
+                                    mlir::Value buffer);
+/// Fails unless the weight is a vector of `size` in this layout, or unset.
+mlir::LogicalResult verifyVector(mlir::Operation *op, const char *name,
+                                 mlir::Value weight, int64_t size,
+                                 WeightLayout layout);
+/// Fails unless the text is a polynomial.
+mlir::LogicalResult verifySize(mlir::Operation *op, const char *name,
+                               llvm::StringRef size);
+
+} // namespace transom::kern::rules

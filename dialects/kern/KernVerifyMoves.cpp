@@ -1,0 +1,268 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of the operations on rows and of movements; numbers are those of
+// the rules in the operations' descriptions.
+#include "dialects/kern/KernVerify.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+using namespace transom::kern::rules;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult NormOp::verify() {
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
+      failed(verifyRowsOfF32(*this, "outs", getOuts())) ||
+      failed(verifySameSizes(*this, "input and outs", getInput(),
+                             getOuts()))) // (1)
+    return failure();
+  Sizes sizes = sizesOf(getInput());
+  std::optional<int64_t> width =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!width)
+    return emitOpError("expects a constant last size, got ") << text(sizes);
+  if (failed(verifyVector(*this, "gamma", getGamma(), *width,
+                          WeightLayout::Rows)) || // (2)
+      (getBeta() && failed(verifyVector(*this, "beta", getBeta(), *width,
+                                        WeightLayout::Rows))))
+    return failure();
+  if (!(getEps().convertToDouble() >= 0)) // (3)
+    return emitOpError("expects 'eps' that is not negative, got ")
+           << getEps().convertToDouble();
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() {
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
+      failed(verifyRowsOfF32(*this, "outs", getOuts()))) // (1)
+    return failure();
+  return verifySameSizes(*this, "input and outs", getInput(), getOuts());
+}
+
+LogicalResult EmbeddingOp::verify() {
+  if (getIds().empty() || getScales().size() != getTables().size()) // (1)
+    return emitOpError("expects an id and a scale for each table, got ")
+           << getIds().size() << " ids, " << getTables().size() << " tables, "
+           << getScales().size() << " scales";
+  if (failed(verifyRowsOfF32(*this, "outs", getOuts())))
+    return failure();
+  for (Value ids : getIds()) // (2)
+    if (!typeOf(ids).getElementType().isInteger(64) ||
+        product(sizesOf(ids)) != typeOf(getOuts()).getRowCount())
+      return emitOpError("expects an i64 id for each row of outs, got ")
+             << ids.getType();
+  for (Value table : getTables()) {
+    Sizes sizes = sizesOf(table), outs = sizesOf(getOuts());
+    if (sizes.size() != 2 || outs.empty() || sizes[1] != outs.back()) // (3)
+      return emitOpError("expects a table with the width of outs, got ")
+             << text(sizes) << " and " << text(outs);
+    auto type = llvm::cast<WeightType>(table.getType());
+    if (type.getLayout() == WeightLayout::Panels32 &&
+        !type.getParts().empty()) // (4)
+      return emitOpError("expects a table in panels without parts");
+  }
+  return success();
+}
+
+/// True when sizes broadcast to those of the target as in NumPy.
+static bool broadcasts(ArrayRef<Polynomial> sizes,
+                       ArrayRef<Polynomial> target) {
+  if (sizes.size() > target.size())
+    return llvm::all_of(
+        sizes, [](const Polynomial &size) { return size == Polynomial(1); });
+  for (size_t i = 1; i <= sizes.size(); ++i)
+    if (sizes[sizes.size() - i] != Polynomial(1) &&
+        sizes[sizes.size() - i] != target[target.size() - i])
+      return false;
+  return true;
+}
+
+/// (1), (2) and (3): an input and its argument of the region.
+static LogicalResult verifyInput(ElementwiseOp op, Value input,
+                                 BlockArgument argument) {
+  auto weight = llvm::dyn_cast<WeightType>(input.getType());
+  auto buffer = llvm::dyn_cast<BufferType>(input.getType());
+  if ((!weight && !buffer) || (buffer && buffer.getKeyPanels()) ||
+      (weight && weight.getLayout() != WeightLayout::Rows &&
+       weight.getLayout() != WeightLayout::Unset))
+    return op.emitOpError("expects buffers or weights in rows as inputs, got ")
+           << input.getType();
+  if (!broadcasts(sizesOf(input), sizesOf(op.getOuts())))
+    return op.emitOpError("expects inputs that broadcast to ")
+           << text(sizesOf(op.getOuts())) << ", got " << text(sizesOf(input));
+  Type element = weight ? weight.getElementType() : buffer.getElementType();
+  if (argument.getType() != element)
+    return op.emitOpError("expects a region argument of ")
+           << element << ", got " << argument.getType();
+  return success();
+}
+
+LogicalResult ElementwiseOp::verify() {
+  Block &block = getBody().front();
+  if (typeOf(getOuts()).getKeyPanels())
+    return emitOpError("expects rows as outs, got key panels");
+  if (block.getNumArguments() != getInputs().size()) // (3)
+    return emitOpError("expects a region argument for each input, got ")
+           << block.getNumArguments() << " and " << getInputs().size();
+  for (auto [input, argument] : llvm::zip(getInputs(), block.getArguments()))
+    if (failed(verifyInput(*this, input, argument)))
+      return failure();
+  auto yield =
+      block.empty() ? YieldOp() : llvm::dyn_cast<YieldOp>(block.back());
+  if (!yield ||
+      yield.getValue().getType() != typeOf(getOuts()).getElementType()) // (4)
+    return emitOpError("expects a region that yields ")
+           << typeOf(getOuts()).getElementType();
+  for (Operation &op : block) // (5)
+    if (&op != yield && op.getName().getDialectNamespace() != "arith" &&
+        !llvm::isa<ApplyOp>(op))
+      return op.emitOpError("cannot be in a region of 'kern.elementwise'");
+  return success();
+}
+
+LogicalResult ApplyOp::verify() {
+  if (llvm::is_contained({"relu", "gelu", "gelu_tanh", "silu", "tanh",
+                          "sigmoid", "exp", "neg", "sqrt", "rsqrt",
+                          "quick_gelu"},
+                         getKind()))
+    return success();
+  return emitOpError("expects a known activation, got '")
+         << getKind() << "'"; // (1)
+}
+
+LogicalResult PositionsOp::verify() {
+  for (Value buffer : {getIds(), getOuts()}) // (1)
+    if (!typeOf(buffer).getElementType().isInteger(64))
+      return emitOpError("expects i64, got ")
+             << typeOf(buffer).getElementType();
+  return verifySameSizes(*this, "ids and outs", getIds(), getOuts());
+}
+
+LogicalResult ColumnsOp::verify() {
+  if (!typeOf(getOuts()).getElementType().isInteger(64)) // (1)
+    return emitOpError("expects i64, got ")
+           << typeOf(getOuts()).getElementType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Movements
+//===----------------------------------------------------------------------===//
+
+/// (1) and (2) of gather_rows and scatter_rows.
+static LogicalResult verifyRaggedPair(Operation *op, Value wide, Value ragged) {
+  if (failed(verifySameElements(op, "input and outs", wide, ragged)))
+    return failure();
+  Sizes outer = sizesOf(wide), rows = sizesOf(ragged);
+  if (outer.size() == rows.size() + 1 && !rows.empty() &&
+      ArrayRef(outer).drop_front(2) == ArrayRef(rows).drop_front(1))
+    return success();
+  return op->emitOpError("expects [batch, columns, ...] and [rows, ...] with "
+                         "equal rests, got ")
+         << text(outer) << " and " << text(rows);
+}
+
+LogicalResult GatherRowsOp::verify() {
+  if (!isDense(getInput()) || !isDense(getOuts())) // (3)
+    return emitOpError("expects dense buffers");
+  return verifyRaggedPair(*this, getInput(), getOuts());
+}
+
+LogicalResult ScatterRowsOp::verify() {
+  bool denseInput = isDense(getInput()) || (typeOf(getInput()).getRank() == 2 &&
+                                            !typeOf(getInput()).getKeyPanels());
+  if (!denseInput || !isDense(getOuts())) // (3)
+    return emitOpError("expects dense buffers");
+  return verifyRaggedPair(*this, getOuts(), getInput());
+}
+
+LogicalResult PoolOp::verify() {
+  if (!llvm::is_contained({"first", "last", "mean"}, getKind())) // (1)
+    return emitOpError("unsupported kind '")
+           << getKind() << "'; supported: first, last, mean";
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
+      failed(verifyRowsOfF32(*this, "outs", getOuts())))
+    return failure();
+  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  if (outs.size() != 2 || input.empty() || input.back() != outs.back()) // (2)
+    return emitOpError("expects outs [batch, d] of an input [.., d], got ")
+           << text(outs) << " and " << text(input);
+  if (getMask() && !typeOf(getMask()).getElementType().isInteger(1)) // (3)
+    return emitOpError("expects a bool mask, got ")
+           << typeOf(getMask()).getElementType();
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts()), wanted;
+  SmallVector<bool> seen(input.size());
+  for (int64_t dim : getPermutation()) { // (1)
+    if (dim < 0 || dim >= int64_t(input.size()) || seen[dim] ||
+        getPermutation().size() != input.size())
+      return emitOpError("expects a permutation of ")
+             << input.size() << " dimensions, got [" << getPermutation() << "]";
+    seen[dim] = true;
+    wanted.push_back(input[dim]);
+  }
+  if (wanted != outs) // (2)
+    return emitOpError("expects outs ")
+           << text(wanted) << ", got " << text(outs);
+  return verifySameElements(*this, "input and outs", getInput(),
+                            getOuts()); // (3)
+}
+
+/// (4): fails where a block of `size` from `at` on ends behind `end` by a known
+/// number of elements.
+static LogicalResult verifyWithin(CopyOp op, const char *name, StringRef at,
+                                  const Polynomial &end) {
+  Polynomial rest = end - *Polynomial::parse(at.str()) -
+                    *Polynomial::parse(op.getSize().str());
+  if (rest.constant().value_or(0) >= 0)
+    return success();
+  return op.emitOpError("expects a block within ")
+         << name << ", got " << op.getSize() << " from " << at << " of "
+         << end.str();
+}
+
+LogicalResult CopyOp::verify() {
+  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  int64_t axis = getAxis();
+  if (input.size() != outs.size() || axis < 0 ||
+      axis >= int64_t(input.size())) // (1)
+    return emitOpError("expects an axis of both buffers, got ")
+           << axis << " of " << text(input) << " and " << text(outs);
+  if (failed(verifySize(*this, "from", getFrom())) ||
+      failed(verifySize(*this, "to", getTo())) ||
+      failed(verifySize(*this, "size", getSize()))) // (2)
+    return failure();
+  for (size_t i = 0; i < input.size(); ++i)
+    if (int64_t(i) != axis && input[i] != outs[i]) // (3)
+      return emitOpError("expects equal sizes but of axis ")
+             << axis << ", got " << text(input) << " and " << text(outs);
+  if (failed(verifyWithin(*this, "the input", getFrom(), input[axis])) ||
+      failed(verifyWithin(*this, "outs", getTo(), outs[axis])))
+    return failure();
+  return verifySameElements(*this, "input and outs", getInput(),
+                            getOuts()); // (5)
+}
+
+LogicalResult GatherOp::verify() {
+  if (!typeOf(getIndices()).getElementType().isInteger(64)) // (1)
+    return emitOpError("expects i64 indices, got ")
+           << typeOf(getIndices()).getElementType();
+  Sizes wanted = sizesOf(getIndices()), table = sizesOf(getTable()),
+        outs = sizesOf(getOuts());
+  wanted.append(table.empty() ? table.end() : table.begin() + 1, table.end());
+  if (table.empty() || wanted != outs) // (2)
+    return emitOpError("expects outs ")
+           << text(wanted) << ", got " << text(outs);
+  if (!isDense(getTable()) || !isDense(getIndices()) ||
+      !isDense(getOuts())) // (4)
+    return emitOpError("expects dense buffers");
+  return verifySameElements(*this, "table and outs", getTable(),
+                            getOuts()); // (3)
+}
