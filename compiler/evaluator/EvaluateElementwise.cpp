@@ -3,9 +3,8 @@
 //
 // Elementwise operations of the attn dialect in float64.
 #include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/Functions.h"
 #include "dialects/attn/Attn.h"
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -16,37 +15,6 @@ using namespace attn;
 //===----------------------------------------------------------------------===//
 // Functions of one element
 //===----------------------------------------------------------------------===//
-
-static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
-static double activate(ActivationKind kind, double x) {
-  switch (kind) {
-  case ActivationKind::Relu:
-    return x > 0 ? x : 0;
-  case ActivationKind::Gelu:
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  case ActivationKind::GeluTanh:
-    return 0.5 * x *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  case ActivationKind::Silu:
-    return x * sigmoid(x);
-  case ActivationKind::Tanh:
-    return std::tanh(x);
-  case ActivationKind::Sigmoid:
-    return sigmoid(x);
-  case ActivationKind::Exp:
-    return std::exp(x);
-  case ActivationKind::Neg:
-    return -x;
-  case ActivationKind::Sqrt:
-    return std::sqrt(x);
-  case ActivationKind::Rsqrt:
-    return 1 / std::sqrt(x);
-  case ActivationKind::QuickGelu:
-    return x * sigmoid(1.702 * x);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 static Result<void> evaluateActivation(ActivationOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());

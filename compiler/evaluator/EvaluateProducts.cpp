@@ -3,10 +3,8 @@
 //
 // Products, norms and softmax in float64.
 #include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/Functions.h"
 #include "dialects/attn/Attn.h"
-#include <algorithm>
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -97,24 +95,9 @@ static void forEachRow(Tensor &tensor, Function function) {
     function(llvm::MutableArrayRef<double>(tensor.real).slice(start, width));
 }
 
-static void softmaxRow(llvm::MutableArrayRef<double> row) {
-  double maximum = -std::numeric_limits<double>::infinity();
-  for (double x : row)
-    maximum = std::max(maximum, x);
-  if (std::isinf(maximum) && maximum < 0) {
-    std::fill(row.begin(), row.end(), 0.0);
-    return;
-  }
-  double sum = 0;
-  for (double &x : row)
-    sum += x = std::exp(x - maximum);
-  for (double &x : row)
-    x /= sum;
-}
-
 static Result<void> evaluateSoftmax(SoftmaxOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
-  forEachRow(result, softmaxRow);
+  forEachRow(result, softmax);
   e.set(op.getResult(), std::move(result));
   return {};
 }
@@ -123,16 +106,9 @@ static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   const Tensor &gamma = e.tensor(op.getGamma());
   const Tensor *beta = op.getBeta() ? &e.tensor(op.getBeta()) : nullptr;
-  double eps = op.getEps().convertToDouble();
   forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
-    double mean = 0, variance = 0;
-    for (double x : row)
-      mean += x / row.size();
-    for (double x : row)
-      variance += (x - mean) * (x - mean) / row.size();
-    for (size_t i = 0; i < row.size(); ++i)
-      row[i] = (row[i] - mean) / std::sqrt(variance + eps) * gamma.real[i] +
-               (beta ? beta->real[i] : 0.0);
+    layerNorm(row, gamma.real, beta ? &beta->real : nullptr,
+              op.getEps().convertToDouble());
   });
   e.set(op.getResult(), std::move(result));
   return {};
@@ -141,13 +117,8 @@ static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
 static Result<void> evaluateRmsNorm(RmsNormOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   const Tensor &gamma = e.tensor(op.getGamma());
-  double eps = op.getEps().convertToDouble();
   forEachRow(result, [&](llvm::MutableArrayRef<double> row) {
-    double square = 0;
-    for (double x : row)
-      square += x * x / row.size();
-    for (size_t i = 0; i < row.size(); ++i)
-      row[i] = row[i] / std::sqrt(square + eps) * gamma.real[i];
+    rmsNorm(row, gamma.real, op.getEps().convertToDouble());
   });
   e.set(op.getResult(), std::move(result));
   return {};

@@ -28,23 +28,35 @@ static void addSequence(const Tensor &mask, int64_t sequence, bool keepFirst,
     segments.rows.push_back({sequence, 0, false});
 }
 
-static Result<void> evaluateSegments(SegmentsOp op, Evaluation &e) {
-  const Tensor &mask = e.tensor(op.getMask());
+Segments segmentsOf(const Tensor &mask, bool keepFirst) {
   Segments segments;
   segments.batch = mask.sizes[0];
   segments.columns = mask.sizes[1];
-  int64_t keys = 0;
-  for (int64_t sequence = 0; sequence < segments.batch; ++sequence) {
-    size_t before = segments.rows.size();
-    addSequence(mask, sequence, op.getKeepFirst(), segments);
-    int64_t rows = static_cast<int64_t>(segments.rows.size() - before);
-    keys += (rows + 31) / 32 * 32;
-  }
-  auto type = cast<SegmentsType>(op.getResult().getType());
-  int64_t rows = static_cast<int64_t>(segments.rows.size());
-  if (auto bound = e.bind(type.getRows().getValue().str(), rows); !bound)
+  for (int64_t sequence = 0; sequence < segments.batch; ++sequence)
+    addSequence(mask, sequence, keepFirst, segments);
+  return segments;
+}
+
+Result<void> bindSegments(Evaluation &e, StringRef rows, StringRef keys,
+                          const Segments &segments) {
+  std::vector<int64_t> lengths(segments.batch);
+  for (const Segments::Row &row : segments.rows)
+    ++lengths[row.sequence];
+  int64_t positions = 0;
+  for (int64_t length : lengths)
+    positions += (length + 31) / 32 * 32;
+  if (auto bound =
+          e.bind(rows.str(), static_cast<int64_t>(segments.rows.size()));
+      !bound)
     return bound;
-  if (auto bound = e.bind(type.getKeys().getValue().str(), keys); !bound)
+  return e.bind(keys.str(), positions);
+}
+
+static Result<void> evaluateSegments(SegmentsOp op, Evaluation &e) {
+  Segments segments = segmentsOf(e.tensor(op.getMask()), op.getKeepFirst());
+  auto type = cast<SegmentsType>(op.getResult().getType());
+  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), segments);
+      !bound)
     return bound;
   e.set(op.getResult(), std::move(segments));
   return {};

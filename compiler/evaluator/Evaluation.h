@@ -29,7 +29,11 @@ struct Segments {
   std::vector<Row> rows;
 };
 
+/// One row for each 1 of a mask [batch, columns].
+Segments segmentsOf(const Tensor &mask, bool keepFirst);
+
 class Evaluation;
+class KernEvaluation;
 
 } // namespace transom
 
@@ -40,8 +44,8 @@ namespace transom {
 /// Values, symbols and weights of one run.
 class Evaluation {
 public:
-  Evaluation(mlir::ModuleOp module, const EvaluateOptions &options)
-      : module(module), options(options) {}
+  Evaluation(mlir::ModuleOp module, const EvaluateOptions &options);
+  ~Evaluation();
 
   /// The tensor that a value holds; its operation ran before.
   const Tensor &tensor(mlir::Value value) const {
@@ -59,6 +63,10 @@ public:
 
   /// Binds a symbol; an error where it has another value already.
   Result<void> bind(const std::string &symbol, int64_t value);
+  /// Binds the symbols that stand alone among the sizes of an input, and checks
+  /// all sizes.
+  Result<void> bindShape(llvm::ArrayRef<Polynomial> dims,
+                         const NamedTensor &input);
   /// The value of a size.
   Result<int64_t> size(const Polynomial &polynomial) const;
   /// The sizes of a ranked tensor type.
@@ -69,8 +77,15 @@ public:
 
   /// Runs a block whose arguments are set, up to its terminator.
   Result<void> run(mlir::Block &block);
+  /// Runs one operation; its error has the place in front.
+  Result<void> run(mlir::Operation *op);
+  /// The error with the operation and its place in front.
+  static Error errorAt(mlir::Operation *op, Error error);
 
   mlir::SymbolTable &symbolTable() { return table; }
+
+  /// Buffers and phases; null in a run on tensors.
+  std::unique_ptr<KernEvaluation> kern;
 
 private:
   mlir::ModuleOp module;
@@ -81,6 +96,10 @@ private:
   llvm::StringMap<std::shared_ptr<const Tensor>> weights;
   llvm::StringMap<int64_t> symbols;
 };
+
+/// Binds the symbols for the rows and key positions of segments.
+Result<void> bindSegments(Evaluation &e, llvm::StringRef rows,
+                          llvm::StringRef keys, const Segments &segments);
 
 /// Adapts a function `Result<void> f(OpT, Evaluation &)` to the interface.
 template <typename OpT, Result<void> (*function)(OpT, Evaluation &)>

@@ -5,6 +5,7 @@
 // each operation is evaluated in order.
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/KernEvaluation.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/attn/Place.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,11 @@ namespace transom {
 //===----------------------------------------------------------------------===//
 // Evaluation
 //===----------------------------------------------------------------------===//
+
+Evaluation::Evaluation(ModuleOp module, const EvaluateOptions &options)
+    : module(module), options(options) {}
+
+Evaluation::~Evaluation() = default;
 
 void Evaluation::set(Value value, Tensor tensor) {
   auto shared = std::make_shared<const Tensor>(std::move(tensor));
@@ -70,7 +76,8 @@ Result<Sizes> Evaluation::sizes(Type type) const {
 }
 
 /// Evaluates a weight's expression over the files.
-static Result<Tensor> evaluateWeight(attn::WeightOp op,
+static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
+                                     ArrayRef<int64_t> sizes,
                                      const TensorSource *source) {
   /// Answers for a model without files.
   struct NoFiles : TensorSource {
@@ -83,15 +90,14 @@ static Result<Tensor> evaluateWeight(attn::WeightOp op,
     }
   } noFiles;
   const TensorSource &files = source ? *source : noFiles;
-  Result<WeightExpr> expr = WeightExpr::parse(op.getExpr().str());
+  Result<WeightExpr> expr = WeightExpr::parse(text.str());
   if (!expr)
     return expr.takeError();
   Result<std::vector<int64_t>> shape = expr->shape(files);
   if (!shape)
     return shape.takeError();
-  auto type = cast<RankedTensorType>(op.getType());
-  if (ArrayRef<int64_t>(*shape) != type.getShape())
-    return rejected("weight '" + op.getSymName().str() +
+  if (ArrayRef<int64_t>(*shape) != sizes)
+    return rejected("weight '" + symbol.str() +
                     "' does not have the shape of its expression");
   std::vector<float> values(countOf(*shape));
   std::vector<int64_t> offsets(shape->size(), 0);
@@ -105,32 +111,49 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
   std::shared_ptr<const Tensor> &held = weights[symbol];
   if (held)
     return held;
-  auto op = table.lookup<attn::WeightOp>(symbol);
-  if (!op)
-    return rejected("no weight '" + symbol.str() + "'");
-  Result<Tensor> value = evaluateWeight(op, options.source);
+  Operation *op = table.lookup(symbol);
+  Result<Tensor> value = rejected("no weight '" + symbol.str() + "'");
+  if (auto weight = dyn_cast_or_null<attn::WeightOp>(op))
+    value = evaluateWeight(symbol, weight.getExpr(),
+                           cast<RankedTensorType>(weight.getType()).getShape(),
+                           options.source);
+  else if (auto weight = dyn_cast_or_null<kern::WeightOp>(op))
+    value = evaluateWeight(symbol, weight.getExpr(),
+                           cast<kern::WeightType>(weight.getType()).getShape(),
+                           options.source);
   if (!value)
     return value.takeError();
   held = std::make_shared<const Tensor>(std::move(*value));
   return held;
 }
 
-/// The error with the operation and its place in front.
-static Error errorAt(Operation *op, Error error) {
+Error Evaluation::errorAt(Operation *op, Error error) {
   std::string place = placeOf(op->getLoc());
   error.message = (place.empty() ? "" : place + ": ") + "'" +
                   op->getName().getStringRef().str() + "': " + error.message;
   return error;
 }
 
+Result<void> Evaluation::run(Operation *op) {
+  auto evaluable = dyn_cast<Evaluable>(op);
+  if (!evaluable)
+    return errorAt(op, unsupported("not known to the evaluator"));
+  // Outside of phases each operation on buffers is a phase of its own.
+  if (isa<kern::BufferOp>(op) && !isa<kern::PhaseOp>(op->getParentOp()))
+    kern->turn = {kern->turn.phase + 1, Toucher::anyPart, op};
+  Result<void> done = evaluable.evaluate(*this);
+  // What runs operations of its own names the inner place only.
+  if (isa<kern::PhaseOp, kern::LayersOp>(op))
+    return done;
+  if (done && kern && !kern->memory.mistake().empty())
+    done = rejected(kern->memory.mistake());
+  return done ? done : errorAt(op, done.takeError());
+}
+
 Result<void> Evaluation::run(Block &block) {
-  for (Operation &op : block.without_terminator()) {
-    auto evaluable = dyn_cast<Evaluable>(op);
-    if (!evaluable)
-      return errorAt(&op, unsupported("not known to the evaluator"));
-    if (Result<void> done = evaluable.evaluate(*this); !done)
-      return errorAt(&op, done.takeError());
-  }
+  for (Operation &op : block.without_terminator())
+    if (Result<void> done = run(&op); !done)
+      return done;
   return {};
 }
 
@@ -148,25 +171,23 @@ static std::string argumentName(func::FuncOp function, unsigned index) {
                 index);
 }
 
-/// Binds the symbols that stand alone in the type, and checks all sizes.
-static Result<void> bindShape(Evaluation &evaluation, Type type,
-                              const NamedTensor &input) {
-  SmallVector<Polynomial> dims = attn::shapeOf(type);
+Result<void> Evaluation::bindShape(ArrayRef<Polynomial> dims,
+                                   const NamedTensor &input) {
   if (static_cast<int64_t>(dims.size()) != input.tensor.rank())
     return rejected("input '" + input.name + "' has rank " +
                     std::to_string(input.tensor.rank()) + ", expected " +
                     std::to_string(dims.size()));
-  for (auto [dim, size] : llvm::zip_equal(dims, input.tensor.sizes)) {
-    std::vector<std::string> symbols = dim.symbols();
-    if (symbols.size() == 1 && dim == Polynomial::symbol(symbols[0]))
-      if (Result<void> bound = evaluation.bind(symbols[0], size); !bound)
+  for (auto [dim, given] : llvm::zip_equal(dims, input.tensor.sizes)) {
+    std::vector<std::string> names = dim.symbols();
+    if (names.size() == 1 && dim == Polynomial::symbol(names[0]))
+      if (Result<void> bound = bind(names[0], given); !bound)
         return bound;
-    Result<int64_t> expected = evaluation.size(dim);
+    Result<int64_t> expected = size(dim);
     if (!expected)
       return expected.takeError();
-    if (*expected != size)
+    if (*expected != given)
       return rejected("input '" + input.name + "' has size " +
-                      std::to_string(size) + " where '" + dim.str() + "' is " +
+                      std::to_string(given) + " where '" + dim.str() + "' is " +
                       std::to_string(*expected));
   }
   return {};
@@ -187,7 +208,8 @@ static Result<void> setInputs(Evaluation &evaluation, func::FuncOp function,
     auto type = cast<RankedTensorType>(argument.getType());
     if (isa<FloatType>(type.getElementType()) != input.tensor.isFloat)
       return rejected("input '" + input.name + "' has the wrong element type");
-    if (Result<void> bound = bindShape(evaluation, type, input); !bound)
+    if (Result<void> bound = evaluation.bindShape(attn::shapeOf(type), input);
+        !bound)
       return bound;
     evaluation.set(argument, input.tensor);
     given[index] = true;
@@ -223,6 +245,10 @@ Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
   auto function = evaluation.symbolTable().lookup<func::FuncOp>(entry);
   if (!function || function.isExternal())
     return usageError("no entry '" + entry.str() + "'");
+  if (isKernEntry(function)) {
+    evaluation.kern = std::make_unique<KernEvaluation>();
+    return evaluateKernEntry(function, inputs, evaluation);
+  }
   std::vector<bool> given(function.getNumArguments());
   if (auto set = setInputs(evaluation, function, inputs, given); !set)
     return set.takeError();
@@ -248,6 +274,11 @@ void attachEvaluators(MLIRContext *context) {
   attachProducts(context);
   attachAttention(context);
   attachRagged(context);
+  context->getOrLoadDialect<kern::KernDialect>();
+  attachKernControl(context);
+  attachKernRows(context);
+  attachKernAttention(context);
+  attachKernMoves(context);
 }
 
 } // namespace transom

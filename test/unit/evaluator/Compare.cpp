@@ -3,7 +3,6 @@
 //
 // Reading, comparing, and running passes with a check behind each.
 #include "test/unit/evaluator/Compare.h"
-#include "compiler/pipeline/Pipeline.h"
 #include "dialects/attn/Place.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -107,14 +106,15 @@ static std::string complaintAbout(ModuleOp module,
   return complaint;
 }
 
-std::string checkGraphPasses(ModuleOp module, const EvaluateOptions &options,
-                             ArrayRef<Case> cases, double tolerance,
-                             const std::set<std::string> &disabled) {
+std::string checkPasses(ModuleOp module, Stage stage,
+                        const EvaluateOptions &options, ArrayRef<Case> cases,
+                        double tolerance,
+                        const std::set<std::string> &disabled) {
   std::string complaint = complaintAbout(module, options, cases, tolerance);
   if (!complaint.empty())
     return "before all passes: " + complaint;
-  for (const PassInfo &pass : allPasses()) {
-    if (pass.stage != Stage::Graph || disabled.count(pass.flag.str()))
+  for (const transom::PassInfo &pass : allPasses()) {
+    if (pass.stage != stage || disabled.count(pass.flag.str()))
       continue;
     PassManager manager(module.getContext());
     manager.addPass(pass.create({disabled}));

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What tests of whole models share: tensors from files, comparison of results,
-// and the graph passes one by one with a check behind each.
+// and passes one by one with a check behind each.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
+#include "compiler/pipeline/Pipeline.h"
 #include <set>
 
 namespace transom::testing {
@@ -27,12 +28,12 @@ struct Case {
   std::vector<NamedTensor> inputs, outputs;
 };
 
-/// Runs the graph passes on the module, and behind each checks that the module
-/// is valid, that each operation has a place, and that all cases still have
-/// their results. Gives the first complaint, which names the pass.
-std::string checkGraphPasses(mlir::ModuleOp module,
-                             const EvaluateOptions &options,
-                             llvm::ArrayRef<Case> cases, double tolerance,
-                             const std::set<std::string> &disabled = {});
+/// Runs the passes of a stage on the module, and behind each checks that the
+/// module is valid, that each operation has a place, and that all cases still
+/// have their results. Gives the first complaint, which names the pass.
+std::string checkPasses(mlir::ModuleOp module, Stage stage,
+                        const EvaluateOptions &options,
+                        llvm::ArrayRef<Case> cases, double tolerance,
+                        const std::set<std::string> &disabled = {});
 
 } // namespace transom::testing

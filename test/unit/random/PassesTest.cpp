@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random models mean the same before and after each graph pass, whatever
-// passes are left out.
+// Random models mean the same before and after each graph and kernel pass,
+// whatever passes are left out.
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
 #include "passes/Decisions.h"
 #include "test/unit/evaluator/Compare.h"
@@ -17,19 +18,19 @@ using namespace transom::testing;
 
 namespace {
 
-/// Passes may reorder sums of float64.
-constexpr double reordered = 1e-10;
+/// Graph passes may reorder sums of float64; constants of kern are f32.
+constexpr double reordered = 1e-10, inKern = 1e-6;
 
 int64_t fromEnvironment(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
   return text ? std::atoll(text) : otherwise;
 }
 
-/// Optional graph passes that are left out for this seed: mostly none.
+/// Optional passes that are left out for this seed: mostly none.
 std::set<std::string> disabledFor(Random &random) {
   std::set<std::string> disabled;
   for (const transom::PassInfo &pass : allPasses())
-    if (pass.stage == Stage::Graph && !pass.required && random.chance(15))
+    if (!pass.required && random.chance(15))
       disabled.insert(pass.flag.str());
   return random.chance(60) ? std::set<std::string>() : disabled;
 }
@@ -62,6 +63,10 @@ void countDecisions(ModuleOp module, Counts &counts) {
 /// The first complaint about one seed.
 std::string check(uint64_t seed, Counts &counts) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  DialectRegistry registry;
+  registerTransomDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
   addRandomGraph(*module, seed, weights);
@@ -80,10 +85,16 @@ std::string check(uint64_t seed, Counts &counts) {
   Random random(seed ^ 0x5eed);
   if (random.chance(50))
     forgetTypes(*module);
-  std::string complaint =
-      checkGraphPasses(*module, options, cases, reordered, disabledFor(random));
+  std::set<std::string> disabled = disabledFor(random);
+  for (Stage stage : {Stage::Graph, Stage::Kernel}) {
+    double tolerance = stage == Stage::Graph ? reordered : inKern;
+    std::string complaint =
+        checkPasses(*module, stage, options, cases, tolerance, disabled);
+    if (!complaint.empty())
+      return complaint;
+  }
   countDecisions(*module, counts);
-  return complaint;
+  return {};
 }
 
 /// Prints the models of seeds, to look into a failure.
@@ -97,7 +108,7 @@ void dump(uint64_t first, uint64_t count) {
   llvm::outs().flush();
 }
 
-TEST(RandomGraphs, meanTheSameAfterEachGraphPass) {
+TEST(RandomGraphs, meanTheSameAfterEachPass) {
   int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
   int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500);
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))

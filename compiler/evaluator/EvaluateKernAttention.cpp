@@ -1,0 +1,155 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention of kern over segments: each query row against the keys of its
+// sequence, read from key panels.
+#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/KernEvaluation.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+namespace {
+
+/// A row of a sequence.
+struct Token {
+  int64_t row = 0;   ///< in the buffer
+  int64_t place = 0; ///< among the rows of its sequence
+};
+
+/// One `kern.attention` with its segments.
+class KernAttention {
+public:
+  KernAttention(AttentionOp op, Evaluation &e);
+  void run();
+
+private:
+  std::vector<std::vector<Token>> tokensOf(const Segments &segments,
+                                           bool keysOnly) const;
+  bool inReach(int64_t query, int64_t key);
+  double score(int64_t sequence, int64_t head, const Token &query,
+               const Token &key, int64_t position);
+  void attend(int64_t sequence, int64_t head, const Token &query);
+
+  AttentionOp op;
+  Evaluation &e;
+  std::vector<std::vector<Token>> queries, keys;
+  std::vector<int64_t> keyPositions;
+  int64_t heads, group, dk, dv;
+};
+
+} // namespace
+
+static constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+KernAttention::KernAttention(AttentionOp op, Evaluation &e)
+    : op(op), e(e), heads(op.getHeads()), group(heads / op.getKvHeads()),
+      dk(e.kern->columns(op.getQuery()) / heads),
+      dv(e.kern->columns(op.getOuts()) / heads) {
+  const Segments &own = e.segments(op.getQuerySegments());
+  const Segments &others = e.segments(op.getKeySegments());
+  queries = tokensOf(own, false);
+  keys = tokensOf(others, true);
+  keyPositions = KernEvaluation::keyPositions(others);
+}
+
+std::vector<std::vector<Token>>
+KernAttention::tokensOf(const Segments &segments, bool keysOnly) const {
+  std::vector<std::vector<Token>> all(segments.batch);
+  for (auto [row, entry] : llvm::enumerate(segments.rows))
+    if (!keysOnly || entry.isKey) {
+      auto &tokens = all[entry.sequence];
+      tokens.push_back(
+          {static_cast<int64_t>(row), static_cast<int64_t>(tokens.size())});
+    }
+  return all;
+}
+
+/// Positions of a query and a key in their sequence.
+bool KernAttention::inReach(int64_t query, int64_t key) {
+  int64_t window = op.getWindow();
+  if (op.getCausal() && key > query)
+    return false;
+  return window <= 0 ||
+         (key > query - window && (op.getCausal() || key < query + window));
+}
+
+double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
+                            const Token &key, int64_t position) {
+  if (!inReach(position, key.place))
+    return hidden;
+  double score = 0;
+  for (int64_t i = 0; i < dk; ++i)
+    score +=
+        e.kern->read(op.getQuery(), query.row, head * dk + i) *
+        e.kern->read(op.getKey(), keyPositions[key.row], head / group * dk + i);
+  score *= op.getScale().convertToDouble();
+  if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
+    score = cap * std::tanh(score / cap);
+  if (!op.getMask())
+    return score;
+  Sizes index;
+  ArrayRef<int64_t> sizes = e.kern->sizes(op.getMask());
+  int64_t full[] = {sequence, head, query.place, key.place};
+  for (size_t d = 0; d < sizes.size(); ++d)
+    index.push_back(sizes[d] == 1 ? 0 : full[4 - sizes.size() + d]);
+  double mask = e.kern->read(op.getMask(), index);
+  auto type = cast<BufferType>(op.getMask().getType());
+  if (!type.getElementType().isInteger(1))
+    return score + mask;
+  if (mask != 0)
+    return score;
+  return op.getMaskValue() ? op.getMaskValue()->convertToDouble() : hidden;
+}
+
+void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
+  const std::vector<Token> &visible = keys[sequence];
+  // Fewer queries than keys stand at the end.
+  int64_t position = query.place + static_cast<int64_t>(visible.size()) -
+                     static_cast<int64_t>(queries[sequence].size());
+  std::vector<double> shares, sums(dv);
+  for (const Token &key : visible)
+    shares.push_back(score(sequence, head, query, key, position));
+  softmax(shares);
+  for (auto [share, key] : llvm::zip_equal(shares, visible))
+    for (int64_t i = 0; i < dv; ++i)
+      sums[i] +=
+          share * e.kern->read(op.getValue(), key.row, head / group * dv + i);
+  for (int64_t i = 0; i < dv; ++i)
+    e.kern->write(op.getOuts(), query.row, head * dv + i, sums[i]);
+}
+
+void KernAttention::run() {
+  e.kern->scratch(op.getScratch());
+  for (size_t sequence = 0; sequence < queries.size(); ++sequence)
+    for (int64_t head = 0; head < heads; ++head)
+      for (const Token &query : queries[sequence])
+        attend(static_cast<int64_t>(sequence), head, query);
+}
+
+static Result<void> evaluateAttention(AttentionOp op, Evaluation &e) {
+  KernAttention(op, e).run();
+  return {};
+}
+
+static Result<void> evaluatePackKeys(PackKeysOp op, Evaluation &e) {
+  std::vector<int64_t> positions =
+      KernEvaluation::keyPositions(e.segments(op.getSegments()));
+  for (auto [row, position] : llvm::enumerate(positions))
+    for (int64_t i = 0; i < e.kern->columns(op.getInput()); ++i)
+      e.kern->write(op.getOuts(), position, i,
+                    e.kern->read(op.getInput(), row, i));
+  return {};
+}
+
+void attachKernAttention(MLIRContext *context) {
+  attachEvaluator<AttentionOp, evaluateAttention>(context);
+  attachEvaluator<PackKeysOp, evaluatePackKeys>(context);
+}
+
+} // namespace transom

@@ -1,0 +1,264 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entries on buffers: arguments, arena, segments, phases and layers.
+#include "compiler/evaluator/KernEvaluation.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+static Result<void> evaluateGetWeight(kern::GetWeightOp op, Evaluation &e) {
+  Result<std::shared_ptr<const Tensor>> weight = e.weight(op.getWeight());
+  if (!weight)
+    return weight.takeError();
+  e.set(op.getResult(), **weight);
+  return {};
+}
+
+static Result<void> evaluateAlloc(AllocOp op, Evaluation &e) {
+  if (!op.getSlot())
+    return e.kern->allocate(op.getResult(), e);
+  auto slot = cast<DictionaryAttr>(e.kern->slots[*op.getSlot()]);
+  return e.kern->place(op.getResult(), slot.getAs<StringAttr>("offset").str(),
+                       e);
+}
+
+static Result<void> evaluateView(ViewOp op, Evaluation &e) {
+  return e.kern->alias(op.getResult(), op.getSource(), e);
+}
+
+/// The rows of all columns of all sequences.
+static Result<Segments> uniformSegments(kern::SegmentsOp op, Evaluation &e) {
+  Segments segments;
+  for (auto [text, target] :
+       {std::make_pair(op.getBatch(), &segments.batch),
+        std::make_pair(op.getColumns(), &segments.columns)}) {
+    Result<Polynomial> polynomial = Polynomial::parse(text.str());
+    if (!polynomial)
+      return polynomial.takeError();
+    Result<int64_t> size = e.size(*polynomial);
+    if (!size)
+      return size.takeError();
+    *target = *size;
+  }
+  for (int64_t i = 0; i < segments.batch * segments.columns; ++i)
+    segments.rows.push_back({i / segments.columns, i % segments.columns, true});
+  return segments;
+}
+
+static Result<void> evaluateSegments(kern::SegmentsOp op, Evaluation &e) {
+  Result<Segments> segments = Segments();
+  if (op.getMask()) {
+    Tensor mask = Tensor::integers(e.kern->sizes(op.getMask()));
+    for (int64_t i = 0; i < mask.count(); ++i)
+      mask.whole[i] = static_cast<int64_t>(e.kern->readFlat(op.getMask(), i));
+    segments = segmentsOf(mask, op.getKeepFirst());
+  } else {
+    segments = uniformSegments(op, e);
+  }
+  if (!segments)
+    return segments.takeError();
+  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), *segments);
+      !bound)
+    return bound;
+  e.set(op.getResult(), std::move(*segments));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Phases and layers
+//===----------------------------------------------------------------------===//
+
+/// Parts in an order that follows from a number.
+static SmallVector<int> shuffledParts(uint64_t seed) {
+  SmallVector<int> order;
+  for (int part = 0; part < KernEvaluation::parts; ++part)
+    order.insert(order.begin() + seed % (part + 1), part);
+  return order;
+}
+
+/// One operation in the turn of a part.
+static Result<void> runShare(Operation *op, int part, bool first,
+                             Evaluation &e) {
+  bool owned = false;
+  if (auto buffer = dyn_cast<BufferOp>(op))
+    owned = buffer.ownedRows().has_value();
+  if (!owned && !first)
+    return {};
+  e.kern->turn.part = owned ? part : Toucher::anyPart;
+  e.kern->turn.op = op;
+  return e.run(op);
+}
+
+/// Operations that are shared out by rows run part by part; the others run as a
+/// whole in the turn of the first part.
+static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
+  ++e.kern->turn.phase;
+  bool first = true;
+  for (int part : shuffledParts(e.kern->seed + e.kern->turn.phase)) {
+    for (Operation &inner : op.getBody().front())
+      if (auto done = runShare(&inner, part, first, e); !done)
+        return done;
+    first = false;
+  }
+  return {};
+}
+
+/// Runs the body of one row with its arguments bound.
+static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
+  auto symbol = cast<FlatSymbolRefAttr>(row[0]).getValue();
+  auto body = e.symbolTable().lookup<func::FuncOp>(symbol);
+  if (!body || body.isExternal())
+    return rejected("no body '" + symbol.str() + "'");
+  Block &block = body.getBody().front();
+  unsigned next = 0;
+  for (Value operand : op->getOperands()) {
+    Value argument = block.getArgument(next++);
+    if (isa<BufferType>(operand.getType())) {
+      if (auto aliased = e.kern->alias(argument, operand, e); !aliased)
+        return aliased;
+    } else {
+      e.alias(argument, operand);
+    }
+  }
+  for (Attribute attribute : row.getValue().drop_front()) {
+    auto weight = e.weight(cast<FlatSymbolRefAttr>(attribute).getValue());
+    if (!weight)
+      return weight.takeError();
+    e.set(block.getArgument(next++), **weight);
+  }
+  return e.run(block);
+}
+
+static Result<void> evaluateLayers(kern::LayersOp op, Evaluation &e) {
+  for (Attribute row : op.getRows())
+    if (auto done = runBody(op, cast<ArrayAttr>(row), e); !done)
+      return done;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+bool isKernEntry(func::FuncOp function) {
+  return function->hasAttr("kern.inputs");
+}
+
+static std::string nameOf(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(index, "attn.name");
+  return name ? name.str() : std::to_string(index);
+}
+
+/// Binds the sizes of an input and fills its buffer.
+static Result<void> fillInput(BlockArgument argument, const NamedTensor &input,
+                              Evaluation &e) {
+  SmallVector<Polynomial> dims = cast<BufferType>(argument.getType()).getDims();
+  if (auto bound = e.bindShape(dims, input); !bound)
+    return bound;
+  if (auto allocated = e.kern->allocate(argument, e); !allocated)
+    return allocated;
+  int64_t columns = e.kern->columns(argument);
+  for (int64_t i = 0; i < input.tensor.count(); ++i)
+    e.kern->write(argument, i / columns, i % columns, input.tensor.number(i));
+  return {};
+}
+
+static Result<void> fillInputs(func::FuncOp function, unsigned count,
+                               ArrayRef<NamedTensor> inputs, Evaluation &e) {
+  SmallVector<unsigned> left;
+  for (unsigned i = 0; i < count; ++i) {
+    const NamedTensor *given = llvm::find_if(inputs, [&](const NamedTensor &t) {
+      return t.name == nameOf(function, i);
+    });
+    if (given == inputs.end()) {
+      left.push_back(i);
+      continue;
+    }
+    if (auto filled = fillInput(function.getArgument(i), *given, e); !filled)
+      return filled;
+  }
+  for (unsigned i : left) {
+    auto value = function.getArgAttrOfType<IntegerAttr>(i, "attn.default");
+    if (!value)
+      return rejected("input '" + nameOf(function, i) + "' is missing");
+    BlockArgument argument = function.getArgument(i);
+    if (auto allocated = e.kern->allocate(argument, e); !allocated)
+      return allocated;
+    int64_t columns = e.kern->columns(argument);
+    for (int64_t n = 0; n < e.kern->rows(argument) * columns; ++n)
+      e.kern->write(argument, n / columns, n % columns,
+                    static_cast<double>(value.getInt()));
+  }
+  return {};
+}
+
+/// Segments first, since the sizes of the arena depend on them.
+static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
+  e.kern->turn = {1, Toucher::anyPart, nullptr}; // behind the inputs
+  for (auto segments : function.getOps<kern::SegmentsOp>())
+    if (auto done = e.run(segments.getOperation()); !done)
+      return done;
+  auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
+  if (!bytes)
+    return {};
+  Result<Polynomial> polynomial = Polynomial::parse(bytes.str());
+  if (!polynomial)
+    return polynomial.takeError();
+  Result<int64_t> size = e.size(*polynomial);
+  if (!size)
+    return size.takeError();
+  e.kern->arenaBytes = *size;
+  e.kern->arena = e.kern->memory.grow(*size);
+  e.kern->slots = function->getAttrOfType<ArrayAttr>("kern.buffers");
+  return {};
+}
+
+Result<std::vector<NamedTensor>> evaluateKernEntry(func::FuncOp function,
+                                                   ArrayRef<NamedTensor> inputs,
+                                                   Evaluation &e) {
+  unsigned count = static_cast<unsigned>(
+      function->getAttrOfType<IntegerAttr>("kern.inputs").getInt());
+  if (auto bound = e.bind("parts", KernEvaluation::parts); !bound)
+    return bound.takeError();
+  if (auto filled = fillInputs(function, count, inputs, e); !filled)
+    return filled.takeError();
+  if (auto ready = prepareArena(function, e); !ready)
+    return ready.takeError();
+  for (unsigned i = count; i < function.getNumArguments(); ++i)
+    if (auto allocated = e.kern->allocate(function.getArgument(i), e);
+        !allocated)
+      return allocated.takeError();
+  if (auto done = e.run(function.getBody().front()); !done)
+    return done.takeError();
+  ++e.kern->turn.phase;
+  std::vector<NamedTensor> outputs;
+  for (unsigned i = count; i < function.getNumArguments(); ++i) {
+    Tensor result = Tensor::floats(e.kern->sizes(function.getArgument(i)));
+    for (int64_t n = 0; n < result.count(); ++n)
+      result.real[n] = e.kern->readFlat(function.getArgument(i), n);
+    outputs.push_back({nameOf(function, i), std::move(result)});
+  }
+  if (!e.kern->memory.mistake().empty())
+    return rejected("the entry's caller " + e.kern->memory.mistake());
+  return outputs;
+}
+
+void attachKernControl(MLIRContext *context) {
+  attachEvaluator<kern::GetWeightOp, evaluateGetWeight>(context);
+  attachEvaluator<AllocOp, evaluateAlloc>(context);
+  attachEvaluator<ViewOp, evaluateView>(context);
+  attachEvaluator<kern::SegmentsOp, evaluateSegments>(context);
+  attachEvaluator<PhaseOp, evaluatePhase>(context);
+  attachEvaluator<kern::LayersOp, evaluateLayers>(context);
+}
+
+} // namespace transom

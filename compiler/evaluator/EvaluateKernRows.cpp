@@ -1,0 +1,345 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products, norms, embeddings and elementwise regions of kern.
+#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/KernEvaluation.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where a column of a product goes.
+struct Column {
+  Value out;
+  int64_t column;
+};
+
+} // namespace
+
+/// The out and the column in it of each column of the product.
+static SmallVector<Column> columnsOf(GemmOp op, Evaluation &e) {
+  SmallVector<Column> all;
+  for (Value out : op.getOuts())
+    for (int64_t i = 0; i < e.kern->columns(out); ++i)
+      all.push_back({out, i});
+  return all;
+}
+
+/// A row of a buffer.
+static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+  std::vector<double> line(e.kern->columns(buffer));
+  for (size_t i = 0; i < line.size(); ++i)
+    line[i] = e.kern->read(buffer, row, i);
+  return line;
+}
+
+static double productAt(GemmOp op, Evaluation &e, ArrayRef<double> input,
+                        int64_t n) {
+  const std::vector<double> &weight = e.tensor(op.getWeight()).real;
+  double sum = op.getBias() ? e.tensor(op.getBias()).real[n] : 0.0;
+  for (size_t i = 0; i < input.size(); ++i)
+    sum += input[i] * weight[n * input.size() + i];
+  return sum;
+}
+
+/// LayerNorm of the rows of the one out.
+static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
+                          const std::vector<double> &values) {
+  int64_t width = e.kern->columns(op.getNormOut());
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<double> line(values.begin() + row * width,
+                             values.begin() + (row + 1) * width);
+    layerNorm(line, e.tensor(op.getNormGamma()).real,
+              op.getNormBeta() ? &e.tensor(op.getNormBeta()).real : nullptr,
+              op.getNormEps()->convertToDouble());
+    for (int64_t i = 0; i < width; ++i)
+      e.kern->write(op.getNormOut(), row, i, line[i]);
+  }
+}
+
+/// Panel by panel over all rows, since parts share out both: an input that a
+/// panel overwrites is then missed by the next.
+static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
+  SmallVector<Column> columns = columnsOf(op, e);
+  int64_t rows = e.kern->rows(op.getInput());
+  std::optional<attn::ActivationKind> kind;
+  if (op.getActivation()) {
+    kind = attn::symbolizeActivationKind(*op.getActivation());
+    if (!kind)
+      return rejected("unknown activation '" + op.getActivation()->str() + "'");
+  }
+  std::vector<int64_t> positions;
+  if (op.getSegments())
+    positions = KernEvaluation::keyPositions(e.segments(op.getSegments()));
+  int64_t n = static_cast<int64_t>(columns.size());
+  std::vector<double> values(rows * n);
+  for (int64_t first = 0; first < n; first += kPanel)
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<double> input = rowOf(e, op.getInput(), row);
+      for (int64_t i = first; i < std::min(n, first + kPanel); ++i) {
+        double x = productAt(op, e, input, i);
+        if (kind)
+          x = activate(*kind, x);
+        if (op.getResidual())
+          x += e.kern->read(op.getResidual(), row, i);
+        values[row * n + i] = x;
+        auto type = cast<BufferType>(columns[i].out.getType());
+        e.kern->write(columns[i].out,
+                      type.getKeyPanels() ? positions[row] : row,
+                      columns[i].column, x);
+      }
+    }
+  if (op.getNormOut())
+    normalizeRows(op, e, rows, values);
+  return {};
+}
+
+/// An index of the result's leading dimensions in an operand that broadcasts.
+static Sizes broadcastIndex(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+  Sizes own;
+  size_t lead = index.size() - sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d)
+    own.push_back(sizes[d] == 1 ? 0 : index[lead + d]);
+  return own;
+}
+
+static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
+  const Sizes &sizes = e.kern->sizes(op.getOuts());
+  ArrayRef<int64_t> left = e.kern->sizes(op.getLhs());
+  ArrayRef<int64_t> right = e.kern->sizes(op.getRhs());
+  int64_t k = left.back();
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    Sizes a = broadcastIndex(left.drop_back(2), index.drop_back(2));
+    Sizes b = broadcastIndex(right.drop_back(2), index.drop_back(2));
+    a.append({index[index.size() - 2], 0});
+    b.append({0, index.back()});
+    double sum = 0;
+    for (int64_t i = 0; i < k; ++i) {
+      a.back() = i;
+      b[b.size() - 2] = i;
+      sum += e.kern->read(op.getLhs(), a) * e.kern->read(op.getRhs(), b);
+    }
+    e.kern->write(op.getOuts(), index, sum);
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Reads a row, changes it, and writes it to the result.
+template <typename Function>
+static void forEachRow(Evaluation &e, Value input, Value out,
+                       Function function) {
+  RowRange range = e.kern->share(e.kern->rows(out));
+  std::vector<double> line(e.kern->columns(input));
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    for (size_t i = 0; i < line.size(); ++i)
+      line[i] = e.kern->read(input, row, i);
+    function(line);
+    for (size_t i = 0; i < line.size(); ++i)
+      e.kern->write(out, row, i, line[i]);
+  }
+}
+
+static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
+  const std::vector<double> &gamma = e.tensor(op.getGamma()).real;
+  const std::vector<double> *beta =
+      op.getBeta() ? &e.tensor(op.getBeta()).real : nullptr;
+  double eps = op.getEps().convertToDouble();
+  forEachRow(e, op.getInput(), op.getOuts(), [&](std::vector<double> &line) {
+    if (op.getRms())
+      rmsNorm(line, gamma, eps);
+    else
+      layerNorm(line, gamma, beta, eps);
+  });
+  return {};
+}
+
+static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
+  forEachRow(e, op.getInput(), op.getOuts(),
+             [](std::vector<double> &line) { softmax(line); });
+  return {};
+}
+
+static Result<void> evaluateEmbedding(kern::EmbeddingOp op, Evaluation &e) {
+  RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
+  int64_t width = e.kern->columns(op.getOuts());
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    std::vector<double> line(width);
+    for (auto [ids, table, scale] :
+         llvm::zip_equal(op.getIds(), op.getTables(), op.getScales())) {
+      const Tensor &weight = e.tensor(table);
+      auto id = static_cast<int64_t>(e.kern->readFlat(ids, row));
+      if (id < 0 || id >= weight.sizes[0])
+        return rejected("index " + std::to_string(id) +
+                        " is outside a table of " +
+                        std::to_string(weight.sizes[0]) + " rows");
+      for (int64_t i = 0; i < width; ++i)
+        line[i] += scale * weight.real[id * width + i];
+    }
+    for (int64_t i = 0; i < width; ++i)
+      e.kern->write(op.getOuts(), row, i, line[i]);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise regions
+//===----------------------------------------------------------------------===//
+
+static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case arith::CmpFPredicate::OEQ:
+    return a == b;
+  case arith::CmpFPredicate::ONE:
+    return !unordered && a != b;
+  case arith::CmpFPredicate::UNE:
+    return a != b;
+  case arith::CmpFPredicate::OLT:
+    return a < b;
+  case arith::CmpFPredicate::OLE:
+    return a <= b;
+  case arith::CmpFPredicate::OGT:
+    return a > b;
+  case arith::CmpFPredicate::OGE:
+    return a >= b;
+  default:
+    return false;
+  }
+}
+
+static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return a == b;
+  case arith::CmpIPredicate::ne:
+    return a != b;
+  case arith::CmpIPredicate::slt:
+    return a < b;
+  case arith::CmpIPredicate::sle:
+    return a <= b;
+  case arith::CmpIPredicate::sgt:
+    return a > b;
+  case arith::CmpIPredicate::sge:
+    return a >= b;
+  default:
+    return false;
+  }
+}
+
+static double constantOf(arith::ConstantOp op) {
+  if (auto number = dyn_cast<FloatAttr>(op.getValue()))
+    return number.getValueAsDouble();
+  auto number = cast<IntegerAttr>(op.getValue());
+  return number.getType().isInteger(1) ? number.getValue().getZExtValue()
+                                       : static_cast<double>(number.getInt());
+}
+
+/// One scalar operation; nothing for one that regions do not hold.
+static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
+  auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
+  using Maybe = std::optional<double>;
+  return llvm::TypeSwitch<Operation *, Maybe>(op)
+      .Case([&](arith::ConstantOp op) { return constantOf(op); })
+      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return in[0] + in[1]; })
+      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return in[0] - in[1]; })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return in[0] * in[1]; })
+      .Case([&](arith::DivFOp) { return in[0] / in[1]; })
+      .Case([&](arith::DivSIOp) { return std::trunc(in[0] / in[1]); })
+      .Case([&](arith::AndIOp) { return double(whole(0) & whole(1)); })
+      .Case([&](arith::OrIOp) { return double(whole(0) | whole(1)); })
+      .Case([&](arith::XOrIOp) { return double(whole(0) ^ whole(1)); })
+      .Case([&](arith::CmpFOp op) {
+        return double(compare(op.getPredicate(), in[0], in[1]));
+      })
+      .Case([&](arith::CmpIOp op) {
+        return double(compare(op.getPredicate(), whole(0), whole(1)));
+      })
+      .Case([&](arith::SelectOp) { return in[0] != 0 ? in[1] : in[2]; })
+      .Case<arith::ExtUIOp, arith::UIToFPOp, arith::SIToFPOp>(
+          [&](auto) { return in[0]; })
+      .Case([&](arith::FPToSIOp) { return std::trunc(in[0]); })
+      .Case([&](ApplyOp op) -> Maybe {
+        auto kind = attn::symbolizeActivationKind(op.getKind());
+        return kind ? Maybe(activate(*kind, in[0])) : std::nullopt;
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The region for the elements of one index.
+static Result<double> runRegion(ElementwiseOp op, ArrayRef<double> inputs) {
+  llvm::DenseMap<Value, double> values;
+  Block &block = op.getBody().front();
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), inputs))
+    values[argument] = value;
+  for (Operation &inner : block) {
+    SmallVector<double> operands;
+    for (Value operand : inner.getOperands())
+      operands.push_back(values.lookup(operand));
+    if (isa<YieldOp>(inner))
+      return operands[0];
+    std::optional<double> value = scalar(&inner, operands);
+    if (!value)
+      return unsupported("'" + inner.getName().getStringRef().str() +
+                         "' in a region is not known to the evaluator");
+    values[inner.getResult(0)] = *value;
+  }
+  return rejected("a region without an end");
+}
+
+/// An element of a buffer or weight that broadcasts to the index.
+static double operandAt(Value operand, ArrayRef<int64_t> index, Evaluation &e) {
+  if (isa<BufferType>(operand.getType()))
+    return e.kern->read(operand, broadcastIndex(e.kern->sizes(operand), index));
+  const Tensor &weight = e.tensor(operand);
+  return weight.number(
+      flatten(weight.sizes, broadcastIndex(weight.sizes, index)));
+}
+
+static Result<void> evaluateElementwise(ElementwiseOp op, Evaluation &e) {
+  const Sizes &sizes = e.kern->sizes(op.getOuts());
+  RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
+  int64_t number = 0, columns = e.kern->columns(op.getOuts());
+  Result<void> outcome;
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    int64_t row = number++ / columns;
+    if (!outcome || row < range.begin || row >= range.end)
+      return;
+    SmallVector<double> inputs;
+    for (Value operand : op.getInputs())
+      inputs.push_back(operandAt(operand, index, e));
+    Result<double> value = runRegion(op, inputs);
+    if (value)
+      e.kern->write(op.getOuts(), index, *value);
+    else
+      outcome = value.takeError();
+  });
+  return outcome;
+}
+
+void attachKernRows(MLIRContext *context) {
+  attachEvaluator<GemmOp, evaluateGemm>(context);
+  attachEvaluator<BatchMatmulOp, evaluateBatchMatmul>(context);
+  attachEvaluator<NormOp, evaluateNorm>(context);
+  attachEvaluator<kern::SoftmaxOp, evaluateSoftmax>(context);
+  attachEvaluator<kern::EmbeddingOp, evaluateEmbedding>(context);
+  attachEvaluator<ElementwiseOp, evaluateElementwise>(context);
+}
+
+} // namespace transom

@@ -1,0 +1,83 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Activations, softmax and norms by their definitions.
+#include "compiler/evaluator/Functions.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using llvm::ArrayRef;
+using llvm::MutableArrayRef;
+
+namespace transom {
+
+using attn::ActivationKind;
+
+static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+double activate(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::Relu:
+    return x > 0 ? x : 0;
+  case ActivationKind::Gelu:
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  case ActivationKind::GeluTanh:
+    return 0.5 * x *
+           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  case ActivationKind::Silu:
+    return x * sigmoid(x);
+  case ActivationKind::Tanh:
+    return std::tanh(x);
+  case ActivationKind::Sigmoid:
+    return sigmoid(x);
+  case ActivationKind::Exp:
+    return std::exp(x);
+  case ActivationKind::Neg:
+    return -x;
+  case ActivationKind::Sqrt:
+    return std::sqrt(x);
+  case ActivationKind::Rsqrt:
+    return 1 / std::sqrt(x);
+  case ActivationKind::QuickGelu:
+    return x * sigmoid(1.702 * x);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void softmax(MutableArrayRef<double> row) {
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (double x : row)
+    maximum = std::max(maximum, x);
+  if (std::isinf(maximum) && maximum < 0) {
+    std::fill(row.begin(), row.end(), 0.0);
+    return;
+  }
+  double sum = 0;
+  for (double &x : row)
+    sum += x = std::exp(x - maximum);
+  for (double &x : row)
+    x /= sum;
+}
+
+void layerNorm(MutableArrayRef<double> row, ArrayRef<double> gamma,
+               const std::vector<double> *beta, double eps) {
+  double mean = 0, variance = 0;
+  for (double x : row)
+    mean += x / row.size();
+  for (double x : row)
+    variance += (x - mean) * (x - mean) / row.size();
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] = (row[i] - mean) / std::sqrt(variance + eps) * gamma[i] +
+             (beta ? (*beta)[i] : 0.0);
+}
+
+void rmsNorm(MutableArrayRef<double> row, ArrayRef<double> gamma, double eps) {
+  double square = 0;
+  for (double x : row)
+    square += x * x / row.size();
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] = row[i] / std::sqrt(square + eps) * gamma[i];
+}
+
+} // namespace transom

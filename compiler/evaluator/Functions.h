@@ -1,0 +1,26 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of the mathematics that attn and kern share, in float64.
+#pragma once
+#include "dialects/attn/Attn.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <vector>
+
+namespace transom {
+
+/// An activation; see `attn.activation`.
+double activate(attn::ActivationKind kind, double x);
+
+/// Softmax of a row; a row of minus infinities becomes zeros.
+void softmax(llvm::MutableArrayRef<double> row);
+
+/// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
+void layerNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
+               const std::vector<double> *beta, double eps);
+
+/// x / sqrt(mean(x^2) + eps) * gamma of a row.
+void rmsNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
+             double eps);
+
+} // namespace transom

@@ -1,0 +1,152 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffers in checked memory: sizes, layouts and shares of rows.
+#include "compiler/evaluator/KernEvaluation.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using kern::BufferType;
+
+Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
+                                                      Evaluation &e) const {
+  auto type = cast<BufferType>(buffer.getType());
+  Held held;
+  for (const Polynomial &dim : type.getDims()) {
+    Result<int64_t> size = e.size(dim);
+    if (!size)
+      return size.takeError();
+    held.sizes.push_back(*size);
+  }
+  Result<int64_t> stride = e.size(type.getRowStride());
+  if (!stride)
+    return stride.takeError();
+  Result<int64_t> bytes = e.size(type.getByteSize());
+  if (!bytes)
+    return bytes.takeError();
+  held.stride = *stride;
+  held.extent.bytes = *bytes;
+  held.width = type.getElementBytes();
+  held.keyPanels = type.getKeyPanels();
+  return held;
+}
+
+Result<void> KernEvaluation::allocate(Value buffer, Evaluation &e) {
+  Result<Held> held = describe(buffer, e);
+  if (!held)
+    return held.takeError();
+  held->extent.offset = memory.grow(held->extent.bytes);
+  held->extent.storage = storages++;
+  buffers[buffer] = *held;
+  return {};
+}
+
+Result<void> KernEvaluation::place(Value buffer, const std::string &offset,
+                                   Evaluation &e) {
+  Result<Held> held = describe(buffer, e);
+  if (!held)
+    return held.takeError();
+  Result<Polynomial> polynomial = Polynomial::parse(offset);
+  if (!polynomial)
+    return polynomial.takeError();
+  Result<int64_t> at = e.size(*polynomial);
+  if (!at)
+    return at.takeError();
+  if (*at < 0 || *at + held->extent.bytes > arenaBytes)
+    return rejected("buffer of " + std::to_string(held->extent.bytes) +
+                    " bytes at " + std::to_string(*at) +
+                    " leaves an arena of " + std::to_string(arenaBytes));
+  held->extent.offset = arena + *at;
+  held->extent.storage = storages++;
+  buffers[buffer] = *held;
+  return {};
+}
+
+Result<void> KernEvaluation::alias(Value buffer, Value other, Evaluation &e) {
+  Result<Held> held = describe(buffer, e);
+  if (!held)
+    return held.takeError();
+  held->extent = buffers.find(other)->second.extent;
+  buffers[buffer] = *held;
+  return {};
+}
+
+int64_t KernEvaluation::rows(Value buffer) const {
+  ArrayRef<int64_t> all = sizes(buffer);
+  return countOf(all.drop_back(all.empty() ? 0 : 1));
+}
+
+int64_t KernEvaluation::columns(Value buffer) const {
+  const Sizes &all = sizes(buffer);
+  return all.empty() ? 1 : all.back();
+}
+
+/// Key panels are [positions / 32][columns][32].
+int64_t KernEvaluation::byteOf(const Held &held, int64_t row,
+                               int64_t column) const {
+  if (!held.keyPanels)
+    return (row * held.stride + column) * held.width;
+  int64_t panel = row / kern::kPanel, lane = row % kern::kPanel;
+  return ((panel * held.sizes.back() + column) * kern::kPanel + lane) *
+         held.width;
+}
+
+double KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
+  const Held &held = buffers.find(buffer)->second;
+  return memory.read(held.extent, byteOf(held, row, column), held.width, turn);
+}
+
+void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
+                           double value) {
+  const Held &held = buffers.find(buffer)->second;
+  memory.write(held.extent, byteOf(held, row, column), held.width, value, turn);
+}
+
+/// The row of an index.
+static int64_t rowOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+  return index.empty() ? 0 : flatten(sizes.drop_back(), index.drop_back());
+}
+
+double KernEvaluation::read(Value buffer, ArrayRef<int64_t> index) {
+  return read(buffer, rowOf(sizes(buffer), index),
+              index.empty() ? 0 : index.back());
+}
+
+void KernEvaluation::write(Value buffer, ArrayRef<int64_t> index,
+                           double value) {
+  write(buffer, rowOf(sizes(buffer), index), index.empty() ? 0 : index.back(),
+        value);
+}
+
+double KernEvaluation::readFlat(Value buffer, int64_t number) {
+  int64_t width = columns(buffer);
+  return read(buffer, number / width, number % width);
+}
+
+void KernEvaluation::scratch(Value buffer) {
+  memory.scratch(buffers.find(buffer)->second.extent, turn);
+}
+
+RowRange KernEvaluation::share(int64_t count) const {
+  if (turn.part == Toucher::anyPart)
+    return {0, count};
+  return {count * turn.part / parts, count * (turn.part + 1) / parts};
+}
+
+std::vector<int64_t> KernEvaluation::keyPositions(const Segments &segments) {
+  std::vector<int64_t> positions;
+  int64_t base = 0, inside = 0, sequence = 0;
+  for (const Segments::Row &row : segments.rows) {
+    if (row.sequence != sequence) {
+      base += (inside + kern::kPanel - 1) / kern::kPanel * kern::kPanel;
+      inside = 0;
+      sequence = row.sequence;
+    }
+    positions.push_back(base + inside++);
+  }
+  return positions;
+}
+
+} // namespace transom

@@ -1,0 +1,96 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an evaluation of kern holds besides values: buffers in checked memory,
+// and the share of rows that the part in turn works on.
+#pragma once
+#include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/KernMemory.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace transom {
+
+/// Rows `begin <= r < end`.
+struct RowRange {
+  int64_t begin, end;
+};
+
+/// The buffers of a run.
+class KernEvaluation {
+public:
+  /// Parts that share the work, in an order that `seed` shuffles.
+  static constexpr int parts = 3;
+
+  /// Takes memory for a buffer of its own.
+  Result<void> allocate(mlir::Value buffer, Evaluation &e);
+  /// Gives a buffer its place in the arena.
+  Result<void> place(mlir::Value buffer, const std::string &offset,
+                     Evaluation &e);
+  /// Gives a buffer the memory of another.
+  Result<void> alias(mlir::Value buffer, mlir::Value other, Evaluation &e);
+
+  /// A buffer's sizes.
+  const Sizes &sizes(mlir::Value buffer) const {
+    return buffers.find(buffer)->second.sizes;
+  }
+  /// Product of all sizes but the last, and the last (1 for rank 0).
+  int64_t rows(mlir::Value buffer) const;
+  int64_t columns(mlir::Value buffer) const;
+
+  /// An element of a buffer seen as [rows, columns], whatever its layout.
+  double read(mlir::Value buffer, int64_t row, int64_t column);
+  void write(mlir::Value buffer, int64_t row, int64_t column, double value);
+  /// The same by the index of each dimension.
+  double read(mlir::Value buffer, llvm::ArrayRef<int64_t> index);
+  void write(mlir::Value buffer, llvm::ArrayRef<int64_t> index, double value);
+  /// An element by its row-major number.
+  double readFlat(mlir::Value buffer, int64_t number);
+  void scratch(mlir::Value buffer);
+
+  /// The rows of `count` that the part in turn owns; all of them for an
+  /// operation that is not shared out by rows.
+  RowRange share(int64_t count) const;
+
+  /// First key position of each row of a segments value: sequences begin at
+  /// multiples of a key panel.
+  static std::vector<int64_t> keyPositions(const Segments &segments);
+
+  KernMemory memory;
+  int64_t arena = 0;      ///< offset of the arena in the memory
+  int64_t arenaBytes = 0; ///< its size
+  mlir::ArrayAttr slots;  ///< the entry's table of offsets
+  Toucher turn{0, Toucher::anyPart, nullptr};
+  uint64_t seed = 0; ///< of the order of parts
+
+private:
+  struct Held {
+    Extent extent;
+    Sizes sizes;
+    int64_t stride = 1; ///< elements from row to row
+    int64_t width = 4;  ///< bytes of an element
+    bool keyPanels = false;
+  };
+  Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
+  int64_t byteOf(const Held &held, int64_t row, int64_t column) const;
+
+  llvm::DenseMap<mlir::Value, Held> buffers;
+  int32_t storages = 0;
+};
+
+/// Runs a function on buffers: inputs are argument buffers filled before, the
+/// rest of its arguments are the results.
+Result<std::vector<NamedTensor>>
+evaluateKernEntry(mlir::func::FuncOp function,
+                  llvm::ArrayRef<NamedTensor> inputs, Evaluation &e);
+
+/// True for an entry on buffers.
+bool isKernEntry(mlir::func::FuncOp function);
+
+/// Attach functions of the kern dialect.
+void attachKernControl(mlir::MLIRContext *context);
+void attachKernRows(mlir::MLIRContext *context);
+void attachKernAttention(mlir::MLIRContext *context);
+void attachKernMoves(mlir::MLIRContext *context);
+
+} // namespace transom

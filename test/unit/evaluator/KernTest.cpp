@@ -1,0 +1,121 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The evaluator of kern finds what makes a module of phases wrong: a missing
+// barrier, a lifetime that ends too early, a write that is left out.
+#include "dialects/kern/Kern.h"
+#include "compiler/evaluator/Evaluator.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Register.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+constexpr const char *text = R"mlir(
+!x = tensor<?x4xf32, #attn.shape<[n, 4]>>
+module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
+  attn.weight @w : tensor<4x4xf32> = "fill([4, 4], 0.5)"
+  attn.weight @v : tensor<4x4xf32> = "fill([4, 4], 0.25)"
+  func.func @run(%x: !x {attn.name = "x", attn.role = "data"})
+      -> (!x {attn.name = "y"}) {
+    %w = attn.get_weight @w : tensor<4x4xf32> loc("first")
+    %v = attn.get_weight @v : tensor<4x4xf32> loc("second")
+    %a = attn.linear %x, %w : (!x, tensor<4x4xf32>) -> !x loc("first")
+    %b = attn.softmax %a : (!x) -> !x loc("shares")
+    %c = attn.linear %b, %v : (!x, tensor<4x4xf32>) -> !x loc("second")
+    %y = attn.add %c, %a : (!x, !x) -> !x loc("sum")
+    return %y : !x
+  }
+}
+)mlir";
+
+/// The module after the kernel passes.
+class Kern : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerTransomDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    PassManager manager(&context);
+    populateStage(manager, Stage::Kernel, {});
+    ASSERT_TRUE(succeeded(manager.run(*module)));
+    function = module->lookupSymbol<func::FuncOp>("run");
+    phases = llvm::to_vector(function.getOps<kern::PhaseOp>());
+    ASSERT_GE(phases.size(), 3u);
+  }
+
+  /// The error of a run; empty where it succeeds.
+  std::string errorOf() {
+    Tensor x = Tensor::of({2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+    auto result = evaluate(*module, "run", {{"x", x}});
+    if (result)
+      outputs = *result;
+    return result ? "" : result.error().message;
+  }
+
+  /// True when the error names an operation and says this.
+  static bool says(const std::string &error, StringRef what) {
+    return StringRef(error).contains("'kern.") &&
+           StringRef(error).contains(what);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  SmallVector<kern::PhaseOp> phases;
+  std::vector<NamedTensor> outputs;
+};
+
+TEST_F(Kern, computesTheResult) {
+  EXPECT_EQ(errorOf(), "");
+  ASSERT_EQ(outputs.size(), 1u);
+  // Rows of equal scores: shares of 1/4, so 0.25 comes back, plus 5 and 13.
+  EXPECT_EQ(outputs[0].tensor.real,
+            (std::vector<double>{5.25, 5.25, 5.25, 5.25, 13.25, 13.25, 13.25,
+                                 13.25}));
+}
+
+TEST_F(Kern, findsAMissingBarrier) {
+  Block &first = phases[0].getBody().front();
+  Block &second = phases[1].getBody().front();
+  first.getOperations().splice(first.end(), second.getOperations());
+  phases[1].erase();
+  std::string error = errorOf();
+  EXPECT_TRUE(says(error, "another part of its phase")) << error;
+}
+
+TEST_F(Kern, findsBuffersThatShareSpace) {
+  Builder builder(&context);
+  SmallVector<Attribute> slots;
+  for (Attribute slot : function->getAttrOfType<ArrayAttr>("kern.buffers")) {
+    NamedAttrList entry(cast<DictionaryAttr>(slot));
+    entry.set("offset", builder.getStringAttr("0"));
+    slots.push_back(entry.getDictionary(&context));
+  }
+  ASSERT_GE(slots.size(), 2u);
+  function->setAttr("kern.buffers", builder.getArrayAttr(slots));
+  std::string error = errorOf();
+  EXPECT_TRUE(says(error, "another buffer overwrote")) << error;
+}
+
+TEST_F(Kern, findsAnArenaThatIsTooSmall) {
+  function->setAttr("kern.arena_bytes", Builder(&context).getStringAttr("8"));
+  std::string error = errorOf();
+  EXPECT_TRUE(says(error, "leaves an arena of 8")) << error;
+}
+
+TEST_F(Kern, findsAWriteThatIsLeftOut) {
+  phases[0].erase();
+  std::string error = errorOf();
+  EXPECT_TRUE(says(error, "reads what nothing wrote")) << error;
+}
+
+} // namespace
