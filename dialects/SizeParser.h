@@ -4,8 +4,8 @@
 // The text form of symbolic sizes inside attributes and types of the dialects:
 // terms of integers and symbols, `batch*seq+31*batch`.
 #pragma once
-#include "runtime/support/Polynomial.h"
 #include "mlir/IR/OpImplementation.h"
+#include "runtime/support/Polynomial.h"
 
 namespace transom {
 
@@ -32,7 +32,8 @@ inline mlir::ParseResult parseTerm(mlir::AsmParser &parser, Polynomial &sum) {
 }
 
 /// One dimension: terms joined by `+`, or by the sign of the next number.
-inline mlir::ParseResult parsePolynomial(mlir::AsmParser &parser, Polynomial &sum) {
+inline mlir::ParseResult parsePolynomial(mlir::AsmParser &parser,
+                                         Polynomial &sum) {
   sum = Polynomial();
   if (parseTerm(parser, sum))
     return mlir::failure();

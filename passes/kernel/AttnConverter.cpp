@@ -1,9 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of functions, of values, and of the operations that move data.
+// The conversion of types, values, functions and layer bodies.
 #include "passes/kernel/AttnConverter.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace transom;
@@ -13,7 +12,8 @@ using namespace transom;
 //===----------------------------------------------------------------------===//
 
 kern::BufferType AttnConverter::bufferType(Type tensor) {
-  return kern::BufferType::get(b.getContext(), attn::shapeOf(tensor), cast<ShapedType>(tensor).getElementType());
+  return kern::BufferType::get(b.getContext(), attn::shapeOf(tensor),
+                               cast<ShapedType>(tensor).getElementType());
 }
 
 Type AttnConverter::convertType(Type type) {
@@ -22,9 +22,11 @@ Type AttnConverter::convertType(Type type) {
   return bufferType(type);
 }
 
-static kern::WeightType weightType(Type tensor) {
+kern::WeightType transom::weightTypeOf(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
-  return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), kern::WeightLayout::Unset, {});
+  return kern::WeightType::get(type.getContext(), type.getShape(),
+                               type.getElementType(), kern::WeightLayout::Unset,
+                               {});
 }
 
 Value AttnConverter::alloc(Location loc, kern::BufferType type) {
@@ -36,7 +38,8 @@ Value AttnConverter::buffer(Value value) {
   if (isa<kern::BufferType>(known.getType()))
     return known;
   Value copy = alloc(value.getLoc(), bufferType(value.getType()));
-  elementwise(value.getLoc(), known, copy, [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
+  elementwise(value.getLoc(), known, copy,
+              [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
   return copy;
 }
 
@@ -48,12 +51,15 @@ Value AttnConverter::target(Value result) {
   return place;
 }
 
-void AttnConverter::elementwise(Location loc, ValueRange inputs, Value out, RegionBody body) {
+void AttnConverter::elementwise(Location loc, ValueRange inputs, Value out,
+                                RegionBody body) {
   auto op = b.create<kern::ElementwiseOp>(loc, inputs, out);
   Block *block = b.createBlock(&op.getBody());
   for (Value input : inputs) {
-    Type element = isa<kern::BufferType>(input.getType()) ? cast<kern::BufferType>(input.getType()).getElementType()
-                                                          : cast<kern::WeightType>(input.getType()).getElementType();
+    Type element =
+        isa<kern::BufferType>(input.getType())
+            ? cast<kern::BufferType>(input.getType()).getElementType()
+            : cast<kern::WeightType>(input.getType()).getElementType();
     block->addArgument(element, loc);
   }
   Value result = body(b, block->getArguments());
@@ -62,20 +68,25 @@ void AttnConverter::elementwise(Location loc, ValueRange inputs, Value out, Regi
 }
 
 void AttnConverter::copyInto(Location loc, Value source, Value target) {
-  elementwise(loc, source, target, [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
+  elementwise(loc, source, target,
+              [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
 }
 
-Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch, const Polynomial &columns) {
+Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch,
+                                     const Polynomial &columns) {
   OpBuilder::InsertionGuard guard(b);
   kern::SegmentsOp &known = entry.uniform[{batch.str(), columns.str()}];
   if (!known) {
     b.setInsertionPointToStart(&entry.function.getBody().front());
     int64_t index = entry.segments++;
-    std::string rows = "rows" + std::to_string(index), keys = "keys" + std::to_string(index);
+    std::string rows = "rows" + std::to_string(index),
+                keys = "keys" + std::to_string(index);
     entry.symbols.insert({rows, keys});
     auto type = kern::SegmentsType::get(b.getContext(), index);
-    known = b.create<kern::SegmentsOp>(loc, type, Value(), b.getStringAttr(batch.str()), b.getStringAttr(columns.str()),
-                                       b.getStringAttr(rows), b.getStringAttr(keys), UnitAttr());
+    known = b.create<kern::SegmentsOp>(
+        loc, type, Value(), b.getStringAttr(batch.str()),
+        b.getStringAttr(columns.str()), b.getStringAttr(rows),
+        b.getStringAttr(keys), UnitAttr());
   }
   // A layer body names the same table of the frame by an operation of its own.
   Value &own = uniform[known.getType()];
@@ -95,7 +106,9 @@ Value AttnConverter::keyPanels(Location loc, Value rows, Value segments) {
     if (op.getType() == segments.getType())
       keys = op.getKeys().str();
   Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
-  Value panels = alloc(loc, kern::BufferType::get(b.getContext(), dims, type.getElementType(), 0, true));
+  Value panels =
+      alloc(loc, kern::BufferType::get(b.getContext(), dims,
+                                       type.getElementType(), 0, true));
   b.create<kern::PackKeysOp>(loc, rows, segments, panels);
   return panels;
 }
@@ -108,8 +121,10 @@ Value AttnConverter::transposeLast(Location loc, Value buffer) {
     permutation[i] = i;
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   std::swap(permutation[dims.size() - 1], permutation[dims.size() - 2]);
-  Value out = alloc(loc, kern::BufferType::get(b.getContext(), dims, type.getElementType()));
-  b.create<kern::TransposeOp>(loc, buffer, out, b.getDenseI64ArrayAttr(permutation));
+  Value out = alloc(
+      loc, kern::BufferType::get(b.getContext(), dims, type.getElementType()));
+  b.create<kern::TransposeOp>(loc, buffer, out,
+                              b.getDenseI64ArrayAttr(permutation));
   return out;
 }
 
@@ -120,18 +135,21 @@ Value AttnConverter::transposeLast(Location loc, Value buffer) {
 /// True for results that are written as a whole by their own operation.
 static bool ownsBuffer(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && !isa<attn::ReshapeOp, attn::GetWeightOp, attn::LayersOp, attn::ConstantOp>(op);
+  return op && !isa<attn::ReshapeOp, attn::GetWeightOp, attn::LayersOp,
+                    attn::ConstantOp>(op);
 }
 
 LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   SmallVector<Type> types;
-  for (Type type : llvm::concat<const Type>(source.getArgumentTypes(), source.getResultTypes()))
+  for (Type type : llvm::concat<const Type>(source.getArgumentTypes(),
+                                            source.getResultTypes()))
     types.push_back(bufferType(type));
   b.setInsertionPoint(source);
   std::string name = source.getSymName().str();
   symbols.remove(source);
-  auto function = b.create<func::FuncOp>(source.getLoc(), name, b.getFunctionType(types, {}));
+  auto function = b.create<func::FuncOp>(source.getLoc(), name,
+                                         b.getFunctionType(types, {}));
   this->function = entry.function = function;
   int64_t inputs = source.getNumArguments();
   function->setAttr("kern.inputs", b.getI64IntegerAttr(inputs));
@@ -141,7 +159,8 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
     function.setArgAttrs(inputs + i, source.getResultAttrDict(i));
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
-  for (auto [old, argument] : llvm::zip(source.getArguments(), block->getArguments()))
+  for (auto [old, argument] :
+       llvm::zip(source.getArguments(), block->getArguments()))
     twins[old] = argument;
   for (auto [i, value] : llvm::enumerate(returned.getOperands()))
     if (ownsBuffer(value) && !chosen.count(value))
@@ -167,28 +186,34 @@ static bool mayUpdateInPlace(Value result, Value state) {
   for (Operation *user : state.getUsers()) {
     if (isa<attn::ReshapeOp>(user))
       return false;
-    if (user == producer ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user) : !user->isBeforeInBlock(producer))
+    if (user == producer
+            ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user)
+            : !user->isBeforeInBlock(producer))
       return false;
   }
   return true;
 }
 
-LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state, ValueRange invariants, attn::RowAttr row) {
+LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
+                                         ValueRange invariants,
+                                         attn::RowAttr row) {
   AttnConverter body(symbols, entry);
   SmallVector<Type> types{state.getType()};
   llvm::append_range(types, invariants.getTypes());
   for (auto parameter : source.getArguments().drop_front(1 + invariants.size()))
-    types.push_back(weightType(parameter.getType()));
+    types.push_back(weightTypeOf(parameter.getType()));
   OpBuilder &inner = body.b;
   inner.setInsertionPoint(source);
   std::string name = source.getSymName().str();
   symbols.remove(source);
-  auto function = inner.create<func::FuncOp>(source.getLoc(), name, inner.getFunctionType(types, {}));
+  auto function = inner.create<func::FuncOp>(source.getLoc(), name,
+                                             inner.getFunctionType(types, {}));
   function.setPrivate();
   body.function = function;
   Block *block = function.addEntryBlock();
   inner.setInsertionPointToStart(block);
-  for (auto [old, argument] : llvm::zip(source.getArguments(), block->getArguments()))
+  for (auto [old, argument] :
+       llvm::zip(source.getArguments(), block->getArguments()))
     body.twins[old] = argument;
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   Value result = returned.getOperand(0);
@@ -198,7 +223,8 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state, Value
     if (failed(body.convertOp(op)))
       return failure();
   if (body.twin(result) != block->getArgument(0))
-    body.copyInto(returned.getLoc(), body.buffer(result), block->getArgument(0));
+    body.copyInto(returned.getLoc(), body.buffer(result),
+                  block->getArgument(0));
   inner.create<func::ReturnOp>(returned.getLoc());
   count += body.count;
   source.erase();
@@ -219,256 +245,11 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
     llvm::append_range(parts, row.getWeights());
     rows.push_back(b.getArrayAttr(parts));
     auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
-    if (body.getNumResults() && failed(convertBody(body, state, invariants, row)))
+    if (body.getNumResults() &&
+        failed(convertBody(body, state, invariants, row)))
       return failure();
   }
-  b.create<kern::LayersOp>(op.getLoc(), state, invariants, b.getArrayAttr(rows));
+  b.create<kern::LayersOp>(op.getLoc(), state, invariants,
+                           b.getArrayAttr(rows));
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-LogicalResult AttnConverter::convertOp(Operation &op) {
-  ++count;
-  Location loc = op.getLoc();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](attn::GetWeightOp o) {
-        twins[o.getResult()] = b.create<kern::GetWeightOp>(loc, weightType(o.getType()), o.getWeightAttr());
-        return success();
-      })
-      .Case([&](attn::ConstantOp o) { return convertConstant(o), success(); })
-      .Case([&](attn::LinearOp o) { return convertLinear(o), success(); })
-      .Case([&](attn::MatmulOp o) { return convertMatmul(o), success(); })
-      .Case([&](attn::TransposeOp o) {
-        b.create<kern::TransposeOp>(loc, buffer(o.getInput()), target(o.getResult()), o.getPermutationAttr());
-        return success();
-      })
-      .Case([&](attn::ReshapeOp o) {
-        twins[o.getResult()] = b.create<kern::ViewOp>(loc, bufferType(o.getType()), buffer(o.getInput()));
-        return success();
-      })
-      .Case([&](attn::ConcatOp o) { return convertConcat(o), success(); })
-      .Case([&](attn::SliceOp o) { return convertSlice(o), success(); })
-      .Case([&](attn::GatherOp o) {
-        b.create<kern::GatherOp>(loc, buffer(o.getTable()), buffer(o.getIndices()), target(o.getResult()));
-        return success();
-      })
-      .Case([&](attn::EmbeddingOp o) { return convertEmbedding(o), success(); })
-      .Case([&](attn::PositionOp o) { return convertPosition(o), success(); })
-      .Case([&](attn::SoftmaxOp o) {
-        b.create<kern::SoftmaxOp>(loc, buffer(o.getInput()), target(o.getResult()));
-        return success();
-      })
-      .Case<attn::LayerNormOp, attn::RmsNormOp>([&](Operation *o) { return convertNorm(*o); })
-      .Case([&](attn::PoolOp o) { return convertPool(o), success(); })
-      .Case([&](attn::SdpaOp o) { return convertSdpa(o), success(); })
-      .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
-      .Case([&](attn::GatherRowsOp o) {
-        b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()), twin(o.getSegments()), target(o.getResult()));
-        return success();
-      })
-      .Case([&](attn::ScatterRowsOp o) {
-        b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()), twin(o.getSegments()), target(o.getResult()));
-        return success();
-      })
-      .Case([&](attn::LayersOp o) { return convertLayers(o); })
-      .Case<attn::AddOp, attn::SubOp, attn::MulOp, attn::DivOp, attn::AndOp, attn::OrOp, attn::NotOp, attn::CastOp,
-            attn::ScaleOp, attn::ActivationOp, attn::WhereOp, attn::MaskOp>([&](Operation *o) {
-        convertElementwise(*o);
-        return success();
-      })
-      .Default([](Operation *other) { return other->emitOpError("has no kernel"); });
-}
-
-/// True for a twin that lies in the artifact.
-static bool isWeight(Value twin) { return isa<kern::WeightType>(twin.getType()); }
-
-void AttnConverter::convertEmbedding(attn::EmbeddingOp op) {
-  double scale = op.getScale().convertToDouble();
-  Value ids = buffer(op.getIds()), table = twin(op.getTable()), out = target(op.getResult());
-  if (isWeight(table)) {
-    b.create<kern::EmbeddingOp>(op.getLoc(), ids, table, out, ArrayRef<double>{scale});
-    return;
-  }
-  // A table that the graph computes.
-  Value rows = scale == 1 ? out : alloc(op.getLoc(), cast<kern::BufferType>(out.getType()));
-  b.create<kern::GatherOp>(op.getLoc(), table, ids, rows);
-  if (scale != 1)
-    elementwise(op.getLoc(), rows, out, [&](OpBuilder &inner, ValueRange x) -> Value {
-      Value factor = inner.create<arith::ConstantOp>(op.getLoc(), inner.getF32FloatAttr(scale));
-      return inner.create<arith::MulFOp>(op.getLoc(), x[0], factor);
-    });
-}
-
-LogicalResult AttnConverter::convertNorm(Operation &op) {
-  auto layer = dyn_cast<attn::LayerNormOp>(op);
-  Value gamma = twin(op.getOperand(1)), beta = layer && layer.getBeta() ? twin(layer.getBeta()) : Value();
-  if (!isWeight(gamma) || (beta && !isWeight(beta)))
-    return op.emitOpError("expects gamma and beta to be weights");
-  auto eps = op.getAttrOfType<FloatAttr>("eps");
-  b.create<kern::NormOp>(op.getLoc(), buffer(op.getOperand(0)), gamma, beta, target(op.getResult(0)), eps,
-                         layer ? UnitAttr() : b.getUnitAttr());
-  return success();
-}
-
-void AttnConverter::convertLinear(attn::LinearOp op) {
-  Value input = buffer(op.getInput());
-  if (!isWeight(twin(op.getWeight())) || (op.getBias() && !isWeight(twin(op.getBias())))) {
-    // The graph computes the weight: a product of two activations.
-    Value out = target(op.getResult());
-    Value product = op.getBias() ? alloc(op.getLoc(), cast<kern::BufferType>(out.getType())) : out;
-    b.create<kern::BatchMatmulOp>(op.getLoc(), input, transposeLast(op.getLoc(), buffer(op.getWeight())), product);
-    if (op.getBias())
-      elementwise(op.getLoc(), {product, twin(op.getBias())}, out, [&](OpBuilder &inner, ValueRange x) -> Value {
-        return inner.create<arith::AddFOp>(op.getLoc(), x[0], x[1]);
-      });
-    return;
-  }
-  Value bias = op.getBias() ? twin(op.getBias()) : Value();
-  b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias, Value(), Value(), Value(), Value(), Value(),
-                         Value(), ValueRange{target(op.getResult())}, StringAttr(), FloatAttr());
-}
-
-void AttnConverter::convertMatmul(attn::MatmulOp op) {
-  Value lhs = buffer(op.getLhs()), rhs = buffer(op.getRhs());
-  if (op.getTransposeLhs())
-    lhs = transposeLast(op.getLoc(), lhs);
-  if (op.getTransposeRhs())
-    rhs = transposeLast(op.getLoc(), rhs);
-  b.create<kern::BatchMatmulOp>(op.getLoc(), lhs, rhs, target(op.getResult()));
-}
-
-void AttnConverter::convertElementwise(Operation &op) {
-  SmallVector<Value> inputs;
-  for (Value operand : op.getOperands())
-    inputs.push_back(twin(operand));
-  elementwise(op.getLoc(), inputs, target(op.getResult(0)),
-              [&](OpBuilder &inner, ValueRange scalars) { return emitScalarOp(inner, op, scalars); });
-}
-
-void AttnConverter::convertConcat(attn::ConcatOp op) {
-  Value out = target(op.getResult());
-  Polynomial at;
-  for (Value part : op.getInputs()) {
-    Value source = buffer(part);
-    Polynomial size = cast<kern::BufferType>(source.getType()).getDims()[op.getAxis()];
-    b.create<kern::CopyOp>(op.getLoc(), source, out, op.getAxis(), "0", at.str(), size.str());
-    at = at + size;
-  }
-}
-
-void AttnConverter::convertSlice(attn::SliceOp op) {
-  b.create<kern::CopyOp>(op.getLoc(), buffer(op.getInput()), target(op.getResult()), op.getAxis(),
-                         std::to_string(op.getStart()), "0", op.getSize().str());
-}
-
-void AttnConverter::convertPosition(attn::PositionOp op) {
-  Value out = target(op.getResult());
-  if (op.getKind() == attn::PositionKind::NonpadRank) {
-    b.create<kern::PositionsOp>(op.getLoc(), buffer(op.getIds()), out, b.getI64IntegerAttr(op.getPad()));
-    return;
-  }
-  Value segments;
-  if (op.getSegments()) {
-    segments = twin(op.getSegments());
-  } else {
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getType());
-    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
-  }
-  b.create<kern::ColumnsOp>(op.getLoc(), segments, out);
-}
-
-void AttnConverter::convertPool(attn::PoolOp op) {
-  Value segments, mask = op.getMask() ? buffer(op.getMask()) : Value();
-  if (op.getSegments()) {
-    segments = twin(op.getSegments());
-  } else {
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getInput().getType());
-    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
-  }
-  b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), segments, mask, target(op.getResult()),
-                         attn::stringifyPoolKind(op.getKind()));
-}
-
-void AttnConverter::convertConstant(attn::ConstantOp op) {
-  auto values = cast<DenseElementsAttr>(op.getValue());
-  Value out = alloc(op.getLoc(), bufferType(op.getType()));
-  twins[op.getResult()] = out;
-  if (values.isSplat()) {
-    elementwise(op.getLoc(), {}, out, [&](OpBuilder &inner, ValueRange) -> Value {
-      return inner.create<arith::ConstantOp>(op.getLoc(), cast<TypedAttr>(values.getSplatValue<Attribute>()));
-    });
-    return;
-  }
-  // Other constants are weights, converted where they are not f32.
-  std::vector<double> data;
-  Type element = values.getElementType();
-  for (Attribute value : values.getValues<Attribute>())
-    data.push_back(isa<FloatAttr>(value) ? cast<FloatAttr>(value).getValueAsDouble()
-                                         : double(cast<IntegerAttr>(value).getValue().getSExtValue() != 0 && element.isInteger(1)
-                                                      ? 1
-                                                      : cast<IntegerAttr>(value).getValue().getSExtValue()));
-  std::vector<int64_t> shape(values.getType().getShape());
-  OpBuilder::InsertionGuard guard(b);
-  auto type = kern::WeightType::get(b.getContext(), shape, b.getF32Type(), kern::WeightLayout::Unset, {});
-  OpBuilder top = OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
-  auto weight = top.create<kern::WeightOp>(op.getLoc(), "constant", type, WeightExpr::values(shape, data).str(), IntegerAttr());
-  StringAttr name = symbols.insert(weight);
-  Value twin = b.create<kern::GetWeightOp>(op.getLoc(), type, FlatSymbolRefAttr::get(name));
-  elementwise(op.getLoc(), twin, out, [&](OpBuilder &inner, ValueRange scalars) -> Value {
-    if (element.isF32())
-      return scalars[0];
-    if (element.isInteger(1)) {
-      Value zero = inner.create<arith::ConstantOp>(op.getLoc(), inner.getF32FloatAttr(0));
-      return inner.create<arith::CmpFOp>(op.getLoc(), arith::CmpFPredicate::UNE, scalars[0], zero);
-    }
-    return inner.create<arith::FPToSIOp>(op.getLoc(), element, scalars[0]);
-  });
-}
-
-LogicalResult AttnConverter::convertSegments(attn::SegmentsOp op) {
-  Value mask = op.getMask();
-  while (auto cast = mask.getDefiningOp<attn::CastOp>())
-    mask = cast.getInput();
-  if (!isa<BlockArgument>(mask))
-    return op.emitOpError("expects a mask that is an input of the entry");
-  int64_t index = entry.segments++;
-  attn::SegmentsType names = op.getType();
-  entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
-  auto type = kern::SegmentsType::get(b.getContext(), index);
-  twins[op.getResult()] = b.create<kern::SegmentsOp>(op.getLoc(), type, twin(mask), b.getStringAttr(""), b.getStringAttr(""),
-                                                     names.getRows(), names.getKeys(), op.getKeepFirstAttr());
-  return success();
-}
-
-void AttnConverter::convertSdpa(attn::SdpaOp op) {
-  Location loc = op.getLoc();
-  Value query = buffer(op.getQuery()), key = buffer(op.getKey()), value = buffer(op.getValue());
-  Value querySegments, keySegments, mask;
-  if (op.getSegments()) {
-    querySegments = keySegments = twin(op.getSegments());
-  } else {
-    SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()), keyDims = attn::shapeOf(op.getKey().getType());
-    querySegments = uniformSegments(loc, queryDims[0], queryDims[1]);
-    keySegments = uniformSegments(loc, keyDims[0], keyDims[1]);
-  }
-  if (op.getMask()) {
-    mask = buffer(op.getMask());
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getMask().getType());
-    if (op.getMaskKind() == attn::MaskKind::Keys) {
-      Polynomial wide[] = {dims[0], 1, 1, dims[1]};
-      auto type = kern::BufferType::get(b.getContext(), wide, cast<kern::BufferType>(mask.getType()).getElementType());
-      mask = b.create<kern::ViewOp>(loc, type, mask);
-    }
-  }
-  Value out = target(op.getResult());
-  int64_t dv = *cast<kern::BufferType>(out.getType()).getDims().back().constant() / op.getHeads();
-  Polynomial scratchDims[] = {Polynomial::symbol("parts"), kern::attentionScratchFloats(dv)};
-  Value scratch = alloc(loc, kern::BufferType::get(b.getContext(), scratchDims, b.getF32Type()));
-  Value panels = keyPanels(loc, key, keySegments);
-  b.create<kern::AttentionOp>(loc, query, panels, value, querySegments, keySegments, mask, scratch, out, op.getHeadsAttr(),
-                              op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr(),
-                              op.getSoftCapAttr(), op.getMaskValueAttr());
 }

@@ -28,9 +28,11 @@ struct EntryState {
 class AttnConverter {
 public:
   using Value = mlir::Value;
-  using RegionBody = llvm::function_ref<Value(mlir::OpBuilder &, mlir::ValueRange)>;
+  using RegionBody =
+      llvm::function_ref<Value(mlir::OpBuilder &, mlir::ValueRange)>;
 
-  AttnConverter(mlir::SymbolTable &symbols, EntryState &entry) : symbols(symbols), entry(entry) {}
+  AttnConverter(mlir::SymbolTable &symbols, EntryState &entry)
+      : symbols(symbols), entry(entry) {}
 
   /// Makes the kern twin of a public function and its layer bodies.
   mlir::LogicalResult convertEntry(mlir::func::FuncOp source);
@@ -38,7 +40,9 @@ public:
   int64_t converted() const { return count; }
 
 private:
-  mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state, mlir::ValueRange invariants, attn::RowAttr row);
+  mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state,
+                                  mlir::ValueRange invariants,
+                                  attn::RowAttr row);
   mlir::LogicalResult convertOp(mlir::Operation &op);
 
   // One member a group of operations; each writes the buffer of its result.
@@ -66,10 +70,12 @@ private:
   Value alloc(mlir::Location loc, kern::BufferType type);
   /// The buffer that the result of an attn operation shall be written to.
   Value target(Value result);
-  void elementwise(mlir::Location loc, mlir::ValueRange inputs, Value out, RegionBody body);
+  void elementwise(mlir::Location loc, mlir::ValueRange inputs, Value out,
+                   RegionBody body);
   Value transposeLast(mlir::Location loc, Value buffer);
   /// Segments in which each of `batch` sequences has `columns` rows.
-  Value uniformSegments(mlir::Location loc, const Polynomial &batch, const Polynomial &columns);
+  Value uniformSegments(mlir::Location loc, const Polynomial &batch,
+                        const Polynomial &columns);
   /// Keys as panels, packed from rows.
   Value keyPanels(mlir::Location loc, Value rows, Value segments);
   void copyInto(mlir::Location loc, Value source, Value target);
@@ -79,12 +85,17 @@ private:
   mlir::func::FuncOp function; ///< the new function
   mlir::OpBuilder b{symbols.getOp()->getContext()};
   llvm::DenseMap<Value, Value> twins;
-  llvm::DenseMap<mlir::Type, Value> uniform; ///< segments that this function defines itself
+  llvm::DenseMap<mlir::Type, Value>
+      uniform; ///< segments that this function defines itself
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to
   int64_t count = 0;
 };
 
+/// The kern type of a static tensor as a weight, its layout not yet chosen.
+kern::WeightType weightTypeOf(mlir::Type tensor);
+
 /// Emits the scalar form of an elementwise attn operation on its operands.
-mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op, mlir::ValueRange operands);
+mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op,
+                         mlir::ValueRange operands);
 
 } // namespace transom

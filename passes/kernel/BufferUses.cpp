@@ -25,11 +25,14 @@ Operation *transom::onlyReader(Value buffer) {
 }
 
 WeightUses::WeightUses(ModuleOp module) : symbols(module) {
-  module.walk([&](kern::GetWeightOp get) { values[get.getWeightAttr().getAttr()].push_back(get.getResult()); });
+  module.walk([&](kern::GetWeightOp get) {
+    values[get.getWeightAttr().getAttr()].push_back(get.getResult());
+  });
   module.walk([&](kern::LayersOp layers) {
     for (Attribute attribute : layers.getRows()) {
       auto row = cast<ArrayAttr>(attribute);
-      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(row[0]).getValue());
+      auto body = symbols.lookup<func::FuncOp>(
+          cast<FlatSymbolRefAttr>(row[0]).getValue());
       for (auto [i, weight] : llvm::enumerate(row.getValue().drop_front())) {
         Value parameter = body.getArgument(layers->getNumOperands() + i);
         StringAttr name = cast<FlatSymbolRefAttr>(weight).getAttr();
@@ -42,7 +45,9 @@ WeightUses::WeightUses(ModuleOp module) : symbols(module) {
 
 SmallVector<kern::WeightOp> WeightUses::definitions(Value weight) const {
   SmallVector<kern::WeightOp> found;
-  auto add = [&](StringRef name) { found.push_back(symbols.lookup<kern::WeightOp>(name)); };
+  auto add = [&](StringRef name) {
+    found.push_back(symbols.lookup<kern::WeightOp>(name));
+  };
   if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
     add(get.getWeight());
   else
@@ -51,9 +56,21 @@ SmallVector<kern::WeightOp> WeightUses::definitions(Value weight) const {
   return found;
 }
 
-void WeightUses::retype(Value weight, function_ref<kern::WeightType(kern::WeightType)> change) {
+bool WeightUses::hasOneUse(Value weight) const {
+  SmallPtrSet<void *, 4> seen;
+  size_t uses = 0;
+  for (kern::WeightOp definition : definitions(weight))
+    for (Value value : values.lookup(definition.getSymNameAttr()))
+      if (seen.insert(value.getAsOpaquePointer()).second)
+        uses += llvm::range_size(value.getUses());
+  return uses == 1;
+}
+
+void WeightUses::retype(
+    Value weight, function_ref<kern::WeightType(kern::WeightType)> change) {
   for (kern::WeightOp definition : definitions(weight)) {
-    kern::WeightType type = change(cast<kern::WeightType>(definition.getType()));
+    kern::WeightType type =
+        change(cast<kern::WeightType>(definition.getType()));
     definition.setType(type);
     for (Value value : values.lookup(definition.getSymNameAttr())) {
       value.setType(type);
@@ -61,7 +78,8 @@ void WeightUses::retype(Value weight, function_ref<kern::WeightType(kern::Weight
       if (!argument)
         continue;
       auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-      function.setFunctionType(FunctionType::get(function.getContext(), argument.getOwner()->getArgumentTypes(), {}));
+      function.setFunctionType(FunctionType::get(
+          function.getContext(), argument.getOwner()->getArgumentTypes(), {}));
     }
   }
 }

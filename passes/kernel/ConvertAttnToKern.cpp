@@ -22,7 +22,8 @@ namespace transom {
 static Value constant(OpBuilder &b, Location loc, Type type, double value) {
   if (isa<FloatType>(type))
     return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value));
-  return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, int64_t(value)));
+  return b.create<arith::ConstantOp>(loc,
+                                     b.getIntegerAttr(type, int64_t(value)));
 }
 
 static Value emitCast(OpBuilder &b, Location loc, Value x, Type to) {
@@ -67,20 +68,31 @@ Value transom::emitScalarOp(OpBuilder &b, Operation &op, ValueRange x) {
   if (isa<attn::OrOp>(op))
     return b.create<arith::OrIOp>(loc, x[0], x[1]);
   if (isa<attn::NotOp>(op))
-    return b.create<arith::XOrIOp>(loc, x[0], constant(b, loc, x[0].getType(), 1));
+    return b.create<arith::XOrIOp>(loc, x[0],
+                                   constant(b, loc, x[0].getType(), 1));
   if (auto cast = dyn_cast<attn::CastOp>(op))
     return emitCast(b, loc, x[0], cast.getTo());
   if (auto scale = dyn_cast<attn::ScaleOp>(op)) {
-    Value product = b.create<arith::MulFOp>(loc, x[0], constant(b, loc, x[0].getType(), scale.getFactor().convertToDouble()));
+    Value product = b.create<arith::MulFOp>(
+        loc, x[0],
+        constant(b, loc, x[0].getType(), scale.getFactor().convertToDouble()));
     double offset = scale.getOffset().convertToDouble();
-    return offset == 0 ? product : b.create<arith::AddFOp>(loc, product, constant(b, loc, x[0].getType(), offset)).getResult();
+    return offset == 0
+               ? product
+               : b.create<arith::AddFOp>(
+                      loc, product, constant(b, loc, x[0].getType(), offset))
+                     .getResult();
   }
   if (auto activation = dyn_cast<attn::ActivationOp>(op))
-    return b.create<kern::ApplyOp>(loc, x[0].getType(), attn::stringifyActivationKind(activation.getKind()), x[0]);
+    return b.create<kern::ApplyOp>(
+        loc, x[0].getType(),
+        attn::stringifyActivationKind(activation.getKind()), x[0]);
   if (isa<attn::WhereOp>(op))
     return b.create<arith::SelectOp>(loc, x[0], x[1], x[2]);
   auto mask = cast<attn::MaskOp>(op);
-  return b.create<arith::SelectOp>(loc, x[1], x[0], constant(b, loc, x[0].getType(), mask.getValue().convertToDouble()));
+  return b.create<arith::SelectOp>(
+      loc, x[1], x[0],
+      constant(b, loc, x[0].getType(), mask.getValue().convertToDouble()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,7 +101,8 @@ Value transom::emitScalarOp(OpBuilder &b, Operation &op, ValueRange x) {
 
 namespace {
 
-struct ConvertAttnToKernPass : public transom::impl::ConvertAttnToKernPassBase<ConvertAttnToKernPass> {
+struct ConvertAttnToKernPass
+    : public transom::impl::ConvertAttnToKernPassBase<ConvertAttnToKernPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     convertWeights(symbols);
@@ -103,20 +116,22 @@ struct ConvertAttnToKernPass : public transom::impl::ConvertAttnToKernPassBase<C
   }
 
   void convertWeights(SymbolTable &symbols) {
-    for (auto weight : llvm::make_early_inc_range(getOperation().getOps<attn::WeightOp>())) {
-      auto tensor = cast<RankedTensorType>(weight.getType());
-      auto type = kern::WeightType::get(&getContext(), tensor.getShape(), tensor.getElementType(), kern::WeightLayout::Unset, {});
+    for (auto weight :
+         llvm::make_early_inc_range(getOperation().getOps<attn::WeightOp>())) {
+      auto type = weightTypeOf(weight.getType());
       OpBuilder b(weight);
       std::string name = weight.getSymName().str();
       symbols.remove(weight);
-      symbols.insert(b.create<kern::WeightOp>(weight.getLoc(), name, type, weight.getExpr(), IntegerAttr()));
+      symbols.insert(b.create<kern::WeightOp>(weight.getLoc(), name, type,
+                                              weight.getExpr(), IntegerAttr()));
       weight.erase();
     }
   }
 
   LogicalResult convertEntry(SymbolTable &symbols, func::FuncOp source) {
     EntryState state;
-    if (auto declared = getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols"))
+    if (auto declared =
+            getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols"))
       for (NamedAttribute symbol : declared)
         state.symbols.insert(symbol.getName().str());
     state.symbols.insert("parts");
@@ -125,7 +140,8 @@ struct ConvertAttnToKernPass : public transom::impl::ConvertAttnToKernPassBase<C
       return failure();
     converted += converter.converted();
     SmallVector<StringRef> order(state.symbols.begin(), state.symbols.end());
-    state.function->setAttr("kern.symbols", OpBuilder(&getContext()).getStrArrayAttr(order));
+    state.function->setAttr("kern.symbols",
+                            OpBuilder(&getContext()).getStrArrayAttr(order));
     return success();
   }
 };

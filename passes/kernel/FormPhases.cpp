@@ -18,34 +18,42 @@ namespace transom {
 } // namespace transom
 
 static bool touches(ArrayRef<Value> buffers, Value storage) {
-  return llvm::any_of(buffers, [&](Value buffer) { return kern::storageOf(buffer) == storage; });
+  return llvm::any_of(buffers, [&](Value buffer) {
+    return kern::storageOf(buffer) == storage;
+  });
 }
 
 /// True when both own the rows of this buffer: then each part meets only what
 /// it wrote itself.
 static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
   std::optional<Polynomial> rows = a.ownedRows(), others = b.ownedRows();
-  return rows && others && *rows == *others && cast<kern::BufferType>(buffer.getType()).getRowCount() == *rows &&
+  return rows && others && *rows == *others &&
+         cast<kern::BufferType>(buffer.getType()).getRowCount() == *rows &&
          !buffer.getDefiningOp<kern::ViewOp>();
 }
 
 /// True when `later` may run without a barrier behind `earlier`.
 static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
-  auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written, ArrayRef<Value> touched, kern::BufferOp other) {
+  auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
+                   ArrayRef<Value> touched, kern::BufferOp other) {
     for (Value buffer : written)
       for (Value use : touched)
-        if (kern::storageOf(buffer) == kern::storageOf(use) && !(sameRows(writer, other, buffer) && sameRows(writer, other, use)))
+        if (kern::storageOf(buffer) == kern::storageOf(use) &&
+            !(sameRows(writer, other, buffer) && sameRows(writer, other, use)))
           return false;
     return true;
   };
-  SmallVector<Value> written = earlier.writtenBuffers(), laterWritten = later.writtenBuffers();
-  return clear(earlier, written, later.readBuffers(), later) && clear(earlier, written, laterWritten, later) &&
+  SmallVector<Value> written = earlier.writtenBuffers(),
+                     laterWritten = later.writtenBuffers();
+  return clear(earlier, written, later.readBuffers(), later) &&
+         clear(earlier, written, laterWritten, later) &&
          clear(later, laterWritten, earlier.readBuffers(), earlier);
 }
 
 namespace {
 
-struct FormPhasesPass : public transom::impl::FormPhasesPassBase<FormPhasesPass> {
+struct FormPhasesPass
+    : public transom::impl::FormPhasesPassBase<FormPhasesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       formPhases(function);
@@ -65,7 +73,10 @@ struct FormPhasesPass : public transom::impl::FormPhasesPassBase<FormPhasesPass>
           open = false;
         continue;
       }
-      bool joins = open && llvm::all_of(groups.back(), [&](kern::BufferOp earlier) { return independent(earlier, next); });
+      bool joins =
+          open && llvm::all_of(groups.back(), [&](kern::BufferOp earlier) {
+            return independent(earlier, next);
+          });
       if (!joins)
         groups.emplace_back();
       else
@@ -82,7 +93,8 @@ struct FormPhasesPass : public transom::impl::FormPhasesPassBase<FormPhasesPass>
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {
-      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp, kern::SegmentsOp>(op))
+      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp,
+               kern::SegmentsOp>(op))
         continue;
       if (last)
         op->moveAfter(last);
@@ -92,14 +104,18 @@ struct FormPhasesPass : public transom::impl::FormPhasesPassBase<FormPhasesPass>
     }
   }
 
-  void makePhase(func::FuncOp function, size_t index, ArrayRef<kern::BufferOp> group) {
+  void makePhase(func::FuncOp function, size_t index,
+                 ArrayRef<kern::BufferOp> group) {
     OpBuilder b(group.front());
     SmallVector<Location> places;
     for (kern::BufferOp op : group)
       places.push_back(op.getLoc());
     StringRef what = group.front()->getName().stripDialect();
-    std::string name = (function.getSymName() + "." + std::to_string(index) + "." + what).str();
-    auto phase = b.create<kern::PhaseOp>(fusePlaces(&getContext(), places), b.getStringAttr(name));
+    std::string name =
+        (function.getSymName() + "." + std::to_string(index) + "." + what)
+            .str();
+    auto phase = b.create<kern::PhaseOp>(fusePlaces(&getContext(), places),
+                                         b.getStringAttr(name));
     Block *body = b.createBlock(&phase.getBody());
     for (kern::BufferOp op : group)
       op->moveBefore(body, body->end());

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product takes over what its only reader does with each element.
-#include "passes/Decisions.h"
 #include "dialects/attn/Place.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Decisions.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 
@@ -18,7 +18,9 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static kern::BufferType bufferOf(Value value) { return cast<kern::BufferType>(value.getType()); }
+static kern::BufferType bufferOf(Value value) {
+  return cast<kern::BufferType>(value.getType());
+}
 
 /// The name of the activation when the region only applies one to its argument.
 static StringAttr activationOf(kern::ElementwiseOp op) {
@@ -29,21 +31,25 @@ static StringAttr activationOf(kern::ElementwiseOp op) {
   return apply ? apply.getKindAttr() : StringAttr();
 }
 
-/// The other summand when the region only adds `product` to a buffer of the same
-/// dimensions.
+/// The other summand when the region only adds `product` to a buffer of the
+/// same dimensions.
 static Value residualOf(kern::ElementwiseOp op, Value product) {
   Block &block = op.getBody().front();
-  if (op.getInputs().size() != 2 || block.getOperations().size() != 2 || !isa<arith::AddFOp>(block.front()))
+  if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
+      !isa<arith::AddFOp>(block.front()))
     return {};
   Value other = op.getInputs()[op.getInputs()[0] == product ? 1 : 0];
   if (other == product || !isa<kern::BufferType>(other.getType()))
     return {};
-  return bufferOf(other).getDims() == bufferOf(op.getOuts()).getDims() ? other : Value();
+  return bufferOf(other).getDims() == bufferOf(op.getOuts()).getDims()
+             ? other
+             : Value();
 }
 
 namespace {
 
-struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
+struct FuseEpiloguesPass
+    : public transom::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
   void runOnOperation() override {
     Decisions decisions(getOperation(), DEBUG_TYPE);
     WeightUses weights(getOperation());
@@ -65,7 +71,8 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
   static void moveTo(kern::GemmOp gemm, Operation *reader, Value newOut) {
     auto old = gemm.getOuts()[0].getDefiningOp();
     gemm->moveBefore(reader);
-    gemm->setLoc(fusePlaces(gemm.getContext(), {gemm.getLoc(), reader->getLoc()}));
+    gemm->setLoc(
+        fusePlaces(gemm.getContext(), {gemm.getLoc(), reader->getLoc()}));
     gemm.getOutsMutable()[0].set(newOut);
     reader->erase();
     old->erase();
@@ -82,19 +89,30 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
       decisions.refused(reader, "the product is broadcast");
       return false;
     }
-    if (StringAttr activation = activationOf(reader); activation && !gemm.getActivation()) {
+    if (kern::storageOf(gemm.getInput()) == kern::storageOf(reader.getOuts())) {
+      decisions.refused(reader,
+                        "the result would overwrite the product's input");
+      return false;
+    }
+    if (StringAttr activation = activationOf(reader);
+        activation && !gemm.getActivation()) {
       gemm.setActivationAttr(activation);
       moveTo(gemm, reader, reader.getOuts());
       ++activations;
-      decisions.done(gemm, "activation '" + activation.getValue() + "' joined the product");
+      decisions.done(gemm, "activation '" + activation.getValue() +
+                               "' joined the product");
       return true;
     }
     Value residual = residualOf(reader, product);
     if (!residual)
       return false;
-    bool inPlace = kern::storageOf(residual) == kern::storageOf(reader.getOuts());
-    if (inPlace && gemm.getWeight().getType().getShape()[1] > kern::kLongestChain) {
-      decisions.refused(reader, "accumulators of a long product would overwrite the residual");
+    bool inPlace =
+        kern::storageOf(residual) == kern::storageOf(reader.getOuts());
+    if (inPlace &&
+        (gemm.getActivation() ||
+         gemm.getWeight().getType().getShape()[1] > kern::kLongestChain)) {
+      decisions.refused(
+          reader, "tiles that wait in the result would overwrite the residual");
       return false;
     }
     kern::GemmOp fused = withResidual(gemm, residual);
@@ -108,15 +126,17 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
   /// The product with a residual; optional operands make it a new operation.
   static kern::GemmOp withResidual(kern::GemmOp gemm, Value residual) {
     OpBuilder b(gemm);
-    auto fused = b.create<kern::GemmOp>(gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(), residual,
-                                        gemm.getSegments(), Value(), Value(), Value(), Value(), gemm.getOuts(),
-                                        gemm.getActivationAttr(), FloatAttr());
+    auto fused = b.create<kern::GemmOp>(
+        gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(),
+        residual, gemm.getSegments(), Value(), Value(), Value(), Value(),
+        gemm.getOuts(), gemm.getActivationAttr(), FloatAttr());
     gemm.erase();
     return fused;
   }
 
   bool fuseSlices(kern::GemmOp &gemm, WeightUses &weights) {
-    if (gemm.getOuts().size() != 1 || gemm.getResidual() || gemm.getActivation())
+    if (gemm.getOuts().size() != 1 || gemm.getResidual() ||
+        gemm.getActivation())
       return false;
     Value product = gemm.getOuts()[0];
     auto alloc = product.getDefiningOp<kern::AllocOp>();
@@ -129,9 +149,11 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
       if (user == gemm)
         continue;
       auto copy = dyn_cast<kern::CopyOp>(user);
-      if (!copy || copy.getInput() != product || copy.getAxis() != uint64_t(last) || copy.getTo() != "0")
+      if (!copy || copy.getInput() != product ||
+          copy.getAxis() != uint64_t(last) || copy.getTo() != "0")
         return false;
-      std::optional<int64_t> from = Polynomial::parse(copy.getFrom().str())->constant();
+      std::optional<int64_t> from =
+          Polynomial::parse(copy.getFrom().str())->constant();
       if (!from || !slices.emplace(*from, copy).second)
         return false;
     }
@@ -139,17 +161,29 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
     SmallVector<Value> outs;
     int64_t column = 0;
     for (auto &[from, copy] : slices) {
-      std::optional<int64_t> size = Polynomial::parse(copy.getSize().str())->constant();
-      if (from != column || !size || bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
+      std::optional<int64_t> size =
+          Polynomial::parse(copy.getSize().str())->constant();
+      if (from != column || !size ||
+          bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
+        return false;
+      // What a layer updates in place may be read until the slice is written.
+      if (!copy.getOuts().getDefiningOp<kern::AllocOp>() &&
+          !copy.getOuts().hasOneUse())
         return false;
       column += *size;
       parts.push_back(*size);
       outs.push_back(copy.getOuts());
     }
-    if (parts.size() < 2 || Polynomial(column) != bufferOf(product).getDims().back())
+    if (parts.size() < 2 ||
+        Polynomial(column) != bufferOf(product).getDims().back())
+      return false;
+    if (!weights.hasOneUse(gemm.getWeight()) ||
+        (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
       return false;
     auto split = [&](kern::WeightType type) {
-      return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), type.getLayout(), parts);
+      return kern::WeightType::get(type.getContext(), type.getShape(),
+                                   type.getElementType(), type.getLayout(),
+                                   parts);
     };
     weights.retype(gemm.getWeight(), split);
     if (gemm.getBias())
@@ -175,13 +209,15 @@ struct FuseEpiloguesPass : public transom::impl::FuseEpiloguesPassBase<FuseEpilo
 
   bool fuseKeys(kern::GemmOp gemm, OpOperand &out) {
     auto pack = dyn_cast_or_null<kern::PackKeysOp>(onlyReader(out.get()));
-    if (!pack || gemm.getResidual() || gemm.getActivation() || pack->getBlock() != gemm->getBlock())
+    if (!pack || gemm.getResidual() || gemm.getActivation() ||
+        pack->getBlock() != gemm->getBlock())
       return false;
     if (gemm.getSegments() && gemm.getSegments() != pack.getSegments())
       return false;
     Operation *old = out.get().getDefiningOp();
     pack.getOuts().getDefiningOp()->moveBefore(gemm);
-    if (Operation *segments = pack.getSegments().getDefiningOp(); segments && gemm->isBeforeInBlock(segments))
+    if (Operation *segments = pack.getSegments().getDefiningOp();
+        segments && gemm->isBeforeInBlock(segments))
       return false;
     out.set(pack.getOuts());
     gemm.getSegmentsMutable().assign(pack.getSegments());

@@ -34,9 +34,11 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
 static Value makeCounters(kern::GemmOp gemm) {
   OpBuilder b = OpBuilder::atBlockBegin(gemm->getBlock());
   auto product = cast<kern::BufferType>(gemm.getOuts()[0].getType());
-  auto type = kern::BufferType::get(b.getContext(), {product.getRowCount()}, b.getI64Type());
+  auto type = kern::BufferType::get(b.getContext(), {product.getRowCount()},
+                                    b.getI64Type());
   Value counters = b.create<kern::AllocOp>(gemm.getLoc(), type, IntegerAttr());
-  auto clear = b.create<kern::ElementwiseOp>(gemm.getLoc(), ValueRange(), counters);
+  auto clear =
+      b.create<kern::ElementwiseOp>(gemm.getLoc(), ValueRange(), counters);
   b.createBlock(&clear.getBody());
   Value zero = b.create<arith::ConstantIntOp>(gemm.getLoc(), 0, 64);
   b.create<kern::YieldOp>(gemm.getLoc(), zero);
@@ -65,9 +67,11 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
   void fuse(kern::GemmOp gemm, kern::NormOp norm, Decisions &decisions) {
     OpBuilder b(norm);
     Location place = fusePlaces(&getContext(), {gemm.getLoc(), norm.getLoc()});
-    auto joined = b.create<kern::GemmOp>(place, gemm.getInput(), gemm.getWeight(), gemm.getBias(), gemm.getResidual(),
-                                         gemm.getSegments(), norm.getGamma(), norm.getBeta(), norm.getOuts(),
-                                         makeCounters(gemm), gemm.getOuts(), gemm.getActivationAttr(), norm.getEpsAttr());
+    auto joined = b.create<kern::GemmOp>(
+        place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
+        gemm.getResidual(), gemm.getSegments(), norm.getGamma(), norm.getBeta(),
+        norm.getOuts(), makeCounters(gemm), gemm.getOuts(),
+        gemm.getActivationAttr(), norm.getEpsAttr());
     norm.erase();
     gemm.erase();
     ++fused;

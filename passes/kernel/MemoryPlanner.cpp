@@ -56,7 +56,8 @@ static bool liveTogether(const BufferLifetime &a, const BufferLifetime &b) {
 namespace {
 class Planner {
 public:
-  Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal) : buffers(buffers), nominal(nominal) {
+  Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal)
+      : buffers(buffers), nominal(nominal) {
     for (const BufferLifetime &buffer : buffers)
       sizes.push_back(aligned(buffer.bytes));
   }
@@ -82,24 +83,28 @@ private:
     regions.push_back({sizes[buffer], {{buffer, Polynomial()}}});
   }
 
-  /// The first offset of a region where the buffer meets none that lives with it.
+  /// The first offset of a region where the buffer meets none that lives with
+  /// it.
   std::optional<Polynomial> fit(const Region &region, size_t buffer) {
     std::vector<Polynomial> candidates{Polynomial()};
     for (const Placed &other : region.placed)
       if (liveTogether(buffers[other.buffer], buffers[buffer]))
         candidates.push_back(other.offset + sizes[other.buffer]);
     for (const Polynomial &offset : candidates)
-      if (region.bytes.coversCoefficients(offset + sizes[buffer]) && isFree(region, buffer, offset))
+      if (region.bytes.coversCoefficients(offset + sizes[buffer]) &&
+          isFree(region, buffer, offset))
         return offset;
     return std::nullopt;
   }
 
   bool isFree(const Region &region, size_t buffer, const Polynomial &offset) {
-    return std::all_of(region.placed.begin(), region.placed.end(), [&](const Placed &other) {
-      return !liveTogether(buffers[other.buffer], buffers[buffer]) ||
-             offset.coversCoefficients(other.offset + sizes[other.buffer]) ||
-             other.offset.coversCoefficients(offset + sizes[buffer]);
-    });
+    return std::all_of(
+        region.placed.begin(), region.placed.end(), [&](const Placed &other) {
+          return !liveTogether(buffers[other.buffer], buffers[buffer]) ||
+                 offset.coversCoefficients(other.offset +
+                                           sizes[other.buffer]) ||
+                 other.offset.coversCoefficients(offset + sizes[buffer]);
+        });
   }
 
   MemoryPlan collect() {
@@ -128,6 +133,7 @@ private:
 };
 } // namespace
 
-MemoryPlan transom::planMemory(const std::vector<BufferLifetime> &buffers, int64_t nominal) {
+MemoryPlan transom::planMemory(const std::vector<BufferLifetime> &buffers,
+                               int64_t nominal) {
   return Planner(buffers, nominal).plan();
 }

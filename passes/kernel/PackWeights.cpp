@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layouts by use, one copy of equal weights, offsets in the order of definition.
+// Layouts by use, one copy of equal weights, offsets in the order of
+// definition.
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -34,7 +35,8 @@ static std::optional<WeightLayout> wantedLayout(OpOperand &use) {
 
 namespace {
 
-struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
+struct PackWeightsPass
+    : public transom::impl::PackWeightsPassBase<PackWeightsPass> {
   void runOnOperation() override {
     joinEqualWeights();
     separateLayouts();
@@ -46,7 +48,8 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
         if (std::optional<WeightLayout> layout = wantedLayout(use))
           setLayout(uses, value, *layout);
     for (Value value : values)
-      if (cast<kern::WeightType>(value.getType()).getLayout() == WeightLayout::Unset)
+      if (cast<kern::WeightType>(value.getType()).getLayout() ==
+          WeightLayout::Unset)
         setLayout(uses, value, WeightLayout::Rows);
     placeWeights();
   }
@@ -58,19 +61,22 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
       if (auto ref = dyn_cast<FlatSymbolRefAttr>(attribute))
         used.insert(ref.getValue());
     };
-    getOperation().walk([&](kern::GetWeightOp get) { note(get.getWeightAttr()); });
+    getOperation().walk(
+        [&](kern::GetWeightOp get) { note(get.getWeightAttr()); });
     getOperation().walk([&](kern::LayersOp layers) {
       for (Attribute row : layers.getRows())
         llvm::for_each(cast<ArrayAttr>(row), note);
     });
-    for (auto weight : llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>()))
+    for (auto weight :
+         llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>()))
       if (!used.contains(weight.getSymName()))
         weight.erase();
   }
 
   SmallVector<Value> weightValues() {
     SmallVector<Value> values;
-    getOperation().walk([&](kern::GetWeightOp get) { values.push_back(get.getResult()); });
+    getOperation().walk(
+        [&](kern::GetWeightOp get) { values.push_back(get.getResult()); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments())
         if (isa<kern::WeightType>(argument.getType()))
@@ -80,19 +86,22 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
 
   static void setLayout(WeightUses &uses, Value value, WeightLayout layout) {
     uses.retype(value, [&](kern::WeightType type) {
-      return kern::WeightType::get(type.getContext(), type.getShape(), type.getElementType(), layout, type.getParts());
+      return kern::WeightType::get(type.getContext(), type.getShape(),
+                                   type.getElementType(), layout,
+                                   type.getParts());
     });
   }
 
   /// Replaces references to a symbol everywhere, rows of layers included.
   void rename(const llvm::StringMap<StringAttr> &replacement) {
     AttrTypeReplacer replacer;
-    replacer.addReplacement([&](FlatSymbolRefAttr ref) -> std::optional<Attribute> {
-      auto found = replacement.find(ref.getValue());
-      if (found == replacement.end())
-        return std::nullopt;
-      return FlatSymbolRefAttr::get(found->second);
-    });
+    replacer.addReplacement(
+        [&](FlatSymbolRefAttr ref) -> std::optional<Attribute> {
+          auto found = replacement.find(ref.getValue());
+          if (found == replacement.end())
+            return std::nullopt;
+          return FlatSymbolRefAttr::get(found->second);
+        });
     getOperation().walk([&](Operation *op) {
       if (isa<kern::GetWeightOp, kern::LayersOp>(op))
         replacer.replaceElementsIn(op);
@@ -102,9 +111,11 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
   void joinEqualWeights() {
     llvm::StringMap<kern::WeightOp> seen;
     llvm::StringMap<StringAttr> replacement;
-    for (auto weight : llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>())) {
+    for (auto weight :
+         llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>())) {
       std::string key;
-      llvm::raw_string_ostream(key) << weight.getType() << " " << weight.getExpr();
+      llvm::raw_string_ostream(key)
+          << weight.getType() << " " << weight.getExpr();
       auto [first, isNew] = seen.try_emplace(key, weight);
       if (isNew)
         continue;
@@ -126,12 +137,14 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
         return name;
       StringAttr &twin = twins[{name.str(), layout}];
       if (!twin) {
-        auto copy = cast<kern::WeightOp>(symbols.lookup(name.getValue())->clone());
+        auto copy =
+            cast<kern::WeightOp>(symbols.lookup(name.getValue())->clone());
         twin = symbols.insert(copy);
       }
       return twin;
     };
-    getOperation().walk([&](kern::LayersOp layers) { resolveRows(layers, symbols, resolve); });
+    getOperation().walk(
+        [&](kern::LayersOp layers) { resolveRows(layers, symbols, resolve); });
     getOperation().walk([&](kern::GetWeightOp get) {
       for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
         std::optional<WeightLayout> layout = wantedLayout(use);
@@ -141,21 +154,25 @@ struct PackWeightsPass : public transom::impl::PackWeightsPassBase<PackWeightsPa
         if (name == get.getWeightAttr().getAttr())
           continue;
         OpBuilder b(get);
-        use.set(b.create<kern::GetWeightOp>(get.getLoc(), get.getType(), FlatSymbolRefAttr::get(name)));
+        use.set(b.create<kern::GetWeightOp>(get.getLoc(), get.getType(),
+                                            FlatSymbolRefAttr::get(name)));
       }
     });
   }
 
-  void resolveRows(kern::LayersOp layers, SymbolTable &symbols, function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
+  void resolveRows(kern::LayersOp layers, SymbolTable &symbols,
+                   function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
     SmallVector<Attribute> rows;
     for (Attribute attribute : layers.getRows()) {
       SmallVector<Attribute> row(cast<ArrayAttr>(attribute).getValue());
-      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(row[0]).getValue());
+      auto body = symbols.lookup<func::FuncOp>(
+          cast<FlatSymbolRefAttr>(row[0]).getValue());
       for (size_t i = 1; i < row.size(); ++i) {
         Value parameter = body.getArgument(layers->getNumOperands() + i - 1);
         for (OpOperand &use : parameter.getUses())
           if (std::optional<WeightLayout> layout = wantedLayout(use))
-            row[i] = FlatSymbolRefAttr::get(resolve(cast<FlatSymbolRefAttr>(row[i]).getAttr(), *layout));
+            row[i] = FlatSymbolRefAttr::get(
+                resolve(cast<FlatSymbolRefAttr>(row[i]).getAttr(), *layout));
       }
       rows.push_back(ArrayAttr::get(&getContext(), row));
     }

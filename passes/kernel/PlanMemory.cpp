@@ -26,7 +26,9 @@ namespace {
 /// The lifetimes of one entry's buffers, its layer bodies' included.
 class Lifetimes {
 public:
-  Lifetimes(func::FuncOp entry, SymbolTable &symbols) : symbols(symbols) { visit(entry, {}); }
+  Lifetimes(func::FuncOp entry, SymbolTable &symbols) : symbols(symbols) {
+    visit(entry, {});
+  }
 
   std::vector<BufferLifetime> lifetimes;
   SmallVector<kern::AllocOp> allocs;
@@ -38,7 +40,9 @@ private:
       if (auto alloc = dyn_cast<kern::AllocOp>(op)) {
         index[alloc.getResult()] = allocs.size();
         allocs.push_back(alloc);
-        lifetimes.push_back({cast<kern::BufferType>(alloc.getType()).getByteSize(), INT64_MAX, -1});
+        lifetimes.push_back(
+            {cast<kern::BufferType>(alloc.getType()).getByteSize(), INT64_MAX,
+             -1});
       } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         ++step;
         for (auto inner : phase.getBody().getOps<kern::BufferOp>()) {
@@ -53,7 +57,8 @@ private:
     }
   }
 
-  /// What layers are given lives from before the first body until behind the last.
+  /// What layers are given lives from before the first body until behind the
+  /// last.
   void visitLayers(kern::LayersOp layers, ArrayRef<Value> outer) {
     SmallVector<Value> given;
     for (Value operand : layers->getOperands())
@@ -66,7 +71,8 @@ private:
     useAll();
     llvm::SmallPtrSet<Operation *, 2> seen;
     for (Attribute row : layers.getRows()) {
-      auto body = symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+      auto body = symbols.lookup<func::FuncOp>(
+          cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
       if (seen.insert(body).second)
         visit(body, given);
     }
@@ -79,7 +85,9 @@ private:
       return value;
     Value owner = kern::storageOf(value);
     auto argument = dyn_cast<BlockArgument>(owner);
-    return argument && argument.getArgNumber() < outer.size() ? outer[argument.getArgNumber()] : owner;
+    return argument && argument.getArgNumber() < outer.size()
+               ? outer[argument.getArgNumber()]
+               : owner;
   }
 
   void use(Value buffer, ArrayRef<Value> outer) {
@@ -96,7 +104,8 @@ private:
   int64_t step = 0;
 };
 
-struct PlanMemoryPass : public transom::impl::PlanMemoryPassBase<PlanMemoryPass> {
+struct PlanMemoryPass
+    : public transom::impl::PlanMemoryPassBase<PlanMemoryPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     getOperation().walk([&](kern::AllocOp alloc) { pad(alloc); });
@@ -108,15 +117,18 @@ struct PlanMemoryPass : public transom::impl::PlanMemoryPassBase<PlanMemoryPass>
   /// Rows a multiple of 4096 bytes apart get a cache line more.
   void pad(kern::AllocOp alloc) {
     auto type = cast<kern::BufferType>(alloc.getType());
-    if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() || !type.getElementType().isF32())
+    if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
+        !type.getElementType().isF32())
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
     if (!columns || *columns * 4 % kSetBytes)
       return;
     for (Operation *user : alloc->getUsers())
-      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp, kern::AttentionOp>(user))
+      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
+               kern::AttentionOp>(user))
         return;
-    alloc.getResult().setType(kern::BufferType::get(&getContext(), type.getDims(), type.getElementType(), *columns + 16));
+    alloc.getResult().setType(kern::BufferType::get(
+        &getContext(), type.getDims(), type.getElementType(), *columns + 16));
     ++padded;
   }
 
@@ -131,15 +143,17 @@ struct PlanMemoryPass : public transom::impl::PlanMemoryPassBase<PlanMemoryPass>
     SmallVector<Attribute> table;
     for (auto [i, alloc] : llvm::enumerate(lives.allocs)) {
       alloc.setSlotAttr(b.getI64IntegerAttr(i));
-      table.push_back(b.getDictionaryAttr({
-          b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
-          b.getNamedAttr("bytes", b.getStringAttr(lives.lifetimes[i].bytes.str())),
-          b.getNamedAttr("place", b.getStringAttr(placeOf(alloc.getLoc())))}));
+      table.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
+           b.getNamedAttr("bytes",
+                          b.getStringAttr(lives.lifetimes[i].bytes.str())),
+           b.getNamedAttr("place", b.getStringAttr(placeOf(alloc.getLoc())))}));
     }
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));
     entry->setAttr("kern.arena_bytes", b.getStringAttr(plan.bytes.str()));
-    entry->setAttr("kern.arena_lower_bound", b.getStringAttr(plan.lowerBound.str()));
+    entry->setAttr("kern.arena_lower_bound",
+                   b.getStringAttr(plan.lowerBound.str()));
   }
 };
 

@@ -23,24 +23,41 @@ Value Emitter::i64(int64_t value) {
 Value Emitter::f32(double value) {
   return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(value));
 }
-Value Emitter::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
-Value Emitter::sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y); }
-Value Emitter::mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
-Value Emitter::div(Value x, Value y) { return b.createOrFold<arith::DivUIOp>(loc, x, y); }
-Value Emitter::rem(Value x, Value y) { return b.createOrFold<arith::RemUIOp>(loc, x, y); }
-Value Emitter::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc, x, y); }
-Value Emitter::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc, x, y); }
+Value Emitter::add(Value x, Value y) {
+  return b.createOrFold<arith::AddIOp>(loc, x, y);
+}
+Value Emitter::sub(Value x, Value y) {
+  return b.createOrFold<arith::SubIOp>(loc, x, y);
+}
+Value Emitter::mul(Value x, Value y) {
+  return b.createOrFold<arith::MulIOp>(loc, x, y);
+}
+Value Emitter::div(Value x, Value y) {
+  return b.createOrFold<arith::DivUIOp>(loc, x, y);
+}
+Value Emitter::rem(Value x, Value y) {
+  return b.createOrFold<arith::RemUIOp>(loc, x, y);
+}
+Value Emitter::min(Value x, Value y) {
+  return b.createOrFold<arith::MinSIOp>(loc, x, y);
+}
+Value Emitter::max(Value x, Value y) {
+  return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+}
 Value Emitter::less(Value x, Value y) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
 }
 Value Emitter::equal(Value x, Value y) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
 }
-Value Emitter::and_(Value x, Value y) { return b.create<arith::AndIOp>(loc, x, y); }
+Value Emitter::and_(Value x, Value y) {
+  return b.create<arith::AndIOp>(loc, x, y);
+}
 Value Emitter::not_(Value x) {
   Value ones = b.create<arith::ConstantOp>(
       loc, isa<VectorType>(x.getType())
-               ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(x.getType()), true))
+               ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(x.getType()),
+                                                  true))
                : TypedAttr(b.getBoolAttr(true)));
   return b.create<arith::XOrIOp>(loc, x, ones);
 }
@@ -57,7 +74,8 @@ Value Emitter::toI64(Value i32) {
 
 Value Emitter::advance(Value pointer, Value bytes) {
   return b.create<LLVM::GEPOp>(loc, ptrType(), b.getI8Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{bytes}, /*inbounds=*/true);
+                               ArrayRef<LLVM::GEPArg>{bytes},
+                               /*inbounds=*/true);
 }
 Value Emitter::advance(Value pointer, int64_t bytes) {
   return bytes == 0 ? pointer : advance(pointer, i64(bytes));
@@ -75,7 +93,8 @@ void Emitter::store(Value value, Value pointer) {
   b.create<LLVM::StoreOp>(loc, value, pointer, alignmentOf(value.getType()));
 }
 void Emitter::prefetch(Value pointer) {
-  b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0, /*locality=*/2, /*cache=data*/ 1);
+  b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0, /*locality=*/2,
+                           /*cache=data*/ 1);
 }
 Value Emitter::loadVector(Type element, Value pointer, Value mask) {
   VectorType type = vectorOf(element);
@@ -98,8 +117,10 @@ static Value lanePointers(Emitter &e, Value pointer, Value strideBytes) {
   SmallVector<int64_t> lanes;
   for (int64_t i = 0; i < kLanes; ++i)
     lanes.push_back(i);
-  Value iota = b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(lanes));
-  Value stride = b.create<vector::BroadcastOp>(e.location(), e.vectorOf(b.getI64Type()), strideBytes);
+  Value iota =
+      b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(lanes));
+  Value stride = b.create<vector::BroadcastOp>(
+      e.location(), e.vectorOf(b.getI64Type()), strideBytes);
   Value offsets = b.create<arith::MulIOp>(e.location(), iota, stride);
   Type pointers = LLVM::getFixedVectorType(e.ptrType(), kLanes);
   return b.create<LLVM::GEPOp>(e.location(), pointers, b.getI8Type(), pointer,
@@ -118,7 +139,8 @@ Value Emitter::gather(Value pointer, Value strideBytes, Value mask) {
       loc, f32Vector(), lanePointers(*this, pointer, strideBytes),
       mask ? mask : allLanes(*this), ValueRange{zero}, 4);
 }
-void Emitter::scatter(Value value, Value pointer, Value strideBytes, Value mask) {
+void Emitter::scatter(Value value, Value pointer, Value strideBytes,
+                      Value mask) {
   b.create<LLVM::masked_scatter>(loc, value,
                                  lanePointers(*this, pointer, strideBytes),
                                  mask ? mask : allLanes(*this), 4);
@@ -147,12 +169,21 @@ Value Emitter::laneMask(Value count) {
       loc, DenseElementsAttr::get(vectorOf(b.getI32Type()), ArrayRef(lanes)));
   Value bounded = min(max(count, i64(0)), i64(kLanes));
   Value narrow = b.create<arith::TruncIOp>(loc, b.getI32Type(), bounded);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, iota, splat(narrow));
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, iota,
+                                 splat(narrow));
 }
-Value Emitter::addF(Value x, Value y) { return b.create<arith::AddFOp>(loc, x, y); }
-Value Emitter::subF(Value x, Value y) { return b.create<arith::SubFOp>(loc, x, y); }
-Value Emitter::mulF(Value x, Value y) { return b.create<arith::MulFOp>(loc, x, y); }
-Value Emitter::divF(Value x, Value y) { return b.create<arith::DivFOp>(loc, x, y); }
+Value Emitter::addF(Value x, Value y) {
+  return b.create<arith::AddFOp>(loc, x, y);
+}
+Value Emitter::subF(Value x, Value y) {
+  return b.create<arith::SubFOp>(loc, x, y);
+}
+Value Emitter::mulF(Value x, Value y) {
+  return b.create<arith::MulFOp>(loc, x, y);
+}
+Value Emitter::divF(Value x, Value y) {
+  return b.create<arith::DivFOp>(loc, x, y);
+}
 Value Emitter::fma(Value x, Value y, Value z) {
   return b.create<LLVM::FMAOp>(loc, x, y, z);
 }
@@ -167,7 +198,8 @@ Value Emitter::extract(Value vector, int64_t lane) {
 }
 
 /// Folds a vector by halves: lane i with lane i + n/2, down to one.
-static Value foldLanes(Emitter &e, Value vector, function_ref<Value(Value, Value)> combine) {
+static Value foldLanes(Emitter &e, Value vector,
+                       function_ref<Value(Value, Value)> combine) {
   OpBuilder &b = e.builder();
   for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
@@ -213,9 +245,11 @@ SmallVector<Value> Emitter::forLoop(Value from, Value to, int64_t step,
     // Unrolled at run time the accumulators would spill.
     MLIRContext *context = b.getContext();
     auto disable = b.getBoolAttr(true);
-    auto unroll = LLVM::LoopUnrollAttr::get(context, disable, {}, {}, {}, {}, {}, {});
-    auto annotation = LLVM::LoopAnnotationAttr::get(
-        context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+    auto unroll =
+        LLVM::LoopUnrollAttr::get(context, disable, {}, {}, {}, {}, {}, {});
+    auto annotation =
+        LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
+                                      {}, {}, {}, {}, {}, {}, {}, {});
     loop->setAttr("llvm.loop_annotation", annotation);
   }
   return SmallVector<Value>(loop.getResults());

@@ -5,11 +5,11 @@
 // kernels below read like the loops they stand for. Integers are i64, vectors
 // have 16 lanes, memory is addressed by bytes.
 #pragma once
-#include "passes/lower/Isa.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "passes/lower/Isa.h"
 
 namespace transom::lower {
 
@@ -18,9 +18,11 @@ class Emitter {
 public:
   using Value = mlir::Value;
   using Body = llvm::function_ref<void(Value)>;
-  using CarryBody = llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
+  using CarryBody =
+      llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
 
-  Emitter(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc)
+      : b(builder), loc(loc) {}
 
   mlir::OpBuilder &builder() { return b; }
   mlir::Location location() const { return loc; }

@@ -4,8 +4,6 @@
 // From planned phases to functions: each phase becomes one function that all
 // parts run, then the loops and vectors become the LLVM dialect.
 #include "passes/lower/Lower.h"
-#include "passes/lower/Phase.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -15,44 +13,62 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/lower/Phase.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
 void lower::registerLoweringDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
+                  LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
 SmallVector<std::string> lower::phaseNames(ModuleOp module) {
   SmallVector<std::string> names;
-  module.walk([&](kern::PhaseOp phase) { names.push_back(phase.getName().str()); });
+  module.walk(
+      [&](kern::PhaseOp phase) { names.push_back(phase.getName().str()); });
   return names;
 }
 
-std::string lower::phaseSymbol(const Isa &isa, StringRef phase) { return ("transom.p." + isa.name + "." + phase).str(); }
+std::string lower::phaseSymbol(const Isa &isa, StringRef phase) {
+  return ("transom.p." + isa.name + "." + phase).str();
+}
 
 /// Emits one operation of a phase.
 static LogicalResult lowerOp(PhaseEmitter &e, Operation &op) {
   e.setLocation(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-#define LOWER(OP) .Case<kern::OP##Op>([&](kern::OP##Op o) { lower##OP(e, o); return success(); })
-      LOWER(Gemm) LOWER(BatchMatmul) LOWER(Attention) LOWER(PackKeys) LOWER(Norm) LOWER(Softmax)
-      LOWER(Embedding) LOWER(Elementwise) LOWER(Positions) LOWER(Columns) LOWER(GatherRows)
-      LOWER(ScatterRows) LOWER(Pool) LOWER(Transpose) LOWER(Copy) LOWER(Gather)
+#define LOWER(OP)                                                              \
+  .Case<kern::OP##Op>([&](kern::OP##Op o) {                                    \
+    lower##OP(e, o);                                                           \
+    return success();                                                          \
+  })
+      LOWER(Gemm) LOWER(BatchMatmul) LOWER(Attention) LOWER(PackKeys)
+          LOWER(Norm) LOWER(Softmax) LOWER(Embedding) LOWER(Elementwise) LOWER(
+              Positions) LOWER(Columns) LOWER(GatherRows) LOWER(ScatterRows)
+              LOWER(Pool) LOWER(Transpose) LOWER(Copy) LOWER(Gather)
 #undef LOWER
-      .Default([](Operation *other) { return other->emitOpError("has no lowering to vectors"); });
+                  .Default([](Operation *other) {
+                    return other->emitOpError("has no lowering to vectors");
+                  });
 }
 
-static LogicalResult lowerPhase(kern::PhaseOp phase, const Program &program, const Isa &isa, ModuleOp target, MicroKernels &kernels) {
+static LogicalResult lowerPhase(kern::PhaseOp phase, const Program &program,
+                                const Isa &isa, ModuleOp target,
+                                MicroKernels &kernels) {
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
   Type pointer = LLVM::LLVMPointerType::get(context), word = b.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer, word, word});
-  auto function = b.create<LLVM::LLVMFuncOp>(phase.getLoc(), phaseSymbol(isa, phase.getName()), type);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {pointer, pointer, word, word});
+  auto function = b.create<LLVM::LLVMFuncOp>(
+      phase.getLoc(), phaseSymbol(isa, phase.getName()), type);
   setTarget(function, isa);
   b.setInsertionPointToStart(function.addEntryBlock(b));
-  PhaseEmitter e(b, phase.getLoc(), program, phase->getParentOfType<func::FuncOp>(), function, kernels);
+  PhaseEmitter e(b, phase.getLoc(), program,
+                 phase->getParentOfType<func::FuncOp>(), function, kernels);
   for (Operation &op : phase.getBody().front())
     if (failed(lowerOp(e, op)))
       return failure();
@@ -74,7 +90,8 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   return passes.run(module);
 }
 
-FailureOr<OwningOpRef<ModuleOp>> lower::lowerToLLVM(ModuleOp module, const Isa &isa) {
+FailureOr<OwningOpRef<ModuleOp>> lower::lowerToLLVM(ModuleOp module,
+                                                    const Isa &isa) {
   OwningOpRef<ModuleOp> target = ModuleOp::create(module.getLoc());
   Program program(module);
   MicroKernels kernels(*target, isa);

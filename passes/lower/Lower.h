@@ -3,16 +3,18 @@
 //
 // From planned phases to the LLVM dialect, for one instruction set at a time.
 #pragma once
-#include "passes/lower/Isa.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/lower/Isa.h"
 
 namespace transom::lower {
 
 /// The LLVM-dialect module of a planned kern module for one instruction set:
 /// a function `transom.p.<isa>.<phase>` for each phase, in the order of
-/// `phaseNames`, and the micro-kernels that they call. The input is not changed.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerToLLVM(mlir::ModuleOp module, const Isa &isa);
+/// `phaseNames`, and the micro-kernels that they call. The input is not
+/// changed.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+lowerToLLVM(mlir::ModuleOp module, const Isa &isa);
 
 /// The names of all phases of a module, entries and layer bodies in order.
 llvm::SmallVector<std::string> phaseNames(mlir::ModuleOp module);

@@ -3,9 +3,9 @@
 //
 // Elementwise regions: the scalar operations of the region on vectors of 16
 // columns, inputs broadcast over the rows of the output.
+#include "mlir/IR/IRMapping.h"
 #include "passes/lower/Phase.h"
 #include "passes/lower/VectorMath.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace transom;
@@ -46,33 +46,46 @@ static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
 static Type memoryType(Emitter &e, Type element) {
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
-static int64_t byteSize(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
-
-static Value toMask(Emitter &e, Value bytes) {
-  Value zero = e.builder().create<arith::ConstantOp>(e.location(), e.builder().getZeroAttr(bytes.getType()));
-  return e.builder().create<arith::CmpIOp>(e.location(), arith::CmpIPredicate::ne, bytes, zero);
+static int64_t byteSize(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-static Value loadInput(PhaseEmitter &e, const Input &input, Value rowOffset, Value column, Value mask) {
+static Value toMask(Emitter &e, Value bytes) {
+  Value zero = e.builder().create<arith::ConstantOp>(
+      e.location(), e.builder().getZeroAttr(bytes.getType()));
+  return e.builder().create<arith::CmpIOp>(
+      e.location(), arith::CmpIPredicate::ne, bytes, zero);
+}
+
+static Value loadInput(PhaseEmitter &e, const Input &input, Value rowOffset,
+                       Value column, Value mask) {
   Type memory = memoryType(e, input.element);
   Value offset = input.oneColumn ? rowOffset : e.add(rowOffset, column);
   Value at = e.advance(input.base, e.mul(offset, byteSize(input.element)));
-  Value loaded = input.oneColumn ? e.splat(e.load(memory, at)) : e.loadVector(memory, at, mask);
+  Value loaded = input.oneColumn ? e.splat(e.load(memory, at))
+                                 : e.loadVector(memory, at, mask);
   return input.element.isInteger(1) ? toMask(e, loaded) : loaded;
 }
 
-/// x / y of integers. The instruction stops the program for y = 0, also in lanes
-/// that a mask hides, and for the smallest x over -1; here these give x and -x.
+/// x / y of integers. The instruction stops the program for y = 0, also in
+/// lanes that a mask hides, and for the smallest x over -1; here these give x
+/// and -x.
 static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder();
   auto splat = [&](int64_t value) -> Value {
     auto type = cast<VectorType>(y.getType());
-    return b.create<arith::ConstantOp>(e.location(), DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+    return b.create<arith::ConstantOp>(
+        e.location(),
+        DenseElementsAttr::get(type,
+                               b.getIntegerAttr(type.getElementType(), value)));
   };
   Value minus = e.equal(y, splat(-1));
-  Value plain = b.create<arith::OrIOp>(e.location(), minus, e.equal(y, splat(0)));
-  Value quotient = b.create<arith::DivSIOp>(e.location(), x, e.select(plain, splat(1), y));
-  return e.select(minus, b.create<arith::SubIOp>(e.location(), splat(0), x), quotient);
+  Value plain =
+      b.create<arith::OrIOp>(e.location(), minus, e.equal(y, splat(0)));
+  Value quotient =
+      b.create<arith::DivSIOp>(e.location(), x, e.select(plain, splat(1), y));
+  return e.select(minus, b.create<arith::SubIOp>(e.location(), splat(0), x),
+                  quotient);
 }
 
 /// A scalar operation of the region on vectors.
@@ -82,10 +95,12 @@ static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
     return emitActivation(e, apply.getKind(), values.lookup(apply.getInput()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto type = e.vectorOf(constant.getType());
-    return b.create<arith::ConstantOp>(e.location(), DenseElementsAttr::get(type, constant.getValue()));
+    return b.create<arith::ConstantOp>(
+        e.location(), DenseElementsAttr::get(type, constant.getValue()));
   }
   if (isa<arith::DivSIOp>(op))
-    return emitIntegerDivision(e, values.lookup(op.getOperand(0)), values.lookup(op.getOperand(1)));
+    return emitIntegerDivision(e, values.lookup(op.getOperand(0)),
+                               values.lookup(op.getOperand(1)));
   OperationState state(e.location(), op.getName());
   for (Value operand : op.getOperands())
     state.addOperands(values.lookup(operand));
@@ -107,18 +122,22 @@ void lower::lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op) {
   e.shareRows(e.size(out.getRowCount()), [&](Value row) {
     SmallVector<Value> rowOffsets;
     for (const Input &input : inputs)
-      rowOffsets.push_back(emitBroadcastOffset(e, row, dims, input.dims, input.rowStride));
-    Value line = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, stride), bytes));
+      rowOffsets.push_back(
+          emitBroadcastOffset(e, row, dims, input.dims, input.rowStride));
+    Value line =
+        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, stride), bytes));
     e.columns(e.size(dims.back()), [&](Value column, Value mask) {
       IRMapping values;
       Block &block = op.getBody().front();
-      for (auto [input, offset, argument] : llvm::zip(inputs, rowOffsets, block.getArguments()))
+      for (auto [input, offset, argument] :
+           llvm::zip(inputs, rowOffsets, block.getArguments()))
         values.map(argument, loadInput(e, input, offset, column, mask));
       for (Operation &scalar : block.without_terminator())
         values.map(scalar.getResult(0), emitScalar(e, scalar, values));
       Value result = values.lookup(block.back().getOperand(0));
       if (out.getElementType().isInteger(1))
-        result = e.builder().create<arith::ExtUIOp>(e.location(), e.vectorOf(e.builder().getI8Type()), result);
+        result = e.builder().create<arith::ExtUIOp>(
+            e.location(), e.vectorOf(e.builder().getI8Type()), result);
       e.storeVector(result, e.advance(line, e.mul(column, bytes)), mask);
     });
   });

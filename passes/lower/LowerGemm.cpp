@@ -30,11 +30,14 @@ struct Range {
 /// Emits one product with a weight.
 class GemmPhase {
 public:
-  GemmPhase(PhaseEmitter &e, kern::GemmOp op) : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]) {}
+  GemmPhase(PhaseEmitter &e, kern::GemmOp op)
+      : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]) {}
 
   void emit() {
     Value rows = e.rowCount(op.getInput());
-    int64_t chunk = std::max(kChunkBytes / (4 * std::min(k, kern::kLongestChain)), e.kernels().maxRows());
+    int64_t chunk =
+        std::max(kChunkBytes / (4 * std::min(k, kern::kLongestChain)),
+                 e.kernels().maxRows());
     Value chunks = e.ceilDiv(rows, chunk);
     Value divisor = e.max(chunks, e.i64(1));
     e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
@@ -49,7 +52,10 @@ private:
     SmallVector<int64_t> starts = type.getPaddedStarts();
     SmallVector<Range> result;
     for (auto [i, out] : llvm::enumerate(op.getOuts()))
-      result.push_back({out, type.getParts().empty() ? type.getShape()[0] : type.getParts()[i], starts[i]});
+      result.push_back(
+          {out,
+           type.getParts().empty() ? type.getShape()[0] : type.getParts()[i],
+           starts[i]});
     return result;
   }
 
@@ -83,23 +89,28 @@ private:
 
   /// All tiles of a range of columns over a chunk of rows, K from `from` to
   /// `to`: panel after panel, each with the blocks of rows.
-  void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from, int64_t to) {
+  void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from,
+                 int64_t to) {
     int64_t width = e.kernels().tileColumns();
     Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows()), e.i64(1));
     Value height = e.div(rows, blocks), taller = e.rem(rows, blocks);
-    Value count = e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
+    Value count =
+        e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
     KernelSpec kernel = spec(range, from, to);
     auto [begin, end] = e.share(count);
     e.forLoop(begin, end, 1, [&](Value unit) {
       Value column = e.mul(e.div(unit, blocks), width);
       Value block = e.rem(unit, blocks);
-      Value row = e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
-      Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
+      Value row =
+          e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
+      Value own =
+          e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
       KernelArgs args = arguments(range, row, column, from);
       // Each block of rows touches its part of the panel that comes next.
       args.prefetchStride = e.div(e.add(blocks, width * 4 - 1), blocks);
       Value ahead = e.mul(e.mul(block, args.prefetchStride), to - from);
-      args.prefetch = e.advance(e.advance(args.rhs, k * kern::kPanel * 4), ahead);
+      args.prefetch =
+          e.advance(e.advance(args.rhs, k * kern::kPanel * 4), ahead);
       e.kernels().call(e, kernel, own, args);
       if (op.getNormGamma() && to == k)
         emitNorm(row, own, llvm::divideCeil(range.columns, width));
@@ -111,21 +122,33 @@ private:
   void emitNorm(Value row, Value height, int64_t tiles) {
     OpBuilder &b = e.builder();
     Value counter = e.advance(e.pointer(op.getNormCounters()), e.mul(row, 8));
-    Value before = b.create<LLVM::AtomicRMWOp>(e.location(), LLVM::AtomicBinOp::add, counter, e.i64(1), LLVM::AtomicOrdering::acq_rel);
+    Value before = b.create<LLVM::AtomicRMWOp>(
+        e.location(), LLVM::AtomicBinOp::add, counter, e.i64(1),
+        LLVM::AtomicOrdering::acq_rel);
     e.ifThen(e.equal(before, e.i64(tiles - 1)), [&] {
       e.store(e.i64(0), counter);
-      NormRow norm{op.getOuts()[0], op.getNormOut(), op.getNormGamma(), op.getNormBeta(), op.getNormEps()->convertToDouble(), false};
-      e.forLoop(row, e.add(row, height), 1, [&](Value r) { emitNormRow(e, norm, r); });
+      NormRow norm{op.getOuts()[0],
+                   op.getNormOut(),
+                   op.getNormGamma(),
+                   op.getNormBeta(),
+                   op.getNormEps()->convertToDouble(),
+                   false};
+      e.forLoop(row, e.add(row, height), 1,
+                [&](Value r) { emitNormRow(e, norm, r); });
     });
   }
 
-  KernelArgs arguments(const Range &range, Value row, Value column, int64_t from) {
+  KernelArgs arguments(const Range &range, Value row, Value column,
+                       int64_t from) {
     KernelArgs args;
     args.lhsStride = e.rowStride(op.getInput());
-    args.lhs = e.advance(e.pointer(op.getInput()), e.mul(e.add(e.mul(row, args.lhsStride), from), 4));
+    args.lhs = e.advance(e.pointer(op.getInput()),
+                         e.mul(e.add(e.mul(row, args.lhsStride), from), 4));
     Value packed = e.add(column, range.paddedStart);
-    Value panel = e.div(packed, e.i64(kern::kPanel)), within = e.rem(packed, e.i64(kern::kPanel));
-    Value weightOffset = e.add(e.mul(panel, k * kern::kPanel), e.add(within, from * kern::kPanel));
+    Value panel = e.div(packed, e.i64(kern::kPanel)),
+          within = e.rem(packed, e.i64(kern::kPanel));
+    Value weightOffset = e.add(e.mul(panel, k * kern::kPanel),
+                               e.add(within, from * kern::kPanel));
     args.rhs = e.advance(e.weight(op.getWeight()), e.mul(weightOffset, 4));
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), e.mul(packed, 4));
@@ -133,16 +156,22 @@ private:
     kern::BufferType outType = PhaseEmitter::typeOf(range.out);
     if (outType.getKeyPanels()) {
       args.outputStride = e.i64(range.columns * kern::kPanel);
-      args.output = e.advance(e.pointer(range.out), e.mul(column, kern::kPanel * 4));
-      Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()), offsetof(transom_segments, row_key)));
+      args.output =
+          e.advance(e.pointer(range.out), e.mul(column, kern::kPanel * 4));
+      Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()),
+                                       offsetof(transom_segments, row_key)));
       args.rowKeys = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);
-      args.output = e.advance(e.pointer(range.out), e.mul(e.add(e.mul(row, args.outputStride), column), 4));
+      args.output =
+          e.advance(e.pointer(range.out),
+                    e.mul(e.add(e.mul(row, args.outputStride), column), 4));
     }
     if (op.getResidual()) {
       args.residualStride = e.rowStride(op.getResidual());
-      args.residual = e.advance(e.pointer(op.getResidual()), e.mul(e.add(e.mul(row, args.residualStride), column), 4));
+      args.residual =
+          e.advance(e.pointer(op.getResidual()),
+                    e.mul(e.add(e.mul(row, args.residualStride), column), 4));
     }
     return args;
   }
@@ -154,12 +183,18 @@ private:
 };
 } // namespace
 
-void lower::lowerGemm(PhaseEmitter &e, kern::GemmOp op) { GemmPhase(e, op).emit(); }
+void lower::lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
+  GemmPhase(e, op).emit();
+}
 
 void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
-  auto lhs = PhaseEmitter::typeOf(op.getLhs()), rhs = PhaseEmitter::typeOf(op.getRhs()), out = PhaseEmitter::typeOf(op.getOuts());
-  SmallVector<Polynomial> dims = out.getDims(), lhsDims = lhs.getDims(), rhsDims = rhs.getDims();
-  Value m = e.size(dims[dims.size() - 2]), n = e.size(dims.back()), k = e.size(lhsDims.back());
+  auto lhs = PhaseEmitter::typeOf(op.getLhs()),
+       rhs = PhaseEmitter::typeOf(op.getRhs()),
+       out = PhaseEmitter::typeOf(op.getOuts());
+  SmallVector<Polynomial> dims = out.getDims(), lhsDims = lhs.getDims(),
+                          rhsDims = rhs.getDims();
+  Value m = e.size(dims[dims.size() - 2]), n = e.size(dims.back()),
+        k = e.size(lhsDims.back());
   Value matrices = e.size(Polynomial(1));
   for (const Polynomial &dim : ArrayRef(dims).drop_back(2))
     matrices = e.mul(matrices, e.size(dim));
@@ -176,28 +211,35 @@ void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
 
   // Offsets of whole matrices: the dims without the last are those of an
   // operand with one row a matrix.
-  auto matrixOffset = [&](Value index, kern::BufferType type, ArrayRef<Polynomial> own) {
+  auto matrixOffset = [&](Value index, kern::BufferType type,
+                          ArrayRef<Polynomial> own) {
     Polynomial matrix = own[own.size() - 2] * type.getRowStride();
-    return emitBroadcastOffset(e, index, ArrayRef(dims).drop_back(), own.drop_back(), matrix);
+    return emitBroadcastOffset(e, index, ArrayRef(dims).drop_back(),
+                               own.drop_back(), matrix);
   };
   Value perMatrix = e.mul(tilesAcross, blocks);
   e.shareRows(e.mul(matrices, perMatrix), [&](Value unit) {
     Value matrix = e.div(unit, perMatrix), within = e.rem(unit, perMatrix);
-    Value column = e.mul(e.div(within, blocks), width), block = e.rem(within, blocks);
+    Value column = e.mul(e.div(within, blocks), width),
+          block = e.rem(within, blocks);
     Value row = e.add(e.mul(block, height), e.min(block, taller));
-    Value own = e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
+    Value own =
+        e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
     KernelArgs args;
     args.k = k;
     args.lhsStride = e.rowStride(op.getLhs());
     args.rhsStride = e.rowStride(op.getRhs());
     args.outputStride = e.rowStride(op.getOuts());
-    Value lhsOffset = e.add(matrixOffset(matrix, lhs, lhsDims), e.mul(row, args.lhsStride));
+    Value lhsOffset =
+        e.add(matrixOffset(matrix, lhs, lhsDims), e.mul(row, args.lhsStride));
     Value rhsOffset = e.add(matrixOffset(matrix, rhs, rhsDims), column);
-    Value outOffset = e.add(e.mul(e.add(e.mul(matrix, m), row), args.outputStride), column);
+    Value outOffset =
+        e.add(e.mul(e.add(e.mul(matrix, m), row), args.outputStride), column);
     args.lhs = e.advance(e.pointer(op.getLhs()), e.mul(lhsOffset, 4));
     args.rhs = e.advance(e.pointer(op.getRhs()), e.mul(rhsOffset, 4));
     args.output = e.advance(e.pointer(op.getOuts()), e.mul(outOffset, 4));
     args.columns = e.sub(n, column);
-    e.ifThen(e.less(e.i64(0), own), [&] { e.kernels().call(e, spec, own, args); });
+    e.ifThen(e.less(e.i64(0), own),
+             [&] { e.kernels().call(e, spec, own, args); });
   });
 }

@@ -11,7 +11,9 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-static int64_t bytesOf(Value buffer) { return PhaseEmitter::typeOf(buffer).getElementBytes(); }
+static int64_t bytesOf(Value buffer) {
+  return PhaseEmitter::typeOf(buffer).getElementBytes();
+}
 static Type memoryOf(PhaseEmitter &e, Value buffer) {
   Type element = PhaseEmitter::typeOf(buffer).getElementType();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
@@ -24,10 +26,12 @@ static Value table(PhaseEmitter &e, Value segments, int64_t offset) {
 }
 /// Entry `index` of an i32 table of the segments.
 static Value entry32(PhaseEmitter &e, Value base, Value index) {
-  return e.toI64(e.load(e.builder().getI32Type(), e.advance(base, e.mul(index, 4))));
+  return e.toI64(
+      e.load(e.builder().getI32Type(), e.advance(base, e.mul(index, 4))));
 }
 static Value sequence(PhaseEmitter &e, Value segments, Value index) {
-  return e.advance(table(e, segments, offsetof(transom_segments, sequences)), e.mul(index, sizeof(transom_sequence)));
+  return e.advance(table(e, segments, offsetof(transom_segments, sequences)),
+                   e.mul(index, sizeof(transom_sequence)));
 }
 
 /// Elements of one row of a buffer whose rows are its `leading` dimensions, and
@@ -40,11 +44,13 @@ static Value innerSize(PhaseEmitter &e, Value buffer, int64_t leading) {
   return e.size(count);
 }
 
-static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target, Value from, Value to) {
+static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
+                    Value from, Value to) {
   int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
   e.columns(e.sub(to, from), [&](Value column, Value mask) {
     Value at = e.mul(e.add(from, column), bytes);
-    e.storeVector(e.loadVector(memory, e.advance(source, at), mask), e.advance(target, at), mask);
+    e.storeVector(e.loadVector(memory, e.advance(source, at), mask),
+                  e.advance(target, at), mask);
   });
 }
 
@@ -56,9 +62,12 @@ void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
   Value inner = innerSize(e, op.getInput(), 2);
   int64_t bytes = bytesOf(op.getInput());
   e.shareRows(field(e, seg, offsetof(transom_segments, rows)), [&](Value row) {
-    Value index = e.add(e.mul(entry32(e, sequences, row), columns), entry32(e, columnOf, row));
-    Value source = e.advance(e.pointer(op.getInput()), e.mul(e.mul(index, inner), bytes));
-    Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, inner), bytes));
+    Value index = e.add(e.mul(entry32(e, sequences, row), columns),
+                        entry32(e, columnOf, row));
+    Value source =
+        e.advance(e.pointer(op.getInput()), e.mul(e.mul(index, inner), bytes));
+    Value target =
+        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, inner), bytes));
     copyRow(e, memoryOf(e, op.getInput()), source, target, e.i64(0), inner);
   });
 }
@@ -68,7 +77,9 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   Value seg = op.getSegments();
   // Without rows the table has no entry; what is read instead is not used.
   Value any = e.less(e.i64(0), field(e, seg, offsetof(transom_segments, rows)));
-  Value columnOf = e.select(any, table(e, seg, offsetof(transom_segments, row_column)), e.segments(seg));
+  Value columnOf =
+      e.select(any, table(e, seg, offsetof(transom_segments, row_column)),
+               e.segments(seg));
   Value columns = field(e, seg, offsetof(transom_segments, columns));
   Value inner = innerSize(e, op.getInput(), 1), inputStride = inner;
   if (PhaseEmitter::typeOf(op.getInput()).getRank() == 2)
@@ -77,32 +88,54 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   Type memory = memoryOf(e, op.getInput());
   auto [first, last] = e.share(e.ceilDiv(inner, kLanes));
   Value from = e.mul(first, kLanes), to = e.min(e.mul(last, kLanes), inner);
-  Value zero = e.builder().create<arith::ConstantOp>(e.location(), e.builder().getZeroAttr(e.vectorOf(memory)));
-  e.forLoop(e.i64(0), field(e, seg, offsetof(transom_segments, batch)), 1, [&, from = from, to = to](Value b) {
-    Value own = sequence(e, seg, b);
-    Value firstRow = e.loadI64(e.advance(own, offsetof(transom_sequence, first_row)));
-    Value end = e.add(firstRow, e.loadI64(e.advance(own, offsetof(transom_sequence, keys))));
-    e.forLoop(e.i64(0), columns, 1, firstRow, [&](Value column, ValueRange carried) {
-      Value row = carried[0];
-      Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(e.add(e.mul(b, columns), column), inner), bytes));
-      Value more = e.less(row, end);
-      // Row 0 stands for a row that does not exist; its column is not used.
-      Value at = e.select(more, row, firstRow);
-      Value lastRow = e.max(e.sub(field(e, seg, offsetof(transom_segments, rows)), e.i64(1)), e.i64(0));
-      Value real = e.and_(more, e.equal(entry32(e, columnOf, e.min(at, lastRow)), column));
-      e.ifThen(real,
-               [&] {
-                 Value source = e.advance(e.pointer(op.getInput()), e.mul(e.mul(row, inputStride), bytes));
-                 copyRow(e, memory, source, target, from, to);
-               },
-               [&] {
-                 e.columns(e.sub(to, from), [&](Value c, Value mask) {
-                   e.storeVector(zero, e.advance(target, e.mul(e.add(from, c), bytes)), mask);
-                 });
-               });
-      return SmallVector<Value>{e.add(row, e.select(real, e.i64(1), e.i64(0)))};
-    });
-  });
+  Value zero = e.builder().create<arith::ConstantOp>(
+      e.location(), e.builder().getZeroAttr(e.vectorOf(memory)));
+  e.forLoop(
+      e.i64(0), field(e, seg, offsetof(transom_segments, batch)), 1,
+      [&, from = from, to = to](Value b) {
+        Value own = sequence(e, seg, b);
+        Value firstRow =
+            e.loadI64(e.advance(own, offsetof(transom_sequence, first_row)));
+        Value end =
+            e.add(firstRow,
+                  e.loadI64(e.advance(own, offsetof(transom_sequence, keys))));
+        e.forLoop(
+            e.i64(0), columns, 1, firstRow,
+            [&](Value column, ValueRange carried) {
+              Value row = carried[0];
+              Value target = e.advance(
+                  e.pointer(op.getOuts()),
+                  e.mul(e.mul(e.add(e.mul(b, columns), column), inner), bytes));
+              Value more = e.less(row, end);
+              // Row 0 stands for a row that does not exist; its column is not
+              // used.
+              Value at = e.select(more, row, firstRow);
+              Value lastRow =
+                  e.max(e.sub(field(e, seg, offsetof(transom_segments, rows)),
+                              e.i64(1)),
+                        e.i64(0));
+              Value real =
+                  e.and_(more, e.equal(entry32(e, columnOf, e.min(at, lastRow)),
+                                       column));
+              e.ifThen(
+                  real,
+                  [&] {
+                    Value source =
+                        e.advance(e.pointer(op.getInput()),
+                                  e.mul(e.mul(row, inputStride), bytes));
+                    copyRow(e, memory, source, target, from, to);
+                  },
+                  [&] {
+                    e.columns(e.sub(to, from), [&](Value c, Value mask) {
+                      e.storeVector(
+                          zero, e.advance(target, e.mul(e.add(from, c), bytes)),
+                          mask);
+                    });
+                  });
+              return SmallVector<Value>{
+                  e.add(row, e.select(real, e.i64(1), e.i64(0)))};
+            });
+      });
 }
 
 /// True where row `row` counts: always without a mask.
@@ -120,7 +153,9 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
   Value stride = e.rowStride(op.getInput());
   e.shareRows(field(e, seg, offsetof(transom_segments, batch)), [&](Value b) {
     Value own = sequence(e, seg, b);
-    auto get = [&](int64_t offset) { return e.loadI64(e.advance(own, offset)); };
+    auto get = [&](int64_t offset) {
+      return e.loadI64(e.advance(own, offset));
+    };
     Value from = get(offsetof(transom_sequence, first_row));
     Value to = e.add(from, get(offsetof(transom_sequence, keys)));
     if (op.getKind() == "first") {
@@ -129,25 +164,39 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
       from = e.max(from, e.i64(0)); // -1 where column 0 is no row: zeros
       mask = {};
     } else if (op.getKind() == "last") {
-      Value last = e.forLoop(from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
-        return SmallVector<Value>{e.select(counts(e, mask, row), row, carried[0])};
-      })[0];
+      Value last =
+          e.forLoop(from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
+            return SmallVector<Value>{
+                e.select(counts(e, mask, row), row, carried[0])};
+          })[0];
       Value none = e.less(last, e.i64(0));
       from = e.select(none, from, last);
       to = e.select(none, from, e.add(last, 1));
     }
-    Value count = e.forLoop(from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
-      return SmallVector<Value>{e.add(carried[0], e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
-    })[0];
-    Value divisor = e.splat(e.builder().create<arith::SIToFPOp>(e.location(), e.f32Type(), e.max(count, e.i64(1))).getResult());
-    Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(b, e.rowStride(op.getOuts())), 4));
+    Value count =
+        e.forLoop(from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
+          return SmallVector<Value>{e.add(
+              carried[0], e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
+        })[0];
+    Value divisor =
+        e.splat(e.builder()
+                    .create<arith::SIToFPOp>(e.location(), e.f32Type(),
+                                             e.max(count, e.i64(1)))
+                    .getResult());
+    Value target = e.advance(e.pointer(op.getOuts()),
+                             e.mul(e.mul(b, e.rowStride(op.getOuts())), 4));
     e.columns(inner, [&](Value column, Value lanes) {
-      Value sum = e.forLoop(from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
-        Value at = e.advance(e.pointer(op.getInput()), e.mul(e.add(e.mul(row, stride), column), 4));
-        Value more = e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
-        return SmallVector<Value>{e.select(counts(e, mask, row), more, carried[0])};
-      })[0];
-      e.storeVector(e.divF(sum, divisor), e.advance(target, e.mul(column, 4)), lanes);
+      Value sum = e.forLoop(
+          from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
+            Value at = e.advance(e.pointer(op.getInput()),
+                                 e.mul(e.add(e.mul(row, stride), column), 4));
+            Value more =
+                e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
+            return SmallVector<Value>{
+                e.select(counts(e, mask, row), more, carried[0])};
+          })[0];
+      e.storeVector(e.divF(sum, divisor), e.advance(target, e.mul(column, 4)),
+                    lanes);
     });
   });
 }
@@ -158,36 +207,48 @@ void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
   e.shareRows(e.rowCount(op.getIds()), [&](Value b) {
     e.forLoop(e.i64(0), columns, 1, pad, [&](Value column, ValueRange carried) {
       Value offset = e.mul(e.add(e.mul(b, columns), column), 8);
-      Value real = e.not_(e.equal(e.loadI64(e.advance(e.pointer(op.getIds()), offset)), pad));
+      Value real = e.not_(
+          e.equal(e.loadI64(e.advance(e.pointer(op.getIds()), offset)), pad));
       Value rank = e.add(carried[0], e.select(real, e.i64(1), e.i64(0)));
-      e.store(e.select(real, rank, pad), e.advance(e.pointer(op.getOuts()), offset));
+      e.store(e.select(real, rank, pad),
+              e.advance(e.pointer(op.getOuts()), offset));
       return SmallVector<Value>{rank};
     });
   });
 }
 
 void lower::lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
-  Value columnOf = table(e, op.getSegments(), offsetof(transom_segments, row_column));
-  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)), [&](Value row) {
-    e.store(entry32(e, columnOf, row), e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
-  });
+  Value columnOf =
+      table(e, op.getSegments(), offsetof(transom_segments, row_column));
+  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)),
+              [&](Value row) {
+                e.store(entry32(e, columnOf, row),
+                        e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
+              });
 }
 
 void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   Value columns = e.size(PhaseEmitter::typeOf(op.getInput()).getDims().back());
   Value stride = e.rowStride(op.getInput());
-  Value positions = table(e, op.getSegments(), offsetof(transom_segments, row_key));
-  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)), [&](Value row) {
-    Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
-    Value panel = e.div(position, e.i64(kern::kPanel)), lane = e.rem(position, e.i64(kern::kPanel));
-    Value base = e.add(e.mul(e.mul(panel, columns), kern::kPanel), lane);
-    Value line = e.advance(e.pointer(op.getInput()), e.mul(e.mul(row, stride), 4));
-    e.columns(columns, [&](Value column, Value mask) {
-      Value x = e.loadVector(e.f32Type(), e.advance(line, e.mul(column, 4)), mask);
-      Value to = e.add(base, e.mul(column, kern::kPanel));
-      e.scatter(x, e.advance(e.pointer(op.getOuts()), e.mul(to, 4)), e.i64(kern::kPanel * 4), mask);
-    });
-  });
+  Value positions =
+      table(e, op.getSegments(), offsetof(transom_segments, row_key));
+  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)),
+              [&](Value row) {
+                Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
+                Value panel = e.div(position, e.i64(kern::kPanel)),
+                      lane = e.rem(position, e.i64(kern::kPanel));
+                Value base =
+                    e.add(e.mul(e.mul(panel, columns), kern::kPanel), lane);
+                Value line = e.advance(e.pointer(op.getInput()),
+                                       e.mul(e.mul(row, stride), 4));
+                e.columns(columns, [&](Value column, Value mask) {
+                  Value x = e.loadVector(
+                      e.f32Type(), e.advance(line, e.mul(column, 4)), mask);
+                  Value to = e.add(base, e.mul(column, kern::kPanel));
+                  e.scatter(x, e.advance(e.pointer(op.getOuts()), e.mul(to, 4)),
+                            e.i64(kern::kPanel * 4), mask);
+                });
+              });
 }
 
 static SmallVector<Value> sizesOf(PhaseEmitter &e, ArrayRef<Polynomial> dims) {
@@ -199,22 +260,32 @@ static SmallVector<Value> sizesOf(PhaseEmitter &e, ArrayRef<Polynomial> dims) {
 
 void lower::lowerTranspose(PhaseEmitter &e, kern::TransposeOp op) {
   auto out = PhaseEmitter::typeOf(op.getOuts());
-  SmallVector<Value> strides = emitStrides(e, PhaseEmitter::typeOf(op.getInput())), permuted;
+  SmallVector<Value> strides =
+                         emitStrides(e, PhaseEmitter::typeOf(op.getInput())),
+                     permuted;
   for (int64_t dim : op.getPermutation())
     permuted.push_back(strides[dim]);
-  emitStridedCopy(e, {sizesOf(e, out.getDims()), permuted, emitStrides(e, out), e.pointer(op.getInput()),
-                      e.pointer(op.getOuts()), out.getElementType()});
+  emitStridedCopy(e, {sizesOf(e, out.getDims()), permuted, emitStrides(e, out),
+                      e.pointer(op.getInput()), e.pointer(op.getOuts()),
+                      out.getElementType()});
 }
 
 void lower::lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
-  auto in = PhaseEmitter::typeOf(op.getInput()), out = PhaseEmitter::typeOf(op.getOuts());
-  auto number = [&](StringRef text) { return e.size(*Polynomial::parse(text)); };
+  auto in = PhaseEmitter::typeOf(op.getInput()),
+       out = PhaseEmitter::typeOf(op.getOuts());
+  auto number = [&](StringRef text) {
+    return e.size(*Polynomial::parse(text));
+  };
   int64_t axis = op.getAxis();
   SmallVector<Value> sizes = sizesOf(e, out.getDims());
   sizes[axis] = number(op.getSize());
   SmallVector<Value> from = emitStrides(e, in), to = emitStrides(e, out);
-  Value source = e.advance(e.pointer(op.getInput()), e.mul(e.mul(number(op.getFrom()), from[axis]), in.getElementBytes()));
-  Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(number(op.getTo()), to[axis]), out.getElementBytes()));
+  Value source = e.advance(
+      e.pointer(op.getInput()),
+      e.mul(e.mul(number(op.getFrom()), from[axis]), in.getElementBytes()));
+  Value target = e.advance(
+      e.pointer(op.getOuts()),
+      e.mul(e.mul(number(op.getTo()), to[axis]), out.getElementBytes()));
   emitStridedCopy(e, {sizes, from, to, source, target, out.getElementType()});
 }
 
@@ -225,8 +296,10 @@ void lower::lowerGather(PhaseEmitter &e, kern::GatherOp op) {
   Type memory = memoryOf(e, op.getTable());
   e.shareRows(count, [&](Value i) {
     Value index = e.loadI64(e.advance(e.pointer(op.getIndices()), e.mul(i, 8)));
-    Value source = e.advance(e.pointer(op.getTable()), e.mul(e.mul(index, inner), bytes));
-    Value target = e.advance(e.pointer(op.getOuts()), e.mul(e.mul(i, inner), bytes));
+    Value source =
+        e.advance(e.pointer(op.getTable()), e.mul(e.mul(index, inner), bytes));
+    Value target =
+        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(i, inner), bytes));
     copyRow(e, memory, source, target, e.i64(0), inner);
   });
 }

@@ -20,9 +20,11 @@ struct KernelSpec {
   /// key panels, each row at its own key position.
   enum class Store { Rows, Keys };
 
-  std::optional<int64_t> k;         ///< length of the chains
-  std::optional<int64_t> lhsStride; ///< from one row of the left operand to the next
-  std::optional<int64_t> rhsStride; ///< from one k of the right operand to the next
+  std::optional<int64_t> k; ///< length of the chains
+  std::optional<int64_t>
+      lhsStride; ///< from one row of the left operand to the next
+  std::optional<int64_t>
+      rhsStride; ///< from one k of the right operand to the next
   Start start = Start::Zero;
   Store store = Store::Rows;
   std::string activation;  ///< empty for none
@@ -39,19 +41,21 @@ struct KernelSpec {
 struct KernelArgs {
   mlir::Value lhs, rhs, output;
   mlir::Value k, lhsStride, rhsStride; ///< where the spec has none, in elements
-  mlir::Value outputStride;            ///< elements (of key panels: floats from one
-                                       ///< panel of 32 positions to the next)
-  mlir::Value bias;                    ///< padded to the tile's width
+  mlir::Value outputStride; ///< elements (of key panels: floats from one
+                            ///< panel of 32 positions to the next)
+  mlir::Value bias;         ///< padded to the tile's width
   mlir::Value residual, residualStride;
   mlir::Value rowKeys; ///< i64 key position of each row, for Store::Keys
   mlir::Value columns; ///< columns that exist from the tile's first on
-  mlir::Value prefetch, prefetchStride; ///< where to touch, and bytes a step of k
+  mlir::Value prefetch,
+      prefetchStride; ///< where to touch, and bytes a step of k
 };
 
 /// Makes micro-kernels on demand, each once a module, and calls to them.
 class MicroKernels {
 public:
-  MicroKernels(mlir::ModuleOp module, const Isa &isa) : module(module), isa(isa) {}
+  MicroKernels(mlir::ModuleOp module, const Isa &isa)
+      : module(module), isa(isa) {}
 
   /// Rows of the highest tile.
   int64_t maxRows() const { return isa.tileRows; }
@@ -60,7 +64,8 @@ public:
 
   /// Calls the kernel for `rows` (1 <= rows <= maxRows, a run-time value)
   /// through the ladder of heights.
-  void call(Emitter &e, const KernelSpec &spec, mlir::Value rows, const KernelArgs &args);
+  void call(Emitter &e, const KernelSpec &spec, mlir::Value rows,
+            const KernelArgs &args);
 
   /// Number of kernels made.
   int64_t count() const { return made; }

@@ -45,11 +45,13 @@ func::FuncOp Program::entryOf(func::FuncOp function) const {
   auto site = callSites.find(function);
   return site == callSites.end()
              ? function
-             : entryOf(const_cast<kern::LayersOp &>(site->second)->getParentOfType<func::FuncOp>());
+             : entryOf(const_cast<kern::LayersOp &>(site->second)
+                           ->getParentOfType<func::FuncOp>());
 }
 
 int64_t Program::symbolIndex(func::FuncOp entry, StringRef name) const {
-  for (auto [i, symbol] : llvm::enumerate(entry->getAttrOfType<ArrayAttr>("kern.symbols")))
+  for (auto [i, symbol] :
+       llvm::enumerate(entry->getAttrOfType<ArrayAttr>("kern.symbols")))
     if (cast<StringAttr>(symbol).getValue() == name)
       return i;
   return -1;
@@ -62,17 +64,20 @@ int64_t Program::weightOffset(FlatSymbolRefAttr weight) const {
 
 int64_t Program::rowIndex(BlockArgument weight) const {
   auto site = callSites.find(weight.getOwner()->getParentOp());
-  return weight.getArgNumber() - const_cast<kern::LayersOp &>(site->second)->getNumOperands();
+  return weight.getArgNumber() -
+         const_cast<kern::LayersOp &>(site->second)->getNumOperands();
 }
 
 //===----------------------------------------------------------------------===//
 // PhaseEmitter
 //===----------------------------------------------------------------------===//
 
-PhaseEmitter::PhaseEmitter(OpBuilder &builder, Location loc, const Program &program, func::FuncOp source,
+PhaseEmitter::PhaseEmitter(OpBuilder &builder, Location loc,
+                           const Program &program, func::FuncOp source,
                            LLVM::LLVMFuncOp function, MicroKernels &kernels)
-    : Emitter(builder, loc), program(program), source(source), entry(program.entryOf(source)),
-      microKernels(kernels), entryBlock(&function.getBody().front()) {
+    : Emitter(builder, loc), program(program), source(source),
+      entry(program.entryOf(source)), microKernels(kernels),
+      entryBlock(&function.getBody().front()) {
   frame = function.getArgument(0);
   row = function.getArgument(1);
   partArg = function.getArgument(2);
@@ -103,7 +108,8 @@ Value PhaseEmitter::size(const Polynomial &polynomial) {
     for (const auto &[monomial, coefficient] : polynomial.terms()) {
       Value term = i64(coefficient);
       for (const std::string &name : monomial)
-        term = mul(term, loadI64(advance(symbols, 8 * program.symbolIndex(entry, name))));
+        term = mul(term, loadI64(advance(
+                             symbols, 8 * program.symbolIndex(entry, name))));
       sum = add(sum, term);
     }
     // An operation of its own, so that what follows stands behind it.
@@ -122,7 +128,8 @@ Value PhaseEmitter::pointer(Value buffer) {
       Value args = loadPtr(advance(frame, offsetof(transom_frame, args)));
       return loadPtr(advance(args, 8 * argument.getArgNumber()));
     }
-    int64_t slot = cast<kern::AllocOp>(storage.getDefiningOp()).getSlot().value_or(0);
+    int64_t slot =
+        cast<kern::AllocOp>(storage.getDefiningOp()).getSlot().value_or(0);
     Value arena = loadPtr(advance(frame, offsetof(transom_frame, arena)));
     Value offsets = loadPtr(advance(frame, offsetof(transom_frame, offsets)));
     return advance(arena, loadI64(advance(offsets, 8 * slot)));
@@ -137,9 +144,15 @@ Value PhaseEmitter::weight(Value weight) {
   Value value = atEntry([&]() -> Value {
     Value base = loadPtr(advance(frame, offsetof(transom_frame, weights)));
     if (auto definition = weight.getDefiningOp<kern::GetWeightOp>())
-      return advance(base, builder().create<arith::ConstantIntOp>(
-          location(), program.weightOffset(definition.getWeightAttr()), 64).getResult());
-    return advance(base, loadI64(advance(row, 8 * program.rowIndex(cast<BlockArgument>(weight)))));
+      return advance(
+          base, builder()
+                    .create<arith::ConstantIntOp>(
+                        location(),
+                        program.weightOffset(definition.getWeightAttr()), 64)
+                    .getResult());
+    return advance(
+        base, loadI64(advance(
+                  row, 8 * program.rowIndex(cast<BlockArgument>(weight)))));
   });
   pointers[weight] = value;
   return value;
@@ -157,7 +170,8 @@ Value PhaseEmitter::segments(Value segments) {
 }
 
 std::pair<Value, Value> PhaseEmitter::share(Value count) {
-  return {div(mul(count, part()), parts()), div(mul(count, add(part(), 1)), parts())};
+  return {div(mul(count, part()), parts()),
+          div(mul(count, add(part(), 1)), parts())};
 }
 
 void PhaseEmitter::shareRows(Value count, Body body) {
@@ -178,11 +192,14 @@ SmallVector<Value> PhaseEmitter::foldColumns(
   Value rest = rem(count, i64(kLanes));
   Value whole = sub(count, rest);
   SmallVector<Value> carried = forLoop(i64(0), whole, kLanes, init,
-      [&](Value column, ValueRange values) { return body(column, Value(), values); });
+                                       [&](Value column, ValueRange values) {
+                                         return body(column, Value(), values);
+                                       });
   // One more turn, or none, for the columns that fill no vector.
-  return forLoop(whole, count, kLanes, carried, [&](Value column, ValueRange values) {
-    return body(column, laneMask(rest), values);
-  });
+  return forLoop(whole, count, kLanes, carried,
+                 [&](Value column, ValueRange values) {
+                   return body(column, laneMask(rest), values);
+                 });
 }
 
 void PhaseEmitter::tiles(Value rows, function_ref<void(Value, Value)> body) {
@@ -205,15 +222,19 @@ SmallVector<Value> lower::emitStrides(PhaseEmitter &e, kern::BufferType type) {
   Polynomial stride(1);
   for (int64_t i = int64_t(dims.size()) - 1; i >= 0; --i) {
     strides[i] = e.size(stride);
-    stride = i + 1 == int64_t(dims.size()) ? type.getRowStride() : stride * dims[i];
+    stride =
+        i + 1 == int64_t(dims.size()) ? type.getRowStride() : stride * dims[i];
   }
   return strides;
 }
 
-Value lower::emitBroadcastOffset(PhaseEmitter &e, Value row, ArrayRef<Polynomial> dims,
-                                 ArrayRef<Polynomial> operandDims, const Polynomial &operandRowStride) {
+Value lower::emitBroadcastOffset(PhaseEmitter &e, Value row,
+                                 ArrayRef<Polynomial> dims,
+                                 ArrayRef<Polynomial> operandDims,
+                                 const Polynomial &operandRowStride) {
   ArrayRef<Polynomial> outer = dims.drop_back();
-  ArrayRef<Polynomial> operandOuter = operandDims.empty() ? operandDims : operandDims.drop_back();
+  ArrayRef<Polynomial> operandOuter =
+      operandDims.empty() ? operandDims : operandDims.drop_back();
   if (outer == operandOuter)
     return e.mul(row, e.size(operandRowStride));
   Value offset = e.i64(0), rest = row;
@@ -231,7 +252,8 @@ Value lower::emitBroadcastOffset(PhaseEmitter &e, Value row, ArrayRef<Polynomial
 }
 
 /// The offsets of outer index `index` on both sides.
-static std::pair<Value, Value> outerOffsets(PhaseEmitter &e, const StridedCopy &copy, Value index) {
+static std::pair<Value, Value>
+outerOffsets(PhaseEmitter &e, const StridedCopy &copy, Value index) {
   Value source = e.i64(0), target = e.i64(0);
   for (int64_t i = int64_t(copy.sizes.size()) - 2; i >= 0; --i) {
     Value own = e.rem(index, copy.sizes[i]);
@@ -243,15 +265,20 @@ static std::pair<Value, Value> outerOffsets(PhaseEmitter &e, const StridedCopy &
 }
 
 void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
-  int64_t bytes = std::max<int64_t>(1, copy.element.getIntOrFloatBitWidth() / 8);
-  Type memory = copy.element.isInteger(1) ? Type(e.builder().getI8Type()) : copy.element;
+  int64_t bytes =
+      std::max<int64_t>(1, copy.element.getIntOrFloatBitWidth() / 8);
+  Type memory =
+      copy.element.isInteger(1) ? Type(e.builder().getI8Type()) : copy.element;
   Value outer = e.i64(1);
   for (Value size : ArrayRef(copy.sizes).drop_back())
     outer = e.mul(outer, size);
   Value inner = copy.sizes.back();
   APInt stride;
-  bool dense = matchPattern(copy.sourceStrides.back(), m_ConstantInt(&stride)) && stride == 1 &&
-               matchPattern(copy.targetStrides.back(), m_ConstantInt(&stride)) && stride == 1;
+  bool dense =
+      matchPattern(copy.sourceStrides.back(), m_ConstantInt(&stride)) &&
+      stride == 1 &&
+      matchPattern(copy.targetStrides.back(), m_ConstantInt(&stride)) &&
+      stride == 1;
   e.shareRows(outer, [&](Value index) {
     auto [sourceOffset, targetOffset] = outerOffsets(e, copy, index);
     Value source = e.advance(copy.source, e.mul(sourceOffset, bytes));
@@ -259,13 +286,16 @@ void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
     if (dense) {
       e.columns(inner, [&](Value column, Value mask) {
         Value at = e.mul(column, bytes);
-        e.storeVector(e.loadVector(memory, e.advance(source, at), mask), e.advance(target, at), mask);
+        e.storeVector(e.loadVector(memory, e.advance(source, at), mask),
+                      e.advance(target, at), mask);
       });
       return;
     }
     e.forLoop(e.i64(0), inner, 1, [&](Value column) {
-      Value from = e.advance(source, e.mul(e.mul(column, copy.sourceStrides.back()), bytes));
-      Value to = e.advance(target, e.mul(e.mul(column, copy.targetStrides.back()), bytes));
+      Value from = e.advance(
+          source, e.mul(e.mul(column, copy.sourceStrides.back()), bytes));
+      Value to = e.advance(
+          target, e.mul(e.mul(column, copy.targetStrides.back()), bytes));
       e.store(e.load(memory, from), to);
     });
   });

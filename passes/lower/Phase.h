@@ -5,8 +5,8 @@
 // sizes and segments are found in the frame, and how its work is shared out.
 #pragma once
 #include "dialects/kern/Kern.h"
-#include "passes/lower/MicroKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/lower/MicroKernel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -31,7 +31,9 @@ public:
   /// All functions, bodies included, in order.
   llvm::ArrayRef<mlir::func::FuncOp> functions() const { return all; }
   /// True for the functions that layers call.
-  bool isBody(mlir::func::FuncOp function) const { return callSites.count(function); }
+  bool isBody(mlir::func::FuncOp function) const {
+    return callSites.count(function);
+  }
 
 private:
   mlir::SymbolTable symbols;
@@ -42,8 +44,9 @@ private:
 /// An emitter inside the function of a phase.
 class PhaseEmitter : public Emitter {
 public:
-  PhaseEmitter(mlir::OpBuilder &builder, mlir::Location loc, const Program &program,
-               mlir::func::FuncOp source, mlir::LLVM::LLVMFuncOp function, MicroKernels &kernels);
+  PhaseEmitter(mlir::OpBuilder &builder, mlir::Location loc,
+               const Program &program, mlir::func::FuncOp source,
+               mlir::LLVM::LLVMFuncOp function, MicroKernels &kernels);
 
   MicroKernels &kernels() { return microKernels; }
   Value part() const { return partArg; }
@@ -71,9 +74,11 @@ public:
   /// null for whole vectors.
   void columns(Value count, llvm::function_ref<void(Value, Value)> body);
   /// The same with carried values.
-  llvm::SmallVector<Value> foldColumns(
-      Value count, mlir::ValueRange init,
-      llvm::function_ref<llvm::SmallVector<Value>(Value, Value, mlir::ValueRange)> body);
+  llvm::SmallVector<Value>
+  foldColumns(Value count, mlir::ValueRange init,
+              llvm::function_ref<llvm::SmallVector<Value>(Value, Value,
+                                                          mlir::ValueRange)>
+                  body);
   /// Cuts `rows` into blocks of nearly equal height, at most a register tile's,
   /// and runs `body(first row, height)` for each.
   void tiles(Value rows, llvm::function_ref<void(Value, Value)> body);
@@ -102,12 +107,15 @@ struct StridedCopy {
 void emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy);
 
 /// Element strides of a buffer's dimensions.
-llvm::SmallVector<mlir::Value> emitStrides(PhaseEmitter &e, kern::BufferType type);
+llvm::SmallVector<mlir::Value> emitStrides(PhaseEmitter &e,
+                                           kern::BufferType type);
 
 /// Offset in elements of the outer index `row` (row-major over `dims` without
 /// the last) in an operand of these dims broadcast to them.
-mlir::Value emitBroadcastOffset(PhaseEmitter &e, mlir::Value row, llvm::ArrayRef<Polynomial> dims,
-                                llvm::ArrayRef<Polynomial> operandDims, const Polynomial &operandRowStride);
+mlir::Value emitBroadcastOffset(PhaseEmitter &e, mlir::Value row,
+                                llvm::ArrayRef<Polynomial> dims,
+                                llvm::ArrayRef<Polynomial> operandDims,
+                                const Polynomial &operandRowStride);
 
 /// A LayerNorm or RMSNorm; the output may be the input.
 struct NormRow {

@@ -52,7 +52,8 @@ Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
 
 Value transom::lower::emitExp(Emitter &e, Value x) {
   OpBuilder &b = e.builder();
-  // Cody and Waite: x = n ln 2 + r with ln 2 in two parts, e^x = 2^n 2^(r log2 e).
+  // Cody and Waite: x = n ln 2 + r with ln 2 in two parts, e^x = 2^n 2^(r log2
+  // e).
   Value bounded = e.minF(e.maxF(x, e.splat(-104.0)), e.splat(89.0));
   Value n = roundEven(e, e.mulF(bounded, e.splat(1.4426950408889634)));
   Value r = e.fma(n, e.splat(-0.693145751953125), bounded);
@@ -63,7 +64,8 @@ Value transom::lower::emitExp(Emitter &e, Value x) {
   Value half = b.create<arith::ShRSIOp>(e.location(), ni, e.splatI32(1));
   Value rest = b.create<arith::SubIOp>(e.location(), ni, half);
   Value one = e.splat(1.0);
-  return e.mulF(e.mulF(p, addExponent(e, one, half)), addExponent(e, one, rest));
+  return e.mulF(e.mulF(p, addExponent(e, one, half)),
+                addExponent(e, one, rest));
 }
 
 Value transom::lower::emitErf(Emitter &e, Value x) {
@@ -74,10 +76,11 @@ Value transom::lower::emitErf(Emitter &e, Value x) {
   Value p = horner(e, u,
                    {1.12837874, 0.20899626, 0.0517774218, 0.00409023874,
                     0.000151344945, -1.99156679e-06, 1.96415675e-08});
-  Value q = horner(e, u,
-                   {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
+  Value q = horner(
+      e, u, {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
   Value limit = e.select(e.lessF(z, e.splat(0.0)), e.splat(-1.0), e.splat(1.0));
-  return e.select(e.lessF(e.splat(3.92 * 3.92), u), limit, e.divF(e.mulF(z, p), q));
+  return e.select(e.lessF(e.splat(3.92 * 3.92), u), limit,
+                  e.divF(e.mulF(z, p), q));
 }
 
 static Value sigmoid(Emitter &e, Value x) {
@@ -95,7 +98,8 @@ static Value tanh(Emitter &e, Value x) {
   Value t = emitExp(e, e.mulF(size, e.splat(-2.0)));
   Value large = e.divF(e.subF(one, t), e.addF(one, t));
   Value u = e.mulF(x, x);
-  Value series = horner(e, u, {1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835});
+  Value series =
+      horner(e, u, {1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835});
   Value small = e.mulF(size, series);
   Value value = e.select(e.lessF(size, e.splat(0.3)), small, large);
   return e.select(negative, e.subF(zero, value), value);
@@ -109,7 +113,8 @@ static Value gelu(Emitter &e, Value x) {
 
 static Value geluTanh(Emitter &e, Value x) {
   Value cube = e.mulF(e.mulF(x, x), x);
-  Value inner = e.mulF(e.fma(cube, e.splat(0.044715), x), e.splat(0.7978845608028654));
+  Value inner =
+      e.mulF(e.fma(cube, e.splat(0.044715), x), e.splat(0.7978845608028654));
   Value half = e.mulF(x, e.splat(0.5));
   return e.fma(half, tanh(e, inner), half);
 }

@@ -36,29 +36,32 @@ typedef struct transom_sequence {
 /* The segments of a ragged tensor. row_sequence and row_column have `rows`
  * entries. */
 typedef struct transom_segments {
-  int64_t batch;                       /* number of sequences */
-  int64_t columns;                     /* columns of the caller's batch */
-  int64_t rows;                        /* number of rows */
-  int64_t key_positions;               /* positions in key panels, <= rows + 31 * batch rounded up to 32 */
-  const transom_sequence *sequences;   /* [batch] */
-  const int32_t *row_sequence;         /* [rows] its sequence */
-  const int32_t *row_column;           /* [rows] its column in the caller's batch */
-  const int64_t *row_key;              /* [rows] its position in key panels */
+  int64_t batch;         /* number of sequences */
+  int64_t columns;       /* columns of the caller's batch */
+  int64_t rows;          /* number of rows */
+  int64_t key_positions; /* positions in key panels, <= rows + 31 * batch
+                            rounded up to 32 */
+  const transom_sequence *sequences; /* [batch] */
+  const int32_t *row_sequence;       /* [rows] its sequence */
+  const int32_t *row_column; /* [rows] its column in the caller's batch */
+  const int64_t *row_key;    /* [rows] its position in key panels */
 } transom_segments;
 
 /* All that a phase can reach. */
 typedef struct transom_frame {
-  char *arena;                       /* planned buffers and scratch */
-  const char *weights;               /* packed weights */
-  const int64_t *symbols;            /* values of the entry's symbols */
-  const int64_t *offsets;            /* byte offset in the arena of each planned buffer */
-  void *const *args;                 /* inputs, then results, dense row-major */
-  const transom_segments *segments;  /* array, one per segments value of the entry */
-  int64_t *counters;                 /* zeroed words that phases leave zero */
+  char *arena;            /* planned buffers and scratch */
+  const char *weights;    /* packed weights */
+  const int64_t *symbols; /* values of the entry's symbols */
+  const int64_t *offsets; /* byte offset in the arena of each planned buffer */
+  void *const *args;      /* inputs, then results, dense row-major */
+  const transom_segments
+      *segments;     /* array, one per segments value of the entry */
+  int64_t *counters; /* zeroed words that phases leave zero */
 } transom_frame;
 
 /* Does share `part` of `parts` of a phase, for layer row `row` (byte offsets
- * of its weights, NULL outside layers). Shares may run in any order, at once. */
+ * of its weights, NULL outside layers). Shares may run in any order, at once.
+ */
 typedef void (*transom_phase)(const transom_frame *frame, const int64_t *row,
                               int64_t part, int64_t parts);
 
@@ -77,21 +80,21 @@ typedef struct transom_entry_code {
 
 /* The phases of one instruction set. */
 typedef struct transom_isa_code {
-  const char *name;             /* "avx2", "avx512", ... */
-  const transom_phase *phases;  /* [phase_count] */
+  const char *name;            /* "avx2", "avx512", ... */
+  const transom_phase *phases; /* [phase_count] */
 } transom_isa_code;
 
 /* What the shared object exports, under the name `transom_artifact`. */
 typedef struct transom_artifact_code {
-  uint32_t abi;                       /* TRANSOM_ABI_VERSION */
+  uint32_t abi; /* TRANSOM_ABI_VERSION */
   uint32_t isa_count;
   const transom_isa_code *isas;
   int64_t phase_count;
   uint32_t entry_count;
   uint32_t reserved;
   const transom_entry_code *entries;
-  const int64_t *rows;                /* weight offsets of all layer rows */
-  const char *weights;                /* start of the packed weights */
+  const int64_t *rows; /* weight offsets of all layer rows */
+  const char *weights; /* start of the packed weights */
 } transom_artifact_code;
 
 #ifdef __cplusplus

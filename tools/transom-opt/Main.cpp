@@ -15,6 +15,6 @@ int main(int argc, char **argv) {
   mlir::registerSymbolDCEPass();
   mlir::registerStripDebugInfoPass();
   transom::registerTransomPasses();
-  return mlir::failed(
-      mlir::MlirOptMain(argc, argv, "the transom optimizer driver\n", registry));
+  return mlir::failed(mlir::MlirOptMain(
+      argc, argv, "the transom optimizer driver\n", registry));
 }
