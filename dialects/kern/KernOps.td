@@ -148,7 +148,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     `norm_counters` and `norm_eps` come together, the counters are an i64 for
     each row; (7) the activation is known to `kern.apply`; (8) no out lies in the
     input's memory, since other tiles still read it; a residual may share the
-    out's memory only without activation and with k up to 1536, since tiles wait
+    out's memory only without activation and with a k of one pass, since tiles wait
     there.
 
     Example:

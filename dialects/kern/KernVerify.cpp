@@ -113,8 +113,8 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
   if (bits == 0 || (bits != 1 && bits % 8)) // (1)
     return emitError()
-           << "buffer of '" << element
-           << "'; supported: i1, integers and floats of whole bytes";
+           << "buffer of " << element
+           << "; supported: i1, integers and floats of whole bytes";
   if (stride) { // (2)
     Result<Polynomial> last =
         dims.empty() ? Polynomial()
@@ -136,7 +136,7 @@ LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type element,
                                  WeightLayout layout, ArrayRef<int64_t> parts) {
   if (!element.isF32()) // (1)
-    return emitError() << "weight of '" << element << "'; supported: f32";
+    return emitError() << "weight of " << element << "; supported: f32";
   int64_t sum = 0;
   for (int64_t size : shape)
     if (size < 0)
@@ -230,9 +230,6 @@ LogicalResult SegmentsOp::verify() {
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-/// Longest k whose tiles never wait in the output; see the lowering.
-static constexpr int64_t kOneChain = 1536;
 
 static bool isActivation(StringRef kind) {
   return llvm::is_contained({"relu", "gelu", "gelu_tanh", "silu", "tanh",
@@ -345,10 +342,11 @@ LogicalResult GemmOp::verify() {
     if (storageOf(out) == storageOf(getInput()))
       return emitOpError("expects outs in other memory than the input");
     if (getResidual() && storageOf(out) == storageOf(getResidual()) &&
-        (getActivation() || getWeight().getType().getShape()[1] > kOneChain))
+        (getActivation() ||
+         getWeight().getType().getShape()[1] > kLongestChain))
       return emitOpError("expects a residual in other memory than the out with "
                          "an activation or k above ")
-             << kOneChain;
+             << kLongestChain;
   }
   return success();
 }

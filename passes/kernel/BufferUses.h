@@ -22,9 +22,12 @@ public:
 
   /// The definitions that a weight value may stand for.
   llvm::SmallVector<kern::WeightOp> definitions(mlir::Value weight) const;
+  /// True when a single operation reads any of these definitions.
+  bool hasOneUse(mlir::Value weight) const;
   /// Gives the definitions, and every value that stands for one of them, the
   /// type that `change` makes of theirs.
-  void retype(mlir::Value weight, llvm::function_ref<kern::WeightType(kern::WeightType)> change);
+  void retype(mlir::Value weight,
+              llvm::function_ref<kern::WeightType(kern::WeightType)> change);
 
 private:
   mlir::SymbolTable symbols;

@@ -167,8 +167,9 @@ struct FuseEpiloguesPass
           bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
         return false;
       // What a layer updates in place may be read until the slice is written.
-      if (!copy.getOuts().getDefiningOp<kern::AllocOp>() &&
-          !copy.getOuts().hasOneUse())
+      if (llvm::any_of(copy.getOuts().getUsers(), [&](Operation *user) {
+            return user->isBeforeInBlock(copy);
+          }))
         return false;
       column += *size;
       parts.push_back(*size);

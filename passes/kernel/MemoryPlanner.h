@@ -19,9 +19,10 @@ struct BufferLifetime {
 
 /// Where the buffers are.
 struct MemoryPlan {
-  std::vector<Polynomial> offsets; ///< of each buffer, in order; multiples of 64
-  Polynomial bytes;                ///< of the arena
-  Polynomial lowerBound;           ///< the bytes that live at the fullest step
+  std::vector<Polynomial>
+      offsets;           ///< of each buffer, in order; multiples of 64
+  Polynomial bytes;      ///< of the arena
+  Polynomial lowerBound; ///< the bytes that live at the fullest step
 };
 
 /// Plans greedily, larger buffers first. A buffer goes into a region that is
@@ -29,6 +30,7 @@ struct MemoryPlan {
 /// same time there, else it opens a region of its own. Which of two sizes that
 /// cannot be compared counts as the larger is decided with each symbol at
 /// `nominal`.
-MemoryPlan planMemory(const std::vector<BufferLifetime> &buffers, int64_t nominal = 128);
+MemoryPlan planMemory(const std::vector<BufferLifetime> &buffers,
+                      int64_t nominal = 128);
 
 } // namespace transom

@@ -42,9 +42,10 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Pre-condition: each buffer is written once. Post-condition: no product is
     followed by its own activation or residual alone.
 
-    Refuses: another reader of the product; a residual that is broadcast; slices
-    with a gap; a residual in the buffer of the result where K is so long that
-    accumulators wait there.
+    Refuses: another reader of the product; a residual that is broadcast; a result
+    in the buffer of the product's input; a residual in the buffer of the result
+    where an activation or a long K makes tiles wait there; slices with a gap, of
+    a shared weight, or written to what a layer updates in place.
 
     Example:
     ```mlir
@@ -83,7 +84,7 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     kern.gemm %x, %w bias %b residual %r norm %g beta %h norm_out %y counters %c outs(%t) {norm_eps = 1.0e-12} : ...
     ```
   }];
-  let dependentDialects = ["::transom::kern::KernDialect"];
+  let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"fused", "fused", "norms that joined a product">];
 }
 

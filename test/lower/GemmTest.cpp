@@ -325,7 +325,7 @@ TEST(Gemm, EveryHeightAndColumnTail) {
 
 TEST(Gemm, EveryHeightAndChainLength) {
   std::vector<Product> list;
-  for (int64_t k : {1, 2, 7, 64, 100, 1600, 3100})
+  for (int64_t k : {1, 2, 7, 64, 100, 1600, 4100})
     for (bool bias : {false, true}) {
       Product p;
       p.name = "k" + str(k) + (bias ? "bias" : "");
@@ -361,7 +361,7 @@ TEST(Gemm, Epilogues) {
     p.activation = kind;
     p.bias = true;
   }
-  for (int64_t k : {24, 3100}) {
+  for (int64_t k : {24, 4100}) {
     Product &residual = add("residual" + str(k), k, {49});
     residual.residual = residual.bias = true;
     Product &both = add("both" + str(k), k, {49});

@@ -1,0 +1,134 @@
+// Every operation, printed and read again.
+// RUN: transom-opt %s | transom-opt | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!y = !kern.buffer<[rows, 64] x f32>
+!wide = !kern.buffer<[batch, seq, 8] x f32>
+!ids = !kern.buffer<[batch, seq] x i64>
+!g = !kern.weight<[8] x f32, rows>
+!keys = !kern.buffer<[keys, 8] x f32, key_panels>
+
+// CHECK: kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\22q\22)" {offset = 64 : i64}
+kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\"q\")" {offset = 64 : i64}
+// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]> = "concat(0, file(\"a\"), file(\"b\"))"
+kern.weight @b : !kern.weight<[64] x f32, padded32> = "file(\"b\")"
+kern.weight @bb : !kern.weight<[24] x f32, padded32, parts [8, 8, 8]> = "file(\"b\")"
+kern.weight @g : !g = "file(\"g\")"
+kern.weight @table : !kern.weight<[100, 8] x f32, rows> = "file(\"t\")"
+
+// CHECK-LABEL: func.func @storage(
+// CHECK: kern.get_weight @q : <[64, 8] x f32, panels32>
+// CHECK: kern.alloc {slot = 3 : i64} : <[rows, 8] x f32, stride 24>
+// CHECK: kern.view %{{.*}} : <[rows, 64] x f32> -> <[rows, 8, 8] x f32>
+// CHECK: kern.segments mask %{{.*}} : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", keep_first, keys = "keys", rows = "rows"} : <0>
+// CHECK: kern.segments {batch = "batch", columns = "seq", keys = "k", rows = "r"} : <1>
+func.func @storage(%m: !ids, %y: !y) {
+  %w = kern.get_weight @q : !kern.weight<[64, 8] x f32, panels32>
+  %a = kern.alloc {slot = 3 : i64} : !kern.buffer<[rows, 8] x f32, stride 24>
+  %v = kern.view %y : !y -> !kern.buffer<[rows, 8, 8] x f32>
+  %s = kern.segments mask %m : !ids {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.segments<0>
+  %t = kern.segments {batch = "batch", columns = "seq", rows = "r", keys = "k"} : !kern.segments<1>
+  return
+}
+
+// CHECK-LABEL: func.func @products(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {activation = "gelu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} segments %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
+// CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
+func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
+                    %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.segments<0>) {
+  %w = kern.get_weight @q : !kern.weight<[64, 8] x f32, panels32>
+  %b = kern.get_weight @b : !kern.weight<[64] x f32, padded32>
+  kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : !x, !kern.weight<[64, 8] x f32, panels32>, !kern.weight<[64] x f32, padded32>, !y
+  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+  %bb = kern.get_weight @bb : !kern.weight<[24] x f32, padded32, parts [8, 8, 8]>
+  kern.gemm %x, %qkv bias %bb segments %s outs(%z, %k, %u) : !x, !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>,
+      !kern.weight<[24] x f32, padded32, parts [8, 8, 8]>, !kern.segments<0>, !x, !keys, !x
+  %t = kern.get_weight @square : !kern.weight<[8, 8] x f32, unset>
+  %g = kern.get_weight @g : !g
+  kern.gemm %x, %t residual %u norm %g beta %g norm_out %u counters %c outs(%z) {norm_eps = 1.0e-5} : !x, !kern.weight<[8, 8] x f32, unset>,
+      !x, !g, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.batch_matmul %p, %v outs(%o) : !kern.buffer<[batch, 2, seq, seq] x f32>, !kern.buffer<[batch, 1, seq, 4] x f32>, !kern.buffer<[batch, 2, seq, 4] x f32>
+  return
+}
+kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
+
+// CHECK-LABEL: func.func @attention(
+// CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} segments %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
+func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !keys, %m: !kern.buffer<[batch, 1, 1, seq] x i1>,
+                     %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>) {
+  kern.pack_keys %k segments %s outs(%p) : !x, !kern.segments<0>, !keys
+  kern.attention %q, %p, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 0.5
+      {causal, window = 7 : i64, soft_cap = 30.0 : f64, mask_value = -1.0e4 : f64} :
+      !kern.buffer<[rows, 16] x f32>, !keys, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, 1, 1, seq] x i1>,
+      !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  return
+}
+
+// CHECK-LABEL: func.func @rows(
+// CHECK: kern.norm %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) eps 9.9999999999999998E-13
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) eps 1.000000e-05 {rms}
+// CHECK: kern.softmax %{{.*}} outs(%{{.*}})
+// CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {scales = array<f64: 2.000000e+00>}
+// CHECK: kern.elementwise ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
+// CHECK-NEXT:   %[[C:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT:   %[[D:.*]] = kern.apply "gelu" %[[C]]
+// CHECK-NEXT:   kern.yield %[[D]] : f32
+// CHECK: } : (!kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>) -> !kern.buffer<[rows, 8] x f32>
+func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
+  %g = kern.get_weight @g : !g
+  kern.norm %x, %g, %g outs(%y) eps 1.0e-12 : !x, !g, !g, !x
+  kern.norm %x, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  kern.softmax %x outs(%y) : !x, !x
+  %t = kern.get_weight @table : !kern.weight<[100, 8] x f32, rows>
+  kern.embedding ids(%i) tables(%t) outs(%e) {scales = array<f64: 2.0>} : (!ids), (!kern.weight<[100, 8] x f32, rows>), !wide
+  kern.elementwise ins(%x, %g) outs(%y) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    %d = kern.apply "gelu" %c
+    kern.yield %d : f32
+  } : (!x, !g) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @moves(
+// CHECK: kern.positions %{{.*}} outs(%{{.*}}) pad 1
+// CHECK: kern.columns %{{.*}} outs(%{{.*}})
+// CHECK: kern.gather_rows %{{.*}} segments %{{.*}} outs(%{{.*}})
+// CHECK: kern.scatter_rows %{{.*}} segments %{{.*}} outs(%{{.*}})
+// CHECK: kern.pool "mean" %{{.*}} segments %{{.*}} mask %{{.*}} outs(%{{.*}})
+// CHECK: kern.transpose %{{.*}} outs(%{{.*}}) [1, 0]
+// CHECK: kern.copy %{{.*}} outs(%{{.*}}) axis 1 from "4" to "0" size "4"
+// CHECK: kern.gather %{{.*}}, %{{.*}} outs(%{{.*}})
+func.func @moves(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, %x: !x, %m: !kern.buffer<[rows] x i1>, %p: !kern.buffer<[batch, 8] x f32>,
+                 %t: !kern.buffer<[8, rows] x f32>, %h: !kern.buffer<[rows, 4] x f32>, %n: !kern.buffer<[n, 8] x f32>, %s: !kern.segments<0>) {
+  kern.positions %i outs(%j) pad 1 : !ids, !ids
+  kern.columns %s outs(%c) : !kern.segments<0>, !kern.buffer<[rows] x i64>
+  kern.gather_rows %e segments %s outs(%x) : !wide, !kern.segments<0>, !x
+  kern.scatter_rows %x segments %s outs(%e) : !x, !kern.segments<0>, !wide
+  kern.pool "mean" %x segments %s mask %m outs(%p) : !x, !kern.segments<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32>
+  kern.transpose %x outs(%t) [1, 0] : !x, !kern.buffer<[8, rows] x f32>
+  kern.copy %x outs(%h) axis 1 from "4" to "0" size "4" : !x, !kern.buffer<[rows, 4] x f32>
+  kern.gather %n, %c outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows] x i64>, !x
+  return
+}
+
+// CHECK-LABEL: func.func @control(
+// CHECK: kern.layers %{{.*}} invariants(%{{.*}} : !kern.segments<0>) {{\[}}[@layer, @g], [@layer, @g]] : <[rows, 8] x f32>
+// CHECK: kern.phase "control.0" {
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: }
+func.func @control(%x: !x, %y: !x, %s: !kern.segments<0>) {
+  kern.layers %x invariants(%s : !kern.segments<0>) [[@layer, @g], [@layer, @g]] : !x
+  kern.phase "control.0" {
+    kern.softmax %x outs(%y) : !x, !x
+  }
+  return
+}
+func.func private @layer(%x: !x, %s: !kern.segments<0>, %g: !g) {
+  return
+}

@@ -1,0 +1,197 @@
+// RUN: transom-opt %s --kern-fuse-epilogues --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+
+// CHECK-LABEL: func.func @joins_activation_and_residual(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[R:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[B:.*]]: !kern.weight<[8] x f32, unset>)
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] bias %[[B]] residual %[[R]] outs(%[[Y]]) {activation = "gelu"}
+// CHECK-NEXT: return
+func.func @joins_activation_and_residual(%x: !x, %r: !x, %y: !x, %w: !w, %b: !b) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w bias %b outs(%t) : !x, !w, !b, !x
+  %u = kern.alloc : !x
+  kern.elementwise ins(%t) outs(%u) {
+  ^bb0(%p: f32):
+    %q = kern.apply "gelu" %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%r, %u) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @keeps_a_product_with_two_readers(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.elementwise ins(%[[T]])
+// CHECK: kern.softmax %[[T]]
+func.func @keeps_a_product_with_two_readers(%x: !x, %y: !x, %z: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t) outs(%y) {
+  ^bb0(%p: f32):
+    %q = kern.apply "gelu" %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.softmax %t outs(%z) : !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @keeps_a_broadcast_residual(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) :
+// CHECK: kern.elementwise
+func.func @keeps_a_broadcast_residual(%x: !x, %r: !kern.buffer<[1, 8] x f32>, %y: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%t, %r) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  } : (!x, !kern.buffer<[1, 8] x f32>) -> !x
+  return
+}
+
+// CHECK-LABEL: func.func @updates_a_residual_in_place(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[S:.*]] outs(%[[S]]) :
+// CHECK-NOT: kern.elementwise
+// CHECK: return
+func.func @updates_a_residual_in_place(%s: !x, %x: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%s, %t) outs(%s) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.addf %p, %q : f32
+    kern.yield %u : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// Tiles of the product would wait where the residual still lies.
+// CHECK-LABEL: func.func @keeps_a_residual_in_place_behind_an_activation(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {activation = "relu"}
+// CHECK: kern.elementwise ins(%[[S:.*]], %[[T]]) outs(%[[S]])
+func.func @keeps_a_residual_in_place_behind_an_activation(%s: !x, %x: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  %v = kern.alloc : !x
+  kern.elementwise ins(%t) outs(%v) {
+  ^bb0(%p: f32):
+    %q = kern.apply "relu" %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%s, %v) outs(%s) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.addf %p, %q : f32
+    kern.yield %u : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// The state is the product's input: other tiles would read what one has written.
+// CHECK-LABEL: func.func @keeps_a_result_that_overwrites_the_input(
+// CHECK: kern.gemm %[[S:.*]], %{{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.elementwise ins(%[[S]], %[[T]]) outs(%[[S]])
+func.func @keeps_a_result_that_overwrites_the_input(%s: !x, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %s, %w outs(%t) : !x, !w, !x
+  kern.elementwise ins(%s, %t) outs(%s) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.addf %p, %q : f32
+    kern.yield %u : f32
+  } : (!x, !x) -> !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!p = !kern.buffer<[rows, 24] x f32>
+!w = !kern.weight<[24, 8] x f32, unset>
+!k = !kern.buffer<[keys, 8] x f32, key_panels>
+
+// The weight and its value know where the slices begin; one becomes key panels.
+// CHECK: kern.weight @w : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+kern.weight @w : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @writes_slices_and_key_panels(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Q:.*]]: !kern.buffer<[rows, 8] x f32>, %[[K:.*]]: !kern.buffer<[rows, 8] x f32>, %[[V:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.segments<0>)
+// CHECK: %[[W:.*]] = kern.get_weight @w : <[24, 8] x f32, unset, parts [8, 8, 8]>
+// CHECK: %[[P:.*]] = kern.alloc : <[keys, 8] x f32, key_panels>
+// CHECK: kern.gemm %[[X]], %[[W]] segments %[[S]] outs(%[[Q]], %[[P]], %[[V]])
+// CHECK-NOT: kern.copy
+// CHECK: kern.attention %[[Q]], %[[P]], %[[V]]
+func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !kern.segments<0>) {
+  %w = kern.get_weight @w : !w
+  %t = kern.alloc : !p
+  kern.gemm %x, %w outs(%t) : !x, !w, !p
+  %k = kern.alloc : !x
+  kern.copy %t outs(%q) axis 1 from "0" to "0" size "8" : !p, !x
+  kern.copy %t outs(%k) axis 1 from "8" to "0" size "8" : !p, !x
+  kern.copy %t outs(%v) axis 1 from "16" to "0" size "8" : !p, !x
+  %panels = kern.alloc : !k
+  kern.pack_keys %k segments %s outs(%panels) : !x, !kern.segments<0>, !k
+  %scratch = kern.alloc : !kern.buffer<[parts, 8192] x f32>
+  kern.attention %q, %panels, %v segments %s, %s scratch %scratch outs(%y) heads 1 kv_heads 1 scale 1.0 :
+      !x, !k, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!p = !kern.buffer<[rows, 16] x f32>
+!w = !kern.weight<[16, 8] x f32, unset>
+
+// CHECK: kern.weight @gap : !kern.weight<[16, 8] x f32, unset> =
+kern.weight @gap : !w = "file(\"gap\")"
+// CHECK: kern.weight @shared : !kern.weight<[16, 8] x f32, unset> =
+kern.weight @shared : !w = "file(\"shared\")"
+
+// CHECK-LABEL: func.func @keeps_slices_with_a_gap(
+// CHECK: kern.gemm
+// CHECK-COUNT-2: kern.copy
+func.func @keeps_slices_with_a_gap(%x: !x, %y: !kern.buffer<[rows, 4] x f32>, %z: !x) {
+  %w = kern.get_weight @gap : !w
+  %t = kern.alloc : !p
+  kern.gemm %x, %w outs(%t) : !x, !w, !p
+  kern.copy %t outs(%y) axis 1 from "0" to "0" size "4" : !p, !kern.buffer<[rows, 4] x f32>
+  kern.copy %t outs(%z) axis 1 from "8" to "0" size "8" : !p, !x
+  return
+}
+
+// Another product reads the weight as a whole.
+// CHECK-LABEL: func.func @keeps_slices_of_a_shared_weight(
+// CHECK: kern.gemm
+// CHECK-COUNT-2: kern.copy
+func.func @keeps_slices_of_a_shared_weight(%x: !x, %y: !x, %z: !x, %whole: !p) {
+  %w = kern.get_weight @shared : !w
+  %t = kern.alloc : !p
+  kern.gemm %x, %w outs(%t) : !x, !w, !p
+  kern.copy %t outs(%y) axis 1 from "0" to "0" size "8" : !p, !x
+  kern.copy %t outs(%z) axis 1 from "8" to "0" size "8" : !p, !x
+  %v = kern.get_weight @shared : !w
+  kern.gemm %x, %v outs(%whole) : !x, !w, !p
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!p = !kern.buffer<[rows, 16] x f32>
+!w = !kern.weight<[16, 8] x f32, unset>
+
+// CHECK-LABEL: func.func @keeps_slices_of_a_state_that_is_still_read(
+// CHECK: kern.gemm
+// CHECK-COUNT-2: kern.copy
+func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x, %z: !x, %w: !w) {
+  %t = kern.alloc : !p
+  kern.gemm %x, %w outs(%t) : !x, !w, !p
+  kern.softmax %state outs(%y) : !x, !x
+  kern.copy %t outs(%z) axis 1 from "0" to "0" size "8" : !p, !x
+  kern.copy %t outs(%state) axis 1 from "8" to "0" size "8" : !p, !x
+  return
+}

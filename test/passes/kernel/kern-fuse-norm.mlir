@@ -1,0 +1,49 @@
+// RUN: transom-opt %s --kern-fuse-norm | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+
+// Counters are cleared before anything else.
+// CHECK-LABEL: func.func @norm_joins_the_product(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[G:.*]]: !kern.weight<[8] x f32, unset>)
+// CHECK-NEXT: %[[C:.*]] = kern.alloc : <[rows] x i64>
+// CHECK-NEXT: kern.elementwise ins() outs(%[[C]])
+// CHECK: %[[T:.*]] = kern.alloc : <[rows, 8] x f32>
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] residual %[[X]] norm %[[G]] beta %[[G]] norm_out %[[Y]] counters %[[C]] outs(%[[T]]) {norm_eps = 1.000000e-05 : f64}
+// CHECK-NEXT: return
+func.func @norm_joins_the_product(%x: !x, %y: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w residual %x outs(%t) : !x, !w, !x, !x
+  kern.norm %t, %g, %g outs(%y) eps 1.0e-5 : !x, !g, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @norm_with_another_reader_stays(
+// CHECK: kern.gemm {{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.norm %[[T]]
+func.func @norm_with_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g, %g outs(%y) eps 1.0e-5 : !x, !g, !g, !x
+  kern.softmax %t outs(%z) : !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @rms_norm_stays(
+// CHECK: kern.norm {{.*}} {rms}
+func.func @rms_norm_stays(%x: !x, %y: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @norm_of_one_of_several_outs_stays(
+// CHECK: kern.norm
+func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] x f32>, %z: !kern.buffer<[rows, 4] x f32>, %w: !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, %g: !kern.weight<[4] x f32, unset>) {
+  %t = kern.alloc : !kern.buffer<[rows, 4] x f32>
+  kern.gemm %x, %w outs(%t, %y) : !x, !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
+  kern.norm %t, %g, %g outs(%z) eps 1.0e-5 : !kern.buffer<[rows, 4] x f32>, !kern.weight<[4] x f32, unset>, !kern.weight<[4] x f32, unset>, !kern.buffer<[rows, 4] x f32>
+  return
+}
