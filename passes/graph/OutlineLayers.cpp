@@ -44,28 +44,6 @@ void hoistMaskOps(Block &block) {
   }
 }
 
-/// Gives a body that equals `body`, the older one where there is one; the
-/// places of both are fused.
-func::FuncOp shareBody(func::FuncOp body, SymbolTable &symbols) {
-  auto module = cast<ModuleOp>(symbols.getOp());
-  for (auto other : module.getOps<func::FuncOp>()) {
-    if (other == body || !other.isPrivate() ||
-        other.getFunctionType() != body.getFunctionType() ||
-        !OperationEquivalence::isRegionEquivalentTo(
-            &other.getBody(), &body.getBody(),
-            OperationEquivalence::IgnoreLocations))
-      continue;
-    MLIRContext *context = body.getContext();
-    for (auto [a, b] :
-         llvm::zip_equal(other.getBody().front(), body.getBody().front()))
-      a.setLoc(fusePlaces(context, {a.getLoc(), b.getLoc()}));
-    other->setLoc(fusePlaces(context, {other.getLoc(), body.getLoc()}));
-    symbols.erase(body);
-    return other;
-  }
-  return body;
-}
-
 /// Replaces one run.
 class RunOutliner {
 public:
@@ -147,8 +125,6 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
 
 LayersOp RunOutliner::outline(SymbolTable &symbols) {
   func::FuncOp body = createBody(symbols);
-  Location place = body.getLoc();
-  body = shareBody(body, symbols);
   MLIRContext *context = entry.getContext();
   auto name = FlatSymbolRefAttr::get(context, body.getName());
   SmallVector<Attribute> rows;

@@ -195,7 +195,8 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     Time is linear in the number of operations for groups of up to 512.
 
     Pre-condition: the passes that report single layers have run.
-    Post-condition: no run of equal layers with one carried tensor is left.
+    Post-condition: no run of equal layers with one carried tensor is left; each
+    run has a body of its own.
 
     Refuses, reported at the first group's place: groups with more than one
     carried tensor; a group that another operation reads from inside; a layer

@@ -44,13 +44,14 @@ attn.weight @a2 : !w = "file(\"a2\")"
 attn.weight @a3 : !w = "file(\"a3\")"
 
 // The second state is a result, so layers in front of it and behind it are
-// runs of their own, with one body.
+// runs of their own, each with a body of its own: a body's buffers have their
+// place in one arena, at one time.
 // CHECK-LABEL: func.func @states_that_are_results(
-// CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@layer, [@a0]>, #attn.row<@layer, [@a1]>]
-// CHECK: %[[B:.*]] = attn.layers %[[A]] [#attn.row<@layer, [@a2]>, #attn.row<@layer, [@a3]>]
+// CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@[[FIRST:.*]], [@a0]>, #attn.row<@[[FIRST]], [@a1]>]
+// CHECK: %[[B:.*]] = attn.layers %[[A]] [#attn.row<@[[SECOND:.*]], [@a2]>, #attn.row<@[[SECOND]], [@a3]>]
 // CHECK: return %[[A]], %[[B]]
-// CHECK: func.func private @layer(
-// CHECK-NOT: func.func private
+// CHECK-DAG: func.func private @[[FIRST]](
+// CHECK-DAG: func.func private @[[SECOND]](
 func.func @states_that_are_results(%x: !x) -> (!x, !x) {
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w
