@@ -167,7 +167,7 @@ struct FuseEpiloguesPass
           bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
         return false;
       // What a layer updates in place may be read until the slice is written.
-      if (llvm::any_of(copy.getOuts().getUsers(), [&](Operation *user) {
+      if (llvm::any_of(copy.getOuts().getUsers(), [copy = copy](Operation *user) {
             return user->isBeforeInBlock(copy);
           }))
         return false;

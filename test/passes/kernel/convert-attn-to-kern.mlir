@@ -1,0 +1,113 @@
+// RUN: transom-opt %s --convert-attn-to-kern --split-input-file -verify-diagnostics | FileCheck %s
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!s = tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+!w = tensor<8x8xf32>
+
+// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, unset> = "file(\22w\22)"
+attn.weight @w : !w = "file(\"w\")"
+attn.weight @b : tensor<8xf32> = "file(\"b\")"
+
+// Results are written to arguments behind the inputs; a reshape is a view.
+// CHECK-LABEL: func.func @writes_results(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[batch, seq, 8] x f32> {attn.name = "x"}, %[[Y:.*]]: !kern.buffer<[batch, seq, 8] x f32> {attn.name = "y"})
+// CHECK-SAME: kern.inputs = 1 : i64, kern.symbols = ["parts"]
+// CHECK: %[[W:.*]] = kern.get_weight @w
+// CHECK: %[[T:.*]] = kern.alloc : <[batch, seq, 8] x f32>
+// CHECK: kern.gemm %[[X]], %[[W]] bias %{{.*}} outs(%[[T]])
+// CHECK: %[[V:.*]] = kern.view %[[T]] : <[batch, seq, 8] x f32> -> <[batch, seq, 2, 4] x f32>
+// CHECK: kern.softmax %[[V]] outs(%[[P:.*]]) :
+// CHECK: %[[U:.*]] = kern.view %[[P]]
+// CHECK: kern.elementwise ins(%[[U]]) outs(%[[Y]])
+// CHECK: kern.apply "gelu"
+// CHECK: return
+// CHECK-NOT: attn.
+func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
+  %w = attn.get_weight @w : !w
+  %b = attn.get_weight @b : tensor<8xf32>
+  %t = attn.linear %x, %w, %b : (!x, !w, tensor<8xf32>) -> !x
+  %v = attn.reshape %t to <[batch, seq, 2, 4]> : (!x) -> tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
+  %p = attn.softmax %v : (tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>) -> tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
+  %u = attn.reshape %p to <[batch, seq, 8]> : (tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>) -> !x
+  %y = attn.activation <gelu> %u : (!x) -> !x
+  return %y : !x
+}
+
+// Without segments attention is uniform: each sequence has all its columns.
+// CHECK-LABEL: func.func @uniform_attention(
+// CHECK-SAME: kern.symbols = ["keys0", "parts", "rows0"]
+// CHECK: %[[S:.*]] = kern.segments {batch = "batch", columns = "seq", keys = "keys0", rows = "rows0"} : <0>
+// CHECK: %[[T:.*]] = kern.alloc : <[parts, 8192] x f32>
+// CHECK: %[[K:.*]] = kern.alloc : <[keys0, 8] x f32, key_panels>
+// CHECK: kern.pack_keys %[[X:.*]] segments %[[S]] outs(%[[K]])
+// CHECK: kern.attention %[[X]], %[[K]], %[[X]] segments %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}}) heads 2 kv_heads 2 scale 5.000000e-01
+func.func @uniform_attention(%x: !x) -> !x {
+  %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : (!x, !x, !x) -> !x
+  return %y : !x
+}
+
+// CHECK-LABEL: func.func @slices_and_concatenations_are_copies(
+// CHECK: kern.copy %[[X:.*]] outs(%[[S:.*]]) axis 2 from "4" to "0" size "4"
+// CHECK: kern.copy %[[S]] outs(%[[Y:.*]]) axis 2 from "0" to "0" size "4"
+// CHECK: kern.copy %[[S]] outs(%[[Y]]) axis 2 from "0" to "4" size "4"
+func.func @slices_and_concatenations_are_copies(%x: !x) -> !x {
+  %s = attn.slice %x axis 2 from 4 size "4" : (!x) -> !s
+  %y = attn.concat %s, %s axis 2 : (!s, !s) -> !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @w0 : !w = "file(\"w0\")"
+attn.weight @w1 : !w = "file(\"w1\")"
+
+// A body updates its state in place where nothing reads it afterwards.
+// CHECK-LABEL: func.func @layers_update_a_state(
+// CHECK: kern.elementwise ins(%{{.*}}) outs(%[[S:.*]]) {
+// CHECK: kern.layers %[[S]] {{\[}}[@layer, @w0], [@layer, @w1]] : <[rows, 8] x f32>
+// CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
+// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]) :
+// CHECK: kern.elementwise ins(%[[T]], %[[S]]) outs(%[[S]])
+func.func @layers_update_a_state(%x: !x) -> !x {
+  %y = attn.layers %x [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : !x -> !x
+  return %y : !x
+}
+func.func private @layer(%s: !x, %w: !w) -> !x {
+  %t = attn.linear %s, %w : (!x, !w) -> !x
+  %u = attn.add %t, %s : (!x, !x) -> !x
+  return %u : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!w = tensor<8x8xf32>
+attn.weight @w0 : !w = "file(\"w0\")"
+
+// A product may not write what its own tiles still read.
+// CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
+// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]) :
+// CHECK: kern.elementwise ins(%[[T]]) outs(%[[S]])
+func.func @copies_a_result_that_cannot_be_in_place(%x: !x) -> !x {
+  %y = attn.layers %x [#attn.row<@layer, [@w0]>] : !x -> !x
+  return %y : !x
+}
+func.func private @layer(%s: !x, %w: !w) -> !x {
+  %t = attn.linear %s, %w : (!x, !w) -> !x
+  return %t : !x
+}
+
+// -----
+
+!m = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+func.func @refuses_a_computed_mask(%x: !x, %m: !m) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
+  %n = attn.not %m : (!m) -> !m
+  // expected-error @below {{expects a mask that is an input of the entry}}
+  %s = attn.segments %n : (!m) -> !attn.segments<rows, keys>
+  %r = attn.gather_rows %x, %s : (!x, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  return %r : tensor<?x8xf32, #attn.shape<[rows, 8]>>
+}

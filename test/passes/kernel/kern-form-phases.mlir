@@ -1,0 +1,99 @@
+// RUN: transom-opt %s --kern-form-phases --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!y = !kern.buffer<[n, 8] x f32>
+!g = !kern.weight<[8] x f32, rows>
+!w = !kern.weight<[8, 8] x f32, panels32>
+
+// Parts own rows: each reads only what it wrote itself.
+// CHECK-LABEL: func.func @rows_need_no_barrier(
+// CHECK: kern.alloc
+// CHECK-NEXT: kern.alloc
+// CHECK-NEXT: kern.phase "rows_need_no_barrier.0.norm" {
+// CHECK-NEXT:   kern.norm
+// CHECK-NEXT:   kern.elementwise
+// CHECK:        kern.softmax
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @rows_need_no_barrier(%x: !x, %y: !x, %g: !g) {
+  %t = kern.alloc : !x
+  kern.norm %x, %g, %g outs(%t) eps 1.0e-5 : !x, !g, !g, !x
+  %u = kern.alloc : !x
+  kern.elementwise ins(%t) outs(%u) {
+  ^bb0(%p: f32):
+    %q = kern.apply "gelu" %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.softmax %u outs(%y) : !x, !x
+  return
+}
+
+// A product reads all columns of rows that other parts may have written, and
+// what reads a product waits for all its tiles.
+// CHECK-LABEL: func.func @a_product_stands_between_barriers(
+// CHECK: kern.phase "a_product_stands_between_barriers.0.norm"
+// CHECK: kern.phase "a_product_stands_between_barriers.1.gemm"
+// CHECK: kern.phase "a_product_stands_between_barriers.2.norm"
+// CHECK-NOT: kern.phase
+func.func @a_product_stands_between_barriers(%x: !x, %y: !x, %g: !g, %w: !w) {
+  %t = kern.alloc : !x
+  kern.norm %x, %g, %g outs(%t) eps 1.0e-5 : !x, !g, !g, !x
+  %u = kern.alloc : !x
+  kern.gemm %t, %w outs(%u) : !x, !w, !x
+  kern.norm %u, %g, %g outs(%y) eps 1.0e-5 : !x, !g, !g, !x
+  return
+}
+
+// CHECK-LABEL: func.func @what_touches_nothing_in_common_joins(
+// CHECK: kern.phase "what_touches_nothing_in_common_joins.0.gemm" {
+// CHECK-NEXT: kern.gemm
+// CHECK-NEXT: kern.gemm
+// CHECK-NEXT: }
+// CHECK-NOT: kern.phase
+func.func @what_touches_nothing_in_common_joins(%x: !x, %y: !x, %z: !x, %w: !w) {
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.gemm %x, %w outs(%z) : !x, !w, !x
+  return
+}
+
+// Writing what another part may still read needs a barrier.
+// CHECK-LABEL: func.func @overwriting_an_operand_waits(
+// CHECK: kern.phase
+// CHECK-NEXT: kern.gemm
+// CHECK: kern.phase
+// CHECK-NEXT: kern.norm
+func.func @overwriting_an_operand_waits(%x: !x, %y: !x, %z: !x, %g: !g, %w: !w) {
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.norm %z, %g, %g outs(%x) eps 1.0e-5 : !x, !g, !g, !x
+  return
+}
+
+// Rows of a view are not those of the buffer.
+// CHECK-LABEL: func.func @a_view_has_other_rows(
+// CHECK: kern.phase
+// CHECK-NEXT: kern.softmax
+// CHECK: kern.phase
+// CHECK-NEXT: kern.softmax
+func.func @a_view_has_other_rows(%x: !x, %y: !x, %z: !kern.buffer<[2*rows, 4] x f32>) {
+  kern.softmax %x outs(%y) : !x, !x
+  %v = kern.view %y : !x -> !kern.buffer<[2*rows, 4] x f32>
+  kern.softmax %v outs(%z) : !kern.buffer<[2*rows, 4] x f32>, !kern.buffer<[2*rows, 4] x f32>
+  return
+}
+
+// CHECK-LABEL: func.func @layers_end_a_phase(
+// CHECK: kern.phase "layers_end_a_phase.0.softmax"
+// CHECK: kern.layers
+// CHECK: kern.phase "layers_end_a_phase.1.softmax"
+// CHECK: func.func private @body
+// CHECK: kern.phase "body.0.softmax"
+func.func @layers_end_a_phase(%x: !x, %y: !x, %z: !x) {
+  kern.softmax %x outs(%y) : !x, !x
+  kern.layers %y [[@body]] : !x
+  kern.softmax %x outs(%z) : !x, !x
+  return
+}
+func.func private @body(%x: !x) {
+  kern.softmax %x outs(%x) : !x, !x
+  return
+}

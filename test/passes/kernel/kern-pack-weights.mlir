@@ -1,0 +1,119 @@
+// RUN: transom-opt %s --kern-pack-weights --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+
+// Panels for products, padded biases, rows for the rest; offsets are multiples
+// of 64 in the order of definition, and say how much room there is.
+// CHECK: module attributes {{.*}}kern.weight_bytes = 3392
+// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = "file(\22w\22)" {offset = 0 : i64}
+kern.weight @w : !w = "file(\"w\")"
+// CHECK-NOT: @same
+kern.weight @same : !w = "file(\"w\")"
+// CHECK: kern.weight @split : !kern.weight<[8, 8] x f32, panels32, parts [4, 4]> = "file(\22w\22)" {offset = 1024 : i64}
+// CHECK-NOT: @unused
+kern.weight @unused : !w = "file(\"u\")"
+kern.weight @split : !kern.weight<[8, 8] x f32, unset, parts [4, 4]> = "file(\"w\")"
+// CHECK: kern.weight @b : !kern.weight<[8] x f32, padded32> = "file(\22b\22)" {offset = 3072
+kern.weight @split_unused : !kern.weight<[8, 8] x f32, unset, parts [4, 4]> = "file(\"v\")"
+kern.weight @b : !b = "file(\"b\")"
+// CHECK: kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\22g\22)" {offset = 3200
+kern.weight @g : !b = "file(\"g\")"
+// CHECK: kern.weight @e : !kern.weight<[3, 8] x f32, rows> = "file(\22e\22)" {offset = 3264
+kern.weight @e : !kern.weight<[3, 8] x f32, unset> = "file(\"e\")"
+
+// CHECK-LABEL: func.func @chooses_layouts_and_shares_equal_weights(
+// CHECK: %[[W:.*]] = kern.get_weight @w : <[8, 8] x f32, panels32>
+// CHECK: %[[S:.*]] = kern.get_weight @w : <[8, 8] x f32, panels32>
+// CHECK: kern.gemm %{{.*}}, %[[W]] bias
+// CHECK: kern.gemm %{{.*}}, %[[S]] outs
+func.func @chooses_layouts_and_shares_equal_weights(%x: !x, %y: !x, %z: !x, %p: !kern.buffer<[rows, 4] x f32>, %q: !kern.buffer<[rows, 4] x f32>, %i: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @w : !w
+  %s = kern.get_weight @same : !w
+  %b = kern.get_weight @b : !b
+  %g = kern.get_weight @g : !b
+  %e = kern.get_weight @e : !kern.weight<[3, 8] x f32, unset>
+  %t = kern.get_weight @split : !kern.weight<[8, 8] x f32, unset, parts [4, 4]>
+  kern.gemm %x, %w bias %b outs(%y) : !x, !w, !b, !x
+  kern.gemm %x, %s outs(%z) : !x, !w, !x
+  kern.gemm %x, %t outs(%p, %q) : !x, !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
+  kern.norm %y, %g, %g outs(%z) eps 1.0e-5 : !x, !b, !b, !x
+  kern.embedding ids(%i) tables(%e) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[3, 8] x f32, unset>), !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+
+// The product reads panels; what adds the weight itself reads rows of its own;
+// the embedding is content with either.
+kern.weight @tied : !w = "file(\"t\")"
+
+// CHECK-LABEL: func.func @stores_twice_only_what_needs_two_layouts(
+// CHECK-DAG: %[[P:.*]] = kern.get_weight @[[A:tied.*]] : <[8, 8] x f32, panels32>
+// CHECK-DAG: %[[R:.*]] = kern.get_weight @{{tied.*}} : <[8, 8] x f32, rows>
+// CHECK: kern.gemm %{{.*}}, %[[P]]
+// CHECK: kern.elementwise ins(%{{.*}}, %[[R]])
+func.func @stores_twice_only_what_needs_two_layouts(%x: !x, %y: !x, %i: !kern.buffer<[rows] x i64>, %z: !kern.buffer<[8, 8] x f32>) {
+  %w = kern.get_weight @tied : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.embedding ids(%i) tables(%w) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!w), !x
+  kern.elementwise ins(%z, %w) outs(%z) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  } : (!kern.buffer<[8, 8] x f32>, !w) -> !kern.buffer<[8, 8] x f32>
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+
+// The parameter of a body decides for the weights of all rows.
+// CHECK-DAG: kern.weight @w0 : !kern.weight<[8, 8] x f32, panels32>
+// CHECK-DAG: kern.weight @w1 : !kern.weight<[8, 8] x f32, panels32>
+// CHECK-DAG: kern.weight @g : !kern.weight<[8] x f32, rows>
+kern.weight @w0 : !w = "file(\"w0\")"
+kern.weight @w1 : !w = "file(\"w1\")"
+kern.weight @w2 : !w = "file(\"w1\")"
+kern.weight @g : !b = "file(\"g\")"
+
+// CHECK-LABEL: func.func @follows_rows_of_layers(
+// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @w0, @g], [@layer, @w1, @g], [@layer, @w1, @g]]
+func.func @follows_rows_of_layers(%x: !x) {
+  kern.layers %x [[@layer, @w0, @g], [@layer, @w1, @g], [@layer, @w2, @g]] : !x
+  return
+}
+// CHECK: func.func private @layer(%{{.*}}: !kern.buffer<[rows, 8] x f32>, %{{.*}}: !kern.weight<[8, 8] x f32, panels32>, %{{.*}}: !kern.weight<[8] x f32, rows>)
+func.func private @layer(%x: !x, %w: !w, %g: !b) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g outs(%x) eps 1.0e-5 : !x, !b, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+
+// CHECK: kern.weight @tied : !kern.weight<[8, 8] x f32, panels32>
+// CHECK-NOT: kern.weight
+kern.weight @tied : !w = "file(\"t\")"
+
+// CHECK-LABEL: func.func @a_tied_embedding_reads_the_panels(
+// CHECK: %[[W:.*]] = kern.get_weight @tied
+// CHECK: kern.embedding ids(%{{.*}}) tables(%[[W]])
+// CHECK: kern.gemm %{{.*}}, %[[W]]
+func.func @a_tied_embedding_reads_the_panels(%x: !x, %y: !x, %i: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @tied : !w
+  kern.embedding ids(%i) tables(%w) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!w), !x
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  return
+}

@@ -1,0 +1,126 @@
+// RUN: transom-opt %s --kern-plan-memory --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+
+// Two buffers that never live at once share their place; sizes are multiples
+// of 64 whatever the symbols are.
+// CHECK-LABEL: func.func @dead_buffers_give_their_place(
+// CHECK-SAME: kern.arena_bytes = "128*rows", kern.arena_lower_bound = "128*rows",
+// CHECK-SAME: kern.buffers = [{bytes = "32*rows", offset = "[[A:[0-9*rows]*]]", place = ""}, {bytes = "32*rows", offset = "{{.*}}", place = ""}, {bytes = "32*rows", offset = "[[A]]", place = ""}]
+// CHECK: kern.alloc {slot = 0 : i64}
+// CHECK: kern.alloc {slot = 1 : i64}
+// CHECK: kern.alloc {slot = 2 : i64}
+func.func @dead_buffers_give_their_place(%x: !kern.buffer<[rows, 8] x f32>, %y: !x) attributes {kern.symbols = ["rows"]} {
+  %a = kern.alloc : !kern.buffer<[rows, 8] x f32>
+  %b = kern.alloc : !kern.buffer<[rows, 8] x f32>
+  %c = kern.alloc : !kern.buffer<[rows, 8] x f32>
+  kern.phase "0" {
+    kern.softmax %x outs(%a) : !x, !x
+  }
+  kern.phase "1" {
+    kern.softmax %a outs(%b) : !x, !x
+  }
+  kern.phase "2" {
+    kern.softmax %b outs(%c) : !x, !x
+  }
+  kern.phase "3" {
+    kern.softmax %c outs(%y) : !x, !x
+  }
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 16] x f32>
+!big = !kern.buffer<[batch, 16] x f32>
+
+// Which is larger depends on the call: each has its own place.
+// CHECK-LABEL: func.func @sizes_that_cannot_be_compared_stand_apart(
+// CHECK-SAME: kern.arena_bytes = "64*batch+64*rows"
+func.func @sizes_that_cannot_be_compared_stand_apart(%x: !x, %y: !big) attributes {kern.symbols = ["batch", "rows"]} {
+  %a = kern.alloc : !x
+  %b = kern.alloc : !big
+  kern.phase "0" {
+    kern.softmax %x outs(%a) : !x, !x
+  }
+  kern.phase "1" {
+    kern.softmax %y outs(%b) : !big, !big
+  }
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 16] x f32>
+
+// The state and what layers are given live through all bodies; buffers of two
+// bodies share a place.
+// CHECK-LABEL: func.func @layers_keep_their_operands(
+// CHECK-SAME: kern.arena_bytes = "192*rows"
+func.func @layers_keep_their_operands(%x: !x, %y: !x) attributes {kern.symbols = ["rows"]} {
+  %state = kern.alloc : !x
+  %given = kern.alloc : !x
+  kern.phase "0" {
+    kern.softmax %x outs(%state) : !x, !x
+    kern.softmax %x outs(%given) : !x, !x
+  }
+  kern.layers %state invariants(%given : !x) [[@a], [@b], [@a]] : !x
+  kern.phase "1" {
+    kern.softmax %state outs(%y) : !x, !x
+  }
+  return
+}
+func.func private @a(%s: !x, %i: !x) {
+  %t = kern.alloc : !x
+  kern.phase "a.0" {
+    kern.softmax %s outs(%t) : !x, !x
+  }
+  kern.phase "a.1" {
+    kern.softmax %t outs(%s) : !x, !x
+  }
+  return
+}
+func.func private @b(%s: !x, %i: !x) {
+  %t = kern.alloc : !x
+  kern.phase "b.0" {
+    kern.softmax %i outs(%t) : !x, !x
+  }
+  kern.phase "b.1" {
+    kern.softmax %t outs(%s) : !x, !x
+  }
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!y = !kern.buffer<[rows, 1024] x f32>
+!w = !kern.weight<[1024, 8] x f32, panels32>
+!v = !kern.weight<[8, 1024] x f32, panels32>
+
+// Rows of 4096 bytes would fall on the same cache sets.
+// CHECK-LABEL: func.func @pads_rows_of_products(
+// CHECK: kern.alloc {slot = 0 : i64} : <[rows, 1024] x f32, stride 1040>
+func.func @pads_rows_of_products(%x: !x, %z: !x, %w: !w, %v: !v) attributes {kern.symbols = ["rows"]} {
+  %y = kern.alloc : !y
+  kern.phase "0" {
+    kern.gemm %x, %w outs(%y) : !x, !w, !y
+  }
+  kern.phase "1" {
+    kern.gemm %y, %v outs(%z) : !y, !v, !x
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @keeps_rows_dense_for_others(
+// CHECK: kern.alloc {slot = 0 : i64} : <[rows, 1024] x f32>
+func.func @keeps_rows_dense_for_others(%x: !x, %z: !y, %w: !w) attributes {kern.symbols = ["rows"]} {
+  %y = kern.alloc : !y
+  kern.phase "0" {
+    kern.gemm %x, %w outs(%y) : !x, !w, !y
+  }
+  kern.phase "1" {
+    kern.softmax %y outs(%z) : !y, !y
+  }
+  return
+}
