@@ -37,6 +37,11 @@ mlir::LogicalResult verifyRowsOfF32(mlir::Operation *op, const char *name,
 mlir::LogicalResult verifyVector(mlir::Operation *op, const char *name,
                                  mlir::Value weight, int64_t size,
                                  WeightLayout layout);
+/// Fails unless a weight lies in this layout or in none yet.
+mlir::LogicalResult verifyLayout(mlir::Operation *op, const char *name,
+                                 mlir::Value weight, WeightLayout layout);
+/// True for a kind that `kern.apply` knows.
+bool isActivation(llvm::StringRef kind);
 /// Fails unless the text is a polynomial.
 mlir::LogicalResult verifySize(mlir::Operation *op, const char *name,
                                llvm::StringRef size);

@@ -125,10 +125,7 @@ LogicalResult ElementwiseOp::verify() {
 }
 
 LogicalResult ApplyOp::verify() {
-  if (llvm::is_contained({"relu", "gelu", "gelu_tanh", "silu", "tanh",
-                          "sigmoid", "exp", "neg", "sqrt", "rsqrt",
-                          "quick_gelu"},
-                         getKind()))
+  if (isActivation(getKind()))
     return success();
   return emitOpError("expects a known activation, got '")
          << getKind() << "'"; // (1)

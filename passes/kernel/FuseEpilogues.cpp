@@ -167,9 +167,10 @@ struct FuseEpiloguesPass
           bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
         return false;
       // What a layer updates in place may be read until the slice is written.
-      if (llvm::any_of(copy.getOuts().getUsers(), [copy = copy](Operation *user) {
-            return user->isBeforeInBlock(copy);
-          }))
+      if (llvm::any_of(copy.getOuts().getUsers(),
+                       [copy = copy](Operation *user) {
+                         return user->isBeforeInBlock(copy);
+                       }))
         return false;
       column += *size;
       parts.push_back(*size);

@@ -20,6 +20,7 @@ struct Product {
   std::vector<int64_t> parts; ///< columns of each out
   bool bias = false;
   bool residual = false;
+  bool inPlace = false; ///< the residual lies where the out goes
   std::string activation;
   int64_t keyPanels = -1; ///< index of the out that is key panels
   int64_t inputStride = 0;
@@ -252,6 +253,11 @@ private:
       std::fill(outs[i].begin(), outs[i].end(), -7.0f);
       call.args.push_back(outs[i].data());
     }
+    if (p.inPlace) {
+      std::vector<float> before = spread(residual, n, stride);
+      std::copy(before.begin(), before.end(), outs[0].begin());
+      call.args[1] = outs[0].data();
+    }
     if (p.norm)
       call.args.insert(call.args.end(), {normed.data(), counters.data()});
     harness.run(isa, p.name, call, edge == Edge::Begin);
@@ -377,6 +383,8 @@ TEST(Gemm, Epilogues) {
     strided.outStride = 56;
     strided.norm = strided.residual = true;
   }
+  Product &inPlace = add("in_place", 24, {49});
+  inPlace.residual = inPlace.inPlace = inPlace.norm = true;
   Product &keys = add("keys", 24, {10});
   keys.keyPanels = 0;
   Products products(list);

@@ -1,0 +1,264 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of products and attention; numbers are those of the rules in the
+// operations' descriptions.
+#include "dialects/kern/KernVerify.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+using namespace transom::kern::rules;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// (1) and (3): the operands that come from the artifact.
+static LogicalResult verifyGemmWeights(GemmOp op) {
+  WeightType type = op.getWeight().getType();
+  Sizes input = sizesOf(op.getInput());
+  if (type.getShape().size() != 2 || input.empty() ||
+      input.back() != Polynomial(type.getShape()[1]))
+    return op.emitOpError("expects a weight [n, k] and an input [.., k], got ")
+           << text(sizesOf(op.getWeight())) << " and " << text(input);
+  if (failed(verifyLayout(op, "the weight", op.getWeight(),
+                          WeightLayout::Panels32)))
+    return failure();
+  if (!op.getBias())
+    return success();
+  if (failed(verifyVector(op, "a bias", op.getBias(), type.getShape()[0],
+                          WeightLayout::Padded32)))
+    return failure();
+  if (llvm::cast<WeightType>(op.getBias().getType()).getParts() !=
+      type.getParts())
+    return op.emitOpError("expects weight and bias with equal parts");
+  return success();
+}
+
+/// (2) and (4): what the product writes.
+static LogicalResult verifyGemmOuts(GemmOp op) {
+  WeightType type = op.getWeight().getType();
+  SmallVector<int64_t> parts(type.getParts());
+  if (parts.empty())
+    parts.push_back(type.getShape()[0]);
+  if (op.getOuts().size() != parts.size())
+    return op.emitOpError("expects an out for each of ")
+           << parts.size() << " parts of the weight, got "
+           << op.getOuts().size();
+  bool keys = false;
+  for (auto [out, part] : llvm::zip(op.getOuts(), parts)) {
+    Sizes sizes = sizesOf(out);
+    if (!isF32(out) || sizes.empty() || sizes.back() != Polynomial(part))
+      return op.emitOpError("expects an out of f32 with ")
+             << part << " columns, got " << out.getType();
+    keys |= typeOf(out).getKeyPanels();
+    if (!typeOf(out).getKeyPanels() &&
+        typeOf(out).getRowCount() != typeOf(op.getInput()).getRowCount())
+      return op.emitOpError("expects outs with the rows of the input, got ")
+             << text(sizes) << " and " << text(sizesOf(op.getInput()));
+  }
+  if (keys != bool(op.getSegments()))
+    return op.emitOpError(
+        "expects segments exactly where an out is key panels");
+  if (keys && (op.getActivation() || op.getResidual() || op.getNormOut()))
+    return op.emitOpError(
+        "expects no activation, residual or norm beside key panels");
+  return success();
+}
+
+/// (5) and (6): the norm of the result.
+static LogicalResult verifyGemmNorm(GemmOp op) {
+  int given = bool(op.getNormGamma()) + bool(op.getNormOut()) +
+              bool(op.getNormCounters()) + bool(op.getNormEps());
+  if (given == 0)
+    return op.getNormBeta() ? op.emitOpError("expects no beta without a norm")
+                            : success();
+  if (given != 4)
+    return op.emitOpError("expects 'norm_gamma', 'norm_out', 'norm_counters' "
+                          "and 'norm_eps' together");
+  if (op.getOuts().size() != 1)
+    return op.emitOpError("expects a single out beside a norm, got ")
+           << op.getOuts().size();
+  int64_t width = op.getWeight().getType().getShape()[0];
+  if (failed(verifyVector(op, "gamma", op.getNormGamma(), width,
+                          WeightLayout::Rows)) ||
+      (op.getNormBeta() && failed(verifyVector(op, "beta", op.getNormBeta(),
+                                               width, WeightLayout::Rows))) ||
+      failed(verifyRowsOfF32(op, "'norm_out'", op.getNormOut())) ||
+      failed(verifySameSizes(op, "out and 'norm_out'", op.getOuts()[0],
+                             op.getNormOut())))
+    return failure();
+  Value counters = op.getNormCounters();
+  if (!typeOf(counters).getElementType().isInteger(64) ||
+      product(sizesOf(counters)) != typeOf(op.getOuts()[0]).getRowCount())
+    return op.emitOpError("expects an i64 counter for each row, got ")
+           << counters.getType();
+  return success();
+}
+
+LogicalResult GemmOp::verify() {
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
+      failed(verifyGemmWeights(*this)) || failed(verifyGemmOuts(*this)) ||
+      failed(verifyGemmNorm(*this)))
+    return failure();
+  if (getResidual()) { // (5)
+    if (getOuts().size() != 1)
+      return emitOpError("expects a single out beside a residual, got ")
+             << getOuts().size();
+    if (failed(verifyRowsOfF32(*this, "a residual", getResidual())) ||
+        failed(verifySameSizes(*this, "out and residual", getOuts()[0],
+                               getResidual())))
+      return failure();
+  }
+  if (getActivation() && !isActivation(*getActivation())) // (7)
+    return emitOpError("expects a known activation, got '")
+           << *getActivation() << "'";
+  for (Value out : getOuts()) { // (8)
+    if (storageOf(out) == storageOf(getInput()))
+      return emitOpError("expects outs in other memory than the input");
+    if (getResidual() && storageOf(out) == storageOf(getResidual()) &&
+        (getActivation() ||
+         getWeight().getType().getShape()[1] > kLongestChain))
+      return emitOpError("expects a residual in other memory than the out with "
+                         "an activation or k above ")
+             << kLongestChain;
+  }
+  return success();
+}
+
+LogicalResult BatchMatmulOp::verify() {
+  for (Value buffer : {getLhs(), getRhs(), getOuts()}) {
+    if (failed(verifyRowsOfF32(*this, "each operand", buffer)))
+      return failure();
+    if (typeOf(buffer).getRank() < 2) // (1)
+      return emitOpError("expects operands of rank 2 at least, got ")
+             << buffer.getType();
+  }
+  Sizes lhs = sizesOf(getLhs()), rhs = sizesOf(getRhs()),
+        outs = sizesOf(getOuts());
+  if (lhs.back() != rhs[rhs.size() - 2]) // (2)
+    return emitOpError("expects operands that share k, got ")
+           << text(lhs) << " and " << text(rhs);
+  if (outs.back() != rhs.back() ||
+      outs[outs.size() - 2] != lhs[lhs.size() - 2]) // (3)
+    return emitOpError("expects outs [.., m, n] of ")
+           << text(lhs) << " and " << text(rhs) << ", got " << text(outs);
+  for (const Sizes &own : {lhs, rhs}) { // (4)
+    bool fits = own.size() <= outs.size();
+    for (size_t i = 3; fits && i <= own.size(); ++i)
+      fits = own[own.size() - i] == Polynomial(1) ||
+             own[own.size() - i] == outs[outs.size() - i];
+    if (!fits)
+      return emitOpError("expects leading sizes that broadcast to ")
+             << text(outs) << ", got " << text(own);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Fails unless the last size is a constant multiple of `heads`; else gives the
+/// size of one head.
+static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
+                                   Value buffer, int64_t heads) {
+  Sizes sizes = sizesOf(buffer);
+  std::optional<int64_t> last =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!isF32(buffer) || !last || *last % heads || *last == 0)
+    return op.emitOpError("expects ")
+           << name << " of f32 whose last size is a multiple of " << heads
+           << " heads, got " << buffer.getType();
+  return *last / heads;
+}
+
+/// (2), (3) and (4).
+static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
+  FailureOr<int64_t> dq = headSize(op, "query", op.getQuery(), op.getHeads());
+  FailureOr<int64_t> dk =
+      failed(dq) ? dq : headSize(op, "key", op.getKey(), op.getKvHeads());
+  FailureOr<int64_t> dv =
+      failed(dk) ? dk : headSize(op, "value", op.getValue(), op.getKvHeads());
+  FailureOr<int64_t> out =
+      failed(dv) ? dv : headSize(op, "outs", op.getOuts(), op.getHeads());
+  if (failed(out))
+    return failure();
+  if (*dq != *dk || *dv != *out)
+    return op.emitOpError("expects heads of one size in query and key, and in "
+                          "value and outs, got ")
+           << *dq << " and " << *dk << ", " << *dv << " and " << *out;
+  valueSize = *dv;
+  if (!typeOf(op.getKey()).getKeyPanels())
+    return op.emitOpError("expects the key in key panels");
+  for (Value buffer : {op.getQuery(), op.getValue(), op.getOuts()})
+    if (typeOf(buffer).getKeyPanels())
+      return op.emitOpError("expects only the key in key panels");
+  if (typeOf(op.getQuery()).getRowCount() != typeOf(op.getOuts()).getRowCount())
+    return op.emitOpError("expects query and outs of equal rows, got ")
+           << text(sizesOf(op.getQuery())) << " and "
+           << text(sizesOf(op.getOuts()));
+  return success();
+}
+
+/// (5) and (6).
+static LogicalResult verifyScratchAndMask(AttentionOp op, int64_t valueSize) {
+  Sizes scratch = sizesOf(op.getScratch());
+  std::optional<int64_t> floats =
+      scratch.empty() ? std::nullopt : scratch.back().constant();
+  if (!isF32(op.getScratch()) || scratch.size() != 2 ||
+      scratch[0] != Polynomial::symbol("parts") || !floats ||
+      *floats < attentionScratchFloats(valueSize))
+    return op.emitOpError("expects a scratch [parts, ")
+           << attentionScratchFloats(valueSize) << "] of f32, got "
+           << op.getScratch().getType();
+  if (!op.getMask())
+    return op.getMaskValue()
+               ? op.emitOpError("expects a bool mask beside 'mask_value'")
+               : success();
+  Type element = typeOf(op.getMask()).getElementType();
+  if (!(element.isF32() || element.isInteger(1)) ||
+      typeOf(op.getMask()).getRank() > 4)
+    return op.emitOpError(
+               "expects a mask of f32 or bool of rank 4 at most, got ")
+           << op.getMask().getType();
+  if (op.getMaskValue() && !element.isInteger(1))
+    return op.emitOpError("expects a bool mask beside 'mask_value'");
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
+  if (heads <= 0 || kvHeads <= 0 || heads % kvHeads) // (1)
+    return emitOpError(
+               "expects 'heads' that are a multiple of 'kv_heads', got ")
+           << heads << " and " << kvHeads;
+  if (failed(verifyHeads(*this, valueSize)) ||
+      failed(verifyScratchAndMask(*this, valueSize)))
+    return failure();
+  double cap = getSoftCap().convertToDouble();
+  if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)
+    return emitOpError(
+               "expects a window and a soft cap that are not negative, got ")
+           << int64_t(getWindow()) << " and " << cap;
+  auto segments = getQuerySegments().getDefiningOp<SegmentsOp>();
+  if (segments && segments.getKeepFirst() &&
+      (getCausal() || getWindow())) // (8)
+    return emitOpError(
+        "expects segments without 'keep_first' beside 'causal' or 'window'");
+  return success();
+}
+
+LogicalResult PackKeysOp::verify() {
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())))
+    return failure();
+  if (!typeOf(getOuts()).getKeyPanels()) // (1)
+    return emitOpError("expects key panels as outs, got ")
+           << getOuts().getType();
+  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  if (input.empty() || input.back() != outs.back()) // (2)
+    return emitOpError("expects input and outs of one last size, got ")
+           << text(input) << " and " << text(outs);
+  return success();
+}
