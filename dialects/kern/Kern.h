@@ -41,8 +41,8 @@ int64_t attentionScratchFloats(int64_t valueSize);
 
 #include "dialects/kern/KernDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/kern/KernTypes.h.inc"
 #include "dialects/kern/KernInterfaces.h.inc"
+#include "dialects/kern/KernTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/kern/KernOps.h.inc"
 

@@ -115,11 +115,31 @@ SmallVector<Value> AttentionOp::writtenBuffers() {
   return {getOuts(), getScratch()};
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
+/// The operation that makes the table behind these keys. In the body of layers
+/// the table is an argument; the symbol of the keys' number leads to it.
+static SegmentsOp segmentsOf(AttentionOp op) {
+  if (auto segments = op.getKeySegments().getDefiningOp<SegmentsOp>())
+    return segments;
+  SegmentsOp found;
+  Polynomial keys = bufferOf(op.getKey()).getDims().front();
+  if (auto module = op->getParentOfType<ModuleOp>())
+    module.walk([&](SegmentsOp segments) {
+      if (Polynomial::symbol(segments.getKeys().str()) == keys)
+        found = segments;
+    });
+  return found;
+}
 Polynomial AttentionOp::flops() {
   // Each row against the keys of one sequence; their number is bounded by the
   // columns of the batch, which the shapes of ragged buffers do not name.
+  Polynomial columns = bufferOf(getKey()).getRowCount();
+  if (SegmentsOp segments = segmentsOf(*this)) {
+    if (segments.getMask())
+      columns = bufferOf(segments.getMask()).getDims()[1];
+    else if (auto size = Polynomial::parse(segments.getColumns().str()))
+      columns = *size;
+  }
   Polynomial width = bufferOf(getQuery()).getDims().back() +
                      bufferOf(getOuts()).getDims().back();
-  return Polynomial(2) * bufferOf(getQuery()).getRowCount() * width *
-         Polynomial::symbol("seq");
+  return Polynomial(2) * bufferOf(getQuery()).getRowCount() * width * columns;
 }

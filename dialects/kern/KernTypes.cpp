@@ -3,11 +3,11 @@
 //
 // Types of the kern dialect: buffers, weights and segments, their text forms
 // and their sizes.
-#include "dialects/kern/Kern.h"
 #include "dialects/SizeParser.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace transom;

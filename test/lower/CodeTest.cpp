@@ -75,8 +75,8 @@ struct Instruction {
 /// The functions of an object file and their instructions.
 std::map<std::string, std::vector<Instruction>>
 disassemble(const std::string &object) {
-  char path[] = "/tmp/transom-code-XXXXXX";
-  int file = mkstemp(path);
+  std::string path = testing::TempDir() + "transom-code-XXXXXX";
+  int file = mkstemp(path.data());
   EXPECT_GE(file, 0);
   EXPECT_EQ(write(file, object.data(), object.size()), ssize_t(object.size()));
   close(file);
@@ -100,7 +100,7 @@ disassemble(const std::string &object) {
   }
   if (pipe)
     EXPECT_EQ(pclose(pipe), 0);
-  unlink(path);
+  unlink(path.c_str());
   return functions;
 }
 
