@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from base import GOLDENS, ToolTest
+from base import GOLDENS, ToolTest, write_tensors
 
 
 def segments(data):
@@ -49,6 +49,24 @@ class Inspect(ToolTest):
         for example in entry["examples"]:
             self.assertGreater(example["arena_bytes"], 0)
             self.assertGreater(example["flops"], 0)
+
+    def test_sizes_of_any_name(self):
+        """Symbols of graph.json have the names that its author gave them; formulas use no others."""
+        for node in ({"op": "attention", "inputs": ["x", "x", "x"], "attrs": {"heads": 2}},
+                     {"block": "layer", "repeat": 2, "inputs": ["x"]}):
+            with open(self.path("graph.json"), "w", encoding="utf-8") as file:
+                json.dump({
+                    "transom": 1, "name": "named", "dims": {"n": {}, "length": {"max": 40}},
+                    "inputs": [{"name": "x", "dtype": "f32", "shape": ["n", "length", 8]}],
+                    "blocks": {"layer": {"inputs": ["y"], "outputs": ["mixed"], "nodes": [
+                        {"name": "mixed", "op": "attention", "inputs": ["y", "y", "y"], "attrs": {"heads": 2}}]}},
+                    "nodes": [{"name": "out", **node}], "outputs": ["out"]}, file)
+            self.succeed("compile", self.path("graph.json"), "-q", "-o", self.path("named.so"))
+            entry = self.json_of(self.path("named.so"))["entries"][0]
+            self.assertIn("length", entry["flops"])
+            self.assertNotIn("seq", entry["flops"])
+            write_tensors(self.path("in"), {"x": ("F32", [2, 3, 8], [0.5] * 48)})
+            self.succeed("run", self.path("named.so"), "run", "--in", self.path("in"), "--out", self.path("out"))
 
     def test_hashes(self):
         path = self.compiled("bert")
