@@ -20,7 +20,7 @@ struct RowRange {
 class KernEvaluation {
 public:
   /// Parts that share the work, in an order that `seed` shuffles.
-  static constexpr int parts = 3;
+  static constexpr int parts = 2;
 
   /// Takes memory for a buffer of its own.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);

@@ -44,7 +44,7 @@ std::string CompiledModel::load(const std::string &path, const std::string &isa,
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_batch = 4;
-  options.max_tokens = 512;
+  options.max_tokens = 1024;
   if (transom_session_create(model, &options, &session) != TRANSOM_OK)
     return std::string("session: ") + transom_last_error();
   return {};

@@ -129,9 +129,9 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
 
 Value GraphBuilder::attention(Value x) {
   Heads heads;
-  heads.count = random.chance(30) ? 1 : counts[random.below(2)];
-  heads.dk = keyWidths[random.below(2)];
-  heads.dv = random.chance(60) ? heads.dk : keyWidths[random.below(2)];
+  heads.count = random.chance(25) ? 1 : headCount;
+  heads.dk = keyWidth;
+  heads.dv = random.chance(60) ? keyWidth : valueWidth;
   heads.self = !memory || random.chance(50);
   heads.length = heads.self ? seq : memoryLength;
   heads.flat = heads.count == 1 && random.chance(50);

@@ -125,10 +125,9 @@ void GraphBuilder::chooseSizes(uint64_t seed) {
   Random sizes(seed / seedsOfOneSize + 77);
   width = sizes.pick<int64_t>({4, 6, 8, 12, 16, 20, 32, 40});
   inner = sizes.between(1, 48);
-  for (int i = 0; i < 2; ++i) {
-    counts.push_back(sizes.between(1, 4));
-    keyWidths.push_back(sizes.between(1, 9));
-  }
+  headCount = sizes.between(2, 4);
+  keyWidth = sizes.between(1, 9);
+  valueWidth = sizes.between(1, 9);
 }
 
 void GraphBuilder::declareInputs() {
@@ -176,7 +175,7 @@ Value GraphBuilder::embed() {
         ids, Value(), rank ? PositionKind::NonpadRank : PositionKind::Column,
         rank ? random.between(0, 2) : 0);
     x = make<AddOp>(
-        x, make<EmbeddingOp>(position, weight({64, width}, 1.0), number(1.0)));
+        x, make<EmbeddingOp>(position, weight({310, width}, 1.0), number(1.0)));
   }
   return random.chance(70) ? norm(x) : x;
 }

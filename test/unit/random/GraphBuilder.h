@@ -100,7 +100,7 @@ private:
   mlir::Block *body = nullptr;
   Polynomial batch, seq, memoryLength;
   int64_t width = 0, inner = 0;
-  llvm::SmallVector<int64_t> counts, keyWidths; ///< of heads
+  int64_t headCount = 0, keyWidth = 0, valueWidth = 0;
   mlir::Value ids, mask, memory, bias; ///< inputs; null where there is none
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;

@@ -96,7 +96,7 @@ void Exporter::writeDims() {
   for (const std::string &symbol : symbols) {
     json.key(symbol);
     json.beginObject();
-    json.member("max", 60);
+    json.member("max", 300);
     json.endObject();
   }
   json.endObject();

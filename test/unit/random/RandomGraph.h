@@ -61,7 +61,7 @@ private:
 };
 
 /// So many seeds in a row, from a multiple on, have the same widths.
-inline constexpr uint64_t seedsOfOneSize = 25;
+inline constexpr uint64_t seedsOfOneSize = 50;
 
 /// An empty module with the symbols and attributes that random entries need.
 mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
