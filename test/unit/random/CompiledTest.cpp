@@ -73,7 +73,8 @@ Batch::Batch(uint64_t first, int64_t count) {
   evaluation.source = &weights;
   for (int64_t i = 0; i < 2 * count; ++i) {
     std::string entry = "g" + std::to_string(first + i / 2);
-    Case test = {entry, randomInputs(*module, entry, 2 * first + i), {}};
+    Case test = {
+        entry, randomInputs(*module, entry, 2 * first + i, Lengths::Long), {}};
     auto result = evaluate(*module, entry, test.inputs, evaluation);
     EXPECT_TRUE(result) << (result ? "" : result.error().message);
     if (result)

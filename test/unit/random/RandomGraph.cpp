@@ -103,21 +103,22 @@ static Tensor inputFor(func::FuncOp function, unsigned index,
 }
 
 /// Mostly short; sometimes more than a panel of keys, rarely more than a piece.
-static int64_t randomLength(Random &random) {
+static int64_t randomLength(Random &random, Lengths lengths) {
   int64_t kind = random.below(100);
-  return kind < 85   ? random.between(1, 9)
-         : kind < 97 ? random.between(30, 40)
-                     : random.between(257, 300);
+  if (kind < 85)
+    return random.between(1, 9);
+  return kind < 97 || lengths == Lengths::Short ? random.between(30, 40)
+                                                : random.between(257, 300);
 }
 
 std::vector<NamedTensor> randomInputs(ModuleOp module, StringRef entry,
-                                      uint64_t seed) {
+                                      uint64_t seed, Lengths lengths) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   assert(function && "the entry exists");
   Random random(seed);
   std::map<std::string, int64_t> symbols;
   symbols["batch"] = random.between(1, 3);
-  symbols["seq"] = randomLength(random);
+  symbols["seq"] = randomLength(random, lengths);
   symbols["memory"] = random.between(1, 7);
   std::vector<NamedTensor> inputs;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {

@@ -70,9 +70,13 @@ mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
 void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
                     RandomWeights &weights);
 
+/// How long sequences may be: up to 40, or rarely also up to 300.
+enum class Lengths { Short, Long };
+
 /// Inputs for an entry of `addRandomGraph`: sizes, values and masks follow from
 /// the seed.
 std::vector<NamedTensor> randomInputs(mlir::ModuleOp module,
-                                      llvm::StringRef entry, uint64_t seed);
+                                      llvm::StringRef entry, uint64_t seed,
+                                      Lengths lengths);
 
 } // namespace transom::testing
