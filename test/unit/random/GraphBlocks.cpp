@@ -111,18 +111,21 @@ Value GraphBuilder::shuffle(Value x) {
   }
 }
 
-/// Products of activations that are no attention.
+/// Products of activations that are no attention; normalized, since they grow
+/// from layer to layer and rounding would grow with them.
 Value GraphBuilder::mixRows(Value x) {
   if (random.chance(50)) {
     Value gram = make<MatmulOp>(x, x, /*transpose_lhs=*/true,
                                 /*transpose_rhs=*/false);
     gram = make<SoftmaxOp>(scale(gram, 0.25));
-    return residual(x, make<MatmulOp>(x, gram, false, random.chance(50)));
+    return norm(
+        make<AddOp>(x, make<MatmulOp>(x, gram, false, random.chance(50))));
   }
   Value similar = make<MatmulOp>(x, x, false, true);
   similar =
       make<ActivationOp>(scale(similar, 0.5 / width), ActivationKind::Tanh);
-  return residual(x, make<MatmulOp>(similar, x, random.chance(50), false));
+  return norm(
+      make<AddOp>(x, make<MatmulOp>(similar, x, random.chance(50), false)));
 }
 
 /// Rows of a table by index.
