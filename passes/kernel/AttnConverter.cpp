@@ -16,12 +16,6 @@ kern::BufferType AttnConverter::bufferType(Type tensor) {
                                cast<ShapedType>(tensor).getElementType());
 }
 
-Type AttnConverter::convertType(Type type) {
-  if (isa<attn::SegmentsType>(type))
-    return {};
-  return bufferType(type);
-}
-
 kern::WeightType transom::weightTypeOf(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return kern::WeightType::get(type.getContext(), type.getShape(),
@@ -195,8 +189,7 @@ static bool mayUpdateInPlace(Value result, Value state) {
 }
 
 LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
-                                         ValueRange invariants,
-                                         attn::RowAttr row) {
+                                         ValueRange invariants) {
   AttnConverter body(symbols, entry);
   SmallVector<Type> types{state.getType()};
   llvm::append_range(types, invariants.getTypes());
@@ -245,8 +238,7 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
     llvm::append_range(parts, row.getWeights());
     rows.push_back(b.getArrayAttr(parts));
     auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
-    if (body.getNumResults() &&
-        failed(convertBody(body, state, invariants, row)))
+    if (body.getNumResults() && failed(convertBody(body, state, invariants)))
       return failure();
   }
   b.create<kern::LayersOp>(op.getLoc(), state, invariants,

@@ -41,8 +41,7 @@ public:
 
 private:
   mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state,
-                                  mlir::ValueRange invariants,
-                                  attn::RowAttr row);
+                                  mlir::ValueRange invariants);
   mlir::LogicalResult convertOp(mlir::Operation &op);
 
   // One member a group of operations; each writes the buffer of its result.
@@ -60,8 +59,6 @@ private:
   mlir::LogicalResult convertSegments(attn::SegmentsOp op);
   mlir::LogicalResult convertLayers(attn::LayersOp op);
 
-  /// The kern type of an attn type: buffer, weight or segments.
-  mlir::Type convertType(mlir::Type type);
   kern::BufferType bufferType(mlir::Type tensor);
   /// The kern twin of a value: a buffer, a weight or segments.
   Value twin(Value value) { return twins.lookup(value); }

@@ -86,7 +86,7 @@ private:
     return e.advance(pointer, vector * kLanes * 4);
   }
 
-  SmallVector<Value> start(bool partial) {
+  SmallVector<Value> start() {
     SmallVector<Value> tile;
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < isa.tileVectors; ++v)
@@ -133,7 +133,7 @@ private:
       }
       return next;
     };
-    return e.forLoop(e.i64(0), k(), 1, start(partial), step,
+    return e.forLoop(e.i64(0), k(), 1, start(), step,
                      /*keepRolled=*/true);
   }
 
@@ -228,7 +228,6 @@ LLVM::LLVMFuncOp MicroKernels::kernel(const KernelSpec &spec, int64_t rows) {
   auto function = b.create<LLVM::LLVMFuncOp>(loc, name, kernelType(context),
                                              LLVM::Linkage::Internal);
   setTarget(function, isa);
-  ++made;
   b.setInsertionPointToStart(function.addEntryBlock(b));
   KernelArgs args;
   for (auto [field, value] : llvm::zip(fields(args), function.getArguments()))

@@ -67,16 +67,12 @@ public:
   void call(Emitter &e, const KernelSpec &spec, mlir::Value rows,
             const KernelArgs &args);
 
-  /// Number of kernels made.
-  int64_t count() const { return made; }
-
 private:
   mlir::LLVM::LLVMFuncOp kernel(const KernelSpec &spec, int64_t rows);
   mlir::LLVM::GlobalOp ladder(const KernelSpec &spec);
 
   mlir::ModuleOp module;
   const Isa &isa;
-  int64_t made = 0;
 };
 
 /// Adds the attributes that a function of this instruction set needs.
