@@ -84,7 +84,7 @@ static Result<std::string> compile(mlir::ModuleOp module,
   return emitCode(*translated, CodeKind::Object);
 }
 
-KernelHarness::KernelHarness(const std::string &text)
+KernelHarness::KernelHarness(const std::string &text, const std::string &only)
     : code(std::make_unique<Code>()) {
   mlir::DialectRegistry registry;
   registry.insert<kern::KernDialect, mlir::func::FuncDialect,
@@ -116,6 +116,8 @@ KernelHarness::KernelHarness(const std::string &text)
   }
   code->jit = std::move(*jit);
   for (const lower::Isa &isa : lower::allIsas()) {
+    if (!only.empty() && isa.name != only)
+      continue;
     Result<std::string> object = compile(*module, isa);
     if (!object) {
       ADD_FAILURE() << isa.name.str() << ": " << object.error().message;
@@ -143,29 +145,36 @@ size_t KernelHarness::weightBytes(const std::string &name) {
   return code->places.at(name).second;
 }
 
-void KernelHarness::run(const std::string &isa, const std::string &phase,
-                        const PhaseCall &call, bool backwards) {
+PreparedPhase KernelHarness::prepare(const std::string &isa,
+                                     const std::string &phase,
+                                     const PhaseCall &call) {
+  PreparedPhase prepared;
   auto address =
       code->jit->lookup(lower::phaseSymbol(*lower::findIsa(isa), phase));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
-    return;
+    return prepared;
   }
-  std::vector<int64_t> symbols;
   for (const std::string &name : symbolOrder.at(phase)) {
     auto known = call.symbols.find(name);
-    symbols.push_back(name == "parts"               ? call.parts
-                      : known == call.symbols.end() ? INT64_MIN
-                                                    : known->second);
+    prepared.symbols.push_back(name == "parts"               ? call.parts
+                               : known == call.symbols.end() ? INT64_MIN
+                                                             : known->second);
   }
-  transom_frame frame{};
-  frame.weights = code->weights;
-  frame.symbols = symbols.data();
-  frame.args = call.args.data();
-  frame.segments = call.segments.data();
-  auto function = address->toPtr<transom_phase>();
-  for (int64_t i = 0; i < call.parts; ++i)
-    function(&frame, nullptr, backwards ? call.parts - 1 - i : i, call.parts);
+  prepared.frame.weights = code->weights;
+  prepared.frame.symbols = prepared.symbols.data();
+  prepared.frame.args = call.args.data();
+  prepared.frame.segments = call.segments.data();
+  prepared.function = address->toPtr<transom_phase>();
+  return prepared;
+}
+
+void KernelHarness::run(const std::string &isa, const std::string &phase,
+                        const PhaseCall &call, bool backwards) {
+  PreparedPhase prepared = prepare(isa, phase, call);
+  for (int64_t i = 0; i < call.parts && prepared.function; ++i)
+    prepared.function(&prepared.frame, nullptr,
+                      backwards ? call.parts - 1 - i : i, call.parts);
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,12 +24,21 @@ struct PhaseCall {
   int64_t parts = 1;
 };
 
+/// A phase ready to be called many times; `frame.weights` may be moved to a
+/// copy of the weights.
+struct PreparedPhase {
+  transom_phase function = nullptr; ///< null when there is no such phase
+  std::vector<int64_t> symbols;     ///< what `frame.symbols` points to
+  transom_frame frame{};
+};
+
 /// A compiled kern module.
 class KernelHarness {
 public:
-  /// Compiles a module of weights and functions. A failure is reported as a
-  /// failure of the test, and nothing can be run afterwards.
-  explicit KernelHarness(const std::string &text);
+  /// Compiles a module of weights and functions for all instruction sets, or
+  /// the one given. A failure is reported as a failure of the test, and nothing
+  /// can be run afterwards.
+  explicit KernelHarness(const std::string &text, const std::string &isa = "");
   ~KernelHarness();
 
   /// The names of the instruction sets that can be run here.
@@ -38,6 +47,9 @@ public:
   float *weight(const std::string &name);
   /// Bytes that a weight takes.
   size_t weightBytes(const std::string &name);
+  /// Finds a phase and sets up its frame; `call` must outlive what is given.
+  PreparedPhase prepare(const std::string &isa, const std::string &phase,
+                        const PhaseCall &call);
   /// Runs all parts of a phase, the last one first when `backwards`.
   void run(const std::string &isa, const std::string &phase,
            const PhaseCall &call, bool backwards = false);

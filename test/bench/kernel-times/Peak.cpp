@@ -1,0 +1,64 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Twelve independent chains, enough for two pipes of five cycles, written in
+// assembly so that no compiler can shorten them. The registers start as zeros.
+#include "test/bench/kernel-times/Peak.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+static constexpr int64_t kSteps = 2000;
+
+/// One instruction in each of twelve chains, by the register's letter.
+#define TRANSOM_STEP(OPERATION, R)                                             \
+  OPERATION " %%" R "12, %%" R "12, %%" R "0\n" OPERATION " %%" R "12, %%" R   \
+            "12, %%" R "1\n" OPERATION " %%" R "12, %%" R "12, %%" R           \
+            "2\n" OPERATION " %%" R "12, %%" R "12, %%" R "3\n" OPERATION      \
+            " %%" R "12, %%" R "12, %%" R "4\n" OPERATION " %%" R "12, %%" R   \
+            "12, %%" R "5\n" OPERATION " %%" R "12, %%" R "12, %%" R           \
+            "6\n" OPERATION " %%" R "12, %%" R "12, %%" R "7\n" OPERATION      \
+            " %%" R "12, %%" R "12, %%" R "8\n" OPERATION " %%" R "12, %%" R   \
+            "12, %%" R "9\n" OPERATION " %%" R "12, %%" R "12, %%" R           \
+            "10\n" OPERATION " %%" R "12, %%" R "12, %%" R "11\n"
+
+/// A loop of kSteps steps; all vector registers are zeroed and lost.
+#define TRANSOM_LOOP(OPERATION, R)                                             \
+  asm volatile("vzeroall\n1:\n" TRANSOM_STEP(OPERATION, R) "dec %0\njnz 1b\n"  \
+                                                           "vzeroupper\n"      \
+               : "+r"(steps)                                                   \
+               :                                                               \
+               : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", \
+                 "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",   \
+                 "xmm14", "xmm15")
+
+namespace {
+void loopOfAvx2() {
+  int64_t steps = kSteps;
+  TRANSOM_LOOP("vfmadd231ps", "ymm");
+}
+void loopOfAvx512() {
+  int64_t steps = kSteps;
+  TRANSOM_LOOP("vfmadd231ps", "zmm");
+}
+void loopOfBf16() {
+  int64_t steps = kSteps;
+  TRANSOM_LOOP("vdpbf16ps", "zmm");
+}
+} // namespace
+
+double transom::test::peakFlops(const std::string &isa,
+                                const std::string &dtype) {
+  const bool wide = isa.compare(0, 6, "avx512") == 0;
+  const bool pairs = isa == "avx512bf16" && dtype == "bf16";
+  auto *loop = pairs ? loopOfBf16 : wide ? loopOfAvx512 : loopOfAvx2;
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  for (int window = 0; window < 400; ++window) {
+    Clock::time_point start = Clock::now();
+    loop();
+    best = std::min(
+        best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return 2.0 * 12 * (wide ? 16 : 8) * (pairs ? 2 : 1) * kSteps / best;
+}
