@@ -25,9 +25,14 @@ llvm::StringRef layoutName(WeightLayout layout);
 constexpr int64_t kPanel = 32;
 constexpr int64_t kPiece = 256;
 
-/// Longest K that a product takes in one pass over its tiles; a longer one is
-/// cut, and the accumulators wait in the output.
+/// The k of a bf16 weight in panels is zero-padded to a multiple of this.
+constexpr int64_t kPaddedDepth = 32;
+
+/// Longest K that a product of f32 takes in one pass over its tiles; a longer
+/// one is cut, and the accumulators wait in the output.
 constexpr int64_t kLongestChain = 4096;
+/// The same for operands of this type: as many bytes.
+int64_t longestChain(mlir::Type element);
 
 /// Query rows that one unit of attention takes.
 constexpr int64_t kQueryBlock = 24;
@@ -50,5 +55,8 @@ namespace transom::kern {
 
 /// The buffer behind views: the alloc or the argument that owns the memory.
 mlir::Value storageOf(mlir::Value buffer);
+
+/// The name in costs for the sum over the sequences of rows times keys.
+std::string pairsName(SegmentsOp segments);
 
 } // namespace transom::kern

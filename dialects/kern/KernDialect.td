@@ -29,15 +29,16 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     `dims` are polynomials in the entry's symbols. Layout `rows` is row-major
     with the last dimension padded to `stride` elements (0 = dense). Layout
     `key_panels` holds keys for attention: [positions/32][columns][32] for the
-    dims [positions, columns].
+    dims [positions, columns]; in bf16 [positions/32][columns/2][32][2], two
+    columns of a key side by side.
 
     Rules: (1) elements are integers or floats of whole bytes, or i1 (a byte); (2) a stride is at least the
-    last size, which then is constant; (3) key panels are f32 of rank 2 without a
-    stride.
+    last size, which then is constant; (3) key panels are f32 or bf16 of rank 2
+    without a stride; (4) those of bf16 have an even, constant number of columns.
 
     Example: `!kern.buffer<[rows, 768] x f32>`,
     `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
-    `!kern.buffer<[keys, 768] x f32, key_panels>`
+    `!kern.buffer<[keys, 768] x bf16, key_panels>`
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$dimTexts,
                         "::mlir::Type":$elementType, "int64_t":$stride,
@@ -60,6 +61,8 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     ::transom::Polynomial getByteSize() const;
     /// Bytes of one element.
     int64_t getElementBytes() const;
+    bool isF32() const { return getElementType().isF32(); }
+    bool isBf16() const { return getElementType().isBF16(); }
   }];
 }
 
@@ -69,12 +72,16 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let description = [{
     Layout `rows` is row-major; `panels32` [n/32][k][32] of a weight [n, k], each
     of its `parts` along n starting at a panel border; `padded32` a vector whose
-    parts start at multiples of 32. `unset` before `kern-pack-weights`.
+    parts start at multiples of 32. `unset` before `kern-pack-weights`. In bf16
+    `panels32` is [n/32][k/2][32][2], pairs along k, and k is zero-padded to a
+    multiple of 32.
 
-    Rules: (1) sizes are not negative, elements f32; (2) parts are positive and add
-    up to the first size; (3) `panels32` has rank 2, `padded32` rank 1.
+    Rules: (1) sizes are not negative, elements f32 or bf16; (2) parts are positive
+    and add up to the first size; (3) `panels32` has rank 2, `padded32` rank 1 and is
+    f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
+    `!kern.weight<[768, 768] x bf16, panels32>`,
     `!kern.weight<[2304, 768] x f32, panels32, parts [768, 768, 768]>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
@@ -86,6 +93,9 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let extraClassDeclaration = [{
     /// Bytes it takes in the artifact.
     int64_t getByteSize() const;
+    bool isBf16() const { return getElementType().isBF16(); }
+    /// The k of `panels32` with its padding: a multiple of 32 in bf16.
+    int64_t getPaddedDepth() const;
     /// First padded column of each part, and behind the last the padded size.
     ::llvm::SmallVector<int64_t> getPaddedStarts() const;
   }];

@@ -58,8 +58,7 @@ BUFFER_OP(BatchMatmulOp, (ValueRange{getLhs(), getRhs()}), std::nullopt,
           Polynomial(2) * elementCount(getOuts()) *
               bufferOf(getLhs()).getDims().back())
 BUFFER_OP(PackKeysOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
-BUFFER_OP(NormOp, (ValueRange{getInput()}), rowsOf(getOuts()),
-          Polynomial(8) * elementCount(getOuts()))
+BUFFER_OP(CastOp, (ValueRange{getInput()}), rowsOf(getOuts()), Polynomial())
 BUFFER_OP(SoftmaxOp, (ValueRange{getInput()}), rowsOf(getOuts()),
           Polynomial(10) * elementCount(getOuts()))
 BUFFER_OP(EmbeddingOp, getIds(), rowsOf(getOuts()), elementCount(getOuts()))
@@ -89,6 +88,13 @@ BUFFER_OP(ElementwiseOp, getInputs(), elementwiseRows(*this),
           elementCount(getOuts()) *
               Polynomial(getBody().front().getOperations().size() - 1))
 
+SmallVector<Value> NormOp::readBuffers() { return {getInput()}; }
+SmallVector<Value> NormOp::writtenBuffers() {
+  return buffersAmong({getOuts(), getOutBf16()});
+}
+std::optional<Polynomial> NormOp::ownedRows() { return rowsOf(getOuts()); }
+Polynomial NormOp::flops() { return Polynomial(8) * elementCount(getOuts()); }
+
 SmallVector<Value> GemmOp::readBuffers() {
   SmallVector<Value> reads{getInput()};
   if (getResidual())
@@ -97,8 +103,8 @@ SmallVector<Value> GemmOp::readBuffers() {
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
-  if (getNormOut())
-    llvm::append_values(writes, getNormOut(), getNormCounters());
+  llvm::append_range(writes, buffersAmong({getNormOut(), getNormOutBf16(),
+                                           getNormCounters()}));
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
@@ -129,17 +135,26 @@ static SegmentsOp segmentsOf(AttentionOp op) {
     });
   return found;
 }
-Polynomial AttentionOp::flops() {
-  // Each row against the keys of one sequence; their number is bounded by the
-  // columns of the batch, which the shapes of ragged buffers do not name.
-  Polynomial columns = bufferOf(getKey()).getRowCount();
-  if (SegmentsOp segments = segmentsOf(*this)) {
-    if (segments.getMask())
-      columns = bufferOf(segments.getMask()).getDims()[1];
-    else if (auto size = Polynomial::parse(segments.getColumns().str()))
-      columns = *size;
+std::string kern::pairsName(SegmentsOp segments) {
+  return "pairs_of_" + segments.getRows().str();
+}
+/// How many times a row meets a key. Where a mask decides, that has a name of
+/// its own; with rows of other segments it is bounded by the columns.
+static Polynomial pairsOf(AttentionOp op) {
+  Polynomial rows = bufferOf(op.getQuery()).getRowCount();
+  SegmentsOp segments = segmentsOf(op);
+  if (!segments)
+    return rows * bufferOf(op.getKey()).getRowCount();
+  if (Value mask = segments.getMask()) {
+    if (op.getQuerySegments().getType() == op.getKeySegments().getType())
+      return Polynomial::symbol(pairsName(segments));
+    return rows * bufferOf(mask).getDims()[1];
   }
+  Result<Polynomial> columns = Polynomial::parse(segments.getColumns().str());
+  return rows * (columns ? *columns : bufferOf(op.getKey()).getRowCount());
+}
+Polynomial AttentionOp::flops() {
   Polynomial width = bufferOf(getQuery()).getDims().back() +
                      bufferOf(getOuts()).getDims().back();
-  return Polynomial(2) * bufferOf(getQuery()).getRowCount() * width * columns;
+  return Polynomial(2) * width * pairsOf(*this);
 }

@@ -136,20 +136,25 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     parts shows in a result.
 
     With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
-    made by the part that completes the rows; `norm_counters` (zero before and
-    after) tell which part that is.
+    rounded to `norm_out_bf16`, or both, made by the part that completes the rows;
+    `norm_counters` (zero before and after) tell which part that is.
+
+    A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
+    products are exact and sums f32, and the activation and the residual are f32.
+    Each out is f32 or bf16, rounded to nearest even, whatever the input is.
 
     Rules: (1) the weight is [n, k], `panels32` or `unset`, and k is the input's
     last size; (2) there is one out for each part of the weight, of that width
     and with the input's rows; (3) the bias is [n], `padded32` or `unset`, with
     the weight's parts; (4) `segments` stand exactly where an out is key panels,
     and then there is no activation, residual or norm; (5) residual and norm need
-    a single out and have its sizes; (6) `norm_gamma`, `norm_out`,
-    `norm_counters` and `norm_eps` come together, the counters are an i64 for
-    each row; (7) the activation is known to `kern.apply`; (8) no out lies in the
+    a single out and have its sizes; (6) `norm_gamma`, `norm_counters`, `norm_eps`
+    and an out of the norm (`norm_out` of f32, `norm_out_bf16` of bf16) come
+    together, the counters are an i64 for each row, the product's own out is f32; (7) the activation is known to `kern.apply`; (8) no out lies in the
     input's memory, since other tiles still read it; a residual may share the
     out's memory only without activation and with a k of one pass, since tiles wait
-    there.
+    there; (9) the input is bf16 exactly when the weight is; (10) with a k of
+    several passes outs are f32.
 
     Example:
     ```mlir
@@ -161,13 +166,14 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
                        Optional<Kern_SegmentsType>:$segments,
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
-                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_counters,
+                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
+                       Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`segments` $segments^)?
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
-    (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
+    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
 }
@@ -210,6 +216,10 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
     selects, and where it is false the score is `mask_value` or, without one,
     hidden. `scratch` holds each part's scores.
 
+    In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
+    before they are summed and multiplied, and their product with the values is a
+    chain over pairs of keys; sums and all else are f32.
+
     Rules: (1) `heads` is a multiple of `kv_heads`, both positive; (2) the last
     sizes of query, key, value and outs are constant: heads*dk, kv_heads*dk,
     kv_heads*dv, heads*dv; (3) the key, and only it, is key panels; (4) query and
@@ -217,7 +227,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
     dv needs; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
     bool mask; (7) window and soft cap are not negative; (8) with `causal` or
     `window` the query segments have no `keep_first`, since such a row has no
-    place in the order.
+    place in the order; (9) query, key and value are all f32 or all bf16, and then
+    heads have an even dk; (10) outs are f32, or bf16 beside such operands.
 
     Example:
     ```mlir
@@ -249,7 +260,8 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
     Row r goes to the key position of row r in `segments`; other positions of
     the panels stay undefined and are masked by whoever reads them.
 
-    Rules: (1) outs, and only it, is key panels; (2) equal last sizes.
+    Rules: (1) outs, and only it, is key panels; (2) equal last sizes; (3) one
+    element type, f32 or bf16, or f32 that is rounded to bf16.
 
     Example:
     ```mlir
@@ -266,15 +278,17 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
 // Rows
 //===----------------------------------------------------------------------===//
 
-def Kern_NormOp : Kern_BufferizedOp<"norm"> {
+def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments]> {
   let summary = "LayerNorm or RMSNorm of each row";
   let description = [{
     LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
     sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
+    `outs` of bf16 is rounded; `out_bf16` is a rounded copy of an f32 `outs`.
 
-    Rules: (1) input and outs have equal sizes, the last one constant; (2) gamma
-    and beta are vectors of that size in `rows` or `unset`; (3) `eps` is not
-    negative.
+    Rules: (1) input (f32) and outs (f32 or bf16) have equal sizes, the last one
+    constant; (2) gamma and beta are vectors of that size in `rows` or `unset`;
+    (3) `eps` is not negative; (4) `out_bf16` is bf16 rows of the same sizes beside
+    an f32 outs.
 
     Example:
     ```mlir
@@ -283,8 +297,27 @@ def Kern_NormOp : Kern_BufferizedOp<"norm"> {
     ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$gamma, Optional<Kern_WeightType>:$beta,
-                       Kern_BufferType:$outs, F64Attr:$eps, UnitAttr:$rms);
-  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` `eps` $eps attr-dict `:` type(operands)";
+                       Kern_BufferType:$outs, Optional<Kern_BufferType>:$out_bf16,
+                       F64Attr:$eps, UnitAttr:$rms);
+  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` (`out_bf16` `(` $out_bf16^ `)`)? `eps` $eps attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_CastOp : Kern_BufferizedOp<"cast"> {
+  let summary = "rounds rows of f32 to bf16";
+  let description = [{
+    To nearest, ties to even; NaN stays NaN. `kern-choose-precision` puts it where
+    nothing that writes the input can round it itself.
+
+    Rules: (1) rows of f32 go to rows of bf16; (2) equal sizes.
+
+    Example:
+    ```mlir
+    kern.cast %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
@@ -309,11 +342,11 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]>
   let summary = "sum of rows of weights by index";
   let description = [{
     `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
-    tables. A table may be `rows` or `panels32` (a tied head's weight). Indices
-    are checked by the runtime.
+    tables. A table may be `rows` or `panels32` (a tied head's weight), f32 or
+    bf16. Indices are checked by the runtime.
 
     Rules: (1) there is at least one table, and an id and a scale for each; (2)
-    ids are i64, one for each row of outs; (3) each table is [any, width] with the
+    ids are i64, one for each row of outs, which is f32; (3) each table is [any, width] with the
     width of outs; (4) a table in panels has no parts.
 
     Example:
@@ -334,7 +367,8 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
     Inputs broadcast to the dims of `outs` as in NumPy. The region has a
     scalar argument for each input and ends with `kern.yield`; it holds arith
     operations and `kern.apply`. Input and outs may be one buffer. Integer
-    division by zero gives the dividend.
+    division by zero gives the dividend. bf16 is only converted: `arith.extf` and
+    `arith.truncf`, to nearest even.
 
     Rules: (1) inputs are buffers or weights in `rows` or `unset`, without key
     panels; (2) their sizes broadcast to those of outs; (3) the region has an
@@ -553,8 +587,9 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let summary = "runs layer bodies one after another on one state buffer";
   let description = [{
     `rows` is a list of [body, weight, ...] symbols. A body takes the state, the
-    invariants and its row's weights, and updates the state in place. A body has
-    one call site.
+    invariants and its row's weights, and updates the state in place. It may also
+    update a buffer among the invariants that follows the state: a copy of it in
+    bf16. A body has one call site.
 
     Rules: (1) each row is a list of symbols, the first a function without
     results; (2) its arguments are the state, the invariants and the row's

@@ -31,6 +31,10 @@ StringRef kern::layoutName(WeightLayout layout) {
   llvm_unreachable("all layouts have names");
 }
 
+int64_t kern::longestChain(Type element) {
+  return element.isBF16() ? 2 * kLongestChain : kLongestChain;
+}
+
 int64_t kern::attentionScratchFloats(int64_t valueSize) {
   int64_t values = llvm::alignTo(valueSize, kPanel);
   return kQueryBlock * (kScoreStride + 2 * values) + 4 * 32;
@@ -150,13 +154,21 @@ SmallVector<int64_t> WeightType::getPaddedStarts() const {
   return starts;
 }
 
+int64_t WeightType::getPaddedDepth() const {
+  int64_t depth = getShape()[1];
+  return isBf16() ? llvm::alignTo(depth, kPaddedDepth) : depth;
+}
+
 int64_t WeightType::getByteSize() const {
   int64_t elements = 1;
   ArrayRef<int64_t> shape = getShape();
-  bool padded = getLayout() == WeightLayout::Panels32 ||
-                getLayout() == WeightLayout::Padded32;
-  for (size_t i = 0; i < shape.size(); ++i)
-    elements *= i == 0 && padded ? getPaddedStarts().back() : shape[i];
+  if (getLayout() == WeightLayout::Panels32)
+    elements = getPaddedStarts().back() * getPaddedDepth();
+  else if (getLayout() == WeightLayout::Padded32)
+    elements = getPaddedStarts().back();
+  else
+    for (int64_t size : shape)
+      elements *= size;
   return elements * (getElementType().getIntOrFloatBitWidth() / 8);
 }
 

@@ -45,6 +45,7 @@ Polynomial rules::product(ArrayRef<Polynomial> sizes) {
 bool rules::isF32(Value buffer) {
   return typeOf(buffer).getElementType().isF32();
 }
+bool rules::isBf16(Value buffer) { return typeOf(buffer).isBf16(); }
 bool rules::isDense(Value buffer) {
   return !typeOf(buffer).getStride() && !typeOf(buffer).getKeyPanels();
 }
@@ -77,6 +78,15 @@ LogicalResult rules::verifyRowsOfF32(Operation *op, const char *name,
   return success();
 }
 
+LogicalResult rules::verifyRowsOfFloat(Operation *op, const char *name,
+                                       Value buffer) {
+  if (!isBf16(buffer))
+    return verifyRowsOfF32(op, name, buffer);
+  if (typeOf(buffer).getKeyPanels())
+    return op->emitOpError("expects rows as ") << name << ", got key panels";
+  return success();
+}
+
 LogicalResult rules::verifyLayout(Operation *op, const char *name, Value weight,
                                   WeightLayout layout) {
   WeightLayout own = llvm::cast<WeightType>(weight.getType()).getLayout();
@@ -89,6 +99,8 @@ LogicalResult rules::verifyLayout(Operation *op, const char *name, Value weight,
 LogicalResult rules::verifyVector(Operation *op, const char *name, Value weight,
                                   int64_t size, WeightLayout layout) {
   Sizes sizes = sizesOf(weight);
+  if (llvm::cast<WeightType>(weight.getType()).isBf16())
+    return op->emitOpError("expects ") << name << " of f32, got bf16";
   if (sizes.size() != 1 || sizes[0] != Polynomial(size))
     return op->emitOpError("expects ")
            << name << " of size [" << size << "], got " << text(sizes);
@@ -133,16 +145,27 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                           : dims.back().getValue())
                          << "'";
   }
-  if (keyPanels && (dims.size() != 2 || stride || !element.isF32())) // (3)
-    return emitError() << "key panels must be f32 of rank 2 without stride";
+  if (keyPanels && (dims.size() != 2 || stride ||
+                    !(element.isF32() || element.isBF16()))) // (3)
+    return emitError()
+           << "key panels must be f32 or bf16 of rank 2 without stride";
+  if (keyPanels && element.isBF16()) { // (4)
+    Result<Polynomial> columns =
+        Polynomial::parse(dims.back().getValue().str());
+    std::optional<int64_t> size = columns ? columns->constant() : std::nullopt;
+    if (!size || *size % 2)
+      return emitError() << "key panels of bf16 with an odd or unknown number "
+                            "of columns '"
+                         << dims.back().getValue() << "'";
+  }
   return success();
 }
 
 LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type element,
                                  WeightLayout layout, ArrayRef<int64_t> parts) {
-  if (!element.isF32()) // (1)
-    return emitError() << "weight of " << element << "; supported: f32";
+  if (!element.isF32() && !element.isBF16()) // (1)
+    return emitError() << "weight of " << element << "; supported: f32, bf16";
   int64_t sum = 0;
   for (int64_t size : shape)
     if (size < 0)
@@ -161,6 +184,8 @@ LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.size() != rank)
     return emitError() << "layout '" << layoutName(layout)
                        << "' of a weight of rank " << shape.size();
+  if (layout == WeightLayout::Padded32 && !element.isF32())
+    return emitError() << "layout 'padded32' of a weight of " << element;
   return success();
 }
 

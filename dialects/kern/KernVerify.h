@@ -21,6 +21,7 @@ Polynomial product(llvm::ArrayRef<Polynomial> sizes);
 
 /// True for a buffer of this element type.
 bool isF32(mlir::Value buffer);
+bool isBf16(mlir::Value buffer);
 /// True for a buffer without stride and key panels.
 bool isDense(mlir::Value buffer);
 
@@ -33,6 +34,9 @@ mlir::LogicalResult verifySameElements(mlir::Operation *op, const char *names,
 /// Fails unless the value is a buffer of f32 in rows.
 mlir::LogicalResult verifyRowsOfF32(mlir::Operation *op, const char *name,
                                     mlir::Value buffer);
+/// Fails unless the value is a buffer of f32 or bf16 in rows.
+mlir::LogicalResult verifyRowsOfFloat(mlir::Operation *op, const char *name,
+                                      mlir::Value buffer);
 /// Fails unless the weight is a vector of `size` in this layout, or unset.
 mlir::LogicalResult verifyVector(mlir::Operation *op, const char *name,
                                  mlir::Value weight, int64_t size,

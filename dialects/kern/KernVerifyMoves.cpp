@@ -14,9 +14,20 @@ using namespace transom::kern::rules;
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// (4): a rounded copy of a norm's result.
+static LogicalResult verifyBf16Copy(NormOp op, Value out, Value copy) {
+  if (!copy)
+    return success();
+  if (!isF32(out) || !isBf16(copy) || typeOf(copy).getKeyPanels())
+    return op.emitOpError(
+               "expects 'out_bf16' in rows of bf16 beside outs of f32, got ")
+           << copy.getType() << " and " << out.getType();
+  return verifySameSizes(op, "outs and 'out_bf16'", out, copy);
+}
+
 LogicalResult NormOp::verify() {
   if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
-      failed(verifyRowsOfF32(*this, "outs", getOuts())) ||
+      failed(verifyRowsOfFloat(*this, "outs", getOuts())) ||
       failed(verifySameSizes(*this, "input and outs", getInput(),
                              getOuts()))) // (1)
     return failure();
@@ -33,7 +44,16 @@ LogicalResult NormOp::verify() {
   if (!(getEps().convertToDouble() >= 0)) // (3)
     return emitOpError("expects 'eps' that is not negative, got ")
            << getEps().convertToDouble();
-  return success();
+  return verifyBf16Copy(*this, getOuts(), getOutBf16());
+}
+
+LogicalResult CastOp::verify() {
+  if (failed(verifyRowsOfF32(*this, "the input", getInput())))
+    return failure();
+  if (!isBf16(getOuts()) || typeOf(getOuts()).getKeyPanels()) // (1)
+    return emitOpError("expects rows of bf16 as outs, got ")
+           << getOuts().getType();
+  return verifySameSizes(*this, "input and outs", getInput(), getOuts()); // (2)
 }
 
 LogicalResult SoftmaxOp::verify() {

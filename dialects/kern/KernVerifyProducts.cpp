@@ -25,6 +25,10 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
   if (failed(verifyLayout(op, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
+  if (isBf16(op.getInput()) != type.isBf16()) // (9)
+    return op.emitOpError("expects input and weight of one type, got ")
+           << typeOf(op.getInput()).getElementType() << " and "
+           << type.getElementType();
   if (!op.getBias())
     return success();
   if (failed(verifyVector(op, "a bias", op.getBias(), type.getShape()[0],
@@ -49,9 +53,13 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
   bool keys = false;
   for (auto [out, part] : llvm::zip(op.getOuts(), parts)) {
     Sizes sizes = sizesOf(out);
-    if (!isF32(out) || sizes.empty() || sizes.back() != Polynomial(part))
-      return op.emitOpError("expects an out of f32 with ")
+    if (!(isF32(out) || isBf16(out)) || sizes.empty() ||
+        sizes.back() != Polynomial(part))
+      return op.emitOpError("expects an out of f32 or bf16 with ")
              << part << " columns, got " << out.getType();
+    int64_t longest = longestChain(type.getElementType()); // (10)
+    if (isBf16(out) && type.getShape()[1] > longest)
+      return op.emitOpError("expects outs of f32 with k above ") << longest;
     keys |= typeOf(out).getKeyPanels();
     if (!typeOf(out).getKeyPanels() &&
         typeOf(out).getRowCount() != typeOf(op.getInput()).getRowCount())
@@ -61,22 +69,41 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
   if (keys != bool(op.getSegments()))
     return op.emitOpError(
         "expects segments exactly where an out is key panels");
-  if (keys && (op.getActivation() || op.getResidual() || op.getNormOut()))
+  if (keys && (op.getActivation() || op.getResidual() || op.getNormGamma()))
     return op.emitOpError(
         "expects no activation, residual or norm beside key panels");
   return success();
 }
 
+/// (6): what the norm reads and writes.
+static LogicalResult verifyNormOuts(GemmOp op) {
+  Value product = op.getOuts()[0], out = op.getNormOut(),
+        rounded = op.getNormOutBf16();
+  if (failed(verifyRowsOfF32(op, "the out beside a norm", product)))
+    return failure();
+  if (out && (failed(verifyRowsOfF32(op, "'norm_out'", out)) ||
+              failed(verifySameSizes(op, "out and 'norm_out'", product, out))))
+    return failure();
+  if (!rounded)
+    return success();
+  if (!isBf16(rounded) || typeOf(rounded).getKeyPanels())
+    return op.emitOpError("expects rows of bf16 as 'norm_out_bf16', got ")
+           << rounded.getType();
+  return verifySameSizes(op, "out and 'norm_out_bf16'", product, rounded);
+}
+
 /// (5) and (6): the norm of the result.
 static LogicalResult verifyGemmNorm(GemmOp op) {
-  int given = bool(op.getNormGamma()) + bool(op.getNormOut()) +
+  Value result = op.getNormOut() ? op.getNormOut() : op.getNormOutBf16();
+  int given = bool(op.getNormGamma()) + bool(result) +
               bool(op.getNormCounters()) + bool(op.getNormEps());
   if (given == 0)
     return op.getNormBeta() ? op.emitOpError("expects no beta without a norm")
                             : success();
   if (given != 4)
-    return op.emitOpError("expects 'norm_gamma', 'norm_out', 'norm_counters' "
-                          "and 'norm_eps' together");
+    return op.emitOpError("expects 'norm_gamma', 'norm_out' or "
+                          "'norm_out_bf16', 'norm_counters' and 'norm_eps' "
+                          "together");
   if (op.getOuts().size() != 1)
     return op.emitOpError("expects a single out beside a norm, got ")
            << op.getOuts().size();
@@ -85,9 +112,7 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
                           WeightLayout::Rows)) ||
       (op.getNormBeta() && failed(verifyVector(op, "beta", op.getNormBeta(),
                                                width, WeightLayout::Rows))) ||
-      failed(verifyRowsOfF32(op, "'norm_out'", op.getNormOut())) ||
-      failed(verifySameSizes(op, "out and 'norm_out'", op.getOuts()[0],
-                             op.getNormOut())))
+      failed(verifyNormOuts(op)))
     return failure();
   Value counters = op.getNormCounters();
   if (!typeOf(counters).getElementType().isInteger(64) ||
@@ -98,7 +123,7 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
 }
 
 LogicalResult GemmOp::verify() {
-  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
+  if (failed(verifyRowsOfFloat(*this, "the input", getInput())) ||
       failed(verifyGemmWeights(*this)) || failed(verifyGemmOuts(*this)) ||
       failed(verifyGemmNorm(*this)))
     return failure();
@@ -117,12 +142,12 @@ LogicalResult GemmOp::verify() {
   for (Value out : getOuts()) { // (8)
     if (storageOf(out) == storageOf(getInput()))
       return emitOpError("expects outs in other memory than the input");
+    int64_t longest = longestChain(getWeight().getType().getElementType());
     if (getResidual() && storageOf(out) == storageOf(getResidual()) &&
-        (getActivation() ||
-         getWeight().getType().getShape()[1] > kLongestChain))
+        (getActivation() || getWeight().getType().getShape()[1] > longest))
       return emitOpError("expects a residual in other memory than the out with "
                          "an activation or k above ")
-             << kLongestChain;
+             << longest;
   }
   return success();
 }
@@ -167,10 +192,11 @@ static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
   Sizes sizes = sizesOf(buffer);
   std::optional<int64_t> last =
       sizes.empty() ? std::nullopt : sizes.back().constant();
-  if (!isF32(buffer) || !last || *last % heads || *last == 0)
+  if (!(isF32(buffer) || isBf16(buffer)) || !last || *last % heads ||
+      *last == 0)
     return op.emitOpError("expects ")
-           << name << " of f32 whose last size is a multiple of " << heads
-           << " heads, got " << buffer.getType();
+           << name << " of f32 or bf16 whose last size is a multiple of "
+           << heads << " heads, got " << buffer.getType();
   return *last / heads;
 }
 
@@ -189,6 +215,16 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
     return op.emitOpError("expects heads of one size in query and key, and in "
                           "value and outs, got ")
            << *dq << " and " << *dk << ", " << *dv << " and " << *out;
+  bool rounded = isBf16(op.getQuery());
+  if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded) // (9)
+    return op.emitOpError("expects query, key and value of one type, got ")
+           << typeOf(op.getQuery()).getElementType() << ", "
+           << typeOf(op.getKey()).getElementType() << " and "
+           << typeOf(op.getValue()).getElementType();
+  if (rounded && *dk % 2)
+    return op.emitOpError("expects heads of an even size in bf16, got ") << *dk;
+  if (isBf16(op.getOuts()) && !rounded) // (10)
+    return op.emitOpError("expects outs of f32 beside a query of f32");
   valueSize = *dv;
   if (!typeOf(op.getKey()).getKeyPanels())
     return op.emitOpError("expects the key in key panels");
@@ -251,7 +287,7 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult PackKeysOp::verify() {
-  if (failed(verifyRowsOfF32(*this, "the input", getInput())))
+  if (failed(verifyRowsOfFloat(*this, "the input", getInput())))
     return failure();
   if (!typeOf(getOuts()).getKeyPanels()) // (1)
     return emitOpError("expects key panels as outs, got ")
@@ -260,5 +296,7 @@ LogicalResult PackKeysOp::verify() {
   if (input.empty() || input.back() != outs.back()) // (2)
     return emitOpError("expects input and outs of one last size, got ")
            << text(input) << " and " << text(outs);
+  if (isBf16(getInput()) && !isBf16(getOuts())) // (3)
+    return emitOpError("expects outs of bf16 for an input of bf16");
   return success();
 }

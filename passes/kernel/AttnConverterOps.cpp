@@ -109,7 +109,7 @@ LogicalResult AttnConverter::convertNorm(Operation &op) {
     return op.emitOpError("expects gamma and beta to be weights");
   auto eps = op.getAttrOfType<FloatAttr>("eps");
   b.create<kern::NormOp>(op.getLoc(), buffer(op.getOperand(0)), gamma, beta,
-                         target(op.getResult(0)), eps,
+                         target(op.getResult(0)), Value(), eps,
                          layer ? UnitAttr() : b.getUnitAttr());
   return success();
 }
@@ -136,8 +136,8 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
   Value bias = op.getBias() ? twin(op.getBias()) : Value();
   b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias,
                          Value(), Value(), Value(), Value(), Value(), Value(),
-                         ValueRange{target(op.getResult())}, StringAttr(),
-                         FloatAttr());
+                         Value(), ValueRange{target(op.getResult())},
+                         StringAttr(), FloatAttr());
 }
 
 void AttnConverter::convertMatmul(attn::MatmulOp op) {

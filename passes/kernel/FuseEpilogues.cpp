@@ -129,7 +129,7 @@ struct FuseEpiloguesPass
     auto fused = b.create<kern::GemmOp>(
         gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(),
         residual, gemm.getSegments(), Value(), Value(), Value(), Value(),
-        gemm.getOuts(), gemm.getActivationAttr(), FloatAttr());
+        Value(), gemm.getOuts(), gemm.getActivationAttr(), FloatAttr());
     gemm.erase();
     return fused;
   }

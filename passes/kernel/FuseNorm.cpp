@@ -70,7 +70,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     auto joined = b.create<kern::GemmOp>(
         place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
         gemm.getResidual(), gemm.getSegments(), norm.getGamma(), norm.getBeta(),
-        norm.getOuts(), makeCounters(gemm), gemm.getOuts(),
+        norm.getOuts(), Value(), makeCounters(gemm), gemm.getOuts(),
         gemm.getActivationAttr(), norm.getEpsAttr());
     norm.erase();
     gemm.erase();

@@ -20,6 +20,8 @@ namespace transom {
 
 /// Bytes between two rows that fall on the same cache sets.
 static constexpr int64_t kSetBytes = 4096;
+/// What such rows are padded by.
+static constexpr int64_t kLineBytes = 64;
 
 namespace {
 
@@ -118,17 +120,18 @@ struct PlanMemoryPass
   void pad(kern::AllocOp alloc) {
     auto type = cast<kern::BufferType>(alloc.getType());
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
-        !type.getElementType().isF32())
+        !(type.isF32() || type.isBf16()))
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
-    if (!columns || *columns * 4 % kSetBytes)
+    if (!columns || *columns * type.getElementBytes() % kSetBytes)
       return;
     for (Operation *user : alloc->getUsers())
-      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
-               kern::AttentionOp>(user))
+      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp, kern::AttentionOp,
+               kern::CastOp>(user))
         return;
     alloc.getResult().setType(kern::BufferType::get(
-        &getContext(), type.getDims(), type.getElementType(), *columns + 16));
+        &getContext(), type.getDims(), type.getElementType(),
+        *columns + kLineBytes / type.getElementBytes()));
     ++padded;
   }
 

@@ -15,7 +15,7 @@ func.func private @f(!kern.buffer<[rows, seq] x f32, stride 16>)
 
 // -----
 
-// expected-error @below {{key panels must be f32 of rank 2 without stride}}
+// expected-error @below {{key panels must be f32 or bf16 of rank 2 without stride}}
 func.func private @f(!kern.buffer<[rows, 2, 8] x f32, key_panels>)
 
 // -----
@@ -25,8 +25,18 @@ func.func private @f(!kern.weight<[8] x f32, tiles>)
 
 // -----
 
-// expected-error @below {{weight of 'bf16'; supported: f32}}
-func.func private @f(!kern.weight<[8] x bf16, rows>)
+// expected-error @below {{key panels of bf16 with an odd or unknown number of columns '7'}}
+func.func private @f(!kern.buffer<[keys, 7] x bf16, key_panels>)
+
+// -----
+
+// expected-error @below {{weight of 'f16'; supported: f32, bf16}}
+func.func private @f(!kern.weight<[8] x f16, rows>)
+
+// -----
+
+// expected-error @below {{layout 'padded32' of a weight of 'bf16'}}
+func.func private @f(!kern.weight<[8] x bf16, padded32>)
 
 // -----
 
@@ -176,7 +186,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 15] x f32>) {
-  // expected-error @below {{expects an out of f32 with 16 columns, got '!kern.buffer<[rows, 15] x f32>'}}
+  // expected-error @below {{expects an out of f32 or bf16 with 16 columns, got '!kern.buffer<[rows, 15] x f32>'}}
   kern.gemm %x, %w  outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 15] x f32>
   return
 }
@@ -256,7 +266,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[16] x f32, rows>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{expects 'norm_gamma', 'norm_out', 'norm_counters' and 'norm_eps' together}}
+  // expected-error @below {{expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and 'norm_eps' together}}
   kern.gemm %x, %w norm %g outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -370,7 +380,7 @@ func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f3
 
 func.func @f(%q: !kern.buffer<[rows, 15] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
-  // expected-error @below {{expects query of f32 whose last size is a multiple of 2 heads, got '!kern.buffer<[rows, 15] x f32>'}}
+  // expected-error @below {{expects query of f32 or bf16 whose last size is a multiple of 2 heads, got '!kern.buffer<[rows, 15] x f32>'}}
   kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 15] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -888,5 +898,125 @@ func.func @f() {
     // expected-error @below {{is no operation on buffers and cannot be in a phase}}
     %a = kern.alloc : !kern.buffer<[rows, 8] x f32>
   }
+  return
+}
+
+// -----
+
+kern.weight @w : !kern.weight<[8, 8] x bf16, panels32> = "file(\"w\")"
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  %w = kern.get_weight @w : !kern.weight<[8, 8] x bf16, panels32>
+  // expected-error @below {{expects input and weight of one type, got 'f32' and 'bf16'}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x bf16, panels32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+kern.weight @w : !kern.weight<[8, 9000] x bf16, panels32> = "file(\"w\")"
+func.func @f(%x: !kern.buffer<[rows, 9000] x bf16>, %y: !kern.buffer<[rows, 8] x bf16>) {
+  %w = kern.get_weight @w : !kern.weight<[8, 9000] x bf16, panels32>
+  // expected-error @below {{expects outs of f32 with k above 8192}}
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 9000] x bf16>, !kern.weight<[8, 9000] x bf16, panels32>, !kern.buffer<[rows, 8] x bf16>
+  return
+}
+
+// -----
+
+kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = "file(\"w\")"
+kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\"g\")"
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %z: !kern.buffer<[rows, 8] x f32>, %c: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @w : !kern.weight<[8, 8] x f32, panels32>
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{expects f32 as the out beside a norm, got 'bf16'}}
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x bf16>
+  return
+}
+
+// -----
+
+kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = "file(\"w\")"
+kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\"g\")"
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>, %c: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @w : !kern.weight<[8, 8] x f32, panels32>
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{expects rows of bf16 as 'norm_out_bf16', got '!kern.buffer<[rows, 8] x f32>'}}
+  kern.gemm %x, %w norm %g norm_out_bf16 %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[8] x bf16, rows> = "file(\"g\")"
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  %g = kern.get_weight @g : !kern.weight<[8] x bf16, rows>
+  // expected-error @below {{expects gamma of f32, got bf16}}
+  kern.norm %x, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x bf16, rows>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\"g\")"
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
+  // expected-error @below {{expects 'out_bf16' in rows of bf16 beside outs of f32, got '!kern.buffer<[rows, 8] x f32>' and '!kern.buffer<[rows, 8] x f32>'}}
+  kern.norm %x, %g outs(%y) out_bf16(%x) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x bf16>) {
+  // expected-error @below {{expects f32 as the input, got 'bf16'}}
+  kern.cast %x outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[rows, 8] x bf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects rows of bf16 as outs, got '!kern.buffer<[rows, 8] x f32>'}}
+  kern.cast %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 4] x bf16>) {
+  // expected-error @below {{expects input and outs of equal sizes, got [rows, 8] and [rows, 4]}}
+  kern.cast %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x bf16>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+  // expected-error @below {{expects query, key and value of one type, got 'f32', 'bf16' and 'f32'}}
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 8] x bf16>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+  // expected-error @below {{expects heads of an even size in bf16, got 1}}
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 8 kv_heads 8 scale 1.0 : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+  // expected-error @below {{expects outs of f32 beside a query of f32}}
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x bf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[keys, 8] x f32, key_panels>, %s: !kern.segments<0>) {
+  // expected-error @below {{expects outs of bf16 for an input of bf16}}
+  kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.buffer<[keys, 8] x f32, key_panels>
   return
 }

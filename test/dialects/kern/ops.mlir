@@ -7,6 +7,8 @@
 !ids = !kern.buffer<[batch, seq] x i64>
 !g = !kern.weight<[8] x f32, rows>
 !keys = !kern.buffer<[keys, 8] x f32, key_panels>
+!xh = !kern.buffer<[rows, 8] x bf16>
+!keysh = !kern.buffer<[keys, 8] x bf16, key_panels>
 
 // CHECK: kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\22q\22)" {offset = 64 : i64}
 kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\"q\")" {offset = 64 : i64}
@@ -54,6 +56,48 @@ func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<
   return
 }
 kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
+
+// CHECK-LABEL: func.func @bf16(
+// CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm %{{.*}}, %{{.*}} segments %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} segments
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) out_bf16(%{{.*}}) eps
+// CHECK: kern.norm %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) eps
+// CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs
+// CHECK: arith.truncf
+func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern.buffer<[rows] x i64>, %s: !kern.segments<0>,
+                %t: !kern.buffer<[parts, 8192] x f32>, %i: !kern.buffer<[rows] x i64>) {
+  kern.cast %x outs(%h) : !x, !xh
+  %w = kern.get_weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>
+  kern.gemm %h, %w segments %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>, !kern.segments<0>, !xh, !keysh, !xh
+  %o = kern.get_weight @square16 : !kern.weight<[8, 8] x bf16, panels32>
+  %g = kern.get_weight @g : !g
+  kern.gemm %q, %o norm %g norm_out %x norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+      !g, !x, !xh, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %q, %o norm %g norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+      !g, !xh, !kern.buffer<[rows] x i64>, !x
+  kern.pack_keys %x segments %s outs(%k) : !x, !kern.segments<0>, !keysh
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
+      !xh, !keysh, !xh, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !xh
+  kern.norm %x, %g outs(%z) out_bf16(%h) eps 1.0e-5 : !x, !g, !x, !xh
+  kern.norm %x, %g, %g outs(%h) eps 1.0e-5 : !x, !g, !g, !xh
+  %e = kern.get_weight @table16 : !kern.weight<[100, 8] x bf16, rows>
+  kern.embedding ids(%i) tables(%e) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x bf16, rows>), !x
+  kern.elementwise ins(%h) outs(%q) {
+  ^bb0(%a: bf16):
+    %b = arith.extf %a : bf16 to f32
+    %d = kern.apply "gelu" %b
+    %r = arith.truncf %d : f32 to bf16
+    kern.yield %r : bf16
+  } : (!xh) -> !xh
+  return
+}
+kern.weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]> = "file(\"a\")"
+kern.weight @square16 : !kern.weight<[8, 8] x bf16, panels32> = "file(\"s\")"
+kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = "file(\"t\")"
 
 // CHECK-LABEL: func.func @attention(
 // CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
