@@ -310,3 +310,17 @@ transom_status transom_session_profile(const transom_session *session,
     return {};
   });
 }
+
+transom_status transom_session_trace(const transom_session *session,
+                                     const transom_share **shares,
+                                     size_t *steps, size_t *parts) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !shares || !steps || !parts)
+      return nullArgument(!session ? "session" : "shares");
+    *shares = session->session->shares(*steps);
+    *parts = session->session->config().threads;
+    if (!*shares)
+      return usageError("the session does not record a trace");
+    return {};
+  });
+}

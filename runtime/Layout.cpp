@@ -44,6 +44,10 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
                       std::to_string(options.hold_results));
   SessionConfig config;
   config.threads = options.threads ? options.threads : usableCores();
+  // Threads above the CPUs would wait for each other at every step. A host's
+  // shares are its own affair.
+  if (!options.parallel)
+    config.threads = std::min(config.threads, usableCpus());
   config.maxBatch = options.max_batch ? options.max_batch : defaultBatch;
   config.maxTokens = int64_t(options.max_tokens);
   if (config.maxTokens == 0) {
@@ -59,6 +63,7 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
                        (options.hold_results == -1 &&
                         (model.embedding() || model.classification()));
   config.profile = options.profile != 0;
+  config.trace = options.profile >= 2;
   return config;
 }
 
@@ -208,6 +213,8 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   Regions shared{CheckedSize(0)};
   layout.counters = shared.take(CheckedSize(counters) * 8);
   layout.profile = shared.take(CheckedSize(config.profile ? steps : 0) * 8);
+  layout.shares = shared.take(CheckedSize(config.trace ? steps : 0) *
+                              config.threads * sizeof(transom_share));
   uint64_t arena = 0, rest = shared.end().value().value_or(0);
   for (const Entry &entry : model.entries()) {
     Regions regions = shared;

@@ -19,7 +19,8 @@ struct SessionConfig {
   transom_parallel parallel = nullptr;
   void *parallelContext = nullptr;
   bool holdResults = false;
-  bool profile = false;
+  bool profile = false; ///< the time of each step
+  bool trace = false;   ///< and of each share of it
   /// For tests: the arena ends, not begins, at a protected page.
   bool arenaAtEnd = false;
 
@@ -55,6 +56,7 @@ struct SessionLayout {
   Region arena;    ///< whole pages
   Region counters; ///< zero between runs
   Region profile;  ///< one word a step
+  Region shares;   ///< a transom_share for each step and part
   std::vector<EntryLayout> entries;
   uint64_t total = 0;
   uint64_t page = 4096;

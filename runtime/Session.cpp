@@ -267,6 +267,8 @@ Result<void> Session::walk(const Entry &entry, const transom_frame &frame) {
     std::fill_n(walk.nanoseconds, entry.code->step_count, 0);
     profiledSteps = size_t(entry.code->step_count);
   }
+  if (settings.trace)
+    walk.shares = at<transom_share>(layout.shares);
   bool done = settings.parallel
                   ? walk.onHost(settings.parallel, settings.parallelContext)
               : team ? walk.onTeam(*team)
@@ -379,4 +381,9 @@ const void *Session::heldResult(size_t entry, size_t output) const {
 const int64_t *Session::profile(size_t &steps) const {
   steps = settings.profile ? profiledSteps : 0;
   return settings.profile ? at<int64_t>(layout.profile) : nullptr;
+}
+
+const transom_share *Session::shares(size_t &steps) const {
+  steps = settings.trace ? profiledSteps : 0;
+  return settings.trace ? at<transom_share>(layout.shares) : nullptr;
 }

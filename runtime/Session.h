@@ -68,6 +68,9 @@ public:
   const void *heldResult(size_t entry, size_t output) const;
   /// Nanoseconds of each step of the last run; NULL without a profile.
   const int64_t *profile(size_t &steps) const;
+  /// When each share of each step of the last run began and ended, by step and
+  /// part; NULL without a trace.
+  const transom_share *shares(size_t &steps) const;
 
 private:
   Session(const Model &model, const SessionConfig &config)

@@ -38,8 +38,13 @@ static int64_t clockNow() {
 
 void Walk::doShare(int64_t step, int64_t part) const {
   const transom_step &what = entry->steps[step];
+  transom_share *share = shares ? shares + step * parts + part : nullptr;
+  if (share)
+    share->begin = clockNow();
   phases[what.phase](frame, what.row < 0 ? nullptr : rows + what.row, part,
                      parts);
+  if (share)
+    share->end = clockNow();
 }
 
 void Walk::startClock() {

@@ -33,7 +33,8 @@ public:
   const int64_t *rows = nullptr; ///< the artifact's layer rows
   int64_t parts = 1;
   std::atomic<uint32_t> *cancel = nullptr;
-  int64_t *nanoseconds = nullptr; ///< [steps], or NULL
+  int64_t *nanoseconds = nullptr;  ///< [steps], or NULL
+  transom_share *shares = nullptr; ///< [steps][parts], or NULL
 
   /// Each of these walks all steps; false when it was cancelled between two.
   bool onTeam(Team &team);

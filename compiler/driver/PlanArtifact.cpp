@@ -4,10 +4,12 @@
 // Reads tables and manifest off the attributes and operations of a planned
 // kern module.
 #include "compiler/driver/PlanArtifact.h"
+#include "compiler/driver/PhaseCost.h"
 #include "dialects/attn/Place.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include <set>
 
 using namespace mlir;
 using namespace transom;
@@ -147,6 +149,8 @@ private:
     ArtifactEntry code{entry.name, {}};
     planSteps(function, -1, code, entry);
     result.entries.push_back(std::move(code));
+    streamed.clear();
+    entry.streamedBytes = 0;
     result.manifest.entries.push_back(std::move(entry));
   }
 
@@ -175,6 +179,7 @@ private:
       segments.columnsOf = segments.mask;
     }
     segments.keepFirst = op.getKeepFirst();
+      segments.pairs = kern::pairsName(op);
     segments.batch = op.getBatch().str();
     segments.columns = op.getColumns().str();
     segments.rows = op.getRows().str();
@@ -220,19 +225,50 @@ private:
                                 .value_or(0));
     planSteps(symbols.lookup<func::FuncOp>(
                   cast<FlatSymbolRefAttr>(row[0]).getValue()),
+    layerRow = row;
               first, code, entry);
   }
 
-  /// A phase stands in the manifest once, with the number of rows that run it.
+    layerRow = {};
+  /// A phase stands in the manifest once, with the number of rows that run it
+  /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
-    for (auto op : phase.getBody().getOps<kern::BufferOp>())
-      entry.flops = entry.flops + op.flops();
-    for (ManifestStep &step : entry.steps)
-      if (step.phase == phase.getName()) {
-        ++step.rows;
-        return;
-      }
-    entry.steps.push_back({phase.getName().str(), placeOf(phase.getLoc()), 1});
+    PhaseCost cost = costOf(phase);
+    entry.flops = entry.flops + cost.flops;
+    entry.bf16Flops = entry.bf16Flops + cost.bf16Flops;
+    int64_t weightBytes = 0;
+    for (Value weight : cost.weights) {
+      const int64_t bytes =
+          cast<kern::WeightType>(weight.getType()).getByteSize();
+      weightBytes += bytes;
+      if (streamed.insert(symbolOf(weight)).second)
+        *entry.streamedBytes += bytes;
+    }
+    auto known = std::find_if(entry.steps.begin(), entry.steps.end(),
+                              [&](const ManifestStep &step) {
+                                return step.phase == phase.getName();
+                              });
+    entry.walk.push_back(known - entry.steps.begin());
+    if (known != entry.steps.end()) {
+      ++known->rows;
+      return;
+    }
+    entry.steps.push_back(
+        {phase.getName().str(),
+         placeOf(cost.heaviest ? cost.heaviest->getLoc() : phase.getLoc()), 1,
+         cost.flops, cost.bf16Flops, weightBytes, cost.bytes});
+  }
+
+  /// The symbol of a weight; in the body of layers that of the row.
+  StringRef symbolOf(Value weight) {
+    if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
+      return get.getWeight();
+    // The row's weights are the body's last arguments.
+    auto argument = cast<BlockArgument>(weight);
+    size_t fromEnd =
+        argument.getOwner()->getNumArguments() - argument.getArgNumber();
+    return cast<FlatSymbolRefAttr>(layerRow[layerRow.size() - fromEnd])
+        .getValue();
   }
 
   ModuleOp module;
@@ -243,6 +279,8 @@ private:
   std::map<std::string, int64_t> segmentIndex;
 };
 
+  ArrayAttr layerRow;           // that is planned now
+  std::set<StringRef> streamed; // weights that the entry reads whole
 } // namespace
 
 Result<ArtifactPlan> transom::planArtifact(ModuleOp module) {

@@ -56,6 +56,7 @@ void writeSegments(JsonWriter &json,
     writeText(json, "columns", s.columns);
     json.member("rows", s.rows);
     json.member("keys", s.keys);
+    writeText(json, "pairs", s.pairs);
     json.endObject();
   }
   json.endArray();
@@ -69,6 +70,35 @@ void writePositionLimit(JsonWriter &json, const ManifestPositionLimit &limit) {
   json.member("pad", limit.pad);
   json.member("max", limit.max);
   json.endObject();
+}
+
+/// Leaves out what is zero.
+void writeCost(JsonWriter &json, const char *key, const Polynomial &cost) {
+  if (cost != Polynomial())
+    json.member(key, cost.str());
+}
+
+void writeSteps(JsonWriter &json, const ManifestEntry &entry) {
+  json.key("steps");
+  json.beginArray();
+  for (const ManifestStep &step : entry.steps) {
+    json.beginObject();
+    json.member("phase", step.phase);
+    json.member("place", step.place);
+    json.member("rows", step.rows);
+    writeCost(json, "flops", step.flops);
+    writeCost(json, "bf16_flops", step.bf16Flops);
+    if (step.weightBytes)
+      json.member("weight_bytes", step.weightBytes);
+    writeCost(json, "bytes", step.bytes);
+    json.endObject();
+  }
+  json.endArray();
+  json.key("walk");
+  json.beginArray();
+  for (int64_t step : entry.walk)
+    json.value(step);
+  json.endArray();
 }
 
 void writeEntry(JsonWriter &json, const ManifestEntry &entry) {
@@ -93,17 +123,11 @@ void writeEntry(JsonWriter &json, const ManifestEntry &entry) {
   json.member("arena_bytes", entry.arenaBytes.str());
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
   json.member("counters", entry.counters);
-  json.key("steps");
-  json.beginArray();
-  for (const ManifestStep &step : entry.steps) {
-    json.beginObject();
-    json.member("phase", step.phase);
-    json.member("place", step.place);
-    json.member("rows", step.rows);
-    json.endObject();
-  }
-  json.endArray();
+  writeSteps(json, entry);
   json.member("flops", entry.flops.str());
+  writeCost(json, "bf16_flops", entry.bf16Flops);
+  if (entry.streamedBytes)
+    json.member("streamed_bytes", *entry.streamedBytes);
   json.endObject();
 }
 

@@ -44,6 +44,9 @@ struct ManifestSegments {
   std::string columns;    ///< uniform: rows of each, a polynomial
   std::string rows;       ///< symbol that gets the number of rows
   std::string keys;       ///< symbol that gets the positions in key panels
+  /// Name for the sum over the sequences of rows times keys, which costs alone
+  /// may use; empty where nothing does.
+  std::string pairs;
 };
 
 /// Which lengths the model's table of positions allows.
@@ -60,10 +63,14 @@ struct ManifestBuffer {
   std::string what;
 };
 
-/// A step as `inspect` shows it.
+/// A phase as `inspect` and `bench` show it, with what one run of it costs.
 struct ManifestStep {
   std::string phase, place;
-  int64_t rows = 1; ///< layer rows that the step stands for
+  int64_t rows = 1;        ///< layer rows that the step stands for
+  Polynomial flops{};      ///< of one row
+  Polynomial bf16Flops{};  ///< those of them that multiply bf16
+  int64_t weightBytes = 0; ///< weights that one row reads whole
+  Polynomial bytes{};      ///< activations that one row reads and writes
 };
 
 struct ManifestEntry {
@@ -76,7 +83,12 @@ struct ManifestEntry {
   Polynomial arenaBytes, arenaLowerBound;
   int64_t counters = 0; ///< words of `frame.counters`
   std::vector<ManifestStep> steps;
+  std::vector<int64_t> walk; ///< index in `steps` of each step of a call
   Polynomial flops;
+  Polynomial bf16Flops; ///< those of them that multiply bf16
+  /// Bytes of weights that a call reads whole, each once: not the tables of
+  /// which it gathers rows. Absent in artifacts that do not tell.
+  std::optional<int64_t> streamedBytes;
 };
 
 /// How the text commands use the model.

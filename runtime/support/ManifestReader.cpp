@@ -243,11 +243,44 @@ private:
     entry.arenaBytes = polynomial(value, "arena_bytes");
     entry.arenaLowerBound = polynomial(value, "arena_lower_bound");
     entry.counters = integer(value, "counters", 0, maxCounters);
+    readCosts(value, entry);
+    return entry;
+  }
+
+  /// The steps and what they cost; formulas may name the pairs of segments.
+  void readCosts(JsonValue value, ManifestEntry &entry) {
+    for (const ManifestSegments &segments : entry.segments)
+      if (!segments.pairs.empty())
+        symbolOrder.push_back(segments.pairs);
+    std::sort(symbolOrder.begin(), symbolOrder.end());
     for (JsonValue step : array(value, "steps"))
       entry.steps.push_back({text(step, "phase"), text(step, "place"),
-                             integer(step, "rows", 0, INT64_MAX)});
+                             integer(step, "rows", 0, INT64_MAX),
+                             cost(step, "flops"), cost(step, "bf16_flops"),
+                             optionalInteger(step, "weight_bytes").value_or(0),
+                             cost(step, "bytes")});
+    const auto steps = static_cast<int64_t>(entry.steps.size());
+    if (auto walk = optionalMember(value, "walk")) {
+      if (Result<void> isList = walk->expectArray(); !isList)
+        failure = isList.takeError();
+      for (JsonValue step : walk->elements())
+        entry.walk.push_back(take(step.asInt(0, steps - 1)));
+    }
     entry.flops = polynomial(value, "flops");
-    return entry;
+    entry.bf16Flops = cost(value, "bf16_flops");
+    entry.streamedBytes = optionalInteger(value, "streamed_bytes");
+  }
+
+  /// A formula that is zero where it is absent.
+  Polynomial cost(JsonValue object, const char *key) {
+    auto value = optionalMember(object, key);
+    return value ? polynomial(*value) : Polynomial();
+  }
+  std::optional<int64_t> optionalInteger(JsonValue object, const char *key) {
+    auto value = optionalMember(object, key);
+    if (!value)
+      return std::nullopt;
+    return take(value->asInt(0, INT64_MAX));
   }
 
   void readTensors(JsonValue entry, const char *key,
@@ -290,6 +323,7 @@ private:
     }
     segments.rows = symbol(value, "rows");
     segments.keys = symbol(value, "keys");
+    segments.pairs = optionalText(value, "pairs");
     return segments;
   }
 

@@ -256,8 +256,9 @@ typedef void (*transom_parallel)(void *context, size_t count, transom_task task,
 typedef struct transom_session_options {
   /** set by transom_session_options_default() */
   size_t struct_size;
-  /** threads, the caller's among them; with `parallel`, shares per step.
-   * Default: physical cores in the affinity mask within the cgroup's quota */
+  /** threads, the caller's among them, but never more than there are CPUs in
+   * the affinity mask; with `parallel`, shares per step. Default: physical
+   * cores in the affinity mask within the cgroup's quota */
   uint32_t threads;
   /** most sequences of one run; default 8 */
   uint32_t max_batch;
@@ -278,7 +279,7 @@ typedef struct transom_session_options {
   /** 1: keep room for results with strides and for results that a run leaves
    * out; 0: no; -1 (default): where texts can be embedded or classified */
   int32_t hold_results;
-  /** 1: record the time of each step */
+  /** 1: record the time of each step; 2: also of each share of a step */
   uint32_t profile;
 } transom_session_options;
 
@@ -335,6 +336,20 @@ TRANSOM_API void transom_cancel(transom_session *session);
  * order; needs `profile`. They belong to the session. */
 TRANSOM_API transom_status transom_session_profile(
     const transom_session *session, const int64_t **nanoseconds, size_t *count);
+
+/** When a share of a step began and ended: nanoseconds of CLOCK_MONOTONIC. */
+typedef struct transom_share {
+  /** its begin */
+  int64_t begin;
+  /** its end */
+  int64_t end;
+} transom_share;
+
+/** The shares of the last run: share `p` of step `s` is shares[s * parts + p].
+ * Needs `profile` 2. They belong to the session. */
+TRANSOM_API transom_status transom_session_trace(const transom_session *session,
+                                                 const transom_share **shares,
+                                                 size_t *steps, size_t *parts);
 
 /* --- texts ------------------------------------------------------------- */
 

@@ -403,6 +403,28 @@ TEST(Session, profile_has_a_time_for_each_step) {
     EXPECT_GE(times[i], 0);
 }
 
+TEST(Session, trace_has_a_begin_and_an_end_for_each_share) {
+  auto model = fakeModel();
+  SessionConfig config = configOf(2, 40, 3);
+  size_t steps = 0;
+  EXPECT_EQ(makeSession(*model, config)->shares(steps), nullptr);
+  config.profile = config.trace = true;
+  auto session = makeSession(*model, config);
+  EncodeCall call(2, 5);
+  ASSERT_TRUE(bool(run(*session, call)));
+  const transom_share *shares = session->shares(steps);
+  ASSERT_EQ(steps, 5u);
+  for (size_t step = 0; step != steps; ++step)
+    for (size_t part = 0; part != 3; ++part) {
+      const transom_share &share = shares[step * 3 + part];
+      EXPECT_GT(share.begin, 0);
+      EXPECT_GE(share.end, share.begin);
+      // A step begins when all shares of the step before have ended.
+      for (size_t other = 0; step != 0 && other != 3; ++other)
+        EXPECT_GE(share.begin, shares[(step - 1) * 3 + other].end);
+    }
+}
+
 TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
   // The batch is what leads inputs only, whatever its name.
   Manifest manifest = fakeManifest();

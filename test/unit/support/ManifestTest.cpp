@@ -46,6 +46,7 @@ Manifest fullManifest() {
   ragged.keepFirst = true;
   ragged.rows = "rows";
   ragged.keys = "keys";
+  ragged.pairs = "pairs_of_rows";
   uniform.batch = "batch";
   uniform.columns = "seq";
   uniform.rows = "rows";
@@ -57,8 +58,13 @@ Manifest fullManifest() {
   e.arenaBytes = poly("6144*rows+64*parts+64");
   e.arenaLowerBound = poly("6144*rows");
   e.counters = 8;
-  e.steps = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12}};
-  e.flops = poly("4*rows*seq+1000*rows");
+  e.steps = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12,
+              poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
+             {"tail", "last", 1, {}, {}, 0, {}}};
+  e.walk = {0, 0, 1};
+  e.flops = poly("4*pairs_of_rows+1000*rows");
+  e.bf16Flops = poly("480*rows");
+  e.streamedBytes = 4800;
   m.entries = {e};
   m.text = ManifestText{true, 256, "mean", true};
   m.tokenizer = ManifestTokenizer{4096, 1000};
@@ -118,7 +124,16 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->positionLimit->rule, "nonpad_rank");
   EXPECT_EQ(e->buffers[0].bytes, poly("3072*rows+64"));
   EXPECT_EQ(e->arenaBytes, poly("64*parts+6144*rows+64"));
+  EXPECT_EQ(e->segments[0].pairs, "pairs_of_rows");
   EXPECT_EQ(e->steps[0].rows, 12);
+  EXPECT_EQ(e->steps[0].flops, poly("80*rows"));
+  EXPECT_EQ(e->steps[0].bf16Flops, poly("40*rows"));
+  EXPECT_EQ(e->steps[0].weightBytes, 400);
+  EXPECT_EQ(e->steps[0].bytes, poly("8*rows"));
+  EXPECT_EQ(e->steps[1].flops, Polynomial());
+  EXPECT_EQ(e->walk, (std::vector<int64_t>{0, 0, 1}));
+  EXPECT_EQ(e->flops, poly("4*pairs_of_rows+1000*rows"));
+  EXPECT_EQ(e->streamedBytes, 4800);
   EXPECT_EQ(m.findSymbol("seq")->max, 512);
   EXPECT_FALSE(m.findSymbol("batch")->max);
   EXPECT_EQ(m.labels[1], "caf\xC3\xA9 \"x\"");
@@ -141,6 +156,11 @@ TEST(Manifest, another_abi_is_named_before_anything_else) {
 TEST(Manifest, references_and_ranges_are_checked) {
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*row\""),
                        "unknown symbol 'row'"));
+  // The pairs are a name for costs only.
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*pairs_of_rows\""),
+                       "unknown symbol 'pairs_of_rows'"));
+  EXPECT_TRUE(contains(errorWith("\"walk\":[0,0,1]", "\"walk\":[0,0,2]"),
+                       "expected an integer from 0 to 1, got 2"));
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*\""),
                        "expected a number or a symbol"));
   EXPECT_TRUE(
@@ -185,9 +205,12 @@ TEST(Manifest, every_missing_required_key_is_an_error) {
                           "arena_bytes",    "arena_lower_bound",
                           "counters",       "steps",
                           "flops",          "shape"}) {
-    std::string quoted = std::string("\"") + key + "\":";
-    Result<Manifest> read =
-        Manifest::parse(replaced(text, quoted, "\"z" + quoted.substr(1)));
+    // The last, since some optional members of steps have the same names.
+    std::string without = text;
+    size_t at = without.rfind(std::string("\"") + key + "\":");
+    ASSERT_NE(at, std::string::npos) << key;
+    without.insert(at + 1, "z");
+    Result<Manifest> read = Manifest::parse(without);
     ASSERT_FALSE(read) << key;
     EXPECT_TRUE(contains(read.error().message,
                          "missing key '" + std::string(key) + "'"))

@@ -1,0 +1,25 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a run of a phase costs, in the symbols of its entry: the figures behind
+// the limits and the profile of `transom bench`.
+#pragma once
+#include "dialects/kern/Kern.h"
+
+namespace transom {
+
+/// The cost of one run of a phase.
+struct PhaseCost {
+  Polynomial flops;     ///< floating-point operations
+  Polynomial bf16Flops; ///< those of them that multiply bf16
+  Polynomial bytes;     ///< activations that it reads and writes
+  /// Weights that it reads whole. Tables of which it gathers rows are none.
+  llvm::SmallVector<mlir::Value> weights;
+  /// The operation that takes most, by whose place the phase is known.
+  mlir::Operation *heaviest = nullptr;
+};
+
+/// Adds up the operations of a phase.
+PhaseCost costOf(kern::PhaseOp phase);
+
+} // namespace transom
