@@ -17,11 +17,12 @@
 
 namespace transom {
 
-/// How a weight lies in the artifact; all are little-endian f32.
+/// How a weight lies in the artifact; all are little-endian f32 or bf16.
 enum class WeightLayout {
   Rows,     ///< row-major, as it is
-  Panels32, ///< [n, k] as [parts][ceil(part / 32)][k][32], zero-padded columns
-  Padded32, ///< [n], each part zero-padded to a multiple of 32
+  Panels32, ///< [n, k] as [parts][ceil(part / 32)][k][32], zero-padded columns;
+            ///< in bf16 [..][k / 2][32][2] with k zero-padded to 32
+  Padded32, ///< [n], each part zero-padded to a multiple of 32; f32
 };
 
 /// The layout's name in the IR: `rows`, `panels32`, `padded32`.
@@ -39,13 +40,12 @@ struct ArtifactWeight {
   std::vector<int64_t> shape; ///< of the expression
   std::vector<int64_t> parts; ///< sizes along the first dimension that start
                               ///< at a panel border; empty: one part
+  DType dtype = DType::F32;   ///< F32 or BF16, rounded to nearest even
 };
 
-/// Bytes that a weight of that shape takes; nothing for a layout that does not
-/// fit the shape, or on overflow.
-std::optional<uint64_t> packedBytes(WeightLayout layout,
-                                    const std::vector<int64_t> &shape,
-                                    const std::vector<int64_t> &parts);
+/// Bytes that a weight takes; nothing for a layout or type that does not fit
+/// the shape, or on overflow.
+std::optional<uint64_t> packedBytes(const ArtifactWeight &weight);
 
 /// A phase with the first index of its layer row, -1 without one.
 struct ArtifactStep {

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The writer of weights. Blocks are evaluated and packed in one thread while
-// another hashes and writes the block before, in the order of the file.
+// The writer of weights. Blocks are evaluated, rounded to the weight's type and
+// packed in one thread while another hashes and writes the block before, in the
+// order of the file.
 #include "compiler/codegen/WeightWriter.h"
 #include "runtime/support/Checked.h"
 #include "runtime/support/Sha256.h"
@@ -14,6 +15,8 @@ using namespace transom;
 
 /// Columns of a panel, and what parts of a vector are padded to.
 static constexpr int64_t panel = 32;
+/// In bf16 the k of panels is padded to a multiple of this.
+static constexpr int64_t paddedDepth = 32;
 /// Elements of a block, about: 4 MiB.
 static constexpr int64_t blockElements = 1 << 20;
 
@@ -27,14 +30,15 @@ public:
       : file(file), base(base), total(total), progress(progress) {}
 
   /// Takes the buffer over; its bytes follow what came before.
-  Result<void> push(std::vector<float> block) {
+  template <typename T> Result<void> push(std::vector<T> block) {
     if (Result<void> previous = wait(); !previous)
       return previous;
     if (progress && !progress(accepted, total))
       return unavailable("interrupted");
-    accepted += block.size() * sizeof(float);
+    accepted += block.size() * sizeof(T);
     pending = std::async(std::launch::async, [this, block = std::move(block)] {
-      return consume(block);
+      return consume({reinterpret_cast<const char *>(block.data()),
+                      block.size() * sizeof(T)});
     });
     return {};
   }
@@ -68,9 +72,7 @@ private:
     return pending.valid() ? pending.get() : Result<void>();
   }
 
-  Result<void> consume(const std::vector<float> &block) {
-    std::string_view bytes(reinterpret_cast<const char *>(block.data()),
-                           block.size() * sizeof(float));
+  Result<void> consume(std::string_view bytes) {
     hash.update(bytes);
     uint64_t at = base + written;
     written += bytes.size();
@@ -107,7 +109,8 @@ struct Packing {
                     std::vector<int64_t> &sizes) const;
   Result<void> block(const std::vector<int64_t> &offsets,
                      const std::vector<int64_t> &sizes) const;
-  Result<void> panels() const;
+  /// Panels of elements `T`, each by a function.
+  template <typename T> Result<void> panels() const;
   Result<void> padded() const;
 };
 
@@ -140,6 +143,12 @@ Result<void> Packing::rows(size_t axis, std::vector<int64_t> &offsets,
   return {};
 }
 
+static std::vector<uint16_t> rounded(const std::vector<float> &values) {
+  std::vector<uint16_t> result(values.size());
+  std::transform(values.begin(), values.end(), result.begin(), floatToBfloat16);
+  return result;
+}
+
 Result<void> Packing::block(const std::vector<int64_t> &offsets,
                             const std::vector<int64_t> &sizes) const {
   int64_t elements = 1;
@@ -150,7 +159,29 @@ Result<void> Packing::block(const std::vector<int64_t> &offsets,
           expression.evaluate(source, offsets, sizes, values.data());
       !done)
     return atWeight(done.takeError());
+  if (weight.dtype == DType::BF16)
+    return stream.push(rounded(values));
   return stream.push(std::move(values));
+}
+
+/// Elements of k that a panel of `T` holds, zeros included.
+template <typename T> static int64_t depthOf(int64_t k) {
+  return sizeof(T) == sizeof(float)
+             ? k
+             : (k + paddedDepth - 1) / paddedDepth * paddedDepth;
+}
+
+/// [n][k] rows of one panel to [k/2][32][2], zeros behind the last row and k.
+static void packPanel(const float *rows, int64_t count, int64_t depth,
+                      uint16_t *out) {
+  constexpr int64_t tile = 16;
+  for (int64_t begin = 0; begin < depth; begin += tile) {
+    const int64_t end = std::min(depth, begin + tile);
+    for (int64_t lane = 0; lane < count; ++lane)
+      for (int64_t k = begin; k < end; ++k)
+        out[(k / 2 * panel + lane) * 2 + k % 2] =
+            floatToBfloat16(rows[lane * depth + k]);
+  }
 }
 
 /// [n][k] rows of one panel to [k][32], zeros behind the last row.
@@ -165,7 +196,7 @@ static void packPanel(const float *rows, int64_t count, int64_t depth,
   }
 }
 
-Result<void> Packing::panels() const {
+template <typename T> Result<void> Packing::panels() const {
   const int64_t depth = weight.shape[1];
   const int64_t per = // rows of a block, whole panels
       std::max<int64_t>(1,
@@ -181,12 +212,13 @@ Result<void> Packing::panels() const {
                                                   {count, depth}, rows.data());
           !done)
         return atWeight(done.takeError());
-      const int64_t panels = (count + panel - 1) / panel;
-      std::vector<float> block(static_cast<size_t>(panels * panel * depth));
+      const int64_t panels = (count + panel - 1) / panel,
+                    size = panel * depthOf<T>(depth);
+      std::vector<T> block(static_cast<size_t>(panels * size));
       for (int64_t p = 0; p < panels; ++p)
-        packPanel(&rows[static_cast<size_t>(p * panel * depth)],
+        packPanel(rows.data() + p * panel * depth,
                   std::min(panel, count - p * panel), depth,
-                  &block[static_cast<size_t>(p * panel * depth)]);
+                  block.data() + p * size);
       if (Result<void> pushed = stream.push(std::move(block)); !pushed)
         return pushed;
     }
@@ -222,23 +254,25 @@ static CheckedSize paddedColumns(int64_t n, const std::vector<int64_t> &parts) {
   return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
 }
 
-std::optional<uint64_t>
-transom::packedBytes(WeightLayout layout, const std::vector<int64_t> &shape,
-                     const std::vector<int64_t> &parts) {
+std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
+  const auto &[layout, shape, parts] =
+      std::tie(weight.layout, weight.shape, weight.parts);
+  const bool bf16 = weight.dtype == DType::BF16;
   CheckedSize elements(1);
   const size_t rank = layout == WeightLayout::Panels32 ? 2 : 1;
   if (layout == WeightLayout::Rows) {
     for (int64_t size : shape)
       elements *= CheckedSize::fromSigned(size);
   } else {
-    if (shape.size() != rank)
+    if (shape.size() != rank || (bf16 && rank == 1))
       return std::nullopt;
     elements = paddedColumns(
         shape[0], parts.empty() ? std::vector<int64_t>{shape[0]} : parts);
     if (layout == WeightLayout::Panels32)
-      elements *= CheckedSize::fromSigned(shape[1]);
+      elements *=
+          CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? paddedDepth : 1);
   }
-  return (elements * CheckedSize(sizeof(float))).value();
+  return (elements * CheckedSize(bf16 ? 2 : 4)).value();
 }
 
 /// The weights in the order of their offsets; an error where two overlap or
@@ -255,7 +289,7 @@ orderedWeights(const ArtifactPlan &plan) {
     if (weight.parts.empty() && weight.layout != WeightLayout::Rows &&
         !weight.shape.empty())
       weight.parts = {weight.shape[0]};
-    if (packedBytes(weight.layout, weight.shape, weight.parts) != weight.bytes)
+    if (packedBytes(weight) != weight.bytes)
       return internalError("weight '" + weight.symbol + "' has " +
                            std::to_string(weight.bytes) +
                            " bytes, its layout needs another number");
@@ -287,7 +321,8 @@ static Result<void> packWeight(const ArtifactWeight &weight,
   case WeightLayout::Rows:
     return weight.bytes == 0 ? Result<void>() : packing.rows();
   case WeightLayout::Panels32:
-    return packing.panels();
+    return weight.dtype == DType::BF16 ? packing.panels<uint16_t>()
+                                       : packing.panels<float>();
   case WeightLayout::Padded32:
     return packing.padded();
   }

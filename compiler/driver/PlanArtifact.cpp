@@ -87,6 +87,8 @@ private:
       entry.bytes = type.getByteSize();
       entry.shape = type.getShape().vec();
       entry.parts = type.getParts().vec();
+      if (type.isBf16())
+        entry.dtype = DType::BF16;
       result.weights.push_back(std::move(entry));
     }
     if (auto bytes = module->getAttrOfType<IntegerAttr>("kern.weight_bytes"))
@@ -147,10 +149,10 @@ private:
     if (auto counters = function->getAttrOfType<IntegerAttr>("kern.counters"))
       entry.counters = counters.getInt();
     ArtifactEntry code{entry.name, {}};
-    planSteps(function, -1, code, entry);
-    result.entries.push_back(std::move(code));
     streamed.clear();
     entry.streamedBytes = 0;
+    planSteps(function, -1, code, entry);
+    result.entries.push_back(std::move(code));
     result.manifest.entries.push_back(std::move(entry));
   }
 
@@ -177,9 +179,9 @@ private:
       segments.mask =
           entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
       segments.columnsOf = segments.mask;
+      segments.pairs = kern::pairsName(op);
     }
     segments.keepFirst = op.getKeepFirst();
-      segments.pairs = kern::pairsName(op);
     segments.batch = op.getBatch().str();
     segments.columns = op.getColumns().str();
     segments.rows = op.getRows().str();
@@ -223,13 +225,13 @@ private:
                                     cast<FlatSymbolRefAttr>(weight).getValue())
                                 .getOffset()
                                 .value_or(0));
+    layerRow = row;
     planSteps(symbols.lookup<func::FuncOp>(
                   cast<FlatSymbolRefAttr>(row[0]).getValue()),
-    layerRow = row;
               first, code, entry);
+    layerRow = {};
   }
 
-    layerRow = {};
   /// A phase stands in the manifest once, with the number of rows that run it
   /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
@@ -277,10 +279,10 @@ private:
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
   std::map<std::string, int64_t> segmentIndex;
-};
-
   ArrayAttr layerRow;           // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole
+};
+
 } // namespace
 
 Result<ArtifactPlan> transom::planArtifact(ModuleOp module) {

@@ -176,8 +176,8 @@ uint16_t floatToHalf(float value) {
 
 uint16_t floatToBfloat16(float value) {
   uint32_t bits = bitsOf(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000)
-    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) // a NaN of bfloat16 keeps its bits
+    return static_cast<uint16_t>(bits >> 16 | (bits & 0x7F0000 ? 0 : 0x40));
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 

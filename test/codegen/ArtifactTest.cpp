@@ -69,11 +69,12 @@ protected:
 
   static std::vector<IsaObject> smallObjects() {
     std::vector<IsaObject> objects;
-    for (const TargetIsa &isa : targetIsas()) {
-      Result<std::string> object = objectOf(phasesFor(isa.name), isa.name);
+    Result<std::vector<const TargetIsa *>> isas = isasOfTargets({});
+    for (const TargetIsa *isa : *isas) {
+      Result<std::string> object = objectOf(phasesFor(isa->name), isa->name);
       EXPECT_TRUE(object) << object.error().message;
       if (object)
-        objects.push_back({isa.name, *object});
+        objects.push_back({isa->name, *object});
     }
     return objects;
   }
@@ -200,6 +201,69 @@ TEST_F(Artifact, PacksTensorsOfManyBlocks) {
                 static_cast<float>(n * 1000 + k));
   EXPECT_EQ(report->weightsSha256,
             Sha256::hexOf({code->weights, plan.weightBytes}));
+}
+
+/// Numbers that bf16 cannot hold, ties and NaNs among them.
+class AwkwardSource : public IndexSource {
+public:
+  static float at(int64_t i, int64_t j) {
+    const uint32_t bits[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x7F800001,
+                             0xFF7FFFFF, 0x00000001, 0x7F810000, 0xBF80FFFF};
+    float value;
+    memcpy(&value, &bits[(i * 5 + j) % 8], 4);
+    return value;
+  }
+  Result<void> read(const std::string &, const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override {
+    for (int64_t i = 0; i < sizes[0]; ++i)
+      for (int64_t j = 0; j < sizes[1]; ++j)
+        *out++ = at(offsets[0] + i, offsets[1] + j);
+    return {};
+  }
+  /// What `at` rounds to, written down.
+  static uint16_t rounded(int64_t i, int64_t j) {
+    const uint16_t bits[] = {0x3F80, 0x3F82, 0x3F81, 0x7FC0,
+                             0xFF80, 0x0000, 0x7F81, 0xBF81};
+    return bits[(i * 5 + j) % 8];
+  }
+};
+
+TEST_F(Artifact, RoundsToBf16) {
+  ArtifactPlan plan = smallPlan();
+  const uint64_t panels = 3 * 64 * 32 * 2; // 5 and 35 columns, k of 37
+  plan.weights = {
+      {"rows", "file(\"9x3\")", WeightLayout::Rows, 0, 54, {9, 3}, {}},
+      {"panels",
+       "file(\"40x37\")",
+       WeightLayout::Panels32,
+       64,
+       panels,
+       {40, 37},
+       {5, 35}}};
+  for (ArtifactWeight &weight : plan.weights)
+    weight.dtype = DType::BF16;
+  plan.weightBytes = 64 + panels;
+  Result<ArtifactReport> report =
+      writeArtifact(plan, smallObjects(), AwkwardSource(), nullptr,
+                    folder / "model.so", nullptr);
+  ASSERT_TRUE(report) << report.error().message;
+  const transom_artifact_code *code = load(folder / "model.so");
+  ASSERT_NE(code, nullptr);
+  auto *rows = reinterpret_cast<const uint16_t *>(code->weights);
+  for (int64_t i = 0; i < 27; ++i)
+    EXPECT_EQ(rows[i], AwkwardSource::rounded(i / 3, i % 3)) << i;
+  const uint16_t *packed = rows + 32;
+  for (int64_t column = 0; column < 96; ++column)
+    for (int64_t k = 0; k < 64; ++k) {
+      const bool first = column < 32;
+      const int64_t n = first ? column : column - 27;
+      const bool real = k < 37 && (first ? n < 5 : n < 40);
+      EXPECT_EQ(
+          packed[((column / 32 * 32 + k / 2) * 32 + column % 32) * 2 + k % 2],
+          real ? AwkwardSource::rounded(n, k) : 0)
+          << column << " " << k;
+    }
 }
 
 TEST_F(Artifact, ImportsNothingAndExportsOneSymbol) {
