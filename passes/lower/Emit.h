@@ -21,10 +21,12 @@ public:
   using CarryBody =
       llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
 
-  Emitter(mlir::OpBuilder &builder, mlir::Location loc)
-      : b(builder), loc(loc) {}
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc, const Isa &isa)
+      : b(builder), loc(loc), target(isa) {}
 
   mlir::OpBuilder &builder() { return b; }
+  /// The instruction set that the code is for.
+  const Isa &instructions() const { return target; }
   mlir::Location location() const { return loc; }
   void setLocation(mlir::Location place) { loc = place; }
 
@@ -108,6 +110,7 @@ public:
 private:
   mlir::OpBuilder &b;
   mlir::Location loc;
+  const Isa &target;
 };
 
 } // namespace transom::lower

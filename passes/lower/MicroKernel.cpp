@@ -232,7 +232,7 @@ LLVM::LLVMFuncOp MicroKernels::kernel(const KernelSpec &spec, int64_t rows) {
   KernelArgs args;
   for (auto [field, value] : llvm::zip(fields(args), function.getArguments()))
     *field = value;
-  Emitter e(b, loc);
+  Emitter e(b, loc, isa);
   KernelBody(e, isa, spec, rows, args).emit();
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
   return function;

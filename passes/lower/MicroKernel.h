@@ -61,6 +61,8 @@ public:
   int64_t maxRows() const { return isa.tileRows; }
   /// Columns of a tile.
   int64_t tileColumns() const { return isa.tileVectors * kLanes; }
+  /// The instruction set of the kernels.
+  const Isa &instructions() const { return isa; }
 
   /// Calls the kernel for `rows` (1 <= rows <= maxRows, a run-time value)
   /// through the ladder of heights.

@@ -75,7 +75,7 @@ int64_t Program::rowIndex(BlockArgument weight) const {
 PhaseEmitter::PhaseEmitter(OpBuilder &builder, Location loc,
                            const Program &program, func::FuncOp source,
                            LLVM::LLVMFuncOp function, MicroKernels &kernels)
-    : Emitter(builder, loc), program(program), source(source),
+    : Emitter(builder, loc, kernels.instructions()), program(program), source(source),
       entry(program.entryOf(source)), microKernels(kernels),
       entryBlock(&function.getBody().front()) {
   frame = function.getArgument(0);

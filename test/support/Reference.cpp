@@ -37,16 +37,11 @@ std::vector<float> test::referenceLinear(const std::vector<float> &x,
 float test::referenceExp2(float x) {
   if (x < -126)
     return 0;
-  float n = std::nearbyint(x), f = x - n;
-  const double c[] = {1.0,
-                      0.6931472067106192,
-                      0.24022651213595259,
-                      0.05550327214209211,
-                      0.009618025602937879,
-                      0.0013400432165501582,
-                      0.00015469731983877433};
-  float p = c[6];
-  for (int i = 5; i >= 0; --i)
+  float n = std::floor(x), f = x - n;
+  const double c[] = {1.0,          0.6931524715, 0.2401528075,
+                      0.0558359273, 0.0089733781, 0.0018852977};
+  float p = c[5];
+  for (int i = 4; i >= 0; --i)
     p = std::fma(p, f, float(c[i]));
   return std::ldexp(p, int(n));
 }
