@@ -92,6 +92,17 @@ Value Emitter::load(Type type, Value pointer) {
 void Emitter::store(Value value, Value pointer) {
   b.create<LLVM::StoreOp>(loc, value, pointer, alignmentOf(value.getType()));
 }
+Value Emitter::stackBuffer(int64_t bytes) {
+  OpBuilder::InsertionGuard guard(b);
+  auto function =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<LLVM::LLVMFuncOp>();
+  if (auto own =
+          dyn_cast<LLVM::LLVMFuncOp>(b.getInsertionBlock()->getParentOp()))
+    function = own;
+  b.setInsertionPointToStart(&function.getBody().front());
+  return b.create<LLVM::AllocaOp>(loc, ptrType(), b.getI8Type(), i64(bytes),
+                                  /*alignment=*/64);
+}
 void Emitter::prefetch(Value pointer) {
   b.create<LLVM::Prefetch>(loc, pointer, /*rw=*/0, /*locality=*/2,
                            /*cache=data*/ 1);
@@ -219,6 +230,50 @@ Value Emitter::sumLanes(Value vector) {
 }
 Value Emitter::maxLanes(Value vector) {
   return foldLanes(*this, vector, [&](Value x, Value y) { return maxF(x, y); });
+}
+
+Value Emitter::intrinsic(Type result, StringRef name, ValueRange operands) {
+  return b
+      .create<LLVM::CallIntrinsicOp>(loc, result, b.getStringAttr(name),
+                                     operands)
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// bf16: the upper half of an f32
+//===----------------------------------------------------------------------===//
+
+Value Emitter::roundBf16(Value value) {
+  VectorType halves = vectorOf(b.getI16Type()), bits = vectorOf(b.getI32Type());
+  if (target.dotBf16) {
+    Value rounded = intrinsic(vectorOf(b.getBF16Type()),
+                              "llvm.x86.avx512bf16.cvtneps2bf16.512", {value});
+    return b.create<arith::BitcastOp>(loc, halves, rounded);
+  }
+  // Adding just less than half a unit, or half of one where the last bit that
+  // stays is odd, carries into it when the value has to be rounded up.
+  Value x = b.create<arith::BitcastOp>(loc, bits, value);
+  Value half = splatI32(16);
+  Value odd = b.create<arith::AndIOp>(
+      loc, b.create<arith::ShRUIOp>(loc, x, half), splatI32(1));
+  Value sum =
+      add(x, b.create<arith::AddIOp>(loc, odd, splatI32(0x7fff)).getResult());
+  Value quiet = b.create<arith::OrIOp>(loc, x, splatI32(0x400000));
+  Value isNan =
+      b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, value, value);
+  Value upper = b.create<arith::ShRUIOp>(loc, select(isNan, quiet, sum), half);
+  return b.create<arith::TruncIOp>(loc, halves, upper);
+}
+Value Emitter::widenBf16(Value halves) {
+  Value wide = b.create<arith::ExtUIOp>(loc, vectorOf(b.getI32Type()), halves);
+  Value bits = b.create<arith::ShLIOp>(loc, wide, splatI32(16));
+  return b.create<arith::BitcastOp>(loc, f32Vector(), bits);
+}
+Value Emitter::loadBf16(Value pointer, Value mask) {
+  return widenBf16(loadVector(b.getI16Type(), pointer, mask));
+}
+void Emitter::storeBf16(Value value, Value pointer, Value mask) {
+  storeVector(roundBf16(value), pointer, mask);
 }
 
 //===----------------------------------------------------------------------===//

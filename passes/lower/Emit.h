@@ -64,6 +64,9 @@ public:
   Value advance(Value pointer, int64_t bytes);
   Value load(mlir::Type type, Value pointer);
   void store(Value value, Value pointer);
+  /// Memory of the function's own, aligned to a cache line; its content is
+  /// undefined.
+  Value stackBuffer(int64_t bytes);
   /// Asks for the cache line at `pointer`, for the second-level cache.
   void prefetch(Value pointer);
   Value loadI64(Value pointer) { return load(i64Type(), pointer); }
@@ -73,6 +76,10 @@ public:
   /// touched and read as zero.
   Value loadVector(mlir::Type element, Value pointer, Value mask = {});
   void storeVector(Value value, Value pointer, Value mask = {});
+  /// 16 bf16 at `pointer`, widened to f32; masked lanes read as zero.
+  Value loadBf16(Value pointer, Value mask = {});
+  /// Stores 16 f32 as bf16, rounded by `roundBf16`.
+  void storeBf16(Value value, Value pointer, Value mask = {});
   /// Lanes 0, stride, 2*stride, ... bytes from `pointer`, f32.
   Value gather(Value pointer, Value strideBytes, Value mask = {});
   void scatter(Value value, Value pointer, Value strideBytes, Value mask = {});
@@ -81,6 +88,11 @@ public:
   Value splat(Value scalar);
   Value splat(double value);
   Value splatI32(int32_t value);
+  /// The bits of 16 f32 rounded to bf16, to nearest even, as i16; a NaN stays
+  /// a NaN.
+  Value roundBf16(Value value);
+  /// The f32 values of 16 bf16 given as i16.
+  Value widenBf16(Value halves);
   /// Lanes below `count` true.
   Value laneMask(Value count);
   Value addF(Value x, Value y);
@@ -94,6 +106,9 @@ public:
   Value lessF(Value x, Value y); ///< ordered
   Value sqrtF(Value x);
   Value extract(Value vector, int64_t lane);
+  /// A call of one of LLVM's intrinsics of the instruction set.
+  Value intrinsic(mlir::Type result, llvm::StringRef name,
+                  mlir::ValueRange operands);
   /// Sum of 16 lanes by one fixed tree: halves are added, 8, 4, 2, 1.
   Value sumLanes(Value vector);
   Value maxLanes(Value vector);

@@ -22,6 +22,8 @@ struct Isa {
   int64_t vectorBits;       ///< width that LLVM shall prefer
   int64_t tileRows;         ///< height of the highest register tile
   int64_t tileVectors;      ///< width of a register tile in 16-lane vectors
+  int64_t bf16Rows;         ///< height of the highest register tile of bf16
+  bool dotBf16;             ///< multiplies pairs of bf16 in one instruction
 };
 
 /// All instruction sets, the plainest first.

@@ -31,13 +31,14 @@ struct Range {
 class GemmPhase {
 public:
   GemmPhase(PhaseEmitter &e, kern::GemmOp op)
-      : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]) {}
+      : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
+        bf16(type.isBf16()) {}
 
   void emit() {
     Value rows = e.rowCount(op.getInput());
     int64_t chunk =
-        std::max(kChunkBytes / (4 * std::min(k, kern::kLongestChain)),
-                 e.kernels().maxRows());
+        std::max(kChunkBytes / (bytes() * std::min(k, kern::kLongestChain)),
+                 e.kernels().maxRows(bf16));
     Value chunks = e.ceilDiv(rows, chunk);
     Value divisor = e.max(chunks, e.i64(1));
     e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
@@ -48,6 +49,11 @@ public:
   }
 
 private:
+  /// Bytes of an element of the operands.
+  int64_t bytes() const { return bf16 ? 2 : 4; }
+  /// Elements of k in one step of a kernel's loop.
+  int64_t stepOfK() const { return bf16 ? 2 : 1; }
+
   SmallVector<Range> ranges() {
     SmallVector<int64_t> starts = type.getPaddedStarts();
     SmallVector<Range> result;
@@ -64,12 +70,20 @@ private:
       bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
       int64_t cuts = keys ? 1 : llvm::divideCeil(k, kern::kLongestChain);
       for (int64_t cut = 0; cut < cuts; ++cut)
-        emitTiles(range, first, rows, cut * k / cuts, (cut + 1) * k / cuts);
+        emitTiles(range, first, rows, border(cut, cuts), border(cut + 1, cuts));
     }
   }
 
+  /// Where cut `cut` of K begins, between pairs.
+  int64_t border(int64_t cut, int64_t cuts) {
+    return cut == cuts ? k : cut * k / cuts / stepOfK() * stepOfK();
+  }
+
   KernelSpec spec(const Range &range, int64_t from, int64_t to) {
+    kern::BufferType out = PhaseEmitter::typeOf(range.out);
     KernelSpec spec;
+    spec.bf16 = bf16;
+    spec.outBf16 = out.getElementType().isBF16();
     spec.k = to - from;
     spec.lhsStride = constantStride(PhaseEmitter::typeOf(op.getInput()));
     spec.rhsStride = kern::kPanel;
@@ -82,7 +96,7 @@ private:
       spec.activation = op.getActivation().value_or("").str();
       spec.residual = static_cast<bool>(op.getResidual());
     }
-    if (PhaseEmitter::typeOf(range.out).getKeyPanels())
+    if (out.getKeyPanels())
       spec.store = KernelSpec::Store::Keys;
     return spec;
   }
@@ -92,7 +106,7 @@ private:
   void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from,
                  int64_t to) {
     int64_t width = e.kernels().tileColumns();
-    Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows()), e.i64(1));
+    Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows(bf16)), e.i64(1));
     Value height = e.div(rows, blocks), taller = e.rem(rows, blocks);
     Value count =
         e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
@@ -108,9 +122,9 @@ private:
       KernelArgs args = arguments(range, row, column, from);
       // Each block of rows touches its part of the panel that comes next.
       args.prefetchStride = e.div(e.add(blocks, width * 4 - 1), blocks);
-      Value ahead = e.mul(e.mul(block, args.prefetchStride), to - from);
-      args.prefetch =
-          e.advance(e.advance(args.rhs, k * kern::kPanel * 4), ahead);
+      Value ahead = e.mul(e.mul(block, args.prefetchStride),
+                          llvm::divideCeil(to - from, stepOfK()));
+      args.prefetch = e.advance(e.advance(args.rhs, panelBytes()), ahead);
       e.kernels().call(e, kernel, own, args);
       if (op.getNormGamma() && to == k)
         emitNorm(row, own, llvm::divideCeil(range.columns, width));
@@ -138,34 +152,41 @@ private:
     });
   }
 
+  /// From one panel of the weight to the next.
+  int64_t panelBytes() {
+    return type.getPaddedDepth() * kern::kPanel * bytes();
+  }
+
   KernelArgs arguments(const Range &range, Value row, Value column,
                        int64_t from) {
     KernelArgs args;
     args.lhsStride = e.rowStride(op.getInput());
-    args.lhs = e.advance(e.pointer(op.getInput()),
-                         e.mul(e.add(e.mul(row, args.lhsStride), from), 4));
+    args.lhs =
+        e.advance(e.pointer(op.getInput()),
+                  e.mul(e.add(e.mul(row, args.lhsStride), from), bytes()));
     Value packed = e.add(column, range.paddedStart);
     Value panel = e.div(packed, e.i64(kern::kPanel)),
           within = e.rem(packed, e.i64(kern::kPanel));
-    Value weightOffset = e.add(e.mul(panel, k * kern::kPanel),
-                               e.add(within, from * kern::kPanel));
-    args.rhs = e.advance(e.weight(op.getWeight()), e.mul(weightOffset, 4));
+    Value offset = e.add(e.mul(panel, panelBytes()), e.mul(within, 4));
+    args.rhs = e.advance(e.weight(op.getWeight()),
+                         e.add(offset, from * kern::kPanel * bytes()));
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), e.mul(packed, 4));
     args.columns = e.sub(e.i64(range.columns), column);
     kern::BufferType outType = PhaseEmitter::typeOf(range.out);
+    int64_t outBytes = outType.getElementType().isBF16() ? 2 : 4;
     if (outType.getKeyPanels()) {
       args.outputStride = e.i64(range.columns * kern::kPanel);
-      args.output =
-          e.advance(e.pointer(range.out), e.mul(column, kern::kPanel * 4));
+      args.output = e.advance(e.pointer(range.out),
+                              e.mul(column, kern::kPanel * outBytes));
       Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()),
                                        offsetof(transom_segments, row_key)));
       args.rowKeys = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);
-      args.output =
-          e.advance(e.pointer(range.out),
-                    e.mul(e.add(e.mul(row, args.outputStride), column), 4));
+      args.output = e.advance(
+          e.pointer(range.out),
+          e.mul(e.add(e.mul(row, args.outputStride), column), outBytes));
     }
     if (op.getResidual()) {
       args.residualStride = e.rowStride(op.getResidual());
@@ -180,6 +201,7 @@ private:
   kern::GemmOp op;
   kern::WeightType type;
   int64_t k;
+  bool bf16;
 };
 } // namespace
 

@@ -20,11 +20,19 @@ struct KernelSpec {
   /// key panels, each row at its own key position.
   enum class Store { Rows, Keys };
 
+  /// Both operands are bf16 and chains take pairs along k; an odd last k pairs
+  /// with zero.
+  bool bf16 = false;
+  /// The right operand of bf16 has rows of k, of which two are made into pairs
+  /// in registers; else it lies in pairs, [k/2][columns][2].
+  bool rhsRows = false;
+  bool outBf16 = false;     ///< the output is rounded to bf16
   std::optional<int64_t> k; ///< length of the chains
   std::optional<int64_t>
       lhsStride; ///< from one row of the left operand to the next
   std::optional<int64_t>
-      rhsStride; ///< from one k of the right operand to the next
+      rhsStride; ///< from one k (pair of them) of the right operand to the
+                 ///< next, in elements (pairs)
   Start start = Start::Zero;
   Store store = Store::Rows;
   std::string activation;  ///< empty for none
@@ -34,6 +42,8 @@ struct KernelSpec {
 
   /// The part of a kernel's name that these make.
   std::string suffix() const;
+  int64_t operandBytes() const { return bf16 ? 2 : 4; }
+  int64_t outputBytes() const { return outBf16 ? 2 : 4; }
 };
 
 /// What a call of a micro-kernel passes. Pointers are at the tile's first
@@ -41,14 +51,14 @@ struct KernelSpec {
 struct KernelArgs {
   mlir::Value lhs, rhs, output;
   mlir::Value k, lhsStride, rhsStride; ///< where the spec has none, in elements
-  mlir::Value outputStride; ///< elements (of key panels: floats from one
-                            ///< panel of 32 positions to the next)
+  mlir::Value outputStride; ///< elements (of key panels: from one panel of 32
+                            ///< positions to the next)
   mlir::Value bias;         ///< padded to the tile's width
   mlir::Value residual, residualStride;
   mlir::Value rowKeys; ///< i64 key position of each row, for Store::Keys
   mlir::Value columns; ///< columns that exist from the tile's first on
   mlir::Value prefetch,
-      prefetchStride; ///< where to touch, and bytes a step of k
+      prefetchStride; ///< where to touch, and bytes a step of the loop over k
 };
 
 /// Makes micro-kernels on demand, each once a module, and calls to them.
@@ -58,7 +68,9 @@ public:
       : module(module), isa(isa) {}
 
   /// Rows of the highest tile.
-  int64_t maxRows() const { return isa.tileRows; }
+  int64_t maxRows(bool bf16 = false) const {
+    return bf16 ? isa.bf16Rows : isa.tileRows;
+  }
   /// Columns of a tile.
   int64_t tileColumns() const { return isa.tileVectors * kLanes; }
   /// The instruction set of the kernels.

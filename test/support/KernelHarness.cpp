@@ -59,6 +59,9 @@ struct KernelHarness::Code {
 };
 
 static bool cpuHas(llvm::StringRef isa) {
+  if (isa == "avx512bf16")
+    return cpuHas("avx512") && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512bf16");
   if (isa == "avx512")
     return __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512vl") &&
@@ -116,7 +119,9 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only)
   }
   code->jit = std::move(*jit);
   for (const lower::Isa &isa : lower::allIsas()) {
-    if (!only.empty() && isa.name != only)
+    // Without bf16 its instructions make no difference.
+    bool same = isa.dotBf16 && text.find("bf16") == std::string::npos;
+    if (only.empty() ? same : isa.name != only)
       continue;
     Result<std::string> object = compile(*module, isa);
     if (!object) {
