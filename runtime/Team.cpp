@@ -7,8 +7,11 @@
 // sleep.
 #include "runtime/Team.h"
 #include "runtime/Cpu.h"
+#include <algorithm>
+#include <chrono>
 #include <climits>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -29,33 +32,53 @@ static void futex(std::atomic<uint32_t> &word, int operation, uint32_t value) {
 }
 
 void Event::advance() {
+  lastCpu.store(sched_getcpu(), std::memory_order_relaxed);
   value.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0)
     futex(value, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-void Event::waitPast(uint32_t old, unsigned spins) {
-  for (unsigned i = 0; i != spins; ++i) {
-    if (now() != old)
-      return;
+/// Hope grows slowly with each wait that ends awake; at its bound the line is
+/// only read.
+bool Event::spinPast(uint32_t old) {
+  unsigned most = spins();
+  for (unsigned i = 0; i != most; ++i) {
+    if (now() != old) {
+      if (most < mostSpins)
+        patience.store(std::min(most + most / 16 + 1, mostSpins),
+                       std::memory_order_relaxed);
+      return true;
+    }
     spinOnce();
   }
+  return false;
+}
+
+/// A short sleep would have been better spent awake, unless who ended it ran on
+/// this very CPU, and could only because this thread slept. A long one means
+/// that the others wait for a CPU.
+void Event::sleepPast(uint32_t old) {
+  constexpr std::chrono::microseconds longSleep(200);
+  int cpu = sched_getcpu();
+  auto start = std::chrono::steady_clock::now();
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (value.load(std::memory_order_seq_cst) == old)
     futex(value, FUTEX_WAIT_PRIVATE, old);
   sleepers.fetch_sub(1, std::memory_order_relaxed);
+  bool useless = lastCpu.load(std::memory_order_relaxed) == cpu ||
+                 std::chrono::steady_clock::now() - start > longSleep;
+  patience.store(useless ? std::max(spins() / 2, leastSpins)
+                         : std::min(spins() * 2, mostSpins),
+                 std::memory_order_relaxed);
 }
 
-/// Rounds of waiting before a thread sleeps: long enough for the steps of a
-/// small model to follow each other awake, none when a CPU must be shared.
-static unsigned spinsFor(unsigned threads) {
-  return threads <= usableCpus() ? 4000 : 50;
+void Event::waitPast(uint32_t old) {
+  if (!spinPast(old))
+    sleepPast(old);
 }
-
-Team::Team(unsigned size) : threads(size), spins(spinsFor(size)) {}
 
 Result<std::unique_ptr<Team>> Team::create(unsigned size) {
-  std::unique_ptr<Team> team(new Team(size));
+  std::unique_ptr<Team> team(new Team(size, size > usableCpus()));
   try {
     team->workers.reserve(size - 1);
     for (unsigned i = 1; i < size; ++i)
@@ -77,7 +100,7 @@ Team::~Team() {
 
 void Team::work(unsigned index) {
   for (uint32_t seen = 0;; ++seen) {
-    forked.waitPast(seen, spins);
+    forked.waitPast(seen);
     if (ending)
       return;
     body(context, index);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A team of threads that does one call at a time: one fork a call, and inside
-// it a barrier after each step. Waiting spins for some thousand rounds and then
-// sleeps, since spinning alone collapses when there are more threads than CPUs.
+// it a barrier after each step. Waiting spins and then sleeps. How long it
+// spins is learnt from how waits end: long while the others run, hardly at all
+// while they wait for a CPU, which spinning would keep from them.
 #pragma once
 #include "runtime/support/Error.h"
 #include <atomic>
@@ -17,15 +18,29 @@ namespace transom {
 /// A counter that threads wait for to change.
 class alignas(64) Event {
 public:
+  /// `crowded`: there are more threads than CPUs, so do not begin with hope.
+  explicit Event(bool crowded) : patience(crowded ? leastSpins : mostSpins) {}
+
   uint32_t now() const { return value.load(std::memory_order_acquire); }
   /// Counts on and wakes who sleeps.
   void advance();
   /// Returns once the counter is not `old`.
-  void waitPast(uint32_t old, unsigned spins);
+  void waitPast(uint32_t old);
+  /// Rounds that the next wait spins before it sleeps.
+  unsigned spins() const { return patience.load(std::memory_order_relaxed); }
+
+  /// Bounds of spins(): about a microsecond, and long enough for the steps of a
+  /// small model to follow each other awake.
+  static constexpr unsigned leastSpins = 50, mostSpins = 4000;
 
 private:
+  bool spinPast(uint32_t old);
+  void sleepPast(uint32_t old);
+
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
+  std::atomic<unsigned> patience;
+  std::atomic<int> lastCpu{-1}; // where the counter was advanced
 };
 
 /// The threads of one session, the caller's being number 0.
@@ -56,16 +71,16 @@ public:
       completion();
       passed.advance();
     } else {
-      passed.waitPast(generation, spins);
+      passed.waitPast(generation);
     }
   }
 
 private:
-  explicit Team(unsigned size);
+  Team(unsigned size, bool crowded)
+      : threads(size), forked(crowded), passed(crowded) {}
   void work(unsigned index);
 
   const unsigned threads;
-  const unsigned spins;
   Event forked;
   Event passed;
   alignas(64) std::atomic<unsigned> arrived{0};

@@ -72,6 +72,8 @@ static std::optional<int64_t> valueOf(const Polynomial &formula,
         if (name == "batch")
           return example.batch;
         for (const ManifestSegments &segments : entry.segments) {
+          if (name == segments.pairs)
+            return example.batch * example.length * example.length;
           if (name == segments.rows)
             return example.batch * example.length;
           if (name == segments.keys)
@@ -124,6 +126,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   writeTensors(json, "inputs", entry.inputs);
   writeTensors(json, "outputs", entry.outputs);
   json.member("steps", static_cast<uint64_t>(entry.steps.size()));
+  json.member("barriers", static_cast<uint64_t>(entry.walk.size()));
   json.member("flops", entry.flops.str());
   json.member("arena_bytes", entry.arenaBytes.str());
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
@@ -215,7 +218,8 @@ static std::string sizeText(uint64_t bytes) {
 
 static void addEntry(Page &page, const Manifest &manifest,
                      const ManifestEntry &entry) {
-  page.add("\nentry %s: %zu steps\n", entry.name.c_str(), entry.steps.size());
+  page.add("\nentry %s: %zu steps, %zu barriers a call\n", entry.name.c_str(),
+           entry.steps.size(), entry.walk.size());
   for (const ManifestTensor &tensor : entry.inputs)
     page.add("  in   %-22s %-4s %s%s\n", tensor.name.c_str(),
              std::string(dtypeName(tensor.dtype)).c_str(),

@@ -3,6 +3,7 @@
 //
 // Calls of the artifact by hand: results for any mask, number of threads and
 // host; staging; limits; memory; cancel; profile.
+#include "runtime/Cpu.h"
 #include "runtime/Walk.h"
 #include "test/unit/runtime/Fake.h"
 #include <algorithm>
@@ -228,6 +229,17 @@ TEST(Session, refuses_what_does_not_fit) {
                              tensorOf("z", TRANSOM_BF16, {3}, z)};
   expectError(session->run("combine", inputs, 3, nullptr, 0), Status::Limit,
               "'seq' is 11 for a batch of 2, over the session's max_tokens 20");
+}
+
+TEST(Session, uses_no_more_threads_than_cpus) {
+  auto model = fakeModel();
+  transom_session_options options = transom_session_options_default();
+  options.threads = 1;
+  EXPECT_EQ(SessionConfig::from(*model, &options)->threads, 1u);
+  options.threads = usableCpus() + 3;
+  EXPECT_EQ(SessionConfig::from(*model, &options)->threads, usableCpus());
+  options.parallel = [](void *, size_t, transom_task, void *) {};
+  EXPECT_EQ(SessionConfig::from(*model, &options)->threads, usableCpus() + 3);
 }
 
 TEST(Session, position_limits_count_as_maxima) {

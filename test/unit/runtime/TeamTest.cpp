@@ -47,7 +47,7 @@ std::vector<int64_t> relayAlone(unsigned threads, int steps) {
 } // namespace
 
 TEST(Team, keeps_all_threads_in_step) {
-  for (unsigned threads = 1; threads <= 8; ++threads) {
+  for (unsigned threads : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 16u}) {
     Result<std::unique_ptr<Team>> team = Team::create(threads);
     ASSERT_TRUE(bool(team));
     EXPECT_EQ((*team)->size(), threads);
@@ -74,6 +74,36 @@ TEST(Team, wakes_threads_that_sleep) {
     (*team)->run(Relay::body, &relay);
     EXPECT_EQ(relay.values[1], relayAlone(3, 3));
   }
+}
+
+/// Waits for an event that another thread advances after a pause.
+static void waitLong(Event &event) {
+  uint32_t old = event.now();
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    event.advance();
+  });
+  event.waitPast(old);
+  other.join();
+}
+
+TEST(Event, spins_less_when_waiting_awake_was_in_vain) {
+  Event event(false);
+  EXPECT_EQ(event.spins(), Event::mostSpins);
+  for (int i = 0; i != 10; ++i)
+    waitLong(event);
+  EXPECT_EQ(event.spins(), Event::leastSpins);
+}
+
+TEST(Event, spins_more_while_waits_end_awake) {
+  Event event(true);
+  EXPECT_EQ(event.spins(), Event::leastSpins);
+  for (int i = 0; i != 200; ++i) {
+    uint32_t old = event.now();
+    event.advance();
+    event.waitPast(old);
+  }
+  EXPECT_EQ(event.spins(), Event::mostSpins);
 }
 
 TEST(Team, ends_without_having_run) {
