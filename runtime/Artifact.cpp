@@ -59,10 +59,18 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
   result.text = image->manifest;
   result.address = image->manifestAddress;
   result.bytes = mapping->size();
+  result.machine = image->machine;
   if (const auto &tables = manifest->tokenizer)
     result.tokenizer = *image->addressOf(tables->offset, tables->bytes);
   result.contents = std::move(*manifest);
   return result;
+}
+
+Result<void> ArtifactFile::checkMachine() const {
+  if (machine == thisMachine())
+    return {};
+  return unsupported(name + ": has code for " + machineName(machine) +
+                     ", this machine is " + machineName(thisMachine()));
 }
 
 /// The range of memory that a loaded object maps, asked of the dynamic loader.

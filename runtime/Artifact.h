@@ -17,8 +17,12 @@ class ArtifactFile {
 public:
   /// Opens `path` and checks structure, size, digest, ABI and manifest.
   /// Errors: `Unavailable` (missing, unreadable), `Rejected` (truncated, no
-  /// artifact, another ABI), `Unsupported` (another machine).
+  /// artifact, another ABI), `Unsupported` (a machine that there are no
+  /// artifacts for).
   static Result<ArtifactFile> open(const std::string &path);
+
+  /// An error, `Unsupported`, when its code is for another machine than this.
+  Result<void> checkMachine() const;
 
   const std::string &path() const { return name; }
   const Manifest &manifest() const { return contents; }
@@ -35,6 +39,7 @@ private:
   std::string name, text;
   Manifest contents;
   uint64_t address = 0, tokenizer = 0, bytes = 0;
+  uint16_t machine = 0;
 };
 
 /// An artifact's code, mapped by the dynamic loader. Move-only.

@@ -18,11 +18,6 @@ constexpr uint64_t maxHeaders = 64;
 constexpr uint64_t maxAddress = uint64_t(1) << 46;
 constexpr char noteName[] = "transom";
 enum NoteType : uint32_t { ManifestNote = 1, DigestNote = 2 };
-#if defined(__aarch64__)
-constexpr uint16_t thisMachine = EM_AARCH64;
-#else
-constexpr uint16_t thisMachine = EM_X86_64;
-#endif
 
 /// Reads one file; each step is a method that gives an error or nothing.
 class ElfReader {
@@ -96,10 +91,10 @@ Result<void> ElfReader::readHeader() {
       header.e_ident[EI_VERSION] != EV_CURRENT ||
       header.e_version != EV_CURRENT || header.e_type != ET_DYN)
     return error("is no 64-bit little-endian shared object");
-  if (header.e_machine != thisMachine)
-    return unsupported(name + ": is for machine " +
-                       std::to_string(header.e_machine) +
-                       ", this one is machine " + std::to_string(thisMachine));
+  image.machine = header.e_machine;
+  if (image.machine != EM_X86_64 && image.machine != EM_AARCH64)
+    return unsupported(name + ": is for " + machineName(image.machine) +
+                       "; supported: x86-64, aarch64");
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
       header.e_phnum > maxHeaders)
     return error("has " + std::to_string(header.e_phnum) +
@@ -277,6 +272,22 @@ std::optional<uint64_t> ElfImage::addressOf(uint64_t offset,
         size <= segment.size - (offset - segment.offset))
       return segment.address + (offset - segment.offset);
   return std::nullopt;
+}
+
+uint16_t transom::thisMachine() {
+#if defined(__aarch64__)
+  return EM_AARCH64;
+#else
+  return EM_X86_64;
+#endif
+}
+
+std::string transom::machineName(uint16_t machine) {
+  if (machine == EM_X86_64)
+    return "x86-64";
+  if (machine == EM_AARCH64)
+    return "aarch64";
+  return "machine " + std::to_string(machine);
 }
 
 Result<ElfImage> transom::readElf(std::string_view bytes,

@@ -24,16 +24,22 @@ struct ElfImage {
     uint64_t offset, size, address;
   };
   std::vector<Segment> segments;
+  uint16_t machine = 0;         ///< EM_X86_64 or EM_AARCH64
   uint64_t loadEnd = 0;         ///< end in the file of what gets mapped
   std::string_view manifest;    ///< descriptor of the manifest's note
   uint64_t manifestAddress = 0; ///< its virtual address
   std::optional<std::string_view> digest; ///< sha256 of it, 32 bytes
 };
 
-/// Checks `bytes` as an artifact's shared object for this machine: segments
-/// inside the file, in order and apart; no interpreter, no needed library, no
-/// code that runs at load. Errors are `Rejected`, `Unsupported` for another
-/// machine, and begin with `name`.
+/// The machine that this runtime is built for, as ELF numbers them.
+uint16_t thisMachine();
+/// Its name: `x86-64`, `aarch64`, or the number of one that is not supported.
+std::string machineName(uint16_t machine);
+
+/// Checks `bytes` as an artifact's shared object: segments inside the file, in
+/// order and apart; no interpreter, no needed library, no code that runs at
+/// load. Errors are `Rejected`, `Unsupported` for a machine that artifacts are
+/// not made for, and begin with `name`.
 Result<ElfImage> readElf(std::string_view bytes, const std::string &name);
 
 } // namespace transom

@@ -50,7 +50,9 @@ Result<std::unique_ptr<Model>> Model::load(const std::string &path,
   Result<ArtifactFile> file = ArtifactFile::open(path);
   if (!file)
     return file.takeError();
-  // A wrong CPU is told before any code is mapped.
+  // A wrong machine or CPU is told before any code is mapped.
+  if (Result<void> fits = file->checkMachine(); !fits)
+    return fits.takeError();
   Result<size_t> isa = chooseIsa(file->manifest().isas, forcedIsa, path);
   if (!isa)
     return isa.takeError();

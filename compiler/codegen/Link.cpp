@@ -161,6 +161,16 @@ static Result<void> runLinker(const std::vector<std::string> &arguments) {
   return error;
 }
 
+/// lld's flags for the machine of an object file. A kernel for aarch64 may have
+/// pages of 64 KiB.
+static std::vector<std::string> machineFlags(const std::string &object) {
+  Elf64_Ehdr header{};
+  std::memcpy(&header, object.data(), std::min(object.size(), sizeof header));
+  if (header.e_machine == llvm::ELF::EM_AARCH64)
+    return {"-m", "aarch64elf", "-z", "max-page-size=65536"};
+  return {"-m", "elf_x86_64"};
+}
+
 /// The image that lld makes of the objects, weights section one page long.
 static Result<std::string> linkStub(const std::vector<std::string> &objects) {
   std::vector<MemoryFile> files;
@@ -176,11 +186,13 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
   if (!output.isOpen())
     return unavailable("cannot open a pipe: " + std::string(strerror(errno)));
   std::vector<std::string> arguments = {
-      "ld.lld", "-m", "elf_x86_64", "-shared", "--no-undefined",
-      "--hash-style=gnu", "--build-id=none", "--color-diagnostics=never",
+      "ld.lld", "-shared", "--no-undefined", "--hash-style=gnu",
+      "--build-id=none", "--color-diagnostics=never",
       // More threads would unlink the output before it is written.
       "--threads=1", "-o", output.path(), "--script=" + files[0].path(),
       "--version-script=" + files[1].path()};
+  for (const std::string &flag : machineFlags(objects.front()))
+    arguments.push_back(flag);
   for (size_t i = 2; i < files.size(); ++i)
     arguments.push_back(files[i].path());
   if (Result<void> linked = runLinker(arguments); !linked)

@@ -50,7 +50,7 @@ static void setAttributes(llvm::Module &module, const TargetIsa &isa) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("no-builtins");
-    function.addFnAttr("target-cpu", isa.target);
+    function.addFnAttr("target-cpu", isa.cpu);
     function.addFnAttr("target-features", isa.features);
     function.addFnAttr("frame-pointer", "none");
     function.addFnAttr(llvm::Attribute::NoUnwind);

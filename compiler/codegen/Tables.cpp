@@ -168,7 +168,10 @@ Result<std::string> transom::makeTables(const ArtifactPlan &plan,
                                         const std::vector<std::string> &isas,
                                         uint64_t manifestBytes) {
   IsaModule code;
-  code.isa = &targetIsas().front();
+  Result<const TargetIsa *> isa = isaOfName(isas.front());
+  if (!isa)
+    return isa.takeError();
+  code.isa = *isa;
   Result<std::unique_ptr<llvm::TargetMachine>> machine =
       createTargetMachine(*code.isa);
   if (!machine)

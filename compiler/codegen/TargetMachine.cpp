@@ -15,12 +15,16 @@
 
 using namespace transom;
 
-static const char *const triple = "x86_64-unknown-linux-gnu";
+static const char *const x86 = "x86_64-unknown-linux-gnu";
+static const char *const arm = "aarch64-unknown-linux-gnu";
 
 const std::vector<TargetIsa> &transom::targetIsas() {
   static const std::vector<TargetIsa> isas = {
-      {"avx2", "x86-64-v3", ""},
-      {"avx512", "x86-64-v4", "-prefer-256-bit"},
+      {"avx2", "x86-64-v3", "x86-64-v3", "", x86},
+      {"avx512", "x86-64-v4", "x86-64-v4", "-prefer-256-bit", x86},
+      {"avx512bf16", "x86-64-v4", "x86-64-v4",
+       "+avx512bf16,+avx512vnni,-prefer-256-bit", x86, true},
+      {"neon", "aarch64", "generic", "", arm},
   };
   return isas;
 }
@@ -48,9 +52,11 @@ static Result<const TargetIsa *> nativeIsa() {
   };
   if (all(v3))
     return isaOfName(all(v4) ? "avx512" : "avx2");
+#elif defined(__aarch64__)
+  return isaOfName("neon");
 #endif
   return unsupported("no code is built for this machine's CPU; "
-                     "supported: x86-64-v3, x86-64-v4");
+                     "supported: x86-64-v3, x86-64-v4, aarch64");
 }
 
 static Result<const TargetIsa *> isaOfTarget(const std::string &target) {
@@ -67,22 +73,33 @@ static Result<const TargetIsa *> isaOfTarget(const std::string &target) {
 }
 
 Result<std::vector<const TargetIsa *>>
-transom::isasOfTargets(const std::vector<std::string> &targets) {
+transom::isasOfTargets(const std::vector<std::string> &targets, bool bf16) {
   std::vector<const TargetIsa *> wanted, sorted;
   for (const std::string &target : targets) {
     Result<const TargetIsa *> isa = isaOfTarget(target);
     if (!isa)
       return isa.takeError();
+    if (!wanted.empty() && (*isa)->triple != wanted.front()->triple)
+      return usageError("the targets '" + std::string(wanted.front()->target) +
+                        "' and '" + (*isa)->target +
+                        "' are of different machines; an artifact has code of "
+                        "one");
     wanted.push_back(*isa);
   }
+  auto isWanted = [&](const TargetIsa &isa) {
+    return llvm::any_of(wanted, [&](const TargetIsa *other) {
+      return llvm::StringRef(isa.target) == other->target;
+    });
+  };
   for (const TargetIsa &isa : targetIsas())
-    if (targets.empty() || llvm::is_contained(wanted, &isa))
+    if ((bf16 || !isa.forBf16) &&
+        (targets.empty() ? isa.triple == x86 : isWanted(isa)))
       sorted.push_back(&isa);
   return sorted;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>>
-transom::createTargetMachine(const TargetIsa &isa) {
+/// Makes LLVM's code generators known, once.
+static void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -90,17 +107,27 @@ transom::createTargetMachine(const TargetIsa &isa) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAArch64AsmParser();
   });
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>>
+transom::createTargetMachine(const TargetIsa &isa) {
+  initializeTargets();
   std::string problem;
   const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, problem);
+      llvm::TargetRegistry::lookupTarget(isa.triple, problem);
   if (!target)
-    return internalError("LLVM has no target '" + std::string(triple) +
+    return internalError("LLVM has no target '" + std::string(isa.triple) +
                          "': " + problem);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, isa.target, isa.features, options, llvm::Reloc::PIC_,
+      isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return internalError("LLVM makes no code for '" + std::string(isa.target) +

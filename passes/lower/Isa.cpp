@@ -8,13 +8,15 @@ using namespace transom::lower;
 
 // A tile of r rows and v vectors needs r*v accumulators, v registers for the
 // weights and two for the broadcast value: 6x2 of 16 ymm registers (a 16-lane
-// vector takes two), 14x2 of 32 zmm registers. Where pairs of bf16 have to be
-// widened, the weights take twice their registers and each row two more.
+// vector takes two), 14x2 of 32 zmm registers, 6x1 of 32 registers of four
+// lanes. Where pairs of bf16 have to be widened, the weights take twice their
+// registers and each row two more.
 static const Isa kIsas[] = {
     {"avx2", "x86-64-v3", "", 256, 6, 1, 4, false},
     {"avx512", "x86-64-v4", "-prefer-256-bit", 512, 14, 2, 12, false},
     {"avx512bf16", "x86-64-v4", "+avx512bf16,+avx512vnni,-prefer-256-bit", 512,
      14, 2, 14, true},
+    {"neon", "generic", "", 128, 6, 1, 4, false},
 };
 
 llvm::ArrayRef<Isa> transom::lower::allIsas() { return kIsas; }

@@ -36,8 +36,11 @@ TEST(Object, NeverContractsSeparateProductsAndSums) {
                      "%d = llvm.fadd %m, %c : vector<16xf32>\n");
   for (const TargetIsa &isa : targetIsas()) {
     std::string code = assembly(text, isa.name);
-    EXPECT_EQ(code.find("vfmadd"), std::string::npos) << code;
-    EXPECT_NE(code.find("vmulps"), std::string::npos) << code;
+    for (const char *fused : {"vfmadd", "fmla", "fmadd"})
+      EXPECT_EQ(code.find(fused), std::string::npos) << code;
+    EXPECT_NE(code.find(isa.name == std::string("neon") ? "fmul" : "vmulps"),
+              std::string::npos)
+        << code;
   }
 }
 
@@ -67,13 +70,30 @@ llvm.func @f(%p: !llvm.ptr, %n: i64) {
   }
 }
 
-TEST(Object, TargetsAreSortedAndDefaultToAll) {
-  EXPECT_EQ(isasOfTargets({})->size(), targetIsas().size());
+TEST(Object, TargetsAreSortedAndDefaultToAllOfTheHost) {
+  Result<std::vector<const TargetIsa *>> all = isasOfTargets({});
+  ASSERT_TRUE(all);
+  EXPECT_GE(all->size(), 2u);
+  for (const TargetIsa *isa : *all)
+    EXPECT_STREQ(isa->triple, targetIsas().front().triple);
   Result<std::vector<const TargetIsa *>> both =
       isasOfTargets({"x86-64-v4", "x86-64-v3", "x86-64-v4"});
   ASSERT_TRUE(both);
   ASSERT_EQ(both->size(), 2u);
   EXPECT_STREQ((*both)[0]->name, "avx2");
+}
+
+TEST(Object, TargetsOfTwoMachinesDoNotMix) {
+  Result<std::vector<const TargetIsa *>> arm = isasOfTargets({"aarch64"});
+  ASSERT_TRUE(arm);
+  ASSERT_EQ(arm->size(), 1u);
+  EXPECT_STREQ((*arm)[0]->name, "neon");
+  Result<std::vector<const TargetIsa *>> mixed =
+      isasOfTargets({"x86-64-v3", "aarch64"});
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().status, Status::Usage);
+  EXPECT_NE(mixed.error().message.find("'x86-64-v3' and 'aarch64'"),
+            std::string::npos);
 }
 
 TEST(Object, UnknownTargetIsAUsageErrorWithASuggestion) {

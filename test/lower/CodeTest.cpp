@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the machine code of a layer such as BERT's: the loops over K hold one
-// fused multiply-add for each vector of the tile, and nothing in them touches
-// the stack.
+// Reads the machine code of a layer such as BERT's, of every instruction set:
+// the loops over K hold one fused multiply-add for each vector of the tile, and
+// nothing in them touches the stack.
 #include "passes/lower/Isa.h"
 #include "test/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
@@ -12,6 +12,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <regex>
+#include <set>
 #include <unistd.h>
 
 using namespace transom;
@@ -67,6 +68,28 @@ std::string layerText() {
          product("down", 768, 3072, " residual %r", "") + attention;
 }
 
+/// How the disassembler writes what is looked for.
+struct Syntax {
+  const char *flags; ///< of llvm-objdump
+  std::regex jump;   ///< a jump; its first group is the target
+  std::vector<std::string> multiplyAdd, stack, call;
+};
+
+const Syntax &syntaxOf(llvm::StringRef isa) {
+  static const Syntax x86{"--x86-asm-syntax=intel",
+                          std::regex("\\s+j[a-z]+\\s+0x([0-9a-f]+).*"),
+                          {"vfmadd"},
+                          {"[rsp", "[rbp"},
+                          {"@PLT", "@GOTPCREL"}};
+  static const Syntax arm{
+      "",
+      std::regex("\\s+(?:b|b\\.[a-z]+|[ct]bn?z.*,)\\s+0x([0-9a-f]+).*"),
+      {"fmla"},
+      {"[sp", "[x29"},
+      {"\tbl\t"}};
+  return isa == "neon" ? arm : x86;
+}
+
 struct Instruction {
   uint64_t address = 0;
   std::string text; ///< name and operands
@@ -74,14 +97,14 @@ struct Instruction {
 
 /// The functions of an object file and their instructions.
 std::map<std::string, std::vector<Instruction>>
-disassemble(const std::string &object) {
+disassemble(const std::string &object, const Syntax &syntax) {
   std::string path = testing::TempDir() + "transom-code-XXXXXX";
   int file = mkstemp(path.data());
   EXPECT_GE(file, 0);
   EXPECT_EQ(write(file, object.data(), object.size()), ssize_t(object.size()));
   close(file);
   std::string command = std::string(TRANSOM_OBJDUMP) +
-                        " -d --no-show-raw-insn --x86-asm-syntax=intel " + path;
+                        " -d --no-show-raw-insn " + syntax.flags + " " + path;
   std::map<std::string, std::vector<Instruction>> functions;
   std::string current;
   FILE *pipe = popen(command.c_str(), "r");
@@ -106,13 +129,12 @@ disassemble(const std::string &object) {
 
 /// The bodies of the innermost loops: from the target of a backward jump to it.
 std::vector<std::vector<Instruction>>
-innermostLoops(const std::vector<Instruction> &code) {
-  static const std::regex jump("\\s+j[a-z]+\\s+0x([0-9a-f]+).*");
+innermostLoops(const std::vector<Instruction> &code, const Syntax &syntax) {
   std::vector<std::pair<size_t, size_t>> loops;
   for (size_t i = 0; i < code.size(); ++i) {
     std::smatch match;
     std::string line = code[i].text.substr(0, code[i].text.find('\n'));
-    if (!std::regex_match(line, match, jump))
+    if (!std::regex_match(line, match, syntax.jump))
       continue;
     uint64_t target = strtoull(match[1].str().c_str(), nullptr, 16);
     if (target > code[i].address)
@@ -136,8 +158,52 @@ innermostLoops(const std::vector<Instruction> &code) {
   return bodies;
 }
 
-bool contains(const Instruction &instruction, const char *word) {
-  return instruction.text.find(word) != std::string::npos;
+/// How many of the instructions hold one of the words.
+int64_t countOf(const std::vector<Instruction> &code,
+                const std::vector<std::string> &words) {
+  return std::count_if(code.begin(), code.end(), [&](const Instruction &i) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string &w) {
+      return i.text.find(w) != std::string::npos;
+    });
+  });
+}
+
+/// How many accumulators a loop has: registers that multiply-adds write. In a
+/// polynomial one register takes many of them.
+int64_t accumulatorsOf(const std::vector<Instruction> &code,
+                       const Syntax &syntax) {
+  std::set<std::string> registers;
+  for (const Instruction &i : code)
+    for (const std::string &word : syntax.multiplyAdd)
+      if (size_t at = i.text.find(word); at != std::string::npos) {
+        std::string operands = i.text.substr(i.text.find('\t', at) + 1);
+        registers.insert(operands.substr(0, operands.find(',')));
+      }
+  return registers.size();
+}
+
+/// Counts of one instruction set.
+struct CodeCounts {
+  int64_t kernels = 0, loops = 0, bytes = 0;
+};
+
+/// Checks the loops over K of one kernel: those with as many multiply-adds as
+/// the tile has vectors, each of its own register. The others are of
+/// activations.
+void checkKernel(const std::string &name, const std::vector<Instruction> &code,
+                 int64_t vectors, const Syntax &syntax, CodeCounts &counts) {
+  int64_t found = 0;
+  for (const std::vector<Instruction> &loop : innermostLoops(code, syntax)) {
+    if (countOf(loop, syntax.multiplyAdd) != vectors ||
+        accumulatorsOf(loop, syntax) != vectors)
+      continue;
+    ++found;
+    EXPECT_EQ(countOf(loop, syntax.stack), 0) << name;
+  }
+  EXPECT_GE(found, 1) << name << ": no loop with " << vectors
+                      << " multiply-adds";
+  ++counts.kernels;
+  counts.loops += found;
 }
 
 } // namespace
@@ -147,40 +213,25 @@ TEST(Code, LoopsOverKStayInRegisters) {
   static const std::regex kernelName(
       "transom\\.k\\.([a-z0-9]+)\\.f32\\.([0-9]+)x([0-9]+)\\..*");
   for (const lower::Isa &isa : lower::allIsas()) {
+    if (isa.dotBf16) // the same code as without
+      continue;
     const std::string &object = harness.object(isa.name.str());
-    int64_t kernels = 0, kernelLoops = 0, bytes = 0;
-    for (const auto &[name, code] : disassemble(object)) {
-      bytes += code.back().address - code.front().address;
-      EXPECT_EQ(std::count_if(
-                    code.begin(), code.end(),
-                    [](const Instruction &i) { return contains(i, "@PLT"); }),
-                0)
-          << name;
+    const Syntax &syntax = syntaxOf(isa.name);
+    CodeCounts counts;
+    for (const auto &[name, code] : disassemble(object, syntax)) {
+      counts.bytes += code.back().address - code.front().address;
+      EXPECT_EQ(countOf(code, syntax.call), 0) << name << " calls out";
       std::smatch match;
-      if (!std::regex_match(name, match, kernelName))
-        continue;
-      ++kernels;
-      int64_t rows = std::stoll(match[2]), columns = std::stoll(match[3]);
-      int64_t wanted = rows * columns * 32 / isa.vectorBits, loops = 0;
-      for (const std::vector<Instruction> &loop : innermostLoops(code)) {
-        int64_t fmas = 0, stack = 0;
-        for (const Instruction &i : loop) {
-          fmas += contains(i, "vfmadd");
-          stack += contains(i, "[rsp") || contains(i, "[rbp");
-        }
-        if (fmas != wanted)
-          continue; // a loop of an activation
-        ++loops;
-        EXPECT_EQ(stack, 0) << name;
-      }
-      EXPECT_GE(loops, 1) << name << ": no loop with " << wanted
-                          << " multiply-adds";
-      kernelLoops += loops;
+      if (std::regex_match(name, match, kernelName))
+        checkKernel(name, code,
+                    std::stoll(match[2]) * std::stoll(match[3]) * 32 /
+                        isa.vectorBits,
+                    syntax, counts);
     }
-    EXPECT_GT(kernels, 0);
+    EXPECT_GT(counts.kernels, 0);
     printf("%s: %ld kernels, %ld loops over K, %ld KiB of code, object of %zu "
            "KiB\n",
-           isa.name.str().c_str(), long(kernels), long(kernelLoops),
-           long(bytes / 1024), object.size() / 1024);
+           isa.name.str().c_str(), long(counts.kernels), long(counts.loops),
+           long(counts.bytes / 1024), object.size() / 1024);
   }
 }

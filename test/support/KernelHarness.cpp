@@ -59,6 +59,8 @@ struct KernelHarness::Code {
 };
 
 static bool cpuHas(llvm::StringRef isa) {
+  if (isa == "neon")
+    return false; // not on the machine that the compiler is built for
   if (isa == "avx512bf16")
     return cpuHas("avx512") && __builtin_cpu_supports("avx512vnni") &&
            __builtin_cpu_supports("avx512bf16");

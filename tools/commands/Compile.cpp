@@ -163,7 +163,8 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   flagsOf
       .add_option("--target", flags->options.targets,
                   "CPUs to make code for (repeatable): native, x86-64-v3, "
-                  "x86-64-v4; default: all, chosen at load")
+                  "x86-64-v4, aarch64; default: all of x86-64, chosen at "
+                  "load")
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)

@@ -227,6 +227,23 @@ TEST(Artifact, refuses_what_runs_or_needs_something) {
   EXPECT_EQ(read.error().status, Status::Unsupported);
 }
 
+TEST(Artifact, code_of_another_machine_can_be_read_but_not_loaded) {
+  TemporaryFolder folder;
+  std::string bytes = fakeFile(fakeManifest());
+  uint16_t machine = thisMachine() == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
+  std::memcpy(&bytes[offsetof(Elf64_Ehdr, e_machine)], &machine, 2);
+  writeFile(folder.path("m.so"), bytes);
+  EXPECT_TRUE(bool(ArtifactFile::open(folder.path("m.so"))));
+  auto model = Model::load(folder.path("m.so"), "", false);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().status, Status::Unsupported);
+  EXPECT_NE(model.error().message.find("has code for " + machineName(machine) +
+                                       ", this machine is " +
+                                       machineName(thisMachine())),
+            std::string::npos)
+      << model.error().message;
+}
+
 TEST(Artifact, code_of_another_abi) {
   TemporaryFolder folder;
   // The manifest says 1, the table in the code something else.

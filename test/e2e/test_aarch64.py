@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds the tool without the compiler for aarch64, and runs golden models compiled with --target aarch64 under
+qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of this machine.
+
+Exits 77 where the cross compiler or qemu is missing. The build is kept in the folder 'aarch64' of the build tree.
+"""
+import glob
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+SOURCE, BINARY = os.environ["TRANSOM_SOURCE_DIR"], os.environ["TRANSOM_BINARY_DIR"]
+SYSROOT = "/usr/aarch64-linux-gnu"
+HOST = [os.path.join(BINARY, "bin", "transom")]
+ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "transom")]
+MODELS = ["test/goldens/bert", "test/goldens/roberta", "test/goldens/bert-tokens", "examples/pre-norm", "examples/spelt-attention",
+          "examples/transformer-encoder"]
+
+goldens = importlib.import_module("check-goldens")
+
+
+def skip(reason):
+    print(f"skipped: {reason}; crossbuild-essential-arm64 and qemu-user have it")
+    sys.exit(77)
+
+
+def call(command, expected=0):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != expected:
+        sys.exit(f"{' '.join(command)}\nexits {done.returncode}, expected {expected}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout + done.stderr
+
+
+def build():
+    folder = os.path.join(BINARY, "aarch64")
+    call(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", "--toolchain", os.path.join(SOURCE, "cmake", "aarch64-linux-gnu.cmake"),
+          "-DCMAKE_BUILD_TYPE=Release", "-DTRANSOM_COMPILER=OFF", "-DTRANSOM_TESTS=OFF"])
+    call(["ninja", "-C", folder, "transom"])
+
+
+def bits(path):
+    """{name: (shape, values as hexadecimal)}, which tell every bit."""
+    return {name: (shape, [v.hex() if isinstance(v, float) else v for v in values])
+            for name, (shape, values) in goldens.read_tensors(path).items()}
+
+
+def check_model(folder, scratch):
+    name = os.path.basename(folder)
+    meta = goldens.json.load(open(os.path.join(folder, "cases.json")))
+    arm, host = (os.path.join(scratch, f"{name}.{kind}.so") for kind in ("aarch64", "host"))
+    call([*HOST, "compile", folder, "-q", "--target", "aarch64", "-o", arm])
+    call([*HOST, "compile", folder, "-q", "--target", "native", "-o", host])
+    for case in meta["cases"]:
+        given, expected = os.path.join(folder, case["input"]), os.path.join(folder, case["expect"])
+        for tool, artifact in ((ARM, arm), (HOST, host)):
+            call([*tool, "run", artifact, case["entry"], "--in", given, "--out", artifact + ".out", "-t", "2"])
+        problem = goldens.difference(goldens.read_tensors(arm + ".out"), goldens.read_tensors(expected), meta["atol"], meta["rtol"])
+        if problem is None and bits(arm + ".out") != bits(host + ".out"):
+            problem = "the bits differ from this machine's"
+        if problem:
+            sys.exit(f"FAIL {name} {case['input']}: {problem}")
+        print(f"ok   {name} {case['input']}", flush=True)
+    return arm, host
+
+
+def main():
+    for program in ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "qemu-aarch64"):
+        if not shutil.which(program):
+            skip(f"there is no '{program}'")
+    if not glob.glob(SYSROOT + "/lib/libstdc++.so*"):
+        skip(f"there is no C++ library in '{SYSROOT}'")
+    build()
+    with tempfile.TemporaryDirectory() as scratch:
+        for model in MODELS:
+            arm, host = check_model(os.path.join(SOURCE, model), scratch)
+        # Code of the other machine is refused by name, but can be looked at.
+        for tool, artifact, words in ((HOST, arm, "has code for aarch64, this machine is x86-64"),
+                                      (ARM, host, "has code for x86-64, this machine is aarch64")):
+            refused = call([*tool, "run", artifact, "run", "--in", "none", "--out", "none"], expected=4)
+            assert words in refused, refused
+            assert "instruction sets" in call([*tool, "inspect", artifact])
+    print("ok   the other machine's artifacts are refused")
+
+
+if __name__ == "__main__":
+    main()
