@@ -39,6 +39,8 @@ struct CompileOptions {
   std::vector<std::string> targets; ///< `--target`; empty: all
   std::vector<std::string> disabledPasses;
   /// Options as given, for the manifest.
+  /// Type of weights and of what products and attention read: `f32`, `bf16`.
+  std::string dtype = "f32";
   std::vector<std::pair<std::string, std::string>> flags;
   uint64_t memLimit = 0; ///< most bytes the compile may take; 0: no limit
   unsigned jobs = 0;     ///< threads that generate code; 0: one a core

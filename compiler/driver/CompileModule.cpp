@@ -210,6 +210,7 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
     return plan.takeError();
   plan->manifest.compiler = TRANSOM_VERSION;
   plan->manifest.options = options.flags;
+  plan->manifest.dtype = options.dtype;
   plan->manifest.disabledPasses = options.disabledPasses;
   if (source.complete)
     if (Result<void> done = source.complete(*plan); !done)
@@ -231,11 +232,31 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
 }
 
 Result<CompileReport> ModuleCompiler::run() {
+/// The instruction sets that make a difference to code of a type: f32 has no
+/// use for the instructions of bf16.
+static std::vector<const TargetIsa *>
+isasOfType(llvm::ArrayRef<const TargetIsa *> isas, llvm::StringRef dtype) {
+  std::vector<const TargetIsa *> kept;
+  for (const TargetIsa *isa : isas) {
+    if (llvm::StringRef(isa->name) == "avx512bf16" && dtype != "bf16")
+      isa = *isaOfName("avx512");
+    if (!llvm::is_contained(kept, isa))
+      kept.push_back(isa);
+  }
+  return kept;
+}
+
   Result<std::vector<const TargetIsa *>> chosen =
       isasOfTargets(options.targets);
   if (!chosen)
     return chosen.takeError();
-  isas = std::move(*chosen);
+  isas = isasOfType(*chosen, options.dtype);
+  // The passes are told by the module itself.
+  if (options.dtype != "f32")
+    (*module)->setAttr("transom.dtype",
+                       StringAttr::get(module->getContext(), options.dtype));
+  (*module)->setAttr("transom.backend",
+                     StringAttr::get(module->getContext(), options.backend));
   const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
       {EmitStage::Attn, std::nullopt, "import"},
       {EmitStage::AttnOpt, Stage::Graph, "optimize"},
@@ -263,6 +284,15 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (!isas)
     return isas.takeError();
   if (options.output.empty() &&
+  if (options.dtype != "f32" && options.dtype != "bf16")
+    return usageError("unknown dtype '" + options.dtype +
+                      "'; supported: f32, bf16");
+  if (!backendByName(options.backend))
+    return usageError("unknown backend '" + options.backend +
+                      "'; supported: native, onednn");
+  if (options.optLevel != 0 && options.optLevel != 2)
+    return usageError("unknown level of optimization " +
+                      std::to_string(options.optLevel) + "; supported: 0, 2");
       (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
     return usageError("'" + std::string(emitStageName(options.emit)) +
                       "' needs an output file, '-o FILE'");

@@ -107,6 +107,27 @@ double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
   return op.getMaskValue() ? op.getMaskValue()->convertToDouble() : hidden;
 }
 
+/// Softmax of probabilities that are rounded to bf16 against the maximum of
+/// their piece, and summed so.
+static void roundedSoftmax(std::vector<double> &scores) {
+  double maximum = hidden, sum = 0;
+  for (double score : scores)
+    maximum = std::max(maximum, score);
+  for (size_t first = 0; first < scores.size(); first += kPiece) {
+    size_t end = std::min(scores.size(), first + size_t(kPiece));
+    double own = *std::max_element(&scores[first], scores.data() + end);
+    for (size_t i = first; i < end; ++i) {
+      scores[i] = scores[i] == hidden
+                      ? 0
+                      : KernEvaluation::toBf16(std::exp(scores[i] - own)) *
+                            std::exp(own - maximum);
+      sum += scores[i];
+    }
+  }
+  for (double &score : scores)
+    score = sum > 0 ? score / sum : 0;
+}
+
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   const std::vector<Token> &visible = keys[sequence];
   // Fewer queries than keys stand at the end.
@@ -115,7 +136,10 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   std::vector<double> shares, sums(dv);
   for (const Token &key : visible)
     shares.push_back(score(sequence, head, query, key, position));
-  softmax(shares);
+  if (cast<BufferType>(op.getQuery().getType()).isBf16())
+    roundedSoftmax(shares);
+  else
+    softmax(shares);
   for (auto [share, key] : llvm::zip_equal(shares, visible))
     for (int64_t i = 0; i < dv; ++i)
       sums[i] +=

@@ -19,7 +19,7 @@ static Result<void> evaluateGetWeight(kern::GetWeightOp op, Evaluation &e) {
   Result<std::shared_ptr<const Tensor>> weight = e.weight(op.getWeight());
   if (!weight)
     return weight.takeError();
-  e.set(op.getResult(), **weight);
+  e.set(op.getResult(), KernEvaluation::weightAs(op.getType(), **weight));
   return {};
 }
 
@@ -133,7 +133,8 @@ static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
     auto weight = e.weight(cast<FlatSymbolRefAttr>(attribute).getValue());
     if (!weight)
       return weight.takeError();
-    e.set(block.getArgument(next++), **weight);
+    Value argument = block.getArgument(next++);
+    e.set(argument, KernEvaluation::weightAs(argument.getType(), **weight));
   }
   return e.run(block);
 }

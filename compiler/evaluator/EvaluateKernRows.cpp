@@ -55,18 +55,29 @@ static double productAt(GemmOp op, Evaluation &e, ArrayRef<double> input,
   return sum;
 }
 
+/// The results of a norm that there are: f32, bf16, or both.
+static SmallVector<Value> normOuts(Value out, Value rounded) {
+  SmallVector<Value> outs;
+  for (Value buffer : {out, rounded})
+    if (buffer)
+      outs.push_back(buffer);
+  return outs;
+}
+
 /// LayerNorm of the rows of the one out.
 static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
                           const std::vector<double> &values) {
-  int64_t width = e.kern->columns(op.getNormOut());
+  SmallVector<Value> outs = normOuts(op.getNormOut(), op.getNormOutBf16());
+  int64_t width = e.kern->columns(outs[0]);
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<double> line(values.begin() + row * width,
                              values.begin() + (row + 1) * width);
     layerNorm(line, e.tensor(op.getNormGamma()).real,
               op.getNormBeta() ? &e.tensor(op.getNormBeta()).real : nullptr,
               op.getNormEps()->convertToDouble());
-    for (int64_t i = 0; i < width; ++i)
-      e.kern->write(op.getNormOut(), row, i, line[i]);
+    for (Value out : outs)
+      for (int64_t i = 0; i < width; ++i)
+        e.kern->write(out, row, i, line[i]);
   }
 }
 
@@ -102,7 +113,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
                       columns[i].column, x);
       }
     }
-  if (op.getNormOut())
+  if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
   return {};
 }
@@ -141,18 +152,19 @@ static Result<void> evaluateBatchMatmul(BatchMatmulOp op, Evaluation &e) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Reads a row, changes it, and writes it to the result.
+/// Reads a row, changes it, and writes it to the results.
 template <typename Function>
-static void forEachRow(Evaluation &e, Value input, Value out,
+static void forEachRow(Evaluation &e, Value input, ValueRange outs,
                        Function function) {
-  RowRange range = e.kern->share(e.kern->rows(out));
+  RowRange range = e.kern->share(e.kern->rows(input));
   std::vector<double> line(e.kern->columns(input));
   for (int64_t row = range.begin; row < range.end; ++row) {
     for (size_t i = 0; i < line.size(); ++i)
       line[i] = e.kern->read(input, row, i);
     function(line);
-    for (size_t i = 0; i < line.size(); ++i)
-      e.kern->write(out, row, i, line[i]);
+    for (Value out : outs)
+      for (size_t i = 0; i < line.size(); ++i)
+        e.kern->write(out, row, i, line[i]);
   }
 }
 
@@ -161,7 +173,8 @@ static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
   const std::vector<double> *beta =
       op.getBeta() ? &e.tensor(op.getBeta()).real : nullptr;
   double eps = op.getEps().convertToDouble();
-  forEachRow(e, op.getInput(), op.getOuts(), [&](std::vector<double> &line) {
+  SmallVector<Value> outs = normOuts(op.getOuts(), op.getOutBf16());
+  forEachRow(e, op.getInput(), outs, [&](std::vector<double> &line) {
     if (op.getRms())
       rmsNorm(line, gamma, eps);
     else
@@ -170,8 +183,13 @@ static Result<void> evaluateNorm(NormOp op, Evaluation &e) {
   return {};
 }
 
+static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
+  forEachRow(e, op.getInput(), {op.getOuts()}, [](std::vector<double> &) {});
+  return {};
+}
+
 static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
-  forEachRow(e, op.getInput(), op.getOuts(),
+  forEachRow(e, op.getInput(), {op.getOuts()},
              [](std::vector<double> &line) { softmax(line); });
   return {};
 }
@@ -275,6 +293,8 @@ static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
       .Case<arith::ExtUIOp, arith::UIToFPOp, arith::SIToFPOp>(
           [&](auto) { return in[0]; })
       .Case([&](arith::FPToSIOp) { return std::trunc(in[0]); })
+      .Case([&](arith::ExtFOp) { return in[0]; })
+      .Case([&](arith::TruncFOp) { return KernEvaluation::toBf16(in[0]); })
       .Case([&](ApplyOp op) -> Maybe {
         auto kind = attn::symbolizeActivationKind(op.getKind());
         return kind ? Maybe(activate(*kind, in[0])) : std::nullopt;
@@ -337,6 +357,7 @@ void attachKernRows(MLIRContext *context) {
   attachEvaluator<GemmOp, evaluateGemm>(context);
   attachEvaluator<BatchMatmulOp, evaluateBatchMatmul>(context);
   attachEvaluator<NormOp, evaluateNorm>(context);
+  attachEvaluator<kern::CastOp, evaluateCast>(context);
   attachEvaluator<kern::SoftmaxOp, evaluateSoftmax>(context);
   attachEvaluator<kern::EmbeddingOp, evaluateEmbedding>(context);
   attachEvaluator<ElementwiseOp, evaluateElementwise>(context);

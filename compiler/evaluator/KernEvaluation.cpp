@@ -3,6 +3,7 @@
 //
 // Buffers in checked memory: sizes, layouts and shares of rows.
 #include "compiler/evaluator/KernEvaluation.h"
+#include "runtime/support/DType.h"
 
 using namespace mlir;
 
@@ -30,6 +31,7 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
   held.extent.bytes = *bytes;
   held.width = type.getElementBytes();
   held.keyPanels = type.getKeyPanels();
+  held.bf16 = type.isBf16();
   return held;
 }
 
@@ -83,12 +85,29 @@ int64_t KernEvaluation::columns(Value buffer) const {
   return all.empty() ? 1 : all.back();
 }
 
-/// Key panels are [positions / 32][columns][32].
+double KernEvaluation::toBf16(double value) {
+  return bfloat16ToFloat(floatToBfloat16(static_cast<float>(value)));
+}
+
+Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
+  Tensor result = weight;
+  if (cast<kern::WeightType>(type).isBf16())
+    for (double &value : result.real)
+      value = toBf16(value);
+  return result;
+}
+
+/// Key panels are [positions / 32][columns][32], in bf16 [..][columns /
+/// 2][32][2].
 int64_t KernEvaluation::byteOf(const Held &held, int64_t row,
                                int64_t column) const {
   if (!held.keyPanels)
     return (row * held.stride + column) * held.width;
   int64_t panel = row / kern::kPanel, lane = row % kern::kPanel;
+  if (held.bf16)
+    return (panel * held.sizes.back() * kern::kPanel +
+            (column / 2 * kern::kPanel + lane) * 2 + column % 2) *
+           held.width;
   return ((panel * held.sizes.back() + column) * kern::kPanel + lane) *
          held.width;
 }
@@ -101,7 +120,8 @@ double KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
 void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
                            double value) {
   const Held &held = buffers.find(buffer)->second;
-  memory.write(held.extent, byteOf(held, row, column), held.width, value, turn);
+  memory.write(held.extent, byteOf(held, row, column), held.width,
+               held.bf16 ? toBf16(value) : value, turn);
 }
 
 /// The row of an index.

@@ -38,7 +38,13 @@ public:
   int64_t rows(mlir::Value buffer) const;
   int64_t columns(mlir::Value buffer) const;
 
-  /// An element of a buffer seen as [rows, columns], whatever its layout.
+  /// A number rounded to bf16, to nearest even.
+  static double toBf16(double value);
+  /// A weight as a value of this type holds it: rounded where that is bf16.
+  static Tensor weightAs(mlir::Type type, const Tensor &weight);
+
+  /// An element of a buffer seen as [rows, columns], whatever its layout; a
+  /// buffer of bf16 rounds what is written to it.
   double read(mlir::Value buffer, int64_t row, int64_t column);
   void write(mlir::Value buffer, int64_t row, int64_t column, double value);
   /// The same by the index of each dimension.
@@ -70,6 +76,7 @@ private:
     int64_t stride = 1; ///< elements from row to row
     int64_t width = 4;  ///< bytes of an element
     bool keyPanels = false;
+    bool bf16 = false;
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
   int64_t byteOf(const Held &held, int64_t row, int64_t column) const;
@@ -90,6 +97,7 @@ bool isKernEntry(mlir::func::FuncOp function);
 /// Attach functions of the kern dialect.
 void attachKernControl(mlir::MLIRContext *context);
 void attachKernRows(mlir::MLIRContext *context);
+void attachKernOneDnn(mlir::MLIRContext *context);
 void attachKernAttention(mlir::MLIRContext *context);
 void attachKernMoves(mlir::MLIRContext *context);
 

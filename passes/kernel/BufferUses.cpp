@@ -56,6 +56,11 @@ SmallVector<kern::WeightOp> WeightUses::definitions(Value weight) const {
   return found;
 }
 
+ArrayRef<Value> WeightUses::valuesOf(kern::WeightOp definition) const {
+  auto found = values.find(definition.getSymNameAttr());
+  return found == values.end() ? ArrayRef<Value>() : found->second;
+}
+
 bool WeightUses::hasOneUse(Value weight) const {
   SmallPtrSet<void *, 4> seen;
   size_t uses = 0;

@@ -90,6 +90,41 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
 
 def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
   let summary = "chooses layout and place of each weight";
+def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
+  let summary = "products and attention in bf16, with sums in f32";
+  let description = [{
+    Where the module says `transom.dtype = "bf16"`, weights of products and
+    tables of embeddings become bf16, and so does what products and attention
+    read. The hidden state, norms, softmax and elementwise operations stay f32.
+    What is read in bf16 is rounded by its producer: a product or attention that
+    nothing else reads, a norm (beside its f32 result where that is read too), an
+    elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
+    carried from layer to layer in a second buffer that the last norm writes.
+
+    Pre-condition: fusions are done, weights have no layout. Post-condition: a
+    product's input is bf16 exactly when its weight is.
+
+    Refuses: a weight that something else reads in f32; attention with heads of an
+    odd size, or with keys that are not made for it alone; a cast whose producer
+    cannot round.
+
+    Example:
+    ```mlir
+    kern.norm %x, %g outs(%y) eps 1.0e-5 : ...
+    kern.gemm %y, %w outs(%z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, ...
+    // becomes
+    kern.norm %x, %g outs(%h) eps 1.0e-5 : ...
+    kern.gemm %h, %v outs(%z) : !kern.buffer<[rows, 8] x bf16>, !kern.weight<[8, 8] x bf16, unset>, ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"products", "products", "products in bf16">,
+    Statistic<"attentions", "attentions", "attention in bf16">,
+    Statistic<"fused", "fused", "casts that a producer took over">,
+    Statistic<"casts", "casts", "casts that stay">];
+}
+
   let description = [{
     The weight of a product lies in panels of 32 columns, its bias padded alike,
     everything else in rows; equal weights are stored once. Each gets an offset,

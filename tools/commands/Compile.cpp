@@ -17,8 +17,8 @@ namespace {
 /// The flags as given.
 struct CompileFlags {
   CompileOptions options;
-  std::string emit = "so", dtype = "f32", kvDtype, quantize, backend = "native",
-              weights = "embed", progress = "auto", memLimit;
+  std::string emit = "so", kvDtype, quantize, weights = "embed",
+              progress = "auto", memLimit;
   unsigned groupSize = 0;
 };
 
@@ -32,8 +32,7 @@ struct NotBuilt {
 } // namespace
 
 static Result<void> checkBuilt(const CompileFlags &flags) {
-  const NotBuilt choices[] = {{"--dtype", flags.dtype, "f32"},
-                              {"--kv-dtype", flags.kvDtype, "f32"},
+  const NotBuilt choices[] = {{"--kv-dtype", flags.kvDtype, "f32"},
                               {"--quantize", flags.quantize, ""},
                               {"--backend", flags.backend, "native"},
                               {"--weights", flags.weights, "embed"}};
@@ -169,7 +168,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->delimiter(',')
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  addChoice(flagsOf, "--dtype", flags->dtype, {"f32", "bf16"},
+  addChoice(flagsOf, "--dtype", flags->options.dtype, {"f32", "bf16"},
             "type of weights and activations (default f32)");
   addChoice(flagsOf, "--quantize", flags->quantize, {"int8", "int4"},
             "integer weights");

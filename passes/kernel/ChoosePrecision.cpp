@@ -1,0 +1,294 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// First weights and attention choose, then what they read is rounded by casts,
+// then the producers take the casts over.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Decisions.h"
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/CastFuser.h"
+#include "passes/kernel/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+#define DEBUG_TYPE "kern-choose-precision"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_CHOOSEPRECISIONPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+static kern::BufferType bufferOf(Value value) {
+  return cast<kern::BufferType>(value.getType());
+}
+
+/// The same buffer with elements of bf16.
+static kern::BufferType inBf16(kern::BufferType type) {
+  return kern::BufferType::get(type.getContext(), type.getDims(),
+                               BFloat16Type::get(type.getContext()),
+                               type.getStride(), type.getKeyPanels());
+}
+
+/// True for an operand that reads a weight in either type.
+static bool mayBeBf16(OpOperand &use) {
+  if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner()))
+    return use.get() == gemm.getWeight();
+  return isa<kern::EmbeddingOp>(use.getOwner());
+}
+
+/// The operands of an operation that have to be bf16 now.
+static SmallVector<OpOperand *> wantedIn(Operation &op) {
+  SmallVector<OpOperand *> wanted;
+  auto add = [&](OpOperand &operand) {
+    if (bufferOf(operand.get()).isF32())
+      wanted.push_back(&operand);
+  };
+  if (auto gemm = dyn_cast<kern::GemmOp>(op))
+    if (gemm.getWeight().getType().isBf16())
+      add(gemm.getInputMutable());
+  if (auto attention = dyn_cast<kern::AttentionOp>(op))
+    if (bufferOf(attention.getKey()).isBf16()) {
+      add(attention.getQueryMutable());
+      add(attention.getValueMutable());
+    }
+  return wanted;
+}
+
+namespace {
+
+/// The layers of an entry whose bodies read the state in bf16.
+struct Carried {
+  SmallVector<func::FuncOp> bodies;
+  SmallVector<kern::CastOp> casts; ///< of the state, where a body begins
+};
+
+struct ChoosePrecisionPass
+    : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
+  void runOnOperation() override {
+    auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype");
+    if (!dtype || dtype.getValue() != "bf16")
+      return;
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    chooseWeights(decisions);
+    chooseAttention(decisions);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      insertCasts(function);
+    SmallVector<kern::LayersOp> runs;
+    getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
+    for (kern::LayersOp layers : runs)
+      carryState(layers);
+    fuseCasts(decisions);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Weights
+  //===--------------------------------------------------------------------===//
+
+  void chooseWeights(Decisions &decisions) {
+    WeightUses uses(getOperation());
+    getOperation().walk([&](kern::EmbeddingOp embedding) {
+      for (Value table : embedding.getTables())
+        chooseWeight(table, uses);
+    });
+    getOperation().walk([&](kern::GemmOp gemm) {
+      if (chooseWeight(gemm.getWeight(), uses)) {
+        ++products;
+        decisions.done(gemm, "product in bf16");
+      } else {
+        decisions.refused(gemm, "something else reads the weight in f32");
+      }
+    });
+  }
+
+  /// Makes a weight bf16, with all values that stand for the same definitions,
+  /// when all their uses may be.
+  bool chooseWeight(Value weight, WeightUses &uses) {
+    llvm::SetVector<Value> values;
+    values.insert(weight);
+    for (size_t i = 0; i < values.size(); ++i)
+      for (kern::WeightOp definition : uses.definitions(values[i]))
+        for (Value other : uses.valuesOf(definition))
+          values.insert(other);
+    for (Value value : values)
+      if (!llvm::all_of(value.getUses(), mayBeBf16))
+        return false;
+    for (Value value : values)
+      uses.retype(value, [&](kern::WeightType type) {
+        return kern::WeightType::get(&getContext(), type.getShape(),
+                                     BFloat16Type::get(&getContext()),
+                                     type.getLayout(), type.getParts());
+      });
+    return true;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Attention
+  //===--------------------------------------------------------------------===//
+
+  /// Why an attention stays in f32, or null.
+  static const char *refusal(kern::AttentionOp op) {
+    if (*bufferOf(op.getQuery()).getDims().back().constant() / op.getHeads() %
+        2)
+      return "heads of an odd size stay in f32";
+    if (onlyReader(op.getKey()) != op)
+      return "the keys are not made for this attention alone";
+    Operation *writer = lastWriterBefore(op, op.getKey());
+    if (!isa_and_nonnull<kern::GemmOp, kern::PackKeysOp>(writer))
+      return "the keys are made elsewhere";
+    if (auto gemm = dyn_cast<kern::GemmOp>(writer)) {
+      kern::WeightType weight = gemm.getWeight().getType();
+      if (weight.getShape()[1] > kern::longestChain(weight.getElementType()))
+        return "keys of a product with a long k stay in f32";
+    }
+    return nullptr;
+  }
+
+  void chooseAttention(Decisions &decisions) {
+    getOperation().walk([&](kern::AttentionOp op) {
+      if (const char *reason = refusal(op)) {
+        decisions.refused(op, reason);
+        return;
+      }
+      op.getKey().setType(inBf16(bufferOf(op.getKey())));
+      ++attentions;
+      decisions.done(op, "attention in bf16");
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Casts
+  //===--------------------------------------------------------------------===//
+
+  /// Rounds what operations read in bf16, each buffer once until it is written
+  /// again.
+  void insertCasts(func::FuncOp function) {
+    DenseMap<Value, Value> rounded;
+    for (Operation &op :
+         llvm::make_early_inc_range(function.getBody().front())) {
+      for (OpOperand *operand : wantedIn(op)) {
+        Value storage = kern::storageOf(operand->get());
+        Value &twin = rounded[storage];
+        if (!twin)
+          twin = insertCast(&op, storage);
+        replace(*operand, twin);
+      }
+      for (auto &[storage, twin] : rounded)
+        if (writes(op, storage))
+          twin = Value();
+    }
+  }
+
+  Value insertCast(Operation *reader, Value storage) {
+    OpBuilder b(reader);
+    Value twin = b.create<kern::AllocOp>(
+        reader->getLoc(), inBf16(bufferOf(storage)), IntegerAttr());
+    b.create<kern::CastOp>(reader->getLoc(), storage, twin);
+    return twin;
+  }
+
+  /// Lets an operand read a rounded twin in place of the buffer, in its shape.
+  static void replace(OpOperand &operand, Value twin) {
+    Value old = operand.get();
+    if (inBf16(bufferOf(old)) != twin.getType()) {
+      OpBuilder b(operand.getOwner());
+      twin = b.create<kern::ViewOp>(old.getLoc(), inBf16(bufferOf(old)), twin);
+    }
+    operand.set(twin);
+    while (auto view = old.getDefiningOp<kern::ViewOp>()) {
+      if (!view->use_empty())
+        break;
+      old = view.getSource();
+      view.erase();
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The state of layers
+  //===--------------------------------------------------------------------===//
+
+  /// The cast of the state as a body gets it, or null.
+  static kern::CastOp castOfState(func::FuncOp body) {
+    Value state = body.getArgument(0);
+    for (auto cast : body.getOps<kern::CastOp>())
+      if (cast.getInput() == state && !lastWriterBefore(cast, state))
+        return cast;
+    return {};
+  }
+
+  /// What writes the state last, when it can round it; null when nothing
+  /// writes it, or nothing that can.
+  static Operation *lastNorm(func::FuncOp body) {
+    Value state = body.getArgument(0);
+    Operation *writer = lastWriterBefore(&body.getBody().front().back(), state);
+    if (auto norm = dyn_cast_or_null<kern::NormOp>(writer))
+      return norm.getOuts() == state ? writer : nullptr;
+    if (auto gemm = dyn_cast_or_null<kern::GemmOp>(writer))
+      return gemm.getNormOut() == state ? writer : nullptr;
+    return nullptr;
+  }
+
+  /// A body that begins with a cast of its state gets it rounded by the norm
+  /// that ended the layer before.
+  void carryState(kern::LayersOp layers) {
+    SmallVector<func::FuncOp> bodies;
+    for (Attribute row : layers.getRows()) {
+      auto body = getOperation().lookupSymbol<func::FuncOp>(
+          cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+      if (!llvm::is_contained(bodies, body))
+        bodies.push_back(body);
+    }
+    if (llvm::none_of(bodies, castOfState) || !llvm::all_of(bodies, lastNorm))
+      return;
+    unsigned index = layers->getNumOperands();
+    Value twin = insertCast(layers, layers.getState());
+    layers.getInvariantsMutable().append(twin);
+    for (func::FuncOp body : bodies)
+      carryThrough(body, index);
+    // What is read behind the layers is there already.
+    for (kern::CastOp cast :
+         llvm::make_early_inc_range(layers->getBlock()->getOps<kern::CastOp>()))
+      if (layers->isBeforeInBlock(cast) &&
+          cast.getInput() == layers.getState() &&
+          lastWriterBefore(cast, cast.getInput()) == layers)
+        replaceCast(cast, twin);
+  }
+
+  static void replaceCast(kern::CastOp cast, Value twin) {
+    Operation *alloc = cast.getOuts().getDefiningOp();
+    cast.getOuts().replaceAllUsesWith(twin);
+    cast.erase();
+    alloc->erase();
+  }
+
+  /// Gives a body the rounded state as an argument, which it reads at its
+  /// beginning and writes at its end.
+  void carryThrough(func::FuncOp body, unsigned index) {
+    Value state = body.getArgument(0);
+    kern::CastOp cast = castOfState(body);
+    auto type = inBf16(bufferOf(state));
+    body.insertArgument(index, type, {}, body.getLoc());
+    Value carried = body.getArgument(index);
+    if (cast)
+      replaceCast(cast, carried);
+    Operation *end = &body.getBody().front().back();
+    OpBuilder b(end);
+    b.create<kern::CastOp>(lastNorm(body)->getLoc(), state, carried);
+  }
+
+  void fuseCasts(Decisions &decisions) {
+    SmallVector<kern::CastOp> all;
+    getOperation().walk([&](kern::CastOp cast) { all.push_back(cast); });
+    for (kern::CastOp cast : all) {
+      if (const char *reason = CastFuser(cast).fuse()) {
+        decisions.refused(cast, reason);
+        ++casts;
+      } else {
+        ++fused;
+      }
+    }
+  }
+};
+
+} // namespace

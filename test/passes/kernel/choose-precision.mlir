@@ -1,0 +1,243 @@
+// RUN: transom-opt %s --split-input-file --kern-choose-precision | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+!keys = !kern.buffer<[keys, 8] x f32, key_panels>
+!t = !kern.buffer<[parts, 9728] x f32>
+
+module attributes {transom.dtype = "bf16"} {
+
+// Inputs come in f32 and results go out so; what is between is bf16.
+// CHECK-LABEL: func.func @products_round_for_each_other(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>)
+// CHECK: %[[W:.*]] = kern.get_weight @w1 : <[8, 8] x bf16, unset>
+// CHECK: %[[H:.*]] = kern.alloc : <[rows, 8] x bf16>
+// CHECK: kern.cast %[[X]] outs(%[[H]])
+// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[T:.*]]) {activation = "gelu"} : {{.*}}, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm %[[T]], %[[W]] outs(%[[Y]]) : {{.*}}, !kern.buffer<[rows, 8] x f32>
+// CHECK-NOT: kern.cast
+func.func @products_round_for_each_other(%x: !x, %y: !x) {
+  %w = kern.get_weight @w1 : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) {activation = "gelu"} : !x, !w, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+kern.weight @w1 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @norm_writes_both(
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[N:.*]]) out_bf16(%[[H:.*]]) eps
+// CHECK-NEXT: kern.gemm %[[H]], %{{.*}} residual %[[N]] outs
+func.func @norm_writes_both(%x: !x, %y: !x, %g: !g) {
+  %w = kern.get_weight @w2 : !w
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 : !x, !g, !x
+  kern.gemm %n, %w residual %n outs(%y) : !x, !w, !x, !x
+  return
+}
+kern.weight @w2 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @norm_writes_bf16_alone(
+// CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[H:.*]]) eps {{.*}}, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm %[[H]]
+func.func @norm_writes_bf16_alone(%x: !x, %y: !x, %g: !g) {
+  %w = kern.get_weight @w3 : !w
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 : !x, !g, !x
+  kern.gemm %n, %w outs(%y) : !x, !w, !x
+  return
+}
+kern.weight @w3 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @norm_of_a_product_writes_both(
+// CHECK: kern.gemm %{{.*}} norm_out %[[N:[a-z0-9]*]] norm_out_bf16 %[[H:[a-z0-9]*]] counters
+// CHECK: kern.gemm %[[H]], %{{.*}} residual %[[N]]
+// CHECK-NOT: kern.cast
+func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffer<[rows] x i64>) {
+  %w = kern.get_weight @w4 : !w
+  %t = kern.alloc : !x
+  %n = kern.alloc : !x
+  kern.gemm %x, %w norm %g norm_out %n counters %c outs(%t) {norm_eps = 1.0e-5} : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %n, %w residual %n outs(%y) : !x, !w, !x, !x
+  return
+}
+kern.weight @w4 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @attention_reads_and_writes_bf16(
+// CHECK: kern.gemm {{.*}} outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) : {{.*}}, !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.attention %[[Q]], %[[K]], %[[V]] {{.*}} outs(%[[O:.*]]) heads
+// CHECK: kern.gemm %[[O]]
+// CHECK-NOT: kern.cast
+func.func @attention_reads_and_writes_bf16(%x: !x, %y: !x, %s: !kern.segments<0>) {
+  %w = kern.get_weight @w5 : !w
+  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+  %q = kern.alloc : !x
+  %k = kern.alloc : !keys
+  %v = kern.alloc : !x
+  %t = kern.alloc : !t
+  %o = kern.alloc : !x
+  kern.gemm %x, %qkv segments %s outs(%q, %k, %v) : !x, !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>, !kern.segments<0>, !x, !keys, !x
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%o) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.segments<0>, !kern.segments<0>, !t, !x
+  kern.gemm %o, %w outs(%y) : !x, !w, !x
+  return
+}
+kern.weight @w5 : !w = "file(\"w\")"
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]> = "file(\"q\")"
+
+// CHECK-LABEL: func.func @heads_of_odd_size_stay(
+// CHECK: kern.pack_keys {{.*}} !kern.buffer<[keys, 6] x f32, key_panels>
+// CHECK: kern.attention {{.*}} !kern.buffer<[rows, 6] x f32>
+func.func @heads_of_odd_size_stay(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x f32>, %s: !kern.segments<0>) {
+  %k = kern.alloc : !kern.buffer<[keys, 6] x f32, key_panels>
+  %t = kern.alloc : !t
+  kern.pack_keys %x segments %s outs(%k) : !kern.buffer<[rows, 6] x f32>, !kern.segments<0>, !kern.buffer<[keys, 6] x f32, key_panels>
+  kern.attention %x, %k, %x segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !kern.buffer<[rows, 6] x f32>, !kern.buffer<[keys, 6] x f32, key_panels>, !kern.buffer<[rows, 6] x f32>, !kern.segments<0>, !kern.segments<0>, !t, !kern.buffer<[rows, 6] x f32>
+  return
+}
+
+// CHECK-LABEL: func.func @elementwise_rounds(
+// CHECK: arith.mulf
+// CHECK-NEXT: %[[R:.*]] = arith.truncf
+// CHECK-NEXT: kern.yield %[[R]] : bf16
+// CHECK: kern.gemm
+func.func @elementwise_rounds(%x: !x, %y: !x) {
+  %w = kern.get_weight @w6 : !w
+  %t = kern.alloc : !x
+  kern.elementwise ins(%x) outs(%t) {
+  ^bb0(%a: f32):
+    %b = arith.mulf %a, %a : f32
+    kern.yield %b : f32
+  } : (!x) -> !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  return
+}
+kern.weight @w6 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @movement_is_followed_by_a_cast(
+// CHECK: kern.softmax %{{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.cast %[[T]] outs(%[[H:.*]]) :
+// CHECK: kern.gemm %[[H]]
+// CHECK: kern.gemm %[[H]]
+func.func @movement_is_followed_by_a_cast(%x: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @w7 : !w
+  %t = kern.alloc : !x
+  kern.softmax %x outs(%t) : !x, !x
+  kern.gemm %t, %w outs(%y) : !x, !w, !x
+  kern.gemm %t, %w outs(%z) : !x, !w, !x
+  return
+}
+kern.weight @w7 : !w = "file(\"w\")"
+
+// A buffer that is written again is rounded again.
+// CHECK-LABEL: func.func @state_is_rounded_anew(
+// CHECK: kern.cast %[[X:.*]] outs(%[[A:.*]]) :
+// CHECK: kern.gemm %[[A]]
+// CHECK: kern.softmax %{{.*}} outs(%[[X]]) :
+// CHECK: kern.cast %[[X]] outs(%[[B:.*]]) :
+// CHECK: kern.gemm %[[B]]
+func.func @state_is_rounded_anew(%x: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @w8 : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.softmax %y outs(%x) : !x, !x
+  kern.gemm %x, %w outs(%z) : !x, !w, !x
+  return
+}
+kern.weight @w8 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @view_of_a_buffer(
+// CHECK: kern.norm %{{.*}} outs(%[[H:.*]]) eps
+// CHECK: %[[V:.*]] = kern.view %[[H]] : <[rows, 8] x bf16> -> <[rows, 2, 4] x bf16>
+// CHECK: kern.gemm %[[V]]
+func.func @view_of_a_buffer(%x: !x, %y: !kern.buffer<[rows, 2, 8] x f32>, %g: !g) {
+  %w = kern.get_weight @w9 : !kern.weight<[8, 4] x f32, unset>
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 : !x, !g, !x
+  %v = kern.view %n : !x -> !kern.buffer<[rows, 2, 4] x f32>
+  kern.gemm %v, %w outs(%y) : !kern.buffer<[rows, 2, 4] x f32>, !kern.weight<[8, 4] x f32, unset>, !kern.buffer<[rows, 2, 8] x f32>
+  return
+}
+kern.weight @w9 : !kern.weight<[8, 4] x f32, unset> = "file(\"w\")"
+
+// CHECK-LABEL: func.func @weights_that_are_read_in_f32_stay(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>
+func.func @weights_that_are_read_in_f32_stay(%x: !x, %y: !x, %z: !kern.buffer<[8, 8] x f32>) {
+  %w = kern.get_weight @w10 : !w
+  kern.gemm %x, %w outs(%y) : !x, !w, !x
+  kern.elementwise ins(%w) outs(%z) {
+  ^bb0(%a: f32):
+    kern.yield %a : f32
+  } : (!w) -> !kern.buffer<[8, 8] x f32>
+  return
+}
+kern.weight @w10 : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @tied_tables_are_bf16(
+// CHECK: kern.embedding {{.*}} (!kern.weight<[100, 8] x bf16, unset>)
+// CHECK: kern.gemm {{.*}} !kern.weight<[100, 8] x bf16, unset>
+func.func @tied_tables_are_bf16(%i: !kern.buffer<[rows] x i64>, %x: !x, %y: !kern.buffer<[rows, 100] x f32>) {
+  %t = kern.get_weight @table : !kern.weight<[100, 8] x f32, unset>
+  kern.embedding ids(%i) tables(%t) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x f32, unset>), !x
+  %h = kern.get_weight @table : !kern.weight<[100, 8] x f32, unset>
+  kern.gemm %x, %h outs(%y) : !x, !kern.weight<[100, 8] x f32, unset>, !kern.buffer<[rows, 100] x f32>
+  return
+}
+kern.weight @table : !kern.weight<[100, 8] x f32, unset> = "file(\"t\")"
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+
+module attributes {transom.dtype = "bf16"} {
+
+// The state of layers is rounded by the norm that ends each, and by the norm
+// before the first; no cast is left.
+// CHECK-LABEL: func.func @state_is_carried(
+// CHECK: %[[E:.*]] = kern.alloc : <[rows, 8] x f32>
+// CHECK: kern.norm %{{.*}} outs(%[[E]]) out_bf16(%[[H:.*]]) eps
+// CHECK-NOT: kern.cast
+// CHECK: kern.layers %[[S:.*]] invariants(%[[H]] : !kern.buffer<[rows, 8] x bf16>)
+// CHECK-NEXT: kern.gemm %[[H]]
+func.func @state_is_carried(%x: !x, %y: !x) {
+  %g = kern.get_weight @g : !g
+  %w = kern.get_weight @w : !w
+  %e = kern.alloc : !x
+  kern.norm %x, %g outs(%e) eps 1.0e-5 : !x, !g, !x
+  %s = kern.alloc : !x
+  kern.elementwise ins(%e) outs(%s) {
+  ^bb0(%a: f32):
+    kern.yield %a : f32
+  } : (!x) -> !x
+  kern.layers %s [[@layer, @w, @g]] : !x
+  kern.gemm %s, %w outs(%y) : !x, !w, !x
+  return
+}
+
+// CHECK-LABEL: func.func private @layer(
+// CHECK-SAME: %[[S:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[H:[a-z0-9]*]]: !kern.buffer<[rows, 8] x bf16>, %[[W:[a-z0-9]*]]:
+// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[U:[a-z0-9]*]])
+// CHECK: kern.gemm %[[U]], %[[W]] residual %[[S]] norm %{{.*}} norm_out %[[S]] norm_out_bf16 %[[H]] counters
+// CHECK-NOT: kern.cast
+func.func private @layer(%s: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  %u = kern.alloc : !x
+  %c = kern.alloc : !kern.buffer<[rows] x i64>
+  kern.gemm %s, %w outs(%u) : !x, !w, !x
+  kern.gemm %u, %w residual %s norm %g norm_out %s counters %c outs(%t) {norm_eps = 1.0e-5} : !x, !w, !x, !g, !x, !kern.buffer<[rows] x i64>, !x
+  return
+}
+kern.weight @w : !w = "file(\"w\")"
+kern.weight @g : !g = "file(\"g\")"
+}
+
+// -----
+
+// CHECK-LABEL: func.func @f32_is_the_default(
+// CHECK: kern.gemm {{.*}} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
+func.func @f32_is_the_default(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, unset>) {
+  kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
+  return
+}
