@@ -255,8 +255,6 @@ isasOfType(llvm::ArrayRef<const TargetIsa *> isas, llvm::StringRef dtype) {
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",
                        StringAttr::get(module->getContext(), options.dtype));
-  (*module)->setAttr("transom.backend",
-                     StringAttr::get(module->getContext(), options.backend));
   const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
       {EmitStage::Attn, std::nullopt, "import"},
       {EmitStage::AttnOpt, Stage::Graph, "optimize"},
@@ -287,12 +285,6 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
-  if (!backendByName(options.backend))
-    return usageError("unknown backend '" + options.backend +
-                      "'; supported: native, onednn");
-  if (options.optLevel != 0 && options.optLevel != 2)
-    return usageError("unknown level of optimization " +
-                      std::to_string(options.optLevel) + "; supported: 0, 2");
       (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
     return usageError("'" + std::string(emitStageName(options.emit)) +
                       "' needs an output file, '-o FILE'");

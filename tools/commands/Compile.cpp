@@ -17,8 +17,8 @@ namespace {
 /// The flags as given.
 struct CompileFlags {
   CompileOptions options;
-  std::string emit = "so", kvDtype, quantize, weights = "embed",
-              progress = "auto", memLimit;
+  std::string emit = "so", kvDtype, quantize, backend = "native",
+              weights = "embed", progress = "auto", memLimit;
   unsigned groupSize = 0;
 };
 
