@@ -46,7 +46,7 @@ static LogicalResult lowerOp(PhaseEmitter &e, Operation &op) {
     return success();                                                          \
   })
       LOWER(Gemm) LOWER(BatchMatmul) LOWER(Attention) LOWER(PackKeys)
-          LOWER(Norm) LOWER(Softmax) LOWER(Embedding) LOWER(Elementwise) LOWER(
+          LOWER(Norm) LOWER(Cast) LOWER(Softmax) LOWER(Embedding) LOWER(Elementwise) LOWER(
               Positions) LOWER(Columns) LOWER(GatherRows) LOWER(ScatterRows)
               LOWER(Pool) LOWER(Transpose) LOWER(Copy) LOWER(Gather)
 #undef LOWER

@@ -42,8 +42,11 @@ static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
   return input;
 }
 
-/// Bool lies in memory as bytes of 0 and 1.
+/// Bool lies in memory as bytes of 0 and 1; bf16 is taken as its bits, which
+/// only conversions look at.
 static Type memoryType(Emitter &e, Type element) {
+  if (element.isBF16())
+    return e.builder().getI16Type();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
 static int64_t byteSize(Type element) {
@@ -101,6 +104,10 @@ static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   if (isa<arith::DivSIOp>(op))
     return emitIntegerDivision(e, values.lookup(op.getOperand(0)),
                                values.lookup(op.getOperand(1)));
+  if (isa<arith::ExtFOp>(op))
+    return e.widenBf16(values.lookup(op.getOperand(0)));
+  if (isa<arith::TruncFOp>(op))
+    return e.roundBf16(values.lookup(op.getOperand(0)));
   OperationState state(e.location(), op.getName());
   for (Value operand : op.getOperands())
     state.addOperands(values.lookup(operand));

@@ -3,6 +3,7 @@
 //
 // Movements: between rectangular and ragged rows, pooling, transposition,
 // slices, gathers, positions and key panels.
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/Phase.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -16,6 +17,8 @@ static int64_t bytesOf(Value buffer) {
 }
 static Type memoryOf(PhaseEmitter &e, Value buffer) {
   Type element = PhaseEmitter::typeOf(buffer).getElementType();
+  if (element.isBF16())
+    return e.builder().getI16Type();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
 static Value field(PhaseEmitter &e, Value segments, int64_t offset) {
@@ -227,6 +230,52 @@ void lower::lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
               });
 }
 
+/// Stores 16 columns of a key, pairs side by side, into panels of bf16: a word
+/// for each pair, 32 words from one to the next.
+static void scatterPairs(PhaseEmitter &e, Value halves, Value to, Value mask) {
+  OpBuilder &b = e.builder();
+  constexpr int64_t pairs = kLanes / 2;
+  SmallVector<int64_t> offsets, evenLanes;
+  for (int64_t i = 0; i < pairs; ++i) {
+    offsets.push_back(i * kern::kPanel * 4);
+    evenLanes.push_back(2 * i);
+  }
+  Value words = b.create<vector::BitCastOp>(
+      e.location(), VectorType::get({pairs}, b.getI32Type()), halves);
+  Value lanes = mask ? mask : e.not_(e.laneMask(e.i64(0)));
+  Value distances =
+      b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(offsets));
+  Value pointers = b.create<LLVM::GEPOp>(
+      e.location(), LLVM::getFixedVectorType(e.ptrType(), pairs), b.getI8Type(),
+      to, ArrayRef<LLVM::GEPArg>{distances});
+  b.create<LLVM::masked_scatter>(
+      e.location(), words, pointers,
+      b.create<vector::ShuffleOp>(e.location(), lanes, lanes, evenLanes), 4);
+}
+
+/// Packs one row of keys into panels of bf16 at its position.
+static void packKeyBf16(PhaseEmitter &e, kern::PackKeysOp op, Value row,
+                        Value position) {
+  kern::BufferType type = PhaseEmitter::typeOf(op.getInput());
+  Value columns = e.size(type.getDims().back());
+  Value line = e.advance(
+      e.pointer(op.getInput()),
+      e.mul(e.mul(row, e.rowStride(op.getInput())), bytesOf(op.getInput())));
+  Value panel = e.div(position, e.i64(kern::kPanel)),
+        lane = e.rem(position, e.i64(kern::kPanel));
+  Value base = e.advance(
+      e.pointer(op.getOuts()),
+      e.add(e.mul(e.mul(panel, columns), kern::kPanel * 2), e.mul(lane, 4)));
+  e.columns(columns, [&](Value column, Value mask) {
+    Value at = e.advance(line, e.mul(column, bytesOf(op.getInput())));
+    Value halves = type.isBf16()
+                       ? e.loadVector(e.builder().getI16Type(), at, mask)
+                       : e.roundBf16(e.loadVector(e.f32Type(), at, mask));
+    scatterPairs(e, halves, e.advance(base, e.mul(column, kern::kPanel * 2)),
+                 mask);
+  });
+}
+
 void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   Value columns = e.size(PhaseEmitter::typeOf(op.getInput()).getDims().back());
   Value stride = e.rowStride(op.getInput());
@@ -235,6 +284,8 @@ void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)),
               [&](Value row) {
                 Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
+                if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
+                  return packKeyBf16(e, op, row, position);
                 Value panel = e.div(position, e.i64(kern::kPanel)),
                       lane = e.rem(position, e.i64(kern::kPanel));
                 Value base =

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Norms, softmax and embeddings: a part owns whole rows. Sums run in 16 lanes
-// by column and a fixed tree.
+// Norms, casts, softmax and embeddings: a part owns whole rows. Sums run in 16
+// lanes by column and a fixed tree; bf16 is widened when it is read and rounded
+// when it is written.
 #include "passes/lower/Phase.h"
 #include "passes/lower/VectorMath.h"
 
@@ -11,24 +12,32 @@ using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// One row of f32 in memory.
+/// One row of f32 or bf16 in memory.
 struct Row {
   PhaseEmitter &e;
   Value pointer;
+  bool bf16 = false;
 
+  Value at(Value column) {
+    return e.advance(pointer, e.mul(column, bf16 ? 2 : 4));
+  }
   Value load(Value column, Value mask) {
-    return e.loadVector(e.f32Type(), e.advance(pointer, e.mul(column, 4)),
-                        mask);
+    return bf16 ? e.loadBf16(at(column), mask)
+                : e.loadVector(e.f32Type(), at(column), mask);
   }
   void store(Value value, Value column, Value mask) {
-    e.storeVector(value, e.advance(pointer, e.mul(column, 4)), mask);
+    if (bf16)
+      e.storeBf16(value, at(column), mask);
+    else
+      e.storeVector(value, at(column), mask);
   }
 };
 } // namespace
 
 static Row rowOf(PhaseEmitter &e, Value buffer, Value row) {
-  return {e, e.advance(e.pointer(buffer),
-                       e.mul(e.mul(row, e.rowStride(buffer)), 4))};
+  kern::BufferType type = PhaseEmitter::typeOf(buffer);
+  Value bytes = e.mul(e.mul(row, e.rowStride(buffer)), type.getElementBytes());
+  return {e, e.advance(e.pointer(buffer), bytes), type.isBf16()};
 }
 
 static Value lastDim(PhaseEmitter &e, Value buffer) {
@@ -49,7 +58,11 @@ static Value sumColumns(PhaseEmitter &e, Value count,
 void lower::emitNormRow(PhaseEmitter &e, const NormRow &norm, Value index) {
   Value count = lastDim(e, norm.input);
   double width = *PhaseEmitter::typeOf(norm.input).getDims().back().constant();
-  Row in = rowOf(e, norm.input, index), out = rowOf(e, norm.output, index);
+  Row in = rowOf(e, norm.input, index);
+  SmallVector<Row, 2> outs;
+  for (Value out : {norm.output, norm.outputBf16})
+    if (out)
+      outs.push_back(rowOf(e, out, index));
   Row gamma{e, e.weight(norm.gamma)};
   Value mean = e.f32(0);
   if (!norm.rms)
@@ -70,7 +83,8 @@ void lower::emitNormRow(PhaseEmitter &e, const NormRow &norm, Value index) {
     Value scaled = norm.beta ? e.fma(normal, gamma.load(c, m),
                                      Row{e, e.weight(norm.beta)}.load(c, m))
                              : e.mulF(normal, gamma.load(c, m));
-    out.store(scaled, c, m);
+    for (Row &out : outs)
+      out.store(scaled, c, m);
   });
 }
 
@@ -80,9 +94,19 @@ void lower::lowerNorm(PhaseEmitter &e, kern::NormOp op) {
                op.getGamma(),
                op.getBeta(),
                op.getEps().convertToDouble(),
-               op.getRms()};
+               op.getRms(),
+               op.getOutBf16()};
   e.shareRows(e.rowCount(op.getOuts()),
               [&](Value row) { emitNormRow(e, norm, row); });
+}
+
+void lower::lowerCast(PhaseEmitter &e, kern::CastOp op) {
+  e.shareRows(e.rowCount(op.getOuts()), [&](Value index) {
+    Row in = rowOf(e, op.getInput(), index),
+        out = rowOf(e, op.getOuts(), index);
+    e.columns(lastDim(e, op.getInput()),
+              [&](Value c, Value m) { out.store(in.load(c, m), c, m); });
+  });
 }
 
 void lower::lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
@@ -114,16 +138,53 @@ void lower::lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
   });
 }
 
+/// Columns of row `id` of a head's weight in bf16, whose elements lie in pairs:
+/// each lane reads the pair of its column and takes the half that is its own.
+static Value gatherPairs(PhaseEmitter &e, Value table, Value id, Value column,
+                         Value mask) {
+  OpBuilder &b = e.builder();
+  auto type = cast<kern::WeightType>(table.getType());
+  SmallVector<int64_t> offsets;
+  SmallVector<int32_t> shifts;
+  for (int64_t i = 0; i < kLanes; ++i) {
+    offsets.push_back(i / 2 * kern::kPanel * 4);
+    shifts.push_back(i % 2 ? 0 : 16);
+  }
+  Value panel = e.div(id, e.i64(kern::kPanel)),
+        lane = e.rem(id, e.i64(kern::kPanel));
+  Value words =
+      e.add(e.mul(panel, type.getPaddedDepth() / 2), e.div(column, e.i64(2)));
+  Value base = e.advance(e.weight(table),
+                         e.mul(e.add(e.mul(words, kern::kPanel), lane), 4));
+  Value distances =
+      b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(offsets));
+  Value pointers = b.create<LLVM::GEPOp>(
+      e.location(), LLVM::getFixedVectorType(e.ptrType(), kLanes),
+      b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{distances});
+  VectorType bits = e.vectorOf(b.getI32Type());
+  Value zero = b.create<arith::ConstantOp>(e.location(), b.getZeroAttr(bits));
+  Value pairs = b.create<LLVM::masked_gather>(
+      e.location(), bits, pointers, mask ? mask : e.not_(e.laneMask(e.i64(0))),
+      ValueRange{zero}, 4);
+  Value shift = b.create<arith::ConstantOp>(
+      e.location(), DenseElementsAttr::get(bits, ArrayRef(shifts)));
+  Value own = b.create<arith::AndIOp>(
+      e.location(), b.create<arith::ShLIOp>(e.location(), pairs, shift),
+      e.splatI32(int32_t(0xffff0000)));
+  return b.create<arith::BitcastOp>(e.location(), e.f32Vector(), own);
+}
+
 /// Columns of row `id` of a table, whichever way it lies.
 static Value loadTable(PhaseEmitter &e, Value table, Value id, Value column,
                        Value mask) {
   auto type = cast<kern::WeightType>(table.getType());
   int64_t width = type.getShape()[1];
   if (type.getLayout() != kern::WeightLayout::Panels32) {
-    Value offset = e.add(e.mul(id, width), column);
-    return e.loadVector(e.f32Type(),
-                        e.advance(e.weight(table), e.mul(offset, 4)), mask);
+    Row rows{e, e.weight(table), type.isBf16()};
+    return rows.load(e.add(e.mul(id, width), column), mask);
   }
+  if (type.isBf16())
+    return gatherPairs(e, table, id, column, mask);
   // A head's weight: row id is lane id % 32 of panel id / 32.
   Value panel = e.div(id, e.i64(kern::kPanel)),
         lane = e.rem(id, e.i64(kern::kPanel));

@@ -117,11 +117,13 @@ mlir::Value emitBroadcastOffset(PhaseEmitter &e, mlir::Value row,
                                 llvm::ArrayRef<Polynomial> operandDims,
                                 const Polynomial &operandRowStride);
 
-/// A LayerNorm or RMSNorm; the output may be the input.
+/// A LayerNorm or RMSNorm; the output, f32 or bf16, may be the input.
 struct NormRow {
   mlir::Value input, output, gamma, beta; ///< beta may be null
   double eps;
   bool rms;
+  /// The result in bf16 besides, or instead of `output`; may be null.
+  mlir::Value outputBf16 = {};
 };
 /// Normalizes row `row`.
 void emitNormRow(PhaseEmitter &e, const NormRow &norm, mlir::Value row);
@@ -132,6 +134,7 @@ void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op);
 void lowerAttention(PhaseEmitter &e, kern::AttentionOp op);
 void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op);
 void lowerNorm(PhaseEmitter &e, kern::NormOp op);
+void lowerCast(PhaseEmitter &e, kern::CastOp op);
 void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op);
 void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op);
 void lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op);
