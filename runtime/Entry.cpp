@@ -84,7 +84,8 @@ public:
     using Step = Result<void> (EntryBuilder::*)();
     for (Step step : {&EntryBuilder::addArguments, &EntryBuilder::addSegments,
                       &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
-                      &EntryBuilder::addLimits, &EntryBuilder::checkUses})
+                      &EntryBuilder::addLimits, &EntryBuilder::addCalls,
+                      &EntryBuilder::checkUses})
       if (Result<void> done = (this->*step)(); !done)
         return done;
     return {};
@@ -101,6 +102,7 @@ private:
   Result<void> bindSymbols();
   Result<void> addMemory();
   Result<void> addLimits();
+  Result<void> addCalls();
   Result<void> checkUses();
   Result<Formula> compile(const Polynomial &polynomial);
   Result<int> defineSymbol(const std::string &name, SymbolKind kind);
@@ -276,6 +278,16 @@ Result<void> EntryBuilder::addLimits() {
       entry.inputs[entry.positionInput].dims.size() < 2)
     return error("limits the positions of '" + limit.input +
                  "', which is no input of two dimensions");
+  return {};
+}
+
+Result<void> EntryBuilder::addCalls() {
+  for (const ManifestCall &call : source.calls) {
+    Result<OneDnnCall> made = OneDnnCall::create(call, entry.symbols);
+    if (!made)
+      return error(made.error().message);
+    entry.calls.push_back(std::move(*made));
+  }
   return {};
 }
 

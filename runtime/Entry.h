@@ -6,6 +6,7 @@
 // steps.
 #pragma once
 #include "runtime/Formula.h"
+#include "runtime/OneDnn.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/support/Manifest.h"
@@ -74,6 +75,7 @@ struct Entry {
   std::vector<Formula> offsets;
   Formula arenaBytes;
   int64_t counters = 0;
+  std::vector<OneDnnCall> calls; ///< what steps with a negative phase do
 
   /// True when rows are removed where a mask says padding.
   bool isRagged() const;

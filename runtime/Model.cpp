@@ -11,17 +11,19 @@
 
 using namespace transom;
 
-/// Checks one entry's steps: phases that exist, rows of weights or none.
+/// Checks one entry's steps: phases and calls that exist, rows of weights or
+/// none.
 static Result<void> checkSteps(const transom_artifact_code &code,
-                               const transom_entry_code &entry,
+                               const transom_entry_code &entry, size_t calls,
                                const std::string &name) {
   for (int64_t i = 0; i < entry.step_count; ++i) {
     const transom_step &step = entry.steps[i];
-    if (step.phase < 0 || step.phase >= code.phase_count || step.row < -1 ||
-        (step.row >= 0 && !code.rows))
+    if (step.phase < -int64_t(calls) || step.phase >= code.phase_count ||
+        step.row < -1 || (step.row >= 0 && !code.rows))
       return rejected(name + ": step " + std::to_string(i) + " of entry '" +
                       entry.name + "' has phase " + std::to_string(step.phase) +
-                      " of " + std::to_string(code.phase_count));
+                      " of " + std::to_string(code.phase_count) + ", row " +
+                      std::to_string(step.row));
   }
   return {};
 }
@@ -103,8 +105,17 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
     if (!code)
       return rejected(name + ": its manifest has the entry '" + source.name +
                       "', its code does not");
-    if (Result<void> done = checkSteps(*artifact, *code, name); !done)
+    if (Result<void> done =
+            checkSteps(*artifact, *code, source.calls.size(), name);
+        !done)
       return done;
+    if (!source.calls.empty() && !oneDnnModel) {
+      Result<std::unique_ptr<OneDnnModel>> opened =
+          OneDnnModel::open(chosen->name);
+      if (!opened)
+        return opened.takeError();
+      oneDnnModel = std::move(*opened);
+    }
     Result<Entry> entry = Entry::create(contents, source, code);
     if (!entry)
       return rejected(name + ": " + entry.error().message);

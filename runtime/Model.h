@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/Artifact.h"
 #include "runtime/Entry.h"
+#include "runtime/OneDnn.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ public:
   const transom_artifact_code &code() const { return *artifact; }
   const transom_isa_code &isa() const { return *chosen; }
   const std::vector<Entry> &entries() const { return entryList; }
+  /// NULL where no step is oneDNN's.
+  const OneDnnModel *oneDnn() const { return oneDnnModel.get(); }
   /// The entry of that name, or NULL.
   const Entry *findEntry(const char *name) const;
   /// NULL without one.
@@ -66,6 +69,7 @@ private:
   const transom_artifact_code *artifact = nullptr;
   const transom_isa_code *chosen = nullptr;
   std::vector<Entry> entryList;
+  std::unique_ptr<OneDnnModel> oneDnnModel;
   std::optional<Tokenizer> tokenizerValue;
   std::optional<TextUse> embed, classify;
 };

@@ -61,7 +61,19 @@ Result<std::unique_ptr<Session>> Session::create(const Model &model,
   if (!mapping)
     return mapping.takeError();
   session->mapping = std::move(*mapping);
-  if (config.threads > 1 && !config.parallel) {
+  if (model.oneDnn()) {
+    Result<std::unique_ptr<OneDnnSession>> made =
+        OneDnnSession::create(*model.oneDnn(), config.threads);
+    if (!made)
+      return made.takeError();
+    session->oneDnn = std::move(*made);
+    // One set of threads for both kinds of steps: two would spin at once.
+    if (!config.parallel && session->oneDnn->parallel()) {
+      session->settings.parallel = session->oneDnn->parallel();
+      session->settings.parallelContext = session->oneDnn->handle();
+    }
+  }
+  if (config.threads > 1 && !session->settings.parallel) {
     Result<std::unique_ptr<Team>> team = Team::create(config.threads);
     if (!team)
       return team.takeError();
@@ -262,6 +274,8 @@ Result<void> Session::walk(const Entry &entry, const transom_frame &frame) {
   walk.rows = source.code().rows;
   walk.parts = settings.threads;
   walk.cancel = &cancelFlag;
+  walk.oneDnn = oneDnn.get();
+  walk.calls = entry.calls.data();
   if (settings.profile) {
     walk.nanoseconds = at<int64_t>(layout.profile);
     std::fill_n(walk.nanoseconds, entry.code->step_count, 0);
@@ -273,6 +287,8 @@ Result<void> Session::walk(const Entry &entry, const transom_frame &frame) {
                   ? walk.onHost(settings.parallel, settings.parallelContext)
               : team ? walk.onTeam(*team)
                      : walk.alone();
+  if (walk.failed)
+    return internalError(oneDnn->message());
   if (done)
     return {};
   cancelFlag.store(0, std::memory_order_relaxed);

@@ -102,7 +102,8 @@ private:
   SessionConfig settings;
   SessionLayout layout;
   Mapping mapping;
-  std::unique_ptr<Team> team; // NULL: the host's threads, or the caller alone
+  std::unique_ptr<Team> team; // NULL: other threads, or the caller alone
+  std::unique_ptr<OneDnnSession> oneDnn; // NULL: no step is oneDNN's
   std::atomic<uint32_t> cancelFlag{0};
   size_t profiledSteps = 0;
 };

@@ -36,13 +36,21 @@ static int64_t clockNow() {
   return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-void Walk::doShare(int64_t step, int64_t part) const {
+void Walk::doCall(const transom_step &what) {
+  const int64_t *row = what.row < 0 ? nullptr : rows + what.row;
+  failed = !oneDnn->run(calls[-1 - what.phase], *frame, row);
+}
+
+void Walk::doShare(int64_t step, int64_t part) {
   const transom_step &what = entry->steps[step];
   transom_share *share = shares ? shares + step * parts + part : nullptr;
   if (share)
     share->begin = clockNow();
-  phases[what.phase](frame, what.row < 0 ? nullptr : rows + what.row, part,
-                     parts);
+  if (what.phase >= 0)
+    phases[what.phase](frame, what.row < 0 ? nullptr : rows + what.row, part,
+                       parts);
+  else if (part == 0) // the others wait at the step's end
+    doCall(what);
   if (share)
     share->end = clockNow();
 }
@@ -60,7 +68,7 @@ void Walk::finishStep(int64_t step) {
   }
   // After the last step the results are complete: too late to cancel.
   stopped = step + 1 != entry->step_count &&
-            cancel->load(std::memory_order_relaxed) != 0;
+            (failed || cancel->load(std::memory_order_relaxed) != 0);
 }
 
 bool Walk::onTeam(Team &team) {
@@ -93,11 +101,16 @@ bool Walk::onTeam(Team &team) {
 bool Walk::onHost(transom_parallel parallel, void *context) {
   startClock();
   for (current = 0; current != entry->step_count && !stopped; ++current) {
+    if (isCall(current)) { // not inside the host's threads: it has its own
+      doShare(current, 0);
+      finishStep(current);
+      continue;
+    }
     parallel(
         context, size_t(parts),
         [](void *arg, size_t index) {
           FloatMode mode;
-          const Walk &walk = *static_cast<const Walk *>(arg);
+          Walk &walk = *static_cast<Walk *>(arg);
           walk.doShare(walk.current, int64_t(index));
         },
         this);

@@ -4,6 +4,7 @@
 // Walks an entry's table of steps: every share of a step, then the next step,
 // on the session's team, on the host's threads, or on the caller alone.
 #pragma once
+#include "runtime/OneDnn.h"
 #include "runtime/Team.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/include/transom/transom.h"
@@ -33,6 +34,9 @@ public:
   const int64_t *rows = nullptr; ///< the artifact's layer rows
   int64_t parts = 1;
   std::atomic<uint32_t> *cancel = nullptr;
+  OneDnnSession *oneDnn = nullptr;   ///< does the calls, or NULL
+  const OneDnnCall *calls = nullptr; ///< of steps with a negative phase
+  bool failed = false;               ///< a call failed, and the walk ended
   int64_t *nanoseconds = nullptr;  ///< [steps], or NULL
   transom_share *shares = nullptr; ///< [steps][parts], or NULL
 
@@ -42,7 +46,9 @@ public:
   bool alone();
 
 private:
-  void doShare(int64_t step, int64_t part) const;
+  void doShare(int64_t step, int64_t part);
+  bool isCall(int64_t step) const { return entry->steps[step].phase < 0; }
+  void doCall(const transom_step &what);
   void startClock();
   void finishStep(int64_t step);
 

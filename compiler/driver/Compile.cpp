@@ -47,6 +47,8 @@ recordedFlags(const CompileOptions &options) {
     targets += (targets.empty() ? "" : ",") + target;
   if (!targets.empty())
     flags.emplace_back("target", targets);
+  if (options.backend != "native")
+    flags.emplace_back("backend", options.backend);
   if (options.dtype != "f32")
     flags.emplace_back("dtype", options.dtype);
   return flags;

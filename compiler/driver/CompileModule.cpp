@@ -111,8 +111,9 @@ Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
+  pipeline.backend = *backendByName(options.backend);
   for (const transom::PassInfo &info : allPasses())
-    if (info.stage == stage && !pipeline.disabled.count(info.flag.str()))
+    if (info.stage == stage && runsPass(info, pipeline))
       if (Result<void> done = runPass(info, pipeline); !done)
         return done;
   if (Result<void> read = readBack(); !read)
@@ -189,10 +190,10 @@ Result<void> ModuleCompiler::makeCode() {
   }
   if (Result<void> begun = begin("code"); !begun)
     return begun;
-  Result<std::vector<IsaObject>> objects = generate(
-      std::move(*modules),
-      options.emit == EmitStage::Asm ? CodeKind::Assembly : CodeKind::Object,
-      options.jobs);
+  CodeOptions how{options.emit == EmitStage::Asm ? CodeKind::Assembly
+                                                 : CodeKind::Object,
+                  options.optLevel, options.jobs};
+  Result<std::vector<IsaObject>> objects = generate(std::move(*modules), how);
   if (!objects)
     return objects.takeError();
   end("code");
@@ -209,8 +210,8 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   if (!plan)
     return plan.takeError();
   plan->manifest.compiler = TRANSOM_VERSION;
-  plan->manifest.options = options.flags;
   plan->manifest.dtype = options.dtype;
+  plan->manifest.options = options.flags;
   plan->manifest.disabledPasses = options.disabledPasses;
   if (source.complete)
     if (Result<void> done = source.complete(*plan); !done)
@@ -231,7 +232,6 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   return {};
 }
 
-Result<CompileReport> ModuleCompiler::run() {
 /// The instruction sets that make a difference to code of a type: f32 has no
 /// use for the instructions of bf16.
 static std::vector<const TargetIsa *>
@@ -246,6 +246,7 @@ isasOfType(llvm::ArrayRef<const TargetIsa *> isas, llvm::StringRef dtype) {
   return kept;
 }
 
+Result<CompileReport> ModuleCompiler::run() {
   Result<std::vector<const TargetIsa *>> chosen =
       isasOfTargets(options.targets);
   if (!chosen)
@@ -255,6 +256,8 @@ isasOfType(llvm::ArrayRef<const TargetIsa *> isas, llvm::StringRef dtype) {
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",
                        StringAttr::get(module->getContext(), options.dtype));
+  (*module)->setAttr("transom.backend",
+                     StringAttr::get(module->getContext(), options.backend));
   const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
       {EmitStage::Attn, std::nullopt, "import"},
       {EmitStage::AttnOpt, Stage::Graph, "optimize"},
@@ -281,10 +284,16 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   Result<std::vector<const TargetIsa *>> isas = isasOfTargets(options.targets);
   if (!isas)
     return isas.takeError();
-  if (options.output.empty() &&
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
+  if (!backendByName(options.backend))
+    return usageError("unknown backend '" + options.backend +
+                      "'; supported: native, onednn");
+  if (options.optLevel != 0 && options.optLevel != 2)
+    return usageError("unknown level of optimization " +
+                      std::to_string(options.optLevel) + "; supported: 0, 2");
+  if (options.output.empty() &&
       (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
     return usageError("'" + std::string(emitStageName(options.emit)) +
                       "' needs an output file, '-o FILE'");

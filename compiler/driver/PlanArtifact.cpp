@@ -5,6 +5,7 @@
 // kern module.
 #include "compiler/driver/PlanArtifact.h"
 #include "compiler/driver/PhaseCost.h"
+#include "compiler/driver/PlanCalls.h"
 #include "dialects/attn/Place.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -67,6 +68,8 @@ public:
 private:
   void planPhases() {
     module.walk([&](kern::PhaseOp phase) {
+      if (phase.getCall())
+        return;
       phaseIndex[phase] = result.phases.size();
       result.phases.push_back(phase.getName().str());
     });
@@ -101,6 +104,8 @@ private:
     Manifest &manifest = result.manifest;
     if (auto name = module->getAttrOfType<StringAttr>("attn.name"))
       manifest.name = name.getValue().str();
+    if (auto backend = module->getAttrOfType<StringAttr>("transom.backend"))
+      manifest.backend = backend.getValue().str();
     manifest.family = textOf(info, "family");
     manifest.architecture = textOf(info, "architecture");
     if (std::string head = textOf(info, "head"); !head.empty())
@@ -208,13 +213,28 @@ private:
                  ManifestEntry &entry) {
     for (Operation &op : function.getBody().front()) {
       if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
-        code.steps.push_back({int32_t(phaseIndex[phase]), int32_t(row)});
+        code.steps.push_back({stepOf(phase, entry), int32_t(row)});
         describe(phase, entry);
       } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
+        site = layers;
         for (Attribute attribute : layers.getRows())
           planRow(cast<ArrayAttr>(attribute), code, entry);
+        site = {};
       }
     }
+  }
+
+  /// A phase's number in a step, negative for one that a library does.
+  int32_t stepOf(kern::PhaseOp phase, ManifestEntry &entry) {
+    kern::OneDnnOp call = phase.getCall();
+    if (!call)
+      return int32_t(phaseIndex[phase]);
+    auto [known, isNew] = callStep.try_emplace(phase, 0);
+    if (isNew) {
+      known->second = -1 - int32_t(entry.calls.size());
+      entry.calls.push_back(planCall(call, site, symbols));
+    }
+    return known->second;
   }
 
   void planRow(ArrayAttr row, ArtifactEntry &code, ManifestEntry &entry) {
@@ -278,6 +298,8 @@ private:
   DictionaryAttr info;
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
+  DenseMap<Operation *, int32_t> callStep;
+  kern::LayersOp site; // whose body is planned now
   std::map<std::string, int64_t> segmentIndex;
   ArrayAttr layerRow;           // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole

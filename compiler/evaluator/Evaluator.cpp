@@ -277,6 +277,7 @@ void attachEvaluators(MLIRContext *context) {
   context->getOrLoadDialect<kern::KernDialect>();
   attachKernControl(context);
   attachKernRows(context);
+  attachKernOneDnn(context);
   attachKernAttention(context);
   attachKernMoves(context);
 }

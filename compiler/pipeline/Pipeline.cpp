@@ -6,6 +6,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
+#include "passes/lower/Passes.h"
 #include "runtime/support/Suggest.h"
 
 using namespace mlir;
@@ -32,6 +33,13 @@ static std::unique_ptr<Pass> plain(const PipelineOptions &) {
   return create();
 }
 
+/// oneDNN writes rows: a native kernel makes key panels of them.
+static std::unique_ptr<Pass> fuseEpilogues(const PipelineOptions &options) {
+  FuseEpiloguesPassOptions flags;
+  flags.keyPanels = options.backend == Backend::Native;
+  return createFuseEpiloguesPass(flags);
+}
+
 llvm::ArrayRef<PassInfo> allPasses() {
   static constexpr PassInfo passes[] = {
       {Stage::Graph, "attn-infer-shapes", true, plain<createInferShapesPass>},
@@ -41,7 +49,7 @@ llvm::ArrayRef<PassInfo> allPasses() {
        plain<createFuseAttentionPass>},
       {Stage::Graph, "canonicalize", false, plain<createCanonicalizerPass>},
       {Stage::Graph, "attn-fuse-projections", false,
-       plain<createFuseProjectionsPass>},
+       plain<createFuseProjectionsPass>, Backend::Native},
       {Stage::Graph, "attn-remove-padding", false,
        plain<createRemovePaddingPass>},
       {Stage::Graph, "cse", false, plain<createCSEPass>},
@@ -51,9 +59,11 @@ llvm::ArrayRef<PassInfo> allPasses() {
        plain<createDropUnusedWeightsPass>},
       {Stage::Kernel, "convert-attn-to-kern", true,
        plain<createConvertAttnToKernPass>},
-      {Stage::Kernel, "kern-fuse-epilogues", false,
-       plain<createFuseEpiloguesPass>},
-      {Stage::Kernel, "kern-fuse-norm", false, plain<createFuseNormPass>},
+      {Stage::Kernel, "kern-fuse-epilogues", false, fuseEpilogues},
+      {Stage::Kernel, "kern-fuse-norm", false, plain<createFuseNormPass>,
+       Backend::Native},
+      {Stage::Kernel, "convert-kern-to-onednn", false,
+       plain<createConvertKernToOnednnPass>, Backend::OneDnn},
       {Stage::Kernel, "kern-choose-precision", false,
        plain<createChoosePrecisionPass>},
       {Stage::Kernel, "kern-pack-weights", true, plain<createPackWeightsPass>},
@@ -61,6 +71,19 @@ llvm::ArrayRef<PassInfo> allPasses() {
       {Stage::Kernel, "kern-plan-memory", true, plain<createPlanMemoryPass>},
   };
   return passes;
+}
+
+std::optional<Backend> backendByName(llvm::StringRef name) {
+  if (name == "native")
+    return Backend::Native;
+  if (name == "onednn")
+    return Backend::OneDnn;
+  return std::nullopt;
+}
+
+bool runsPass(const PassInfo &info, const PipelineOptions &options) {
+  return !options.disabled.count(info.flag.str()) &&
+         (!info.only || *info.only == options.backend);
 }
 
 std::optional<Stage> stageByName(llvm::StringRef name) {
@@ -88,7 +111,7 @@ Result<void> checkDisabledPasses(const std::set<std::string> &flags) {
 void populateStage(OpPassManager &manager, Stage stage,
                    const PipelineOptions &options) {
   for (const PassInfo &pass : allPasses())
-    if (pass.stage == stage && !options.disabled.count(pass.flag.str()))
+    if (pass.stage == stage && runsPass(pass, options))
       manager.addPass(pass.create(options));
 }
 

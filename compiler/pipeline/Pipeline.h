@@ -17,8 +17,15 @@ namespace transom {
 /// behind it.
 enum class Stage { Import, Graph, Kernel, Lower, Assembly, Object, Library };
 
+/// Who does products, softmax and norms.
+enum class Backend { Native, OneDnn };
+
+/// The backend of that name, `native` or `onednn`; nothing for another.
+std::optional<Backend> backendByName(llvm::StringRef name);
+
 /// What passes are told.
 struct PipelineOptions {
+  Backend backend = Backend::Native;
   /// Flags of passes to leave out.
   std::set<std::string> disabled;
 };
@@ -36,7 +43,12 @@ struct PassInfo {
   llvm::StringLiteral flag; ///< `attn-fuse-attention`
   bool required;            ///< the stages behind need what it makes
   std::unique_ptr<mlir::Pass> (*create)(const PipelineOptions &options);
+  /// The one backend that has the pass; nothing: both.
+  std::optional<Backend> only = std::nullopt;
 };
+
+/// True when a pass of the table is part of the pipeline with these options.
+bool runsPass(const PassInfo &info, const PipelineOptions &options);
 
 /// All stages, in order.
 llvm::ArrayRef<StageInfo> allStages();

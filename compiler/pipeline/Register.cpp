@@ -11,6 +11,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/lower/Lower.h"
+#include "passes/lower/Passes.h"
 
 using namespace mlir;
 
@@ -22,6 +23,11 @@ namespace {
 struct StageFlags : PassPipelineOptions<StageFlags> {
   ListOption<std::string> disabled{
       *this, "disable", llvm::cl::desc("Flags of passes to leave out")};
+  Option<Backend> backend{
+      *this, "backend", llvm::cl::desc("Who does products, softmax and norms"),
+      llvm::cl::init(Backend::Native),
+      llvm::cl::values(clEnumValN(Backend::Native, "native", "generated code"),
+                       clEnumValN(Backend::OneDnn, "onednn", "oneDNN"))};
 };
 
 void registerStage(const StageInfo &info) {
@@ -31,6 +37,7 @@ void registerStage(const StageInfo &info) {
       [stage](OpPassManager &manager, const StageFlags &flags) {
         PipelineOptions options;
         options.disabled = {flags.disabled.begin(), flags.disabled.end()};
+        options.backend = flags.backend;
         populateStage(manager, stage, options);
       });
 }
@@ -45,6 +52,7 @@ void registerTransomDialects(DialectRegistry &registry) {
 void registerTransomPasses() {
   registerGraphPasses();
   registerKernelPasses();
+  registerLowerPasses();
   for (const StageInfo &info : allStages())
     if (llvm::any_of(allPasses(), [&](const PassInfo &pass) {
           return pass.stage == info.stage;

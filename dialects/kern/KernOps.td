@@ -580,6 +580,52 @@ def Kern_GatherOp : Kern_BufferizedOp<"gather"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
+  let summary = "a step that oneDNN does";
+  let description = [{
+    No code is generated for it: it stands alone in its phase, and the runtime
+    hands the whole of it to oneDNN, whose order of sums and rounding apply. All
+    in f32. The primitives:
+
+    - `matmul`: `outs = activation(input [.., k] x weight [n, k]^T + bias) +
+      residual`, with one or two weights, [n, k] and the bias [n];
+    - `batch_matmul`: `input [.., m, k] x rhs [.., k, n]`, leading sizes of
+      either broadcast;
+    - `softmax` along the last size; a row of minus infinity gives zeros;
+    - `layer_norm` of each row, with gamma and perhaps beta, and `eps`.
+
+    Rules: (1) the primitive is one of these and has exactly the operands that
+    belong to it, `eps` with layer_norm only; (2) buffers are dense f32 of rank
+    1 to 8; (3) weights are in `rows` or `unset`, without parts, of the sizes
+    above; (4) outs has the sizes that follow; (5) an activation is a matmul's
+    and relu, gelu, gelu_tanh, silu, quick_gelu, tanh or sigmoid; (6) a product
+    writes no memory that it reads, except that of its residual.
+
+    Example:
+    ```mlir
+    kern.onednn "matmul" %x weights(%w, %b) outs(%y) {activation = "gelu"} : !kern.buffer<[rows, 8] x f32>,
+        !kern.weight<[64, 8] x f32, rows>, !kern.weight<[64] x f32, rows>, !kern.buffer<[rows, 64] x f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$primitive, Kern_BufferType:$input,
+                       Optional<Kern_BufferType>:$rhs, Variadic<Kern_WeightType>:$weights,
+                       Optional<Kern_BufferType>:$residual, Kern_BufferType:$outs,
+                       OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$eps);
+  let assemblyFormat = [{
+    $primitive $input (`,` $rhs^)? (`weights` `(` $weights^ `)`)? (`residual` $residual^)?
+    `outs` `(` $outs `)` attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Activations that oneDNN has.
+    static bool supportsActivation(::llvm::StringRef kind);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//
 
@@ -609,7 +655,8 @@ def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock]> {
   let description = [{
     All parts finish a phase before one begins the next.
 
-    Rules: (1) the name is not empty; (2) it holds operations on buffers only.
+    Rules: (1) the name is not empty; (2) it holds operations on buffers only; (3)
+    a `kern.onednn` stands alone.
 
     Example:
     ```mlir
@@ -619,6 +666,10 @@ def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock]> {
     ```
   }];
   let arguments = (ins StrAttr:$name);
+  let extraClassDeclaration = [{
+    /// The call when a library does this phase, else null.
+    OneDnnOp getCall();
+  }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name $body attr-dict";
   let hasVerifier = 1;

@@ -306,5 +306,8 @@ LogicalResult PhaseOp::verify() {
     if (!llvm::isa<BufferOp>(op)) // (2)
       return op.emitOpError(
           "is no operation on buffers and cannot be in a phase");
+  for (auto call : getBody().front().getOps<OneDnnOp>())
+    if (!getCall()) // (3)
+      return call.emitOpError("expects a phase of its own");
   return success();
 }

@@ -74,8 +74,9 @@ struct FormPhasesPass
         continue;
       }
       bool joins =
-          open && llvm::all_of(groups.back(), [&](kern::BufferOp earlier) {
-            return independent(earlier, next);
+          open && !isa<kern::OneDnnOp>(op) &&
+          llvm::all_of(groups.back(), [&](kern::BufferOp earlier) {
+            return !isa<kern::OneDnnOp>(earlier) && independent(earlier, next);
           });
       if (!joins)
         groups.emplace_back();
@@ -110,7 +111,9 @@ struct FormPhasesPass
     SmallVector<Location> places;
     for (kern::BufferOp op : group)
       places.push_back(op.getLoc());
-    StringRef what = group.front()->getName().stripDialect();
+    std::string what = group.front()->getName().stripDialect().str();
+    if (auto call = dyn_cast<kern::OneDnnOp>(*group.front()))
+      what += "_" + call.getPrimitive().str();
     std::string name =
         (function.getSymName() + "." + std::to_string(index) + "." + what)
             .str();

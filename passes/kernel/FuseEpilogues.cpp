@@ -50,6 +50,8 @@ namespace {
 
 struct FuseEpiloguesPass
     : public transom::impl::FuseEpiloguesPassBase<FuseEpiloguesPass> {
+  using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
+
   void runOnOperation() override {
     Decisions decisions(getOperation(), DEBUG_TYPE);
     WeightUses weights(getOperation());
@@ -61,7 +63,7 @@ struct FuseEpiloguesPass
       if (fuseSlices(gemm, weights))
         decisions.done(gemm, "product writes its slices");
       for (OpOperand &out : gemm.getOutsMutable())
-        if (fuseKeys(gemm, out))
+        if (keyPanels && fuseKeys(gemm, out))
           decisions.done(gemm, "product writes key panels");
     }
   }

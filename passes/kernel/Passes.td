@@ -61,6 +61,8 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Statistic<"residuals", "residuals", "residuals that joined a product">,
     Statistic<"splits", "splits", "products that write their slices">,
     Statistic<"keys", "key-panels", "products that write key panels">];
+  let options = [
+    Option<"keyPanels", "key-panels", "bool", "true", "let products write key panels">];
 }
 
 def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {

@@ -27,8 +27,10 @@ void lower::registerLoweringDialects(DialectRegistry &registry) {
 
 SmallVector<std::string> lower::phaseNames(ModuleOp module) {
   SmallVector<std::string> names;
-  module.walk(
-      [&](kern::PhaseOp phase) { names.push_back(phase.getName().str()); });
+  module.walk([&](kern::PhaseOp phase) {
+    if (!phase.getCall())
+      names.push_back(phase.getName().str());
+  });
   return names;
 }
 
@@ -97,7 +99,7 @@ FailureOr<OwningOpRef<ModuleOp>> lower::lowerToLLVM(ModuleOp module,
   MicroKernels kernels(*target, isa);
   LogicalResult lowered = success();
   module.walk([&](kern::PhaseOp phase) {
-    if (succeeded(lowered))
+    if (succeeded(lowered) && !phase.getCall())
       lowered = lowerPhase(phase, program, isa, *target, kernels);
   });
   if (failed(lowered) || failed(convertToLLVM(*target)))

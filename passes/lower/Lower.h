@@ -10,13 +10,13 @@
 namespace transom::lower {
 
 /// The LLVM-dialect module of a planned kern module for one instruction set:
-/// a function `transom.p.<isa>.<phase>` for each phase, in the order of
-/// `phaseNames`, and the micro-kernels that they call. The input is not
-/// changed.
+/// a function `transom.p.<isa>.<phase>` for each phase of `phaseNames`, in their
+/// order, and the micro-kernels that they call. The input is not changed.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerToLLVM(mlir::ModuleOp module, const Isa &isa);
 
-/// The names of all phases of a module, entries and layer bodies in order.
+/// The names of all phases of a module, entries and layer bodies in order,
+/// without those that a library does.
 llvm::SmallVector<std::string> phaseNames(mlir::ModuleOp module);
 
 /// Name of the function of a phase.

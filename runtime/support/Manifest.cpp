@@ -101,6 +101,51 @@ void writeSteps(JsonWriter &json, const ManifestEntry &entry) {
   json.endArray();
 }
 
+void writeOperand(JsonWriter &json, const char *key,
+                  const ManifestOperand &operand) {
+  json.key(key);
+  json.beginObject();
+  json.member(operand.isArgument ? "argument" : "buffer", operand.index);
+  json.key("shape");
+  json.beginArray();
+  for (const Polynomial &dim : operand.shape)
+    json.value(dim.str());
+  json.endArray();
+  json.endObject();
+}
+
+void writeCallWeight(JsonWriter &json, const char *key,
+                     const std::optional<ManifestCallWeight> &weight) {
+  if (!weight)
+    return;
+  json.key(key);
+  json.beginObject();
+  json.member(weight->inRow ? "row" : "offset", weight->at);
+  json.endObject();
+}
+
+void writeCalls(JsonWriter &json, const std::vector<ManifestCall> &calls) {
+  json.key("calls");
+  json.beginArray();
+  for (const ManifestCall &call : calls) {
+    json.beginObject();
+    json.member("primitive", call.primitive);
+    writeOperand(json, "input", call.input);
+    if (call.rhs)
+      writeOperand(json, "rhs", *call.rhs);
+    writeCallWeight(json, "weights", call.weights);
+    writeCallWeight(json, "bias", call.bias);
+    writeText(json, "activation", call.activation);
+    if (call.residual)
+      writeOperand(json, "residual", *call.residual);
+    writeOperand(json, "out", call.out);
+    if (call.epsilon != 0)
+      json.member("epsilon", call.epsilon);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 void writeEntry(JsonWriter &json, const ManifestEntry &entry) {
   json.beginObject();
   json.member("name", entry.name);
@@ -123,6 +168,8 @@ void writeEntry(JsonWriter &json, const ManifestEntry &entry) {
   json.member("arena_bytes", entry.arenaBytes.str());
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
   json.member("counters", entry.counters);
+  if (!entry.calls.empty())
+    writeCalls(json, entry.calls);
   writeSteps(json, entry);
   json.member("flops", entry.flops.str());
   writeCost(json, "bf16_flops", entry.bf16Flops);
@@ -152,6 +199,7 @@ void writeHead(JsonWriter &json, const Manifest &manifest) {
   json.member("file_bytes", manifest.fileBytes);
   writeNames(json, "isas", manifest.isas);
   json.member("dtype", manifest.dtype);
+  json.member("backend", manifest.backend);
   json.key("options");
   json.beginObject();
   for (const auto &[key, value] : manifest.options)
@@ -181,6 +229,18 @@ void writeHead(JsonWriter &json, const Manifest &manifest) {
 }
 
 } // namespace
+
+const std::vector<std::string> &ManifestCall::primitives() {
+  static const std::vector<std::string> names = {"matmul", "batch_matmul",
+                                                 "softmax", "layer_norm"};
+  return names;
+}
+
+const std::vector<std::string> &ManifestCall::activations() {
+  static const std::vector<std::string> names = {
+      "relu", "gelu", "gelu_tanh", "silu", "quick_gelu", "tanh", "sigmoid"};
+  return names;
+}
 
 const ManifestEntry *Manifest::findEntry(std::string_view entry) const {
   for (const ManifestEntry &candidate : entries)

@@ -73,6 +73,35 @@ struct ManifestStep {
   Polynomial bytes{};      ///< activations that one row reads and writes
 };
 
+/// An operand of a library's call: a buffer, or an argument of the entry.
+struct ManifestOperand {
+  bool isArgument = false;
+  int64_t index = 0; ///< in `buffers`, or in the inputs and then the outputs
+  std::vector<Polynomial> shape;
+};
+
+/// A weight of a library's call: by its offset, or by its place in the layer
+/// row of the step.
+struct ManifestCallWeight {
+  bool inRow = false;
+  int64_t at = 0;
+};
+
+/// A step that a library does and no generated code: step `phase` -1 is call
+/// 0, -2 is call 1, ... See `kern.onednn` for what it means.
+struct ManifestCall {
+  std::string primitive;  ///< `matmul`, `batch_matmul`, `softmax`, ...
+  std::string activation; ///< of a matmul; empty: none
+  double epsilon = 0;     ///< of a norm
+  ManifestOperand input, out;
+  std::optional<ManifestOperand> rhs, residual;
+  std::optional<ManifestCallWeight> weights, bias;
+
+  /// The primitives and activations that there are.
+  static const std::vector<std::string> &primitives();
+  static const std::vector<std::string> &activations();
+};
+
 struct ManifestEntry {
   std::string name;
   std::vector<ManifestTensor> inputs, outputs;
@@ -82,6 +111,7 @@ struct ManifestEntry {
   std::vector<ManifestBuffer> buffers;
   Polynomial arenaBytes, arenaLowerBound;
   int64_t counters = 0; ///< words of `frame.counters`
+  std::vector<ManifestCall> calls;
   std::vector<ManifestStep> steps;
   std::vector<int64_t> walk; ///< index in `steps` of each step of a call
   Polynomial flops;
@@ -110,6 +140,7 @@ struct Manifest {
   uint64_t fileBytes = 0; ///< exact size of the artifact
   std::vector<std::string> isas;
   std::string dtype = "f32";
+  std::string backend = "native"; ///< or `onednn`
   std::vector<std::pair<std::string, std::string>> options;
   std::map<std::string, std::string> inputsSha256;
   std::string weightsSha256;

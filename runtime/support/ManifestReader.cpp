@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t readableAbi = 1;
 constexpr int64_t maxCounters = 1 << 20;
+constexpr size_t maxCallRank = 8;
 
 /// Reads members of one object after the other; the first error stays and
 /// what is read after it has default values.
@@ -175,6 +176,9 @@ private:
         static_cast<uint64_t>(integer(root, "file_bytes", 0, INT64_MAX));
     manifest.isas = names(root, "isas", false);
     manifest.dtype = text(root, "dtype");
+    manifest.backend = optionalText(root, "backend");
+    if (manifest.backend.empty())
+      manifest.backend = "native";
     for (JsonValue value : object(root, "options"))
       manifest.options.emplace_back(value.key(), text(value));
     for (JsonValue value : object(root, "inputs_sha256"))
@@ -243,6 +247,9 @@ private:
     entry.arenaBytes = polynomial(value, "arena_bytes");
     entry.arenaLowerBound = polynomial(value, "arena_lower_bound");
     entry.counters = integer(value, "counters", 0, maxCounters);
+    if (optionalMember(value, "calls"))
+      for (JsonValue call : array(value, "calls"))
+        entry.calls.push_back(readCall(call, entry));
     readCosts(value, entry);
     return entry;
   }
@@ -281,6 +288,72 @@ private:
     if (!value)
       return std::nullopt;
     return take(value->asInt(0, INT64_MAX));
+  }
+
+  /// The member as one of these names.
+  std::string choice(JsonValue object, const char *key,
+                     const std::vector<std::string> &names) {
+    std::string name = text(object, key);
+    if (!failure && std::find(names.begin(), names.end(), name) == names.end())
+      fail(*object.find(key), std::string("unknown ") + key + " '" +
+                                  utf8::printable(name) +
+                                  "'; supported: " + joinNames(names));
+    return name;
+  }
+
+  ManifestCall readCall(JsonValue value, const ManifestEntry &entry) {
+    ManifestCall call;
+    call.primitive = choice(value, "primitive", ManifestCall::primitives());
+    call.input = readOperand(value, "input", entry);
+    call.out = readOperand(value, "out", entry);
+    if (optionalMember(value, "rhs"))
+      call.rhs = readOperand(value, "rhs", entry);
+    if (optionalMember(value, "residual"))
+      call.residual = readOperand(value, "residual", entry);
+    call.weights = readCallWeight(value, "weights");
+    call.bias = readCallWeight(value, "bias");
+    if (optionalMember(value, "activation"))
+      call.activation =
+          choice(value, "activation", ManifestCall::activations());
+    if (auto epsilon = optionalMember(value, "epsilon"))
+      call.epsilon = take(epsilon->asDouble());
+    if (call.rhs.has_value() != (call.primitive == "batch_matmul") ||
+        call.weights.has_value() != (call.primitive == "matmul" ||
+                                     call.primitive == "layer_norm"))
+      fail(value,
+           "operands do not fit a '" + utf8::printable(call.primitive) + "'");
+    return call;
+  }
+
+  ManifestOperand readOperand(JsonValue call, const char *key,
+                              const ManifestEntry &entry) {
+    ManifestOperand operand;
+    auto value = member(call, key);
+    if (!value)
+      return operand;
+    operand.isArgument = value->find("argument").has_value();
+    const size_t count = operand.isArgument
+                             ? entry.inputs.size() + entry.outputs.size()
+                             : entry.buffers.size();
+    operand.index = integer(*value, operand.isArgument ? "argument" : "buffer",
+                            0, static_cast<int64_t>(count) - 1);
+    for (JsonValue dim : array(*value, "shape"))
+      operand.shape.push_back(polynomial(dim));
+    if (operand.shape.empty() || operand.shape.size() > maxCallRank)
+      fail(*value, "operand of a call with " +
+                       std::to_string(operand.shape.size()) + " dimensions");
+    return operand;
+  }
+
+  std::optional<ManifestCallWeight> readCallWeight(JsonValue call,
+                                                   const char *key) {
+    auto value = optionalMember(call, key);
+    if (!value)
+      return std::nullopt;
+    ManifestCallWeight weight;
+    weight.inRow = value->find("row").has_value();
+    weight.at = integer(*value, weight.inRow ? "row" : "offset", 0, INT64_MAX);
+    return weight;
   }
 
   void readTensors(JsonValue entry, const char *key,

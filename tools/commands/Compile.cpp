@@ -17,7 +17,7 @@ namespace {
 /// The flags as given.
 struct CompileFlags {
   CompileOptions options;
-  std::string emit = "so", kvDtype, quantize, backend = "native",
+  std::string emit = "so", kvDtype, quantize,
               weights = "embed", progress = "auto", memLimit;
   unsigned groupSize = 0;
 };
@@ -34,7 +34,6 @@ struct NotBuilt {
 static Result<void> checkBuilt(const CompileFlags &flags) {
   const NotBuilt choices[] = {{"--kv-dtype", flags.kvDtype, "f32"},
                               {"--quantize", flags.quantize, ""},
-                              {"--backend", flags.backend, "native"},
                               {"--weights", flags.weights, "embed"}};
   for (const NotBuilt &choice : choices)
     if (!choice.value.empty() && choice.value != choice.built)
@@ -177,8 +176,8 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->check(CLI::IsMember({32u, 64u, 128u}));
   addChoice(flagsOf, "--kv-dtype", flags->kvDtype, {"f32", "bf16", "int8"},
             "type of cached keys and values");
-  addChoice(flagsOf, "--backend", flags->backend, {"native", "onednn"},
-            "who computes products (default native)");
+  addChoice(flagsOf, "--backend", flags->options.backend, {"native", "onednn"},
+            "who computes products, softmax and norms (default native)");
   addChoice(flagsOf, "--emit", flags->emit, emitStageNames(),
             "stop at this stage and print or write it (default so)");
   addChoice(flagsOf, "--weights", flags->weights, {"embed", "external"},

@@ -1,0 +1,102 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `kern.onednn` means, as a whole: the library is not asked.
+#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/KernEvaluation.h"
+#include "dialects/attn/Attn.h"
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+  std::vector<double> line(e.kern->columns(buffer));
+  for (size_t i = 0; i < line.size(); ++i)
+    line[i] = e.kern->read(buffer, row, i);
+  return line;
+}
+
+static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
+  std::optional<attn::ActivationKind> kind;
+  if (op.getActivation())
+    kind = attn::symbolizeActivationKind(*op.getActivation());
+  const std::vector<double> &weight = e.tensor(op.getWeights()[0]).real;
+  const std::vector<double> *bias =
+      op.getWeights().size() > 1 ? &e.tensor(op.getWeights()[1]).real : nullptr;
+  const int64_t n = e.kern->columns(op.getOuts());
+  for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
+    std::vector<double> input = rowOf(e, op.getInput(), row);
+    for (int64_t i = 0; i < n; ++i) {
+      double sum = bias ? (*bias)[i] : 0.0;
+      for (size_t k = 0; k < input.size(); ++k)
+        sum += input[k] * weight[i * input.size() + k];
+      if (kind)
+        sum = activate(*kind, sum);
+      if (op.getResidual())
+        sum += e.kern->read(op.getResidual(), row, i);
+      e.kern->write(op.getOuts(), row, i, sum);
+    }
+  }
+  return {};
+}
+
+/// The index of a matrix in an operand whose leading sizes broadcast.
+static Sizes matrixOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+  Sizes own;
+  const size_t skipped = index.size() - sizes.size();
+  for (size_t d = 0; d + 2 < sizes.size(); ++d)
+    own.push_back(sizes[d] == 1 ? 0 : index[skipped + d]);
+  own.append({0, 0});
+  return own;
+}
+
+static Result<void> evaluateBatchMatmul(OneDnnOp op, Evaluation &e) {
+  const Sizes &sizes = e.kern->sizes(op.getOuts());
+  const Sizes &left = e.kern->sizes(op.getInput());
+  const Sizes &right = e.kern->sizes(op.getRhs());
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
+    Sizes a = matrixOf(left, index), b = matrixOf(right, index);
+    a[a.size() - 2] = index[index.size() - 2];
+    b.back() = index.back();
+    double sum = 0;
+    for (int64_t k = 0; k < left.back(); ++k) {
+      a.back() = b[b.size() - 2] = k;
+      sum += e.kern->read(op.getInput(), a) * e.kern->read(op.getRhs(), b);
+    }
+    e.kern->write(op.getOuts(), index, sum);
+  });
+  return {};
+}
+
+static Result<void> evaluateRows(OneDnnOp op, Evaluation &e) {
+  for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
+    std::vector<double> line = rowOf(e, op.getInput(), row);
+    if (op.getPrimitive() == "softmax")
+      softmax(line);
+    else
+      layerNorm(line, e.tensor(op.getWeights()[0]).real,
+                op.getWeights().size() > 1 ? &e.tensor(op.getWeights()[1]).real
+                                           : nullptr,
+                op.getEps()->convertToDouble());
+    for (size_t i = 0; i < line.size(); ++i)
+      e.kern->write(op.getOuts(), row, i, line[i]);
+  }
+  return {};
+}
+
+static Result<void> evaluateOneDnn(OneDnnOp op, Evaluation &e) {
+  if (op.getPrimitive() == "matmul")
+    return evaluateMatmul(op, e);
+  if (op.getPrimitive() == "batch_matmul")
+    return evaluateBatchMatmul(op, e);
+  return evaluateRows(op, e);
+}
+
+void attachKernOneDnn(MLIRContext *context) {
+  attachEvaluator<OneDnnOp, evaluateOneDnn>(context);
+}
+
+} // namespace transom

@@ -1,0 +1,15 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of lowering that run on kern.
+#pragma once
+#include "mlir/Pass/Pass.h"
+
+namespace transom {
+
+#define GEN_PASS_DECL
+#include "passes/lower/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/lower/Passes.h.inc"
+
+} // namespace transom

@@ -1,0 +1,45 @@
+// RUN: transom-opt %s --pass-pipeline="builtin.module(transom-kern{backend=onednn})" | FileCheck %s
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!w = tensor<8x8xf32>
+!seg = !attn.segments<rows, keys>
+!m = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!wide = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+
+// The weights of calls lie in rows, key panels are made of a product's rows by a
+// native kernel, and each call has a phase of its own.
+// CHECK: kern.weight @q : !kern.weight<[8, 8] x f32, rows>
+// CHECK-LABEL: func.func @encode(
+// CHECK: kern.phase "encode.1.onednn_matmul" {
+// CHECK-NEXT: kern.onednn "matmul" %[[X:.*]] weights(%{{.*}}) outs(%[[Q:.*]]) :
+// CHECK-NEXT: }
+// CHECK-NEXT: kern.phase "encode.2.onednn_matmul" {
+// CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%{{.*}}) outs(%[[R:.*]]) :
+// CHECK-NEXT: }
+// CHECK-NEXT: kern.phase "encode.3.pack_keys" {
+// CHECK-NEXT: kern.pack_keys %[[R]] segments %{{.*}} outs(%[[K:.*]]) :
+// CHECK-NEXT: }
+// CHECK-NEXT: kern.phase "encode.4.attention" {
+// CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[X]]
+// CHECK: kern.phase "encode.5.onednn_layer_norm" {
+// CHECK-NEXT: kern.onednn "layer_norm"
+// CHECK-NEXT: }
+// CHECK-NEXT: kern.phase "encode.6.scatter_rows" {
+attn.weight @q : !w = "file(\"q\")"
+attn.weight @k : !w = "file(\"k\")"
+attn.weight @g : tensor<8xf32> = "file(\"g\")"
+
+func.func @encode(%x: !wide {attn.name = "x", attn.role = "data"}, %mask: !m {attn.name = "mask", attn.role = "mask"}) -> (!wide {attn.name = "y"}) {
+  %seen = attn.cast %mask to i1 : (!m) -> tensor<?x?xi1, #attn.shape<[batch, seq]>>
+  %s = attn.segments %seen : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  %r = attn.gather_rows %x, %s : (!wide, !seg) -> !x
+  %wq = attn.get_weight @q : !w
+  %q = attn.linear %r, %wq : (!x, !w) -> !x
+  %wk = attn.get_weight @k : !w
+  %k = attn.linear %r, %wk : (!x, !w) -> !x
+  %a = attn.sdpa %q, %k, %r segments %s heads 2 kv_heads 2 scale 0.5 <segments> : (!x, !x, !x, !seg) -> !x
+  %g = attn.get_weight @g : tensor<8xf32>
+  %n = attn.layer_norm %a, %g, %g eps 1.0e-5 : (!x, tensor<8xf32>, tensor<8xf32>) -> !x
+  %y = attn.scatter_rows %n, %s to "batch" x "seq" : (!x, !seg) -> !wide
+  return %y : !wide
+}
