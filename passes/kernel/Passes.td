@@ -90,8 +90,6 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"fused", "fused", "norms that joined a product">];
 }
 
-def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
-  let summary = "chooses layout and place of each weight";
 def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   let summary = "products and attention in bf16, with sums in f32";
   let description = [{
@@ -127,6 +125,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     Statistic<"casts", "casts", "casts that stay">];
 }
 
+def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
+  let summary = "chooses layout and place of each weight";
   let description = [{
     The weight of a product lies in panels of 32 columns, its bias padded alike,
     everything else in rows; equal weights are stored once. Each gets an offset,
