@@ -88,7 +88,7 @@ Result<IsaModule> transom::translate(mlir::ModuleOp module,
   return code;
 }
 
-Result<void> transom::optimize(IsaModule &code) {
+Result<void> transom::optimize(IsaModule &code, unsigned level) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
@@ -108,8 +108,14 @@ Result<void> transom::optimize(IsaModule &code) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(*code.module, modules);
+  if (level == 0) {
+    code.machine->setOptLevel(llvm::CodeGenOptLevel::None);
+    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+        .run(*code.module, modules);
+  } else {
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+        .run(*code.module, modules);
+  }
   return verify(*code.module, "after optimization");
 }
 

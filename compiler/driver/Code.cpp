@@ -29,14 +29,16 @@ transom::lowerToLlvm(mlir::ModuleOp module,
 }
 
 /// Optimizes and generates one; frees its IR.
-static Result<std::string> generateOne(IsaModule code, CodeKind kind) {
-  if (Result<void> done = optimize(code); !done)
+static Result<std::string> generateOne(IsaModule code,
+                                       const CodeOptions &options) {
+  if (Result<void> done = optimize(code, options.level); !done)
     return done.takeError();
-  return emitCode(code, kind);
+  return emitCode(code, options.kind);
 }
 
 Result<std::vector<IsaObject>> transom::generate(std::vector<IsaModule> modules,
-                                                 CodeKind kind, unsigned jobs) {
+                                                 const CodeOptions &options) {
+  unsigned jobs = options.jobs;
   if (jobs == 0)
     jobs = std::max(1u, std::thread::hardware_concurrency());
   std::vector<Result<std::string>> results(
@@ -47,7 +49,7 @@ Result<std::vector<IsaObject>> transom::generate(std::vector<IsaModule> modules,
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i = next++; i < modules.size(); i = next++)
-      results[i] = generateOne(std::move(modules[i]), kind);
+      results[i] = generateOne(std::move(modules[i]), options);
   };
   std::vector<std::thread> team;
   for (size_t i = 1; i < std::min<size_t>(jobs, modules.size()); ++i)

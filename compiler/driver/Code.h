@@ -13,9 +13,16 @@ namespace transom {
 Result<std::vector<IsaModule>>
 lowerToLlvm(mlir::ModuleOp module, const std::vector<const TargetIsa *> &isas);
 
-/// Optimizes and generates code with up to `jobs` threads: for each instruction
-/// set an object file, or its assembly.
+/// How code is generated.
+struct CodeOptions {
+  CodeKind kind = CodeKind::Object;
+  unsigned level = 2; ///< of optimize()
+  unsigned jobs = 0;  ///< threads at most; 0: one a core
+};
+
+/// Optimizes and generates code: for each instruction set an object file, or
+/// its assembly.
 Result<std::vector<IsaObject>> generate(std::vector<IsaModule> modules,
-                                        CodeKind kind, unsigned jobs);
+                                        const CodeOptions &options);
 
 } // namespace transom

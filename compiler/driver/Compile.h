@@ -39,11 +39,14 @@ struct CompileOptions {
   /// Who does products, softmax and norms: `native` code or `onednn`.
   std::string backend = "native";
   std::vector<std::string> targets; ///< `--target`; empty: all
-  std::vector<std::string> disabledPasses;
-  /// Options as given, for the manifest.
   /// Type of weights and of what products and attention read: `f32`, `bf16`.
   std::string dtype = "f32";
+  std::vector<std::string> disabledPasses;
+  /// Options as given, for the manifest.
   std::vector<std::pair<std::string, std::string>> flags;
+  /// 2, or 0: LLVM optimizes nothing, which compiles faster and gives slow code
+  /// of the same results.
+  unsigned optLevel = 2;
   uint64_t memLimit = 0; ///< most bytes the compile may take; 0: no limit
   unsigned jobs = 0;     ///< threads that generate code; 0: one a core
   /// Write and read back LLVM IR too, as is always done with modules of MLIR.

@@ -232,26 +232,12 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   return {};
 }
 
-/// The instruction sets that make a difference to code of a type: f32 has no
-/// use for the instructions of bf16.
-static std::vector<const TargetIsa *>
-isasOfType(llvm::ArrayRef<const TargetIsa *> isas, llvm::StringRef dtype) {
-  std::vector<const TargetIsa *> kept;
-  for (const TargetIsa *isa : isas) {
-    if (llvm::StringRef(isa->name) == "avx512bf16" && dtype != "bf16")
-      isa = *isaOfName("avx512");
-    if (!llvm::is_contained(kept, isa))
-      kept.push_back(isa);
-  }
-  return kept;
-}
-
 Result<CompileReport> ModuleCompiler::run() {
   Result<std::vector<const TargetIsa *>> chosen =
-      isasOfTargets(options.targets);
+      isasOfTargets(options.targets, options.dtype == "bf16");
   if (!chosen)
     return chosen.takeError();
-  isas = isasOfType(*chosen, options.dtype);
+  isas = std::move(*chosen);
   // The passes are told by the module itself.
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",

@@ -94,16 +94,23 @@ std::optional<Stage> stageByName(llvm::StringRef name) {
 }
 
 Result<void> checkDisabledPasses(const std::set<std::string> &flags) {
-  std::vector<std::string> known;
-  for (const PassInfo &pass : allPasses())
+  std::vector<std::string> known, optional;
+  for (const PassInfo &pass : allPasses()) {
     known.push_back(pass.flag.str());
+    if (!pass.required)
+      optional.push_back(pass.flag.str());
+  }
   for (const std::string &flag : flags) {
     const PassInfo *pass = llvm::find_if(
         allPasses(), [&](const PassInfo &info) { return info.flag == flag; });
     if (pass == allPasses().end())
-      return usageError("unknown pass '" + flag + "'" + suggest(flag, known));
+      return usageError("unknown pass '" + flag +
+                        "'; supported: " + joinNames(optional) +
+                        suggest(flag, known));
     if (pass->required)
-      return usageError("pass '" + flag + "' cannot be disabled");
+      return usageError("pass '" + flag +
+                        "' cannot be disabled; supported: " +
+                        joinNames(optional));
   }
   return {};
 }
