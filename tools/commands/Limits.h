@@ -1,8 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the machine can do at most, measured: the yardstick of bench.
+// What the machine can do at most, measured: the yardstick of bench. Short
+// bursts between timed runs, of which the best counts, find the peak also on a
+// machine that others use.
 #pragma once
+#include <cstdint>
 #include <string>
 
 namespace transom::tools {
@@ -10,11 +13,36 @@ namespace transom::tools {
 /// The machine's limits with so many threads.
 struct MachineLimits {
   double flops = 0;     ///< f32 operations a second, multiply-add counts two
-  double bandwidth = 0; ///< bytes a second read from memory
+  double bf16Flops = 0; ///< the same on bf16, accumulated in f32
+  double bandwidth = 0; ///< bytes a second read from memory; 0: not measured
 };
 
-/// Measures them with the vectors of an instruction set (`avx2`, `avx512`);
-/// takes some tenths of a second.
+/// Measures limits in bursts.
+class LimitMeter {
+public:
+  /// For the vectors of an instruction set (`avx2`, `avx512`, `avx512bf16`,
+  /// `neon`), on so many threads. Takes a buffer that no cache holds.
+  LimitMeter(const std::string &isa, unsigned threads);
+  ~LimitMeter();
+  LimitMeter(const LimitMeter &) = delete;
+  LimitMeter &operator=(const LimitMeter &) = delete;
+
+  /// Some milliseconds of each peak loop, on all threads at once.
+  void burst();
+  /// The best of the bursts.
+  const MachineLimits &best() const { return limits; }
+
+private:
+  std::string isa;
+  unsigned threads;
+  int64_t window = 0; // bytes that a thread reads in a burst
+  int64_t region = 0; // bytes that a thread goes round in
+  int64_t at = 0;     // where the next window begins
+  char *buffer = nullptr;
+  MachineLimits limits;
+};
+
+/// Measures all limits at once; takes some tenths of a second.
 MachineLimits measureLimits(const std::string &isa, unsigned threads);
 
 } // namespace transom::tools

@@ -1,8 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run and bench: tensors that fit, tensors that do not, instruction sets."""
-import csv
-import io
+"""run: tensors that fit, tensors that do not, instruction sets."""
 import json
 import os
 import unittest
@@ -89,35 +87,6 @@ class Run(ToolTest):
         tensors = {"input_ids": ("I64", [3, 40], [(7 * i) % 200 + 1 for i in range(120)]), "attention_mask": ("I64", [3, 40], [int(i % 40 < 10 * (i // 40 + 2)) for i in range(120)])}
         results = [self.run_on(tensors, env={"TRANSOM_FORCE_ISA": isa}) for isa in ("avx2", "avx512")]
         self.assertEqual(*results)
-
-
-class Bench(ToolTest):
-    columns = ["batch", "seq", "tokens", "ms_min", "ms_median", "tokens_per_s", "gflops", "gbps", "limit_share"]
-
-    def test_json_rows(self):
-        rows = json.loads(self.succeed("bench", self.compiled("bert"), "-b", "1,2", "-s", "4,8", "-r", "2", "--format", "json").stdout)
-        self.assertEqual([(row["batch"], row["seq"]) for row in rows], [(1, 4), (1, 8), (2, 4), (2, 8)])
-        for row in rows:
-            self.assertEqual(list(row), ["entry", *self.columns])
-            self.assertEqual(row["tokens"], row["batch"] * row["seq"])
-            self.assertLessEqual(row["ms_min"], row["ms_median"])
-            self.assertGreater(row["gflops"], 0)
-
-    def test_csv_and_markdown(self):
-        text = self.succeed("bench", self.compiled("bert"), "-s", "8", "-r", "1", "--format", "csv").stdout
-        rows = list(csv.DictReader(io.StringIO(text)))
-        self.assertEqual(list(rows[0]), ["entry", *self.columns])
-        text = self.succeed("bench", self.compiled("bert"), "-s", "8", "-r", "1").stdout
-        self.assertTrue(text.startswith("| entry | batch |"), text)
-
-    def test_given_inputs(self):
-        path = os.path.join(GOLDENS, "bert", "encode.0.in.safetensors")
-        rows = json.loads(self.succeed("bench", self.compiled("bert"), "--in", path, "-r", "1", "--json").stdout)
-        shape = goldens.read_tensors(path)["input_ids"][0]
-        self.assertEqual([rows[0]["batch"], rows[0]["seq"]], shape)
-
-    def test_length_over_the_maximum(self):
-        self.fail_with(5, "bench", self.compiled("bert"), "-s", "100000")
 
 
 if __name__ == "__main__":

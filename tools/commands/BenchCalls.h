@@ -1,0 +1,85 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What bench times: the calls of one line of its table, on inputs that are made
+// up, read from files or tokenized, and what each call costs.
+#pragma once
+#include "tools/commands/Limits.h"
+#include "tools/commands/Tensors.h"
+#include <map>
+
+namespace transom::tools {
+
+/// The model under test.
+struct BenchModel {
+  ModelPtr model;
+  Manifest manifest;
+  const ManifestEntry *entry = nullptr;
+  std::string isa;
+  unsigned threads = 1;
+
+  /// Loads it; `entry` is empty for the first. An error when the model has none
+  /// of that name.
+  static Result<BenchModel> load(const std::string &path,
+                                 const std::string &entry, unsigned threads);
+};
+
+/// What calls cost, for their sizes.
+struct BenchCost {
+  double flops = 0;     ///< floating-point operations
+  double bf16Flops = 0; ///< those of them that multiply bf16
+  double bytes = 0;     ///< weights that are read whole
+  int64_t tokens = 0;   ///< that count: padding does not
+  int64_t rows = 0;     ///< sequences
+  int64_t columns = 0;  ///< longest sequence, as the inputs have it
+
+  /// The least seconds in which the machine could do this as one call.
+  double limit(const MachineLimits &limits) const;
+};
+
+/// Symbols of an entry with their values in a call.
+using SymbolValues = std::map<std::string, int64_t>;
+
+/// One run of the entry.
+struct BenchCall {
+  std::vector<transom_tensor> inputs;
+};
+
+/// The calls of one line of the table, one after another.
+class Workload {
+public:
+  std::string name; ///< of the entry
+  std::vector<BenchCall> calls;
+
+  /// One call on made-up inputs: `batch` full sequences of `length`.
+  static Result<Workload> make(const BenchModel &bench, int64_t batch,
+                               int64_t length);
+  /// A call for each file's tensors.
+  static Result<Workload> read(const BenchModel &bench,
+                               const std::vector<std::string> &files);
+  /// One call on all lines of a file of texts.
+  static Result<Workload> tokenize(const BenchModel &bench,
+                                   const std::string &file);
+  /// The same work with a call for each sequence, without its padding.
+  static Result<Workload> oneByOne(const BenchModel &bench, Workload whole);
+
+private:
+  void addFile(InputTensors file);
+  /// Adds memory of so many bytes for a tensor.
+  char *take(size_t bytes);
+
+  std::vector<std::unique_ptr<char[]>> memory;
+  std::vector<InputTensors> files;
+};
+
+/// The values of an entry's symbols, the pairs of its segments too, for inputs
+/// that a run has accepted.
+SymbolValues symbolsOf(const BenchModel &bench, const BenchCall &call);
+
+/// A formula's value; 0 where it has symbols that the call does not give.
+double valueOf(const Polynomial &formula, const SymbolValues &symbols);
+
+/// What a call costs; its inputs have been accepted by a run.
+BenchCost costOf(const BenchModel &bench, const BenchCall &call);
+
+} // namespace transom::tools
