@@ -19,6 +19,8 @@ namespace {
 constexpr double roundedToF32 = 1e-7;
 /// Graph passes may reorder sums of float64; constants of kern are f32.
 constexpr double reordered = 1e-11, inKern = 1e-6;
+/// What rounding to bf16 may change.
+constexpr double inBf16 = 0.05;
 
 std::vector<Case> casesOf(const std::string &folder) {
   std::vector<Case> cases;
@@ -36,9 +38,12 @@ std::vector<Case> casesOf(const std::string &folder) {
   return cases;
 }
 
-class Golden : public ::testing::TestWithParam<const char *> {};
+class Golden : public ::testing::TestWithParam<const char *> {
+protected:
+  static void check(const char *dtype);
+};
 
-TEST_P(Golden, evaluatesAsTheOriginalAfterEachPass) {
+void Golden::check(const char *dtype) {
   std::string folder = sourceFolder() + "/test/goldens/" + GetParam();
   MLIRContext context;
   DialectRegistry registry;
@@ -58,11 +63,17 @@ TEST_P(Golden, evaluatesAsTheOriginalAfterEachPass) {
     EXPECT_EQ(differenceOf(*result, test.outputs, roundedToF32), "");
     test.outputs = *result;
   }
+  (**module)->setAttr("transom.dtype", StringAttr::get(&context, dtype));
   for (Stage stage : {Stage::Graph, Stage::Kernel})
     EXPECT_EQ(checkPasses(**module, stage, options, cases,
-                          stage == Stage::Graph ? reordered : inKern),
+                          stage == Stage::Graph ? reordered : inKern, {},
+                          inBf16),
               "");
 }
+
+TEST_P(Golden, evaluatesAsTheOriginalAfterEachPass) { check("f32"); }
+
+TEST_P(Golden, evaluatesAsTheOriginalInBf16) { check("bf16"); }
 
 INSTANTIATE_TEST_SUITE_P(
     all, Golden,
