@@ -31,16 +31,21 @@ Result<Encoding> transom::encodeText(const Model &model,
   return model.tokenizer()->encode(viewOf(text), second, how);
 }
 
-void transom::labelScores(const float *logits, size_t labels, bool independent,
+void transom::labelScores(const float *logits, size_t labels, LabelScores kind,
                           float *scores) {
+  if (kind == LabelScores::Raw) {
+    std::copy_n(logits, labels, scores);
+    return;
+  }
   double maximum = *std::max_element(logits, logits + labels);
   double sum = 0;
   for (size_t i = 0; i != labels; ++i)
     sum += std::exp(double(logits[i]) - maximum);
   for (size_t i = 0; i != labels; ++i) {
     double value = logits[i];
-    scores[i] = float(independent ? 1 / (1 + std::exp(-value))
-                                  : std::exp(value - maximum) / sum);
+    scores[i] =
+        float(kind == LabelScores::Sigmoid ? 1 / (1 + std::exp(-value))
+                                           : std::exp(value - maximum) / sum);
   }
 }
 
@@ -184,10 +189,14 @@ Result<void> runTexts(Session &session, const Model::TextUse &use,
   return batcher.flush(take);
 }
 
-bool labelsAreIndependent(const Model &model) {
-  const auto &problem = model.manifest().problemType;
+LabelScores labelScoresOf(const Model &model) {
+  std::string problem = model.manifest().problemType.value_or("");
+  if (problem == "regression")
+    return LabelScores::Raw;
   return model.classification()->width == 1 ||
-         (problem && *problem == "multi_label_classification");
+                 problem == "multi_label_classification"
+             ? LabelScores::Sigmoid
+             : LabelScores::Softmax;
 }
 
 /// Mean of the rows, in the order of the tokens.
@@ -263,12 +272,12 @@ Result<void> transom::classifyTexts(Session &session, const transom_text *texts,
     return unsupported("the model does not classify texts; its head is '" +
                        model.manifest().head + "'");
   size_t labels = size_t(use->width);
-  bool independent = labelsAreIndependent(model);
+  LabelScores kind = labelScoresOf(model);
   return runTexts(session, *use, texts, pairs, count, cut,
                   [&](size_t index, const float *logits, size_t rows) {
                     float *out = scores + index * labels;
                     if (rows)
-                      labelScores(logits, labels, independent, out);
+                      labelScores(logits, labels, kind, out);
                     else
                       std::fill_n(out, labels, 0.0f);
                   });
@@ -290,13 +299,13 @@ Result<void> transom::classifyTokens(Session &session, const transom_text &text,
     return encoded.takeError();
   encoding = std::move(*encoded);
   size_t labels = size_t(use->width);
-  bool independent = labelsAreIndependent(model);
+  LabelScores kind = labelScoresOf(model);
   scores.assign(encoding.ids.size() * labels, 0);
   size_t cut;
   return runTexts(session, *use, &text, nullptr, 1, cut,
                   [&](size_t, const float *rows, size_t tokens) {
                     for (size_t i = 0; i != tokens; ++i)
-                      labelScores(rows + i * labels, labels, independent,
+                      labelScores(rows + i * labels, labels, kind,
                                   &scores[i * labels]);
                   });
 }

@@ -32,9 +32,13 @@ Result<Encoding> encodeText(const Model &model, const transom_text &text,
                             const transom_text *pair,
                             const transom_tokenize_options &options);
 
-/// The probabilities of labels from their logits: softmax, or for labels that
-/// are `independent` the sigmoid of each. May work in place.
-void labelScores(const float *logits, size_t labels, bool independent,
+/// How the scores of labels come from their logits: as probabilities of labels
+/// that exclude each other, or that are independent; or unchanged, where a
+/// label names a quantity.
+enum class LabelScores { Softmax, Sigmoid, Raw };
+
+/// The scores of labels from their logits. May work in place.
+void labelScores(const float *logits, size_t labels, LabelScores kind,
                  float *scores);
 
 } // namespace transom

@@ -109,6 +109,20 @@ static char letterOf(Type type) {
   return isa<FloatType>(element) ? 'f' : element.isInteger(1) ? 'b' : 'i';
 }
 
+static std::string typeOf(char letter) {
+  return letter == 'f' ? "f32" : letter == 'b' ? "bool" : "i64";
+}
+
+/// An operand of a type that the operation does not take.
+static std::string wrongElements(const GraphOp &op, char letter) {
+  std::vector<std::string> names;
+  for (char each : StringRef(op.elements))
+    names.push_back(typeOf(each));
+  return "op '" + std::string(op.name) + "' of " + typeOf(letter) +
+         " values is not built; supported: " + joinNames(names) +
+         "; the op 'cast' converts";
+}
+
 void OpCall::check() {
   if (inputs.size() < op.minInputs || inputs.size() > op.maxInputs) {
     std::string wanted = std::to_string(op.minInputs);
@@ -122,10 +136,7 @@ void OpCall::check() {
   for (auto [i, input] : llvm::enumerate(inputs)) {
     char letter = letterOf(input.getType());
     if (!StringRef(op.elements).contains(letter)) {
-      const char *name = letter == 'f' ? "f32" : letter == 'b' ? "bool" : "i64";
-      emit.fail(node.inputs[i].at.error("op '" + std::string(op.name) +
-                                            "' of " + name +
-                                            " values is not built",
+      emit.fail(node.inputs[i].at.error(wrongElements(op, letter),
                                         Status::Unsupported));
       return;
     }

@@ -120,14 +120,18 @@ Result<void> checkBlock(const SafetensorsTensor &tensor,
                        shapeText(tensor.shape));
 }
 
-template <typename Out>
-using Convert = bool (*)(DType, const void *, size_t, Out *);
+bool convert(DType type, const void *data, size_t count, float *out) {
+  return convertToF32(type, data, count, out);
+}
+bool convert(DType type, const void *data, size_t count, int64_t *out) {
+  return convertToI64(type, data, count, out);
+}
 
 template <typename Out>
-Result<void>
-readBlock(const SafetensorsFile &file, const SafetensorsTensor &tensor,
-          const std::vector<int64_t> &offsets,
-          const std::vector<int64_t> &sizes, Convert<Out> convert, Out *out) {
+Result<void> readBlock(const SafetensorsFile &file,
+                       const SafetensorsTensor &tensor,
+                       const std::vector<int64_t> &offsets,
+                       const std::vector<int64_t> &sizes, Out *out) {
   if (Result<void> inside = checkBlock(tensor, offsets, sizes); !inside)
     return inside;
   const char *data = file.data(tensor).data();
@@ -258,46 +262,46 @@ Result<std::vector<int64_t>> ModelFiles::shape(const std::string &name) const {
   return (*found)->tensor->shape;
 }
 
-Result<void> ModelFiles::read(const std::string &name,
-                              const std::vector<int64_t> &offsets,
-                              const std::vector<int64_t> &sizes,
-                              float *out) const {
+template <typename Out>
+Result<void> ModelFiles::readAs(Accepts accepts, const std::string &name,
+                                const std::vector<int64_t> &offsets,
+                                const std::vector<int64_t> &sizes,
+                                Out *out) const {
   Result<const Slot *> found = slot(name);
   if (!found)
     return found.takeError();
   const SafetensorsTensor &tensor = *(*found)->tensor;
   const SafetensorsFile &file = parts[(*found)->file];
-  if (!isFloat(tensor.dtype))
-    return wrongType(file, tensor, "F32, F16, BF16, F64");
-  return readBlock<float>(file, tensor, offsets, sizes, convertToF32, out);
+  bool floats = accepts != Accepts::Integers;
+  bool integers = accepts != Accepts::Floats;
+  if (!(floats && isFloat(tensor.dtype)) &&
+      !(integers && isInteger(tensor.dtype)))
+    return wrongType(file, tensor,
+                     !integers ? "F32, F16, BF16, F64"
+                     : !floats ? "integers, BOOL"
+                               : "F32, F16, BF16, F64, integers, BOOL");
+  return readBlock(file, tensor, offsets, sizes, out);
+}
+
+Result<void> ModelFiles::read(const std::string &name,
+                              const std::vector<int64_t> &offsets,
+                              const std::vector<int64_t> &sizes,
+                              float *out) const {
+  return readAs(Accepts::Floats, name, offsets, sizes, out);
 }
 
 Result<void> ModelFiles::readAsF32(const std::string &name,
                                    const std::vector<int64_t> &offsets,
                                    const std::vector<int64_t> &sizes,
                                    float *out) const {
-  Result<const Slot *> found = slot(name);
-  if (!found)
-    return found.takeError();
-  const SafetensorsTensor &tensor = *(*found)->tensor;
-  const SafetensorsFile &file = parts[(*found)->file];
-  if (!isFloat(tensor.dtype) && !isInteger(tensor.dtype))
-    return wrongType(file, tensor, "F32, F16, BF16, F64, integers, BOOL");
-  return readBlock<float>(file, tensor, offsets, sizes, convertToF32, out);
+  return readAs(Accepts::All, name, offsets, sizes, out);
 }
 
 Result<void> ModelFiles::readIntegers(const std::string &name,
                                       const std::vector<int64_t> &offsets,
                                       const std::vector<int64_t> &sizes,
                                       int64_t *out) const {
-  Result<const Slot *> found = slot(name);
-  if (!found)
-    return found.takeError();
-  const SafetensorsTensor &tensor = *(*found)->tensor;
-  const SafetensorsFile &file = parts[(*found)->file];
-  if (!isInteger(tensor.dtype))
-    return wrongType(file, tensor, "integers, BOOL");
-  return readBlock<int64_t>(file, tensor, offsets, sizes, convertToI64, out);
+  return readAs(Accepts::Integers, name, offsets, sizes, out);
 }
 
 void ModelFiles::release(const std::string &name) const {

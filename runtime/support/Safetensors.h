@@ -125,8 +125,14 @@ private:
     size_t file;
     const SafetensorsTensor *tensor;
   };
+  /// Types of tensors that a read takes.
+  enum class Accepts { Floats, Integers, All };
   Result<void> addFile(const std::string &name);
   Result<const Slot *> slot(const std::string &name) const;
+  template <typename Out>
+  Result<void> readAs(Accepts accepts, const std::string &name,
+                      const std::vector<int64_t> &offsets,
+                      const std::vector<int64_t> &sizes, Out *out) const;
   std::string where;
   std::vector<std::string> opened;
   std::vector<SafetensorsFile> parts;

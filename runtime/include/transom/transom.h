@@ -294,7 +294,8 @@ TRANSOM_API transom_status transom_session_options_fit(
     size_t input_count, transom_session_options *options);
 
 /** The bytes that a session with these options takes: exactly what
- * transom_session_create() maps (stacks of threads apart). */
+ * transom_session_create() maps (stacks of threads apart, and
+ * what oneDNN takes by itself in a model of that backend). */
 TRANSOM_API transom_status
 transom_memory(const transom_model *model,
                const transom_session_options *options, uint64_t *bytes);
@@ -435,8 +436,8 @@ transom_embed_texts(transom_session *session, const transom_text *texts,
 
 /** Classifies texts, or pairs of texts (`pairs` may be NULL, and so may a
  * pair's data): `scores` is [count, label_count], dense; probabilities by
- * softmax, by sigmoid where labels are independent of each other. Capacity is
- * in bytes. */
+ * softmax, by sigmoid where labels are independent of each other; of a
+ * regression the values themselves. Capacity is in bytes. */
 TRANSOM_API transom_status transom_classify_texts(transom_session *session,
                                                   const transom_text *texts,
                                                   const transom_text *pairs,

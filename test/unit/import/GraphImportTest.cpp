@@ -230,6 +230,15 @@ TEST(GraphErrors, number_of_inputs) {
       graph(R"({"name": "a", "op": "add", "inputs": ["x"]})", "\"a\""),
       Status::Rejected, {"'add' expects 2 inputs, got 1"});
 }
+TEST(GraphErrors, operand_of_another_type) {
+  expectGraphError(
+      graph(R"({"name": "a", "op": "attention", "attrs": {"heads": 2},
+                "inputs": ["x", "x", "x", "ids"]})",
+            "\"a\""),
+      Status::Unsupported,
+      {"/nodes/0/inputs/3", "op 'attention' of i64 values is not built",
+       "supported: f32, bool; the op 'cast' converts"});
+}
 TEST(GraphErrors, slice_that_can_leave_its_axis) {
   expectGraphError(
       graph(
