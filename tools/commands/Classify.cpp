@@ -21,7 +21,7 @@ struct ClassifyFlags {
 
 /// A model with labels and a session of it.
 struct Classifier {
-  ModelPtr model;
+  TextModel text;
   SessionPtr session;
   std::vector<std::string> labels;
   bool tokens = false; ///< labels each token
@@ -119,24 +119,21 @@ Result<void> Classifier::tokensOf(const std::string &text) {
 
 static Result<Classifier> openClassifier(const ClassifyFlags &flags,
                                          unsigned threads) {
+  Result<TextModel> opened = openTextModel(flags.model);
+  if (!opened)
+    return opened.takeError();
   Classifier classifier;
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  classifier.model = std::move(*model);
-  Result<transom_model_info> info = infoOf(classifier.model.get());
-  if (!info)
-    return info.takeError();
-  if (info->label_count == 0)
+  classifier.text = std::move(*opened);
+  const transom_model *model = classifier.text.model.get();
+  const transom_model_info &info = classifier.text.info;
+  if (info.label_count == 0)
     return unsupported("'" + flags.model +
                        "' has no classification head; its head is '" +
-                       info->head + "'");
-  if (info->vocabulary_size == 0)
-    return unsupported("'" + flags.model + "' has no tokenizer");
-  for (size_t i = 0; i < info->label_count; ++i)
-    classifier.labels.push_back(transom_model_label(classifier.model.get(), i));
-  classifier.tokens = std::string(info->head) == "token_classification";
-  Result<SessionPtr> session = textSession(classifier.model.get(), threads);
+                       info.head + "'");
+  for (size_t i = 0; i < info.label_count; ++i)
+    classifier.labels.push_back(transom_model_label(model, i));
+  classifier.tokens = std::string(info.head) == "token_classification";
+  Result<SessionPtr> session = textSession(model, threads);
   if (!session)
     return session.takeError();
   classifier.session = std::move(*session);
@@ -175,8 +172,7 @@ static Result<void> runClassify(const ClassifyFlags &flags,
           }
         return classifier.texts(texts, pairs, paired);
       });
-  if (Result<transom_model_info> info = infoOf(classifier.model.get()); info)
-    classifier.cuts.tell(common, info->max_text_tokens);
+  classifier.cuts.tell(common, classifier.text.info.max_text_tokens);
   return done;
 }
 

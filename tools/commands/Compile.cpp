@@ -17,8 +17,8 @@ namespace {
 /// The flags as given.
 struct CompileFlags {
   CompileOptions options;
-  std::string emit = "so", kvDtype, quantize,
-              weights = "embed", progress = "auto", memLimit;
+  std::string emit = "so", kvDtype, quantize, weights = "embed",
+              progress = "auto", memLimit;
   unsigned groupSize = 0;
 };
 
@@ -120,6 +120,12 @@ static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
   if (!emit)
     return emit.takeError();
   flags.options.emit = *emit;
+  if (flags.options.output == "-") {
+    if (*emit == EmitStage::So || *emit == EmitStage::Obj)
+      return usageError("'" + flags.emit +
+                        "' is not written to stdout; give -o a file");
+    flags.options.output.clear();
+  }
   if (!flags.memLimit.empty()) {
     Result<uint64_t> bytes = parseBytes(flags.memLimit);
     if (!bytes)
@@ -180,6 +186,12 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
             "who computes products, softmax and norms (default native)");
   addChoice(flagsOf, "--emit", flags->emit, emitStageNames(),
             "stop at this stage and print or write it (default so)");
+  flagsOf
+      .add_option("-O,--opt-level", flags->options.optLevel,
+                  "0: generate code in a fifth of the time, for a try; it runs "
+                  "slowly, with the same results (default 2)")
+      ->type_name("0|2")
+      ->check(CLI::IsMember({0u, 2u}));
   addChoice(flagsOf, "--weights", flags->weights, {"embed", "external"},
             "where weights go (default embed)");
   flagsOf

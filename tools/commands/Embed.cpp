@@ -46,18 +46,13 @@ static Result<void> runEmbed(const EmbedFlags &flags,
                              const CommonFlags &common) {
   if (Result<void> valid = flags.input.validate(); !valid)
     return valid;
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  Result<transom_model_info> info = infoOf(model->get());
-  if (!info)
-    return info.takeError();
-  if (info->vocabulary_size == 0 || info->embedding_size == 0)
-    return unsupported("'" + flags.model +
-                       (info->vocabulary_size == 0
-                            ? "' has no tokenizer"
-                            : "' gives no embeddings of texts"));
-  Result<SessionPtr> session = textSession(model->get(), common.threads);
+  Result<TextModel> opened = openTextModel(flags.model);
+  if (!opened)
+    return opened.takeError();
+  const transom_model_info &info = opened->info;
+  if (info.embedding_size == 0)
+    return unsupported("'" + flags.model + "' gives no embeddings of texts");
+  Result<SessionPtr> session = textSession(opened->model.get(), common.threads);
   if (!session)
     return session.takeError();
   const transom_embed_options options = optionsOf(flags);
@@ -65,7 +60,7 @@ static Result<void> runEmbed(const EmbedFlags &flags,
   Result<void> done = forEachBatch(
       flags.input, textBatch,
       [&](std::vector<std::string> texts) -> Result<void> {
-        std::vector<float> embeddings(texts.size() * info->embedding_size);
+        std::vector<float> embeddings(texts.size() * info.embedding_size);
         std::vector<transom_text> views = viewsOf(texts);
         size_t cut = 0;
         if (Result<void> embedded = check(transom_embed_texts(
@@ -76,13 +71,13 @@ static Result<void> runEmbed(const EmbedFlags &flags,
         cuts.count += cut;
         for (size_t i = 0; i < texts.size(); ++i)
           if (Result<void> written = writeOut(
-                  lineOf(texts[i], &embeddings[i * info->embedding_size],
-                         info->embedding_size));
+                  lineOf(texts[i], &embeddings[i * info.embedding_size],
+                         info.embedding_size));
               !written)
             return written;
         return {};
       });
-  cuts.tell(common, info->max_text_tokens);
+  cuts.tell(common, info.max_text_tokens);
   return done;
 }
 

@@ -30,6 +30,18 @@ tools::viewsOf(const std::vector<std::string> &texts) {
   return views;
 }
 
+Result<TextModel> tools::openTextModel(const std::string &path) {
+  Result<ModelPtr> model = loadModel(path);
+  if (!model)
+    return model.takeError();
+  Result<transom_model_info> info = infoOf(model->get());
+  if (!info)
+    return info.takeError();
+  if (info->vocabulary_size == 0)
+    return unsupported("'" + path + "' has no tokenizer");
+  return TextModel{std::move(*model), *info};
+}
+
 Result<SessionPtr> tools::textSession(const transom_model *model,
                                       unsigned threads) {
   transom_session_options options = transom_session_options_default();

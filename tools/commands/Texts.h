@@ -33,6 +33,15 @@ forEachBatch(const TextInput &input, size_t batch,
 /// The texts as the C API takes them; they belong to `texts`.
 std::vector<transom_text> viewsOf(const std::vector<std::string> &texts);
 
+/// A model with a tokenizer.
+struct TextModel {
+  ModelPtr model;
+  transom_model_info info;
+};
+
+/// Loads it; `Unsupported` without a tokenizer.
+Result<TextModel> openTextModel(const std::string &path);
+
 /// A session for texts of any number and length.
 Result<SessionPtr> textSession(const transom_model *model, unsigned threads);
 

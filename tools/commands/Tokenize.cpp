@@ -66,14 +66,9 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
                                 const CommonFlags &common) {
   if (Result<void> valid = flags.input.validate(); !valid)
     return valid;
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  Result<transom_model_info> info = infoOf(model->get());
-  if (!info)
-    return info.takeError();
-  if (info->vocabulary_size == 0)
-    return unsupported("'" + flags.model + "' has no tokenizer");
+  Result<TextModel> opened = openTextModel(flags.model);
+  if (!opened)
+    return opened.takeError();
   transom_tokenize_options options = transom_tokenize_options_default();
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
@@ -84,7 +79,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
         for (const std::string &text : texts) {
           uint32_t cut = 0;
           Result<std::vector<transom_token>> tokens =
-              tokensOf(model->get(), text, options, cut);
+              tokensOf(opened->model.get(), text, options, cut);
           if (!tokens)
             return tokens.takeError();
           cuts.count += cut;
@@ -93,7 +88,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
         }
         return {};
       });
-  cuts.tell(common, info->max_text_tokens);
+  cuts.tell(common, opened->info.max_text_tokens);
   return done;
 }
 

@@ -14,6 +14,9 @@ SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
 TOOL = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "bin", "transom")
 GOLDENS = os.path.join(SOURCE, "test", "goldens")
 
+# Most tests are not about the speed of the code: it is made quickly.
+QUICK = {"TRANSOM_OPT_LEVEL": "0"}
+
 _spec = importlib.util.spec_from_file_location("goldens", os.path.join(SOURCE, "test", "e2e", "check-goldens.py"))
 goldens = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(goldens)
@@ -49,7 +52,7 @@ class ToolTest(unittest.TestCase):
 
     def tool(self, *arguments, env=None, input=None, **options):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSOM_")}
-        environment.update(env or {})
+        environment.update({**QUICK, **(env or {})})
         return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, env=environment, input=input, **options)
 
     def succeed(self, *arguments, **options):
@@ -76,5 +79,5 @@ class ToolTest(unittest.TestCase):
         name = "-".join([os.path.basename(folder), *flags]).replace("/", "_")
         path = os.path.join(cls.shared, name + ".so")
         if not os.path.exists(path):
-            subprocess.run([TOOL, "compile", folder, "-o", path, "-q", *flags], check=True, timeout=120)
+            subprocess.run([TOOL, "compile", folder, "-o", path, "-q", *flags], check=True, timeout=120, env={**os.environ, **QUICK})
         return path

@@ -64,6 +64,32 @@ class Compile(ToolTest):
         self.assertGreater(report["parameters"], 0)
         self.assertEqual(list(report["seconds"])[0], "import")
 
+    def test_stdout_as_output(self):
+        text = self.succeed("compile", BERT, "--emit", "attn").stdout
+        self.assertEqual(self.succeed("compile", BERT, "--emit", "attn", "-o", "-").stdout, text)
+        for stage in ("so", "obj"):
+            self.fail_with(2, "compile", BERT, "--emit", stage, "-o", "-", says="stdout")
+        self.assertFalse(os.path.exists("-"))
+
+    def test_passes_that_cannot_be_left_out(self):
+        says = self.fail_with(2, "compile", BERT, "-o", self.path("m.so"), "--disable-pass", "attn-fuse-attentio", says="did you mean 'attn-fuse-attention'?")
+        self.assertIn("attn-fuse-projections", says)
+        says = self.fail_with(2, "compile", BERT, "-o", self.path("m.so"), "--disable-pass", "kern-plan-memory", says="cannot be disabled")
+        self.assertIn("attn-fuse-attention", says)
+
+    def test_quick_code_gives_the_same_bits(self):
+        results = []
+        for level in ("0", "2"):
+            model, out = self.path(f"m{level}.so"), self.path(f"out{level}.safetensors")
+            self.succeed("compile", BERT, "-q", "-o", model, f"-O{level}")
+            self.succeed("run", model, "encode", "--in", os.path.join(BERT, "encode.1.in.safetensors"), "--out", out)
+            with open(out, "rb") as file:
+                results.append(file.read())
+        self.assertEqual(results[0], results[1])
+        options = json.loads(self.succeed("inspect", self.path("m0.so"), "--json").stdout)["options"]
+        self.assertEqual(options["opt-level"], "0")
+        self.fail_with(2, "compile", BERT, "-q", "-o", self.path("m.so"), "-O1")
+
     def test_memory_limit_refuses(self):
         self.fail_with(5, "compile", BERT, "-o", self.path("m.so"), "--mem-limit", "1M", says="--mem-limit")
         self.assertEqual(os.listdir(self.folder), [])

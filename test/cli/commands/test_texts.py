@@ -114,6 +114,17 @@ class Texts(ToolTest):
         mixed = self.lines("classify", self.models["bert-classify"], "-", input="the cat\nthe cat\tthe dog\n")
         self.assertEqual(mixed, [single, line])
 
+    def test_classify_by_regression(self):
+        with open(os.path.join(GOLDENS, "bert-classify", "config.json")) as file:
+            config = dict(json.load(file), problem_type="regression")
+        model = self.with_tokenizer("bert-classify", "regression", config=config)
+        (raw,) = self.lines("classify", model, "--text", "the cat")
+        (line,) = self.lines("classify", self.models["bert-classify"], "--text", "the cat")
+        total = sum(math.exp(value) for value in raw["scores"].values())
+        for label, value in raw["scores"].items():
+            self.assertAlmostEqual(math.exp(value) / total, line["scores"][label], places=5)
+        self.assertNotAlmostEqual(sum(raw["scores"].values()), 1, places=3)
+
     def test_classify_tokens(self):
         (line,) = self.lines("classify", self.models["bert-tokens"], "--text", "the cats")
         self.assertEqual([(t["token"], t["start"], t["end"]) for t in line["tokens"]], [("the", 0, 3), ("cat", 4, 7), ("s", 7, 8)])
