@@ -37,7 +37,7 @@ public:
   void emit() {
     Value rows = e.rowCount(op.getInput());
     int64_t chunk =
-        std::max(kChunkBytes / (bytes() * std::min(k, kern::kLongestChain)),
+        std::max(kChunkBytes / (bytes() * std::min(k, longestChain())),
                  e.kernels().maxRows(bf16));
     Value chunks = e.ceilDiv(rows, chunk);
     Value divisor = e.max(chunks, e.i64(1));
@@ -51,6 +51,9 @@ public:
 private:
   /// Bytes of an element of the operands.
   int64_t bytes() const { return bf16 ? 2 : 4; }
+  int64_t longestChain() const {
+    return kern::longestChain(type.getElementType());
+  }
   /// Elements of k in one step of a kernel's loop.
   int64_t stepOfK() const { return bf16 ? 2 : 1; }
 
@@ -68,7 +71,7 @@ private:
   void emitChunk(Value first, Value rows) {
     for (const Range &range : ranges()) {
       bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
-      int64_t cuts = keys ? 1 : llvm::divideCeil(k, kern::kLongestChain);
+      int64_t cuts = keys ? 1 : llvm::divideCeil(k, longestChain());
       for (int64_t cut = 0; cut < cuts; ++cut)
         emitTiles(range, first, rows, border(cut, cuts), border(cut + 1, cuts));
     }
