@@ -115,7 +115,7 @@ private:
         e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
     KernelSpec kernel = spec(range, from, to);
     auto [begin, end] = e.share(count);
-    e.forLoop(begin, end, 1, [&](Value unit) {
+    e.forLoop(begin, end, 1, [&, begin = begin, end = end](Value unit) {
       Value column = e.mul(e.div(unit, blocks), width);
       Value block = e.rem(unit, blocks);
       Value row =
@@ -130,19 +130,23 @@ private:
       args.prefetch = e.advance(e.advance(args.rhs, panelBytes()), ahead);
       e.kernels().call(e, kernel, own, args);
       if (op.getNormGamma() && to == k)
-        emitNorm(row, own, llvm::divideCeil(range.columns, width));
+        e.ifThen(e.lessEqual(end, e.add(unit, blocks)), [&] {
+          Value done = e.add(e.div(e.sub(unit, begin), blocks), 1);
+          emitNorm(row, own, done, llvm::divideCeil(range.columns, width));
+        });
     });
   }
 
-  /// Counts the tiles of a block of rows; whoever finishes the last one
-  /// normalizes the block and leaves the counter at zero.
-  void emitNorm(Value row, Value height, int64_t tiles) {
+  /// Counts the tiles of a block of rows, those of a part at once, since an
+  /// atomic addition waits for all stores before it. Whoever finishes the last
+  /// one normalizes the block and leaves the counter at zero.
+  void emitNorm(Value row, Value height, Value done, int64_t tiles) {
     OpBuilder &b = e.builder();
     Value counter = e.advance(e.pointer(op.getNormCounters()), e.mul(row, 8));
     Value before = b.create<LLVM::AtomicRMWOp>(
-        e.location(), LLVM::AtomicBinOp::add, counter, e.i64(1),
+        e.location(), LLVM::AtomicBinOp::add, counter, done,
         LLVM::AtomicOrdering::acq_rel);
-    e.ifThen(e.equal(before, e.i64(tiles - 1)), [&] {
+    e.ifThen(e.equal(e.add(before, done), e.i64(tiles)), [&] {
       e.store(e.i64(0), counter);
       NormRow norm{op.getOuts()[0],
                    op.getNormOut(),
