@@ -216,12 +216,23 @@ private:
         code.steps.push_back({stepOf(phase, entry), int32_t(row)});
         describe(phase, entry);
       } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
-        site = layers;
-        for (Attribute attribute : layers.getRows())
-          planRow(cast<ArrayAttr>(attribute), code, entry);
-        site = {};
+        planLayers(layers, code, entry);
       }
     }
+  }
+
+  void planLayers(kern::LayersOp layers, ArtifactEntry &code,
+                  ManifestEntry &entry) {
+    size_t longest = 0;
+    site = layers;
+    for (Attribute row : layers.getRows()) {
+      planRow(cast<ArrayAttr>(row), code, entry);
+      longest = std::max(longest, cast<ArrayAttr>(row).size());
+    }
+    site = {};
+    // The last layer, too, looks at the row behind its own for what to fetch
+    // ahead.
+    result.rows.resize(result.rows.size() + longest);
   }
 
   /// A phase's number in a step, negative for one that a library does.

@@ -27,6 +27,27 @@ struct Range {
   int64_t paddedStart; ///< first column in the packed weight
 };
 
+/// The product whose weight is read next: of a later phase, or the body's first
+/// one, with the weights of the next row of layers. Null when there is none.
+std::pair<kern::GemmOp, bool> followingProduct(kern::GemmOp op) {
+  auto firstOf = [](Operation *phase) {
+    kern::GemmOp first;
+    phase->walk([&](kern::GemmOp gemm) {
+      first = gemm;
+      return WalkResult::interrupt();
+    });
+    return first;
+  };
+  auto phase = op->getParentOfType<kern::PhaseOp>();
+  for (Operation *other = phase->getNextNode(); other;
+       other = other->getNextNode())
+    if (kern::GemmOp next = firstOf(other))
+      return {next, false};
+  kern::GemmOp first = firstOf(phase->getParentOp());
+  bool inRow = isa<BlockArgument>(first.getWeight());
+  return {inRow ? first : kern::GemmOp(), true};
+}
+
 /// Emits one product with a weight.
 class GemmPhase {
 public:
@@ -44,7 +65,7 @@ public:
     e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
       Value from = e.div(e.mul(i, rows), divisor);
       Value to = e.div(e.mul(e.add(i, 1), rows), divisor);
-      emitChunk(from, e.sub(to, from));
+      emitChunk(from, e.sub(to, from), e.less(e.add(i, 1), chunks));
     });
   }
 
@@ -68,13 +89,51 @@ private:
     return result;
   }
 
-  void emitChunk(Value first, Value rows) {
-    for (const Range &range : ranges()) {
+  /// A chunk of rows; whether `more` of them follow.
+  void emitChunk(Value first, Value rows, Value more) {
+    SmallVector<Range> all = ranges();
+    for (auto [i, range] : llvm::enumerate(all)) {
       bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
       int64_t cuts = keys ? 1 : llvm::divideCeil(k, longestChain());
+      Value next = i + 1 < all.size()
+                       ? firstPanel(e.weight(op.getWeight()), type, all[i + 1])
+                       : nextPhasesPanel(more, all[0]);
       for (int64_t cut = 0; cut < cuts; ++cut)
-        emitTiles(range, first, rows, border(cut, cuts), border(cut + 1, cuts));
+        emitTiles(range, first, rows, border(cut, cuts), border(cut + 1, cuts),
+                  next);
     }
+  }
+
+  /// Address of the first panel of this part in a range of a weight's columns.
+  Value firstPanel(Value weight, kern::WeightType of, const Range &range) {
+    int64_t width = e.kernels().tileColumns();
+    Value tile = e.share(e.i64(llvm::divideCeil(range.columns, width))).first;
+    return panelAddress(weight, of,
+                        e.add(e.mul(tile, width), range.paddedStart));
+  }
+
+  /// What this part reads behind its last panel: its first one again where rows
+  /// remain, else the one that the next product begins with.
+  Value nextPhasesPanel(Value more, const Range &range) {
+    Value again = firstPanel(e.weight(op.getWeight()), type, range);
+    auto [next, otherRow] = followingProduct(op);
+    if (!next)
+      return again;
+    Value weight = otherRow ? e.nextRowsWeight(next.getWeight())
+                            : e.weight(next.getWeight());
+    kern::WeightType of = next.getWeight().getType();
+    int64_t columns =
+        of.getParts().empty() ? of.getShape()[0] : of.getParts()[0];
+    return e.select(more, again, firstPanel(weight, of, {Value(), columns, 0}));
+  }
+
+  /// Address of the panel of 32 that holds padded column `column`, advanced to
+  /// that column.
+  Value panelAddress(Value weight, kern::WeightType of, Value column) {
+    Value panel = e.div(column, e.i64(kern::kPanel)),
+          within = e.rem(column, e.i64(kern::kPanel));
+    return e.advance(weight,
+                     e.add(e.mul(panel, panelBytes(of)), e.mul(within, 4)));
   }
 
   /// Where cut `cut` of K begins, between pairs.
@@ -107,7 +166,7 @@ private:
   /// All tiles of a range of columns over a chunk of rows, K from `from` to
   /// `to`: panel after panel, each with the blocks of rows.
   void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from,
-                 int64_t to) {
+                 int64_t to, Value nextPanel) {
     int64_t width = e.kernels().tileColumns();
     Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows(bf16)), e.i64(1));
     Value height = e.div(rows, blocks), taller = e.rem(rows, blocks);
@@ -127,7 +186,11 @@ private:
       args.prefetchStride = e.div(e.add(blocks, width * 4 - 1), blocks);
       Value ahead = e.mul(e.mul(block, args.prefetchStride),
                           llvm::divideCeil(to - from, stepOfK()));
-      args.prefetch = e.advance(e.advance(args.rhs, panelBytes()), ahead);
+      Value last =
+          e.lessEqual(end, e.mul(e.add(e.div(unit, blocks), 1), blocks));
+      args.prefetch = e.advance(
+          e.select(last, nextPanel, e.advance(args.rhs, panelBytes(type))),
+          ahead);
       e.kernels().call(e, kernel, own, args);
       if (op.getNormGamma() && to == k)
         e.ifThen(e.lessEqual(end, e.add(unit, blocks)), [&] {
@@ -159,9 +222,9 @@ private:
     });
   }
 
-  /// From one panel of the weight to the next.
-  int64_t panelBytes() {
-    return type.getPaddedDepth() * kern::kPanel * bytes();
+  /// From one panel of a weight to the next.
+  static int64_t panelBytes(kern::WeightType of) {
+    return of.getPaddedDepth() * kern::kPanel * (of.isBf16() ? 2 : 4);
   }
 
   KernelArgs arguments(const Range &range, Value row, Value column,
@@ -172,11 +235,8 @@ private:
         e.advance(e.pointer(op.getInput()),
                   e.mul(e.add(e.mul(row, args.lhsStride), from), bytes()));
     Value packed = e.add(column, range.paddedStart);
-    Value panel = e.div(packed, e.i64(kern::kPanel)),
-          within = e.rem(packed, e.i64(kern::kPanel));
-    Value offset = e.add(e.mul(panel, panelBytes()), e.mul(within, 4));
-    args.rhs = e.advance(e.weight(op.getWeight()),
-                         e.add(offset, from * kern::kPanel * bytes()));
+    args.rhs = e.advance(panelAddress(e.weight(op.getWeight()), type, packed),
+                         from * kern::kPanel * bytes());
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), e.mul(packed, 4));
     args.columns = e.sub(e.i64(range.columns), column);

@@ -68,6 +68,11 @@ int64_t Program::rowIndex(BlockArgument weight) const {
          const_cast<kern::LayersOp &>(site->second)->getNumOperands();
 }
 
+int64_t Program::rowLength(BlockArgument weight) const {
+  return weight.getOwner()->getNumArguments() - weight.getArgNumber() +
+         rowIndex(weight);
+}
+
 //===----------------------------------------------------------------------===//
 // PhaseEmitter
 //===----------------------------------------------------------------------===//
@@ -75,8 +80,8 @@ int64_t Program::rowIndex(BlockArgument weight) const {
 PhaseEmitter::PhaseEmitter(OpBuilder &builder, Location loc,
                            const Program &program, func::FuncOp source,
                            LLVM::LLVMFuncOp function, MicroKernels &kernels)
-    : Emitter(builder, loc, kernels.instructions()), program(program), source(source),
-      entry(program.entryOf(source)), microKernels(kernels),
+    : Emitter(builder, loc, kernels.instructions()), program(program),
+      source(source), entry(program.entryOf(source)), microKernels(kernels),
       entryBlock(&function.getBody().front()) {
   frame = function.getArgument(0);
   row = function.getArgument(1);
@@ -156,6 +161,15 @@ Value PhaseEmitter::weight(Value weight) {
   });
   pointers[weight] = value;
   return value;
+}
+
+Value PhaseEmitter::nextRowsWeight(Value weight) {
+  auto parameter = cast<BlockArgument>(weight);
+  int64_t index = program.rowLength(parameter) + program.rowIndex(parameter);
+  return atEntry([&]() -> Value {
+    Value base = loadPtr(advance(frame, offsetof(transom_frame, weights)));
+    return advance(base, loadI64(advance(row, 8 * index)));
+  });
 }
 
 Value PhaseEmitter::segments(Value segments) {

@@ -28,6 +28,8 @@ public:
   int64_t weightOffset(mlir::FlatSymbolRefAttr weight) const;
   /// Position of a layer body's weight parameter in its row of offsets.
   int64_t rowIndex(mlir::BlockArgument weight) const;
+  /// Offsets in a row of the layer body with this weight parameter.
+  int64_t rowLength(mlir::BlockArgument weight) const;
   /// All functions, bodies included, in order.
   llvm::ArrayRef<mlir::func::FuncOp> functions() const { return all; }
   /// True for the functions that layers call.
@@ -58,6 +60,9 @@ public:
   Value pointer(Value buffer);
   /// Address of a weight.
   Value weight(Value weight);
+  /// Address of a layer body's weight in the next layer; in the last layer it
+  /// is that of some weight.
+  Value nextRowsWeight(Value weight);
   /// Address of a `transom_segments`.
   Value segments(Value segments);
   Value rowCount(Value buffer) { return size(typeOf(buffer).getRowCount()); }
