@@ -216,7 +216,8 @@ private:
                    op.getNormGamma(),
                    op.getNormBeta(),
                    op.getNormEps()->convertToDouble(),
-                   false};
+                   false,
+                   op.getNormOutBf16()};
       e.forLoop(row, e.add(row, height), 1,
                 [&](Value r) { emitNormRow(e, norm, r); });
     });
