@@ -276,6 +276,9 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (!backendByName(options.backend))
     return usageError("unknown backend '" + options.backend +
                       "'; supported: native, onednn");
+  if (options.backend == "onednn" && options.dtype != "f32")
+    return unsupported("'--backend onednn' with '--dtype " + options.dtype +
+                       "' is not built; built: f32");
   if (options.optLevel != 0 && options.optLevel != 2)
     return usageError("unknown level of optimization " +
                       std::to_string(options.optLevel) + "; supported: 0, 2");

@@ -159,6 +159,7 @@ static std::string jsonOf(const ArtifactFile &file) {
   json.member("compiler", manifest.compiler);
   json.member("abi", manifest.abi);
   json.member("dtype", manifest.dtype);
+  json.member("backend", manifest.backend);
   json.key("isas");
   json.array(manifest.isas);
   json.member("parameters", manifest.parameters);
@@ -258,6 +259,10 @@ static std::string textOf(const ArtifactFile &file) {
   page.add("instruction sets  ");
   for (const std::string &isa : manifest.isas)
     page.add(" %s", isa.c_str());
+  if (manifest.backend != "native")
+    page.add("\nbackend            %s; its own memory (weights anew, primitives, "
+             "scratch) is not counted",
+             manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
   for (const ManifestSymbol &symbol : manifest.symbols)
     if (symbol.max)

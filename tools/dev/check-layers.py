@@ -23,6 +23,8 @@ LAYERS = {
     "runtime/abi": ABI + ["c"],
     "runtime/include": PUBLIC + ["c"],
     "runtime": RUNTIME + SUPPORT + ABI,
+    # The shims: libraries of their own, which the runtime opens.
+    "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
     "dialects": DIALECTS + SUPPORT + MLIR,
     "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
     "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
@@ -50,7 +52,7 @@ LAYERS = {
 }
 
 # Outside headers that a row must name to use them; all other <...> headers are the system's.
-OUTSIDE = {"mlir", "mlir-c", "llvm", "llvm-c", "lld", "clang", "nlohmann", "CLI", "gtest", "dnnl", "omp.h"}
+OUTSIDE = {"mlir", "mlir-c", "llvm", "llvm-c", "lld", "clang", "nlohmann", "CLI", "gtest", "dnnl", "oneapi", "omp.h"}
 C_HEADERS = {"stddef.h", "stdint.h", "stdbool.h"}
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".inc", ".td")
 INCLUDE = re.compile(r'^\s*(?:#\s*include|include)\s*(?:<([^>]+)>|"([^"]+)")')

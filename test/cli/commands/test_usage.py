@@ -55,7 +55,7 @@ class Usage(ToolTest):
         self.fail_with(6, "bench", "m.so", "-r", "1", env={"TRANSOM_REPEAT": "many"}, says="m.so")
 
     def test_what_is_not_built_is_named(self):
-        for flags in (["--dtype", "bf16"], ["--quantize", "int8"], ["--backend", "onednn"], ["--weights", "external"]):
+        for flags in (["--quantize", "int8"], ["--weights", "external"], ["--backend", "onednn", "--dtype", "bf16"]):
             self.fail_with(4, "compile", "m", "-o", "x", *flags, says=flags[1])
 
     def test_missing_files(self):
