@@ -1,0 +1,115 @@
+/* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * An application that runs an encoder once on full sequences and prints, in
+ * bytes, what was foretold and what was taken: the weights, what
+ * transom_memory() says, what creating the session mapped, what the results
+ * take, and the process's peak of resident memory.
+ * Usage: runtime-memory MODEL BATCH LENGTH SHARES team|host
+ */
+#include "transom/transom.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void alone(void *context, size_t count, transom_task task, void *arg) {
+  size_t i;
+  (void)context;
+  for (i = 0; i < count; ++i)
+    task(arg, i);
+}
+
+static void need(transom_status status, const char *what) {
+  if (status == TRANSOM_OK)
+    return;
+  fprintf(stderr, "%s: %s\n", what, transom_last_error());
+  exit(1);
+}
+
+/* Bytes of this process's mappings of no file and no name. */
+static unsigned long long anonymous_bytes(void) {
+  char line[1024], name[512];
+  unsigned long long begin, end, total = 0;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    name[0] = '\0';
+    if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %511s", &begin, &end, name) >=
+            2 &&
+        name[0] == '\0')
+      total += end - begin;
+  }
+  if (maps)
+    fclose(maps);
+  return total;
+}
+
+/* VmHWM. */
+static unsigned long long peak_bytes(void) {
+  char line[256];
+  unsigned long long kilobytes = 0;
+  FILE *status = fopen("/proc/self/status", "r");
+  while (status && fgets(line, sizeof line, status))
+    if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
+      break;
+  if (status)
+    fclose(status);
+  return kilobytes * 1024;
+}
+
+int main(int argc, char **argv) {
+  transom_model *model = NULL;
+  transom_session *session = NULL;
+  transom_session_options options = transom_session_options_default();
+  transom_model_info info = transom_model_info_default();
+  transom_tensor input, output;
+  unsigned long long before, mapped;
+  uint64_t foretold = 0;
+  size_t i, count;
+  int64_t *ids;
+  if (argc != 6) {
+    fprintf(stderr,
+            "usage: runtime-memory MODEL BATCH LENGTH SHARES team|host\n");
+    return 2;
+  }
+  need(transom_model_load(argv[1], NULL, &model), "load");
+  need(transom_model_get_info(model, &info), "info");
+  memset(&input, 0, sizeof input);
+  memset(&output, 0, sizeof output);
+  input.name = "input_ids";
+  input.dtype = TRANSOM_I64;
+  input.rank = 2;
+  input.shape[0] = atoi(argv[2]);
+  input.shape[1] = atoi(argv[3]);
+  count = (size_t)(input.shape[0] * input.shape[1]);
+  input.capacity = count * sizeof *ids;
+  input.data = ids = malloc(input.capacity);
+  for (i = 0; ids && i < count; ++i)
+    ids[i] = (int64_t)(i % 100);
+  options.threads = (uint32_t)atoi(argv[4]);
+  options.hold_results = 0;
+  if (strcmp(argv[5], "host") == 0)
+    options.parallel = alone;
+  need(transom_session_options_fit(model, "encode", &input, 1, &options),
+       "fit");
+  options.max_batch = (uint32_t)input.shape[0];
+  options.max_tokens = count;
+  need(transom_memory(model, &options, &foretold), "memory");
+  before = anonymous_bytes();
+  need(transom_session_create(model, &options, &session), "session");
+  mapped = anonymous_bytes() - before;
+  need(
+      transom_shape(session, "encode", &input, 1, "last_hidden_state", &output),
+      "shape");
+  output.name = "last_hidden_state";
+  output.data = malloc(output.capacity);
+  need(transom_run(session, "encode", &input, 1, &output, 1), "run");
+  printf("{\"weights\": %lld, \"foretold\": %llu, \"mapped\": %llu, "
+         "\"results\": %llu, \"peak\": %llu}\n",
+         (long long)info.weights_bytes, (unsigned long long)foretold, mapped,
+         (unsigned long long)output.capacity, peak_bytes());
+  free(output.data);
+  free(ids);
+  transom_session_free(session);
+  transom_model_free(model);
+  return 0;
+}
