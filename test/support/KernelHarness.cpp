@@ -11,6 +11,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/lower/Lower.h"
+#include "test/support/Reference.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -123,7 +124,8 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only)
   for (const lower::Isa &isa : lower::allIsas()) {
     // Without bf16 its instructions make no difference.
     bool same = isa.dotBf16 && text.find("bf16") == std::string::npos;
-    if (only.empty() ? same : isa.name != only)
+    bool runs = cpuHas(isa.name);
+    if (only.empty() ? same || !runs : isa.name != only)
       continue;
     Result<std::string> object = compile(*module, isa);
     if (!object) {
@@ -131,7 +133,7 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only)
       return;
     }
     objects[isa.name.str()] = *object;
-    if (!cpuHas(isa.name))
+    if (!runs)
       continue;
     if (llvm::Error error = code->jit->addObjectFile(
             llvm::MemoryBuffer::getMemBufferCopy(*object))) {
@@ -271,6 +273,19 @@ std::vector<float> test::packPanels(const std::vector<float> &weight, int64_t k,
     for (int64_t i = 0; i < k; ++i)
       packed[(columns[n] / 32 * k + i) * 32 + columns[n] % 32] =
           weight[n * k + i];
+  return packed;
+}
+
+std::vector<uint16_t> test::packBf16Panels(const std::vector<float> &weight,
+                                           int64_t k,
+                                           const std::vector<int64_t> &parts) {
+  int64_t total, depth = (k + 31) / 32 * 32;
+  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<uint16_t> packed(total * depth);
+  for (size_t n = 0; n < columns.size(); ++n)
+    for (int64_t i = 0; i < k; ++i)
+      packed[(columns[n] / 32 * depth + i / 2 * 2) * 32 + columns[n] % 32 * 2 +
+             i % 2] = roundToBf16(weight[n * k + i]);
   return packed;
 }
 

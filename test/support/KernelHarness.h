@@ -35,9 +35,9 @@ struct PreparedPhase {
 /// A compiled kern module.
 class KernelHarness {
 public:
-  /// Compiles a module of weights and functions for all instruction sets, or
-  /// the one given. A failure is reported as a failure of the test, and nothing
-  /// can be run afterwards.
+  /// Compiles a module of weights and functions for the instruction sets of
+  /// this CPU, or the one given, which need not run here. A failure is reported
+  /// as a failure of the test, and nothing can be run afterwards.
   explicit KernelHarness(const std::string &text, const std::string &isa = "");
   ~KernelHarness();
 
@@ -110,6 +110,11 @@ private:
 /// Packs a weight [n, k] into panels of 32 columns, each part from a border on.
 std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
                               const std::vector<int64_t> &parts);
+/// The same in bf16: pairs along k side by side, k filled up with zeros to a
+/// multiple of 32.
+std::vector<uint16_t> packBf16Panels(const std::vector<float> &weight,
+                                     int64_t k,
+                                     const std::vector<int64_t> &parts);
 /// Packs a vector whose parts start at multiples of 32.
 std::vector<float> packPadded(const std::vector<float> &bias,
                               const std::vector<int64_t> &parts);

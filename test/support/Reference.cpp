@@ -8,6 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 using namespace transom;
 
@@ -30,6 +33,67 @@ std::vector<float> test::referenceLinear(const std::vector<float> &x,
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = 0; j < n; ++j)
         sums[j] = std::fma(x[row * k + i], columns[i * n + j], sums[j]);
+  }
+  return out;
+}
+
+uint16_t test::roundToBf16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float test::widenBf16(uint16_t bits) {
+  uint32_t word = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &word, 4);
+  return value;
+}
+
+/// Two numbers of bf16 in a word, the first in the lower half.
+static int32_t pairOf(float first, float second) {
+  return int32_t(uint32_t(test::roundToBf16(second)) << 16 |
+                 test::roundToBf16(first));
+}
+
+#if defined(__x86_64__)
+/// sum + the products of a pair, in all 16 lanes.
+__attribute__((target("avx512f,avx512bf16"))) static void
+addPairs(float *sums, const int32_t *x, const int32_t *y) {
+  __m512 sum = _mm512_loadu_ps(sums);
+  sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_loadu_si512(x),
+                         (__m512bh)_mm512_loadu_si512(y));
+  _mm512_storeu_ps(sums, sum);
+}
+#else
+static void addPairs(float *, const int32_t *, const int32_t *) {}
+#endif
+
+std::vector<float> test::referenceDotLinear(const std::vector<float> &x,
+                                            const std::vector<float> &weight,
+                                            const float *bias, int64_t m,
+                                            int64_t n, int64_t k) {
+  const int64_t pairs = (k + 1) / 2, lines = (n + 15) / 16 * 16;
+  auto pair = [&](const float *row, int64_t i) {
+    return pairOf(row[2 * i], 2 * i + 1 < k ? row[2 * i + 1] : 0);
+  };
+  std::vector<int32_t> columns(pairs * lines);
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < pairs; ++i)
+      columns[i * lines + j] = pair(weight.data() + j * k, i);
+  std::vector<float> out;
+  for (int64_t row = 0; row < m; ++row) {
+    std::vector<float> sums(lines);
+    if (bias)
+      std::copy(bias, bias + n, sums.begin());
+    for (int64_t i = 0; i < pairs; ++i) {
+      std::vector<int32_t> value(16, pair(x.data() + row * k, i));
+      for (int64_t j = 0; j < lines; j += 16)
+        addPairs(sums.data() + j, value.data(), columns.data() + i * lines + j);
+    }
+    out.insert(out.end(), sums.begin(), sums.begin() + n);
   }
   return out;
 }

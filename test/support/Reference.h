@@ -18,6 +18,18 @@ std::vector<float> referenceLinear(const std::vector<float> &x,
                                    const float *bias, int64_t m, int64_t n,
                                    int64_t k);
 
+/// The same with numbers of bf16 as vdpbf16ps multiplies them: the chain takes
+/// pairs of k, a last one without a partner beside zeros. Runs where the CPU
+/// has the instruction.
+std::vector<float> referenceDotLinear(const std::vector<float> &x,
+                                      const std::vector<float> &weight,
+                                      const float *bias, int64_t m, int64_t n,
+                                      int64_t k);
+
+/// The bits of the nearest bf16, of two equally near the even one.
+uint16_t roundToBf16(float value);
+float widenBf16(uint16_t bits);
+
 /// 2^x for x <= 0 by the polynomial of the kernels.
 float referenceExp2(float x);
 

@@ -1,0 +1,92 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with weights for tests: many in one module, each run on every
+// instruction set of this CPU with all buffers in guarded memory, and compared
+// bit by bit with one chain of multiply-adds an output.
+#pragma once
+#include "test/support/KernelHarness.h"
+#include "test/support/Reference.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transom::test {
+
+/// One product with all that may vary.
+struct Product {
+  std::string name; ///< its phase, and the beginning of its weights' names
+  int64_t k = 1;
+  std::vector<int64_t> parts; ///< columns of each out
+  bool bias = false;
+  bool residual = false;
+  bool inPlace = false; ///< the residual lies where the out goes
+  std::string activation;
+  int64_t keyPanels = -1;  ///< index of the out that is key panels
+  int64_t inputStride = 0; ///< elements, 0 for dense
+  int64_t outStride = 0;   ///< of all rows of n columns, likewise
+  bool norm = false;
+  bool bf16 = false;    ///< input and weight are
+  bool outBf16 = false; ///< all outs are
+
+  int64_t n() const; ///< columns together
+};
+
+/// Numbers of f32 or bf16 in guarded memory.
+class GuardedNumbers {
+public:
+  GuardedNumbers(int64_t count, bool bf16, Edge edge);
+  /// Rows of `columns` values, `stride` elements apart (0: dense); what lies
+  /// between them is a large number. Values are rounded to the type.
+  GuardedNumbers(const std::vector<float> &values, int64_t columns,
+                 int64_t stride, bool bf16, Edge edge);
+  void *data() const { return memory.data(); }
+  float get(int64_t i) const;
+  void set(int64_t i, float value);
+
+private:
+  GuardedMemory memory;
+  bool bf16;
+};
+
+/// Runs products of one module and compares them.
+class Products {
+public:
+  explicit Products(std::vector<Product> list);
+
+  /// Every product with this many rows and parts, on each instruction set, with
+  /// buffers that end and that begin at an inaccessible page.
+  void check(int64_t rows, int64_t parts);
+
+private:
+  /// Random weights, made once and packed; of bf16 the rounded numbers.
+  struct Weights {
+    std::vector<float> weight, bias, gamma, beta;
+  };
+  /// The operands of one run, and what must come out.
+  struct Case {
+    int64_t rows, parts;
+    std::vector<float> input, residual, wanted;
+  };
+
+  const Weights &weights(const Product &p);
+  void fill(const std::string &name, const std::vector<float> &data);
+  void fillBf16(const std::string &name, const std::vector<uint16_t> &data);
+  void check(const Product &p, int64_t rows, int64_t parts);
+  std::vector<float> linear(const std::string &isa, const Product &p,
+                            const std::vector<float> &x, int64_t rows);
+  std::vector<float> activate(const std::string &isa, const std::string &kind,
+                              const std::vector<float> &x);
+  void run(const std::string &isa, const Product &p, const Case &c, Edge edge);
+  void compare(const Product &p, const Case &c,
+               const std::vector<GuardedNumbers> &outs);
+  void compareNorm(const Product &p, const Case &c,
+                   const GuardedNumbers &normed,
+                   const Guarded<int64_t> &counters);
+
+  std::vector<Product> list;
+  KernelHarness harness;
+  std::map<std::string, Weights> cache;
+};
+
+} // namespace transom::test
