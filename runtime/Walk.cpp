@@ -102,7 +102,8 @@ bool Walk::onHost(transom_parallel parallel, void *context) {
   startClock();
   for (current = 0; current != entry->step_count && !stopped; ++current) {
     if (isCall(current)) { // not inside the host's threads: it has its own
-      doShare(current, 0);
+      for (int64_t part = 0; part != parts; ++part)
+        doShare(current, part);
       finishStep(current);
       continue;
     }

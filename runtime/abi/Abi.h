@@ -65,8 +65,9 @@ typedef struct transom_frame {
 typedef void (*transom_phase)(const transom_frame *frame, const int64_t *row,
                               int64_t part, int64_t parts);
 
-/* One step of an entry: the phase's index and the first index of its layer
- * row in `rows` (-1 for none). */
+/* One step of an entry: the phase's index, or -1 - i for call i of the entry's
+ * calls in the manifest, which a library does and no function; and the first
+ * index of its layer row in `rows` (-1 for none). */
 typedef struct transom_step {
   int32_t phase;
   int32_t row;

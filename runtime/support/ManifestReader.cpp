@@ -318,8 +318,8 @@ private:
     if (auto epsilon = optionalMember(value, "epsilon"))
       call.epsilon = take(epsilon->asDouble());
     if (call.rhs.has_value() != (call.primitive == "batch_matmul") ||
-        call.weights.has_value() != (call.primitive == "matmul" ||
-                                     call.primitive == "layer_norm"))
+        call.weights.has_value() !=
+            (call.primitive == "matmul" || call.primitive == "layer_norm"))
       fail(value,
            "operands do not fit a '" + utf8::printable(call.primitive) + "'");
     return call;

@@ -260,9 +260,10 @@ static std::string textOf(const ArtifactFile &file) {
   for (const std::string &isa : manifest.isas)
     page.add(" %s", isa.c_str());
   if (manifest.backend != "native")
-    page.add("\nbackend            %s; its own memory (weights anew, primitives, "
-             "scratch) is not counted",
-             manifest.backend.c_str());
+    page.add(
+        "\nbackend            %s; its own memory (weights anew, primitives, "
+        "scratch) is not counted",
+        manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
   for (const ManifestSymbol &symbol : manifest.symbols)
     if (symbol.max)
