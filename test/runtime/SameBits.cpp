@@ -101,12 +101,24 @@ transom_tensor tensorOver(const Argument &argument,
   return tensor;
 }
 
-/// All results of a run, one string of bytes each.
+/// The rows of a batch: its real tokens where padding is removed, else all.
+int64_t rowsOf(const Entry &entry, const Batch &batch) {
+  int64_t rows = 0;
+  for (const SegmentsRule &rule : entry.segments)
+    if (rule.mask >= 0)
+      rows = std::max(rows, countRows(batch.inputs[size_t(rule.mask)].data(),
+                                      batch.batch, batch.seq, rule.keepFirst));
+  return entry.isRagged() ? rows : batch.batch * batch.seq;
+}
+
+/// All results of a run, one string of bytes each. The session has no room for
+/// padding.
 std::vector<std::string> run(const Model &model, const Entry &entry,
                              Batch &batch, const Way &way) {
   SessionConfig config;
   config.maxBatch = batch.batch;
-  config.maxTokens = batch.batch * batch.seq;
+  // One sequence may be as long as the batch is wide.
+  config.maxTokens = std::max(batch.seq, rowsOf(entry, batch));
   config.threads = way.threads;
   config.arenaAtEnd = way.atEnd;
   if (way.host)
