@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products: with packed weights, and of two activations. Rows are cut into
-// chunks whose operand stays in the second-level cache; within a chunk the
-// register tiles, panel by panel, are shared out over parts.
+// Products with packed weights. Rows are cut into chunks whose operand stays
+// in the second-level cache; within a chunk the register tiles, panel by
+// panel, are shared out over parts.
 #include "passes/lower/Phase.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -25,6 +25,33 @@ struct Range {
   Value out;
   int64_t columns;     ///< columns that exist
   int64_t paddedStart; ///< first column in the packed weight
+};
+
+/// Rows cut into blocks of nearly equal height, at most a register tile's.
+class Blocks {
+public:
+  Blocks(PhaseEmitter &e, Value first, Value rows, int64_t highest)
+      : count(e.max(e.ceilDiv(rows, highest), e.i64(1))), e(e), first(first),
+        height(e.div(rows, count)), taller(e.rem(rows, count)) {}
+
+  Value count; ///< at least 1, also for no rows
+  /// First row and height of a block.
+  std::pair<Value, Value> at(Value block) {
+    Value row = e.add(first, e.add(e.mul(block, height), e.min(block, taller)));
+    Value more = e.select(e.less(block, taller), e.i64(1), e.i64(0));
+    return {row, e.add(height, more)};
+  }
+
+private:
+  PhaseEmitter &e;
+  Value first, height, taller;
+};
+
+/// The tiles of one panel that a part has: blocks `from` to `to`.
+struct Tiles {
+  const Range &range;
+  Value column, from, to;
+  Value ahead; ///< the panel to fetch meanwhile
 };
 
 /// The product whose weight is read next: of a later phase, or the body's first
@@ -93,14 +120,10 @@ private:
   void emitChunk(Value first, Value rows, Value more) {
     SmallVector<Range> all = ranges();
     for (auto [i, range] : llvm::enumerate(all)) {
-      bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
-      int64_t cuts = keys ? 1 : llvm::divideCeil(k, longestChain());
       Value next = i + 1 < all.size()
                        ? firstPanel(e.weight(op.getWeight()), type, all[i + 1])
                        : nextPhasesPanel(more, all[0]);
-      for (int64_t cut = 0; cut < cuts; ++cut)
-        emitTiles(range, first, rows, border(cut, cuts), border(cut + 1, cuts),
-                  next);
+      emitTiles(range, first, rows, next);
     }
   }
 
@@ -108,8 +131,19 @@ private:
   Value firstPanel(Value weight, kern::WeightType of, const Range &range) {
     int64_t width = e.kernels().tileColumns();
     Value tile = e.share(e.i64(llvm::divideCeil(range.columns, width))).first;
-    return panelAddress(weight, of,
-                        e.add(e.mul(tile, width), range.paddedStart));
+    return panelAt(weight, of, range, e.mul(tile, width));
+  }
+
+  /// Address of the panel that holds a column of a range.
+  Value panelAt(Value weight, kern::WeightType of, const Range &range,
+                Value column) {
+    Value panel = e.div(e.add(column, range.paddedStart), e.i64(kern::kPanel));
+    return e.advance(weight, e.mul(panel, panelBytes(of)));
+  }
+  /// Address of the panel behind it.
+  Value panelBehind(const Range &range, Value column) {
+    return e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
+                     panelBytes(type));
   }
 
   /// What this part reads behind its last panel: its first one again where rows
@@ -127,34 +161,31 @@ private:
     return e.select(more, again, firstPanel(weight, of, {Value(), columns, 0}));
   }
 
-  /// Address of the panel of 32 that holds padded column `column`, advanced to
-  /// that column.
-  Value panelAddress(Value weight, kern::WeightType of, Value column) {
-    Value panel = e.div(column, e.i64(kern::kPanel)),
-          within = e.rem(column, e.i64(kern::kPanel));
-    return e.advance(weight,
-                     e.add(e.mul(panel, panelBytes(of)), e.mul(within, 4)));
+  /// How much of K a kernel takes at once: all of it, unless it is very long;
+  /// then the accumulators wait in the output.
+  int64_t cutOf(const Range &range) {
+    bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
+    int64_t cuts = keys ? 1 : llvm::divideCeil(k, longestChain());
+    return llvm::alignTo(llvm::divideCeil(k, cuts), stepOfK());
   }
 
-  /// Where cut `cut` of K begins, between pairs.
-  int64_t border(int64_t cut, int64_t cuts) {
-    return cut == cuts ? k : cut * k / cuts / stepOfK() * stepOfK();
-  }
-
-  KernelSpec spec(const Range &range, int64_t from, int64_t to) {
+  /// The kernel for a cut of K of this length; only the last one ends with the
+  /// epilogue.
+  KernelSpec spec(const Range &range, int64_t length, bool isFirst,
+                  bool isLast) {
     kern::BufferType out = PhaseEmitter::typeOf(range.out);
     KernelSpec spec;
     spec.bf16 = bf16;
     spec.outBf16 = out.getElementType().isBF16();
-    spec.k = to - from;
+    spec.k = length;
     spec.lhsStride = constantStride(PhaseEmitter::typeOf(op.getInput()));
     spec.rhsStride = kern::kPanel;
     spec.prefetch = true;
-    if (from)
+    if (!isFirst)
       spec.start = KernelSpec::Start::Output;
     else if (op.getBias())
       spec.start = KernelSpec::Start::Bias;
-    if (to == k) {
+    if (isLast) {
       spec.activation = op.getActivation().value_or("").str();
       spec.residual = static_cast<bool>(op.getResidual());
     }
@@ -163,40 +194,78 @@ private:
     return spec;
   }
 
-  /// All tiles of a range of columns over a chunk of rows, K from `from` to
-  /// `to`: panel after panel, each with the blocks of rows.
-  void emitTiles(const Range &range, Value firstRow, Value rows, int64_t from,
-                 int64_t to, Value nextPanel) {
+  /// All tiles of a range of columns over a chunk of rows: panel after panel,
+  /// in each the cuts of K, in each the blocks of rows.
+  void emitTiles(const Range &range, Value firstRow, Value rows, Value next) {
     int64_t width = e.kernels().tileColumns();
-    Value blocks = e.max(e.ceilDiv(rows, e.kernels().maxRows(bf16)), e.i64(1));
-    Value height = e.div(rows, blocks), taller = e.rem(rows, blocks);
-    Value count =
-        e.mul(e.min(blocks, rows), llvm::divideCeil(range.columns, width));
-    KernelSpec kernel = spec(range, from, to);
-    auto [begin, end] = e.share(count);
-    e.forLoop(begin, end, 1, [&, begin = begin, end = end](Value unit) {
-      Value column = e.mul(e.div(unit, blocks), width);
-      Value block = e.rem(unit, blocks);
-      Value row =
-          e.add(firstRow, e.add(e.mul(block, height), e.min(block, taller)));
-      Value own =
-          e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
-      KernelArgs args = arguments(range, row, column, from);
-      // Each block of rows touches its part of the panel that comes next.
-      args.prefetchStride = e.div(e.add(blocks, width * 4 - 1), blocks);
-      Value ahead = e.mul(e.mul(block, args.prefetchStride),
-                          llvm::divideCeil(to - from, stepOfK()));
-      Value last =
-          e.lessEqual(end, e.mul(e.add(e.div(unit, blocks), 1), blocks));
-      args.prefetch = e.advance(
-          e.select(last, nextPanel, e.advance(args.rhs, panelBytes(type))),
-          ahead);
-      e.kernels().call(e, kernel, own, args);
-      if (op.getNormGamma() && to == k)
-        e.ifThen(e.lessEqual(end, e.add(unit, blocks)), [&] {
-          Value done = e.add(e.div(e.sub(unit, begin), blocks), 1);
-          emitNorm(row, own, done, llvm::divideCeil(range.columns, width));
-        });
+    int64_t across = llvm::divideCeil(range.columns, width);
+    Blocks blocks(e, firstRow, rows, e.kernels().maxRows(bf16));
+    auto [begin, end] = e.share(e.mul(e.min(blocks.count, rows), across));
+    Value behind =
+        e.div(e.add(end, e.sub(blocks.count, e.i64(1))), blocks.count);
+    e.forLoop(e.div(begin, blocks.count), behind, 1,
+              [&, begin = begin, end = end](Value panel) {
+                Value before = e.mul(panel, blocks.count);
+                Value column = e.mul(panel, width);
+                Tiles own{range, column, e.max(e.sub(begin, before), e.i64(0)),
+                          e.min(e.sub(end, before), blocks.count),
+                          e.select(e.equal(e.add(panel, 1), behind), next,
+                                   panelBehind(range, column))};
+                emitCuts(own, blocks);
+                if (op.getNormGamma())
+                  emitNorms(own, blocks, begin, end, before, across);
+              });
+  }
+
+  /// The tiles of a panel, one cut of K after the other.
+  void emitCuts(const Tiles &tiles, Blocks &blocks) {
+    int64_t length = cutOf(tiles.range);
+    int64_t last = (k - 1) / length * length;
+    auto emitCut = [&](Value from, bool isFirst, bool isLast) {
+      KernelSpec kernel =
+          spec(tiles.range, isLast ? k - last : length, isFirst, isLast);
+      e.forLoop(tiles.from, tiles.to, 1, [&](Value block) {
+        auto [row, height] = blocks.at(block);
+        KernelArgs args = arguments(tiles.range, row, tiles.column, from);
+        fetchAhead(args, tiles, blocks, block, from, *kernel.k);
+        e.kernels().call(e, kernel, height, args);
+      });
+    };
+    if (last == 0)
+      return emitCut(e.i64(0), true, true);
+    emitCut(e.i64(0), true, false);
+    e.forLoop(e.i64(length), e.i64(last), length,
+              [&](Value from) { emitCut(from, false, false); });
+    emitCut(e.i64(last), false, true);
+  }
+
+  /// Each block of rows of each tile in a panel touches its part of the panel
+  /// that comes next.
+  void fetchAhead(KernelArgs &args, const Tiles &tiles, Blocks &blocks,
+                  Value block, Value from, int64_t length) {
+    constexpr int64_t line = kern::kPanel * 4; // of a k, or a pair of them
+    int64_t across = kern::kPanel / e.kernels().tileColumns();
+    Value shares = e.mul(blocks.count, across);
+    Value tile = e.rem(e.div(tiles.column, e.i64(e.kernels().tileColumns())),
+                       e.i64(across));
+    Value share = e.add(e.mul(tile, blocks.count), block);
+    args.prefetchStride = e.div(e.add(shares, line - 1), shares);
+    Value ahead = e.add(e.mul(e.div(from, e.i64(stepOfK())), line),
+                        e.mul(e.mul(share, args.prefetchStride),
+                              llvm::divideCeil(length, stepOfK())));
+    args.prefetch = e.advance(tiles.ahead, ahead);
+  }
+
+  /// Normalizes the blocks whose last tile of this part lies in this panel.
+  void emitNorms(const Tiles &tiles, Blocks &blocks, Value begin, Value end,
+                 Value before, int64_t across) {
+    e.forLoop(tiles.from, tiles.to, 1, [&](Value block) {
+      Value unit = e.add(before, block);
+      e.ifThen(e.lessEqual(end, e.add(unit, blocks.count)), [&] {
+        Value done = e.add(e.div(e.sub(unit, begin), blocks.count), 1);
+        auto [row, height] = blocks.at(block);
+        emitNorm(row, height, done, across);
+      });
     });
   }
 
@@ -228,16 +297,19 @@ private:
     return of.getPaddedDepth() * kern::kPanel * (of.isBf16() ? 2 : 4);
   }
 
+  /// What the kernel of a tile is called with, from `from` of K on.
   KernelArgs arguments(const Range &range, Value row, Value column,
-                       int64_t from) {
+                       Value from) {
     KernelArgs args;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs =
         e.advance(e.pointer(op.getInput()),
                   e.mul(e.add(e.mul(row, args.lhsStride), from), bytes()));
     Value packed = e.add(column, range.paddedStart);
-    args.rhs = e.advance(panelAddress(e.weight(op.getWeight()), type, packed),
-                         from * kern::kPanel * bytes());
+    Value within = e.rem(packed, e.i64(kern::kPanel));
+    args.rhs =
+        e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
+                  e.add(e.mul(from, kern::kPanel * bytes()), e.mul(within, 4)));
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), e.mul(packed, 4));
     args.columns = e.sub(e.i64(range.columns), column);
@@ -275,61 +347,4 @@ private:
 
 void lower::lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
   GemmPhase(e, op).emit();
-}
-
-void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
-  auto lhs = PhaseEmitter::typeOf(op.getLhs()),
-       rhs = PhaseEmitter::typeOf(op.getRhs()),
-       out = PhaseEmitter::typeOf(op.getOuts());
-  SmallVector<Polynomial> dims = out.getDims(), lhsDims = lhs.getDims(),
-                          rhsDims = rhs.getDims();
-  Value m = e.size(dims[dims.size() - 2]), n = e.size(dims.back()),
-        k = e.size(lhsDims.back());
-  Value matrices = e.size(Polynomial(1));
-  for (const Polynomial &dim : ArrayRef(dims).drop_back(2))
-    matrices = e.mul(matrices, e.size(dim));
-  int64_t width = e.kernels().tileColumns();
-  Value tilesAcross = e.ceilDiv(n, width);
-  Value blocks = e.max(e.ceilDiv(m, e.kernels().maxRows()), e.i64(1));
-  Value height = e.div(m, blocks), taller = e.rem(m, blocks);
-
-  KernelSpec spec;
-  spec.k = lhsDims.back().constant();
-  spec.lhsStride = constantStride(lhs);
-  spec.rhsStride = constantStride(rhs);
-  spec.partialRhs = true;
-
-  // Offsets of whole matrices: the dims without the last are those of an
-  // operand with one row a matrix.
-  auto matrixOffset = [&](Value index, kern::BufferType type,
-                          ArrayRef<Polynomial> own) {
-    Polynomial matrix = own[own.size() - 2] * type.getRowStride();
-    return emitBroadcastOffset(e, index, ArrayRef(dims).drop_back(),
-                               own.drop_back(), matrix);
-  };
-  Value perMatrix = e.mul(tilesAcross, blocks);
-  e.shareRows(e.mul(matrices, perMatrix), [&](Value unit) {
-    Value matrix = e.div(unit, perMatrix), within = e.rem(unit, perMatrix);
-    Value column = e.mul(e.div(within, blocks), width),
-          block = e.rem(within, blocks);
-    Value row = e.add(e.mul(block, height), e.min(block, taller));
-    Value own =
-        e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
-    KernelArgs args;
-    args.k = k;
-    args.lhsStride = e.rowStride(op.getLhs());
-    args.rhsStride = e.rowStride(op.getRhs());
-    args.outputStride = e.rowStride(op.getOuts());
-    Value lhsOffset =
-        e.add(matrixOffset(matrix, lhs, lhsDims), e.mul(row, args.lhsStride));
-    Value rhsOffset = e.add(matrixOffset(matrix, rhs, rhsDims), column);
-    Value outOffset =
-        e.add(e.mul(e.add(e.mul(matrix, m), row), args.outputStride), column);
-    args.lhs = e.advance(e.pointer(op.getLhs()), e.mul(lhsOffset, 4));
-    args.rhs = e.advance(e.pointer(op.getRhs()), e.mul(rhsOffset, 4));
-    args.output = e.advance(e.pointer(op.getOuts()), e.mul(outOffset, 4));
-    args.columns = e.sub(n, column);
-    e.ifThen(e.less(e.i64(0), own),
-             [&] { e.kernels().call(e, spec, own, args); });
-  });
 }
