@@ -24,9 +24,11 @@ static Value exp2Fraction(Emitter &e, Value f) {
                  0.0013400432165501582, 0.00015469731983877433});
 }
 
-static Value roundEven(Emitter &e, Value x) {
-  return e.builder().create<LLVM::RoundEvenOp>(e.location(), x);
+/// x within [low, high]; a NaN stays one.
+static Value bound(Emitter &e, Value x, double low, double high) {
+  return e.minF(e.splat(high), e.maxF(e.splat(low), x));
 }
+
 static Value toInt(Emitter &e, Value x) {
   Type type = e.vectorOf(e.builder().getI32Type());
   return e.builder().create<arith::FPToSIOp>(e.location(), type, x);
@@ -41,14 +43,6 @@ static Value addExponent(Emitter &e, Value x, Value n) {
   return b.create<arith::BitcastOp>(e.location(), e.f32Vector(), sum);
 }
 
-/// A call of one of LLVM's intrinsics for an instruction set.
-static Value intrinsic(Emitter &e, StringRef name, ValueRange operands) {
-  OpBuilder &b = e.builder();
-  return b
-      .create<LLVM::CallIntrinsicOp>(e.location(), e.f32Vector(),
-                                     b.getStringAttr(name), operands)
-      .getResult(0);
-}
 static Value integer(Emitter &e, int64_t value, unsigned bits) {
   return e.builder().create<arith::ConstantIntOp>(e.location(), value, bits);
 }
@@ -57,8 +51,8 @@ static Value integer(Emitter &e, int64_t value, unsigned bits) {
 static Value scaleByFloor(Emitter &e, Value p, Value x, Value keep) {
   Value mask = e.builder().create<LLVM::BitcastOp>(
       e.location(), e.builder().getI16Type(), keep);
-  return intrinsic(e, "llvm.x86.avx512.mask.scalef.ps.512",
-                   {p, x, e.splat(0.0), mask, integer(e, 4, 32)});
+  return e.intrinsic(e.f32Vector(), "llvm.x86.avx512.mask.scalef.ps.512",
+                     {p, x, e.splat(0.0), mask, integer(e, 4, 32)});
 }
 
 Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
@@ -69,7 +63,7 @@ Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
   Value vanishes = e.lessF(x, lowest);
   bool scales = e.instructions().vectorBits == 512;
   // Where scaling is one instruction, what vanishes may be anything before it.
-  Value bounded = scales ? x : e.maxF(x, lowest);
+  Value bounded = scales ? x : e.maxF(lowest, x);
   Value n = e.builder().create<LLVM::FFloorOp>(e.location(), bounded);
   Value p = horner(e, e.subF(bounded, n), coefficients);
   if (scales)
@@ -81,13 +75,19 @@ Value transom::lower::emitExp(Emitter &e, Value x) {
   OpBuilder &b = e.builder();
   // Cody and Waite: x = n ln 2 + r with ln 2 in two parts, e^x = 2^n 2^(r log2
   // e).
-  Value bounded = e.minF(e.maxF(x, e.splat(-104.0)), e.splat(89.0));
-  Value n = roundEven(e, e.mulF(bounded, e.splat(1.4426950408889634)));
+  Value bounded = bound(e, x, -104.0, 89.0);
+  // Added to 1.5 2^23 a number is rounded to the integer in its last bits.
+  Value shift = e.splat(12582912.0);
+  Value shifted = e.fma(bounded, e.splat(1.4426950408889634), shift);
+  Value n = e.subF(shifted, shift);
   Value r = e.fma(n, e.splat(-0.693145751953125), bounded);
   r = e.fma(n, e.splat(-1.428606765330187e-06), r);
   Value p = exp2Fraction(e, e.mulF(r, e.splat(1.4426950408889634)));
   // Two factors, since 2^n alone may leave the range where p 2^n does not.
-  Value ni = toInt(e, n);
+  Type bits = e.vectorOf(b.getI32Type());
+  Value ni = b.create<arith::SubIOp>(
+      e.location(), b.create<arith::BitcastOp>(e.location(), bits, shifted),
+      e.splatI32(0x4b400000));
   Value half = b.create<arith::ShRSIOp>(e.location(), ni, e.splatI32(1));
   Value rest = b.create<arith::SubIOp>(e.location(), ni, half);
   Value one = e.splat(1.0);
@@ -98,7 +98,7 @@ Value transom::lower::emitExp(Emitter &e, Value x) {
 Value transom::lower::emitErf(Emitter &e, Value x) {
   // x P(x^2) / Q(x^2), fitted to erf on [-3.95, 3.95]; from 3.92 on, erf rounds
   // to 1, which gelu of large negative numbers needs exactly.
-  Value z = e.minF(e.maxF(x, e.splat(-3.95)), e.splat(3.95));
+  Value z = bound(e, x, -3.95, 3.95);
   Value u = e.mulF(z, z);
   Value p = horner(e, u,
                    {1.12837874, 0.20899626, 0.0517774218, 0.00409023874,
@@ -148,7 +148,7 @@ static Value geluTanh(Emitter &e, Value x) {
 
 Value transom::lower::emitActivation(Emitter &e, StringRef kind, Value x) {
   if (kind == "relu")
-    return e.maxF(x, e.splat(0.0));
+    return e.maxF(e.splat(0.0), x);
   if (kind == "gelu")
     return gelu(e, x);
   if (kind == "gelu_tanh")

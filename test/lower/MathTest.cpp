@@ -149,6 +149,13 @@ TEST(Math, Limits) {
           << isa << " " << p.kind << " " << p.x;
 }
 
+TEST(Math, NanStaysNan) {
+  for (const std::string &isa : harness().isas())
+    for (const Activation &a : kActivations)
+      EXPECT_TRUE(std::isnan(apply(isa, a.kind, {NAN})[0]))
+          << isa << " " << a.kind;
+}
+
 TEST(Math, ActivationsVanishAtLargeNegativeNumbers) {
   for (const std::string &isa : harness().isas())
     for (const char *kind : {"gelu", "gelu_tanh", "silu", "quick_gelu"})
