@@ -4,6 +4,7 @@
 """Compiles golden models, runs their cases through the command line and compares with the expected tensors.
 
 usage: check-goldens.py TRANSOM FOLDER... [--isa NAME]... [--compile-flag=FLAG]... [--threads N]
+           [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
 
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
 backend is not installed.
@@ -54,6 +55,16 @@ def difference(got, want, atol, rtol):
     return None
 
 
+def cosine(got, want):
+    """The least cosine between results and what is expected of them."""
+    least = 1.0
+    for name, (_, values) in want.items():
+        dot, one, other = (sum(a * b for a, b in zip(x, y)) for x, y in
+                           ((got[name][1], values), (got[name][1], got[name][1]), (values, values)))
+        least = min(least, dot / math.sqrt(one * other) if one * other else 1.0)
+    return least
+
+
 def last_line(process):
     lines = process.stderr.strip().splitlines()
     return lines[-1] if lines else "(silent)"
@@ -63,6 +74,7 @@ class Checker:
     def __init__(self, options):
         self.options = options
         self.passed = self.failed = 0
+        self.least_cosine = 1.0
 
     def record(self, name, problem):
         print(f"ok   {name}" if problem is None else f"FAIL {name}: {problem}", flush=True)
@@ -85,7 +97,14 @@ class Checker:
             sys.exit(77)
         if run.returncode:
             return f"run exits {run.returncode}: {last_line(run)}"
-        return difference(read_tensors(out), read_tensors(os.path.join(folder, case["expect"])), *tolerances)
+        got, want = read_tensors(out), read_tensors(os.path.join(folder, case["expect"]))
+        problem = difference(got, want, *(self.options.tolerance or tolerances))
+        if problem is None:
+            least = cosine(got, want)
+            self.least_cosine = min(self.least_cosine, least)
+            if least < self.options.cosine:
+                problem = f"a cosine of {least:.6f}, expected at least {self.options.cosine}"
+        return problem
 
     def check_folder(self, folder):
         with open(os.path.join(folder, "cases.json")) as file:
@@ -106,6 +125,7 @@ class Checker:
 def runnable(isa):
     """True where this CPU has the instruction set; what it lacks cannot be tested here."""
     needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"}}
+    needs["avx512bf16"] = needs["avx512"] | {"avx512_bf16"}
     with open("/proc/cpuinfo") as file:
         flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
     return needs.get(isa, set()) <= flags
@@ -118,6 +138,8 @@ def main():
     parser.add_argument("--isa", action="append", default=[])
     parser.add_argument("--compile-flag", action="append", default=[])
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--tolerance", type=float, nargs=2)
+    parser.add_argument("--cosine", type=float, default=-1.0)
     options = parser.parse_args()
     for isa in [isa for isa in options.isa if not runnable(isa)]:
         print(f"skip {isa}: this CPU does not run it")
@@ -125,7 +147,7 @@ def main():
     checker = Checker(options)
     for folder in options.folders:
         checker.check_folder(folder)
-    print(f"{checker.passed} passed, {checker.failed} failed")
+    print(f"{checker.passed} passed, {checker.failed} failed, least cosine {checker.least_cosine:.6f}")
     sys.exit(1 if checker.failed else 0 if checker.passed else 2)
 
 
