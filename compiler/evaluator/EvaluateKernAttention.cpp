@@ -149,7 +149,9 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
 }
 
 void KernAttention::run() {
-  e.kern->scratch(op.getScratch());
+  for (mlir::Value memory : {op.getScratch(), op.getPartials()})
+    if (memory)
+      e.kern->scratch(memory);
   for (size_t sequence = 0; sequence < queries.size(); ++sequence)
     for (int64_t head = 0; head < heads; ++head)
       for (const Token &query : queries[sequence])

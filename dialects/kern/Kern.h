@@ -4,6 +4,7 @@
 // The kern dialect: what the machine does. Include this for its types and
 // operations.
 #pragma once
+#include "dialects/kern/AttentionSchedule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -34,14 +35,6 @@ constexpr int64_t kLongestChain = 4096;
 /// The same for operands of this type: as many bytes.
 int64_t longestChain(mlir::Type element);
 
-/// Query rows that one unit of attention takes.
-constexpr int64_t kQueryBlock = 24;
-/// Floats from one row of scores to the next: a piece of keys, and a line more,
-/// so that rows do not fall on the same cache sets.
-constexpr int64_t kScoreStride = kPiece + 16;
-/// Floats of scratch that one part of attention needs for values of this size a
-/// head: scores, two tiles of values, and two numbers a row, twice.
-int64_t attentionScratchFloats(int64_t valueSize);
 } // namespace transom::kern
 
 #include "dialects/kern/KernDialect.h.inc"

@@ -118,7 +118,10 @@ SmallVector<Value> AttentionOp::readBuffers() {
   return buffersAmong({getQuery(), getKey(), getValue(), getMask()});
 }
 SmallVector<Value> AttentionOp::writtenBuffers() {
-  return {getOuts(), getScratch()};
+  return buffersAmong({getOuts(), getScratch(), getPartials(), getCounters()});
+}
+AttentionSchedule AttentionOp::getParsedSchedule() {
+  return AttentionSchedule::parse(getSchedule()).value_or(AttentionSchedule());
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 /// The operation that makes the table behind these keys. In the body of layers

@@ -199,7 +199,7 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
   let hasVerifier = 1;
 }
 
-def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
+def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "attention of several heads over segments";
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
@@ -216,6 +216,14 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
     selects, and where it is false the score is `mask_value` or, without one,
     hidden. `scratch` holds each part's scores.
 
+    `schedule` says how the work is cut, and changes no bit: `KIND` or
+    `KIND:HEIGHT`, the rows of a block at most. A unit, a block of query rows of
+    one head, takes its keys piece by piece (`pieces`), or first makes all its
+    scores, up to 8 pieces (`kept`); or its pieces belong to several parts, each
+    leaves a partial in `partials`, and `counters` (zero before and after) tell
+    who is last and merges them (`spread`, as far as there is room). `auto`
+    decides by the lengths and parts of a call.
+
     In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
     before they are summed and multiplied, and their product with the values is a
     chain over pairs of keys; sums and all else are f32.
@@ -224,34 +232,43 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention"> {
     sizes of query, key, value and outs are constant: heads*dk, kv_heads*dk,
     kv_heads*dv, heads*dv; (3) the key, and only it, is key panels; (4) query and
     outs have equal rows; (5) the scratch is [parts, floats] with the floats that
-    dv needs; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
+    the schedule and dv need; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
     bool mask; (7) window and soft cap are not negative; (8) with `causal` or
     `window` the query segments have no `keep_first`, since such a row has no
     place in the order; (9) query, key and value are all f32 or all bf16, and then
-    heads have an even dk; (10) outs are f32, or bf16 beside such operands.
+    heads have an even dk; (10) outs are f32, or bf16 beside such operands; (11)
+    the schedule is one of the above, of at most 24 rows; (12) partials are [parts,
+    floats] of f32 with room for 32 pieces, counters [parts, 32] of i64, and
+    `spread` has them.
 
     Example:
     ```mlir
     kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.125 {causal} :
         !kern.buffer<[rows, 128] x f32>, !kern.buffer<[keys, 128] x f32, key_panels>,
         !kern.buffer<[rows, 128] x f32>, !kern.segments<0>, !kern.segments<0>,
-        !kern.buffer<[parts, 9728] x f32>, !kern.buffer<[rows, 128] x f32>
+        !kern.buffer<[parts, 10176] x f32>, !kern.buffer<[rows, 128] x f32>
     ```
   }];
   let arguments = (ins Kern_BufferType:$query, Kern_BufferType:$key, Kern_BufferType:$value,
                        Kern_SegmentsType:$query_segments, Kern_SegmentsType:$key_segments,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
+                       Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
                        Kern_BufferType:$outs,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
-                       OptionalAttr<F64Attr>:$mask_value);
+                       OptionalAttr<F64Attr>:$mask_value,
+                       DefaultValuedStrAttr<StrAttr, "auto">:$schedule);
   let assemblyFormat = [{
     $query `,` $key `,` $value `segments` $query_segments `,` $key_segments
-    (`mask` $mask^)? `scratch` $scratch `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads
-    `scale` $scale attr-dict `:` type(operands)
+    (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
+    `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The schedule that the attribute names.
+    ::transom::kern::AttentionSchedule getParsedSchedule();
+  }];
 }
 
 def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {

@@ -35,11 +35,6 @@ int64_t kern::longestChain(Type element) {
   return element.isBF16() ? 2 * kLongestChain : kLongestChain;
 }
 
-int64_t kern::attentionScratchFloats(int64_t valueSize) {
-  int64_t values = llvm::alignTo(valueSize, kPanel);
-  return kQueryBlock * (kScoreStride + 2 * values) + 4 * 32;
-}
-
 static std::optional<WeightLayout> layoutOf(StringRef name) {
   for (WeightLayout layout : {WeightLayout::Unset, WeightLayout::Rows,
                               WeightLayout::Panels32, WeightLayout::Padded32})

@@ -238,17 +238,48 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
   return success();
 }
 
-/// (5) and (6).
-static LogicalResult verifyScratchAndMask(AttentionOp op, int64_t valueSize) {
-  Sizes scratch = sizesOf(op.getScratch());
-  std::optional<int64_t> floats =
-      scratch.empty() ? std::nullopt : scratch.back().constant();
-  if (!isF32(op.getScratch()) || scratch.size() != 2 ||
-      scratch[0] != Polynomial::symbol("parts") || !floats ||
-      *floats < attentionScratchFloats(valueSize))
-    return op.emitOpError("expects a scratch [parts, ")
-           << attentionScratchFloats(valueSize) << "] of f32, got "
-           << op.getScratch().getType();
+/// Fails unless a buffer has a line of at least so many elements a part.
+static LogicalResult verifyPerPart(AttentionOp op, const char *name,
+                                   Value buffer, int64_t count,
+                                   Type elementType) {
+  Sizes sizes = sizesOf(buffer);
+  std::optional<int64_t> own =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (typeOf(buffer).getElementType() == elementType && sizes.size() == 2 &&
+      sizes[0] == Polynomial::symbol("parts") && own && *own >= count)
+    return success();
+  return op.emitOpError("expects ")
+         << name << " [parts, " << count << "] of " << elementType << ", got "
+         << buffer.getType();
+}
+
+/// (5), (11) and (12).
+static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
+  std::optional<AttentionSchedule> schedule =
+      AttentionSchedule::parse(op.getSchedule());
+  if (!schedule)
+    return op.emitOpError("has the unknown schedule '")
+           << op.getSchedule()
+           << "'; supported: " << AttentionSchedule::supported();
+  Builder b(op.getContext());
+  if (failed(verifyPerPart(op, "a scratch", op.getScratch(),
+                           attentionScratchFloats(*schedule, valueSize),
+                           b.getF32Type())))
+    return failure();
+  if (!op.getPartials())
+    return schedule->kind == AttentionSchedule::Kind::Spread
+               ? op.emitOpError("expects partials and counters for 'spread'")
+               : success();
+  if (failed(verifyPerPart(op, "partials", op.getPartials(),
+                           kSpreadSlots * attentionSlotFloats(valueSize),
+                           b.getF32Type())))
+    return failure();
+  return verifyPerPart(op, "counters", op.getCounters(), kSpreadSlots,
+                       b.getI64Type());
+}
+
+/// (6).
+static LogicalResult verifyMask(AttentionOp op) {
   if (!op.getMask())
     return op.getMaskValue()
                ? op.emitOpError("expects a bool mask beside 'mask_value'")
@@ -271,7 +302,7 @@ LogicalResult AttentionOp::verify() {
                "expects 'heads' that are a multiple of 'kv_heads', got ")
            << heads << " and " << kvHeads;
   if (failed(verifyHeads(*this, valueSize)) ||
-      failed(verifyScratchAndMask(*this, valueSize)))
+      failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
     return failure();
   double cap = getSoftCap().convertToDouble();
   if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)

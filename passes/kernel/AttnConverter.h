@@ -54,6 +54,13 @@ private:
   void convertSlice(attn::SliceOp op);
   void convertPosition(attn::PositionOp op);
   void convertPool(attn::PoolOp op);
+  /// What an attention works in, and how.
+  struct AttentionMemory {
+    mlir::Value scratch, partials, counters; ///< the last two may be null
+    std::string schedule = "auto";
+  };
+  AttentionMemory attentionMemory(mlir::Location loc, attn::SdpaOp op,
+                                  bool ownKeys, int64_t valueSize);
   void convertSdpa(attn::SdpaOp op);
   void convertConstant(attn::ConstantOp op);
   mlir::LogicalResult convertSegments(attn::SegmentsOp op);

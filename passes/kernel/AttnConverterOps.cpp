@@ -274,6 +274,42 @@ LogicalResult AttnConverter::convertSegments(attn::SegmentsOp op) {
   return success();
 }
 
+AttnConverter::AttentionMemory
+AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
+                               int64_t valueSize) {
+  auto forced = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      "transom.attention_schedule");
+  AttentionMemory memory;
+  if (forced)
+    memory.schedule = forced.getValue().str();
+  // Text that names no schedule is the verifier's to refuse.
+  kern::AttentionSchedule schedule =
+      kern::AttentionSchedule::parse(memory.schedule)
+          .value_or(kern::AttentionSchedule());
+  auto perPart = [&](int64_t count, Type element) {
+    Polynomial dims[] = {Polynomial::symbol("parts"), count};
+    return alloc(loc, kern::BufferType::get(b.getContext(), dims, element));
+  };
+  memory.scratch = perPart(kern::attentionScratchFloats(schedule, valueSize),
+                           b.getF32Type());
+  using Kind = kern::AttentionSchedule::Kind;
+  // Where queries are the keys' rows, there are at least as many units as
+  // pieces, and nothing is gained by spreading those.
+  if (schedule.kind != Kind::Spread && (schedule.kind != Kind::Auto || ownKeys))
+    return memory;
+  memory.partials =
+      perPart(kern::kSpreadSlots * kern::attentionSlotFloats(valueSize),
+              b.getF32Type());
+  memory.counters = perPart(kern::kSpreadSlots, b.getI64Type());
+  auto clear =
+      b.create<kern::ElementwiseOp>(loc, ValueRange(), memory.counters);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&clear.getBody());
+  Value zero = b.create<arith::ConstantIntOp>(loc, 0, 64);
+  b.create<kern::YieldOp>(loc, zero);
+  return memory;
+}
+
 void AttnConverter::convertSdpa(attn::SdpaOp op) {
   Location loc = op.getLoc();
   Value query = buffer(op.getQuery()), key = buffer(op.getKey()),
@@ -302,14 +338,13 @@ void AttnConverter::convertSdpa(attn::SdpaOp op) {
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
       op.getHeads();
-  Polynomial scratchDims[] = {Polynomial::symbol("parts"),
-                              kern::attentionScratchFloats(dv)};
-  Value scratch = alloc(
-      loc, kern::BufferType::get(b.getContext(), scratchDims, b.getF32Type()));
+  AttentionMemory memory =
+      attentionMemory(loc, op, querySegments == keySegments, dv);
   Value panels = keyPanels(loc, key, keySegments);
   b.create<kern::AttentionOp>(
-      loc, query, panels, value, querySegments, keySegments, mask, scratch, out,
-      op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
-      op.getCausalAttr(), op.getWindowAttr(), op.getSoftCapAttr(),
-      op.getMaskValueAttr());
+      loc, query, panels, value, querySegments, keySegments, mask,
+      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
+      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
+      op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr(),
+      b.getStringAttr(memory.schedule));
 }

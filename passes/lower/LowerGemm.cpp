@@ -321,7 +321,7 @@ private:
                               e.mul(column, kern::kPanel * outBytes));
       Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()),
                                        offsetof(transom_segments, row_key)));
-      args.rowKeys = e.advance(keys, e.mul(row, 8));
+      args.perRow = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);
       args.output = e.advance(

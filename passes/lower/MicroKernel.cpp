@@ -28,8 +28,10 @@ std::string KernelSpec::suffix() const {
     text += "_bf16";
   if (residual)
     text += "_residual";
-  if (store == Store::Keys)
-    text += "_keys";
+  const char *stores[] = {"", "_keys", "_scores", "_quotients"};
+  text += stores[static_cast<int>(store)];
+  if (scale != 1)
+    text += llvm::formatv("{0:e}", scale).str();
   if (partialRhs)
     text += "_partial";
   if (prefetch)
@@ -53,7 +55,7 @@ void transom::lower::setTarget(LLVM::LLVMFuncOp function, const Isa &isa) {
 static SmallVector<Value *> fields(KernelArgs &args) {
   return {&args.lhs,          &args.rhs,
           &args.output,       &args.bias,
-          &args.residual,     &args.rowKeys,
+          &args.residual,     &args.perRow,
           &args.prefetch,     &args.k,
           &args.lhsStride,    &args.rhsStride,
           &args.outputStride, &args.residualStride,

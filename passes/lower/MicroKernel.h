@@ -16,9 +16,11 @@ namespace transom::lower {
 struct KernelSpec {
   /// Where the accumulators start.
   enum class Start { Zero, Bias, Output };
-  /// How the tile is stored: rows of the output, or the transposed columns of
-  /// key panels, each row at its own key position.
-  enum class Store { Rows, Keys };
+  /// How the tile is stored: rows of the output; the transposed columns of key
+  /// panels, each row at its own key position; rows of scores, scaled, minus
+  /// infinity behind the last column, while the maxima of each row are kept; or
+  /// rows divided by a number each, zero where that is zero.
+  enum class Store { Rows, Keys, Scores, Quotients };
 
   /// Both operands are bf16 and chains take pairs along k; an odd last k pairs
   /// with zero.
@@ -35,6 +37,7 @@ struct KernelSpec {
                  ///< next, in elements (pairs)
   Start start = Start::Zero;
   Store store = Store::Rows;
+  double scale = 1;        ///< of scores
   std::string activation;  ///< empty for none
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< the right operand may lack columns: masked loads
@@ -55,7 +58,8 @@ struct KernelArgs {
                             ///< positions to the next)
   mlir::Value bias;         ///< padded to the tile's width
   mlir::Value residual, residualStride;
-  mlir::Value rowKeys; ///< i64 key position of each row, for Store::Keys
+  mlir::Value perRow;  ///< Keys: i64 key position of each row; Scores: 16 lanes
+                       ///< of maxima; Quotients: the divisor
   mlir::Value columns; ///< columns that exist from the tile's first on
   mlir::Value prefetch,
       prefetchStride; ///< where to touch, and bytes a step of the loop over k

@@ -39,6 +39,8 @@ public:
     SmallVector<Value> tile = multiply(false);
     if (spec.store == KernelSpec::Store::Keys)
       return emitStoreKeys(e, spec, rows, args, tile);
+    if (spec.store == KernelSpec::Store::Scores)
+      return emitStoreScores(e, spec, rows, args, tile);
     e.ifThen(full, [&] { finish(tile, false); }, [&] { finish(tile, true); });
   }
 
@@ -202,6 +204,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void finish(ArrayRef<Value> tile, bool partial) {
+    if (spec.store == KernelSpec::Store::Quotients)
+      return emitStoreQuotients(e, spec, rows, args, tile);
     if (!spec.activation.empty())
       return activate(tile, partial);
     for (int64_t row = 0; row < rows; ++row)

@@ -17,4 +17,15 @@ void emitKernelBody(Emitter &e, const KernelSpec &spec, int64_t rows,
 void emitStoreKeys(Emitter &e, const KernelSpec &spec, int64_t rows,
                    const KernelArgs &args, llvm::ArrayRef<mlir::Value> tile);
 
+/// Stores a tile of scores: scaled, minus infinity from column `args.columns`
+/// on; the maxima of each row's lanes join those at `args.perRow`.
+void emitStoreScores(Emitter &e, const KernelSpec &spec, int64_t rows,
+                     const KernelArgs &args, llvm::ArrayRef<mlir::Value> tile);
+
+/// Stores the rows of a tile, each divided by its number at `args.perRow`, or
+/// zeros where that is not positive.
+void emitStoreQuotients(Emitter &e, const KernelSpec &spec, int64_t rows,
+                        const KernelArgs &args,
+                        llvm::ArrayRef<mlir::Value> tile);
+
 } // namespace transom::lower

@@ -216,8 +216,9 @@ SmallVector<Value> PhaseEmitter::foldColumns(
                  });
 }
 
-void PhaseEmitter::tiles(Value rows, function_ref<void(Value, Value)> body) {
-  Value count = max(ceilDiv(rows, kernels().maxRows()), i64(1));
+void PhaseEmitter::tiles(Value rows, function_ref<void(Value, Value)> body,
+                         bool bf16) {
+  Value count = max(ceilDiv(rows, kernels().maxRows(bf16)), i64(1));
   Value height = div(rows, count), taller = rem(rows, count);
   forLoop(i64(0), min(count, rows), 1, [&](Value i) {
     Value first = add(mul(i, height), min(i, taller));

@@ -86,7 +86,8 @@ public:
                   body);
   /// Cuts `rows` into blocks of nearly equal height, at most a register tile's,
   /// and runs `body(first row, height)` for each.
-  void tiles(Value rows, llvm::function_ref<void(Value, Value)> body);
+  void tiles(Value rows, llvm::function_ref<void(Value, Value)> body,
+             bool bf16 = false);
 
 private:
   /// Emits at the top of the function, so that every later use may read it.

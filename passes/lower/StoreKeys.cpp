@@ -66,7 +66,7 @@ private:
   }
 
   Value position(Value row) {
-    return e.loadI64(e.advance(args.rowKeys, e.mul(row, 8)));
+    return e.loadI64(e.advance(args.perRow, e.mul(row, 8)));
   }
   /// Where the first word of a position stands.
   Value target(Value position) {

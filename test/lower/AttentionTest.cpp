@@ -26,6 +26,8 @@ struct Attention {
       true, true, true, true}; ///< false: broadcast along batch, heads, q or k
   bool cross = false;          ///< keys of other segments than the queries
   int64_t stride = 0;          ///< of query, value and outs
+  std::string schedule = "auto";
+  bool spreads = false; ///< has partials and counters
 };
 
 std::string str(int64_t value) { return std::to_string(value); }
@@ -34,8 +36,13 @@ constexpr double kScale = 0.375;
 constexpr double kFinite = -3.0;
 
 /// Scratch floats a part, as the lowering divides them.
-int64_t scratchFloats(int64_t dv) {
-  return 24 * (272 + 2 * ((dv + 31) / 32 * 32)) + 128;
+int64_t scratchFloats(const Attention &a) {
+  int64_t pieces = a.schedule.substr(0, 4) == "kept" ? 8 : 1;
+  return 24 * (272 * pieces + 16 + 2 * ((a.dv + 31) / 32 * 32)) + 192;
+}
+/// Floats a part for the results of 32 pieces.
+int64_t partialFloats(const Attention &a) {
+  return 32 * (24 * ((a.dv + 31) / 32 * 32) + 64);
 }
 
 std::string moduleOf(const Attention &a) {
@@ -51,7 +58,9 @@ std::string moduleOf(const Attention &a) {
               key = buffer(keys, a.kvHeads * a.dk, ", key_panels");
   std::string value = buffer(keyRows, a.kvHeads * a.dv, stride),
               out = buffer("rows0", a.heads * a.dv, stride);
-  std::string scratch = buffer("parts", scratchFloats(a.dv));
+  std::string scratch = buffer("parts", scratchFloats(a)),
+              partials = buffer("parts", partialFloats(a)),
+              counters = "!kern.buffer<[parts, 32] x i64>";
   std::string maskDims, maskType;
   const char *names[] = {"batch", nullptr, "seq0", nullptr};
   for (int i = 0; i < 4; ++i) {
@@ -67,7 +76,9 @@ std::string moduleOf(const Attention &a) {
   std::string text =
       "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
       ", %v: " + value + (masked ? ", %m: " + maskType : "") +
-      ", %t: " + scratch + ", %y: " + out +
+      ", %t: " + scratch +
+      (a.spreads ? ", %p: " + partials + ", %c: " + counters : "") +
+      ", %y: " + out +
       ") attributes {kern.symbols = [\"batch\", \"keys0\", \"keys1\", "
       "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
   for (const char *i : {"0", "1"})
@@ -77,10 +88,11 @@ std::string moduleOf(const Attention &a) {
             "\"} : !kern.segments<" + i + ">\n";
   text += "  kern.phase \"" + a.name +
           "\" {\n    kern.attention %q, %k, %v segments %s0, %s" + segment +
-          (masked ? " mask %m" : "") + " scratch %t outs(%y) heads " +
+          (masked ? " mask %m" : "") + " scratch %t" +
+          (a.spreads ? " partials %p counters %c" : "") + " outs(%y) heads " +
           str(a.heads) + " kv_heads " + str(a.kvHeads) + " scale " +
           std::to_string(kScale) + " {";
-  std::vector<std::string> attributes;
+  std::vector<std::string> attributes{"schedule = \"" + a.schedule + "\""};
   if (a.causal)
     attributes.push_back("causal");
   if (a.window)
@@ -93,7 +105,8 @@ std::string moduleOf(const Attention &a) {
     text += (i ? ", " : "") + attributes[i];
   text += "} : " + query + ", " + key + ", " + value +
           ", !kern.segments<0>, !kern.segments<" + segment + ">" +
-          (masked ? ", " + maskType : "") + ", " + scratch + ", " + out +
+          (masked ? ", " + maskType : "") + ", " + scratch +
+          (a.spreads ? ", " + partials + ", " + counters : "") + ", " + out +
           "\n  }\n  return\n}\n";
   return text;
 }
@@ -254,9 +267,12 @@ private:
     Guarded<float> query(spread(o.query, a.heads * a.dk, a.stride), edge),
         key(panels(a, k, o.key), edge),
         value(spread(o.value, a.kvHeads * a.dv, a.stride), edge),
-        added(o.added, edge), scratch(parts * scratchFloats(a.dv), edge),
-        out(q.rows() * stride, edge);
+        added(o.added, edge), scratch(parts * scratchFloats(a), edge),
+        partials(parts * partialFloats(a), edge), out(q.rows() * stride, edge);
     Guarded<int8_t> selected(o.selected, edge);
+    Guarded<int64_t> counters(parts * 32, edge);
+    std::fill(counters.begin(), counters.end(), 0);
+    std::fill(partials.begin(), partials.end(), NAN);
     std::fill(scratch.begin(), scratch.end(), NAN);
     std::fill(out.begin(), out.end(), -7.0f);
     PhaseCall call;
@@ -271,8 +287,12 @@ private:
       call.args.push_back(added.data());
     else if (a.mask != MaskKind::None)
       call.args.push_back(selected.data());
-    call.args.insert(call.args.end(), {scratch.data(), out.data()});
+    call.args.push_back(scratch.data());
+    if (a.spreads)
+      call.args.insert(call.args.end(), {partials.data(), counters.data()});
+    call.args.push_back(out.data());
     harness.run(isa, a.name, call, edge == Edge::Begin);
+    EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), parts * 32);
     int64_t wrong = 0;
     for (int64_t r = 0; r < q.rows(); ++r)
       for (int64_t c = 0; c < columns; ++c) {
@@ -413,4 +433,48 @@ TEST(Attention, SoftCap) {
   cap.softCap = 5;
   Attentions attentions({cap});
   attentions.check(SegmentsTable::uniform(2, 45), {1, 2});
+}
+
+TEST(Attention, SchedulesGiveTheSameBits) {
+  std::vector<Attention> list;
+  for (const char *schedule : {"auto", "pieces:1", "pieces:7", "pieces:24",
+                               "kept", "kept:5", "spread", "spread:3"}) {
+    Attention plain = head("plain", 2, 1, 6, 10), causal = plain,
+              window = plain, cross = plain,
+              masks =
+                  masked("masks", MaskKind::Selected, {true, true, true, true});
+    causal.name = "causal";
+    causal.causal = true;
+    window.name = "window";
+    window.window = 300;
+    cross.name = "cross";
+    cross.cross = true;
+    for (Attention a : {plain, causal, window, cross, masks}) {
+      a.schedule = schedule;
+      a.name += str(list.size());
+      a.spreads = a.schedule.substr(0, 6) == "spread" ||
+                  (a.cross && a.schedule == "auto");
+      list.push_back(a);
+    }
+  }
+  Attentions attentions(list);
+  for (int64_t length : {1, 19, 257, 600})
+    attentions.check("", SegmentsTable::uniform(2, length),
+                     SegmentsTable::uniform(2, length + 70), {1, 3});
+  // Few queries of many keys, more pieces than are kept.
+  attentions.check("", SegmentsTable::uniform(1, 3),
+                   SegmentsTable::uniform(1, 2500), {1, 2, 5});
+  attentions.check(SegmentsTable(holes(3, 290, 4)), {1, 4});
+}
+
+TEST(Attention, HeadSizes) {
+  std::vector<Attention> list;
+  int64_t sizes[] = {2, 16, 24, 32, 40, 48, 64, 72, 80, 96, 112, 128, 160, 256};
+  for (int64_t size : sizes)
+    list.push_back(head("d" + str(size), 1, 1, size, size));
+  list.push_back(head("rising", 1, 1, 16, 256));
+  list.push_back(head("falling", 1, 1, 256, 16));
+  Attentions attentions(list);
+  attentions.check(SegmentsTable::uniform(1, 33), {1});
+  attentions.check(SegmentsTable::uniform(1, 270), {2});
 }

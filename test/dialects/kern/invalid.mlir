@@ -369,55 +369,55 @@ func.func @f(%a: !kern.buffer<[3, rows, 8] x f32>, %b: !kern.buffer<[8, 4] x f32
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects 'heads' that are a multiple of 'kv_heads', got 3 and 2}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 3 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 3 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 15] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 15] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects query of f32 or bf16 whose last size is a multiple of 2 heads, got '!kern.buffer<[rows, 15] x f32>'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 15] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 15] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 4] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 4] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects heads of one size in query and key, and in value and outs, got 8 and 4, 8 and 8}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 4] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 4] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects the key in key panels}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[keys, 8] x f32, key_panels>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[keys, 8] x f32, key_panels>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects only the key in key panels}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[n, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[n, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects query and outs of equal rows, got [rows, 16] and [n, 16]}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[n, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[n, 16] x f32>
   return
 }
 
@@ -425,44 +425,62 @@ func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f3
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 100] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
-  // expected-error @below {{expects a scratch [parts, 8192] of f32, got '!kern.buffer<[parts, 100] x f32>'}}
+  // expected-error @below {{expects a scratch [parts, 8640] of 'f32', got '!kern.buffer<[parts, 100] x f32>'}}
   kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 100] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[batch, seq] x i64>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  // expected-error @+1 {{has the unknown schedule 'kept:25'; supported: auto, pieces, kept, spread}}
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "kept:25"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  // expected-error @+1 {{expects partials and counters for 'spread'}}
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "spread"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[batch, seq] x i64>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects a mask of f32 or bool of rank 4 at most, got '!kern.buffer<[batch, seq] x i64>'}}
-  kern.attention %q, %k, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, seq] x i64>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, seq] x i64>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects a bool mask beside 'mask_value'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {mask_value = -1.0} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {mask_value = -1.0} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
   // expected-error @below {{expects a window and a soft cap that are not negative, got -1 and}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {window = -1 : i64} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {window = -1 : i64} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
+func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
   %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.segments<0>
   // expected-error @below {{expects segments without 'keep_first' beside 'causal' or 'window'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {causal} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {causal} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
@@ -991,25 +1009,25 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 4] x bf1
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
   // expected-error @below {{expects query, key and value of one type, got 'f32', 'bf16' and 'f32'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x bf16>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x bf16>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
   // expected-error @below {{expects heads of an even size in bf16, got 1}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 8 kv_heads 8 scale 1.0 : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 8 kv_heads 8 scale 1.0 : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %t: !kern.buffer<[parts, 8192] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
   // expected-error @below {{expects outs of f32 beside a query of f32}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 8] x bf16>
+  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x bf16>
   return
 }
 

@@ -69,7 +69,7 @@ kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
 // CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs
 // CHECK: arith.truncf
 func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern.buffer<[rows] x i64>, %s: !kern.segments<0>,
-                %t: !kern.buffer<[parts, 8192] x f32>, %i: !kern.buffer<[rows] x i64>) {
+                %t: !kern.buffer<[parts, 8640] x f32>, %i: !kern.buffer<[rows] x i64>) {
   kern.cast %x outs(%h) : !x, !xh
   %w = kern.get_weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>
   kern.gemm %h, %w segments %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>, !kern.segments<0>, !xh, !keysh, !xh
@@ -81,7 +81,7 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
       !g, !xh, !kern.buffer<[rows] x i64>, !x
   kern.pack_keys %x segments %s outs(%k) : !x, !kern.segments<0>, !keysh
   kern.attention %q, %k, %v segments %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
-      !xh, !keysh, !xh, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !xh
+      !xh, !keysh, !xh, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !xh
   kern.norm %x, %g outs(%z) out_bf16(%h) eps 1.0e-5 : !x, !g, !x, !xh
   kern.norm %x, %g, %g outs(%h) eps 1.0e-5 : !x, !g, !g, !xh
   %e = kern.get_weight @table16 : !kern.weight<[100, 8] x bf16, rows>
@@ -103,12 +103,12 @@ kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = "file(\"t\")"
 // CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
 // CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} segments %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
 func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !keys, %m: !kern.buffer<[batch, 1, 1, seq] x i1>,
-                     %t: !kern.buffer<[parts, 8192] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>) {
+                     %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>) {
   kern.pack_keys %k segments %s outs(%p) : !x, !kern.segments<0>, !keys
   kern.attention %q, %p, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 0.5
       {causal, window = 7 : i64, soft_cap = 30.0 : f64, mask_value = -1.0e4 : f64} :
       !kern.buffer<[rows, 16] x f32>, !keys, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, 1, 1, seq] x i1>,
-      !kern.buffer<[parts, 8192] x f32>, !kern.buffer<[rows, 16] x f32>
+      !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 

@@ -4,7 +4,7 @@
 !w = !kern.weight<[8, 8] x f32, unset>
 !g = !kern.weight<[8] x f32, unset>
 !keys = !kern.buffer<[keys, 8] x f32, key_panels>
-!t = !kern.buffer<[parts, 9728] x f32>
+!t = !kern.buffer<[parts, 10176] x f32>
 
 module attributes {transom.dtype = "bf16"} {
 

@@ -37,7 +37,7 @@ func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
 // CHECK-LABEL: func.func @uniform_attention(
 // CHECK-SAME: kern.symbols = ["keys0", "parts", "rows0"]
 // CHECK: %[[S:.*]] = kern.segments {batch = "batch", columns = "seq", keys = "keys0", rows = "rows0"} : <0>
-// CHECK: %[[T:.*]] = kern.alloc : <[parts, 8192] x f32>
+// CHECK: %[[T:.*]] = kern.alloc : <[parts, 8640] x f32>
 // CHECK: %[[K:.*]] = kern.alloc : <[keys0, 8] x f32, key_panels>
 // CHECK: kern.pack_keys %[[X:.*]] segments %[[S]] outs(%[[K]])
 // CHECK: kern.attention %[[X]], %[[K]], %[[X]] segments %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}}) heads 2 kv_heads 2 scale 5.000000e-01

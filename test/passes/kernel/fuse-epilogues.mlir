@@ -134,9 +134,9 @@ func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !ker
   kern.copy %t outs(%v) axis 1 from "16" to "0" size "8" : !p, !x
   %panels = kern.alloc : !k
   kern.pack_keys %k segments %s outs(%panels) : !x, !kern.segments<0>, !k
-  %scratch = kern.alloc : !kern.buffer<[parts, 8192] x f32>
+  %scratch = kern.alloc : !kern.buffer<[parts, 8640] x f32>
   kern.attention %q, %panels, %v segments %s, %s scratch %scratch outs(%y) heads 1 kv_heads 1 scale 1.0 :
-      !x, !k, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8192] x f32>, !x
+      !x, !k, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !x
   return
 }
 

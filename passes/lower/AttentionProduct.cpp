@@ -1,0 +1,135 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention, the product with the values: a chain over the keys of a piece from
+// zero, divided by the total at once where the piece is the only one, else
+// merged with the pieces before it.
+#include "passes/lower/AttentionPhase.h"
+#include "passes/lower/VectorMath.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+/// Into `target` as [rows][value stride] of f32; or, without one, into the
+/// result, divided by `divisors`.
+void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
+                                 Value target, Value divisors) {
+  int64_t width = e.kernels().tileColumns(), bytes = bf16 ? 2 : 4;
+  kern::BufferType valueType = PhaseEmitter::typeOf(op.getValue()),
+                   outType = PhaseEmitter::typeOf(op.getOuts());
+  KernelSpec spec;
+  spec.bf16 = bf16;
+  spec.rhsRows = bf16;
+  spec.lhsStride = scoreStride * 4 / bytes;
+  spec.rhsStride = valueType.getRowStride().constant();
+  spec.partialRhs = dv % width != 0;
+  if (!target) {
+    spec.store = KernelSpec::Store::Quotients;
+    spec.outBf16 = outType.getElementType().isBF16();
+  }
+  spec.prefetch = true;
+  Value start = e.sub(piece.start, piece.base);
+  KernelArgs args;
+  args.k = e.sub(piece.end, piece.start);
+  args.rhsStride = e.rowStride(op.getValue());
+  args.outputStride = target ? e.i64(valueStride) : e.rowStride(op.getOuts());
+  Value values = valueAt(u.s, u.head, piece.start);
+  args.prefetchStride = e.mul(args.rhsStride, bytes * (bf16 ? 2 : 1));
+  for (int64_t column = 0; column < dv; column += width) {
+    args.rhs = e.advance(values, column * bytes);
+    Value ahead = e.advance(piece.nextValues, column * bytes);
+    args.columns = e.i64(dv - column);
+    e.tiles(
+        u.rows,
+        [&](Value row, Value tall) {
+          args.lhs = e.advance(cell(piece.scores, row, scoreStride, e.i64(0)),
+                               e.mul(start, bytes));
+          if (target) {
+            args.output = cell(target, row, valueStride, e.i64(column));
+          } else {
+            args.output =
+                e.advance(outLine(u, row), column * outType.getElementBytes());
+            args.perRow = number(divisors, row);
+          }
+          args.prefetch = secondLine(ahead, row);
+          e.kernels().call(e, spec, tall, args);
+        },
+        bf16);
+  }
+}
+
+/// The values of a key for a head.
+Value AttentionPhase::valueAt(const Sequence &s, Value head, Value key) {
+  Value row = e.mul(e.add(s.firstKeyRow, key), e.rowStride(op.getValue()));
+  Value offset = e.add(row, e.mul(e.div(head, e.i64(group)), dv));
+  return e.advance(e.pointer(op.getValue()), e.mul(offset, bf16 ? 2 : 4));
+}
+
+/// The result's line of a row of the unit, at its head.
+Value AttentionPhase::outLine(const Unit &u, Value row) {
+  kern::BufferType type = PhaseEmitter::typeOf(op.getOuts());
+  Value target = e.mul(e.add(u.s.firstRow, e.add(u.first, row)),
+                       e.rowStride(op.getOuts()));
+  return e.advance(
+      e.pointer(op.getOuts()),
+      e.mul(e.add(target, e.mul(u.head, dv)), type.getElementBytes()));
+}
+
+/// Adds a piece to what the pieces before it gave; the last one makes the
+/// result.
+void AttentionPhase::emitMerge(const Unit &u, const Sums &sums,
+                               const Sums &piece, Value last) {
+  // Factors of 16 rows at once; those behind the last row are not read.
+  e.forLoop(e.i64(0), u.rows, kLanes, [&](Value row) {
+    auto load = [&](Value base) {
+      return e.loadVector(e.f32Type(), number(base, row));
+    };
+    Value earlier = load(sums.maximum), own = load(piece.maximum);
+    Value joint = e.maxF(earlier, own);
+    Value shift =
+        e.select(e.lessF(e.splat(-INFINITY), joint), joint, e.splat(0.0));
+    Value a = emitExp2OfNonPositive(e, e.subF(earlier, shift));
+    Value c = emitExp2OfNonPositive(e, e.subF(own, shift));
+    e.storeVector(joint, number(sums.maximum, row));
+    e.storeVector(e.fma(load(piece.total), c, e.mulF(load(sums.total), a)),
+                  number(sums.total, row));
+    e.storeVector(a, number(before, row));
+    e.storeVector(c, number(after, row));
+  });
+  auto joined = [&](Value row, function_ref<void(Value, Value, Value)> use) {
+    Value a = e.splat(e.loadF32(number(before, row))),
+          c = e.splat(e.loadF32(number(after, row)));
+    e.forLoop(e.i64(0), e.i64(valueStride), kLanes, [&](Value column) {
+      Value at = cell(sums.product, row, valueStride, column);
+      Value o = e.loadVector(e.f32Type(),
+                             cell(piece.product, row, valueStride, column));
+      use(column, at, e.fma(o, c, e.mulF(e.loadVector(e.f32Type(), at), a)));
+    });
+  };
+  e.ifThen(
+      last,
+      [&] {
+        bool rounds =
+            PhaseEmitter::typeOf(op.getOuts()).getElementType().isBF16();
+        e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
+          Value total = e.splat(e.loadF32(number(sums.total, row)));
+          Value any = e.lessF(e.splat(0.0), total);
+          Value line = outLine(u, row);
+          joined(row, [&](Value column, Value, Value o) {
+            Value quotient = e.select(any, e.divF(o, total), e.splat(0.0));
+            Value at = e.advance(line, e.mul(column, rounds ? 2 : 4));
+            Value mask = e.laneMask(e.sub(e.i64(dv), column));
+            if (rounds)
+              e.storeBf16(quotient, at, mask);
+            else
+              e.storeVector(quotient, at, mask);
+          });
+        });
+      },
+      [&] {
+        e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
+          joined(row, [&](Value, Value at, Value o) { e.storeVector(o, at); });
+        });
+      });
+}
