@@ -55,6 +55,12 @@ struct CompileOptions {
   std::function<bool(const CompileProgress &)> progress;
 };
 
+/// How much code was made for an instruction set.
+struct CompiledCode {
+  std::string isa;
+  uint64_t phases = 0, kernels = 0, bytes = 0;
+};
+
 /// What a compile came to.
 struct CompileReport {
   /// Text of a stage that was emitted without an output file.
@@ -63,6 +69,7 @@ struct CompileReport {
   std::vector<std::string> notes;   ///< what a user may want to know
   /// Seconds of each stage, in order.
   std::vector<std::pair<std::string, double>> seconds;
+  std::vector<CompiledCode> code; ///< where objects were made
   uint64_t fileBytes = 0;
   uint64_t parameters = 0;
 };

@@ -4,6 +4,7 @@
 // Walks the stages. Between two of them the module is written and read back,
 // so that nothing can hide in C++ objects: what a stage needs is in the IR.
 #include "compiler/driver/CompileModule.h"
+#include "compiler/codegen/CodeSize.h"
 #include "compiler/driver/Code.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
@@ -196,6 +197,14 @@ Result<void> ModuleCompiler::makeCode() {
   Result<std::vector<IsaObject>> objects = generate(std::move(*modules), how);
   if (!objects)
     return objects.takeError();
+  if (how.kind == CodeKind::Object)
+    for (const IsaObject &object : *objects) {
+      Result<CodeSize> size = codeSizeOf(object.object);
+      if (!size)
+        return size.takeError();
+      report.code.push_back(
+          {object.isa, size->phases, size->kernels, size->bytes});
+    }
   end("code");
   if (options.emit == EmitStage::So)
     return writeLibrary(std::move(*objects));

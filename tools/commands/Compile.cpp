@@ -7,6 +7,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include <CLI/Validators.hpp>
+#include <cinttypes>
 #include <unistd.h>
 
 using namespace transom;
@@ -107,6 +108,17 @@ static std::string jsonOf(const CompileReport &report) {
   for (const auto &[stage, seconds] : report.seconds)
     json.member(stage, seconds);
   json.endObject();
+  json.key("code");
+  json.beginArray();
+  for (const CompiledCode &code : report.code) {
+    json.beginObject();
+    json.member("isa", code.isa);
+    json.member("phases", code.phases);
+    json.member("kernels", code.kernels);
+    json.member("bytes", code.bytes);
+    json.endObject();
+  }
+  json.endArray();
   json.key("notes");
   json.array(report.notes);
   json.endObject();
@@ -145,9 +157,15 @@ static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
     return report.takeError();
   for (const std::string &text : report->notes)
     note(common, text);
-  if (common.verbose)
+  if (common.verbose) {
     for (const auto &[stage, seconds] : report->seconds)
       fprintf(stderr, "transom: %-9s %7.3f s\n", stage.c_str(), seconds);
+    for (const CompiledCode &code : report->code)
+      fprintf(stderr,
+              "transom: %s: %" PRIu64 " phases, %" PRIu64
+              " micro-kernels, %" PRIu64 " bytes of code\n",
+              code.isa.c_str(), code.phases, code.kernels, code.bytes);
+  }
   return writeOut(common.json && report->text.empty() ? jsonOf(*report)
                                                       : report->text);
 }

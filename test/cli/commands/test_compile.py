@@ -63,6 +63,14 @@ class Compile(ToolTest):
         self.assertEqual(report["written"], [self.path("m.so")])
         self.assertGreater(report["parameters"], 0)
         self.assertEqual(list(report["seconds"])[0], "import")
+        (code,) = report["code"]
+        self.assertEqual(code["isa"], "avx2")
+        for count in ("phases", "kernels", "bytes"):
+            self.assertGreater(code[count], 0)
+
+    def test_verbose_tells_what_code_there_is(self):
+        says = self.succeed("compile", BERT, "-v", "-o", self.path("m.so"), "--target", "aarch64").stderr
+        self.assertRegex(says, r"transom: neon: \d+ phases, \d+ micro-kernels, \d+ bytes of code")
 
     def test_stdout_as_output(self):
         text = self.succeed("compile", BERT, "--emit", "attn").stdout

@@ -1,0 +1,33 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions tell what they are by the beginning of their names:
+// `transom.p.` for phases, `transom.k.` for micro-kernels.
+#include "compiler/codegen/CodeSize.h"
+#include "llvm/Object/ELFObjectFile.h"
+
+using namespace transom;
+
+static Error unreadable(llvm::Error error) {
+  return internalError("the object file cannot be read: " +
+                       llvm::toString(std::move(error)));
+}
+
+Result<CodeSize> transom::codeSizeOf(const std::string &object) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(object, "code"));
+  if (!file)
+    return unreadable(file.takeError());
+  CodeSize size;
+  for (const llvm::object::ELFSymbolRef symbol : (*file)->symbols()) {
+    if (symbol.getELFType() != llvm::ELF::STT_FUNC)
+      continue;
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!name)
+      return unreadable(name.takeError());
+    size.phases += name->starts_with("transom.p.");
+    size.kernels += name->starts_with("transom.k.");
+    size.bytes += symbol.getSize();
+  }
+  return size;
+}
