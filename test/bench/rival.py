@@ -3,10 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The side of the comparison that needs the rivals' packages: it runs in their environment, one process an engine.
-# rival.py make MODEL FOLDER: a checkpoint with random weights, its ONNX form, and inputs to agree on.
-# rival.py time JOB: milliseconds of the fastest run of each shape, as JSON; JOB holds the arguments of time_shapes().
+# rival.py make MODEL FOLDER [SOURCE]: a checkpoint with random weights (or a copy of SOURCE's), its forms for the
+# engines, inputs to agree on, and texts of mixed length.
+# rival.py time JOB: milliseconds of the fastest run of each task, as JSON; JOB holds the arguments of time_tasks().
+import importlib
 import json
 import os
+import shutil
 import sys
 import time
 
@@ -14,8 +17,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy  # noqa: E402
 
-# Largest difference between two engines' float32 results.
-AGREEMENT = 1e-3
+# Largest difference between two engines' float32 results, and least cosine of a row where a rival computes in bf16.
+AGREEMENT, BF16_COSINE = 1e-3, 0.98
 
 MODELS = {
     "bert-base": {},
@@ -43,17 +46,51 @@ def export_onnx(model, path):
                       dynamic_axes={name: axes for name in names}, dynamo=False, opset_version=17)
 
 
-def make(name, folder):
+def convert_ctranslate2(model, folder):
+    """CTranslate2's own form; its converter asks for a vocabulary, so each id gets a word."""
+    from ctranslate2.converters.transformers import TransformersConverter
+    from tokenizers import Tokenizer, models
+    from transformers import BertConfig, PreTrainedTokenizerFast
+    words = {f"t{i}": i for i in range(model.config.vocab_size)}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="t3")), pad_token="t0",
+                                        bos_token="t1", cls_token="t1", eos_token="t2", sep_token="t2", unk_token="t3",
+                                        mask_token="t4")
+    BertConfig.position_embedding_type = "absolute"
+    converter = TransformersConverter(folder)
+    converter.load_tokenizer = lambda *arguments, **options: tokenizer
+    converter.convert(os.path.join(folder, "ct2"))
+
+
+def save_texts(path, vocabulary):
+    """256 sequences of mixed length, as texts have: lengths fall off exponentially around 30."""
+    import safetensors.numpy
+    random = numpy.random.default_rng(3)
+    lengths = numpy.clip(numpy.exp(random.normal(3.4, 0.9, 256)).astype(int), 4, 256)
+    mask = (numpy.arange(lengths.max()) < lengths[:, None]).astype(numpy.int64)
+    ids = random.integers(5, vocabulary - 5, mask.shape) * mask
+    safetensors.numpy.save_file({"input_ids": ids, "attention_mask": mask}, path)
+
+
+def make(name, folder, source=None):
     import safetensors.numpy
     import torch
     from transformers import BertConfig, BertModel
     torch.manual_seed(0)
-    model = BertModel(BertConfig(**MODELS[name]), add_pooling_layer=False).eval()
+    if source:
+        model = BertModel.from_pretrained(source, add_pooling_layer=False).eval()
+    else:
+        model = BertModel(BertConfig(**MODELS[name]), add_pooling_layer=False).eval()
     model.save_pretrained(folder)
+    try:
+        convert_ctranslate2(model, folder)
+    except Exception as error:  # whatever its converter dislikes: the other engines do not need it
+        print(f"no form for ctranslate2: {error}", file=sys.stderr)
+        shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
     export_onnx(model, os.path.join(folder, "model.onnx"))
     mask = (numpy.arange(40) < numpy.array([[40], [17], [1]])).astype(numpy.int64)
     inputs = {"input_ids": some_ids(3, 40) * mask, "attention_mask": mask}
     safetensors.numpy.save_file(inputs, os.path.join(folder, "inputs"))
+    save_texts(os.path.join(folder, "texts"), model.config.vocab_size)
 
 
 def some_ids(batch, length):
@@ -86,41 +123,94 @@ def load_onnxruntime(folder, threads):
     return lambda ids, mask: session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
 
 
-def load_openvino(folder, threads):
+def load_openvino(folder, threads, precision="f32"):
     import openvino
-    hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
+    hints = {"INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
     model = openvino.Core().compile_model(os.path.join(folder, "model.onnx"), "CPU", hints)
     request = model.create_infer_request()
     return lambda ids, mask: request.infer({"input_ids": ids, "attention_mask": mask})[0]
 
 
-ENGINES = {"onnxruntime": load_onnxruntime, "openvino": load_openvino, "torch": load_torch, "inductor": load_inductor}
+def load_openvino_bf16(folder, threads):
+    return load_openvino(folder, threads, "bf16")
 
 
-def check_agreement(encode, folder):
+def load_ctranslate2(folder, threads):
+    import ctranslate2
+    encoder = ctranslate2.Encoder(os.path.join(folder, "ct2"), device="cpu", intra_threads=threads, compute_type="float32")
+
+    def encode(ids, mask):
+        rows = [row[:length] for row, length in zip(ids.tolist(), mask.sum(1).tolist())]
+        return numpy.array(encoder.forward_batch(rows).last_hidden_state)
+    return encode
+
+
+ENGINES = {
+    "openvino": (load_openvino, ["openvino"]),
+    "openvino-bf16": (load_openvino_bf16, ["openvino"]),
+    "onnxruntime": (load_onnxruntime, ["onnxruntime"]),
+    "ctranslate2": (load_ctranslate2, ["ctranslate2"]),
+    "torch": (load_torch, ["torch", "transformers"]),
+    "inductor": (load_inductor, ["torch", "transformers"]),
+}
+
+
+def check_agreement(engine, encode, folder):
     """An engine that computes something else is no rival."""
     from safetensors.numpy import load_file
     inputs, ours = (load_file(os.path.join(folder, name)) for name in ("inputs", "results"))
     kept = inputs["attention_mask"] == 1
-    difference = abs(encode(inputs["input_ids"], inputs["attention_mask"]) - ours["last_hidden_state"])[kept].max()
+    theirs, ours = encode(inputs["input_ids"], inputs["attention_mask"])[kept], ours["last_hidden_state"][kept]
+    if "bf16" in engine:
+        cosine = (theirs * ours).sum(1) / numpy.sqrt((theirs**2).sum(1) * (ours**2).sum(1))
+        if not cosine.min() >= BF16_COSINE:
+            sys.exit(f"its results have a cosine of {cosine.min():g} to transom's, at least {BF16_COSINE}")
+        return
+    difference = abs(theirs - ours).max()
     if not difference <= AGREEMENT:
         sys.exit(f"its results differ from transom's by {difference:g}, at most {AGREEMENT:g}")
 
 
-def time_shapes(engine, folder, threads, runs, shapes):
-    encode = ENGINES[engine](folder, threads)
-    check_agreement(encode, folder)
-    best = {}
-    for shape in shapes:
-        ids = some_ids(*map(int, shape.split("x")))
-        mask = numpy.ones_like(ids)
-        encode(ids, mask)
+def batches_of_texts(folder, size):
+    """The texts by length, `size` at a time, padded to the longest of their batch."""
+    from safetensors.numpy import load_file
+    texts = load_file(os.path.join(folder, "texts"))
+    ids, mask = texts["input_ids"], texts["attention_mask"]
+    lengths = mask.sum(1)
+    order = numpy.argsort(lengths, kind="stable")
+    for begin in range(0, len(order), size):
+        rows = order[begin:begin + size]
+        longest = lengths[rows].max()
+        yield numpy.ascontiguousarray(ids[rows, :longest]), numpy.ascontiguousarray(mask[rows, :longest])
+
+
+def inputs_of(task, folder):
+    """The calls that a task is made of."""
+    if task.startswith("texts-"):
+        return list(batches_of_texts(folder, int(task.partition("-")[2])))
+    ids = some_ids(*map(int, task.split("x")))
+    return [(ids, numpy.ones_like(ids))]
+
+
+def time_tasks(engine, folder, threads, tasks):
+    load, packages = ENGINES[engine]
+    for package in packages:
+        importlib.import_module(package)
+    start = time.perf_counter()
+    encode = load(folder, threads)
+    best = {"load": 1e3 * (time.perf_counter() - start)}
+    if set(tasks) == {"load"}:
+        return best
+    check_agreement(engine, encode, folder)
+    for task, runs in tasks.items():
+        calls = inputs_of(task, folder)
         times = []
-        for _ in range(int(runs[shape])):
+        for _ in range(int(runs) + 1):  # the first warms up
             start = time.perf_counter()
-            encode(ids, mask)
+            for ids, mask in calls:
+                encode(ids, mask)
             times.append(time.perf_counter() - start)
-        best[shape] = 1e3 * min(times)
+        best[task] = 1e3 * min(times[1:])
     return best
 
 
@@ -128,8 +218,7 @@ def main():
     if sys.argv[1] == "make":
         make(*sys.argv[2:])
     else:
-        job = json.loads(sys.argv[2])
-        print(json.dumps(time_shapes(**job)))
+        print(json.dumps(time_tasks(**json.loads(sys.argv[2]))))
 
 
 if __name__ == "__main__":

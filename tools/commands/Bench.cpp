@@ -128,6 +128,7 @@ static Result<void> runBench(const BenchFlags &flags,
       return row.takeError();
     table.rows.push_back(std::move(*row));
   }
+  meter.settle();
   for (size_t i = 0; i < table.rows.size(); ++i) {
     applyLimits(table.rows[i], *bench, (*works)[i], meter.best());
     table.profiles.emplace_back();

@@ -225,10 +225,20 @@ void LimitMeter::burst() {
     limits.bf16Flops = limits.flops;
 }
 
+void LimitMeter::settle() {
+  for (int quiet = 0, all = 0; quiet < 8 && all < 48; ++quiet, ++all) {
+    const MachineLimits before = limits;
+    burst();
+    if (limits.flops > 1.005 * before.flops ||
+        limits.bf16Flops > 1.005 * before.bf16Flops ||
+        limits.bandwidth > 1.005 * before.bandwidth)
+      quiet = 0;
+  }
+}
+
 MachineLimits transom::tools::measureLimits(const std::string &isa,
                                             unsigned threads) {
   LimitMeter meter(isa, threads);
-  for (int i = 0; i < 24; ++i)
-    meter.burst();
+  meter.settle();
   return meter.best();
 }

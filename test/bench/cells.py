@@ -1,0 +1,84 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cells of the table: what is measured, on which engines, and what must hold."""
+from typing import NamedTuple
+
+
+class Cell(NamedTuple):
+    """A line of the table. `rival` names the rivals' tasks of which the fastest counts; None: the same task."""
+    title: str
+    task: str
+    ratio: float = None  # at least so many times as fast as the best rival
+    share: float = None  # at least this share of the machine's limit
+    most_ms: float = None
+    rival: tuple = None
+
+    def rival_tasks(self):
+        return self.rival or (self.task,)
+
+
+class Group(NamedTuple):
+    """Cells that are measured together."""
+    model: str
+    cells: list
+    engine: str = "transom"
+    rivals: tuple = ("openvino", "onnxruntime", "ctranslate2")
+    others: tuple = ()  # of ours, shown but no rivals
+    threads: int = None
+    env: dict = {}  # by engine
+
+    def tasks(self):
+        return list(dict.fromkeys(cell.task for cell in self.cells))
+
+
+BATCHINGS = ("texts-1", "texts-8", "texts-32")
+# What keeps the libraries of rivals to 256-bit code.
+AVX2 = {"DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2"}
+NARROW = {"TRANSOM_FORCE_ISA": "avx2"}
+
+GROUPS = {
+    "base": Group("bert-base", [
+        Cell("BERT-base f32 1x16", "1x16", 1.60, 0.78),
+        Cell("BERT-base f32 1x128", "1x128", 1.10, 0.90),
+        Cell("BERT-base f32 8x128", "8x128", 1.05, 0.91),
+        Cell("BERT-base f32 1x512", "1x512", 1.05, 0.91),
+    ], others=("transom-onednn",)),
+    "large": Group("bert-large", [
+        Cell("BERT-large f32 1x384", "1x384", 1.05, 0.90),
+        Cell("BERT-large f32 4x384", "4x384", 1.05, 0.90),
+    ]),
+    "one-thread": Group("bert-base", [Cell("BERT-base f32 1x128, one thread", "1x128", 1.08, 0.91)], threads=1),
+    "bf16": Group("bert-base", [
+        Cell("BERT-base bf16 1x128", "1x128", 1.10, 0.83),
+        Cell("BERT-base bf16 8x128", "8x128", 1.07, 0.87),
+    ], engine="transom-bf16", rivals=("openvino-bf16",)),
+    "texts": Group("minilm", [
+        Cell("MiniLM f32, 256 texts, one call", "texts", 1.35, 0.87, rival=BATCHINGS),
+        Cell("MiniLM f32, 256 texts, one by one", "texts-1", 1.25, 0.80, rival=("texts-1",)),
+        Cell("the same against the best batching", "texts-1", 1.00, rival=BATCHINGS),
+    ], others=("transom-onednn",)),
+    "load": Group("minilm", [Cell("MiniLM, load to first result", "load", 3.00, most_ms=30)]),
+    "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.00, 0.90)],
+                  rivals=("transom-onednn", "openvino", "torch"),
+                  env={"transom": NARROW, "transom-onednn": {**NARROW, **AVX2}, "openvino": AVX2, "torch": AVX2}),
+}
+
+
+def judge(cell, group, times):
+    """The line of a cell: our milliseconds, the best rival's, their ratio, the share of the limit, what is missed."""
+    ours = times[group.engine][cell.task]
+    rivals = {f"{engine} {task}" if len(cell.rival_tasks()) > 1 else engine: times[engine][task]
+              for engine in group.rivals if engine in times for task in cell.rival_tasks()}
+    best = min(rivals, key=rivals.get) if rivals else None
+    limit = times[group.engine].get("limit " + cell.task)
+    line = dict(cell=cell.title, ms=ours, rivals=rivals, best_rival=best, ratio=rivals[best] / ours if best else None,
+                ratio_bar=cell.ratio, limit_share=limit / ours if limit else None, share_bar=cell.share, most_ms=cell.most_ms)
+    missed = []
+    if cell.ratio and (best is None or line["ratio"] < cell.ratio):
+        missed.append("ratio")
+    if cell.share and (limit is None or line["limit_share"] < cell.share):
+        missed.append("share")
+    if cell.most_ms and ours > cell.most_ms:
+        missed.append("time")
+    return dict(line, missed=missed)
