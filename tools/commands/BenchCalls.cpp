@@ -154,17 +154,19 @@ Result<Workload> Workload::tokenize(const BenchModel &bench,
   size_t longest = 1;
   TextInput input;
   input.file = file;
-  Result<void> done = forEachBatch(
-      input, textBatch, [&](std::vector<std::string> lines) -> Result<void> {
-        for (const std::string &line : lines) {
-          auto tokens = tokensOf(bench, line, info->max_text_tokens);
-          if (!tokens)
-            return tokens.takeError();
-          longest = std::max(longest, tokens->size());
-          texts.push_back(std::move(*tokens));
-        }
-        return {};
-      });
+  Result<void> done =
+      forEachBatch(input, textBatch,
+                   [&](const std::vector<std::string> &lines) -> Result<void> {
+                     for (const std::string &line : lines) {
+                       auto tokens =
+                           tokensOf(bench, line, info->max_text_tokens);
+                       if (!tokens)
+                         return tokens.takeError();
+                       longest = std::max(longest, tokens->size());
+                       texts.push_back(std::move(*tokens));
+                     }
+                     return {};
+                   });
   if (!done)
     return done.takeError();
   if (texts.empty())

@@ -56,6 +56,28 @@ class Bench(ToolTest):
         self.assertTrue(lines[0].startswith("| entry | batch |"), lines[0])
         self.assertEqual(len({line.count("|") for line in lines}), 1, lines)
 
+    def test_gathered_tables_are_not_streamed(self):
+        """A tied head reads the whole table of words, the embedding only some rows of it."""
+        for name, tied in (("bert", False), ("bert-mlm", True)):
+            with open(os.path.join(GOLDENS, name, "config.json"), encoding="utf-8") as file:
+                config = json.load(file)
+            words, others = config["vocab_size"], config["max_position_embeddings"] + config["type_vocab_size"]
+            found = json.loads(self.succeed("inspect", self.compiled(name), "--json").stdout)
+            row = self.row("-s", "16", "-r", "1", model=name)
+            streamed = row["gbps"] * 1e9 * row["ms_min"] * 1e-3
+            gathered = 4 * config["hidden_size"] * (others if tied else words + others)
+            # Panels are padded, and offsets in the file aligned.
+            self.assertAlmostEqual(streamed, found["weights_bytes"] - gathered, delta=0.02 * found["weights_bytes"])
+
+    def test_operations_of_a_layer(self):
+        """Products are known by hand; norms and activations add little."""
+        with open(os.path.join(GOLDENS, "bert", "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        hidden, wide, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+        rows = 64
+        products = layers * rows * (2 * (4 * hidden * hidden + 2 * hidden * wide) + 4 * hidden * rows)
+        self.assertAlmostEqual(self.work(self.row("-s", str(rows), "-r", "1")) * 1e9, products, delta=0.03 * products)
+
     def test_given_inputs(self):
         path = os.path.join(GOLDENS, "bert", "encode.0.in.safetensors")
         row = self.row("--in", path, "-r", "1")
