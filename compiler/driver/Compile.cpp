@@ -51,6 +51,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("backend", options.backend);
   if (options.dtype != "f32")
     flags.emplace_back("dtype", options.dtype);
+  if (options.attentionSchedule != "auto")
+    flags.emplace_back("attention-schedule", options.attentionSchedule);
   if (options.optLevel != 2)
     flags.emplace_back("opt-level", std::to_string(options.optLevel));
   return flags;

@@ -41,6 +41,9 @@ struct CompileOptions {
   std::vector<std::string> targets; ///< `--target`; empty: all
   /// Type of weights and of what products and attention read: `f32`, `bf16`.
   std::string dtype = "f32";
+  /// How attention cuts its work: a schedule of `kern.attention`, perhaps with
+  /// the height of its blocks, `pieces:12`. Changes no bit.
+  std::string attentionSchedule = "auto";
   std::vector<std::string> disabledPasses;
   /// Options as given, for the manifest.
   std::vector<std::pair<std::string, std::string>> flags;

@@ -11,6 +11,7 @@
 #include "compiler/driver/PlanArtifact.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "dialects/kern/AttentionSchedule.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
@@ -251,6 +252,10 @@ Result<CompileReport> ModuleCompiler::run() {
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",
                        StringAttr::get(module->getContext(), options.dtype));
+  if (options.attentionSchedule != "auto")
+    (*module)->setAttr(
+        "transom.attention_schedule",
+        StringAttr::get(module->getContext(), options.attentionSchedule));
   (*module)->setAttr("transom.backend",
                      StringAttr::get(module->getContext(), options.backend));
   const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
@@ -282,6 +287,10 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
+  if (!kern::AttentionSchedule::parse(options.attentionSchedule))
+    return usageError(
+        "unknown attention schedule '" + options.attentionSchedule +
+        "'; supported: " + kern::AttentionSchedule::supported().str());
   if (!backendByName(options.backend))
     return usageError("unknown backend '" + options.backend +
                       "'; supported: native, onednn");

@@ -286,10 +286,13 @@ private:
       ++known->rows;
       return;
     }
+    std::string schedule;
+    for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
+      schedule = op.getSchedule().str();
     entry.steps.push_back(
         {phase.getName().str(),
          placeOf(cost.heaviest ? cost.heaviest->getLoc() : phase.getLoc()), 1,
-         cost.flops, cost.bf16Flops, weightBytes, cost.bytes});
+         cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
   }
 
   /// The symbol of a weight; in the body of layers that of the row.

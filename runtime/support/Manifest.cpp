@@ -91,6 +91,8 @@ void writeSteps(JsonWriter &json, const ManifestEntry &entry) {
     if (step.weightBytes)
       json.member("weight_bytes", step.weightBytes);
     writeCost(json, "bytes", step.bytes);
+    if (!step.schedule.empty())
+      json.member("attention_schedule", step.schedule);
     json.endObject();
   }
   json.endArray();

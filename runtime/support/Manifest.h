@@ -71,6 +71,7 @@ struct ManifestStep {
   Polynomial bf16Flops{};  ///< those of them that multiply bf16
   int64_t weightBytes = 0; ///< weights that one row reads whole
   Polynomial bytes{};      ///< activations that one row reads and writes
+  std::string schedule{};  ///< of an attention in it, empty without one
 };
 
 /// An operand of a library's call: a buffer, or an argument of the entry.

@@ -265,7 +265,8 @@ private:
                              integer(step, "rows", 0, INT64_MAX),
                              cost(step, "flops"), cost(step, "bf16_flops"),
                              optionalInteger(step, "weight_bytes").value_or(0),
-                             cost(step, "bytes")});
+                             cost(step, "bytes"),
+                             optionalText(step, "attention_schedule")});
     const auto steps = static_cast<int64_t>(entry.steps.size());
     if (auto walk = optionalMember(value, "walk")) {
       if (Result<void> isList = walk->expectArray(); !isList)

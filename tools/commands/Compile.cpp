@@ -202,6 +202,12 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
             "type of cached keys and values");
   addChoice(flagsOf, "--backend", flags->options.backend, {"native", "onednn"},
             "who computes products, softmax and norms (default native)");
+  flagsOf
+      .add_option("--attention-schedule", flags->options.attentionSchedule,
+                  "how attention cuts its work: auto, pieces, kept or spread, "
+                  "perhaps with the rows of a block ('pieces:12'); the result "
+                  "is the same (default auto)")
+      ->type_name("KIND[:ROWS]");
   addChoice(flagsOf, "--emit", flags->emit, emitStageNames(),
             "stop at this stage and print or write it (default so)");
   flagsOf

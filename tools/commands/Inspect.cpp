@@ -128,6 +128,12 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.member("steps", static_cast<uint64_t>(entry.steps.size()));
   json.member("barriers", static_cast<uint64_t>(entry.walk.size()));
   json.member("flops", entry.flops.str());
+  json.key("attention_schedules");
+  json.beginObject();
+  for (const ManifestStep &step : entry.steps)
+    if (!step.schedule.empty())
+      json.member(step.place, step.schedule);
+  json.endObject();
   json.member("arena_bytes", entry.arenaBytes.str());
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
   json.key("examples");
@@ -231,6 +237,10 @@ static void addEntry(Page &page, const Manifest &manifest,
              shapeOf(tensor).c_str());
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
+  for (const ManifestStep &step : entry.steps)
+    if (!step.schedule.empty())
+      page.add("  schedule     %s of %s\n", step.schedule.c_str(),
+               step.place.c_str());
   page.add("  with %" PRId64 " parts:\n", exampleParts);
   for (const Example &example : examplesOf(manifest)) {
     auto bytes = valueOf(entry.arenaBytes, entry, example);

@@ -52,6 +52,20 @@ class Inspect(ToolTest):
             self.assertGreater(example["arena_bytes"], 0)
             self.assertGreater(example["flops"], 0)
 
+    def test_attention_schedules(self):
+        bert = os.path.join(GOLDENS, "bert")
+        results = set()
+        for schedule in ("auto", "pieces:5", "kept:12", "spread"):
+            self.succeed("compile", bert, "-q", "-o", self.path("m.so"), "--attention-schedule", schedule)
+            found = self.json_of(self.path("m.so"))
+            self.assertEqual(set(found["entries"][0]["attention_schedules"].values()), {schedule})
+            self.assertEqual(found["options"].get("attention-schedule", "auto"), schedule)
+            self.assertIn(f"schedule     {schedule} of encoder.layer.", self.succeed("inspect", self.path("m.so")).stdout)
+            self.succeed("run", self.path("m.so"), "encode", "--in", os.path.join(bert, "encode.0.in.safetensors"), "--out", self.path("out"))
+            results.add(bytes(self.read(self.path("out"))))
+        self.assertEqual(len(results), 1)  # no schedule changes a bit
+        self.fail_with(2, "compile", bert, "-o", self.path("m.so"), "--attention-schedule", "kept:99", says="kept:99")
+
     def test_sizes_of_any_name(self):
         """Symbols of graph.json have the names that its author gave them; formulas use no others."""
         for node in ({"op": "attention", "inputs": ["x", "x", "x"], "attrs": {"heads": 2}},
