@@ -110,29 +110,61 @@ struct PlanMemoryPass
     : public transom::impl::PlanMemoryPassBase<PlanMemoryPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    getOperation().walk([&](kern::AllocOp alloc) { pad(alloc); });
+    getOperation().walk([&](kern::AllocOp alloc) { pad(alloc, symbols); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic())
         plan(function, symbols);
   }
 
   /// Rows a multiple of 4096 bytes apart get a cache line more.
-  void pad(kern::AllocOp alloc) {
+  void pad(kern::AllocOp alloc, SymbolTable &symbols) {
     auto type = cast<kern::BufferType>(alloc.getType());
     if (type.getRank() != 2 || type.getKeyPanels() || type.getStride() ||
         !(type.isF32() || type.isBf16()))
       return;
     std::optional<int64_t> columns = type.getDims().back().constant();
-    if (!columns || *columns * type.getElementBytes() % kSetBytes)
+    SmallVector<Value> names;
+    if (!columns || *columns * type.getElementBytes() % kSetBytes ||
+        !takesStride(alloc.getResult(), symbols, names))
       return;
-    for (Operation *user : alloc->getUsers())
-      if (!isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp, kern::AttentionOp,
-               kern::CastOp>(user))
-        return;
-    alloc.getResult().setType(kern::BufferType::get(
+    auto padded = kern::BufferType::get(
         &getContext(), type.getDims(), type.getElementType(),
-        *columns + kLineBytes / type.getElementBytes()));
-    ++padded;
+        *columns + kLineBytes / type.getElementBytes());
+    for (Value name : names) {
+      name.setType(padded);
+      if (auto argument = dyn_cast<BlockArgument>(name))
+        retype(cast<func::FuncOp>(argument.getOwner()->getParentOp()));
+    }
+    ++this->padded;
+  }
+
+  /// True when all users of a buffer, in layer bodies too, can do with a stride
+  /// between rows; collects the buffer's `names`, itself and the bodies'
+  /// arguments.
+  static bool takesStride(Value buffer, SymbolTable &symbols,
+                          SmallVector<Value> &names) {
+    if (llvm::is_contained(names, buffer))
+      return true;
+    names.push_back(buffer);
+    return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
+      auto layers = dyn_cast<kern::LayersOp>(use.getOwner());
+      if (!layers)
+        return isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
+                   kern::AttentionOp, kern::CastOp, kern::ElementwiseOp,
+                   kern::ScatterRowsOp>(use.getOwner());
+      return llvm::all_of(layers.getRows(), [&](Attribute row) {
+        auto body = symbols.lookup<func::FuncOp>(
+            cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+        return takesStride(body.getArgument(use.getOperandNumber()), symbols,
+                           names);
+      });
+    });
+  }
+
+  static void retype(func::FuncOp function) {
+    function.setType(
+        FunctionType::get(function.getContext(),
+                          function.getBody().front().getArgumentTypes(), {}));
   }
 
   void plan(func::FuncOp entry, SymbolTable &symbols) {

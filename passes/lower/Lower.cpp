@@ -48,13 +48,14 @@ static LogicalResult lowerOp(PhaseEmitter &e, Operation &op) {
     return success();                                                          \
   })
       LOWER(Gemm) LOWER(BatchMatmul) LOWER(Attention) LOWER(PackKeys)
-          LOWER(Norm) LOWER(Cast) LOWER(Softmax) LOWER(Embedding) LOWER(Elementwise) LOWER(
-              Positions) LOWER(Columns) LOWER(GatherRows) LOWER(ScatterRows)
-              LOWER(Pool) LOWER(Transpose) LOWER(Copy) LOWER(Gather)
+          LOWER(Norm) LOWER(Cast) LOWER(Softmax) LOWER(Embedding) LOWER(
+              Elementwise) LOWER(Positions) LOWER(Columns) LOWER(GatherRows)
+              LOWER(ScatterRows) LOWER(Pool) LOWER(Transpose) LOWER(Copy)
+                  LOWER(Gather)
 #undef LOWER
-                  .Default([](Operation *other) {
-                    return other->emitOpError("has no lowering to vectors");
-                  });
+                      .Default([](Operation *other) {
+                        return other->emitOpError("has no lowering to vectors");
+                      });
 }
 
 static LogicalResult lowerPhase(kern::PhaseOp phase, const Program &program,

@@ -10,8 +10,8 @@
 namespace transom::lower {
 
 /// The LLVM-dialect module of a planned kern module for one instruction set:
-/// a function `transom.p.<isa>.<phase>` for each phase of `phaseNames`, in their
-/// order, and the micro-kernels that they call. The input is not changed.
+/// a function `transom.p.<isa>.<phase>` for each phase of `phaseNames`, in
+/// their order, and the micro-kernels that they call. The input is not changed.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerToLLVM(mlir::ModuleOp module, const Isa &isa);
 

@@ -250,6 +250,9 @@ private:
                        e.i64(across));
     Value share = e.add(e.mul(tile, blocks.count), block);
     args.prefetchStride = e.div(e.add(shares, line - 1), shares);
+    // A single block has to touch both cache lines of a step.
+    args.prefetchSecond =
+        e.select(e.equal(shares, e.i64(1)), e.i64(line / 2), e.i64(0));
     Value ahead = e.add(e.mul(e.div(from, e.i64(stepOfK())), line),
                         e.mul(e.mul(share, args.prefetchStride),
                               llvm::divideCeil(length, stepOfK())));

@@ -59,7 +59,8 @@ static SmallVector<Value *> fields(KernelArgs &args) {
           &args.prefetch,     &args.k,
           &args.lhsStride,    &args.rhsStride,
           &args.outputStride, &args.residualStride,
-          &args.columns,      &args.prefetchStride};
+          &args.columns,      &args.prefetchStride,
+          &args.prefetchSecond};
 }
 static constexpr int64_t kPointerFields = 7;
 

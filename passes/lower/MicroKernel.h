@@ -62,7 +62,8 @@ struct KernelArgs {
                        ///< of maxima; Quotients: the divisor
   mlir::Value columns; ///< columns that exist from the tile's first on
   mlir::Value prefetch,
-      prefetchStride; ///< where to touch, and bytes a step of the loop over k
+      prefetchStride;         ///< where to touch, and bytes a step of the loop
+  mlir::Value prefetchSecond; ///< bytes from there to another line to touch
 };
 
 /// Makes micro-kernels on demand, each once a module, and calls to them.

@@ -161,8 +161,11 @@ private:
   SmallVector<Value> step(Value index, ValueRange tile, ArrayRef<Value> masks,
                           bool odd) {
     SmallVector<Value> next(tile);
-    if (spec.prefetch)
-      e.prefetch(e.advance(args.prefetch, e.mul(index, args.prefetchStride)));
+    if (spec.prefetch) {
+      Value ahead = e.advance(args.prefetch, e.mul(index, args.prefetchStride));
+      e.prefetch(ahead);
+      e.prefetch(e.advance(ahead, args.prefetchSecond));
+    }
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)
       right.push_back(
