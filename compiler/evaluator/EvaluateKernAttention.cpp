@@ -149,7 +149,7 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
 }
 
 void KernAttention::run() {
-  for (mlir::Value memory : {op.getScratch(), op.getPartials()})
+  for (mlir::Value memory : {mlir::Value(op.getScratch()), op.getPartials()})
     if (memory)
       e.kern->scratch(memory);
   for (size_t sequence = 0; sequence < queries.size(); ++sequence)
