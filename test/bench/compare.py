@@ -149,20 +149,26 @@ class Model:
 
     def time_transom(self, engine, tasks, threads, environment):
         times = {}
-        texts = os.path.join(self.folder, "texts")
         for task in tasks:
             if task == "load":
                 times[task], _ = first_results(self.flags, self.artifact(engine), 10)
                 continue
-            inputs = {"texts": ["--in", texts], "texts-1": ["--in", texts, "--one-by-one"]}.get(task)
-            if inputs is None:
-                batch, length = task.split("x")
-                inputs = ["-b", batch, "-s", length]
-            command = [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *inputs, "-r", str(runs_of(task)),
-                       "-t", str(threads), "--format", "json"]
-            (row,) = json.loads(output_of(command, env=environment))
+            (row,) = json.loads(output_of([*self.bench(engine, task, threads), "--format", "json"], env=environment))
             times[task], times["limit " + task] = row["ms_min"], row["ms_limit"]
         return times
+
+    def bench(self, engine, task, threads):
+        """The command that times a task."""
+        texts = os.path.join(self.folder, "texts")
+        inputs = {"texts": ["--in", texts], "texts-1": ["--in", texts, "--one-by-one"]}.get(task)
+        if inputs is None:
+            batch, length = task.split("x")
+            inputs = ["-b", batch, "-s", length]
+        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *inputs, "-r", str(runs_of(task)), "-t", str(threads)]
+
+    def profile(self, engine, task, threads, env):
+        """Where the time goes, as a table in markdown."""
+        return output_of([*self.bench(engine, task, threads), "--profile"], env={**os.environ, **env})
 
 
 def runs_of(task):

@@ -4,7 +4,7 @@
 import html
 import math
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520, 280, 62, 40, 34, 16
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520, 280, 62, 40, 34, 36
 COLORS = ["#1f6feb", "#d1660a", "#2da44e", "#8250df"]
 STYLE = """body { font: 15px system-ui, sans-serif; margin: 2em auto; max-width: 1120px; color: #222 }
 svg { margin: 6px; background: #fafafa; border: 1px solid #ddd } text { font-size: 11px; fill: #444 }
