@@ -117,13 +117,14 @@ static void takeResults(ModuleOp module, const EvaluateOptions &options,
 std::string checkPasses(ModuleOp module, Stage stage,
                         const EvaluateOptions &options, ArrayRef<Case> given,
                         double tolerance, const std::set<std::string> &disabled,
-                        double bf16Tolerance) {
+                        double bf16Tolerance, Backend backend) {
   std::vector<Case> cases(given.begin(), given.end());
   std::string complaint = complaintAbout(module, options, cases, tolerance);
   if (!complaint.empty())
     return "before all passes: " + complaint;
   PipelineOptions passOptions;
   passOptions.disabled = disabled;
+  passOptions.backend = backend;
   for (const transom::PassInfo &pass : allPasses()) {
     if (pass.stage != stage || !runsPass(pass, passOptions))
       continue;

@@ -37,6 +37,7 @@ std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,
                         const std::set<std::string> &disabled = {},
-                        double bf16Tolerance = 0);
+                        double bf16Tolerance = 0,
+                        Backend backend = Backend::Native);
 
 } // namespace transom::testing

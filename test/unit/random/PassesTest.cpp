@@ -89,12 +89,13 @@ std::string check(uint64_t seed, Counts &counts) {
   if (random.chance(50))
     forgetTypes(*module);
   std::set<std::string> disabled = disabledFor(random);
-  if (random.chance(30))
+  Backend backend = random.chance(20) ? Backend::OneDnn : Backend::Native;
+  if (backend == Backend::Native && random.chance(30))
     (*module)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
   for (Stage stage : {Stage::Graph, Stage::Kernel}) {
     double tolerance = stage == Stage::Graph ? reordered : inKern;
     std::string complaint = checkPasses(*module, stage, options, cases,
-                                        tolerance, disabled, inBf16);
+                                        tolerance, disabled, inBf16, backend);
     if (!complaint.empty())
       return complaint;
   }
@@ -123,7 +124,8 @@ TEST(RandomGraphs, meanTheSameAfterEachPass) {
     EXPECT_EQ(check(seed, counts), "") << "seed " << seed;
   for (StringRef pass :
        {"attn-fuse-attention", "attn-fuse-projections", "attn-remove-padding",
-        "attn-outline-layers", "kern-choose-precision"})
+        "attn-outline-layers", "kern-choose-precision",
+        "convert-kern-to-onednn"})
     EXPECT_GE(counts[pass.str()], count / 50)
         << "'" << pass.str() << "' is hardly tested";
 }

@@ -58,6 +58,17 @@ Manifest fullManifest() {
   e.arenaBytes = poly("6144*rows+64*parts+64");
   e.arenaLowerBound = poly("6144*rows");
   e.counters = 8;
+  ManifestCall product, softmax;
+  product.primitive = "matmul";
+  product.input = {false, 0, {poly("rows"), 768}};
+  product.out = {true, 3, {poly("rows"), 768}};
+  product.residual = product.input;
+  product.activation = "gelu";
+  product.weights = ManifestCallWeight{false, 8192};
+  product.bias = ManifestCallWeight{true, 2};
+  softmax.primitive = "softmax";
+  softmax.input = softmax.out = {false, 1, {poly("rows"), poly("seq")}};
+  e.calls = {product, softmax};
   e.steps = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12,
               poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
              {"tail", "last", 1, {}, {}, 0, {}}};
@@ -188,6 +199,30 @@ TEST(Manifest, references_and_ranges_are_checked) {
                "'/file_bytes': expected an integer, got a number"));
   EXPECT_TRUE(contains(errorWith("\"labels\":[", "\"labels\":[3,"),
                        "'/labels/0': expected a string, got an integer"));
+}
+
+TEST(Manifest, calls_are_checked) {
+  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
+                                 "\"primitive\":\"softmin\""),
+                       "unknown primitive 'softmin'; supported: matmul"));
+  EXPECT_TRUE(contains(errorWith("\"activation\":\"gelu\"",
+                                 "\"activation\":\"rsqrt\""),
+                       "unknown activation 'rsqrt'; supported: relu"));
+  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
+                                 "\"primitive\":\"layer_norm\""),
+                       "operands do not fit a 'layer_norm'"));
+  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
+                                 "\"primitive\":\"batch_matmul\""),
+                       "operands do not fit a 'batch_matmul'"));
+  EXPECT_NE(errorWith("\"argument\":3", "\"argument\":4"), "parsed");
+  EXPECT_NE(errorWith("\"buffer\":1", "\"buffer\":2"), "parsed");
+  EXPECT_NE(errorWith("\"offset\":8192", "\"offset\":-4"), "parsed");
+  EXPECT_TRUE(contains(errorWith("\"shape\":[\"rows\",\"seq\"]",
+                                 "\"shape\":[\"rows\",\"length\"]"),
+                       "unknown symbol 'length'"));
+  EXPECT_TRUE(contains(errorWith("\"shape\":[\"rows\",\"seq\"]",
+                                 "\"shape\":[]"),
+                       "with 0 dimensions"));
 }
 
 TEST(Manifest, every_missing_required_key_is_an_error) {
