@@ -128,6 +128,9 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.member("steps", static_cast<uint64_t>(entry.steps.size()));
   json.member("barriers", static_cast<uint64_t>(entry.walk.size()));
   json.member("flops", entry.flops.str());
+  json.member("bf16_flops", entry.bf16Flops.str());
+  if (entry.streamedBytes)
+    json.member("streamed_bytes", *entry.streamedBytes);
   json.key("attention_schedules");
   json.beginObject();
   for (const ManifestStep &step : entry.steps)
@@ -147,6 +150,8 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
       json.member("arena_bytes", *bytes);
     if (auto flops = valueOf(entry.flops, entry, example))
       json.member("flops", *flops);
+    if (auto flops = valueOf(entry.bf16Flops, entry, example))
+      json.member("bf16_flops", *flops);
     json.endObject();
   }
   json.endArray();
@@ -241,6 +246,9 @@ static void addEntry(Page &page, const Manifest &manifest,
     if (!step.schedule.empty())
       page.add("  schedule     %s of %s\n", step.schedule.c_str(),
                step.place.c_str());
+  if (entry.streamedBytes)
+    page.add("  streamed     %s of weights a call\n",
+             sizeText(static_cast<uint64_t>(*entry.streamedBytes)).c_str());
   page.add("  with %" PRId64 " parts:\n", exampleParts);
   for (const Example &example : examplesOf(manifest)) {
     auto bytes = valueOf(entry.arenaBytes, entry, example);

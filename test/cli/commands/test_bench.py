@@ -64,7 +64,8 @@ class Bench(ToolTest):
             words, others = config["vocab_size"], config["max_position_embeddings"] + config["type_vocab_size"]
             found = json.loads(self.succeed("inspect", self.compiled(name), "--json").stdout)
             row = self.row("-s", "16", "-r", "1", model=name)
-            streamed = row["gbps"] * 1e9 * row["ms_min"] * 1e-3
+            streamed = found["entries"][0]["streamed_bytes"]
+            self.assertAlmostEqual(row["gbps"] * row["ms_min"] * 1e6, streamed, delta=0.02 * streamed)
             gathered = 4 * config["hidden_size"] * (others if tied else words + others)
             # Panels are padded, and offsets in the file aligned.
             self.assertAlmostEqual(streamed, found["weights_bytes"] - gathered, delta=0.02 * found["weights_bytes"])
@@ -77,6 +78,17 @@ class Bench(ToolTest):
         rows = 64
         products = layers * rows * (2 * (4 * hidden * hidden + 2 * hidden * wide) + 4 * hidden * rows)
         self.assertAlmostEqual(self.work(self.row("-s", str(rows), "-r", "1")) * 1e9, products, delta=0.03 * products)
+
+    def test_operations_in_bf16(self):
+        """Products count as bf16 where their sides are; norms and activations never do."""
+        entries = {dtype: json.loads(self.succeed("inspect", self.compiled("bert", "--dtype", dtype), "--json").stdout)["entries"][0]
+                   for dtype in ("f32", "bf16")}
+        self.assertEqual(entries["f32"]["bf16_flops"], "0")
+        (plain,) = [e["flops"] for e in entries["f32"]["examples"] if (e["batch"], e["seq"]) == (8, 96)]
+        (narrow,) = [e["bf16_flops"] for e in entries["bf16"]["examples"] if (e["batch"], e["seq"]) == (8, 96)]
+        self.assertLess(narrow, plain)
+        self.assertGreater(narrow, 0.95 * plain)
+        self.assertLess(entries["bf16"]["streamed_bytes"], 0.7 * entries["f32"]["streamed_bytes"])
 
     def test_given_inputs(self):
         path = os.path.join(GOLDENS, "bert", "encode.0.in.safetensors")
