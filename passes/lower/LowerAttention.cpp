@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
+using kern::kPanel;
 using kern::kPiece;
 using kern::kQueryBlock;
 
@@ -83,12 +84,14 @@ AttentionPhase::Sequence AttentionPhase::sequence(Value i) {
              Value()};
   s.blocks = e.div(e.add(s.rows, e.sub(height, e.i64(1))), height);
   s.pieces = e.max(e.ceilDiv(s.keys, kPiece), e.i64(1));
-  // Rows of a block times the keys they see, each with what it costs besides.
+  // Rows of a block times the panels of keys they see, and what a block costs
+  // besides, as measured: as much as 256 scores where dk = dv = 32.
   Value keys = s.keys;
   if (op.getWindow())
     keys = e.min(keys, e.i64(op.getWindow() * (op.getCausal() ? 1 : 2)));
   Value rows = e.div(s.rows, e.max(s.blocks, e.i64(1)));
-  s.cost = e.mul(e.add(rows, 4), e.add(keys, 16));
+  s.cost = e.add(e.mul(rows, e.mul(e.ceilDiv(keys, kPanel), kPanel)),
+                 24576 / (dk + dv + 32));
   return s;
 }
 

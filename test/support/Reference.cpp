@@ -156,20 +156,36 @@ std::vector<float> test::referenceSoftmax(const float *row, int64_t count) {
   return out;
 }
 
-/// The score of key j, in units of log2; minus infinity where it is hidden.
-static float score(const test::ReferenceAttention &a, int64_t j) {
-  if (!a.visible[j])
-    return -kInfinity;
-  float s = 0;
-  for (int64_t d = 0; d < a.dk; ++d)
-    s = std::fma(a.query[d], a.keys[j * a.keyStride + d], s);
-  float t = a.postCap != 0 ? float(std::tanh(double(s * a.preCap))) * a.postCap
-                           : s * a.scale;
-  if (!a.added.empty())
-    t = std::fma(a.added[j], kLog2E, t);
-  if (!a.selected.empty() && !a.selected[j])
-    t = a.hidden;
-  return t;
+/// A row times the rows of a matrix, as the operands' type multiplies.
+static std::vector<float> chains(const test::ReferenceAttention &a,
+                                 const std::vector<float> &x,
+                                 const std::vector<float> &rows, int64_t n) {
+  auto linear = a.dot ? test::referenceDotLinear : test::referenceLinear;
+  return linear(x, rows, nullptr, 1, n, int64_t(x.size()));
+}
+
+/// Scores of `count` keys from `first` on, in units of log2; minus infinity
+/// where they are hidden.
+static std::vector<float> scores(const test::ReferenceAttention &a,
+                                 int64_t first, int64_t count) {
+  std::vector<float> keys;
+  for (int64_t j = 0; j < count; ++j) {
+    const float *key = a.keys + (first + j) * a.keyStride;
+    keys.insert(keys.end(), key, key + a.dk);
+  }
+  std::vector<float> all = chains(a, {a.query, a.query + a.dk}, keys, count);
+  for (int64_t j = 0; j < count; ++j) {
+    float s = all[j];
+    float t = a.postCap != 0
+                  ? float(std::tanh(double(s * a.preCap))) * a.postCap
+                  : s * a.scale;
+    if (!a.added.empty())
+      t = std::fma(a.added[first + j], kLog2E, t);
+    if (!a.selected.empty() && !a.selected[first + j])
+      t = a.hidden;
+    all[j] = a.visible[first + j] ? t : -kInfinity;
+  }
+  return all;
 }
 
 std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
@@ -178,26 +194,26 @@ std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
   std::vector<float> O(a.dv);
   for (int64_t first = 0; first < keys; first += kPiece) {
     int64_t count = std::min(kPiece, keys - first);
-    std::vector<float> p(count);
-    float m = -kInfinity;
-    for (int64_t j = 0; j < count; ++j) {
-      p[j] = score(a, first + j);
-      m = std::max(m, p[j]);
-    }
+    std::vector<float> p = scores(a, first, count);
+    float m = *std::max_element(p.begin(), p.end());
     if (m == -kInfinity)
       continue;
-    for (float &t : p)
+    for (float &t : p) {
       t = referenceExp2(t - m);
+      if (a.bf16)
+        t = widenBf16(roundToBf16(t));
+    }
     float l = referenceSum(p.data(), count);
     float N = std::max(M, m), before = referenceExp2(M - N),
           own = referenceExp2(m - N);
     L = std::fma(l, own, L * before);
-    for (int64_t d = 0; d < a.dv; ++d) {
-      float o = 0;
+    std::vector<float> columns;
+    for (int64_t d = 0; d < a.dv; ++d)
       for (int64_t j = 0; j < count; ++j)
-        o = std::fma(p[j], a.values[(first + j) * a.valueStride + d], o);
-      O[d] = std::fma(o, own, O[d] * before);
-    }
+        columns.push_back(a.values[(first + j) * a.valueStride + d]);
+    std::vector<float> o = chains(a, p, columns, a.dv);
+    for (int64_t d = 0; d < a.dv; ++d)
+      O[d] = std::fma(o[d], own, O[d] * before);
     M = N;
   }
   for (float &o : O)

@@ -57,6 +57,9 @@ struct ReferenceAttention {
   std::vector<float> added;   ///< by key, empty for none
   std::vector<bool> selected; ///< by key, empty for none
   float hidden;               ///< score where not selected
+  /// Query, keys and values are bf16, and probabilities become so.
+  bool bf16 = false;
+  bool dot = false; ///< chains take pairs as vdpbf16ps does
 };
 /// The row of the result, by the definition: pieces of 256 keys, merged in
 /// order.

@@ -1,0 +1,79 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attentions as kern modules, with their operands, run on each instruction set
+// and compared bit by bit with the plain loops of their definition.
+#pragma once
+#include "test/support/KernelHarness.h"
+#include <string>
+#include <vector>
+
+namespace transom::test {
+
+/// No mask; one that is added, selects, or gives a finite score.
+enum class MaskKind { None, Added, Selected, Finite };
+
+/// One attention of a test's module.
+struct Attention {
+  std::string name;
+  int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
+  bool causal = false;
+  int64_t window = 0;
+  double softCap = 0;
+  MaskKind mask = MaskKind::None;
+  std::vector<bool> maskDims = {
+      true, true, true, true}; ///< false: broadcast along batch, heads, q or k
+  bool cross = false;          ///< keys of other segments than the queries
+  int64_t stride = 0;          ///< of query, value and outs
+  std::string schedule = "auto";
+  bool spreads = false; ///< has partials and counters
+  bool bf16 = false;    ///< query, key and value
+  bool outBf16 = false;
+};
+
+/// An attention of these heads.
+Attention head(const std::string &name, int64_t heads, int64_t kvHeads,
+               int64_t dk, int64_t dv);
+/// A small one with a mask.
+Attention masked(const std::string &name, MaskKind kind,
+                 std::vector<bool> dims);
+/// A mask of a batch with random holes.
+std::vector<std::vector<int>> holes(int64_t batch, int64_t columns,
+                                    uint64_t seed);
+
+/// A module with several attentions.
+class Attentions {
+public:
+  explicit Attentions(std::vector<Attention> list);
+
+  /// Runs the one of this name, or all, with these numbers of parts.
+  void check(const std::string &name, const SegmentsTable &queries,
+             const SegmentsTable &keys, const std::vector<int64_t> &parts);
+  void check(const SegmentsTable &segments, const std::vector<int64_t> &parts) {
+    check("", segments, segments, parts);
+  }
+
+private:
+  /// The operands of one call, dense; masks at their full size.
+  struct Operands {
+    std::vector<float> query, key, value, added;
+    std::vector<int8_t> selected;
+  };
+
+  void check(const Attention &a, const SegmentsTable &q, const SegmentsTable &k,
+             const std::vector<int64_t> &parts);
+  static Operands operandsOf(const Attention &a, const SegmentsTable &q,
+                             const SegmentsTable &k);
+  static std::vector<float> reference(const Attention &a,
+                                      const SegmentsTable &q,
+                                      const SegmentsTable &k, const Operands &o,
+                                      bool dot);
+  void run(const std::string &isa, const Attention &a, const SegmentsTable &q,
+           const SegmentsTable &k, const Operands &o, int64_t parts,
+           const std::vector<float> &wanted, Edge edge);
+
+  std::vector<Attention> list;
+  KernelHarness harness;
+};
+
+} // namespace transom::test
