@@ -202,27 +202,27 @@ TEST(Manifest, references_and_ranges_are_checked) {
 }
 
 TEST(Manifest, calls_are_checked) {
-  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
-                                 "\"primitive\":\"softmin\""),
-                       "unknown primitive 'softmin'; supported: matmul"));
-  EXPECT_TRUE(contains(errorWith("\"activation\":\"gelu\"",
-                                 "\"activation\":\"rsqrt\""),
-                       "unknown activation 'rsqrt'; supported: relu"));
-  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
-                                 "\"primitive\":\"layer_norm\""),
-                       "operands do not fit a 'layer_norm'"));
-  EXPECT_TRUE(contains(errorWith("\"primitive\":\"softmax\"",
-                                 "\"primitive\":\"batch_matmul\""),
-                       "operands do not fit a 'batch_matmul'"));
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"softmin\""),
+      "unknown primitive 'softmin'; supported: matmul"));
+  EXPECT_TRUE(
+      contains(errorWith("\"activation\":\"gelu\"", "\"activation\":\"rsqrt\""),
+               "unknown activation 'rsqrt'; supported: relu"));
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"layer_norm\""),
+      "operands do not fit a 'layer_norm'"));
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"batch_matmul\""),
+      "operands do not fit a 'batch_matmul'"));
   EXPECT_NE(errorWith("\"argument\":3", "\"argument\":4"), "parsed");
   EXPECT_NE(errorWith("\"buffer\":1", "\"buffer\":2"), "parsed");
   EXPECT_NE(errorWith("\"offset\":8192", "\"offset\":-4"), "parsed");
   EXPECT_TRUE(contains(errorWith("\"shape\":[\"rows\",\"seq\"]",
                                  "\"shape\":[\"rows\",\"length\"]"),
                        "unknown symbol 'length'"));
-  EXPECT_TRUE(contains(errorWith("\"shape\":[\"rows\",\"seq\"]",
-                                 "\"shape\":[]"),
-                       "with 0 dimensions"));
+  EXPECT_TRUE(
+      contains(errorWith("\"shape\":[\"rows\",\"seq\"]", "\"shape\":[]"),
+               "with 0 dimensions"));
 }
 
 TEST(Manifest, every_missing_required_key_is_an_error) {
