@@ -319,7 +319,9 @@ void checkRandom(const Model &model, const Entry &entry, int64_t longest,
 // All ways
 //===----------------------------------------------------------------------===//
 
-void check(const Model &model, Expected &expected) {
+/// `inAllWays`: each shape with many numbers of threads, else once, compared
+/// with what is expected; random batches are run in random ways anyhow.
+void check(const Model &model, Expected &expected, bool inAllWays) {
   const Entry *entry = model.findEntry("encode");
   if (!entry)
     fail("no entry 'encode'");
@@ -339,6 +341,8 @@ void check(const Model &model, Expected &expected) {
       expected.next(result, "[" + std::to_string(rows) + ", " +
                                 std::to_string(seq) + "] on " +
                                 model.isa().name);
+    if (!inAllWays)
+      continue;
     for (unsigned threads : {1u, 2u, 3u, 8u})
       for (bool atEnd : {false, true})
         for (bool host : {false, true})
@@ -367,7 +371,7 @@ int main(int argc, char **argv) {
       auto model = need(Model::load(argv[i], isa, false));
       Expected &same = expected[manifest.dtype == "f32" ? "f32" : isa];
       same.rewind();
-      check(*model, same);
+      check(*model, same, i == 1);
     }
     std::printf("%s: the same bits in all ways\n", argv[i]);
   }
