@@ -149,7 +149,7 @@ static std::string activationModule(const std::string &kind) {
          "  }\n  return\n}\n";
 }
 
-static std::string textOf(const std::vector<Product> &list) {
+std::string transom::test::textOf(const std::vector<Product> &list) {
   std::string text;
   std::vector<std::string> activations;
   for (const Product &p : list) {

@@ -32,6 +32,10 @@ struct Product {
   int64_t n() const; ///< columns together
 };
 
+/// The module of some products: a function with a phase for each, and one for
+/// each activation.
+std::string textOf(const std::vector<Product> &list);
+
 /// Numbers of f32 or bf16 in guarded memory.
 class GuardedNumbers {
 public:
