@@ -28,6 +28,8 @@ CompiledModel::~CompiledModel() {
 bool CompiledModel::runsHere(const std::string &isa) {
   if (isa == "avx2")
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == "avx512bf16" && !__builtin_cpu_supports("avx512bf16"))
+    return false;
   return __builtin_cpu_supports("avx512f") &&
          __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") &&

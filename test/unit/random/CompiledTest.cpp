@@ -6,6 +6,7 @@
 // on and off, and with the same bits for all numbers of threads.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "mlir/Pass/PassManager.h"
 #include "runtime/OneDnn.h"
 #include "test/unit/evaluator/Compare.h"
 #include "test/unit/random/CompiledModel.h"
@@ -19,8 +20,9 @@ using namespace transom::testing;
 
 namespace {
 
-/// f32 against float64, after norms that may magnify small differences.
-constexpr double inFloat32 = 2e-4;
+/// f32 against float64, after norms that may magnify small differences. In bf16
+/// a difference may tip the rounding of an operand.
+constexpr double inFloat32 = 2e-4, inBf16 = 0.02;
 
 int64_t fromEnvironment(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
@@ -35,6 +37,9 @@ unsigned optLevelFor(uint64_t seed) {
 /// Models that are compiled together.
 struct Batch {
   Batch(uint64_t first, int64_t count);
+  /// Lets cases expect what kernels of bf16 give, rounded where they round; the
+  /// error of the evaluator, or empty.
+  std::string expectBf16();
   /// Compiles to a file; the error of the compiler, or empty.
   std::string compile();
   /// The first complaint about the results of an instruction set; appends them
@@ -50,10 +55,11 @@ struct Batch {
 };
 
 /// Instruction sets for a batch: one, since code for two takes twice the time,
-/// and for each fourth batch both, so that their bits are compared.
-std::vector<std::string> targetsFor(uint64_t seed) {
+/// and for each fourth batch both, so that their bits are compared; for bf16
+/// all, since each multiplies it in its own way.
+std::vector<std::string> targetsFor(uint64_t seed, const std::string &dtype) {
   uint64_t batch = seed / seedsOfOneSize;
-  if (batch % 4 == 0)
+  if (batch % 4 == 0 || dtype == "bf16")
     return {"x86-64-v3", "x86-64-v4"};
   return {batch % 2 ? "x86-64-v4" : "x86-64-v3"};
 }
@@ -64,6 +70,21 @@ std::string backendFor(uint64_t seed) {
   return isThere && seed / seedsOfOneSize % 5 == 3 ? "onednn" : "native";
 }
 
+/// One batch of ten has weights and operands of products in bf16; of the first
+/// ten one with heads of an even size, whose attention is bf16 too.
+std::string dtypeFor(uint64_t seed) {
+  return seed / seedsOfOneSize % 10 == 7 ? "bf16" : "f32";
+}
+
+/// The instruction sets that an artifact for a target holds.
+std::vector<std::string> isasOf(const std::string &target,
+                                const std::string &dtype) {
+  if (target == "x86-64-v3")
+    return {"avx2"};
+  return dtype == "bf16" ? std::vector<std::string>{"avx512", "avx512bf16"}
+                         : std::vector<std::string>{"avx512"};
+}
+
 /// Optional passes that are left out: none for half of the batches.
 std::vector<std::string> disabledFor(uint64_t seed) {
   Random random(seed ^ 0xd15ab1ed);
@@ -71,7 +92,8 @@ std::vector<std::string> disabledFor(uint64_t seed) {
   if (random.chance(50))
     return disabled;
   for (const transom::PassInfo &pass : allPasses())
-    if (!pass.required && random.chance(30))
+    if (!pass.required && random.chance(30) &&
+        pass.flag != "kern-choose-precision") // without it bf16 is f32
       disabled.push_back(pass.flag.str());
   return disabled;
 }
@@ -93,12 +115,35 @@ Batch::Batch(uint64_t first, int64_t count) {
       test.outputs = *result;
     cases.push_back(std::move(test));
   }
-  options.targets = targetsFor(first);
+  options.dtype = dtypeFor(first);
+  options.targets = targetsFor(first, options.dtype);
   options.optLevel = optLevelFor(first);
   options.backend = backendFor(first);
   options.output = ::testing::TempDir() + "/random-" + std::to_string(first) +
                    "-" + std::to_string(count) + "-" +
                    std::to_string(::getpid()) + ".so";
+}
+
+std::string Batch::expectBf16() {
+  OwningOpRef<ModuleOp> kernels(module->clone());
+  (*kernels)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
+  PipelineOptions pipeline;
+  pipeline.disabled = {options.disabledPasses.begin(),
+                       options.disabledPasses.end()};
+  PassManager passes(&context);
+  for (Stage stage : {Stage::Graph, Stage::Kernel})
+    populateStage(passes, stage, pipeline);
+  if (failed(passes.run(*kernels)))
+    return "a pass failed";
+  EvaluateOptions evaluation;
+  evaluation.source = &weights;
+  for (Case &test : cases) {
+    auto result = evaluate(*kernels, test.entry, test.inputs, evaluation);
+    if (!result)
+      return result.error().message;
+    test.outputs = *result;
+  }
+  return {};
 }
 
 std::string Batch::compile() {
@@ -112,13 +157,14 @@ std::string Batch::compile() {
 std::string Batch::run(const char *isa, unsigned threads,
                        std::vector<std::vector<NamedTensor>> &results) const {
   CompiledModel model;
+  const double tolerance = options.dtype == "bf16" ? inBf16 : inFloat32;
   if (std::string error = model.load(options.output, isa, threads);
       !error.empty())
     return error;
   for (const Case &test : cases) {
     auto result = model.run(test.entry, test.inputs, test.outputs);
     std::string complaint = result
-                                ? differenceOf(*result, test.outputs, inFloat32)
+                                ? differenceOf(*result, test.outputs, tolerance)
                                 : result.error().message;
     if (!complaint.empty())
       return "entry '" + test.entry + "': " + complaint;
@@ -130,17 +176,24 @@ std::string Batch::run(const char *isa, unsigned threads,
 /// Compiles and runs a batch; the first complaint.
 std::string check(Batch &batch, const std::vector<std::string> &disabled) {
   batch.options.disabledPasses = disabled;
+  if (batch.options.dtype == "bf16")
+    if (std::string error = batch.expectBf16(); !error.empty())
+      return "evaluate: " + error;
   if (std::string error = batch.compile(); !error.empty())
     return "compile: " + error;
   std::vector<std::vector<NamedTensor>> first;
   std::string complaint;
-  for (const std::string &target : batch.options.targets) {
-    const char *isa = target == "x86-64-v3" ? "avx2" : "avx512";
+  std::vector<std::string> isas;
+  for (const std::string &target : batch.options.targets)
+    llvm::append_range(isas, isasOf(target, batch.options.dtype));
+  for (const std::string &isa : isas) {
     if (!complaint.empty() || !CompiledModel::runsHere(isa))
       continue;
+    if (batch.options.dtype == "bf16")
+      first.clear(); // pairs are not multiplied alike everywhere
     for (unsigned threads : {1u, 2u}) {
       std::vector<std::vector<NamedTensor>> results;
-      complaint = batch.run(isa, threads, results);
+      complaint = batch.run(isa.c_str(), threads, results);
       if (batch.options.backend != "native")
         continue; // its bits may depend on the threads
       if (first.empty())
@@ -148,8 +201,8 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
       for (size_t i = 0; complaint.empty() && i < results.size(); ++i)
         complaint = differenceOf(results[i], first[i], 0.0);
       if (!complaint.empty()) {
-        complaint = std::string(isa) + ", " + std::to_string(threads) +
-                    " threads: " + complaint;
+        complaint =
+            isa + ", " + std::to_string(threads) + " threads: " + complaint;
         break;
       }
     }
