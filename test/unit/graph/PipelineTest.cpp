@@ -41,13 +41,18 @@ TEST(Pipeline, refusesToDisableUnknownAndRequiredPasses) {
   auto unknown = checkDisabledPasses({"attn-fuse-atention"});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().status, Status::Usage);
-  EXPECT_EQ(unknown.error().message,
-            "unknown pass 'attn-fuse-atention'; did you mean "
-            "'attn-fuse-attention'?");
+  auto holds = [](const Error &error, const char *text) {
+    return error.message.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(
+      holds(unknown.error(), "unknown pass 'attn-fuse-atention'; supported: "));
+  EXPECT_TRUE(holds(unknown.error(), "did you mean 'attn-fuse-attention'?"));
   auto required = checkDisabledPasses({"attn-infer-shapes"});
   ASSERT_FALSE(required);
-  EXPECT_EQ(required.error().message,
-            "pass 'attn-infer-shapes' cannot be disabled");
+  EXPECT_TRUE(
+      holds(required.error(),
+            "pass 'attn-infer-shapes' cannot be disabled; supported: "));
+  EXPECT_TRUE(holds(required.error(), "kern-fuse-norm"));
 }
 
 } // namespace
