@@ -36,6 +36,18 @@ class Compile(ToolTest):
         self.assertIn("one.o", os.listdir(self.folder))
         self.fail_with(2, "compile", BERT, "--emit", "obj", says="output")
 
+    def test_dtype(self):
+        self.succeed("compile", BERT, "-q", "-O0", "--dtype", "bf16", "-o", self.path("m.so"))
+        found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
+        self.assertEqual(found["dtype"], "bf16")
+        self.assertEqual(found["options"]["dtype"], "bf16")
+        self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16"])
+        # The twin in the environment gives the same code.
+        bf16 = self.succeed("compile", BERT, "--emit", "kern", "--dtype", "bf16").stdout
+        self.assertIn("bf16, panels32", bf16)
+        self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
+        self.assertNotIn("bf16", self.succeed("compile", BERT, "--emit", "kern").stdout)
+
     def test_llvm_ir_reads_back(self):
         self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")
 
