@@ -55,7 +55,9 @@ private:
   void
   distribute(llvm::function_ref<std::pair<Value, Value>(const Sequence &)> work,
              llvm::function_ref<void(const Sequence &, Value, Value)> body);
-  Sequence sequence(Value i);
+  Sequence sequence(Value i, Value height);
+  /// What a block costs besides its rows times its keys.
+  int64_t blockCost() const { return 24576 / (dk + dv + 32); }
   Unit unitOf(const Sequence &s, Value index);
   Value blockHeight();
   void emitUnit(const Sequence &s, Value index);

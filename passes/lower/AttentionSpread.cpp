@@ -19,7 +19,7 @@ Value AttentionPhase::spreads() {
   SmallVector<Value> counts = e.forLoop(
       e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
       [&](Value i, ValueRange carried) {
-        Sequence s = sequence(i);
+        Sequence s = sequence(i, height);
         Value units = e.mul(s.blocks, heads);
         return SmallVector<Value>{e.add(carried[0], units),
                                   e.add(carried[1], e.mul(units, s.pieces))};
@@ -34,7 +34,8 @@ Value AttentionPhase::spreads() {
 void AttentionPhase::emitSpread() {
   auto work = [&](const Sequence &s) {
     // A unit's pieces cost the same, but for the last one.
-    return std::pair(e.mul(e.mul(s.blocks, heads), s.pieces), e.i64(1));
+    Value cost = e.div(e.add(s.cost, e.sub(s.pieces, e.i64(1))), s.pieces);
+    return std::pair(e.mul(e.mul(s.blocks, heads), s.pieces), cost);
   };
   distribute(work, [&](const Sequence &s, Value index, Value before) {
     Value unit = e.div(index, s.pieces), piece = e.rem(index, s.pieces);

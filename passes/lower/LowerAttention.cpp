@@ -63,7 +63,7 @@ Value AttentionPhase::batchSize() {
                              offsetof(transom_segments, batch)));
 }
 
-AttentionPhase::Sequence AttentionPhase::sequence(Value i) {
+AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
   auto at = [&](Value segments) {
     Value table = e.loadPtr(
         e.advance(e.segments(segments), offsetof(transom_segments, sequences)));
@@ -90,16 +90,43 @@ AttentionPhase::Sequence AttentionPhase::sequence(Value i) {
   if (op.getWindow())
     keys = e.min(keys, e.i64(op.getWindow() * (op.getCausal() ? 1 : 2)));
   Value rows = e.div(s.rows, e.max(s.blocks, e.i64(1)));
-  s.cost = e.add(e.mul(rows, e.mul(e.ceilDiv(keys, kPanel), kPanel)),
-                 24576 / (dk + dv + 32));
+  s.cost =
+      e.add(e.mul(rows, e.mul(e.ceilDiv(keys, kPanel), kPanel)), blockCost());
   return s;
 }
 
-/// Rows of the highest block.
+/// Rows of the highest block: what is forced; else as many as there are, or
+/// fewer where so few units would leave parts idle.
 Value AttentionPhase::blockHeight() {
   if (schedule.height)
     return e.i64(schedule.height);
-  return e.i64(kQueryBlock);
+  // The rows of a causal block compute scores up to the last one's.
+  int64_t highest = op.getCausal() ? kQueryBlock / 2 : kQueryBlock;
+  Value rows = e.mul(e.rowCount(op.getQuery()), heads), batch = batchSize();
+  Value many = e.lessEqual(e.mul(e.parts(), 8 * highest), rows);
+  Value candidates = e.select(many, e.i64(0), e.i64(3));
+  return e.forLoop(
+      e.i64(0), candidates, 1, {e.i64(highest), e.i64(INT64_MAX)},
+      [&](Value i, ValueRange best) {
+        Value tall = e.div(e.i64(highest), e.add(i, 1));
+        SmallVector<Value> sums = e.forLoop(
+            e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
+            [&](Value index, ValueRange carried) {
+              Sequence s = sequence(index, tall);
+              return SmallVector<Value>{
+                  e.add(carried[0], e.mul(s.blocks, heads)),
+                  e.add(carried[1], e.mul(e.ceilDiv(s.keys, kPanel), kPanel))};
+            });
+        // The busiest part's units, each with average rows and keys.
+        Value units = e.max(sums[0], e.i64(1));
+        Value keys = e.div(sums[1], e.max(batch, e.i64(1)));
+        Value most = e.div(e.add(units, e.sub(e.parts(), e.i64(1))), e.parts());
+        Value cost =
+            e.mul(most, e.add(e.mul(e.div(rows, units), keys), blockCost()));
+        Value better = e.less(cost, best[1]);
+        return SmallVector<Value>{e.select(better, tall, best[0]),
+                                  e.select(better, cost, best[1])};
+      })[0];
 }
 
 /// Shares out items whose number and cost `work` gives for each sequence;
@@ -110,13 +137,13 @@ void AttentionPhase::distribute(
   Value batch = batchSize();
   Value whole =
       e.forLoop(e.i64(0), batch, 1, e.i64(0), [&](Value i, ValueRange carried) {
-        auto [count, cost] = work(sequence(i));
+        auto [count, cost] = work(sequence(i, height));
         return SmallVector<Value>{e.add(carried[0], e.mul(count, cost))};
       })[0];
   auto [low, high] = e.share(whole);
   e.forLoop(e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
             [&, low = low, high = high](Value i, ValueRange carried) {
-              Sequence s = sequence(i);
+              Sequence s = sequence(i, height);
               auto [count, cost] = work(s);
               Value before = carried[0];
               auto firstFrom = [&, cost = cost, count = count](Value bound) {
