@@ -40,8 +40,8 @@ private:
   struct Piece {
     Value base, start, end;
     Value nextKeys, nextValues; ///< what is read after it, to be prefetched
-    Value scores; ///< [rows][score stride] of keys from `base` on
-    Value maxima; ///< [rows][16]
+    Value scores;               ///< [rows][score stride] of keys from `base` on
+    Value maxima;               ///< [rows][16]
   };
   /// Where numbers of the pieces so far, or of one piece, lie.
   struct Sums {
