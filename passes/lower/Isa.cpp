@@ -12,11 +12,10 @@ using namespace transom::lower;
 // lanes. Where pairs of bf16 have to be widened, the weights take twice their
 // registers and each row two more.
 static const Isa kIsas[] = {
-    {"avx2", "x86-64-v3", "", 256, 6, 1, 4, false},
-    {"avx512", "x86-64-v4", "-prefer-256-bit", 512, 14, 2, 12, false},
-    {"avx512bf16", "x86-64-v4", "+avx512bf16,+avx512vnni,-prefer-256-bit", 512,
-     14, 2, 14, true},
-    {"neon", "generic", "", 128, 6, 1, 4, false},
+    {"avx2", 256, 6, 1, 4, false},
+    {"avx512", 512, 14, 2, 12, false},
+    {"avx512bf16", 512, 14, 2, 14, true},
+    {"neon", 128, 6, 1, 4, false},
 };
 
 llvm::ArrayRef<Isa> transom::lower::allIsas() { return kIsas; }

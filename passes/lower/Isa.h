@@ -14,16 +14,15 @@ namespace transom::lower {
 /// Lanes of the vectors that generated code works on.
 constexpr int64_t kLanes = 16;
 
-/// What the generator has to know about an instruction set.
+/// What the generator has to know about an instruction set. What LLVM has to
+/// know stands under the same name in compiler/codegen/TargetMachine.
 struct Isa {
-  llvm::StringRef name;     ///< as manifests and `TRANSOM_FORCE_ISA` spell it
-  llvm::StringRef cpu;      ///< LLVM's name of the processor level
-  llvm::StringRef features; ///< LLVM's feature string on top of `cpu`
-  int64_t vectorBits;       ///< width that LLVM shall prefer
-  int64_t tileRows;         ///< height of the highest register tile
-  int64_t tileVectors;      ///< width of a register tile in 16-lane vectors
-  int64_t bf16Rows;         ///< height of the highest register tile of bf16
-  bool dotBf16;             ///< multiplies pairs of bf16 in one instruction
+  llvm::StringRef name; ///< as manifests and `TRANSOM_FORCE_ISA` spell it
+  int64_t vectorBits;   ///< width that LLVM shall prefer
+  int64_t tileRows;     ///< height of the highest register tile
+  int64_t tileVectors;  ///< width of a register tile in 16-lane vectors
+  int64_t bf16Rows;     ///< height of the highest register tile of bf16
+  bool dotBf16;         ///< multiplies pairs of bf16 in one instruction
 };
 
 /// All instruction sets, the plainest first.
