@@ -520,8 +520,9 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
     gives zeros. `first` is the row of column 0, whatever the mask; zeros where
     there is none.
 
-    Rules: (1) the kind is first, last or mean; (2) input and outs are f32 of equal
-    last sizes, outs of rank 2; (3) the mask is bool.
+    Rules: (1) the kind is first, last or mean; (2) input (f32) and outs (f32, or
+    bf16 and rounded) have equal last sizes, outs is of rank 2; (3) the mask is
+    bool.
 
     Example:
     ```mlir

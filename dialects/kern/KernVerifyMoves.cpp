@@ -202,7 +202,7 @@ LogicalResult PoolOp::verify() {
     return emitOpError("unsupported kind '")
            << getKind() << "'; supported: first, last, mean";
   if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
-      failed(verifyRowsOfF32(*this, "outs", getOuts())))
+      failed(verifyRowsOfFloat(*this, "outs", getOuts())))
     return failure();
   Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
   if (outs.size() != 2 || input.empty() || input.back() != outs.back()) // (2)

@@ -83,6 +83,8 @@ const char *CastFuser::fuse() {
     return fuseIntoGemm(gemm);
   if (auto attention = dyn_cast_or_null<kern::AttentionOp>(writer))
     return fuseIntoAttention(attention);
+  if (auto pool = dyn_cast_or_null<kern::PoolOp>(writer))
+    return fuseIntoPool(pool);
   if (auto op = dyn_cast_or_null<kern::ElementwiseOp>(writer))
     return fuseIntoElementwise(op);
   return writer ? "what writes the buffer cannot round it"
@@ -134,6 +136,15 @@ const char *CastFuser::fuseIntoAttention(kern::AttentionOp attention) {
     return "the attention is in f32";
   moveTarget(attention);
   attention.getOutsMutable().assign(target);
+  erase(true);
+  return nullptr;
+}
+
+const char *CastFuser::fuseIntoPool(kern::PoolOp pool) {
+  if (pool.getOuts() != input || !isOnlyReader())
+    return "something else reads the pooled rows in f32";
+  moveTarget(pool);
+  pool.getOutsMutable().assign(target);
   erase(true);
   return nullptr;
 }

@@ -97,8 +97,8 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     tables of embeddings become bf16, and so does what products and attention
     read. The hidden state, norms, softmax and elementwise operations stay f32.
     What is read in bf16 is rounded by its producer: a product or attention that
-    nothing else reads, a norm (beside its f32 result where that is read too), an
-    elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
+    nothing else reads, a norm (beside its f32 result where that is read too), a
+    pool, an elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
     carried from layer to layer in a second buffer that the last norm writes.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a

@@ -186,8 +186,9 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
                     .create<arith::SIToFPOp>(e.location(), e.f32Type(),
                                              e.max(count, e.i64(1)))
                     .getResult());
+    int64_t bytes = bytesOf(op.getOuts());
     Value target = e.advance(e.pointer(op.getOuts()),
-                             e.mul(e.mul(b, e.rowStride(op.getOuts())), 4));
+                             e.mul(e.mul(b, e.rowStride(op.getOuts())), bytes));
     e.columns(inner, [&](Value column, Value lanes) {
       Value sum = e.forLoop(
           from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
@@ -198,8 +199,12 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
             return SmallVector<Value>{
                 e.select(counts(e, mask, row), more, carried[0])};
           })[0];
-      e.storeVector(e.divF(sum, divisor), e.advance(target, e.mul(column, 4)),
-                    lanes);
+      Value mean = e.divF(sum, divisor),
+            at = e.advance(target, e.mul(column, bytes));
+      if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
+        e.storeBf16(mean, at, lanes);
+      else
+        e.storeVector(mean, at, lanes);
     });
   });
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What reads and writes bf16 besides products and attention: casts, norms,
-// embeddings, elementwise regions and key panels, bit by bit against plain
-// loops that round to nearest even.
+// embeddings, elementwise regions, pools and key panels, bit by bit against
+// plain loops that round to nearest even.
 #include "test/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
@@ -221,4 +221,32 @@ TEST(Bf16, KeysArePackedInPairs) {
     call.args[0] = halves.data();
     runAll(harness, "bf16" + str(width), call, check);
   }
+}
+
+TEST(Bf16, PoolsRound) {
+  std::string in = bufferType("rows, 37"), f32 = bufferType("batch, 37"),
+              bf16 = bufferType("batch, 37", "bf16");
+  auto pool = [&](const std::string &name, const std::string &out) {
+    return phaseFunction({name, "%x: " + in + ", %y: " + out,
+                          segmentsDefinition(),
+                          "kern.pool \"mean\" %x segments %s outs(%y) : " + in +
+                              ", !kern.segments<0>, " + out});
+  };
+  KernelHarness harness(pool("exact", f32) + pool("rounded", bf16));
+  Random random(6);
+  SegmentsTable s({std::vector<int>(40, 1), {1, 1, 0}, {0, 0}}, false);
+  Guarded<float> x(random.numbers(s.rows() * 37)), exact(s.batch() * 37);
+  Guarded<uint16_t> y(s.batch() * 37);
+  PhaseCall call{{{"batch", s.batch()},
+                  {"seq", s.table().columns},
+                  {"rows", s.rows()},
+                  {"keys", s.keys()}},
+                 {x.data(), exact.data()},
+                 {s.table()},
+                 1};
+  harness.run(harness.isas().front(), "exact", call);
+  call.args[1] = y.data();
+  runAll(harness, "rounded", call, [&] {
+    EXPECT_EQ(countWrong(y.data(), exact.data(), s.batch() * 37), 0);
+  });
 }

@@ -114,6 +114,18 @@ func.func @elementwise_rounds(%x: !x, %y: !x) {
 }
 kern.weight @w6 : !w = "file(\"w\")"
 
+// CHECK-LABEL: func.func @pool_rounds(
+// CHECK: kern.pool {{.*}} outs(%[[P:.*]]) : {{.*}}, !kern.buffer<[batch, 8] x bf16>
+// CHECK: kern.gemm %[[P]]
+func.func @pool_rounds(%x: !x, %y: !kern.buffer<[batch, 8] x f32>, %s: !kern.segments<0>) {
+  %w = kern.get_weight @w11 : !w
+  %p = kern.alloc : !kern.buffer<[batch, 8] x f32>
+  kern.pool "first" %x segments %s outs(%p) : !x, !kern.segments<0>, !kern.buffer<[batch, 8] x f32>
+  kern.gemm %p, %w outs(%y) : !kern.buffer<[batch, 8] x f32>, !w, !kern.buffer<[batch, 8] x f32>
+  return
+}
+kern.weight @w11 : !w = "file(\"w\")"
+
 // CHECK-LABEL: func.func @movement_is_followed_by_a_cast(
 // CHECK: kern.softmax %{{.*}} outs(%[[T:.*]]) :
 // CHECK: kern.cast %[[T]] outs(%[[H:.*]]) :
