@@ -23,7 +23,6 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   spec.rhsRows = bf16;
   spec.lhsStride = scoreStride * 4 / bytes;
   spec.rhsStride = valueType.getRowStride().constant();
-  spec.partialRhs = dv % width != 0;
   if (!target) {
     spec.store = KernelSpec::Store::Quotients;
     spec.outBf16 = outType.getElementType().isBF16();
@@ -37,6 +36,10 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   Value values = valueAt(u.s, u.head, piece.start);
   args.prefetchStride = e.mul(args.rhsStride, bytes * (bf16 ? 2 : 1));
   for (int64_t column = 0; column < dv; column += width) {
+    // What is left may fit a narrower tile.
+    if (width > kLanes && dv - column <= kLanes)
+      spec.vectors = 1;
+    spec.partialRhs = dv - column < spec.vectorsOf(e.instructions()) * kLanes;
     args.rhs = e.advance(values, column * bytes);
     Value ahead = e.advance(piece.nextValues, column * bytes);
     args.columns = e.i64(dv - column);

@@ -18,6 +18,8 @@ std::string KernelSpec::suffix() const {
   number("k", k);
   number("lda", lhsStride);
   number("ldb", rhsStride);
+  if (vectors)
+    number("nv", vectors);
   const char *starts[] = {".zero", ".bias", ".acc"};
   text += starts[static_cast<int>(start)];
   if (!activation.empty())
@@ -77,7 +79,7 @@ static LLVM::LLVMFunctionType kernelType(MLIRContext *context) {
 LLVM::LLVMFuncOp MicroKernels::kernel(const KernelSpec &spec, int64_t rows) {
   std::string name = llvm::formatv("transom.k.{0}.{1}.{2}x{3}{4}", isa.name,
                                    spec.bf16 ? "bf16" : "f32", rows,
-                                   tileColumns(), spec.suffix());
+                                   spec.vectorsOf(isa) * kLanes, spec.suffix());
   if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return existing;
   MLIRContext *context = module.getContext();

@@ -38,6 +38,7 @@ struct KernelSpec {
   Start start = Start::Zero;
   Store store = Store::Rows;
   double scale = 1;        ///< of scores
+  int64_t vectors = 0;     ///< of a tile's row; 0: as the instruction set has
   std::string activation;  ///< empty for none
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< the right operand may lack columns: masked loads
@@ -47,6 +48,9 @@ struct KernelSpec {
   std::string suffix() const;
   int64_t operandBytes() const { return bf16 ? 2 : 4; }
   int64_t outputBytes() const { return outBf16 ? 2 : 4; }
+  int64_t vectorsOf(const Isa &isa) const {
+    return vectors ? vectors : isa.tileVectors;
+  }
 };
 
 /// What a call of a micro-kernel passes. Pointers are at the tile's first

@@ -23,7 +23,7 @@ public:
   KernelBody(Emitter &e, const KernelSpec &spec, int64_t rows,
              const KernelArgs &args)
       : e(e), b(e.builder()), spec(spec), rows(rows), args(args),
-        vectors(e.instructions().tileVectors) {}
+        vectors(spec.vectorsOf(e.instructions())) {}
 
   void emit() {
     if (!spec.activation.empty())

@@ -12,7 +12,7 @@ using namespace transom::lower;
 void transom::lower::emitStoreScores(Emitter &e, const KernelSpec &spec,
                                      int64_t rows, const KernelArgs &args,
                                      ArrayRef<Value> tile) {
-  int64_t vectors = e.instructions().tileVectors;
+  int64_t vectors = spec.vectorsOf(e.instructions());
   auto store = [&](bool partial) {
     SmallVector<Value> seen;
     for (int64_t v = 0; v < vectors && partial; ++v)
@@ -41,7 +41,7 @@ void transom::lower::emitStoreScores(Emitter &e, const KernelSpec &spec,
 void transom::lower::emitStoreQuotients(Emitter &e, const KernelSpec &spec,
                                         int64_t rows, const KernelArgs &args,
                                         ArrayRef<Value> tile) {
-  int64_t vectors = e.instructions().tileVectors;
+  int64_t vectors = spec.vectorsOf(e.instructions());
   for (int64_t row = 0; row < rows; ++row) {
     Value divisor = e.splat(e.loadF32(e.advance(args.perRow, row * 4)));
     Value any = e.lessF(e.splat(0.0), divisor);
