@@ -57,8 +57,8 @@ static Value scaleByFloor(Emitter &e, Value p, Value x, Value keep) {
 
 Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
   // 2^f for 0 <= f <= 1, exact at 0; absolute error 1.2e-7.
-  const double coefficients[] = {1.0,          0.6931524715, 0.2401528075,
-                                 0.0558359273, 0.0089733781, 0.0018852977};
+  const double coefficients[] = {1.0,           0.69315248728, 0.24015279114,
+                                 0.05583592132, 0.00897337683, 0.00188529585};
   Value lowest = e.splat(-126.0);
   Value vanishes = e.lessF(x, lowest);
   bool scales = e.instructions().vectorBits == 512;

@@ -4,6 +4,8 @@
 // Attention against its definition as plain loops: bit by bit for all lengths,
 // head shapes, masks, ragged batches, splits over parts, and schedules.
 #include "test/lower/Attentions.h"
+#include "test/support/Reference.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace transom::test;
@@ -78,7 +80,7 @@ TEST(Attention, Masks) {
   causal.causal = true;
   list.push_back(cross);
   list.push_back(causal);
-  Attentions attentions(list);
+  Attentions attentions(list, 0);
   for (int64_t length : {1, 2, 17, 40, 280})
     attentions.check("", SegmentsTable::uniform(2, length),
                      SegmentsTable::uniform(2, length + 5), {1, 2});
@@ -125,7 +127,7 @@ TEST(Attention, SchedulesGiveTheSameBits) {
       list.push_back(a);
     }
   }
-  Attentions attentions(list);
+  Attentions attentions(list, 0);
   for (int64_t length : {1, 19, 257, 600})
     attentions.check("", SegmentsTable::uniform(2, length),
                      SegmentsTable::uniform(2, length + 70), {1, 3});
@@ -188,8 +190,21 @@ TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
       list.push_back(a);
     }
   }
-  Attentions attentions(list);
+  Attentions attentions(list, 0);
   for (int64_t length : {19, 600})
     attentions.check("", SegmentsTable::uniform(1, length),
                      SegmentsTable::uniform(1, length + 71), {1, 3});
+}
+
+TEST(Attention, ExponentialWithinTwoUlp) {
+  // The kernels have the bits of the plain loop, as the other tests show.
+  double worst = 0;
+  for (int i = 0; i <= 4000000; ++i) {
+    float x = -126.0f * float(i) / 4000000;
+    double exact = std::exp2(double(x)), ulp = std::exp2(std::floor(x) - 23);
+    worst = std::max(worst, std::fabs(referenceExp2(x) - exact) / ulp);
+  }
+  EXPECT_LE(worst, 2);
+  EXPECT_EQ(referenceExp2(0), 1);
+  EXPECT_EQ(referenceExp2(-126.5f), 0);
 }

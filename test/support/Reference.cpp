@@ -102,8 +102,8 @@ float test::referenceExp2(float x) {
   if (x < -126)
     return 0;
   float n = std::floor(x), f = x - n;
-  const double c[] = {1.0,          0.6931524715, 0.2401528075,
-                      0.0558359273, 0.0089733781, 0.0018852977};
+  const double c[] = {1.0,           0.69315248728, 0.24015279114,
+                      0.05583592132, 0.00897337683, 0.00188529585};
   float p = c[5];
   for (int i = 4; i >= 0; --i)
     p = std::fma(p, f, float(c[i]));
