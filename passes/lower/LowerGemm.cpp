@@ -290,8 +290,7 @@ private:
                    op.getNormEps()->convertToDouble(),
                    false,
                    op.getNormOutBf16()};
-      e.forLoop(row, e.add(row, height), 1,
-                [&](Value r) { emitNormRow(e, norm, r); });
+      emitNormRows(e, norm, row, e.add(row, height));
     });
   }
 

@@ -55,37 +55,89 @@ static Value sumColumns(PhaseEmitter &e, Value count,
   return e.sumLanes(lanes);
 }
 
-void lower::emitNormRow(PhaseEmitter &e, const NormRow &norm, Value index) {
-  Value count = lastDim(e, norm.input);
-  double width = *PhaseEmitter::typeOf(norm.input).getDims().back().constant();
-  Row in = rowOf(e, norm.input, index);
-  SmallVector<Row, 2> outs;
-  for (Value out : {norm.output, norm.outputBf16})
-    if (out)
-      outs.push_back(rowOf(e, out, index));
-  Row gamma{e, e.weight(norm.gamma)};
-  Value mean = e.f32(0);
-  if (!norm.rms)
-    mean = e.divF(
-        sumColumns(e, count, [&](Value c, Value m) { return in.load(c, m); }),
-        e.f32(width));
-  Value means = e.splat(mean);
-  Value squares = sumColumns(e, count, [&](Value c, Value m) {
-    Value d = e.subF(in.load(c, m), means);
-    Value square = e.mulF(d, d);
-    return m ? e.select(m, square, e.splat(0.0)) : square;
-  });
-  Value variance = e.divF(squares, e.f32(width));
-  Value factor =
-      e.splat(e.divF(e.f32(1), e.sqrtF(e.addF(variance, e.f32(norm.eps)))));
-  e.columns(count, [&](Value c, Value m) {
-    Value normal = e.mulF(e.subF(in.load(c, m), means), factor);
-    Value scaled = norm.beta ? e.fma(normal, gamma.load(c, m),
-                                     Row{e, e.weight(norm.beta)}.load(c, m))
-                             : e.mulF(normal, gamma.load(c, m));
-    for (Row &out : outs)
-      out.store(scaled, c, m);
-  });
+/// Rows that are normalized together: their sums are chains that wait for
+/// nothing but themselves, so one alone would leave the units idle.
+static constexpr int64_t kNormRows = 4;
+
+namespace {
+/// Some consecutive rows while they are normalized.
+class NormedRows {
+public:
+  NormedRows(PhaseEmitter &e, const NormRow &norm, Value first, int64_t rows)
+      : e(e), norm(norm), count(lastDim(e, norm.input)) {
+    for (int64_t i = 0; i < rows; ++i) {
+      Value index = e.add(first, i);
+      in.push_back(rowOf(e, norm.input, index));
+      for (Value out : {norm.output, norm.outputBf16})
+        if (out)
+          outs.push_back({i, rowOf(e, out, index)});
+    }
+  }
+
+  void emit() {
+    SmallVector<Value> means(in.size(), e.splat(0.0)), factors;
+    if (!norm.rms)
+      means = averages(
+          [&](size_t i, Value c, Value m) { return in[i].load(c, m); });
+    SmallVector<Value> variances = averages([&](size_t i, Value c, Value m) {
+      Value d = e.subF(in[i].load(c, m), means[i]);
+      Value square = e.mulF(d, d);
+      return m ? e.select(m, square, e.splat(0.0)) : square;
+    });
+    for (Value variance : variances) {
+      Value deviation =
+          e.sqrtF(e.addF(e.extract(variance, 0), e.f32(norm.eps)));
+      factors.push_back(e.splat(e.divF(e.f32(1), deviation)));
+    }
+    e.columns(count, [&](Value c, Value m) {
+      Value gamma = Row{e, e.weight(norm.gamma)}.load(c, m), beta;
+      if (norm.beta)
+        beta = Row{e, e.weight(norm.beta)}.load(c, m);
+      SmallVector<Value> scaled;
+      for (size_t i = 0; i < in.size(); ++i) {
+        Value normal = e.mulF(e.subF(in[i].load(c, m), means[i]), factors[i]);
+        scaled.push_back(beta ? e.fma(normal, gamma, beta)
+                              : e.mulF(normal, gamma));
+      }
+      for (auto &[i, out] : outs)
+        out.store(scaled[i], c, m);
+    });
+  }
+
+private:
+  /// Each row's sum of `term(row, column, mask)` over the columns, divided by
+  /// their number, in all lanes.
+  SmallVector<Value> averages(function_ref<Value(size_t, Value, Value)> term) {
+    double width =
+        *PhaseEmitter::typeOf(norm.input).getDims().back().constant();
+    SmallVector<Value> zeros(in.size(), e.splat(0.0)), result;
+    SmallVector<Value> sums = e.foldColumns(
+        count, zeros, [&](Value column, Value mask, ValueRange carried) {
+          SmallVector<Value> next;
+          for (size_t i = 0; i < in.size(); ++i)
+            next.push_back(e.addF(carried[i], term(i, column, mask)));
+          return next;
+        });
+    for (Value sum : sums)
+      result.push_back(e.splat(e.divF(e.sumLanes(sum), e.f32(width))));
+    return result;
+  }
+
+  PhaseEmitter &e;
+  const NormRow &norm;
+  Value count;
+  SmallVector<Row> in;
+  SmallVector<std::pair<int64_t, Row>> outs; ///< with the index of the row
+};
+} // namespace
+
+void lower::emitNormRows(PhaseEmitter &e, const NormRow &norm, Value from,
+                         Value to) {
+  Value together = e.sub(to, e.rem(e.sub(to, from), e.i64(kNormRows)));
+  e.forLoop(from, together, kNormRows,
+            [&](Value row) { NormedRows(e, norm, row, kNormRows).emit(); });
+  e.forLoop(together, to, 1,
+            [&](Value row) { NormedRows(e, norm, row, 1).emit(); });
 }
 
 void lower::lowerNorm(PhaseEmitter &e, kern::NormOp op) {
@@ -96,8 +148,8 @@ void lower::lowerNorm(PhaseEmitter &e, kern::NormOp op) {
                op.getEps().convertToDouble(),
                op.getRms(),
                op.getOutBf16()};
-  e.shareRows(e.rowCount(op.getOuts()),
-              [&](Value row) { emitNormRow(e, norm, row); });
+  auto [from, to] = e.share(e.rowCount(op.getOuts()));
+  emitNormRows(e, norm, from, to);
 }
 
 void lower::lowerCast(PhaseEmitter &e, kern::CastOp op) {

@@ -131,8 +131,9 @@ struct NormRow {
   /// The result in bf16 besides, or instead of `output`; may be null.
   mlir::Value outputBf16 = {};
 };
-/// Normalizes row `row`.
-void emitNormRow(PhaseEmitter &e, const NormRow &norm, mlir::Value row);
+/// Normalizes the rows from `from` to `to`.
+void emitNormRows(PhaseEmitter &e, const NormRow &norm, mlir::Value from,
+                  mlir::Value to);
 
 // One function for each group of operations.
 void lowerGemm(PhaseEmitter &e, kern::GemmOp op);
