@@ -51,7 +51,8 @@ private:
 struct Tiles {
   const Range &range;
   Value column, from, to;
-  Value ahead; ///< the panel to fetch meanwhile
+  Value ahead;   ///< the panel to fetch meanwhile
+  Value isFirst; ///< of a part's panels over these rows
 };
 
 /// The product whose weight is read next: of a later phase, or the body's first
@@ -207,10 +208,13 @@ private:
               [&, begin = begin, end = end](Value panel) {
                 Value before = e.mul(panel, blocks.count);
                 Value column = e.mul(panel, width);
-                Tiles own{range, column, e.max(e.sub(begin, before), e.i64(0)),
+                Tiles own{range,
+                          column,
+                          e.max(e.sub(begin, before), e.i64(0)),
                           e.min(e.sub(end, before), blocks.count),
                           e.select(e.equal(e.add(panel, 1), behind), next,
-                                   panelBehind(range, column))};
+                                   panelBehind(range, column)),
+                          e.equal(panel, e.div(begin, blocks.count))};
                 emitCuts(own, blocks);
                 if (op.getNormGamma())
                   emitNorms(own, blocks, begin, end, before, across);
@@ -227,7 +231,7 @@ private:
       e.forLoop(tiles.from, tiles.to, 1, [&](Value block) {
         auto [row, height] = blocks.at(block);
         KernelArgs args = arguments(tiles.range, row, tiles.column, from);
-        fetchAhead(args, tiles, blocks, block, from, *kernel.k);
+        fetchAhead(args, tiles, blocks, block, height, from, *kernel.k);
         e.kernels().call(e, kernel, height, args);
       });
     };
@@ -240,23 +244,30 @@ private:
   }
 
   /// Each block of rows of each tile in a panel touches its part of the panel
-  /// that comes next.
+  /// that comes next. Besides, the blocks of the first panel touch the rows of
+  /// the block that comes next, and a single block what lies between the lines
+  /// that it touches.
   void fetchAhead(KernelArgs &args, const Tiles &tiles, Blocks &blocks,
-                  Value block, Value from, int64_t length) {
+                  Value block, Value height, Value from, int64_t length) {
     constexpr int64_t line = kern::kPanel * 4; // of a k, or a pair of them
     int64_t across = kern::kPanel / e.kernels().tileColumns();
+    int64_t steps = llvm::divideCeil(length, stepOfK());
     Value shares = e.mul(blocks.count, across);
     Value tile = e.rem(e.div(tiles.column, e.i64(e.kernels().tileColumns())),
                        e.i64(across));
     Value share = e.add(e.mul(tile, blocks.count), block);
     args.prefetchStride = e.div(e.add(shares, line - 1), shares);
-    // A single block has to touch both cache lines of a step.
-    args.prefetchSecond =
-        e.select(e.equal(shares, e.i64(1)), e.i64(line / 2), e.i64(0));
     Value ahead = e.add(e.mul(e.div(from, e.i64(stepOfK())), line),
-                        e.mul(e.mul(share, args.prefetchStride),
-                              llvm::divideCeil(length, stepOfK())));
+                        e.mul(e.mul(share, args.prefetchStride), steps));
     args.prefetch = e.advance(tiles.ahead, ahead);
+    Value rowBytes = e.mul(args.lhsStride, bytes());
+    Value nextRows = e.advance(args.lhs, e.mul(height, rowBytes));
+    Value fetchesRows = e.and_(tiles.isFirst, e.less(e.i64(1), blocks.count));
+    args.prefetchMore =
+        e.select(fetchesRows, nextRows, e.advance(args.prefetch, line / 2));
+    args.prefetchMoreStride =
+        e.select(fetchesRows, e.ceilDiv(e.mul(height, rowBytes), steps),
+                 args.prefetchStride);
   }
 
   /// Normalizes the blocks whose last tile of this part lies in this panel.

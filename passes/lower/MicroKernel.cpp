@@ -55,16 +55,24 @@ void transom::lower::setTarget(LLVM::LLVMFuncOp function, const Isa &isa) {
 
 /// The arguments in the order of the kernels' signature.
 static SmallVector<Value *> fields(KernelArgs &args) {
-  return {&args.lhs,          &args.rhs,
-          &args.output,       &args.bias,
-          &args.residual,     &args.perRow,
-          &args.prefetch,     &args.k,
-          &args.lhsStride,    &args.rhsStride,
-          &args.outputStride, &args.residualStride,
-          &args.columns,      &args.prefetchStride,
-          &args.prefetchSecond};
+  return {&args.lhs,
+          &args.rhs,
+          &args.output,
+          &args.bias,
+          &args.residual,
+          &args.perRow,
+          &args.prefetch,
+          &args.prefetchMore,
+          &args.k,
+          &args.lhsStride,
+          &args.rhsStride,
+          &args.outputStride,
+          &args.residualStride,
+          &args.columns,
+          &args.prefetchStride,
+          &args.prefetchMoreStride};
 }
-static constexpr int64_t kPointerFields = 7;
+static constexpr int64_t kPointerFields = 8;
 
 static LLVM::LLVMFunctionType kernelType(MLIRContext *context) {
   KernelArgs none;

@@ -65,9 +65,9 @@ struct KernelArgs {
   mlir::Value perRow;  ///< Keys: i64 key position of each row; Scores: 16 lanes
                        ///< of maxima; Quotients: the divisor
   mlir::Value columns; ///< columns that exist from the tile's first on
-  mlir::Value prefetch,
-      prefetchStride;         ///< where to touch, and bytes a step of the loop
-  mlir::Value prefetchSecond; ///< bytes from there to another line to touch
+  /// Where to touch, and bytes a step of the loop over k, twice.
+  mlir::Value prefetch, prefetchStride;
+  mlir::Value prefetchMore, prefetchMoreStride;
 };
 
 /// Makes micro-kernels on demand, each once a module, and calls to them.

@@ -162,9 +162,9 @@ private:
                           bool odd) {
     SmallVector<Value> next(tile);
     if (spec.prefetch) {
-      Value ahead = e.advance(args.prefetch, e.mul(index, args.prefetchStride));
-      e.prefetch(ahead);
-      e.prefetch(e.advance(ahead, args.prefetchSecond));
+      e.prefetch(e.advance(args.prefetch, e.mul(index, args.prefetchStride)));
+      e.prefetch(
+          e.advance(args.prefetchMore, e.mul(index, args.prefetchMoreStride)));
     }
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)
@@ -211,17 +211,26 @@ private:
       return emitStoreQuotients(e, spec, rows, args, tile);
     if (!spec.activation.empty())
       return activate(tile, partial);
+    // All loads stand before the first store: one with the same low address
+    // bits as a store before it would wait until that is done.
+    SmallVector<Value> sums(tile);
+    if (spec.residual)
+      addResidual(sums, partial);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < vectors; ++v)
+        storeVector(
+            sums[row * vectors + v],
+            at(args.output, args.outputStride, row, v, spec.outputBytes()),
+            partial ? mask(v) : Value());
+  }
+
+  void addResidual(MutableArrayRef<Value> tile, bool partial) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v) {
-        Value active = partial ? mask(v) : Value(), x = tile[row * vectors + v];
-        if (spec.residual)
-          x = e.addF(
-              x, e.loadVector(e.f32Type(),
-                              at(args.residual, args.residualStride, row, v, 4),
-                              active));
-        storeVector(
-            x, at(args.output, args.outputStride, row, v, spec.outputBytes()),
-            active);
+        Value &x = tile[row * vectors + v];
+        Value from = at(args.residual, args.residualStride, row, v, 4);
+        x = e.addF(x, e.loadVector(e.f32Type(), from,
+                                   partial ? mask(v) : Value()));
       }
   }
 
