@@ -39,11 +39,11 @@ function(transom_test name)
   endif()
 endfunction()
 
-# transom_unit_test(NAME sources... LINK libs... [MLIR] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL]): a gtest program
-# and its ctest test. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
+# transom_unit_test(NAME sources... LINK libs... [MLIR] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [SHARDS n]): a gtest
+# program and its ctest test, or n tests (NAME, NAME-2, ...) with a part of the cases each, to run side by side. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
 # test that links to the compiler's libraries is left out.
 function(transom_unit_test name)
-  cmake_parse_arguments(ARG "MLIR;SERIAL" "TIMEOUT;MEMORY_MB" "LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SERIAL" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS" ${ARGN})
   foreach(library ${ARG_LINK})
     if(library MATCHES "^transom" AND NOT TARGET ${library})
       if(TRANSOM_COMPILER)
@@ -79,7 +79,18 @@ function(transom_unit_test name)
   if(ARG_SERIAL)
     list(APPEND options SERIAL)
   endif()
-  transom_test(${name} COMMAND ${name} ${options})
+  if(NOT ARG_SHARDS)
+    transom_test(${name} COMMAND ${name} ${options})
+    return()
+  endif()
+  set(test ${name})
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    transom_test(${test} COMMAND ${name} ${options})
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
+    math(EXPR next "${shard} + 1")
+    set(test ${name}-${next})
+  endforeach()
 endfunction()
 
 # transom_lit_suites(): one ctest test 'lit-FOLDER' for each folder beside this CMakeLists that holds lit tests.

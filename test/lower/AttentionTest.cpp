@@ -144,7 +144,7 @@ TEST(Attention, HeadSizes) {
     list.push_back(head("d" + std::to_string(size), 1, 1, size, size));
   list.push_back(head("rising", 1, 1, 16, 256));
   list.push_back(head("falling", 1, 1, 256, 16));
-  Attentions attentions(list);
+  Attentions attentions(list, 0);
   attentions.check(SegmentsTable::uniform(1, 33), {1});
   attentions.check(SegmentsTable::uniform(1, 270), {2});
 }

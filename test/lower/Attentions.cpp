@@ -178,8 +178,8 @@ float numberAt(const char *memory, int64_t index, bool bf16) {
 
 } // namespace
 
-Attentions::Attentions(std::vector<Attention> list)
-    : list(std::move(list)), harness(textOf(this->list)) {}
+Attentions::Attentions(std::vector<Attention> list, unsigned level)
+    : list(std::move(list)), harness(textOf(this->list), "", level) {}
 
 void Attentions::check(const std::string &name, const SegmentsTable &queries,
                        const SegmentsTable &keys,

@@ -44,7 +44,8 @@ std::vector<std::vector<int>> holes(int64_t batch, int64_t columns,
 /// A module with several attentions.
 class Attentions {
 public:
-  explicit Attentions(std::vector<Attention> list);
+  /// `level` is that of the harness.
+  explicit Attentions(std::vector<Attention> list, unsigned level = 2);
 
   /// Runs the one of this name, or all, with these numbers of parts.
   void check(const std::string &name, const SegmentsTable &queries,

@@ -73,8 +73,8 @@ static bool cpuHas(llvm::StringRef isa) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-static Result<std::string> compile(mlir::ModuleOp module,
-                                   const lower::Isa &isa) {
+static Result<std::string> compile(mlir::ModuleOp module, const lower::Isa &isa,
+                                   unsigned level) {
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
       lower::lowerToLLVM(module, isa);
   if (mlir::failed(lowered))
@@ -85,12 +85,13 @@ static Result<std::string> compile(mlir::ModuleOp module,
   Result<IsaModule> translated = translate(**lowered, **target);
   if (!translated)
     return translated.takeError();
-  if (Result<void> optimized = optimize(*translated); !optimized)
+  if (Result<void> optimized = optimize(*translated, level); !optimized)
     return optimized.takeError();
   return emitCode(*translated, CodeKind::Object);
 }
 
-KernelHarness::KernelHarness(const std::string &text, const std::string &only)
+KernelHarness::KernelHarness(const std::string &text, const std::string &only,
+                             unsigned level)
     : code(std::make_unique<Code>()) {
   mlir::DialectRegistry registry;
   registry.insert<kern::KernDialect, mlir::func::FuncDialect,
@@ -127,7 +128,7 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only)
     bool runs = cpuHas(isa.name);
     if (only.empty() ? same || !runs : isa.name != only)
       continue;
-    Result<std::string> object = compile(*module, isa);
+    Result<std::string> object = compile(*module, isa, level);
     if (!object) {
       ADD_FAILURE() << isa.name.str() << ": " << object.error().message;
       return;

@@ -38,7 +38,9 @@ public:
   /// Compiles a module of weights and functions for the instruction sets of
   /// this CPU, or the one given, which need not run here. A failure is reported
   /// as a failure of the test, and nothing can be run afterwards.
-  explicit KernelHarness(const std::string &text, const std::string &isa = "");
+  /// `level` 0: LLVM optimizes nothing, for tests of many phases.
+  explicit KernelHarness(const std::string &text, const std::string &isa = "",
+                         unsigned level = 2);
   ~KernelHarness();
 
   /// The names of the instruction sets that can be run here.
