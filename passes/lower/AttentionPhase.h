@@ -77,7 +77,6 @@ private:
 
   // Scores and probabilities (AttentionScores.cpp).
   void emitScores(const Unit &u, const Piece &piece);
-  Value secondLine(Value ahead, Value row);
   void emitSoftmax(const Unit &u, const Piece &piece, const Sums &sums);
   void emitProbabilities(const Unit &u, const Piece &piece, Value row,
                          const Sums &sums);

@@ -34,7 +34,10 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   args.rhsStride = e.rowStride(op.getValue());
   args.outputStride = target ? e.i64(valueStride) : e.rowStride(op.getOuts());
   Value values = valueAt(u.s, u.head, piece.start);
+  // A step reads two lines of a row, or one of each of two rows.
   args.prefetchStride = e.mul(args.rhsStride, bytes * (bf16 ? 2 : 1));
+  args.prefetchMoreStride = args.prefetchStride;
+  Value second = bf16 ? e.mul(args.rhsStride, 2) : e.i64(64);
   for (int64_t column = 0; column < dv; column += width) {
     // What is left may fit a narrower tile.
     if (width > kLanes && dv - column <= kLanes)
@@ -55,7 +58,8 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
                 e.advance(outLine(u, row), column * outType.getElementBytes());
             args.perRow = number(divisors, row);
           }
-          args.prefetch = secondLine(ahead, row);
+          args.prefetch = ahead;
+          args.prefetchMore = e.advance(ahead, second);
           e.kernels().call(e, spec, tall, args);
         },
         bf16);

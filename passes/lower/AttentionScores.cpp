@@ -44,7 +44,10 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
   KernelArgs args;
   args.lhsStride = e.rowStride(op.getQuery());
   args.outputStride = e.i64(scoreStride);
+  // A step of a panel has two lines, of which a narrow tile reads one.
   args.prefetchStride = e.i64(kern::kPanel * 4);
+  args.prefetchMoreStride = args.prefetchStride;
+  int64_t second = e.kernels().tileColumns() > kLanes ? 64 : 0;
   Value queryRow = e.add(u.s.firstRow, u.first);
   Value end = e.sub(piece.end, piece.base);
   auto tile = [&](Value column, Value ahead, Value row, Value tall) {
@@ -53,7 +56,8 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
     args.lhs = e.advance(e.pointer(op.getQuery()), e.mul(query, bytes));
     args.output = cell(piece.scores, row, scoreStride, column);
     args.perRow = e.advance(piece.maxima, e.mul(row, kLanes * 4));
-    args.prefetch = secondLine(ahead, row);
+    args.prefetch = ahead;
+    args.prefetchMore = e.advance(ahead, second);
     e.kernels().call(e, spec, tall, args);
   };
   int64_t panelBytes =
@@ -74,14 +78,6 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
             [&](Value row, Value tall) { tile(column, ahead, row, tall); },
             bf16);
       });
-}
-
-/// A line of two ahead: tiles of the first rows take the first one.
-Value AttentionPhase::secondLine(Value ahead, Value row) {
-  if (e.kernels().tileColumns() * 4 <= 64)
-    return ahead;
-  Value first = e.equal(row, e.i64(0));
-  return e.advance(ahead, e.select(first, e.i64(0), e.i64(64)));
 }
 
 /// The range of keys of the sequence that a row may see.
