@@ -123,10 +123,9 @@ TEST(RandomGraphs, meanTheSameAfterEachPass) {
   Counts counts;
   for (int64_t seed = first; seed < first + count; ++seed)
     EXPECT_EQ(check(seed, counts), "") << "seed " << seed;
-  for (StringRef pass :
-       {"attn-fuse-attention", "attn-fuse-projections", "attn-remove-padding",
-        "attn-outline-layers", "kern-choose-precision",
-        "convert-kern-to-onednn"})
+  for (StringRef pass : {"attn-fuse-attention", "attn-fuse-projections",
+                         "attn-remove-padding", "attn-outline-layers",
+                         "kern-choose-precision", "convert-kern-to-onednn"})
     EXPECT_GE(counts[pass.str()], count / 50)
         << "'" << pass.str() << "' is hardly tested";
 }
