@@ -9,8 +9,8 @@
 #include "test/lower/Disassembly.h"
 #include "test/lower/PhaseText.h"
 #include "test/lower/Products.h"
+#include "gtest/gtest.h"
 #include <cstdio>
-#include <gtest/gtest.h>
 
 using namespace transom;
 using namespace transom::test;

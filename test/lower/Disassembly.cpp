@@ -3,10 +3,10 @@
 //
 // Reads what llvm-objdump prints.
 #include "test/lower/Disassembly.h"
+#include "gtest/gtest.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <gtest/gtest.h>
 #include <set>
 #include <unistd.h>
 

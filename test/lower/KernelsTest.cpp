@@ -5,7 +5,7 @@
 // length of K x tail of N x height, all bits. One module holds an epilogue with
 // all tails, since these share the kernels.
 #include "test/lower/Products.h"
-#include <gtest/gtest.h>
+#include "gtest/gtest.h"
 
 using namespace transom::test;
 

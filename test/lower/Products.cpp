@@ -5,9 +5,9 @@
 // instruction set: its accuracy is tested elsewhere, here it has to be the
 // same.
 #include "test/lower/Products.h"
+#include "gtest/gtest.h"
 #include <algorithm>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <numeric>
 
 using namespace transom::test;
