@@ -11,6 +11,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/lower/Phase.h"
@@ -81,7 +82,7 @@ static LogicalResult lowerPhase(kern::PhaseOp phase, const Program &program,
 
 static LogicalResult convertToLLVM(ModuleOp module) {
   PassManager passes(module.getContext());
-  passes.enableVerifier(true);
+  passes.enableVerifier(false); // verified once, at the end
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
@@ -90,7 +91,7 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
-  return passes.run(module);
+  return failed(passes.run(module)) ? failure() : verify(module);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> lower::lowerToLLVM(ModuleOp module,
