@@ -37,8 +37,8 @@ public:
   OneDnnSession *oneDnn = nullptr;   ///< does the calls, or NULL
   const OneDnnCall *calls = nullptr; ///< of steps with a negative phase
   bool failed = false;               ///< a call failed, and the walk ended
-  int64_t *nanoseconds = nullptr;  ///< [steps], or NULL
-  transom_share *shares = nullptr; ///< [steps][parts], or NULL
+  int64_t *nanoseconds = nullptr;    ///< [steps], or NULL
+  transom_share *shares = nullptr;   ///< [steps][parts], or NULL
 
   /// Each of these walks all steps; false when it was cancelled between two.
   bool onTeam(Team &team);

@@ -104,12 +104,10 @@ Result<void> checkDisabledPasses(const std::set<std::string> &flags) {
     const PassInfo *pass = llvm::find_if(
         allPasses(), [&](const PassInfo &info) { return info.flag == flag; });
     if (pass == allPasses().end())
-      return usageError("unknown pass '" + flag +
-                        "'; supported: " + joinNames(optional) +
-                        suggest(flag, known));
+      return usageError("unknown pass '" + flag + "'; supported: " +
+                        joinNames(optional) + suggest(flag, known));
     if (pass->required)
-      return usageError("pass '" + flag +
-                        "' cannot be disabled; supported: " +
+      return usageError("pass '" + flag + "' cannot be disabled; supported: " +
                         joinNames(optional));
   }
   return {};

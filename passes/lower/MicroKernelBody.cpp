@@ -229,8 +229,8 @@ private:
       for (int64_t v = 0; v < vectors; ++v) {
         Value &x = tile[row * vectors + v];
         Value from = at(args.residual, args.residualStride, row, v, 4);
-        x = e.addF(x, e.loadVector(e.f32Type(), from,
-                                   partial ? mask(v) : Value()));
+        x = e.addF(
+            x, e.loadVector(e.f32Type(), from, partial ? mask(v) : Value()));
       }
   }
 
