@@ -83,21 +83,39 @@ public:
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
         bf16(type.isBf16()) {}
 
+  /// Many rows: each part has chunks of its own, so that what it reads and
+  /// writes stays in its caches. Few: the parts share the panels of a chunk.
   void emit() {
     Value rows = e.rowCount(op.getInput());
-    int64_t chunk =
-        std::max(kChunkBytes / (bytes() * std::min(k, longestChain())),
-                 e.kernels().maxRows(bf16));
-    Value chunks = e.ceilDiv(rows, chunk);
+    Value chunks = e.ceilDiv(rows, chunkRows(type));
+    byRows = ownsRows(rows, type);
+    Value perPart = e.div(e.add(chunks, e.sub(e.parts(), e.i64(1))), e.parts());
+    chunks = e.select(byRows, e.mul(perPart, e.parts()), chunks);
+    Value first = e.select(byRows, e.mul(perPart, e.part()), e.i64(0));
+    Value behind = e.select(byRows, e.add(first, perPart), chunks);
+    part = e.select(byRows, e.i64(0), e.part());
+    parts = e.select(byRows, e.i64(1), e.parts());
     Value divisor = e.max(chunks, e.i64(1));
-    e.forLoop(e.i64(0), chunks, 1, [&](Value i) {
+    e.forLoop(first, behind, 1, [&](Value i) {
       Value from = e.div(e.mul(i, rows), divisor);
       Value to = e.div(e.mul(e.add(i, 1), rows), divisor);
-      emitChunk(from, e.sub(to, from), e.less(e.add(i, 1), chunks));
+      emitChunk(from, e.sub(to, from), e.less(e.add(i, 1), behind));
     });
   }
 
 private:
+  /// Rows of a product's operand that make a chunk.
+  int64_t chunkRows(kern::WeightType of) {
+    int64_t depth =
+        std::min(of.getShape()[1], kern::longestChain(of.getElementType()));
+    return std::max(kChunkBytes / ((of.isBf16() ? 2 : 4) * depth),
+                    e.kernels().maxRows(of.isBf16()));
+  }
+  /// True where there is a chunk for each part.
+  Value ownsRows(Value rows, kern::WeightType of) {
+    return e.lessEqual(e.parts(), e.ceilDiv(rows, chunkRows(of)));
+  }
+
   /// Bytes of an element of the operands.
   int64_t bytes() const { return bf16 ? 2 : 4; }
   int64_t longestChain() const {
@@ -121,18 +139,20 @@ private:
   void emitChunk(Value first, Value rows, Value more) {
     SmallVector<Range> all = ranges();
     for (auto [i, range] : llvm::enumerate(all)) {
-      Value next = i + 1 < all.size()
-                       ? firstPanel(e.weight(op.getWeight()), type, all[i + 1])
-                       : nextPhasesPanel(more, all[0]);
+      Value next = i + 1 < all.size() ? firstPanel(e.weight(op.getWeight()),
+                                                   type, all[i + 1], byRows)
+                                      : nextPhasesPanel(more, all[0]);
       emitTiles(range, first, rows, next);
     }
   }
 
   /// Address of the first panel of this part in a range of a weight's columns.
-  Value firstPanel(Value weight, kern::WeightType of, const Range &range) {
+  Value firstPanel(Value weight, kern::WeightType of, const Range &range,
+                   Value whole) {
     int64_t width = e.kernels().tileColumns();
     Value tile = e.share(e.i64(llvm::divideCeil(range.columns, width))).first;
-    return panelAt(weight, of, range, e.mul(tile, width));
+    return panelAt(weight, of, range,
+                   e.select(whole, e.i64(0), e.mul(tile, width)));
   }
 
   /// Address of the panel that holds a column of a range.
@@ -150,7 +170,7 @@ private:
   /// What this part reads behind its last panel: its first one again where rows
   /// remain, else the one that the next product begins with.
   Value nextPhasesPanel(Value more, const Range &range) {
-    Value again = firstPanel(e.weight(op.getWeight()), type, range);
+    Value again = firstPanel(e.weight(op.getWeight()), type, range, byRows);
     auto [next, otherRow] = followingProduct(op);
     if (!next)
       return again;
@@ -159,7 +179,9 @@ private:
     kern::WeightType of = next.getWeight().getType();
     int64_t columns =
         of.getParts().empty() ? of.getShape()[0] : of.getParts()[0];
-    return e.select(more, again, firstPanel(weight, of, {Value(), columns, 0}));
+    Value whole = ownsRows(e.rowCount(op.getInput()), of);
+    return e.select(more, again,
+                    firstPanel(weight, of, {Value(), columns, 0}, whole));
   }
 
   /// How much of K a kernel takes at once: all of it, unless it is very long;
@@ -201,24 +223,25 @@ private:
     int64_t width = e.kernels().tileColumns();
     int64_t across = llvm::divideCeil(range.columns, width);
     Blocks blocks(e, firstRow, rows, e.kernels().maxRows(bf16));
-    auto [begin, end] = e.share(e.mul(e.min(blocks.count, rows), across));
+    Value count = e.mul(e.min(blocks.count, rows), across);
+    Value begin = e.div(e.mul(count, part), parts);
+    Value end = e.div(e.mul(count, e.add(part, 1)), parts);
     Value behind =
         e.div(e.add(end, e.sub(blocks.count, e.i64(1))), blocks.count);
-    e.forLoop(e.div(begin, blocks.count), behind, 1,
-              [&, begin = begin, end = end](Value panel) {
-                Value before = e.mul(panel, blocks.count);
-                Value column = e.mul(panel, width);
-                Tiles own{range,
-                          column,
-                          e.max(e.sub(begin, before), e.i64(0)),
-                          e.min(e.sub(end, before), blocks.count),
-                          e.select(e.equal(e.add(panel, 1), behind), next,
-                                   panelBehind(range, column)),
-                          e.equal(panel, e.div(begin, blocks.count))};
-                emitCuts(own, blocks);
-                if (op.getNormGamma())
-                  emitNorms(own, blocks, begin, end, before, across);
-              });
+    e.forLoop(e.div(begin, blocks.count), behind, 1, [&](Value panel) {
+      Value before = e.mul(panel, blocks.count);
+      Value column = e.mul(panel, width);
+      Tiles own{range,
+                column,
+                e.max(e.sub(begin, before), e.i64(0)),
+                e.min(e.sub(end, before), blocks.count),
+                e.select(e.equal(e.add(panel, 1), behind), next,
+                         panelBehind(range, column)),
+                e.equal(panel, e.div(begin, blocks.count))};
+      emitCuts(own, blocks);
+      if (op.getNormGamma())
+        emitNorms(own, blocks, begin, end, before, across);
+    });
   }
 
   /// The tiles of a panel, one cut of K after the other.
@@ -355,6 +378,8 @@ private:
   kern::WeightType type;
   int64_t k;
   bool bf16;
+  Value byRows;      ///< whether each part has chunks of its own
+  Value part, parts; ///< how the tiles of a chunk are shared
 };
 } // namespace
 
