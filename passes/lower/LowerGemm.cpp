@@ -12,6 +12,10 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
+/// From this number of rows a part on, parts have rows of their own: each reads
+/// all the weights then, but its rows stay in its caches.
+static constexpr int64_t kOwnRows = 64;
+
 /// Bytes of the left operand that shall stay in the second-level cache.
 static constexpr int64_t kChunkBytes = 1024 * 1024;
 
@@ -83,12 +87,12 @@ public:
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
         bf16(type.isBf16()) {}
 
-  /// Many rows: each part has chunks of its own, so that what it reads and
-  /// writes stays in its caches. Few: the parts share the panels of a chunk.
+  /// Many rows: each part has chunks of its own. Few: the parts share the
+  /// panels of a chunk.
   void emit() {
     Value rows = e.rowCount(op.getInput());
-    Value chunks = e.ceilDiv(rows, chunkRows(type));
-    byRows = ownsRows(rows, type);
+    Value chunks = e.ceilDiv(rows, chunkRows());
+    byRows = ownsRows(rows);
     Value perPart = e.div(e.add(chunks, e.sub(e.parts(), e.i64(1))), e.parts());
     chunks = e.select(byRows, e.mul(perPart, e.parts()), chunks);
     Value first = e.select(byRows, e.mul(perPart, e.part()), e.i64(0));
@@ -104,16 +108,14 @@ public:
   }
 
 private:
-  /// Rows of a product's operand that make a chunk.
-  int64_t chunkRows(kern::WeightType of) {
-    int64_t depth =
-        std::min(of.getShape()[1], kern::longestChain(of.getElementType()));
-    return std::max(kChunkBytes / ((of.isBf16() ? 2 : 4) * depth),
-                    e.kernels().maxRows(of.isBf16()));
+  /// Rows of the operand that make a chunk.
+  int64_t chunkRows() {
+    return std::max(kChunkBytes / (bytes() * std::min(k, longestChain())),
+                    e.kernels().maxRows(bf16));
   }
-  /// True where there is a chunk for each part.
-  Value ownsRows(Value rows, kern::WeightType of) {
-    return e.lessEqual(e.parts(), e.ceilDiv(rows, chunkRows(of)));
+  /// True where each part shall have rows of its own.
+  Value ownsRows(Value rows) {
+    return e.lessEqual(e.mul(e.parts(), kOwnRows), rows);
   }
 
   /// Bytes of an element of the operands.
@@ -179,7 +181,7 @@ private:
     kern::WeightType of = next.getWeight().getType();
     int64_t columns =
         of.getParts().empty() ? of.getShape()[0] : of.getParts()[0];
-    Value whole = ownsRows(e.rowCount(op.getInput()), of);
+    Value whole = ownsRows(e.rowCount(next.getInput()));
     return e.select(more, again,
                     firstPanel(weight, of, {Value(), columns, 0}, whole));
   }
