@@ -22,8 +22,7 @@ void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
     matrices = e.mul(matrices, e.size(dim));
   int64_t width = e.kernels().tileColumns();
   Value tilesAcross = e.ceilDiv(n, width);
-  Value blocks = e.max(e.ceilDiv(m, e.kernels().maxRows()), e.i64(1));
-  Value height = e.div(m, blocks), taller = e.rem(m, blocks);
+  RowBlocks blocks(e, e.i64(0), m, e.kernels().maxRows());
 
   KernelSpec spec;
   spec.k = lhsDims.back().constant();
@@ -39,14 +38,11 @@ void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
     return emitBroadcastOffset(e, index, ArrayRef(dims).drop_back(),
                                own.drop_back(), matrix);
   };
-  Value perMatrix = e.mul(tilesAcross, blocks);
+  Value perMatrix = e.mul(tilesAcross, blocks.count);
   e.shareRows(e.mul(matrices, perMatrix), [&](Value unit) {
     Value matrix = e.div(unit, perMatrix), within = e.rem(unit, perMatrix);
-    Value column = e.mul(e.div(within, blocks), width),
-          block = e.rem(within, blocks);
-    Value row = e.add(e.mul(block, height), e.min(block, taller));
-    Value own =
-        e.add(height, e.select(e.less(block, taller), e.i64(1), e.i64(0)));
+    Value column = e.mul(e.div(within, blocks.count), width);
+    auto [row, own] = blocks.at(e.rem(within, blocks.count));
     KernelArgs args;
     args.k = k;
     args.lhsStride = e.rowStride(op.getLhs());
@@ -62,6 +58,6 @@ void lower::lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
     args.output = e.advance(e.pointer(op.getOuts()), e.mul(outOffset, 4));
     args.columns = e.sub(n, column);
     e.ifThen(e.less(e.i64(0), own),
-             [&] { e.kernels().call(e, spec, own, args); });
+             [&, own = own] { e.kernels().call(e, spec, own, args); });
   });
 }

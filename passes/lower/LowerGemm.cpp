@@ -31,26 +31,6 @@ struct Range {
   int64_t paddedStart; ///< first column in the packed weight
 };
 
-/// Rows cut into blocks of nearly equal height, at most a register tile's.
-class Blocks {
-public:
-  Blocks(PhaseEmitter &e, Value first, Value rows, int64_t highest)
-      : count(e.max(e.ceilDiv(rows, highest), e.i64(1))), e(e), first(first),
-        height(e.div(rows, count)), taller(e.rem(rows, count)) {}
-
-  Value count; ///< at least 1, also for no rows
-  /// First row and height of a block.
-  std::pair<Value, Value> at(Value block) {
-    Value row = e.add(first, e.add(e.mul(block, height), e.min(block, taller)));
-    Value more = e.select(e.less(block, taller), e.i64(1), e.i64(0));
-    return {row, e.add(height, more)};
-  }
-
-private:
-  PhaseEmitter &e;
-  Value first, height, taller;
-};
-
 /// The tiles of one panel that a part has: blocks `from` to `to`.
 struct Tiles {
   const Range &range;
@@ -224,7 +204,7 @@ private:
   void emitTiles(const Range &range, Value firstRow, Value rows, Value next) {
     int64_t width = e.kernels().tileColumns();
     int64_t across = llvm::divideCeil(range.columns, width);
-    Blocks blocks(e, firstRow, rows, e.kernels().maxRows(bf16));
+    RowBlocks blocks(e, firstRow, rows, e.kernels().maxRows(bf16));
     Value count = e.mul(e.min(blocks.count, rows), across);
     Value begin = e.div(e.mul(count, part), parts);
     Value end = e.div(e.mul(count, e.add(part, 1)), parts);
@@ -247,7 +227,7 @@ private:
   }
 
   /// The tiles of a panel, one cut of K after the other.
-  void emitCuts(const Tiles &tiles, Blocks &blocks) {
+  void emitCuts(const Tiles &tiles, RowBlocks &blocks) {
     int64_t length = cutOf(tiles.range);
     int64_t last = (k - 1) / length * length;
     auto emitCut = [&](Value from, bool isFirst, bool isLast) {
@@ -272,7 +252,7 @@ private:
   /// that comes next. Besides, the blocks of the first panel touch the rows of
   /// the block that comes next, and a single block what lies between the lines
   /// that it touches.
-  void fetchAhead(KernelArgs &args, const Tiles &tiles, Blocks &blocks,
+  void fetchAhead(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                   Value block, Value height, Value from, int64_t length) {
     constexpr int64_t line = kern::kPanel * 4; // of a k, or a pair of them
     int64_t across = kern::kPanel / e.kernels().tileColumns();
@@ -296,7 +276,7 @@ private:
   }
 
   /// Normalizes the blocks whose last tile of this part lies in this panel.
-  void emitNorms(const Tiles &tiles, Blocks &blocks, Value begin, Value end,
+  void emitNorms(const Tiles &tiles, RowBlocks &blocks, Value begin, Value end,
                  Value before, int64_t across) {
     e.forLoop(tiles.from, tiles.to, 1, [&](Value block) {
       Value unit = e.add(before, block);

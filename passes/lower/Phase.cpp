@@ -218,13 +218,21 @@ SmallVector<Value> PhaseEmitter::foldColumns(
 
 void PhaseEmitter::tiles(Value rows, function_ref<void(Value, Value)> body,
                          bool bf16) {
-  Value count = max(ceilDiv(rows, kernels().maxRows(bf16)), i64(1));
-  Value height = div(rows, count), taller = rem(rows, count);
-  forLoop(i64(0), min(count, rows), 1, [&](Value i) {
-    Value first = add(mul(i, height), min(i, taller));
-    Value own = add(height, select(less(i, taller), i64(1), i64(0)));
-    body(first, own);
+  RowBlocks blocks(*this, i64(0), rows, kernels().maxRows(bf16));
+  forLoop(i64(0), min(blocks.count, rows), 1, [&](Value i) {
+    auto [first, height] = blocks.at(i);
+    body(first, height);
   });
+}
+
+RowBlocks::RowBlocks(Emitter &e, Value first, Value rows, int64_t highest)
+    : count(e.max(e.ceilDiv(rows, highest), e.i64(1))), e(e), first(first),
+      height(e.div(rows, count)), taller(e.rem(rows, count)) {}
+
+std::pair<Value, Value> RowBlocks::at(Value block) {
+  Value row = e.add(first, e.add(e.mul(block, height), e.min(block, taller)));
+  Value more = e.select(e.less(block, taller), e.i64(1), e.i64(0));
+  return {row, e.add(height, more)};
 }
 
 //===----------------------------------------------------------------------===//

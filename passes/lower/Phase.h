@@ -103,6 +103,21 @@ private:
   llvm::DenseMap<Value, Value> pointers;
 };
 
+/// Rows cut into blocks of nearly equal height, at most a register tile's.
+class RowBlocks {
+public:
+  using Value = mlir::Value;
+  RowBlocks(Emitter &e, Value first, Value rows, int64_t highest);
+
+  Value count; ///< at least 1, also for no rows
+  /// First row and height of a block.
+  std::pair<Value, Value> at(Value block);
+
+private:
+  Emitter &e;
+  Value first, height, taller;
+};
+
 /// A strided copy between two buffers' memory; strides in elements, sizes and
 /// strides outermost first. The outer dimensions are shared out over parts.
 struct StridedCopy {

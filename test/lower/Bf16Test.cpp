@@ -5,6 +5,7 @@
 // embeddings, elementwise regions, pools and key panels, bit by bit against
 // plain loops that round to nearest even.
 #include "test/lower/PhaseText.h"
+#include "test/lower/RunPhase.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -12,21 +13,6 @@
 #include <gtest/gtest.h>
 
 using namespace transom::test;
-
-static std::string str(int64_t value) { return std::to_string(value); }
-
-/// Runs a phase on each instruction set with some numbers of parts; `check` is
-/// called after each run.
-static void runAll(KernelHarness &harness, const std::string &phase,
-                   PhaseCall call, const std::function<void()> &check) {
-  for (const std::string &isa : harness.isas())
-    for (int64_t parts : {1, 2, 3, 5}) {
-      SCOPED_TRACE(isa + " " + phase + " parts " + str(parts));
-      call.parts = parts;
-      harness.run(isa, phase, call, parts % 2 == 0);
-      check();
-    }
-}
 
 static std::vector<uint16_t> rounded(const std::vector<float> &values) {
   std::vector<uint16_t> result;

@@ -4,23 +4,11 @@
 // Movements of rows, pooling, transposition, slices, gathers and positions
 // against plain loops, with every table and buffer between inaccessible pages.
 #include "test/lower/PhaseText.h"
+#include "test/lower/RunPhase.h"
 #include "test/support/KernelHarness.h"
 #include <gtest/gtest.h>
 
 using namespace transom::test;
-
-static std::string str(int64_t value) { return std::to_string(value); }
-
-static void runAll(KernelHarness &harness, const std::string &phase,
-                   PhaseCall call, const std::function<void()> &check) {
-  for (const std::string &isa : harness.isas())
-    for (int64_t parts : {1, 2, 3, 5}) {
-      SCOPED_TRACE(isa + " " + phase + " parts " + str(parts));
-      call.parts = parts;
-      harness.run(isa, phase, call, parts % 2 == 0);
-      check();
-    }
-}
 
 /// Batches that the movements between rectangular and ragged rows must bear.
 static std::vector<std::pair<std::vector<std::vector<int>>, bool>> batches() {
