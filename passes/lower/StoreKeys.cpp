@@ -5,14 +5,14 @@
 // words of four bytes: a word is a column in f32, a pair of columns in bf16.
 // Registers of 512 bits are transposed and stored by runs of rows whose
 // positions follow each other in a panel; narrower ones go word by word.
+#include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/MicroKernelBody.h"
 
 using namespace mlir;
 using namespace transom::lower;
 
-/// Positions of a key panel.
-static constexpr int64_t kPositions = 32;
+using transom::kern::kPanel; // positions of a key panel
 
 namespace {
 class KeyStore {
@@ -70,8 +70,8 @@ private:
   }
   /// Where the first word of a position stands.
   Value target(Value position) {
-    Value panel = e.div(position, e.i64(kPositions)),
-          lane = e.rem(position, e.i64(kPositions));
+    Value panel = e.div(position, e.i64(kPanel)),
+          lane = e.rem(position, e.i64(kPanel));
     Value bytes = e.mul(e.mul(panel, args.outputStride), spec.outputBytes());
     return e.advance(e.advance(args.output, bytes), e.mul(lane, 4));
   }
@@ -83,7 +83,7 @@ private:
           cast<VectorType>(words[row][0].getType()).getNumElements();
       e.ifThen(e.less(e.i64(column), columns), [&] {
         e.store(e.extract(words[row][column / lanes], column % lanes),
-                e.advance(first, column * kPositions * 4));
+                e.advance(first, column * kPanel * 4));
       });
     }
   }
@@ -156,7 +156,7 @@ private:
                 Value next = position(e.min(row, e.i64(rows - 1)));
                 Value follows =
                     e.equal(next, e.add(position(e.sub(row, e.i64(1))), 1));
-                Value within = e.less(e.i64(0), e.rem(next, e.i64(kPositions)));
+                Value within = e.less(e.i64(0), e.rem(next, e.i64(kPanel)));
                 Value inside =
                     e.and_(e.less(row, e.i64(rows)), e.and_(follows, within));
                 e.ifThen(e.not_(inside),
@@ -173,8 +173,7 @@ private:
     e.forLoop(e.i64(0), columns, 1, [&](Value column) {
       Value line = e.loadVector(b.getI32Type(),
                                 e.advance(stage, e.mul(column, kLanes * 4)));
-      e.storeVector(line, e.advance(first, e.mul(column, kPositions * 4)),
-                    active);
+      e.storeVector(line, e.advance(first, e.mul(column, kPanel * 4)), active);
     });
   }
 
