@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Raised with every incompatible change of the structs below. */
-#define TRANSOM_ABI_VERSION 1
+#define TRANSOM_ABI_VERSION 2
 
 /* Keys per piece of attention: K and V are reached through one pointer each
  * 256 keys; K lies in panels of 32 keys. */
@@ -23,14 +23,16 @@ extern "C" {
 
 /* One sequence of a ragged batch. Its rows stand together in ragged tensors.
  * The first `keys` of its rows are attended to; a row behind them (a kept
- * first column that the mask hides) only asks. */
+ * first column that the mask hides) only asks. In a step its rows are new ones
+ * behind `past` others, and keys = past + rows, all of them in a cache. */
 typedef struct transom_sequence {
   int64_t first_row;   /* index of its first row in ragged tensors */
   int64_t rows;        /* rows it has */
-  int64_t keys;        /* rows that count as keys, <= rows */
+  int64_t keys;        /* rows that count as keys, <= rows; or past + rows */
   int64_t key_base;    /* first position in key panels, a multiple of 32 */
   int64_t column0_row; /* row of its column 0, -1 when it has none */
   int64_t past;        /* keys that stand in a cache already */
+  int64_t first_block; /* its first entry in each table of blocks */
 } transom_sequence;
 
 /* The segments of a ragged tensor. row_sequence and row_column have `rows`
@@ -43,9 +45,17 @@ typedef struct transom_segments {
                             rounded up to 32 */
   const transom_sequence *sequences; /* [batch] */
   const int32_t *row_sequence;       /* [rows] its sequence */
-  const int32_t *row_column; /* [rows] its column in the caller's batch */
+  const int32_t *row_column; /* [rows] its column in the caller's batch; in a
+                                step its position in the sequence */
   const int64_t *row_key;    /* [rows] its position in key panels */
 } transom_segments;
+
+/* Where keys and values of the layers of one group lie: entry first_block + p /
+ * TRANSOM_KEYS_PER_PIECE holds position p of a sequence. Blocks are aligned to
+ * 64 bytes; NULL where no position is read any more. */
+typedef struct transom_cache {
+  char *const *blocks;
+} transom_cache;
 
 /* All that a phase can reach. */
 typedef struct transom_frame {
@@ -55,12 +65,14 @@ typedef struct transom_frame {
   const int64_t *offsets; /* byte offset in the arena of each planned buffer */
   void *const *args;      /* inputs, then results, dense row-major */
   const transom_segments
-      *segments;     /* array, one per segments value of the entry */
-  int64_t *counters; /* zeroed words that phases leave zero */
+      *segments;               /* array, one per segments value of the entry */
+  int64_t *counters;           /* zeroed words that phases leave zero */
+  const transom_cache *caches; /* [groups of the model's caches] */
 } transom_frame;
 
 /* Does share `part` of `parts` of a phase, for layer row `row` (byte offsets
- * of its weights, NULL outside layers). Shares may run in any order, at once.
+ * of its weights, and of its caches in their blocks; NULL outside layers).
+ * Shares may run in any order, at once.
  */
 typedef void (*transom_phase)(const transom_frame *frame, const int64_t *row,
                               int64_t part, int64_t parts);
@@ -94,7 +106,7 @@ typedef struct transom_artifact_code {
   uint32_t entry_count;
   uint32_t reserved;
   const transom_entry_code *entries;
-  const int64_t *rows; /* weight offsets of all layer rows */
+  const int64_t *rows; /* offsets of all layer rows */
   const char *weights; /* start of the packed weights */
 } transom_artifact_code;
 
