@@ -369,8 +369,8 @@ Values graph::buildAttention(OpCall &call) {
     return {call.fail("'soft_cap' is negative")};
   Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
   return {emit.make<attn::SdpaOp>(
-      call.inputs[0], call.inputs[1], call.inputs[2], mask, Value(),
-      uint64_t(heads), uint64_t(kvHeads), llvm::APFloat(scale),
+      call.inputs[0], call.inputs[1], call.inputs[2], mask, Value(), Value(),
+      Value(), uint64_t(heads), uint64_t(kvHeads), llvm::APFloat(scale),
       maskKindOf(emit, mask), causal, uint64_t(window), llvm::APFloat(cap),
       FloatAttr())};
 }

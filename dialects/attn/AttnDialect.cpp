@@ -165,6 +165,53 @@ void SegmentsType::print(AsmPrinter &printer) const {
   printer << "<" << getRows().getValue() << ", " << getKeys().getValue() << ">";
 }
 
+//===----------------------------------------------------------------------===//
+// Caches
+//===----------------------------------------------------------------------===//
+
+/// Sizes of a cache stay within 32 bits.
+static constexpr int64_t largestCacheSize = INT32_MAX;
+
+Type CacheType::parse(AsmParser &parser) {
+  int64_t heads, key, value, window = 0;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword("heads") ||
+      parser.parseInteger(heads) || parser.parseComma() ||
+      parser.parseKeyword("key") || parser.parseInteger(key) ||
+      parser.parseComma() || parser.parseKeyword("value") ||
+      parser.parseInteger(value))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("window") || parser.parseInteger(window)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<CacheType>(location, parser.getContext(), heads, key,
+                                      value, window);
+}
+
+void CacheType::print(AsmPrinter &printer) const {
+  printer << "<heads " << getHeads() << ", key " << getKey() << ", value "
+          << getValue();
+  if (getWindow() > 0)
+    printer << ", window " << getWindow();
+  printer << ">";
+}
+
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t heads, int64_t key, int64_t value,
+                                int64_t window) {
+  for (auto [name, size, least] :
+       {std::make_tuple("heads", heads, int64_t(1)),
+        std::make_tuple("key", key, int64_t(1)),
+        std::make_tuple("value", value, int64_t(1)),
+        std::make_tuple("window", window, int64_t(0))})
+    if (size < least || size > largestCacheSize)
+      return emitError() << "expects a cache's " << name << " between " << least
+                         << " and " << largestCacheSize << ", got " << size;
+  return success();
+}
+
 } // namespace transom::attn
 
 #include "dialects/attn/AttnDialect.cpp.inc"

@@ -50,7 +50,7 @@ def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
 
 def Attn_RowAttr : AttrDef<Attn_Dialect, "Row"> {
   let mnemonic = "row";
-  let summary = "one layer of `attn.layers`: its body and its weights";
+  let summary = "one layer of `attn.layers`: its body, its weights and caches";
   let parameters = (ins
       "::mlir::FlatSymbolRefAttr":$body,
       OptionalArrayRefParameter<"::mlir::FlatSymbolRefAttr">:$weights);
@@ -62,13 +62,35 @@ def Attn_SegmentsType : TypeDef<Attn_Dialect, "Segments"> {
   let summary = "which rows of a ragged tensor belong to which sequence";
   let description = [{
     Per sequence its first row, its rows, how many of them are keys, and its
-    past; per row its sequence and its column in the caller's batch. `rows` and
-    `keys` name the symbols for the number of rows and of key positions
-    (rounded up to 32 for each sequence).
+    past; per row its sequence and its column in the caller's batch (with a past:
+    its position). `rows` and `keys` name the symbols for the number of rows and
+    of key positions (past and rows together, rounded up to 32 for each
+    sequence).
     Example: `!attn.segments<rows, keys>`
   }];
   let parameters = (ins "::mlir::StringAttr":$rows, "::mlir::StringAttr":$keys);
   let hasCustomAssemblyFormat = 1;
+}
+
+def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
+  let mnemonic = "cache";
+  let summary = "the keys and values that one layer keeps of each sequence";
+  let description = [{
+    For each position of a sequence a key `[heads, key]` and a value `[heads,
+    value]`, where heads are those of keys and values. With a window w > 0 only
+    the last w positions are ever read. Sequences and their lengths are not part
+    of the type: they are state of the run.
+
+    Rules: (1) heads, key and value are between 1 and 2^31 - 1; (2) the window is
+    between 0 (no window, not printed) and 2^31 - 1.
+
+    Example: `!attn.cache<heads 4, key 64, value 64>`,
+    `!attn.cache<heads 1, key 16, value 32, window 4096>`
+  }];
+  let parameters = (ins "int64_t":$heads, "int64_t":$key, "int64_t":$value,
+                        "int64_t":$window);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rule of `attn.sdpa`: heads, widths, lengths and masks.
+// The shape rule of `attn.sdpa`: heads, widths, lengths, masks, cache, slopes.
 #include "dialects/attn/AttnShapeRules.h"
 
 using namespace mlir;
@@ -75,6 +75,25 @@ static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
                      << ", got " << text(mask.dims);
 }
 
+/// Rule 9: what the cache's type says is what the operation does.
+static LogicalResult checkCache(SdpaOp op, const Shaped &key,
+                                const Shaped &value, EmitError emitError) {
+  if (!op.getCache())
+    return success();
+  if (op.getMaskKind() != MaskKind::Segments || !op.getCausal())
+    return emitError() << "expects segments and 'causal' with a cache";
+  int64_t heads = op.getKvHeads();
+  auto expected = CacheType::getChecked(
+      emitError, op.getContext(), heads, *key.last().constant() / heads,
+      *value.last().constant() / heads, static_cast<int64_t>(op.getWindow()));
+  if (!expected)
+    return failure();
+  if (op.getCache().getType() == expected)
+    return success();
+  return emitError() << "expects a cache of type " << expected << ", got "
+                     << op.getCache().getType();
+}
+
 Types SdpaOp::inferShapes(EmitError emitError) {
   Shaped query(getQuery()), key(getKey()), value(getValue());
   int64_t rank = getMaskKind() == MaskKind::Segments ? 2 : 3;
@@ -101,6 +120,12 @@ Types SdpaOp::inferShapes(EmitError emitError) {
                        << query.dims[0].str() << "', '" << key.dims[0].str()
                        << "' and '" << value.dims[0].str() << "'";
   if (rank == 3 && failed(checkMaskShape(*this, query, key, emitError)))
+    return failure();
+  if (failed(checkCache(*this, key, value, emitError)))
+    return failure();
+  if (getSlopes() &&
+      failed(expectVector(Shaped(getSlopes()), "slopes", Polynomial(getHeads()),
+                          query.element, emitError)))
     return failure();
   query.dims.back() = Polynomial(*width);
   return oneResult(query.dims, query.element);

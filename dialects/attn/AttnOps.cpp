@@ -43,6 +43,18 @@ LogicalResult GetWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult GetCacheOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(*this, getCacheAttr());
+  if (!cache)
+    return emitOpError() << "expects '" << getCache()
+                         << "' to be an 'attn.cache'";
+  if (cache.getType() != getResult().getType())
+    return emitOpError() << "expects cache '" << getCache() << "' to have type "
+                         << cache.getType() << ", got "
+                         << getResult().getType();
+  return success();
+}
+
 LogicalResult ConstantOp::verify() {
   if (sameSizes(getValue().getType(), getResult().getType()))
     return success();
@@ -96,6 +108,24 @@ static LogicalResult checkBody(LayersOp op, RowAttr row, func::FuncOp body) {
   return success();
 }
 
+/// Rule 3 for one weight or cache of a row.
+static LogicalResult checkRowSymbol(LayersOp op, FlatSymbolRefAttr symbol,
+                                    Type parameter,
+                                    SymbolTableCollection &symbols) {
+  Operation *definition = symbols.lookupNearestSymbolFrom(op, symbol);
+  auto weight = dyn_cast_or_null<WeightOp>(definition);
+  auto cache = dyn_cast_or_null<CacheOp>(definition);
+  if (!weight && !cache)
+    return op.emitOpError() << "expects '" << symbol.getValue()
+                            << "' to be an 'attn.weight' or 'attn.cache'";
+  Type type = weight ? Type(weight.getType()) : Type(cache.getType());
+  if (weight ? sameSizes(type, parameter) : type == parameter)
+    return success();
+  return op.emitOpError() << "expects " << (weight ? "weight" : "cache") << " '"
+                          << symbol.getValue() << "' to have type " << parameter
+                          << ", got " << type;
+}
+
 /// Rules 1 to 3 for one row.
 static LogicalResult checkRow(LayersOp op, Attribute attribute,
                               SymbolTableCollection &symbols) {
@@ -106,16 +136,10 @@ static LogicalResult checkRow(LayersOp op, Attribute attribute,
   if (failed(checkBody(op, row, body)))
     return failure();
   for (auto [index, symbol] : llvm::enumerate(row.getWeights())) {
-    auto weight = symbols.lookupNearestSymbolFrom<WeightOp>(op, symbol);
-    if (!weight)
-      return op.emitOpError()
-             << "expects '" << symbol.getValue() << "' to be an 'attn.weight'";
     Type parameter =
         body.getFunctionType().getInput(1 + op.getInvariants().size() + index);
-    if (!sameSizes(weight.getType(), parameter))
-      return op.emitOpError()
-             << "expects weight '" << symbol.getValue() << "' to have type "
-             << parameter << ", got " << weight.getType();
+    if (failed(checkRowSymbol(op, symbol, parameter, symbols)))
+      return failure();
   }
   return success();
 }

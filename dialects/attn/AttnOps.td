@@ -57,6 +57,30 @@ def Attn_GetWeightOp : Attn_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<Sy
   let assemblyFormat = "$weight `:` type($result) attr-dict";
 }
 
+def Attn_CacheOp : Attn_Op<"cache", [Symbol]> {
+  let summary = "declares the cache of one layer";
+  let description = [{
+    The keys and values that the layer's attention keeps from call to call. What
+    is in them is state of the run; the symbol has the layer's name.
+
+    Example: `attn.cache @h.0.attn : !attn.cache<heads 4, key 64, value 64>`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Attn_CacheType>:$type);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+}
+
+def Attn_GetCacheOp : Attn_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the cache of a layer as an operand";
+  let description = [{
+    Rules: (1) the symbol is an `attn.cache`; (2) the types are equal.
+
+    Example: `%c = attn.get_cache @h.0.attn : !attn.cache<heads 4, key 64, value 64>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$cache);
+  let results = (outs Attn_CacheType:$result);
+  let assemblyFormat = "$cache `:` type($result) attr-dict";
+}
+
 def Attn_ConstantOp : Attn_Op<"constant", [Pure]> {
   let summary = "a small constant tensor";
   let description = [{
@@ -327,7 +351,9 @@ def Attn_PositionOp : Attn_ShapedOp<"position"> {
     `ids [batch, seq]` -> i64 `[batch, seq]`. `column`: the column. `nonpad_rank`
     (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among
     the ids of its sequence that are not `pad`. On ragged ids (with
-    `segments`) only `column` is defined: the row's column in the caller's batch.
+    `segments`) only `column` is defined: the row's column in the caller's batch,
+    which for `attn.sequences` is its position: past plus index among the new
+    rows of its sequence.
 
     Rules: (1) the ids are i64; (2) [rows] with segments, else [batch, seq];
     (3) `nonpad_rank` takes no segments.
@@ -338,6 +364,52 @@ def Attn_PositionOp : Attn_ShapedOp<"position"> {
                        Attn_PositionKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$pad);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$kind $ids (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+def Attn_RotationOp : Attn_ShapedOp<"rotation"> {
+  let summary = "cosines and sines of positions times frequencies";
+  let description = [{
+    `positions` i64 [...] -> [..., 2n] for n frequencies f (Su et al. 2021, 3.2):
+    for position p the n numbers `factor * cos(p * f)`, then the n numbers
+    `factor * sin(p * f)`. `factor` is the attention factor of scaled rotary
+    positions (yarn). All positions are below `limit`, by which tables are made.
+
+    Rules: (1) the positions are i64 with a rank of at least 1; (2) there is at
+    least one frequency, all are finite; (3) the factor is finite; (4) the limit is
+    between 1 and 2^31 - 1.
+
+    Example: `%r = attn.rotation %p {frequencies = array<f64: 1.0, 0.01>, limit =
+    2048 : i64} : (tensor<5xi64>) -> tensor<5x4xf32>`
+  }];
+  let arguments = (ins AnyTensor:$positions, DenseF64ArrayAttr:$frequencies,
+                       DefaultValuedAttr<F64Attr, "1.0">:$factor, I64Attr:$limit);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$positions attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_RotaryOp : Attn_ShapedOp<"rotary"> {
+  let summary = "turns pairs of numbers of each head by a rotation";
+  let description = [{
+    `input [..., heads*d]`, `rotation [..., 2n]` of `attn.rotation` for the same
+    rows. Of each head the first 2n numbers are n pairs (a, b): numbers i and i + n,
+    or with `interleaved` 2i and 2i + 1. They become (a c - b s, b c + a s) with c
+    and s of column i and n + i; the other numbers pass.
+
+    Rules: (1) input and rotation are of one float type with equal leading sizes;
+    (2) heads is positive and divides the input's width; (3) the rotation's width
+    2n is even, and at most the width of a head.
+
+    Example: `%y = attn.rotary %x, %r heads 2 : (tensor<5x16xf32>, tensor<5x4xf32>)
+    -> tensor<5x16xf32>`
+  }];
+  let arguments = (ins AnyTensor:$input, AnyTensor:$rotation, I64Attr:$heads,
+                       UnitAttr:$interleaved);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input `,` $rotation `heads` $heads attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -435,15 +507,26 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     is what a score hidden by `keys` or `select` becomes where it is finite (then
     masked scores are data); causal and window hide always.
 
+    `slopes` [heads] (ALiBi, Press et al. 2022): a query at position i adds
+    `slope[h] * (j - i)` to its score of a key at position j, behind the soft cap
+    and before masks.
+
     A row without a visible key gives zeros. With segments the keys of a sequence
     are its rows that are keys, at the positions of their columns.
+
+    With a `cache` each sequence has a past: its new rows are at the positions
+    past, past + 1, ... Their keys and values are put into the cache there, then
+    each row attends to the keys of its sequence in the cache, from position 0 to
+    its own.
 
     Rules: (1) one float element type; (2) the mask operand is there for `keys`,
     `additive` and `select` only, segments for `segments` only; (3) heads is a
     multiple of kv_heads, both positive; (4) query and key are heads*dk and
     kv_heads*dk wide; (5) the value's width is a multiple of kv_heads; (6) key and
     value have one length; (7) query, key and value have one batch; (8) the mask
-    is bool (float for `additive`) and broadcasts.
+    is bool (float for `additive`) and broadcasts; (9) a cache goes with segments
+    and `causal`, and its heads, widths and window are those of the operation;
+    (10) slopes are [heads] of the query's type.
 
     Example:
     ```mlir
@@ -454,6 +537,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
                        Optional<AnyTensor>:$mask, Optional<Attn_SegmentsType>:$segments,
+                       Optional<Attn_CacheType>:$cache, Optional<AnyTensor>:$slopes,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
                        Attn_MaskKindAttr:$mask_kind, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
@@ -462,7 +546,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? (`segments` $segments^)?
-    `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
+    (`cache` $cache^)? (`slopes` $slopes^)? `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
     attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -485,6 +569,19 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
   let results = (outs Attn_SegmentsType:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$mask attr-dict `:` functional-type(operands, results)";
+}
+
+def Attn_SequencesOp : Attn_Op<"sequences", [Pure]> {
+  let summary = "the new rows of several sequences, each with its own past";
+  let description = [{
+    What the caller of a step asks for: per sequence how many positions it has
+    already (its past) and how many rows are new, one sequence after the other.
+    The run fills it in; a function has at most one.
+
+    Example: `%s = attn.sequences : !attn.segments<rows, keys>`
+  }];
+  let results = (outs Attn_SegmentsType:$result);
+  let assemblyFormat = "`:` type($result) attr-dict";
 }
 
 def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
@@ -521,13 +618,14 @@ def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
 def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs equal layers one after another";
   let description = [{
-    Each row names a body, a `func.func private`, and the weights for its
-    trailing parameters. Body: (state, invariants..., weights...) -> state. The
-    result of a row is the state of the next.
+    Each row names a body, a `func.func private`, and the weights and caches for
+    its trailing parameters. Body: (state, invariants..., weights...) -> state.
+    The result of a row is the state of the next.
 
     Rules: (1) at least one row, each an `#attn.row`; (2) its body is a private
-    `func.func` of the type above; (3) its weights are `attn.weight`s of the types
-    of the trailing parameters; (4) state and result have one type.
+    `func.func` of the type above; (3) its weights are `attn.weight`s or
+    `attn.cache`s of the types of the trailing parameters; (4) state and result
+    have one type.
 
     Example:
     ```mlir

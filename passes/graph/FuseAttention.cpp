@@ -213,8 +213,8 @@ SdpaOp AttentionWriter::write() {
     return rewriter.getI64IntegerAttr(number);
   };
   auto sdpa = createInferred<SdpaOp>(
-      rewriter, loc, query, key, value, mask.value, Value(),
-      integer(match.query.heads), integer(match.key.heads),
+      rewriter, loc, query, key, value, mask.value, Value(), Value(),
+      Value(), integer(match.query.heads), integer(match.key.heads),
       rewriter.getF64FloatAttr(match.scale),
       MaskKindAttr::get(rewriter.getContext(), mask.kind), UnitAttr(),
       integer(0), rewriter.getF64FloatAttr(0), mask.maskValue);

@@ -79,6 +79,10 @@ public:
     case Kind::Values:
       values(e, block, out);
       return {};
+    case Kind::Angles:
+      return angles(e, block, out);
+    case Kind::Interleave:
+      return interleave(e, block, out);
     }
     return internalError("unknown kind of weight expression");
   }
@@ -120,6 +124,33 @@ private:
       if (Result<void> done = runPart(part, axis, at, size, block, out); !done)
         return done;
       at += size;
+    }
+    return {};
+  }
+
+  /// Each part's rows are read at once, since they lie side by side, and then
+  /// put in their places.
+  Result<void> interleave(const WeightExpr &e, const Block &block, float *out) {
+    int64_t size = (*e).size;
+    int64_t parts = static_cast<int64_t>((*e).parts.size());
+    int64_t row = productOf(block.sizes, 1, block.sizes.size());
+    int64_t begin = block.offsets[0], end = begin + block.sizes[0];
+    int64_t firstRow = begin / (size * parts) * size;
+    int64_t lastRow = ((end - 1) / (size * parts) + 1) * size;
+    Block inner = block;
+    inner.offsets[0] = firstRow;
+    inner.sizes[0] = lastRow - firstRow;
+    std::vector<float> dense(static_cast<size_t>(inner.count()));
+    for (int64_t part = 0; part < parts; ++part) {
+      if (Result<void> done = run((*e).operand(part), inner, dense.data());
+          !done)
+        return done;
+      for (int64_t r = begin; r < end; ++r) {
+        if (r / size % parts != part)
+          continue;
+        int64_t from = r / (size * parts) * size + r % size - firstRow;
+        std::copy_n(dense.data() + from * row, row, out + (r - begin) * row);
+      }
     }
     return {};
   }
@@ -256,6 +287,28 @@ private:
         *out++ =
             static_cast<float>(isSine[i] ? std::sin(angle) : std::cos(angle));
       }
+  }
+
+  Result<void> angles(const WeightExpr &e, const Block &block, float *out) {
+    Result<Shape> shape = e.shape(source);
+    if (!shape)
+      return shape.takeError();
+    int64_t coarse = (*shape)[0] - weightExprAngleStep;
+    int64_t pairs = (*shape)[1] / 2;
+    for (int64_t r = 0; r < block.sizes[0]; ++r) {
+      int64_t index = block.offsets[0] + r;
+      bool isCoarse = index < coarse;
+      double position = static_cast<double>(
+          isCoarse ? index * weightExprAngleStep : index - coarse);
+      double factor = isCoarse ? 1.0 : (*e).number;
+      for (int64_t i = 0; i < block.sizes[1]; ++i) {
+        int64_t column = block.offsets[1] + i;
+        double angle = position * (*e).data[column % pairs];
+        *out++ = static_cast<float>(
+            factor * (column < pairs ? std::cos(angle) : std::sin(angle)));
+      }
+    }
+    return {};
   }
 
   static void values(const WeightExpr &e, const Block &block, float *out) {

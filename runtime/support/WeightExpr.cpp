@@ -8,6 +8,7 @@
 #include "runtime/support/WeightNode.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 namespace transom {
@@ -101,6 +102,22 @@ WeightExpr WeightExpr::values(Shape shape, std::vector<double> data) {
   return WeightExpr(std::move(node));
 }
 
+WeightExpr WeightExpr::angles(int64_t limit, double factor,
+                              std::vector<double> frequencies) {
+  auto node = makeNode(Kind::Angles);
+  node->size = limit;
+  node->number = factor;
+  node->data = std::move(frequencies);
+  return WeightExpr(std::move(node));
+}
+
+WeightExpr WeightExpr::interleave(int64_t size, std::vector<WeightExpr> parts) {
+  auto node = makeNode(Kind::Interleave);
+  node->parts = std::move(parts);
+  node->size = size;
+  return WeightExpr(std::move(node));
+}
+
 WeightExpr::Kind WeightExpr::kind() const { return node->kind; }
 
 std::vector<std::string> WeightExpr::files() const {
@@ -158,6 +175,12 @@ std::string WeightExpr::str() const {
   auto number = [](int64_t n) { return std::to_string(n); };
   const Node &n = *node;
   auto part = [&](size_t i) { return n.parts[i].str(); };
+  auto joined = [&](const char *name, int64_t first) {
+    std::string text = name + number(first);
+    for (const WeightExpr &e : n.parts)
+      text += ", " + e.str();
+    return text + ")";
+  };
   switch (n.kind) {
   case Kind::File:
     return "file(" + quoted(n.name) + ")";
@@ -166,12 +189,8 @@ std::string WeightExpr::str() const {
   case Kind::Slice:
     return "slice(" + part(0) + ", " + number(n.axis) + ", " + number(n.start) +
            ", " + number(n.size) + ")";
-  case Kind::Concat: {
-    std::string text = "concat(" + number(n.axis);
-    for (const WeightExpr &e : n.parts)
-      text += ", " + e.str();
-    return text + ")";
-  }
+  case Kind::Concat:
+    return joined("concat(", n.axis);
   case Kind::Scale:
     return "scale(" + part(0) + ", " + numberText(n.number) + ")";
   case Kind::Add:
@@ -189,6 +208,11 @@ std::string WeightExpr::str() const {
   case Kind::Values:
     return "values(" + shapeText(n.dims) + ", " + listText(n.data, numberText) +
            ")";
+  case Kind::Angles:
+    return "angles(" + number(n.size) + ", " + numberText(n.number) + ", " +
+           listText(n.data, numberText) + ")";
+  case Kind::Interleave:
+    return joined("interleave(", n.size);
   }
   return "";
 }
@@ -270,6 +294,51 @@ Result<Shape> axisShape(const WeightExpr &e, Shape shape) {
   return shape;
 }
 
+/// The table of coarse and fine angles.
+Result<Shape> anglesShape(const WeightExpr &e) {
+  const WeightExpr::Node &n = *e;
+  if (n.size < 1)
+    return shapeError(e,
+                      "limit " + std::to_string(n.size) + " is not positive");
+  if (n.data.empty())
+    return shapeError(e, "expected at least one frequency");
+  bool finite = std::isfinite(n.number);
+  for (double frequency : n.data)
+    finite = finite && std::isfinite(frequency);
+  if (!finite)
+    return shapeError(e, "a frequency or the factor is not finite");
+  int64_t coarse = (n.size - 1) / weightExprAngleStep + 1;
+  Shape shape = {coarse + weightExprAngleStep,
+                 2 * static_cast<int64_t>(n.data.size())};
+  if (!elementCount(shape))
+    return shapeError(e, "shape " + shapeText(shape) + " does not fit 64 bits");
+  return shape;
+}
+
+Result<Shape> interleavedShape(const WeightExpr &e,
+                               const std::vector<Shape> &shapes) {
+  const WeightExpr::Node &n = *e;
+  if (shapes.empty())
+    return shapeError(e, "expected at least one part");
+  for (const Shape &shape : shapes)
+    if (shape != shapes[0])
+      return shapeError(e, "parts of shapes " + shapeText(shapes[0]) + " and " +
+                               shapeText(shape) + " differ");
+  Shape result = shapes[0];
+  if (result.empty())
+    return axisError(e, 0, result);
+  if (n.size < 1 || result[0] % n.size != 0)
+    return shapeError(e, "dimension " + std::to_string(result[0]) +
+                             " is no multiple of " + std::to_string(n.size));
+  CheckedSize rows = CheckedSize::fromSigned(result[0]);
+  rows *= CheckedSize::fromSigned(static_cast<int64_t>(shapes.size()));
+  std::optional<int64_t> size = rows.signedValue();
+  if (!size)
+    return shapeError(e, "size does not fit 64 bits");
+  result[0] = *size;
+  return result;
+}
+
 /// Checks a shape that stands in the text.
 Result<Shape> literalShape(const WeightExpr &e) {
   const WeightExpr::Node &n = *e;
@@ -305,6 +374,10 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
     return axisShape(*this, shapes[0]);
   case Kind::Concat:
     return concatShape(*this, shapes);
+  case Kind::Interleave:
+    return interleavedShape(*this, shapes);
+  case Kind::Angles:
+    return anglesShape(*this);
   case Kind::Scale:
     return shapes[0];
   case Kind::Add:

@@ -42,6 +42,14 @@ public:
 ///   sinusoid(positions, width, halves)   the table of sine and cosine
 ///                                        positions; halves = 0 or 1
 ///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
+///   angles(limit, factor, [f, ...])      cosines and sines of positions below
+///                                        limit for n frequencies: [C + 256,
+///                                        2n] with C = ceil(limit / 256). Row
+///                                        i < C: cos(256 i f), then sin; row
+///                                        C + j: factor cos(j f), factor sin
+///   interleave(8, E, E, ...)             along axis 0: 8 rows of the first, 8
+///                                        of the second, ..., again of the
+///                                        first
 class WeightExpr {
 public:
   enum class Kind {
@@ -55,7 +63,9 @@ public:
     Reshape,
     Fill,
     Sinusoid,
-    Values
+    Values,
+    Angles,
+    Interleave
   };
 
   static WeightExpr file(std::string name);
@@ -71,6 +81,9 @@ public:
   static WeightExpr sinusoid(int64_t positions, int64_t width, bool halves);
   static WeightExpr values(std::vector<int64_t> shape,
                            std::vector<double> data);
+  static WeightExpr angles(int64_t limit, double factor,
+                           std::vector<double> frequencies);
+  static WeightExpr interleave(int64_t size, std::vector<WeightExpr> parts);
 
   /// Reads the text form; errors give the column.
   static Result<WeightExpr> parse(std::string_view text);

@@ -11,6 +11,9 @@ namespace transom {
 /// Expressions nest at most this deep, so that recursion is bounded.
 inline constexpr unsigned weightExprMaxDepth = 200;
 
+/// Fine steps of an angle table; its coarse rows are so many positions apart.
+inline constexpr int64_t weightExprAngleStep = 256;
+
 /// One operation; which fields count depends on the kind.
 struct WeightExpr::Node {
   Kind kind;
@@ -20,10 +23,10 @@ struct WeightExpr::Node {
                                  ///< Values: shape; Sinusoid: positions, width
   int64_t axis = 0;              ///< Slice, Concat, Pad
   int64_t start = 0;             ///< Slice
-  int64_t size = 0;              ///< Slice, Pad
-  double number = 0;             ///< Scale, Fill
+  int64_t size = 0;              ///< Slice, Pad, Interleave; Angles: limit
+  double number = 0;             ///< Scale, Fill; Angles: factor
   bool halves = false;           ///< Sinusoid
-  std::vector<double> data;      ///< Values
+  std::vector<double> data;      ///< Values; Angles: frequencies
 
   const WeightExpr &operand(size_t i = 0) const { return parts[i]; }
 };

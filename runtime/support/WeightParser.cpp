@@ -147,8 +147,8 @@ private:
     if (!expect('('))
       return {};
     Expr e = leaf(op);
-    if (!e && !failure && op == "concat")
-      e = concatenation(depth);
+    if (!e && !failure && (op == "concat" || op == "interleave"))
+      e = joined(op, depth);
     if (!e && !failure)
       e = composite(op, depth);
     if (!e && !failure) {
@@ -156,7 +156,7 @@ private:
       fail("unknown operation '" +
            utf8::printable(text.substr(begin, end - begin), 40) +
            "'; supported: file, transpose, slice, concat, scale, add, pad, "
-           "reshape, fill, sinusoid, values");
+           "reshape, fill, sinusoid, values, angles, interleave");
     }
     if (!e || !expect(')'))
       return {};
@@ -178,6 +178,13 @@ private:
       if (expect(','))
         data = list<double>([this] { return real(); });
       e = WeightExpr::values(std::move(shape), std::move(data));
+    } else if (op == "angles") {
+      int64_t limit = integer();
+      double factor = expect(',') ? real() : 0;
+      std::vector<double> frequencies;
+      if (expect(','))
+        frequencies = list<double>([this] { return real(); });
+      e = WeightExpr::angles(limit, factor, std::move(frequencies));
     } else if (op == "sinusoid") {
       int64_t positions = integer(), width = nextInteger(),
               halves = nextInteger();
@@ -188,8 +195,9 @@ private:
     return failure ? std::nullopt : e;
   }
 
-  Expr concatenation(unsigned depth) {
-    int64_t axis = integer();
+  /// What has a number and any count of operands.
+  Expr joined(std::string_view op, unsigned depth) {
+    int64_t first = integer();
     std::vector<WeightExpr> parts;
     while (!failure && peek(',') && expect(','))
       if (Expr part = expression(depth + 1))
@@ -198,7 +206,8 @@ private:
       fail("expected at least one part");
     if (failure)
       return {};
-    return WeightExpr::concat(axis, std::move(parts));
+    return op == "concat" ? WeightExpr::concat(first, std::move(parts))
+                          : WeightExpr::interleave(first, std::move(parts));
   }
 
   /// What has an operand first.

@@ -610,7 +610,7 @@ func.func private @body(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
 }
 attn.weight @w : tensor<5xf32> = "fill([5], 1.0)"
 func.func @f(%a: tensor<4xf32>) {
-  // expected-error @below {{'attn.layers' op expects 'v' to be an 'attn.weight'}}
+  // expected-error @below {{'attn.layers' op expects 'v' to be an 'attn.weight' or 'attn.cache'}}
   %0 = attn.layers %a [#attn.row<@body, [@v]>] : tensor<4xf32> -> tensor<4xf32>
   return
 }
@@ -636,5 +636,170 @@ attn.weight @w : tensor<5xf32> = "fill([5], 1.0)"
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @below {{'attn.layers' op expects one type for state and result, got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = attn.layers %a [#attn.row<@body, [@w]>] : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expects a cache's heads between 1 and 2147483647, got 0}}
+attn.cache @c : !attn.cache<heads 0, key 4, value 4>
+
+// -----
+
+// expected-error @below {{expects a cache's value between 1 and 2147483647, got 2147483648}}
+attn.cache @c : !attn.cache<heads 1, key 4, value 2147483648>
+
+// -----
+
+// expected-error @below {{expects a cache's window between 0 and 2147483647, got -1}}
+attn.cache @c : !attn.cache<heads 1, key 4, value 4, window -1>
+
+// -----
+
+attn.weight @w : tensor<4xf32> = "fill([4], 1.0)"
+func.func @f() {
+  // expected-error @below {{'attn.get_cache' op expects 'w' to be an 'attn.cache'}}
+  %0 = attn.get_cache @w : !attn.cache<heads 1, key 4, value 4>
+  return
+}
+
+// -----
+
+attn.cache @c : !attn.cache<heads 1, key 4, value 4>
+func.func @f() {
+  // expected-error @below {{'attn.get_cache' op expects cache 'c' to have type '!attn.cache<heads 1, key 4, value 4>', got '!attn.cache<heads 1, key 4, value 8>'}}
+  %0 = attn.get_cache @c : !attn.cache<heads 1, key 4, value 8>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xf32>) {
+  // expected-error @below {{'attn.rotation' op expects i64 positions of rank 1 or more, got f32 [5]}}
+  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, limit = 4 : i64} : (tensor<5xf32>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xi64>) {
+  // expected-error @below {{'attn.rotation' op expects at least one frequency}}
+  %0 = attn.rotation %p {frequencies = array<f64>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xi64>) {
+  // expected-error @below {{'attn.rotation' op expects finite frequencies, got}}
+  %0 = attn.rotation %p {frequencies = array<f64: 0x7FF0000000000000>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xi64>) {
+  // expected-error @below {{'attn.rotation' op expects a finite factor, got}}
+  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, factor = 0x7FF0000000000000 : f64, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xi64>) {
+  // expected-error @below {{'attn.rotation' op expects a limit between 1 and 2147483647, got 0}}
+  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, limit = 0 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<5xi64>) {
+  // expected-error @below {{'attn.rotation' op expects a result of type 'tensor<5x4xf32>', got 'tensor<5x2xf32>'}}
+  %0 = attn.rotation %p {frequencies = array<f64: 1.0, 2.0>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x2xf64>) {
+  // expected-error @below {{'attn.rotary' op expects input and rotation of one element type, got 'f32' and 'f64'}}
+  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x2xf64>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x8xf32>, %r: tensor<4x2xf32>) {
+  // expected-error @below {{'attn.rotary' op expects input and rotation of equal leading sizes, got [5, 8] and [4, 2]}}
+  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<4x2xf32>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x2xf32>) {
+  // expected-error @below {{'attn.rotary' op expects heads that divide the width '8', got 3}}
+  %0 = attn.rotary %x, %r heads 3 : (tensor<5x8xf32>, tensor<5x2xf32>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x6xf32>) {
+  // expected-error @below {{'attn.rotary' op expects a rotation of even width up to the head's 4, got '6'}}
+  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x6xf32>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x3xf32>) {
+  // expected-error @below {{'attn.rotary' op expects a rotation of even width up to the head's 4, got '3'}}
+  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x3xf32>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
+  // expected-error @below {{'attn.sdpa' op expects segments and 'causal' with a cache}}
+  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments>  : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
+  // expected-error @below {{'attn.sdpa' op expects a cache of type '!attn.cache<heads 2, key 4, value 4, window 8>', got '!attn.cache<heads 2, key 4, value 4>'}}
+  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments> {causal, window = 8 : i64} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 1, key 8, value 8>) {
+  // expected-error @below {{'attn.sdpa' op expects a cache of type '!attn.cache<heads 2, key 4, value 4>', got '!attn.cache<heads 1, key 8, value 8>'}}
+  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments> {causal} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 1, key 8, value 8>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>, %a: tensor<3xf32>) {
+  // expected-error @below {{'attn.sdpa' op expects slopes of type 'f32' [2], got 'f32' [3]}}
+  %0 = attn.sdpa %x, %x, %x slopes %a heads 2 kv_heads 2 scale 1.0 <none> : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<3xf32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func private @body(%x: tensor<4xf32>, %c: !attn.cache<heads 1, key 4, value 4>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+attn.cache @c : !attn.cache<heads 1, key 4, value 8>
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @below {{'attn.layers' op expects cache 'c' to have type '!attn.cache<heads 1, key 4, value 4>', got '!attn.cache<heads 1, key 4, value 8>'}}
+  %0 = attn.layers %a [#attn.row<@body, [@c]>] : tensor<4xf32> -> tensor<4xf32>
   return
 }

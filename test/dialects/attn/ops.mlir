@@ -121,6 +121,48 @@ func.func private @layer(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.
   return %a : tensor<?x8xf32, #attn.shape<[rows, 8]>>
 }
 
+// CHECK: attn.cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
+attn.cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
+// CHECK: attn.cache @h.1.attn : !attn.cache<heads 2, key 4, value 4>
+attn.cache @h.1.attn : !attn.cache<heads 2, key 4, value 4>
+attn.weight @slopes : tensor<2xf32> = "values([2], [0.5, 0.25])"
+
+!rows = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+
+// CHECK-LABEL: func @step
+func.func @step(%tokens: tensor<?xi64, #attn.shape<[rows]>>, %x: !rows, %k: tensor<?x4xf32, #attn.shape<[rows, 4]>>, %v: tensor<?x6xf32, #attn.shape<[rows, 6]>>) -> !rows {
+  // CHECK: %[[S:.*]] = attn.sequences : !attn.segments<rows, keys>
+  %s = attn.sequences : !attn.segments<rows, keys>
+  // CHECK: %[[P:.*]] = attn.position <column> %{{.*}} segments %[[S]]
+  %p = attn.position <column> %tokens segments %s : (tensor<?xi64, #attn.shape<[rows]>>, !attn.segments<rows, keys>) -> tensor<?xi64, #attn.shape<[rows]>>
+  // CHECK: %[[R:.*]] = attn.rotation %[[P]] {factor = 2.000000e+00 : f64, frequencies = array<f64: 1.000000e+00>, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
+  %r = attn.rotation %p {frequencies = array<f64: 1.0>, factor = 2.0, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
+  // CHECK: %[[Q:.*]] = attn.rotary %{{.*}}, %[[R]] heads 2 : (
+  %q = attn.rotary %x, %r heads 2 : (!rows, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> !rows
+  // CHECK: attn.rotary %{{.*}}, %[[R]] heads 1 {interleaved} : (
+  %k2 = attn.rotary %k, %r heads 1 {interleaved} : (tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
+  // CHECK: %[[C:.*]] = attn.get_cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
+  %c = attn.get_cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
+  %al = attn.get_weight @slopes : tensor<2xf32>
+  // CHECK: attn.sdpa %[[Q]], %{{.*}}, %{{.*}} segments %[[S]] cache %[[C]] slopes %{{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <segments> {causal, window = 16 : i64} : (
+  %y = attn.sdpa %q, %k2, %v segments %s cache %c slopes %al heads 2 kv_heads 1 scale 0.5 <segments> {causal, window = 16 : i64} : (!rows, tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x6xf32, #attn.shape<[rows, 6]>>, !attn.segments<rows, keys>, !attn.cache<heads 1, key 4, value 6, window 16>, tensor<2xf32>) -> tensor<?x12xf32, #attn.shape<[rows, 12]>>
+  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.segments<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>]
+  %z = attn.layers %x invariants(%s : !attn.segments<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>] : !rows -> !rows
+  return %z : !rows
+}
+func.func private @decoder(%x: !rows, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) -> !rows {
+  %y = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!rows, !rows, !rows, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> !rows
+  return %y : !rows
+}
+
+// CHECK-LABEL: func @alibi
+func.func @alibi(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  %al = attn.get_weight @slopes : tensor<2xf32>
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} slopes %{{.*}} heads 2 kv_heads 2 scale 5.000000e-01 <none> {causal} :
+  %y = attn.sdpa %x, %x, %x slopes %al heads 2 kv_heads 2 scale 0.5 <none> {causal} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2xf32>) -> tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
+}
+
 // -----
 
 // PLACE-LABEL: func @places

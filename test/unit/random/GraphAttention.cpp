@@ -122,8 +122,8 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
   FloatAttr low = kind == MaskKind::Keys && random.chance(20)
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
-  return make<SdpaOp>(query, key, value, keys, Value(), heads.count,
-                      heads.count, number(1.0 / std::sqrt(double(heads.dk))),
+  return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
+                      heads.count, heads.count, number(1.0 / std::sqrt(double(heads.dk))),
                       kind, causal, window, number(cap), low);
 }
 

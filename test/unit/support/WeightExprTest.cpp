@@ -138,7 +138,7 @@ public:
     Model in = make(depth - 1);
     int64_t rank = static_cast<int64_t>(in.shape.size());
     int64_t axis = random.between(0, rank - 1);
-    switch (random.between(0, 6)) {
+    switch (random.between(0, 7)) {
     case 0:
       return transposed(in);
     case 1: {
@@ -162,6 +162,8 @@ public:
       return concatenated(in, axis);
     case 4:
       return reshaped(in);
+    case 6:
+      return interleaved(in);
     case 5: {
       Model out = in;
       out.e = WeightExpr::scale(in.e, 0.5);
@@ -222,6 +224,29 @@ private:
         index[axis] -= in.shape[axis];
       out.data.push_back(first ? in.data[linear(in.shape, index)]
                                : other.data[linear(otherShape, index)]);
+    });
+    return out;
+  }
+
+  Model interleaved(const Model &in) {
+    int64_t size = random.between(1, in.shape[0]);
+    while (in.shape[0] % size != 0)
+      --size;
+    std::vector<Model> parts = {in};
+    std::vector<WeightExpr> exprs = {in.e};
+    for (int64_t n = random.between(0, 2); n > 0; --n) {
+      parts.push_back(file(in.shape));
+      exprs.push_back(parts.back().e);
+    }
+    auto count = static_cast<int64_t>(parts.size());
+    Shape shape = in.shape;
+    shape[0] *= count;
+    Model out{WeightExpr::interleave(size, exprs), shape, {}};
+    forEach(shape, [&](int64_t, Shape index) {
+      int64_t row = index[0], group = row / (size * count);
+      const Model &part = parts[row / size % count];
+      index[0] = group * size + row % size;
+      out.data.push_back(part.data[linear(in.shape, index)]);
     });
     return out;
   }
@@ -315,6 +340,28 @@ TEST(WeightExpr, sinusoids_interleave_or_stand_in_halves) {
             std::vector<float>(halves.begin() + 23, halves.begin() + 26));
 }
 
+TEST(WeightExpr, angles_have_coarse_and_fine_rows) {
+  MemorySource source;
+  std::vector<double> frequencies = {1.0, 0.37, 1e-4};
+  WeightExpr e = expr("angles(600, 1.5, [1.0, 0.37, 1e-4])");
+  EXPECT_EQ(*e.shape(source), (Shape{3 + 256, 6}));
+  EXPECT_EQ(*expr("angles(512, 1, [1])").shape(source), (Shape{258, 2}));
+  EXPECT_EQ(*expr("angles(1, 1, [1])").shape(source), (Shape{257, 2}));
+  std::vector<float> all = evaluateAll(e, source);
+  for (int64_t row = 0; row < 259; ++row)
+    for (int64_t i = 0; i < 3; ++i) {
+      double position = row < 3 ? 256.0 * row : row - 3.0;
+      double factor = row < 3 ? 1.0 : 1.5;
+      double angle = position * frequencies[i];
+      EXPECT_EQ(all[row * 6 + i], static_cast<float>(factor * std::cos(angle)));
+      EXPECT_EQ(all[row * 6 + 3 + i],
+                static_cast<float>(factor * std::sin(angle)));
+    }
+  EXPECT_EQ(evaluate(e, source, {2, 1}, {2, 4}),
+            (std::vector<float>{all[13], all[14], all[15], all[16], all[19],
+                                all[20], all[21], all[22]}));
+}
+
 TEST(WeightExpr, text_round_trips) {
   for (const char *text :
        {"file(\"a.weight\")", "file(\"a\\22\\5Cb\\0A\")",
@@ -324,7 +371,8 @@ TEST(WeightExpr, text_round_trips) {
         "add(file(\"a\"), file(\"b\"))", "pad(file(\"a\"), 1, 32)",
         "reshape(file(\"a\"), [2, 3])", "fill([], -inf)",
         "sinusoid(512, 768, 0)", "values([2, 1], [1.0, 2.5])",
-        "values([0], [])"})
+        "values([0], [])", "angles(4096, 1.0, [1.0, 0.5])",
+        "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))"})
     EXPECT_EQ(expr(text).str(), text);
   EXPECT_EQ(expr(" add( file( \"a\" ) ,file(\"b\") ) ").str(),
             "add(file(\"a\"), file(\"b\"))");
@@ -357,7 +405,9 @@ TEST(WeightExpr, malformed_text_is_rejected_with_its_column) {
        {"file", "file(", "file(\"", "transpose(file(\"a\"))",
         "transpose(file(\"a\"), [0", "slice(file(\"a\"), 0, 1)",
         "add(file(\"a\"))", "sinusoid(1, 2, 2)",
-        "fill([99999999999999999999], 1)", "concat(0, )"})
+        "fill([99999999999999999999], 1)", "concat(0, )", "interleave(8)",
+        "interleave(, file(\"a\"))", "angles(8, 1)", "angles(8, [1])",
+        "angles(8, 1, [1, ])"})
     EXPECT_EQ(parseError(text).substr(0, 18), "weight expression:") << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i)
@@ -380,17 +430,42 @@ TEST(WeightExpr, shapes_are_checked) {
   EXPECT_EQ(error("add(file(\"a\"), file(\"b\"))"),
             "weight expression 'add(file(\"a\"), file(\"b\"))': shapes [2, 3] "
             "and [3, 2] differ");
-  for (const char *text :
-       {"file(\"c\")", "transpose(file(\"a\"), [0, 0])",
-        "transpose(file(\"a\"), [0])", "slice(file(\"a\"), 2, 0, 1)",
-        "slice(file(\"a\"), 0, 1, 2)", "slice(file(\"a\"), 0, -1, 1)",
-        "slice(file(\"a\"), 0, 1, 9223372036854775807)",
-        "pad(file(\"a\"), 1, 2)", "pad(file(\"a\"), -1, 9)",
-        "reshape(file(\"a\"), [7])", "reshape(file(\"a\"), [-2, -3])",
-        "concat(0, file(\"a\"), file(\"b\"))", "concat(2, file(\"a\"))",
-        "fill([-1], 0)", "fill([4294967296, 4294967296], 0)",
-        "values([2], [1])", "sinusoid(-1, 2, 0)"})
+  for (const char *text : {"file(\"c\")",
+                           "transpose(file(\"a\"), [0, 0])",
+                           "transpose(file(\"a\"), [0])",
+                           "slice(file(\"a\"), 2, 0, 1)",
+                           "slice(file(\"a\"), 0, 1, 2)",
+                           "slice(file(\"a\"), 0, -1, 1)",
+                           "slice(file(\"a\"), 0, 1, 9223372036854775807)",
+                           "pad(file(\"a\"), 1, 2)",
+                           "pad(file(\"a\"), -1, 9)",
+                           "reshape(file(\"a\"), [7])",
+                           "reshape(file(\"a\"), [-2, -3])",
+                           "concat(0, file(\"a\"), file(\"b\"))",
+                           "concat(2, file(\"a\"))",
+                           "fill([-1], 0)",
+                           "fill([4294967296, 4294967296], 0)",
+                           "values([2], [1])",
+                           "sinusoid(-1, 2, 0)",
+                           "interleave(2, file(\"a\"), file(\"b\"))",
+                           "interleave(4, file(\"a\"), file(\"a\"))",
+                           "interleave(0, file(\"a\"))",
+                           "interleave(-1, file(\"a\"))",
+                           "interleave(1, fill([], 1))",
+                           "interleave(1, fill([9223372036854775807, 0], 1), "
+                           "fill([9223372036854775807, 0], 1))",
+                           "angles(0, 1, [1])",
+                           "angles(-9223372036854775808, 1, [1])",
+                           "angles(8, inf, [1])",
+                           "angles(8, 1, [nan])",
+                           "angles(8, 1, [])"})
     EXPECT_NE(error(text).substr(0, 5), "shape") << text;
+  std::string frequencies = "1";
+  for (int i = 0; i < 128; ++i)
+    frequencies += ", 1";
+  EXPECT_NE(error("angles(9223372036854775807, 1, [" + frequencies + "])")
+                .find("does not fit 64 bits"),
+            std::string::npos);
   float out;
   EXPECT_FALSE(expr("file(\"a\")").evaluate(source, {0, 3}, {1, 1}, &out));
   EXPECT_FALSE(expr("file(\"a\")").evaluate(source, {0}, {1}, &out));
