@@ -54,6 +54,8 @@ void writeSegments(JsonWriter &json,
       json.member("keep_first", true);
     writeText(json, "batch", s.batch);
     writeText(json, "columns", s.columns);
+    if (s.sequences)
+      json.member("sequences", true);
     json.member("rows", s.rows);
     json.member("keys", s.keys);
     writeText(json, "pairs", s.pairs);
@@ -151,6 +153,7 @@ void writeCalls(JsonWriter &json, const std::vector<ManifestCall> &calls) {
 void writeEntry(JsonWriter &json, const ManifestEntry &entry) {
   json.beginObject();
   json.member("name", entry.name);
+  writeText(json, "loop", entry.loop);
   writeNames(json, "symbol_order", entry.symbolOrder);
   writeTensors(json, "inputs", entry.inputs);
   writeTensors(json, "outputs", entry.outputs);
@@ -187,6 +190,28 @@ void writeText(JsonWriter &json, const ManifestText &text) {
   json.member("max_length", text.maxLength);
   json.member("pooling", text.pooling);
   json.member("normalize", text.normalize);
+  json.endObject();
+}
+
+void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
+  json.key("decoder");
+  json.beginObject();
+  if (decoder.context)
+    json.member("context", *decoder.context);
+  json.member("vocabulary", decoder.vocabulary);
+  json.key("caches");
+  json.beginArray();
+  for (const ManifestCache &cache : decoder.caches) {
+    json.beginObject();
+    if (cache.window)
+      json.member("window", cache.window);
+    json.member("dtype", dtypeName(cache.dtype));
+    json.member("layers", cache.layers);
+    json.member("block_bytes", cache.blockBytes);
+    json.endObject();
+  }
+  json.endArray();
+  writeText(json, "generation", decoder.generation);
   json.endObject();
 }
 
@@ -277,6 +302,8 @@ std::string Manifest::toJson() const {
     json.member("bytes", tokenizer->bytes);
     json.endObject();
   }
+  if (decoder)
+    writeDecoder(json, *decoder);
   if (!labels.empty())
     writeNames(json, "labels", labels);
   if (problemType)

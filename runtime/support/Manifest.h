@@ -35,17 +35,21 @@ struct ManifestTensor {
 
 /// How a segments table is made for a call: from a mask input (`mask`,
 /// `columnsOf`, `keepFirst`), or all columns of all rows of the batch (`batch`,
-/// `columns`).
+/// `columns`), or the new rows of sequences with a past (`sequences`).
 struct ManifestSegments {
   std::string mask;       ///< name of the mask input; empty: uniform
   std::string columnsOf;  ///< input whose second dimension is the columns
   bool keepFirst = false; ///< column 0 is a row even where the mask hides it
   std::string batch;      ///< uniform: number of sequences, a polynomial
   std::string columns;    ///< uniform: rows of each, a polynomial
+  bool sequences = false; ///< new rows of sequences that stand in a cache
   std::string rows;       ///< symbol that gets the number of rows
-  std::string keys;       ///< symbol that gets the positions in key panels
+  /// Symbol that gets the positions in key panels; of sequences the largest
+  /// past and new rows of one, rounded up to 32.
+  std::string keys;
   /// Name for the sum over the sequences of rows times keys, which costs alone
-  /// may use; empty where nothing does.
+  /// may use; empty where nothing does. Costs over `sequences` may use all
+  /// names that begin with `pairs_of_ROWS` or `reads_of_ROWS`.
   std::string pairs;
 };
 
@@ -105,6 +109,9 @@ struct ManifestCall {
 
 struct ManifestEntry {
   std::string name;
+  /// Empty: the artifact has code for it. Else the runtime's loop over `step`
+  /// that it is: `logits`, `score`, `generate` or `encode`.
+  std::string loop;
   std::vector<ManifestTensor> inputs, outputs;
   std::vector<ManifestSegments> segments;
   std::optional<ManifestPositionLimit> positionLimit;
@@ -135,8 +142,24 @@ struct ManifestTokenizer {
   uint64_t offset = 0, bytes = 0;
 };
 
+/// One group of a decoder's caches: those of equal window and type.
+struct ManifestCache {
+  int64_t window = 0; ///< positions that a row sees, itself among them; 0: all
+  DType dtype = DType::F32; ///< of keys and values
+  int64_t layers = 0;
+  int64_t blockBytes = 0; ///< of 256 positions of all its layers, times 64
+};
+
+/// What the runtime has to know of a model with the entry `step`.
+struct ManifestDecoder {
+  std::optional<int64_t> context;    ///< most positions; absent: any number
+  int64_t vocabulary = 0;            ///< ids lie in [0, vocabulary)
+  std::vector<ManifestCache> caches; ///< by group
+  std::string generation; ///< JSON text of the settings for generation
+};
+
 struct Manifest {
-  int64_t abi = 1;
+  int64_t abi = 2; ///< TRANSOM_ABI_VERSION
   std::string compiler, name, family, architecture, head = "none";
   uint64_t fileBytes = 0; ///< exact size of the artifact
   std::vector<std::string> isas;
@@ -151,6 +174,7 @@ struct Manifest {
   std::vector<ManifestEntry> entries;
   std::optional<ManifestText> text;
   std::optional<ManifestTokenizer> tokenizer;
+  std::optional<ManifestDecoder> decoder;
   std::vector<std::string> labels;        ///< empty: absent
   std::optional<std::string> problemType; ///< of a classification head
   std::vector<std::string> places, notes, disabledPasses;
@@ -167,5 +191,11 @@ struct Manifest {
   static Result<Manifest> parse(std::string_view text,
                                 const std::string &fileName = "manifest");
 };
+
+/// The entries that the runtime makes of the entry `step` of a decoder: what
+/// their names, arguments and results are. Empty for other models. A causal
+/// language model has `logits`, `score` and `generate`; one with labels, or
+/// without a head, has `encode`.
+std::vector<ManifestEntry> loopEntries(const Manifest &manifest);
 
 } // namespace transom

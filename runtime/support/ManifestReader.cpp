@@ -12,9 +12,13 @@
 namespace transom {
 namespace {
 
-constexpr int64_t readableAbi = 1;
+const int64_t readableAbi = Manifest().abi;
 constexpr int64_t maxCounters = 1 << 20;
 constexpr size_t maxCallRank = 8;
+constexpr int64_t maxGroups = 64;
+constexpr int64_t maxLayers = 1 << 16;
+constexpr int64_t maxBlockBytes = int64_t(1) << 40;
+constexpr int64_t maxPositions = INT32_MAX; // positions are int32_t in tables
 
 /// Reads members of one object after the other; the first error stays and
 /// what is read after it has default values.
@@ -145,7 +149,11 @@ private:
     return value ? polynomial(*value) : Polynomial();
   }
   bool isSymbol(const std::string &name) const {
-    return std::binary_search(symbolOrder.begin(), symbolOrder.end(), name);
+    return std::binary_search(symbolOrder.begin(), symbolOrder.end(), name) ||
+           std::any_of(costPrefixes.begin(), costPrefixes.end(),
+                       [&](const std::string &prefix) {
+                         return name.compare(0, prefix.size(), prefix) == 0;
+                       });
   }
   /// The member as the name of a symbol of the entry.
   std::string symbol(JsonValue object, const char *key) {
@@ -217,6 +225,9 @@ private:
         fail(*value, "tokenizer reaches beyond the file of " +
                          std::to_string(manifest.fileBytes) + " bytes");
     }
+    if (auto value = optionalMember(root, "decoder"))
+      manifest.decoder = readDecoder(*value);
+    checkLoops(root, manifest);
     manifest.labels = names(root, "labels");
     if (auto value = optionalMember(root, "problem_type"))
       manifest.problemType = text(*value);
@@ -225,9 +236,57 @@ private:
     manifest.disabledPasses = names(root, "disabled_passes");
   }
 
+  ManifestDecoder readDecoder(JsonValue value) {
+    ManifestDecoder decoder;
+    if (auto context = optionalMember(value, "context"))
+      decoder.context = take(context->asInt(1, maxPositions));
+    decoder.vocabulary = integer(value, "vocabulary", 1, INT32_MAX);
+    for (JsonValue group : array(value, "caches")) {
+      ManifestCache cache;
+      if (auto window = optionalMember(group, "window"))
+        cache.window = take(window->asInt(0, maxPositions));
+      std::string dtype = choice(group, "dtype",
+                                 {std::string(dtypeName(DType::F32)),
+                                  std::string(dtypeName(DType::BF16))});
+      cache.dtype = dtypeFromName(dtype).value_or(DType::F32);
+      cache.layers = integer(group, "layers", 1, maxLayers);
+      cache.blockBytes = integer(group, "block_bytes", 64, maxBlockBytes);
+      if (cache.blockBytes % 64)
+        fail(group, "block of " + std::to_string(cache.blockBytes) +
+                        " bytes, which is no multiple of 64");
+      decoder.caches.push_back(cache);
+    }
+    if (!failure && int64_t(decoder.caches.size()) > maxGroups)
+      fail(value, "decoder has " + std::to_string(decoder.caches.size()) +
+                      " groups of caches, at most " +
+                      std::to_string(maxGroups) + " are supported");
+    decoder.generation = optionalText(value, "generation");
+    return decoder;
+  }
+
+  /// A decoder and its entry `step` come together; loops need both.
+  void checkLoops(JsonValue root, const Manifest &manifest) {
+    const ManifestEntry *step = manifest.findEntry("step");
+    bool steps =
+        step && std::any_of(step->segments.begin(), step->segments.end(),
+                            [](const ManifestSegments &segments) {
+                              return segments.sequences;
+                            });
+    if (manifest.decoder.has_value() != steps)
+      fail(root, steps ? "an entry 'step' without a 'decoder'"
+                       : "a 'decoder' without an entry 'step' of sequences");
+    for (const ManifestEntry &entry : manifest.entries)
+      if (!entry.loop.empty() && !steps)
+        fail(root, "entry '" + utf8::printable(entry.name) +
+                       "' is a loop, but there is no entry 'step'");
+  }
+
   ManifestEntry readEntry(JsonValue value) {
     ManifestEntry entry;
     entry.name = text(value, "name");
+    if (optionalMember(value, "loop"))
+      entry.loop =
+          choice(value, "loop", {"logits", "score", "generate", "encode"});
     entry.symbolOrder = names(value, "symbol_order", false);
     symbolOrder = entry.symbolOrder;
     if (std::adjacent_find(symbolOrder.begin(), symbolOrder.end(),
@@ -259,6 +318,10 @@ private:
     for (const ManifestSegments &segments : entry.segments)
       if (!segments.pairs.empty())
         symbolOrder.push_back(segments.pairs);
+    for (const ManifestSegments &segments : entry.segments)
+      if (segments.sequences)
+        costPrefixes = {"pairs_of_" + segments.rows,
+                        "reads_of_" + segments.rows};
     std::sort(symbolOrder.begin(), symbolOrder.end());
     for (JsonValue step : array(value, "steps"))
       entry.steps.push_back({text(step, "phase"), text(step, "place"),
@@ -277,6 +340,7 @@ private:
     entry.flops = polynomial(value, "flops");
     entry.bf16Flops = cost(value, "bf16_flops");
     entry.streamedBytes = optionalInteger(value, "streamed_bytes");
+    costPrefixes.clear();
   }
 
   /// A formula that is zero where it is absent.
@@ -391,6 +455,8 @@ private:
       segments.mask = inputName(value, "mask", entry);
       segments.columnsOf = inputName(value, "columns_of", entry);
       segments.keepFirst = boolean(value, "keep_first", false);
+    } else if (boolean(value, "sequences", false)) {
+      segments.sequences = true;
     } else {
       segments.batch = polynomial(value, "batch").str();
       segments.columns = polynomial(value, "columns").str();
@@ -416,7 +482,8 @@ private:
   }
 
   std::optional<Error> failure;
-  std::vector<std::string> symbolOrder; // of the entry that is read
+  std::vector<std::string> symbolOrder;  // of the entry that is read
+  std::vector<std::string> costPrefixes; // of names that its costs may use
 };
 
 } // namespace

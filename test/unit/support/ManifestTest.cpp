@@ -154,11 +154,11 @@ TEST(Manifest, holds_what_was_written) {
 }
 
 TEST(Manifest, another_abi_is_named_before_anything_else) {
-  Result<Manifest> read = Manifest::parse("{\"abi\":2,\"entries\":7}", "m.so");
+  Result<Manifest> read = Manifest::parse("{\"abi\":1,\"entries\":7}", "m.so");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message,
-            "m.so:1:8: '/abi': artifact has ABI version 2, this program reads "
-            "version 1");
+            "m.so:1:8: '/abi': artifact has ABI version 1, this program reads "
+            "version 2");
   EXPECT_FALSE(Manifest::parse("{}"));
   EXPECT_FALSE(Manifest::parse("[]"));
   EXPECT_FALSE(Manifest::parse(""));
@@ -223,6 +223,123 @@ TEST(Manifest, calls_are_checked) {
   EXPECT_TRUE(
       contains(errorWith("\"shape\":[\"rows\",\"seq\"]", "\"shape\":[]"),
                "with 0 dimensions"));
+}
+
+//===----------------------------------------------------------------------===//
+// Decoders
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A manifest of a decoder with its loops.
+Manifest decoderManifest(const char *head = "causal_lm",
+                         const char *result = "logits") {
+  Manifest m;
+  m.head = head;
+  ManifestDecoder d;
+  d.context = 1024;
+  d.vocabulary = 500;
+  d.caches = {{0, DType::F32, 3, 6400}, {128, DType::BF16, 2, 64}};
+  d.generation = "{\"top_k\":5}";
+  m.decoder = d;
+  ManifestEntry e;
+  e.name = "step";
+  e.symbolOrder = {"keys", "parts", "rows", "wanted"};
+  e.inputs = {{"tokens", DType::I64, {poly("rows")}, "ids", 500, {}},
+              {"wanted", DType::I64, {poly("wanted")}, "data", {}, {}}};
+  e.outputs = {{result, DType::F32, {poly("wanted"), 500}, "", {}, {}}};
+  ManifestSegments s;
+  s.sequences = true;
+  s.rows = "rows";
+  s.keys = "keys";
+  e.segments = {s};
+  e.flops = poly("4*pairs_of_rows+8*pairs_of_rows_window_128+reads_of_rows");
+  m.entries = {e};
+  for (ManifestEntry &loop : loopEntries(m))
+    m.entries.push_back(std::move(loop));
+  return m;
+}
+
+std::string decoderErrorWith(const std::string &from, const std::string &to) {
+  Result<Manifest> parsed =
+      Manifest::parse(replaced(decoderManifest().toJson(), from, to), "m");
+  return parsed ? "parsed" : parsed.error().message;
+}
+
+} // namespace
+
+TEST(Manifest, a_decoder_round_trips) {
+  std::string text = decoderManifest().toJson();
+  Result<Manifest> read = Manifest::parse(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->toJson(), text);
+  ASSERT_TRUE(read->decoder);
+  EXPECT_EQ(read->decoder->context, 1024);
+  EXPECT_EQ(read->decoder->vocabulary, 500);
+  EXPECT_EQ(read->decoder->generation, "{\"top_k\":5}");
+  ASSERT_EQ(read->decoder->caches.size(), 2u);
+  EXPECT_EQ(read->decoder->caches[1].window, 128);
+  EXPECT_EQ(read->decoder->caches[1].dtype, DType::BF16);
+  EXPECT_EQ(read->decoder->caches[0].layers, 3);
+  EXPECT_EQ(read->decoder->caches[0].blockBytes, 6400);
+  EXPECT_TRUE(read->findEntry("step")->segments[0].sequences);
+  EXPECT_EQ(read->findEntry("score")->loop, "score");
+  Manifest unbounded = decoderManifest();
+  unbounded.decoder->context.reset();
+  EXPECT_FALSE(Manifest::parse(unbounded.toJson())->decoder->context);
+}
+
+TEST(Manifest, a_decoders_loops) {
+  Manifest m = decoderManifest();
+  ASSERT_EQ(m.entries.size(), 4u);
+  const ManifestEntry *logits = m.findEntry("logits");
+  EXPECT_EQ(logits->inputs[0].bound, 500);
+  EXPECT_EQ(logits->inputs[1].fallback, 1);
+  EXPECT_EQ(logits->outputs[0].shape[2], Polynomial(500));
+  EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("seq-1"));
+  EXPECT_EQ(m.findEntry("generate")->outputs[0].shape[0],
+            poly("batch*returned"));
+  Manifest classify = decoderManifest("sequence_classification");
+  ASSERT_EQ(classify.entries.size(), 2u);
+  EXPECT_EQ(classify.entries[1].name, "encode");
+  EXPECT_EQ(classify.entries[1].outputs[0].shape.size(), 2u);
+  Manifest bare = decoderManifest("none", "last_hidden_state");
+  EXPECT_EQ(bare.entries[1].outputs[0].name, "last_hidden_state");
+  EXPECT_EQ(bare.entries[1].outputs[0].shape.size(), 3u);
+  EXPECT_TRUE(loopEntries(fullManifest()).empty());
+}
+
+TEST(Manifest, a_decoder_is_checked) {
+  EXPECT_TRUE(contains(decoderErrorWith("\"context\":1024", "\"context\":0"),
+                       "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"vocabulary\":500", "\"vocabulary\":-1"),
+               "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"block_bytes\":6400", "\"block_bytes\":6401"),
+               "no multiple of 64"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"block_bytes\":6400",
+                                        "\"block_bytes\":9000000000000000"),
+                       "expected an integer from 64"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"window\":128", "\"window\":-1"),
+                       "expected an integer from 0"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"dtype\":\"bf16\",\"layers\"",
+                                        "\"dtype\":\"i64\",\"layers\""),
+                       "unknown dtype 'i64'; supported: f32, bf16"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"layers\":2", "\"layers\":0"),
+                       "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"loop\":\"score\"", "\"loop\":\"sore\""),
+               "unknown loop 'sore'"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"name\":\"step\"", "\"name\":\"steps\""),
+               "without an entry 'step'"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"decoder\":", "\"coder\":"),
+                       "without a 'decoder'"));
+  // What costs may name, sizes may not.
+  EXPECT_TRUE(contains(decoderErrorWith("\"arena_bytes\":\"0\"",
+                                        "\"arena_bytes\":\"pairs_of_rows\""),
+                       "unknown symbol 'pairs_of_rows'"));
 }
 
 TEST(Manifest, every_missing_required_key_is_an_error) {
