@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `attn.sdpa` by its definition: for each query row and head the scores of all
-// keys, the rule of each mask, softmax, and the weighted sum of values.
+// keys, the rule of each mask, softmax, and the weighted sum of values. With a
+// cache the keys and values are those of the store.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 #include <cmath>
@@ -33,6 +34,8 @@ struct Sequence {
 class Attention {
 public:
   Attention(SdpaOp op, Evaluation &e);
+  /// Puts new keys and values into the cache and takes all from there.
+  Result<void> useCache(const Segments &segments, Evaluation &e);
   Tensor run();
 
 private:
@@ -45,7 +48,8 @@ private:
               Tensor &result) const;
 
   mutable SdpaOp op; // its getters are not const
-  const Tensor &query, &key, &value;
+  const Tensor &query;
+  Tensor key, value, slopes; ///< slopes: where there are some
   std::vector<Sequence> sequences;
   Tensor
       mask; ///< broadcast to [batch, heads, queries, keys], where there is one
@@ -61,6 +65,8 @@ Attention::Attention(SdpaOp op, Evaluation &e)
       value(e.tensor(op.getValue())), heads(op.getHeads()),
       group(op.getHeads() / op.getKvHeads()), dk(query.sizes.back() / heads),
       dv(value.sizes.back() / op.getKvHeads()) {
+  if (op.getSlopes())
+    slopes = e.tensor(op.getSlopes());
   if (op.getSegments()) {
     sequences = raggedSequences(e.segments(op.getSegments()));
     return;
@@ -87,6 +93,35 @@ Attention::raggedSequences(const Segments &segments) const {
       sequence.keys.push_back(token);
   }
   return all;
+}
+
+Result<void> Attention::useCache(const Segments &segments, Evaluation &e) {
+  StringRef cache = e.cache(op.getCache());
+  if (segments.steps.empty() && segments.batch > 0)
+    return rejected("a cache goes with the rows of 'attn.sequences' only");
+  for (auto [row, entry] : llvm::enumerate(segments.rows)) {
+    int64_t keyWidth = key.sizes[1], valueWidth = value.sizes[1];
+    if (auto put = e.cacheStore().put(
+            cache, segments.steps[entry.sequence].sequence, entry.column,
+            ArrayRef(key.real).slice(row * keyWidth, keyWidth),
+            ArrayRef(value.real).slice(row * valueWidth, valueWidth));
+        !put)
+      return put;
+  }
+  key.real.clear();
+  value.real.clear();
+  int64_t next = 0;
+  for (auto [sequence, step] : llvm::zip_equal(sequences, segments.steps)) {
+    const CacheStore::Entry &kept = e.cacheStore().entry(cache, step.sequence);
+    sequence.keys.clear();
+    for (size_t j = 0; j < kept.keys.size(); ++j) {
+      sequence.keys.push_back({next++, static_cast<int64_t>(j), 0});
+      key.real.insert(key.real.end(), kept.keys[j].begin(), kept.keys[j].end());
+      value.real.insert(value.real.end(), kept.values[j].begin(),
+                        kept.values[j].end());
+    }
+  }
+  return {};
 }
 
 /// Rows of a rectangular batch; fewer queries than keys stand at the end.
@@ -127,6 +162,8 @@ double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
   score *= op.getScale().convertToDouble();
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = cap * std::tanh(score / cap);
+  if (op.getSlopes())
+    score += slopes.real[head] * static_cast<double>(k.position - q.position);
   if (!op.getMask())
     return score;
   int64_t at = flatten(mask.sizes, {sequence.number, head, q.index, k.index});
@@ -170,7 +207,11 @@ Tensor Attention::run() {
 }
 
 static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
-  e.set(op.getResult(), Attention(op, e).run());
+  Attention attention(op, e);
+  if (op.getCache())
+    if (auto used = attention.useCache(e.segments(op.getSegments()), e); !used)
+      return used;
+  e.set(op.getResult(), attention.run());
   return {};
 }
 

@@ -40,6 +40,8 @@ Segments segmentsOf(const Tensor &mask, bool keepFirst) {
 Result<void> bindSegments(Evaluation &e, StringRef rows, StringRef keys,
                           const Segments &segments) {
   std::vector<int64_t> lengths(segments.batch);
+  for (auto [length, step] : llvm::zip(lengths, segments.steps))
+    length = step.past;
   for (const Segments::Row &row : segments.rows)
     ++lengths[row.sequence];
   int64_t positions = 0;
@@ -202,6 +204,10 @@ static Result<Value> runLayer(LayersOp op, RowAttr row, Value state,
   for (Value invariant : op.getInvariants())
     e.alias(block.getArgument(next++), invariant);
   for (FlatSymbolRefAttr symbol : row.getWeights()) {
+    if (isa<CacheType>(block.getArgument(next).getType())) {
+      e.setCache(block.getArgument(next++), symbol.getValue());
+      continue;
+    }
     Result<std::shared_ptr<const Tensor>> weight = e.weight(symbol.getValue());
     if (!weight)
       return weight.takeError();

@@ -27,10 +27,16 @@ struct Segments {
   int64_t batch = 0;
   int64_t columns = 0;
   std::vector<Row> rows;
+  /// By sequence what a step says of it; empty where there is no past.
+  std::vector<SequenceRows> steps;
 };
 
 /// One row for each 1 of a mask [batch, columns].
 Segments segmentsOf(const Tensor &mask, bool keepFirst);
+
+/// The rows of a step; an error where numbers are negative or a sequence comes
+/// twice.
+Result<Segments> segmentsOf(llvm::ArrayRef<SequenceRows> sequences);
 
 class Evaluation;
 class KernEvaluation;
@@ -58,6 +64,13 @@ public:
   /// Gives a value its tensor.
   void set(mlir::Value value, Tensor tensor);
   void set(mlir::Value value, Segments segments);
+  /// The symbol of the cache that a value of a cache type holds.
+  llvm::StringRef cache(mlir::Value value) const {
+    return caches.find(value)->second;
+  }
+  void setCache(mlir::Value value, llvm::StringRef symbol) {
+    caches[value] = symbol.str();
+  }
   /// Gives a value what another holds.
   void alias(mlir::Value value, mlir::Value other);
 
@@ -83,6 +96,12 @@ public:
   static Error errorAt(mlir::Operation *op, Error error);
 
   mlir::SymbolTable &symbolTable() { return table; }
+  /// The rows of the step that runs; `rows` is the symbol for their number.
+  Result<Segments> stepSegments(llvm::StringRef rows) const;
+  /// Where keys and values of the sequences are kept.
+  CacheStore &cacheStore() {
+    return options.caches ? *options.caches : ownCaches;
+  }
 
   /// Buffers and phases; null in a run on tensors.
   std::unique_ptr<KernEvaluation> kern;
@@ -95,6 +114,8 @@ private:
   llvm::DenseMap<mlir::Value, std::shared_ptr<const Segments>> rows;
   llvm::StringMap<std::shared_ptr<const Tensor>> weights;
   llvm::StringMap<int64_t> symbols;
+  llvm::DenseMap<mlir::Value, std::string> caches;
+  CacheStore ownCaches;
 };
 
 /// Binds the symbols for the rows and key positions of segments.
@@ -122,5 +143,6 @@ void attachShapes(mlir::MLIRContext *context);
 void attachProducts(mlir::MLIRContext *context);
 void attachAttention(mlir::MLIRContext *context);
 void attachRagged(mlir::MLIRContext *context);
+void attachDecoder(mlir::MLIRContext *context);
 
 } // namespace transom

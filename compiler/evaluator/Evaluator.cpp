@@ -43,6 +43,8 @@ void Evaluation::alias(Value value, Value other) {
     tensors[value] = tensor;
   if (auto segments = rows.lookup(other))
     rows[value] = segments;
+  if (auto found = caches.find(other); found != caches.end())
+    setCache(value, std::string(found->second));
 }
 
 Result<void> Evaluation::bind(const std::string &symbol, int64_t value) {
@@ -274,6 +276,7 @@ void attachEvaluators(MLIRContext *context) {
   attachProducts(context);
   attachAttention(context);
   attachRagged(context);
+  attachDecoder(context);
   context->getOrLoadDialect<kern::KernDialect>();
   attachKernControl(context);
   attachKernRows(context);

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/support/WeightExpr.h"
 #include <functional>
+#include <map>
 #include <string>
 
 namespace transom {
@@ -19,12 +20,47 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+/// The new rows of one sequence in a step of a decoder.
+struct SequenceRows {
+  int64_t sequence = 0; ///< its number in the cache store
+  int64_t past = 0;     ///< positions it has already
+  int64_t rows = 0;     ///< new rows, at the positions past, past + 1, ...
+};
+
+/// The keys and values that a decoder keeps over several calls, by the symbol
+/// of the cache and the number of the sequence, position by position.
+class CacheStore {
+public:
+  /// What is kept for one cache and sequence.
+  struct Entry {
+    std::vector<std::vector<double>> keys, values; ///< by position
+  };
+
+  /// Puts key and value of one position; what was there and behind it goes. An
+  /// error where a position before it is missing.
+  Result<void> put(llvm::StringRef cache, int64_t sequence, int64_t position,
+                   llvm::ArrayRef<double> key, llvm::ArrayRef<double> value);
+  /// What is kept, empty where nothing is.
+  const Entry &entry(llvm::StringRef cache, int64_t sequence);
+  /// Gives a sequence what another has, in all caches.
+  void copy(int64_t from, int64_t to);
+
+private:
+  std::map<std::pair<std::string, int64_t>, Entry> entries;
+};
+
 /// What an evaluation needs besides the module.
 struct EvaluateOptions {
   /// Where weight expressions find file tensors; null: a model without files.
   const TensorSource *source = nullptr;
   /// Called with each tensor that an operation computes.
   std::function<void(mlir::Operation *, const Tensor &)> observe;
+  /// The sequences of a step, their rows one after the other; empty: all rows
+  /// are one new sequence.
+  std::vector<SequenceRows> sequences;
+  /// What the sequences have already, and where new keys and values go; null: a
+  /// store for this call alone.
+  CacheStore *caches = nullptr;
 };
 
 /// Runs `entry` on the inputs. Symbols are bound by the inputs' shapes; inputs

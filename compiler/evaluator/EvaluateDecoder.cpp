@@ -1,0 +1,152 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a decoder's step has besides attention: the rows of its sequences, the
+// store of keys and values, and rotary positions.
+#include "compiler/evaluator/Evaluation.h"
+#include "dialects/attn/Attn.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace attn;
+
+//===----------------------------------------------------------------------===//
+// Sequences and caches
+//===----------------------------------------------------------------------===//
+
+Result<void> CacheStore::put(StringRef cache, int64_t sequence,
+                             int64_t position, ArrayRef<double> key,
+                             ArrayRef<double> value) {
+  Entry &entry = entries[{cache.str(), sequence}];
+  auto length = static_cast<int64_t>(entry.keys.size());
+  if (position < 0 || position > length)
+    return rejected("sequence " + std::to_string(sequence) + " has " +
+                    std::to_string(length) + " positions in cache '" +
+                    cache.str() + "', a new one cannot stand at " +
+                    std::to_string(position));
+  entry.keys.resize(position);
+  entry.values.resize(position);
+  entry.keys.push_back(key.vec());
+  entry.values.push_back(value.vec());
+  return {};
+}
+
+const CacheStore::Entry &CacheStore::entry(StringRef cache, int64_t sequence) {
+  return entries[{cache.str(), sequence}];
+}
+
+void CacheStore::copy(int64_t from, int64_t to) {
+  for (auto &[key, entry] : entries)
+    if (key.second == from)
+      entries[{key.first, to}] = entry;
+}
+
+Result<Segments> segmentsOf(ArrayRef<SequenceRows> sequences) {
+  Segments segments;
+  std::set<int64_t> seen;
+  for (const SequenceRows &step : sequences) {
+    if (step.past < 0 || step.rows < 0)
+      return rejected("sequence " + std::to_string(step.sequence) + " has " +
+                      std::to_string(step.past) + " positions and " +
+                      std::to_string(step.rows) +
+                      " new rows; neither may be negative");
+    if (!seen.insert(step.sequence).second)
+      return rejected("sequence " + std::to_string(step.sequence) +
+                      " comes twice");
+    for (int64_t i = 0; i < step.rows; ++i)
+      segments.rows.push_back({segments.batch, step.past + i, true});
+    segments.columns = std::max(segments.columns, step.past + step.rows);
+    ++segments.batch;
+  }
+  segments.steps = sequences.vec();
+  return segments;
+}
+
+Result<Segments> Evaluation::stepSegments(StringRef rows) const {
+  if (!options.sequences.empty())
+    return segmentsOf(options.sequences);
+  Result<int64_t> count = size(Polynomial::symbol(rows.str()));
+  if (!count)
+    return count.takeError();
+  return segmentsOf({SequenceRows{0, 0, *count}});
+}
+
+static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
+  auto type = cast<SegmentsType>(op.getResult().getType());
+  Result<Segments> segments = e.stepSegments(type.getRows().getValue());
+  if (!segments)
+    return segments.takeError();
+  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), *segments);
+      !bound)
+    return bound;
+  e.set(op.getResult(), std::move(*segments));
+  return {};
+}
+
+static Result<void> evaluateGetCache(GetCacheOp op, Evaluation &e) {
+  e.setCache(op.getResult(), op.getCache());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
+  const Tensor &positions = e.tensor(op.getPositions());
+  ArrayRef<double> frequencies = op.getFrequencies();
+  double factor = op.getFactor().convertToDouble();
+  auto pairs = static_cast<int64_t>(frequencies.size());
+  auto limit = static_cast<int64_t>(op.getLimit());
+  Sizes sizes = positions.sizes;
+  sizes.push_back(2 * pairs);
+  Tensor result = Tensor::floats(sizes);
+  for (auto [row, position] : llvm::enumerate(positions.whole)) {
+    if (position < 0 || position >= limit)
+      return rejected("position " + std::to_string(position) +
+                      " is not below the limit " + std::to_string(limit));
+    double *out = &result.real[row * 2 * pairs];
+    for (int64_t i = 0; i < pairs; ++i) {
+      double angle = static_cast<double>(position) * frequencies[i];
+      out[i] = factor * std::cos(angle);
+      out[pairs + i] = factor * std::sin(angle);
+    }
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
+  Tensor result = e.tensor(op.getInput());
+  const Tensor &rotation = e.tensor(op.getRotation());
+  auto heads = static_cast<int64_t>(op.getHeads());
+  int64_t width = result.sizes.back() / heads;
+  int64_t pairs = rotation.sizes.back() / 2;
+  int64_t rows = countOf(ArrayRef(result.sizes).drop_back());
+  for (int64_t i = 0; i < rows * heads; ++i) {
+    double *head = result.real.data() + i * width;
+    const double *turn = rotation.real.data() + i / heads * 2 * pairs;
+    for (int64_t n = 0; n < pairs; ++n) {
+      double &a = head[op.getInterleaved() ? 2 * n : n];
+      double &b = head[op.getInterleaved() ? 2 * n + 1 : n + pairs];
+      double cosine = turn[n], sine = turn[pairs + n], before = a;
+      a = before * cosine - b * sine;
+      b = b * cosine + before * sine;
+    }
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
+void attachDecoder(MLIRContext *context) {
+  attachEvaluator<SequencesOp, evaluateSequences>(context);
+  attachEvaluator<GetCacheOp, evaluateGetCache>(context);
+  attachEvaluator<RotationOp, evaluateRotation>(context);
+  attachEvaluator<RotaryOp, evaluateRotary>(context);
+}
+
+} // namespace transom
