@@ -49,7 +49,9 @@ namespace transom::kern {
 /// The buffer behind views: the alloc or the argument that owns the memory.
 mlir::Value storageOf(mlir::Value buffer);
 
-/// The name in costs for the sum over the sequences of rows times keys.
-std::string pairsName(SegmentsOp segments);
+/// The name in costs for the sum over the sequences of rows times keys, where
+/// `rows` names the number of all rows; with a window only keys within it
+/// count.
+std::string pairsName(llvm::StringRef rows, int64_t window = 0);
 
 } // namespace transom::kern

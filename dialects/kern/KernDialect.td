@@ -113,4 +113,38 @@ def Kern_SegmentsType : TypeDef<Kern_Dialect, "Segments"> {
   let assemblyFormat = "`<` $index `>`";
 }
 
+def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
+  let mnemonic = "cache";
+  let summary = "keys and values of a layer, in blocks of positions";
+  let description = [{
+    `heads` heads with keys of `key` and values of `value` numbers; with a window w
+    only the last w positions are kept. A block holds 256 positions of all layers
+    of a group. At the layer's offset stand the keys, head by head, as panels
+    [256/32][key][32], then the values, head by head, as rows [256][value]. In
+    bf16 keys lie in pairs along the key, [256/32][depth/2][32][2], values in
+    pairs along positions, [128][value][2].
+
+    Rules: (1) heads, key and value are positive, the window is not negative; (2)
+    elements are f32 or bf16.
+
+    Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
+    `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`
+  }];
+  let parameters = (ins "int64_t":$heads, "int64_t":$key, "int64_t":$value,
+                        "int64_t":$window, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isBf16() const { return getElementType().isBF16(); }
+    int64_t getElementBytes() const;
+    /// Numbers of a key with padding: in bf16 rounded up to even.
+    int64_t getDepth() const;
+    /// Bytes of all heads' keys and values in a block, multiples of 64.
+    int64_t getKeyBytes() const;
+    int64_t getValueBytes() const;
+    /// Bytes of a layer in a block.
+    int64_t getByteSize() const;
+  }];
+}
+
 #endif // TRANSOM_DIALECTS_KERN_KERNDIALECT_TD

@@ -95,6 +95,16 @@ SmallVector<Value> NormOp::writtenBuffers() {
 std::optional<Polynomial> NormOp::ownedRows() { return rowsOf(getOuts()); }
 Polynomial NormOp::flops() { return Polynomial(8) * elementCount(getOuts()); }
 
+BUFFER_OP(RotationOp, (ValueRange{getPositions()}), rowsOf(getOuts()),
+          Polynomial(3) * elementCount(getOuts()))
+BUFFER_OP(RotaryOp, (ValueRange{getInput(), getRotation()}), rowsOf(getOuts()),
+          Polynomial(3) * elementCount(getOuts()))
+
+SmallVector<Value> AppendOp::readBuffers() { return {getKey(), getValue()}; }
+SmallVector<Value> AppendOp::writtenBuffers() { return {}; }
+std::optional<Polynomial> AppendOp::ownedRows() { return rowsOf(getKey()); }
+Polynomial AppendOp::flops() { return Polynomial(); }
+
 SmallVector<Value> GemmOp::readBuffers() {
   SmallVector<Value> reads{getInput()};
   if (getResidual())
@@ -123,6 +133,9 @@ SmallVector<Value> AttentionOp::writtenBuffers() {
 AttentionSchedule AttentionOp::getParsedSchedule() {
   return AttentionSchedule::parse(getSchedule()).value_or(AttentionSchedule());
 }
+CacheType AttentionOp::getCacheType() {
+  return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();
+}
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 /// The operation that makes the table behind these keys. In the body of layers
 /// the table is an argument; the symbol of the keys' number leads to it.
@@ -130,6 +143,8 @@ static SegmentsOp segmentsOf(AttentionOp op) {
   if (auto segments = op.getKeySegments().getDefiningOp<SegmentsOp>())
     return segments;
   SegmentsOp found;
+  if (!op.getKey())
+    return found;
   Polynomial keys = bufferOf(op.getKey()).getDims().front();
   if (auto module = op->getParentOfType<ModuleOp>())
     module.walk([&](SegmentsOp segments) {
@@ -138,19 +153,23 @@ static SegmentsOp segmentsOf(AttentionOp op) {
     });
   return found;
 }
-std::string kern::pairsName(SegmentsOp segments) {
-  return "pairs_of_" + segments.getRows().str();
+std::string kern::pairsName(StringRef rows, int64_t window) {
+  std::string name = ("pairs_of_" + rows).str();
+  return window ? name + "_window_" + std::to_string(window) : name;
 }
 /// How many times a row meets a key. Where a mask decides, that has a name of
 /// its own; with rows of other segments it is bounded by the columns.
 static Polynomial pairsOf(AttentionOp op) {
   Polynomial rows = bufferOf(op.getQuery()).getRowCount();
+  if (op.getCache())
+    return Polynomial::symbol(
+        pairsName(rows.str(), op.getCacheType().getWindow()));
   SegmentsOp segments = segmentsOf(op);
   if (!segments)
     return rows * bufferOf(op.getKey()).getRowCount();
   if (Value mask = segments.getMask()) {
     if (op.getQuerySegments().getType() == op.getKeySegments().getType())
-      return Polynomial::symbol(pairsName(segments));
+      return Polynomial::symbol(pairsName(segments.getRows()));
     return rows * bufferOf(mask).getDims()[1];
   }
   Result<Polynomial> columns = Polynomial::parse(segments.getColumns().str());

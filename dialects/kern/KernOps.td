@@ -6,18 +6,8 @@
 #ifndef TRANSOM_DIALECTS_KERN_KERNOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNOPS_TD
 
-include "dialects/kern/KernDialect.td"
-include "dialects/kern/KernInterfaces.td"
-include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Kern_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Kern_Dialect, mnemonic, traits>;
-
-/// Reads and writes buffers; operands named `outs` are written.
-class Kern_BufferizedOp<string mnemonic, list<Trait> traits = []>
-    : Kern_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<Kern_BufferOp>])>;
+include "dialects/kern/KernBase.td"
+include "dialects/kern/KernCacheOps.td"
 
 //===----------------------------------------------------------------------===//
 // Storage
@@ -137,7 +127,12 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
 
     With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
     rounded to `norm_out_bf16`, or both, made by the part that completes the rows;
-    `norm_counters` (zero before and after) tell which part that is.
+    `norm_counters` (zero before and after) tell which part that is. With `norm_rms`
+    it is the RMSNorm.
+
+    With `gate` rows of the weight stand interleaved, 8 of g and 8 of u in turn, and
+    `outs [m, n/2] = activation(g) * u`, made in registers; `gate` names the
+    activation.
 
     A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
     products are exact and sums f32, and the activation and the residual are f32.
@@ -154,7 +149,10 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     input's memory, since other tiles still read it; a residual may share the
     out's memory only without activation and with a k of one pass, since tiles wait
     there; (9) the input is bf16 exactly when the weight is; (10) with a k of
-    several passes outs are f32.
+    several passes outs are f32; (11) `norm_rms` stands beside a norm, which then has
+    no beta; (12) `gate` is an activation, beside it are neither activation,
+    residual, norm nor key panels, a single out has half of n columns, n is a
+    multiple of 16 and k is one of a single pass.
 
     Example:
     ```mlir
@@ -169,7 +167,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
                        Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$outs,
-                       OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps);
+                       OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps,
+                       UnitAttr:$norm_rms, OptionalAttr<StrAttr>:$gate);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`segments` $segments^)?
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
@@ -214,7 +213,12 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     w; queries of other segments are aligned with the last keys. `mask` is
     broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
     selects, and where it is false the score is `mask_value` or, without one,
-    hidden. `scratch` holds each part's scores.
+    hidden. `scratch` holds each part's scores. With `slopes` (ALiBi), one for each
+    head, slope * (j - i) is added to the score of key j for the query at position i.
+
+    With a `cache` instead of key and value the keys of a sequence are those at
+    positions 0 to keys - 1 in the cache, of which the new rows are the last, and
+    positions are counted from the sequence's start.
 
     `schedule` says how the work is cut, and changes no bit: `KIND` or
     `KIND:HEIGHT`, the rows of a block at most. A unit, a block of query rows of
@@ -239,7 +243,10 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     heads have an even dk; (10) outs are f32, or bf16 beside such operands; (11)
     the schedule is one of the above, of at most 24 rows; (12) partials are [parts,
     floats] of f32 with room for 32 pieces, counters [parts, 32] of i64, and
-    `spread` has them.
+    `spread` has them; (13) there are key and value, or a cache; (14) beside a cache
+    both segments are of one table, `causal` is set, there is no mask, and the
+    query's type, the heads, their sizes and the window are the cache's; (15) slopes
+    are f32 of size [heads] in `rows` or `unset`.
 
     Example:
     ```mlir
@@ -249,8 +256,9 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
         !kern.buffer<[parts, 10176] x f32>, !kern.buffer<[rows, 128] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$query, Kern_BufferType:$key, Kern_BufferType:$value,
+  let arguments = (ins Kern_BufferType:$query, Optional<Kern_BufferType>:$key, Optional<Kern_BufferType>:$value,
                        Kern_SegmentsType:$query_segments, Kern_SegmentsType:$key_segments,
+                       Optional<Kern_CacheType>:$cache, Optional<Kern_WeightType>:$slopes,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
                        Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
                        Kern_BufferType:$outs,
@@ -260,14 +268,16 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        OptionalAttr<F64Attr>:$mask_value,
                        DefaultValuedStrAttr<StrAttr, "auto">:$schedule);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `segments` $query_segments `,` $key_segments
-    (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
+    $query (`,` $key^ `,` $value)? `segments` $query_segments `,` $key_segments
+    (`cache` $cache^)? (`slopes` $slopes^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
     `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The schedule that the attribute names.
     ::transom::kern::AttentionSchedule getParsedSchedule();
+    /// The type of the cache, null without one.
+    ::transom::kern::CacheType getCacheType();
   }];
 }
 
@@ -359,8 +369,8 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]>
   let summary = "sum of rows of weights by index";
   let description = [{
     `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
-    tables. A table may be `rows` or `panels32` (a tied head's weight), f32 or
-    bf16. Indices are checked by the runtime.
+    tables. A table may be `rows` or `panels32` (a tied head's weight, whose columns are
+    read with a stride), f32 or bf16. Indices are checked by the runtime.
 
     Rules: (1) there is at least one table, and an id and a scale for each; (2)
     ids are i64, one for each row of outs, which is f32; (3) each table is [any, width] with the
@@ -651,13 +661,13 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let summary = "runs layer bodies one after another on one state buffer";
   let description = [{
     `rows` is a list of [body, weight, ...] symbols. A body takes the state, the
-    invariants and its row's weights, and updates the state in place. It may also
+    invariants and its row's weights and caches, and updates the state in place. It may also
     update a buffer among the invariants that follows the state: a copy of it in
     bf16. A body has one call site.
 
     Rules: (1) each row is a list of symbols, the first a function without
     results; (2) its arguments are the state, the invariants and the row's
-    weights, of these types; (3) the others are `kern.weight`s.
+    weights, of these types; (3) the others are `kern.weight`s or `kern.cache`s.
 
     Example:
     ```mlir

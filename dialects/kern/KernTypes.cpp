@@ -210,6 +210,56 @@ void WeightType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+//===----------------------------------------------------------------------===//
+// CacheType
+//===----------------------------------------------------------------------===//
+
+int64_t CacheType::getElementBytes() const {
+  return getElementType().getIntOrFloatBitWidth() / 8;
+}
+
+int64_t CacheType::getDepth() const {
+  return isBf16() ? llvm::alignTo(getKey(), 2) : getKey();
+}
+
+int64_t CacheType::getKeyBytes() const {
+  return getHeads() * kPiece * getDepth() * getElementBytes();
+}
+
+int64_t CacheType::getValueBytes() const {
+  return getHeads() * kPiece * getValue() * getElementBytes();
+}
+
+int64_t CacheType::getByteSize() const {
+  return getKeyBytes() + getValueBytes();
+}
+
+Type CacheType::parse(AsmParser &parser) {
+  int64_t heads = 0, key = 0, value = 0, window = 0;
+  Type element;
+  if (parser.parseLess() || parser.parseKeyword("heads") ||
+      parser.parseInteger(heads) || parser.parseComma() ||
+      parser.parseKeyword("key") || parser.parseInteger(key) ||
+      parser.parseComma() || parser.parseKeyword("value") ||
+      parser.parseInteger(value) || parser.parseComma())
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("window")) &&
+      (parser.parseInteger(window) || parser.parseComma()))
+    return {};
+  if (parser.parseType(element) || parser.parseGreater())
+    return {};
+  return parser.getChecked<CacheType>(parser.getContext(), heads, key, value,
+                                      window, element);
+}
+
+void CacheType::print(AsmPrinter &printer) const {
+  printer << "<heads " << getHeads() << ", key " << getKey() << ", value "
+          << getValue();
+  if (getWindow())
+    printer << ", window " << getWindow();
+  printer << ", " << getElementType() << ">";
+}
+
 void KernDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

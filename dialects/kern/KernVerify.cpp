@@ -279,15 +279,18 @@ static LogicalResult verifyRow(LayersOp op, Attribute attribute,
   SmallVector<Type> types(op->getOperandTypes());
   for (Attribute weight : row.getValue().drop_front()) { // (3)
     auto reference = llvm::cast<FlatSymbolRefAttr>(weight);
-    auto definition = symbols.lookupNearestSymbolFrom<WeightOp>(op, reference);
-    if (!definition)
-      return op.emitOpError("expects a weight, got '")
+    Operation *definition = symbols.lookupNearestSymbolFrom(op, reference);
+    if (auto weight = llvm::dyn_cast_or_null<WeightOp>(definition))
+      types.push_back(weight.getType());
+    else if (auto cache = llvm::dyn_cast_or_null<CacheOp>(definition))
+      types.push_back(cache.getType());
+    else
+      return op.emitOpError("expects a weight or cache, got '")
              << reference.getValue() << "'";
-    types.push_back(definition.getType());
   }
   if (TypeRange(body.getArgumentTypes()) != TypeRange(types)) // (2)
     return op.emitOpError("expects a body that takes the state, the invariants "
-                          "and the row's weights; '")
+                          "and the row's weights and caches; '")
            << name.getValue() << "' does not";
   return success();
 }

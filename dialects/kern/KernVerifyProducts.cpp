@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of products and attention; numbers are those of the rules in the
-// operations' descriptions.
+// Verifiers of products; numbers are those of the rules in the operations'
+// descriptions.
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -45,7 +45,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
   WeightType type = op.getWeight().getType();
   SmallVector<int64_t> parts(type.getParts());
   if (parts.empty())
-    parts.push_back(type.getShape()[0]);
+    parts.push_back(op.getGate() ? type.getShape()[0] / 2 : type.getShape()[0]);
   if (op.getOuts().size() != parts.size())
     return op.emitOpError("expects an out for each of ")
            << parts.size() << " parts of the weight, got "
@@ -97,6 +97,8 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
   Value result = op.getNormOut() ? op.getNormOut() : op.getNormOutBf16();
   int given = bool(op.getNormGamma()) + bool(result) +
               bool(op.getNormCounters()) + bool(op.getNormEps());
+  if (op.getNormRms() && (given == 0 || op.getNormBeta())) // (11)
+    return op.emitOpError("expects 'norm_rms' beside a norm without beta");
   if (given == 0)
     return op.getNormBeta() ? op.emitOpError("expects no beta without a norm")
                             : success();
@@ -122,10 +124,30 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
   return success();
 }
 
+/// (12).
+static LogicalResult verifyGate(GemmOp op) {
+  if (!op.getGate())
+    return success();
+  WeightType type = op.getWeight().getType();
+  if (!isActivation(*op.getGate()))
+    return op.emitOpError("expects a known activation as gate, got '")
+           << *op.getGate() << "'";
+  if (op.getActivation() || op.getResidual() || op.getNormGamma() ||
+      op.getSegments() || op.getOuts().size() != 1 || !type.getParts().empty())
+    return op.emitOpError("expects a single out in rows and no other epilogue "
+                          "beside a gate");
+  int64_t longest = longestChain(type.getElementType());
+  if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
+    return op.emitOpError("expects a multiple of 16 rows and k of at most ")
+           << longest << " beside a gate, got "
+           << text(sizesOf(op.getWeight()));
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
   if (failed(verifyRowsOfFloat(*this, "the input", getInput())) ||
-      failed(verifyGemmWeights(*this)) || failed(verifyGemmOuts(*this)) ||
-      failed(verifyGemmNorm(*this)))
+      failed(verifyGemmWeights(*this)) || failed(verifyGate(*this)) ||
+      failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)))
     return failure();
   if (getResidual()) { // (5)
     if (getOuts().size() != 1)
@@ -178,156 +200,5 @@ LogicalResult BatchMatmulOp::verify() {
       return emitOpError("expects leading sizes that broadcast to ")
              << text(outs) << ", got " << text(own);
   }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// Fails unless the last size is a constant multiple of `heads`; else gives the
-/// size of one head.
-static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
-                                   Value buffer, int64_t heads) {
-  Sizes sizes = sizesOf(buffer);
-  std::optional<int64_t> last =
-      sizes.empty() ? std::nullopt : sizes.back().constant();
-  if (!(isF32(buffer) || isBf16(buffer)) || !last || *last % heads ||
-      *last == 0)
-    return op.emitOpError("expects ")
-           << name << " of f32 or bf16 whose last size is a multiple of "
-           << heads << " heads, got " << buffer.getType();
-  return *last / heads;
-}
-
-/// (2), (3) and (4).
-static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
-  FailureOr<int64_t> dq = headSize(op, "query", op.getQuery(), op.getHeads());
-  FailureOr<int64_t> dk =
-      failed(dq) ? dq : headSize(op, "key", op.getKey(), op.getKvHeads());
-  FailureOr<int64_t> dv =
-      failed(dk) ? dk : headSize(op, "value", op.getValue(), op.getKvHeads());
-  FailureOr<int64_t> out =
-      failed(dv) ? dv : headSize(op, "outs", op.getOuts(), op.getHeads());
-  if (failed(out))
-    return failure();
-  if (*dq != *dk || *dv != *out)
-    return op.emitOpError("expects heads of one size in query and key, and in "
-                          "value and outs, got ")
-           << *dq << " and " << *dk << ", " << *dv << " and " << *out;
-  bool rounded = isBf16(op.getQuery());
-  if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded) // (9)
-    return op.emitOpError("expects query, key and value of one type, got ")
-           << typeOf(op.getQuery()).getElementType() << ", "
-           << typeOf(op.getKey()).getElementType() << " and "
-           << typeOf(op.getValue()).getElementType();
-  if (rounded && *dk % 2)
-    return op.emitOpError("expects heads of an even size in bf16, got ") << *dk;
-  if (isBf16(op.getOuts()) && !rounded) // (10)
-    return op.emitOpError("expects outs of f32 beside a query of f32");
-  valueSize = *dv;
-  if (!typeOf(op.getKey()).getKeyPanels())
-    return op.emitOpError("expects the key in key panels");
-  for (Value buffer : {op.getQuery(), op.getValue(), op.getOuts()})
-    if (typeOf(buffer).getKeyPanels())
-      return op.emitOpError("expects only the key in key panels");
-  if (typeOf(op.getQuery()).getRowCount() != typeOf(op.getOuts()).getRowCount())
-    return op.emitOpError("expects query and outs of equal rows, got ")
-           << text(sizesOf(op.getQuery())) << " and "
-           << text(sizesOf(op.getOuts()));
-  return success();
-}
-
-/// Fails unless a buffer has a line of at least so many elements a part.
-static LogicalResult verifyPerPart(AttentionOp op, const char *name,
-                                   Value buffer, int64_t count,
-                                   Type elementType) {
-  Sizes sizes = sizesOf(buffer);
-  std::optional<int64_t> own =
-      sizes.empty() ? std::nullopt : sizes.back().constant();
-  if (typeOf(buffer).getElementType() == elementType && sizes.size() == 2 &&
-      sizes[0] == Polynomial::symbol("parts") && own && *own >= count)
-    return success();
-  return op.emitOpError("expects ")
-         << name << " [parts, " << count << "] of " << elementType << ", got "
-         << buffer.getType();
-}
-
-/// (5), (11) and (12).
-static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
-  std::optional<AttentionSchedule> schedule =
-      AttentionSchedule::parse(op.getSchedule());
-  if (!schedule)
-    return op.emitOpError("has the unknown schedule '")
-           << op.getSchedule()
-           << "'; supported: " << AttentionSchedule::supported();
-  Builder b(op.getContext());
-  if (failed(verifyPerPart(op, "a scratch", op.getScratch(),
-                           attentionScratchFloats(*schedule, valueSize),
-                           b.getF32Type())))
-    return failure();
-  if (!op.getPartials())
-    return schedule->kind == AttentionSchedule::Kind::Spread
-               ? op.emitOpError("expects partials and counters for 'spread'")
-               : success();
-  if (failed(verifyPerPart(op, "partials", op.getPartials(),
-                           kSpreadSlots * attentionSlotFloats(valueSize),
-                           b.getF32Type())))
-    return failure();
-  return verifyPerPart(op, "counters", op.getCounters(), kSpreadSlots,
-                       b.getI64Type());
-}
-
-/// (6).
-static LogicalResult verifyMask(AttentionOp op) {
-  if (!op.getMask())
-    return op.getMaskValue()
-               ? op.emitOpError("expects a bool mask beside 'mask_value'")
-               : success();
-  Type element = typeOf(op.getMask()).getElementType();
-  if (!(element.isF32() || element.isInteger(1)) ||
-      typeOf(op.getMask()).getRank() > 4)
-    return op.emitOpError(
-               "expects a mask of f32 or bool of rank 4 at most, got ")
-           << op.getMask().getType();
-  if (op.getMaskValue() && !element.isInteger(1))
-    return op.emitOpError("expects a bool mask beside 'mask_value'");
-  return success();
-}
-
-LogicalResult AttentionOp::verify() {
-  int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
-  if (heads <= 0 || kvHeads <= 0 || heads % kvHeads) // (1)
-    return emitOpError(
-               "expects 'heads' that are a multiple of 'kv_heads', got ")
-           << heads << " and " << kvHeads;
-  if (failed(verifyHeads(*this, valueSize)) ||
-      failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
-    return failure();
-  double cap = getSoftCap().convertToDouble();
-  if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)
-    return emitOpError(
-               "expects a window and a soft cap that are not negative, got ")
-           << int64_t(getWindow()) << " and " << cap;
-  auto segments = getQuerySegments().getDefiningOp<SegmentsOp>();
-  if (segments && segments.getKeepFirst() &&
-      (getCausal() || getWindow())) // (8)
-    return emitOpError(
-        "expects segments without 'keep_first' beside 'causal' or 'window'");
-  return success();
-}
-
-LogicalResult PackKeysOp::verify() {
-  if (failed(verifyRowsOfFloat(*this, "the input", getInput())))
-    return failure();
-  if (!typeOf(getOuts()).getKeyPanels()) // (1)
-    return emitOpError("expects key panels as outs, got ")
-           << getOuts().getType();
-  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
-  if (input.empty() || input.back() != outs.back()) // (2)
-    return emitOpError("expects input and outs of one last size, got ")
-           << text(input) << " and " << text(outs);
-  if (isBf16(getInput()) && !isBf16(getOuts())) // (3)
-    return emitOpError("expects outs of bf16 for an input of bf16");
   return success();
 }

@@ -137,7 +137,7 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
   b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias,
                          Value(), Value(), Value(), Value(), Value(), Value(),
                          Value(), ValueRange{target(op.getResult())},
-                         StringAttr(), FloatAttr());
+                         StringAttr(), FloatAttr(), UnitAttr(), StringAttr());
 }
 
 void AttnConverter::convertMatmul(attn::MatmulOp op) {
@@ -342,9 +342,9 @@ void AttnConverter::convertSdpa(attn::SdpaOp op) {
       attentionMemory(loc, op, querySegments == keySegments, dv);
   Value panels = keyPanels(loc, key, keySegments);
   b.create<kern::AttentionOp>(
-      loc, query, panels, value, querySegments, keySegments, mask,
-      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
-      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr(),
-      b.getStringAttr(memory.schedule));
+      loc, query, panels, value, querySegments, keySegments, Value(), Value(),
+      mask, memory.scratch, memory.partials, memory.counters, out,
+      op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
+      op.getCausalAttr(), op.getWindowAttr(), op.getSoftCapAttr(),
+      op.getMaskValueAttr(), b.getStringAttr(memory.schedule));
 }

@@ -87,6 +87,8 @@ const char *CastFuser::fuse() {
     return fuseIntoPool(pool);
   if (auto op = dyn_cast_or_null<kern::ElementwiseOp>(writer))
     return fuseIntoElementwise(op);
+  if (auto rotary = dyn_cast_or_null<kern::RotaryOp>(writer))
+    return fuseIntoRotary(rotary);
   return writer ? "what writes the buffer cannot round it"
                 : "the buffer comes from outside";
 }
@@ -145,6 +147,15 @@ const char *CastFuser::fuseIntoPool(kern::PoolOp pool) {
     return "something else reads the pooled rows in f32";
   moveTarget(pool);
   pool.getOutsMutable().assign(target);
+  erase(true);
+  return nullptr;
+}
+
+const char *CastFuser::fuseIntoRotary(kern::RotaryOp rotary) {
+  if (rotary.getOuts() != input || !isOnlyReader())
+    return "something else reads the rotated rows in f32";
+  moveTarget(rotary);
+  rotary.getOutsMutable().assign(target);
   erase(true);
   return nullptr;
 }

@@ -48,11 +48,14 @@ static SmallVector<OpOperand *> wantedIn(Operation &op) {
   if (auto gemm = dyn_cast<kern::GemmOp>(op))
     if (gemm.getWeight().getType().isBf16())
       add(gemm.getInputMutable());
-  if (auto attention = dyn_cast<kern::AttentionOp>(op))
-    if (bufferOf(attention.getKey()).isBf16()) {
+  if (auto attention = dyn_cast<kern::AttentionOp>(op)) {
+    kern::CacheType cache = attention.getCacheType();
+    if (cache ? cache.isBf16() : bufferOf(attention.getKey()).isBf16()) {
       add(attention.getQueryMutable());
-      add(attention.getValueMutable());
+      if (!cache)
+        add(attention.getValueMutable()[0]);
     }
+  }
   return wanted;
 }
 
@@ -67,12 +70,17 @@ struct Carried {
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
-    auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype");
-    if (!dtype || dtype.getValue() != "bf16")
+    bool products = isBf16("transom.dtype"),
+         caches = isBf16("transom.kv_dtype");
+    if (!products && !caches)
       return;
     Decisions decisions(getOperation(), DEBUG_TYPE);
-    chooseWeights(decisions);
-    chooseAttention(decisions);
+    if (products) {
+      chooseWeights(decisions);
+      chooseAttention(decisions);
+    }
+    if (caches)
+      chooseCaches(decisions);
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;
@@ -80,6 +88,12 @@ struct ChoosePrecisionPass
     for (kern::LayersOp layers : runs)
       carryState(layers);
     fuseCasts(decisions);
+  }
+
+  /// True when this attribute of the module says bf16.
+  bool isBf16(StringRef attribute) {
+    auto dtype = getOperation()->getAttrOfType<StringAttr>(attribute);
+    return dtype && dtype.getValue() == "bf16";
   }
 
   //===--------------------------------------------------------------------===//
@@ -147,6 +161,8 @@ struct ChoosePrecisionPass
 
   void chooseAttention(Decisions &decisions) {
     getOperation().walk([&](kern::AttentionOp op) {
+      if (op.getCache())
+        return;
       if (const char *reason = refusal(op)) {
         decisions.refused(op, reason);
         return;
@@ -155,6 +171,27 @@ struct ChoosePrecisionPass
       ++attentions;
       decisions.done(op, "attention in bf16");
     });
+  }
+
+  /// Caches are bf16 one and all, since the bodies of layers share their types.
+  void chooseCaches(Decisions &decisions) {
+    SmallVector<kern::CacheOp> caches(getOperation().getOps<kern::CacheOp>());
+    for (kern::CacheOp cache : caches)
+      if (cast<kern::CacheType>(cache.getType()).getKey() % 2) {
+        decisions.refused(cache, "heads of an odd size stay in f32");
+        return;
+      }
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](kern::CacheType type) -> Type {
+      return kern::CacheType::get(&getContext(), type.getHeads(), type.getKey(),
+                                  type.getValue(), type.getWindow(),
+                                  BFloat16Type::get(&getContext()));
+    });
+    replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
+    for (kern::CacheOp cache : caches) {
+      ++this->caches;
+      decisions.done(cache, "cache in bf16");
+    }
   }
 
   //===--------------------------------------------------------------------===//

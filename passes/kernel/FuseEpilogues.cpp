@@ -131,7 +131,8 @@ struct FuseEpiloguesPass
     auto fused = b.create<kern::GemmOp>(
         gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(),
         residual, gemm.getSegments(), Value(), Value(), Value(), Value(),
-        Value(), gemm.getOuts(), gemm.getActivationAttr(), FloatAttr());
+        Value(), gemm.getOuts(), gemm.getActivationAttr(), FloatAttr(),
+        UnitAttr(), StringAttr());
     gemm.erase();
     return fused;
   }

@@ -71,7 +71,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
         place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
         gemm.getResidual(), gemm.getSegments(), norm.getGamma(), norm.getBeta(),
         norm.getOuts(), Value(), makeCounters(gemm), gemm.getOuts(),
-        gemm.getActivationAttr(), norm.getEpsAttr());
+        gemm.getActivationAttr(), norm.getEpsAttr(), UnitAttr(), StringAttr());
     norm.erase();
     gemm.erase();
     ++fused;

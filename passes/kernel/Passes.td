@@ -100,11 +100,13 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     nothing else reads, a norm (beside its f32 result where that is read too), a
     pool, an elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
     carried from layer to layer in a second buffer that the last norm writes.
+    Where the module says `transom.kv_dtype = "bf16"`, caches of keys and values are
+    bf16, and so are the queries that meet them; what is appended is rounded then.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a
     product's input is bf16 exactly when its weight is.
 
-    Refuses: a weight that something else reads in f32; attention with heads of an
+    Refuses: a weight that something else reads in f32; attention and caches with heads of an
     odd size, or with keys that are not made for it alone; a cast whose producer
     cannot round.
 
@@ -121,6 +123,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"products", "products", "products in bf16">,
     Statistic<"attentions", "attentions", "attention in bf16">,
+    Statistic<"caches", "caches", "caches in bf16">,
     Statistic<"fused", "fused", "casts that a producer took over">,
     Statistic<"casts", "casts", "casts that stay">];
 }

@@ -1,0 +1,147 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a decoder's step needs besides: caches of keys and values, rows of
+// sequences that have a past, rotary positions.
+#ifndef TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
+#define TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
+
+include "dialects/kern/KernBase.td"
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
+  let summary = "declares the cache of a layer's keys and values";
+  let description = [{
+    `kern-plan-caches` sets `group`, the number of the block table that its
+    positions are found in, and `offset`, the byte offset of the layer in a block.
+
+    Rules: (1) the type is a cache; (2) group and offset come together and are not
+    negative, and the offset is a multiple of 64.
+
+    Example:
+    ```mlir
+    kern.cache @kv : !kern.cache<heads 4, key 64, value 64, f32> {group = 0 : i64, offset = 0 : i64}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
+                       OptionalAttr<I64Attr>:$group, OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a cache";
+  let description = [{
+    Rules: (1) the symbol is a `kern.cache`; (2) of the same type.
+
+    Example:
+    ```mlir
+    %c = kern.get_cache @kv : !kern.cache<heads 4, key 64, value 64, f32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$cache);
+  let results = (outs Kern_CacheType:$result);
+  let assemblyFormat = "$cache `:` type($result) attr-dict";
+}
+
+def Kern_SequencesOp : Kern_Op<"sequences", [Pure]> {
+  let summary = "the new rows of sequences that have a past";
+  let description = [{
+    The runtime fills the table before the first step: a row for each new token,
+    its column is the token's position in its sequence. `rows` and `keys` name
+    the symbols for the numbers of new rows and of keys. See `kern.segments`.
+
+    Rule: (1) `rows` and `keys` have names.
+
+    Example:
+    ```mlir
+    %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+    ```
+  }];
+  let arguments = (ins StrAttr:$rows, StrAttr:$keys);
+  let results = (outs Kern_SegmentsType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+def Kern_AppendOp : Kern_BufferizedOp<"append"> {
+  let summary = "writes keys and values of new rows into a cache";
+  let description = [{
+    Row r of a sequence goes to the position that is its column, in the block
+    that the sequence has there: the key into panels, the value into rows, f32
+    rounded to nearest even where the cache is bf16. Nothing else of the block
+    changes.
+
+    Rules: (1) key and value are of one type, f32 or bf16, which then is the
+    cache's; (2) they are rows of equal number, with heads*key and heads*value
+    columns.
+
+    Example:
+    ```mlir
+    kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 256] x f32>,
+        !kern.segments<0>, !kern.cache<heads 4, key 64, value 64, f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$key, Kern_BufferType:$value,
+                       Kern_SegmentsType:$segments, Kern_CacheType:$cache);
+  let assemblyFormat = "$key `,` $value `segments` $segments `cache` $cache attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_RotationOp : Kern_BufferizedOp<"rotation"> {
+  let summary = "cosines and sines of the angles at each row's position";
+  let description = [{
+    `angles` [C + 256, 2n] holds for n frequencies cosines, then sines: row i < C
+    of the angle at position 256 i, row C + j of that at position j, times a
+    factor. The row of position p is made of rows a = p / 256 and b = C + p mod
+    256: cos = fma(cos_a, cos_b, -(sin_a * sin_b)), sin = fma(sin_a, cos_b,
+    cos_a * sin_b). Positions lie below 256 C.
+
+    Rules: (1) positions are i64, one for each row of outs, which are rows of f32;
+    (2) the angles are f32 in `rows` or `unset` with more than 256 rows, as wide
+    as outs; the width is even.
+
+    Example:
+    ```mlir
+    kern.rotation %p, %a outs(%r) : !kern.buffer<[rows] x i64>, !kern.weight<[288, 64] x f32, rows>,
+        !kern.buffer<[rows, 64] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$positions, Kern_WeightType:$angles, Kern_BufferType:$outs);
+  let assemblyFormat = "$positions `,` $angles `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_RotaryOp : Kern_BufferizedOp<"rotary"> {
+  let summary = "rotates pairs of columns of each head";
+  let description = [{
+    With n cosines c and n sines s in a row of the rotation, pair i of each head
+    becomes y1 = fma(x1, c, -(x2 * s)), y2 = fma(x2, c, x1 * s). The pairs are
+    columns (i, i + n) of the head, with `interleaved` (2i, 2i + 1); columns behind
+    2n pass. Outs may be the input's memory.
+
+    Rules: (1) input and outs are of equal sizes, f32 and f32 or bf16 (rounded),
+    and the last size is a multiple of `heads`; (2) the rotation is f32 with as
+    many rows and an even number of columns, at most those of a head; (3) what is
+    rounded goes to other memory.
+
+    Example:
+    ```mlir
+    kern.rotary %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 64] x f32>,
+        !kern.buffer<[rows, 256] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$rotation, Kern_BufferType:$outs,
+                       I64Attr:$heads, UnitAttr:$interleaved);
+  let assemblyFormat = "$input `,` $rotation `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+#endif // TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD

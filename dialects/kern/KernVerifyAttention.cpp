@@ -1,0 +1,197 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of attention and of its key panels; numbers are those of the rules
+// in the operations' descriptions.
+#include "dialects/kern/KernVerify.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+using namespace transom::kern::rules;
+
+/// Fails unless the last size is a constant multiple of `heads`; else gives the
+/// size of one head.
+static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
+                                   Value buffer, int64_t heads) {
+  Sizes sizes = sizesOf(buffer);
+  std::optional<int64_t> last =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!(isF32(buffer) || isBf16(buffer)) || !last || *last % heads ||
+      *last == 0)
+    return op.emitOpError("expects ")
+           << name << " of f32 or bf16 whose last size is a multiple of "
+           << heads << " heads, got " << buffer.getType();
+  return *last / heads;
+}
+
+/// (3) and (9): keys and values that are buffers.
+static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
+  bool rounded = isBf16(op.getQuery());
+  if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded) // (9)
+    return op.emitOpError("expects query, key and value of one type, got ")
+           << typeOf(op.getQuery()).getElementType() << ", "
+           << typeOf(op.getKey()).getElementType() << " and "
+           << typeOf(op.getValue()).getElementType();
+  if (rounded && keySize % 2)
+    return op.emitOpError("expects heads of an even size in bf16, got ")
+           << keySize;
+  if (!typeOf(op.getKey()).getKeyPanels())
+    return op.emitOpError("expects the key in key panels");
+  for (Value buffer : ValueRange{op.getQuery(), op.getValue(), op.getOuts()})
+    if (typeOf(buffer).getKeyPanels())
+      return op.emitOpError("expects only the key in key panels");
+  return success();
+}
+
+/// (14).
+static LogicalResult verifyCache(AttentionOp op) {
+  CacheType cache = op.getCacheType();
+  if (op.getQuerySegments().getType() != op.getKeySegments().getType() ||
+      !op.getCausal() || op.getMask())
+    return op.emitOpError("expects segments of one table, 'causal' and no mask "
+                          "beside a cache");
+  if (typeOf(op.getQuery()).getElementType() != cache.getElementType() ||
+      int64_t(op.getKvHeads()) != cache.getHeads() ||
+      int64_t(op.getWindow()) != cache.getWindow())
+    return op.emitOpError("expects the element type, 'kv_heads' and window of "
+                          "the cache, got ")
+           << typeOf(op.getQuery()).getElementType() << ", "
+           << int64_t(op.getKvHeads()) << " and " << int64_t(op.getWindow())
+           << " beside " << cache;
+  for (Value buffer : {op.getQuery(), op.getOuts()})
+    if (typeOf(buffer).getKeyPanels())
+      return op.emitOpError("expects only the key in key panels");
+  return success();
+}
+
+/// (2), (3), (4), (9), (10), (13) and (14).
+static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
+  if (bool(op.getKey()) == bool(op.getCache()))
+    return op.emitOpError("expects key and value, or a cache");
+  CacheType cache = op.getCacheType();
+  FailureOr<int64_t> dq = headSize(op, "query", op.getQuery(), op.getHeads());
+  FailureOr<int64_t> dk =
+      failed(dq) ? dq
+      : cache    ? cache.getKey()
+                 : headSize(op, "key", op.getKey(), op.getKvHeads());
+  FailureOr<int64_t> dv =
+      failed(dk) ? dk
+      : cache    ? cache.getValue()
+                 : headSize(op, "value", op.getValue(), op.getKvHeads());
+  FailureOr<int64_t> out =
+      failed(dv) ? dv : headSize(op, "outs", op.getOuts(), op.getHeads());
+  if (failed(out))
+    return failure();
+  if (*dq != *dk || *dv != *out)
+    return op.emitOpError("expects heads of one size in query and key, and in "
+                          "value and outs, got ")
+           << *dq << " and " << *dk << ", " << *dv << " and " << *out;
+  if (failed(cache ? verifyCache(op) : verifyKeys(op, *dk)))
+    return failure();
+  if (isBf16(op.getOuts()) && !isBf16(op.getQuery())) // (10)
+    return op.emitOpError("expects outs of f32 beside a query of f32");
+  valueSize = *dv;
+  if (typeOf(op.getQuery()).getRowCount() != typeOf(op.getOuts()).getRowCount())
+    return op.emitOpError("expects query and outs of equal rows, got ")
+           << text(sizesOf(op.getQuery())) << " and "
+           << text(sizesOf(op.getOuts()));
+  return success();
+}
+
+/// Fails unless a buffer has a line of at least so many elements a part.
+static LogicalResult verifyPerPart(AttentionOp op, const char *name,
+                                   Value buffer, int64_t count,
+                                   Type elementType) {
+  Sizes sizes = sizesOf(buffer);
+  std::optional<int64_t> own =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (typeOf(buffer).getElementType() == elementType && sizes.size() == 2 &&
+      sizes[0] == Polynomial::symbol("parts") && own && *own >= count)
+    return success();
+  return op.emitOpError("expects ")
+         << name << " [parts, " << count << "] of " << elementType << ", got "
+         << buffer.getType();
+}
+
+/// (5), (11) and (12).
+static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
+  std::optional<AttentionSchedule> schedule =
+      AttentionSchedule::parse(op.getSchedule());
+  if (!schedule)
+    return op.emitOpError("has the unknown schedule '")
+           << op.getSchedule()
+           << "'; supported: " << AttentionSchedule::supported();
+  Builder b(op.getContext());
+  if (failed(verifyPerPart(op, "a scratch", op.getScratch(),
+                           attentionScratchFloats(*schedule, valueSize),
+                           b.getF32Type())))
+    return failure();
+  if (!op.getPartials())
+    return schedule->kind == AttentionSchedule::Kind::Spread
+               ? op.emitOpError("expects partials and counters for 'spread'")
+               : success();
+  if (failed(verifyPerPart(op, "partials", op.getPartials(),
+                           kSpreadSlots * attentionSlotFloats(valueSize),
+                           b.getF32Type())))
+    return failure();
+  return verifyPerPart(op, "counters", op.getCounters(), kSpreadSlots,
+                       b.getI64Type());
+}
+
+/// (6).
+static LogicalResult verifyMask(AttentionOp op) {
+  if (!op.getMask())
+    return op.getMaskValue()
+               ? op.emitOpError("expects a bool mask beside 'mask_value'")
+               : success();
+  Type element = typeOf(op.getMask()).getElementType();
+  if (!(element.isF32() || element.isInteger(1)) ||
+      typeOf(op.getMask()).getRank() > 4)
+    return op.emitOpError(
+               "expects a mask of f32 or bool of rank 4 at most, got ")
+           << op.getMask().getType();
+  if (op.getMaskValue() && !element.isInteger(1))
+    return op.emitOpError("expects a bool mask beside 'mask_value'");
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
+  if (heads <= 0 || kvHeads <= 0 || heads % kvHeads) // (1)
+    return emitOpError(
+               "expects 'heads' that are a multiple of 'kv_heads', got ")
+           << heads << " and " << kvHeads;
+  if (failed(verifyHeads(*this, valueSize)) ||
+      failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
+    return failure();
+  if (getSlopes() && failed(verifyVector(*this, "slopes", getSlopes(), heads,
+                                         WeightLayout::Rows))) // (15)
+    return failure();
+  double cap = getSoftCap().convertToDouble();
+  if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)
+    return emitOpError(
+               "expects a window and a soft cap that are not negative, got ")
+           << int64_t(getWindow()) << " and " << cap;
+  auto segments = getQuerySegments().getDefiningOp<SegmentsOp>();
+  if (segments && segments.getKeepFirst() &&
+      (getCausal() || getWindow())) // (8)
+    return emitOpError(
+        "expects segments without 'keep_first' beside 'causal' or 'window'");
+  return success();
+}
+
+LogicalResult PackKeysOp::verify() {
+  if (failed(verifyRowsOfFloat(*this, "the input", getInput())))
+    return failure();
+  if (!typeOf(getOuts()).getKeyPanels()) // (1)
+    return emitOpError("expects key panels as outs, got ")
+           << getOuts().getType();
+  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  if (input.empty() || input.back() != outs.back()) // (2)
+    return emitOpError("expects input and outs of one last size, got ")
+           << text(input) << " and " << text(outs);
+  if (isBf16(getInput()) && !isBf16(getOuts())) // (3)
+    return emitOpError("expects outs of bf16 for an input of bf16");
+  return success();
+}
