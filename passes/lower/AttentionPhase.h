@@ -24,12 +24,17 @@ private:
 
   /// One sequence as a query and as keys.
   struct Sequence {
-    Value firstRow, rows, firstKeyRow, keys, keyBase, index;
-    Value blocks; ///< of query rows, each of one head a unit
+    Value firstRow, rows, firstKeyRow, keys, keyBase, firstBlock, index;
+    /// True where the heads of one key head are the lines of a unit: a single
+    /// row that reads a cache; null where that is never so.
+    Value joined;
+    Value lines;  ///< rows of a head, or heads that are joined
+    Value heads;  ///< that have lines of their own
+    Value blocks; ///< of lines, each of one head a unit
     Value pieces; ///< of keys, at least one
     Value cost;   ///< of a unit
   };
-  /// A block of query rows of one head, and the keys that its rows see.
+  /// A block of lines of one head, and the keys that they see.
   struct Unit {
     const Sequence &s;
     Value head, first, rows, from, to;
@@ -39,6 +44,7 @@ private:
   /// at `base`; start - base is a multiple of a tile's columns.
   struct Piece {
     Value base, start, end;
+    Value keys, values;         ///< where those from `base` on lie
     Value nextKeys, nextValues; ///< what is read after it, to be prefetched
     Value scores;               ///< [rows][score stride] of keys from `base` on
     Value maxima;               ///< [rows][16]
@@ -50,12 +56,30 @@ private:
     Value total;   ///< [rows]
   };
 
+  // Where operands lie (AttentionOperands.cpp).
+  Sequence sequence(Value i, Value height);
+  Value lineStride(const Sequence &s, Value buffer, int64_t width);
+  Value lineAt(const Unit &u, Value buffer, int64_t width, Value row);
+  Value queryLine(const Unit &u, Value row) {
+    return lineAt(u, op.getQuery(), dk, row);
+  }
+  Value outLine(const Unit &u, Value row) {
+    return lineAt(u, op.getOuts(), dv, row);
+  }
+  Value queryHead(const Unit &u, Value row);
+  Value keyHead(const Sequence &s, Value head);
+  Value blockOf(const Sequence &s, Value key);
+  Value keysFrom(const Sequence &s, Value head, Value key);
+  Value valuesFrom(const Sequence &s, Value head, Value key);
+  int64_t keyPanelBytes();
+  Value position(const Sequence &s, Value line);
+  std::pair<Value, Value> visible(const Sequence &s, Value line);
+
   // Sharing of work (LowerAttention.cpp).
   Value batchSize();
   void
   distribute(llvm::function_ref<std::pair<Value, Value>(const Sequence &)> work,
              llvm::function_ref<void(const Sequence &, Value, Value)> body);
-  Sequence sequence(Value i, Value height);
   /// What a block costs besides its rows times its keys.
   int64_t blockCost() const { return 24576 / (dk + dv + 32); }
   Unit unitOf(const Sequence &s, Value index);
@@ -82,25 +106,22 @@ private:
                          const Sums &sums);
   void emitMasks(const Unit &u, const Piece &piece, Value row);
   Value transform(Value t);
+  Value addBias(Value t, const Unit &u, Value row, Value key);
   Value addMask(Value t, const Unit &u, Value query, Value key, Value seen);
-  std::pair<Value, Value> visible(const Sequence &s, Value queryIndex);
 
   // The product with the values (AttentionProduct.cpp).
   void emitProduct(const Unit &u, const Piece &piece, Value target,
                    Value divisors);
   void emitMerge(const Unit &u, const Sums &sums, const Sums &piece,
                  Value last);
-  Value outLine(const Unit &u, Value row);
-  Value keyAt(const Sequence &s, Value head, Value key);
-  Value valueAt(const Sequence &s, Value head, Value key);
 
   Value cell(Value base, Value row, int64_t stride, Value column) {
     return e.advance(base, e.mul(e.add(e.mul(row, stride), column), 4));
   }
   Value number(Value base, Value row) { return e.advance(base, e.mul(row, 4)); }
-  bool masksRows() {
-    return op.getCausal() || op.getWindow() || op.getMask() || caps();
-  }
+  bool masksRows() { return bounded() || changesScores(); }
+  /// Scores of all keys are gone through again.
+  bool changesScores() { return op.getMask() || op.getSlopes() || caps(); }
   bool caps() { return op.getSoftCap().convertToDouble() != 0; }
   bool bounded() { return op.getCausal() || op.getWindow(); }
 

@@ -16,13 +16,18 @@ using namespace transom::lower;
 void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
                                  Value target, Value divisors) {
   int64_t width = e.kernels().tileColumns(), bytes = bf16 ? 2 : 4;
-  kern::BufferType valueType = PhaseEmitter::typeOf(op.getValue()),
-                   outType = PhaseEmitter::typeOf(op.getOuts());
+  kern::BufferType outType = PhaseEmitter::typeOf(op.getOuts());
+  // In a cache two keys' values lie side by side, else one key's in a row.
+  bool pairs = bf16 && op.getCache();
+  int64_t together = bf16 ? 2 : 1;
   KernelSpec spec;
   spec.bf16 = bf16;
-  spec.rhsRows = bf16;
+  spec.rhsRows = bf16 && !pairs;
   spec.lhsStride = scoreStride * 4 / bytes;
-  spec.rhsStride = valueType.getRowStride().constant();
+  spec.rhsStride =
+      op.getCache()
+          ? dv
+          : PhaseEmitter::typeOf(op.getValue()).getRowStride().constant();
   if (!target) {
     spec.store = KernelSpec::Store::Quotients;
     spec.outBf16 = outType.getElementType().isBF16();
@@ -31,20 +36,25 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   Value start = e.sub(piece.start, piece.base);
   KernelArgs args;
   args.k = e.sub(piece.end, piece.start);
-  args.rhsStride = e.rowStride(op.getValue());
-  args.outputStride = target ? e.i64(valueStride) : e.rowStride(op.getOuts());
-  Value values = valueAt(u.s, u.head, piece.start);
+  args.rhsStride = op.getCache() ? e.i64(dv) : e.rowStride(op.getValue());
+  args.outputStride =
+      target ? e.i64(valueStride) : lineStride(u.s, op.getOuts(), dv);
+  // Bytes of a step: of one key, or of two.
+  Value stepBytes = e.mul(args.rhsStride, bytes * together);
+  Value values =
+      e.advance(piece.values, e.mul(e.div(start, e.i64(together)), stepBytes));
   // A step reads two lines of a row, or one of each of two rows.
-  args.prefetchStride = e.mul(args.rhsStride, bytes * (bf16 ? 2 : 1));
+  args.prefetchStride = stepBytes;
   args.prefetchMoreStride = args.prefetchStride;
-  Value second = bf16 ? e.mul(args.rhsStride, 2) : e.i64(64);
+  Value second = spec.rhsRows ? e.mul(args.rhsStride, 2) : e.i64(64);
   for (int64_t column = 0; column < dv; column += width) {
     // What is left may fit a narrower tile.
     if (width > kLanes && dv - column <= kLanes)
       spec.vectors = 1;
     spec.partialRhs = dv - column < spec.vectorsOf(e.instructions()) * kLanes;
-    args.rhs = e.advance(values, column * bytes);
-    Value ahead = e.advance(piece.nextValues, column * bytes);
+    int64_t offset = column * (pairs ? 4 : bytes);
+    args.rhs = e.advance(values, offset);
+    Value ahead = e.advance(piece.nextValues, offset);
     args.columns = e.i64(dv - column);
     e.tiles(
         u.rows,
@@ -64,23 +74,6 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
         },
         bf16);
   }
-}
-
-/// The values of a key for a head.
-Value AttentionPhase::valueAt(const Sequence &s, Value head, Value key) {
-  Value row = e.mul(e.add(s.firstKeyRow, key), e.rowStride(op.getValue()));
-  Value offset = e.add(row, e.mul(e.div(head, e.i64(group)), dv));
-  return e.advance(e.pointer(op.getValue()), e.mul(offset, bf16 ? 2 : 4));
-}
-
-/// The result's line of a row of the unit, at its head.
-Value AttentionPhase::outLine(const Unit &u, Value row) {
-  kern::BufferType type = PhaseEmitter::typeOf(op.getOuts());
-  Value target = e.mul(e.add(u.s.firstRow, e.add(u.first, row)),
-                       e.rowStride(op.getOuts()));
-  return e.advance(
-      e.pointer(op.getOuts()),
-      e.mul(e.add(target, e.mul(u.head, dv)), type.getElementBytes()));
 }
 
 /// Adds a piece to what the pieces before it gave; the last one makes the

@@ -10,28 +10,14 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The place of a key in the panels of a head; a lane is a float, or a pair of
-/// bf16.
-Value AttentionPhase::keyAt(const Sequence &s, Value head, Value key) {
-  int64_t width =
-      *PhaseEmitter::typeOf(op.getKey()).getDims().back().constant();
-  Value position = e.add(s.keyBase, key);
-  Value panel = e.div(position, e.i64(kern::kPanel)),
-        lane = e.rem(position, e.i64(kern::kPanel));
-  Value line = e.add(e.mul(panel, width), e.mul(e.div(head, e.i64(group)), dk));
-  Value offset =
-      e.add(e.mul(line, kern::kPanel * (bf16 ? 2 : 4)), e.mul(lane, 4));
-  return e.advance(e.pointer(op.getKey()), offset);
-}
-
 /// Chains over dk for all keys of the piece.
 void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
   kern::BufferType queryType = PhaseEmitter::typeOf(op.getQuery());
-  int64_t bytes = bf16 ? 2 : 4;
   KernelSpec spec;
   spec.bf16 = bf16;
   spec.k = dk;
-  spec.lhsStride = queryType.getRowStride().constant();
+  if (!u.s.joined)
+    spec.lhsStride = queryType.getRowStride().constant();
   spec.rhsStride = kern::kPanel;
   spec.store = KernelSpec::Store::Scores;
   spec.prefetch = true;
@@ -42,59 +28,36 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
                   e.advance(piece.maxima, e.mul(row, kLanes * 4)));
   });
   KernelArgs args;
-  args.lhsStride = e.rowStride(op.getQuery());
+  args.lhsStride = lineStride(u.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
   // A step of a panel has two lines, of which a narrow tile reads one.
   args.prefetchStride = e.i64(kern::kPanel * 4);
   args.prefetchMoreStride = args.prefetchStride;
   int64_t second = e.kernels().tileColumns() > kLanes ? 64 : 0;
-  Value queryRow = e.add(u.s.firstRow, u.first);
   Value end = e.sub(piece.end, piece.base);
   auto tile = [&](Value column, Value ahead, Value row, Value tall) {
-    Value query =
-        e.add(e.mul(e.add(queryRow, row), args.lhsStride), e.mul(u.head, dk));
-    args.lhs = e.advance(e.pointer(op.getQuery()), e.mul(query, bytes));
+    args.lhs = queryLine(u, row);
     args.output = cell(piece.scores, row, scoreStride, column);
     args.perRow = e.advance(piece.maxima, e.mul(row, kLanes * 4));
     args.prefetch = ahead;
     args.prefetchMore = e.advance(ahead, second);
     e.kernels().call(e, spec, tall, args);
   };
-  int64_t panelBytes =
-      *PhaseEmitter::typeOf(op.getKey()).getDims().back().constant() *
-      kern::kPanel * bytes;
   e.forLoop(
       e.sub(piece.start, piece.base), end, e.kernels().tileColumns(),
       [&](Value column) {
-        args.rhs = keyAt(u.s, u.head, e.add(piece.base, column));
-        args.columns = e.sub(end, column);
         // Pieces begin with a panel.
         Value panel = e.div(column, e.i64(kern::kPanel)),
               lane = e.rem(column, e.i64(kern::kPanel));
-        Value ahead = e.advance(
-            piece.nextKeys, e.add(e.mul(panel, panelBytes), e.mul(lane, 4)));
+        Value within = e.add(e.mul(panel, keyPanelBytes()), e.mul(lane, 4));
+        args.rhs = e.advance(piece.keys, within);
+        args.columns = e.sub(end, column);
+        Value ahead = e.advance(piece.nextKeys, within);
         e.tiles(
             u.rows,
             [&](Value row, Value tall) { tile(column, ahead, row, tall); },
             bf16);
       });
-}
-
-/// The range of keys of the sequence that a row may see.
-std::pair<Value, Value> AttentionPhase::visible(const Sequence &s,
-                                                Value queryIndex) {
-  Value from = e.i64(0), to = s.keys;
-  // Queries of other segments are aligned with the last keys.
-  bool own = op.getQuerySegments().getType() == op.getKeySegments().getType();
-  Value position = own ? queryIndex : e.add(queryIndex, e.sub(s.keys, s.rows));
-  if (op.getCausal())
-    to = e.min(to, e.add(position, 1));
-  if (op.getWindow()) {
-    from = e.max(from, e.sub(position, e.i64(op.getWindow() - 1)));
-    if (!op.getCausal())
-      to = e.min(to, e.add(position, op.getWindow()));
-  }
-  return {from, to};
 }
 
 void AttentionPhase::emitSoftmax(const Unit &u, const Piece &piece,
@@ -108,7 +71,7 @@ void AttentionPhase::emitSoftmax(const Unit &u, const Piece &piece,
   };
   if (!masksRows())
     return each(false);
-  if (op.getMask() || caps())
+  if (changesScores())
     return each(true);
   // All rows see all keys of the piece when the first and the last row do.
   Value last = e.sub(e.add(u.first, u.rows), e.i64(1));
@@ -130,6 +93,7 @@ void AttentionPhase::emitMasks(const Unit &u, const Piece &piece, Value row) {
       lowest, [&](Value column, ValueRange carried) {
         Value at = e.advance(line, e.mul(column, 4));
         Value t = transform(e.loadVector(e.f32Type(), at));
+        t = addBias(t, u, row, e.add(piece.base, column));
         Value seen = e.laneMask(e.sub(high, column));
         t = addMask(t, u, queryIndex, e.add(piece.base, column), seen);
         if (op.getWindow())
@@ -178,6 +142,17 @@ Value AttentionPhase::transform(Value t) {
          scale = op.getScale().convertToDouble();
   Value bounded = emitActivation(e, "tanh", e.mulF(t, e.splat(scale / cap)));
   return e.mulF(bounded, e.splat(cap * kLog2E));
+}
+
+/// The slope of the row's head times the distance from the query to 16 keys.
+Value AttentionPhase::addBias(Value t, const Unit &u, Value row, Value key) {
+  if (!op.getSlopes())
+    return t;
+  Value own = position(u.s, e.add(u.first, row));
+  Value slope = e.loadF32(
+      e.advance(e.weight(op.getSlopes()), e.mul(queryHead(u, row), 4)));
+  Value distance = e.addF(e.splat(e.toF32(e.sub(key, own))), e.laneNumbers());
+  return e.fma(e.splat(e.mulF(slope, e.f32(kLog2E))), distance, t);
 }
 
 /// The mask operand, broadcast to [batch, heads, q, k], at 16 keys of a row.

@@ -20,7 +20,7 @@ Value AttentionPhase::spreads() {
       e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
       [&](Value i, ValueRange carried) {
         Sequence s = sequence(i, height);
-        Value units = e.mul(s.blocks, heads);
+        Value units = e.mul(s.blocks, s.heads);
         return SmallVector<Value>{e.add(carried[0], units),
                                   e.add(carried[1], e.mul(units, s.pieces))};
       });
@@ -35,7 +35,7 @@ void AttentionPhase::emitSpread() {
   auto work = [&](const Sequence &s) {
     // A unit's pieces cost the same, but for the last one.
     Value cost = e.div(e.add(s.cost, e.sub(s.pieces, e.i64(1))), s.pieces);
-    return std::pair(e.mul(e.mul(s.blocks, heads), s.pieces), cost);
+    return std::pair(e.mul(e.mul(s.blocks, s.heads), s.pieces), cost);
   };
   distribute(work, [&](const Sequence &s, Value index, Value before) {
     Value unit = e.div(index, s.pieces), piece = e.rem(index, s.pieces);

@@ -68,6 +68,10 @@ Value Emitter::toI64(Value i32) {
   return b.create<arith::ExtSIOp>(loc, b.getI64Type(), i32);
 }
 
+Value Emitter::toF32(Value integer) {
+  return b.create<arith::SIToFPOp>(loc, f32Type(), integer);
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -172,6 +176,14 @@ Value Emitter::splatI32(int32_t value) {
   return b.create<arith::ConstantOp>(
       loc, DenseElementsAttr::get(vectorOf(b.getI32Type()), value));
 }
+Value Emitter::laneNumbers() {
+  SmallVector<float> numbers;
+  for (int64_t i = 0; i < kLanes; ++i)
+    numbers.push_back(static_cast<float>(i));
+  return b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(f32Vector(), ArrayRef(numbers)));
+}
+
 Value Emitter::laneMask(Value count) {
   SmallVector<int32_t> lanes;
   for (int32_t i = 0; i < kLanes; ++i)
@@ -195,6 +207,8 @@ Value Emitter::mulF(Value x, Value y) {
 Value Emitter::divF(Value x, Value y) {
   return b.create<arith::DivFOp>(loc, x, y);
 }
+Value Emitter::negF(Value x) { return b.create<arith::NegFOp>(loc, x); }
+
 Value Emitter::fma(Value x, Value y, Value z) {
   return b.create<LLVM::FMAOp>(loc, x, y, z);
 }

@@ -58,6 +58,7 @@ public:
   Value not_(Value x);
   Value select(Value condition, Value x, Value y);
   Value toI64(Value i32);
+  Value toF32(Value integer);
 
   // Memory. Pointers advance by bytes.
   Value advance(Value pointer, Value bytes);
@@ -93,12 +94,15 @@ public:
   Value roundBf16(Value value);
   /// The f32 values of 16 bf16 given as i16.
   Value widenBf16(Value halves);
+  /// 0, 1, ... 15 as f32.
+  Value laneNumbers();
   /// Lanes below `count` true.
   Value laneMask(Value count);
   Value addF(Value x, Value y);
   Value subF(Value x, Value y);
   Value mulF(Value x, Value y);
   Value divF(Value x, Value y);
+  Value negF(Value x);
   Value fma(Value x, Value y, Value z);
   /// The larger; y where the comparison is unordered.
   Value maxF(Value x, Value y);

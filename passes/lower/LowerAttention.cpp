@@ -49,7 +49,7 @@ void AttentionPhase::emit() {
   auto units = [&] {
     distribute(
         [&](const Sequence &s) {
-          return std::pair(e.mul(s.blocks, heads), s.cost);
+          return std::pair(e.mul(s.blocks, s.heads), s.cost);
         },
         [&](const Sequence &s, Value unit, Value) { emitUnit(s, unit); });
   };
@@ -61,38 +61,6 @@ void AttentionPhase::emit() {
 Value AttentionPhase::batchSize() {
   return e.loadI64(e.advance(e.segments(op.getQuerySegments()),
                              offsetof(transom_segments, batch)));
-}
-
-AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
-  auto at = [&](Value segments) {
-    Value table = e.loadPtr(
-        e.advance(e.segments(segments), offsetof(transom_segments, sequences)));
-    return e.advance(table, e.mul(i, sizeof(transom_sequence)));
-  };
-  Value query = at(op.getQuerySegments()), key = at(op.getKeySegments());
-  auto get = [&](Value base, int64_t offset) {
-    return e.loadI64(e.advance(base, offset));
-  };
-  Sequence s{get(query, offsetof(transom_sequence, first_row)),
-             get(query, offsetof(transom_sequence, rows)),
-             get(key, offsetof(transom_sequence, first_row)),
-             get(key, offsetof(transom_sequence, keys)),
-             get(key, offsetof(transom_sequence, key_base)),
-             i,
-             Value(),
-             Value(),
-             Value()};
-  s.blocks = e.div(e.add(s.rows, e.sub(height, e.i64(1))), height);
-  s.pieces = e.max(e.ceilDiv(s.keys, kPiece), e.i64(1));
-  // Rows of a block times the panels of keys they see, and what a block costs
-  // besides, as measured: as much as 256 scores where dk = dv = 32.
-  Value keys = s.keys;
-  if (op.getWindow())
-    keys = e.min(keys, e.i64(op.getWindow() * (op.getCausal() ? 1 : 2)));
-  Value rows = e.div(s.rows, e.max(s.blocks, e.i64(1)));
-  s.cost =
-      e.add(e.mul(rows, e.mul(e.ceilDiv(keys, kPanel), kPanel)), blockCost());
-  return s;
 }
 
 /// Rows of the highest block: what is forced; else as many as there are, or
@@ -114,7 +82,7 @@ Value AttentionPhase::blockHeight() {
             [&](Value index, ValueRange carried) {
               Sequence s = sequence(index, tall);
               return SmallVector<Value>{
-                  e.add(carried[0], e.mul(s.blocks, heads)),
+                  e.add(carried[0], e.mul(s.blocks, s.heads)),
                   e.add(carried[1], e.mul(e.ceilDiv(s.keys, kPanel), kPanel))};
             });
         // The busiest part's units, each with average rows and keys.
@@ -169,14 +137,14 @@ AttentionPhase::Unit AttentionPhase::unitOf(const Sequence &s, Value index) {
     Value odd = e.equal(e.rem(block, e.i64(2)), e.i64(1));
     block = e.select(odd, e.sub(e.sub(count, e.i64(1)), half), half);
   }
-  Value first = e.div(e.mul(block, s.rows), count);
-  Value end = e.div(e.mul(e.add(block, 1), s.rows), count);
+  Value first = e.div(e.mul(block, s.lines), count);
+  Value end = e.div(e.mul(e.add(block, 1), s.lines), count);
   Value from = e.i64(0), to = s.keys;
   if (bounded()) {
     from = e.max(visible(s, first).first, e.i64(0));
     to = e.max(visible(s, e.sub(end, e.i64(1))).second, from);
   }
-  Value next = e.min(e.add(index, 1), e.sub(e.mul(count, heads), e.i64(1)));
+  Value next = e.min(e.add(index, 1), e.sub(e.mul(count, s.heads), e.i64(1)));
   return {s, head, first, e.sub(end, first), from, to, next};
 }
 
@@ -209,13 +177,11 @@ void AttentionPhase::prefetchUnit(const Unit &u) {
   int64_t outBytes = PhaseEmitter::typeOf(op.getOuts()).getElementBytes();
   int64_t bytes = bf16 ? 2 : 4;
   prefetchRows(outLine(u, e.i64(0)), u.rows,
-               e.mul(e.rowStride(op.getOuts()), outBytes), dv * outBytes);
+               e.mul(lineStride(u.s, op.getOuts(), dv), outBytes),
+               dv * outBytes);
   Unit next = unitOf(u.s, u.next);
-  Value stride = e.mul(e.rowStride(op.getQuery()), bytes);
-  Value query = e.add(e.mul(e.add(u.s.firstRow, next.first), stride),
-                      e.mul(next.head, dk * bytes));
-  prefetchRows(e.advance(e.pointer(op.getQuery()), query), next.rows, stride,
-               dk * bytes);
+  prefetchRows(queryLine(next, e.i64(0)), next.rows,
+               e.mul(lineStride(u.s, op.getQuery(), dk), bytes), dk * bytes);
 }
 
 /// What is read after a piece: the unit's next piece, or the next unit's first.
@@ -226,8 +192,8 @@ void AttentionPhase::aimPrefetch(Piece &piece, const Unit &u, Value index,
   Value head = e.select(more, u.head, next.head);
   Value first = e.sub(next.from, e.rem(next.from, e.i64(kPiece)));
   Value key = e.select(more, e.add(piece.base, kPiece), first);
-  piece.nextKeys = keyAt(u.s, head, key);
-  piece.nextValues = valueAt(u.s, head, key);
+  piece.nextKeys = keysFrom(u.s, head, key);
+  piece.nextValues = valuesFrom(u.s, head, key);
 }
 
 AttentionPhase::Piece AttentionPhase::pieceOf(const Unit &u, Value index) {
@@ -238,8 +204,9 @@ AttentionPhase::Piece AttentionPhase::pieceOf(const Unit &u, Value index) {
     Value skipped = e.max(e.sub(u.from, base), e.i64(0));
     start = e.add(base, e.sub(skipped, e.rem(skipped, e.i64(kern::kPanel))));
   }
-  Value keys = keyAt(u.s, u.head, base), values = valueAt(u.s, u.head, base);
-  return {base, start, end, keys, values, scores, maxima};
+  Value keys = keysFrom(u.s, u.head, base),
+        values = valuesFrom(u.s, u.head, base);
+  return {base, start, end, keys, values, keys, values, scores, maxima};
 }
 
 void AttentionPhase::emitKeptScores(const Unit &u, Value firstPiece,

@@ -192,6 +192,7 @@ private:
       spec.start = KernelSpec::Start::Bias;
     if (isLast) {
       spec.activation = op.getActivation().value_or("").str();
+      spec.gate = op.getGate().value_or("").str();
       spec.residual = static_cast<bool>(op.getResidual());
     }
     if (out.getKeyPanels())
@@ -304,7 +305,7 @@ private:
                    op.getNormGamma(),
                    op.getNormBeta(),
                    op.getNormEps()->convertToDouble(),
-                   false,
+                   op.getNormRms(),
                    op.getNormOutBf16()};
       emitNormRows(e, norm, row, e.add(row, height));
     });
@@ -342,9 +343,10 @@ private:
       args.perRow = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);
+      Value first = op.getGate() ? e.div(column, e.i64(2)) : column;
       args.output = e.advance(
           e.pointer(range.out),
-          e.mul(e.add(e.mul(row, args.outputStride), column), outBytes));
+          e.mul(e.add(e.mul(row, args.outputStride), first), outBytes));
     }
     if (op.getResidual()) {
       args.residualStride = e.rowStride(op.getResidual());

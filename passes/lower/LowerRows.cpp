@@ -4,45 +4,12 @@
 // Norms, casts, softmax and embeddings: a part owns whole rows. Sums run in 16
 // lanes by column and a fixed tree; bf16 is widened when it is read and rounded
 // when it is written.
-#include "passes/lower/Phase.h"
+#include "passes/lower/Rows.h"
 #include "passes/lower/VectorMath.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
-
-namespace {
-/// One row of f32 or bf16 in memory.
-struct Row {
-  PhaseEmitter &e;
-  Value pointer;
-  bool bf16 = false;
-
-  Value at(Value column) {
-    return e.advance(pointer, e.mul(column, bf16 ? 2 : 4));
-  }
-  Value load(Value column, Value mask) {
-    return bf16 ? e.loadBf16(at(column), mask)
-                : e.loadVector(e.f32Type(), at(column), mask);
-  }
-  void store(Value value, Value column, Value mask) {
-    if (bf16)
-      e.storeBf16(value, at(column), mask);
-    else
-      e.storeVector(value, at(column), mask);
-  }
-};
-} // namespace
-
-static Row rowOf(PhaseEmitter &e, Value buffer, Value row) {
-  kern::BufferType type = PhaseEmitter::typeOf(buffer);
-  Value bytes = e.mul(e.mul(row, e.rowStride(buffer)), type.getElementBytes());
-  return {e, e.advance(e.pointer(buffer), bytes), type.isBf16()};
-}
-
-static Value lastDim(PhaseEmitter &e, Value buffer) {
-  return e.size(PhaseEmitter::typeOf(buffer).getDims().back());
-}
 
 /// Sum over the columns of `term(column, mask)`; lanes behind the last column
 /// must give zero.

@@ -24,6 +24,8 @@ std::string KernelSpec::suffix() const {
   text += starts[static_cast<int>(start)];
   if (!activation.empty())
     text += "_" + activation;
+  if (!gate.empty())
+    text += "_gate_" + gate;
   if (rhsRows)
     text += "_rows";
   if (outBf16)

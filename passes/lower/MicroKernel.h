@@ -37,9 +37,12 @@ struct KernelSpec {
                  ///< next, in elements (pairs)
   Start start = Start::Zero;
   Store store = Store::Rows;
-  double scale = 1;        ///< of scores
-  int64_t vectors = 0;     ///< of a tile's row; 0: as the instruction set has
-  std::string activation;  ///< empty for none
+  double scale = 1;       ///< of scores
+  int64_t vectors = 0;    ///< of a tile's row; 0: as the instruction set has
+  std::string activation; ///< empty for none
+  /// An activation: columns are eight of g and eight of u in turn, and the
+  /// output has activation(g) * u in half as many.
+  std::string gate;
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< the right operand may lack columns: masked loads
   bool prefetch = false;   ///< touches another panel while it computes

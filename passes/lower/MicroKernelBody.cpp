@@ -26,7 +26,7 @@ public:
         vectors(spec.vectorsOf(e.instructions())) {}
 
   void emit() {
-    if (!spec.activation.empty())
+    if (!spec.activation.empty() || !spec.gate.empty())
       stage = e.stackBuffer(rows * vectors * kLanes * 4);
     Value full = e.lessEqual(e.i64(vectors * kLanes), args.columns);
     // Without masked loads the loop over K is one; only stores differ.
@@ -135,8 +135,14 @@ private:
                   v * kLanes * bytes);
     if (!spec.bf16)
       return {e.loadVector(e.f32Type(), at, mask)};
-    if (!spec.rhsRows)
-      return pairs(e.loadVector(b.getI32Type(), at, mask));
+    if (!spec.rhsRows) {
+      // What stands beside an odd last k is anything, in a cache.
+      Value words = e.loadVector(b.getI32Type(), at, mask);
+      if (odd)
+        words =
+            b.create<arith::AndIOp>(e.location(), words, e.splatI32(0xffff));
+      return pairs(words);
+    }
     Type half = b.getI16Type();
     Value zero = b.create<arith::ConstantOp>(e.location(),
                                              b.getZeroAttr(e.vectorOf(half)));
@@ -209,6 +215,8 @@ private:
   void finish(ArrayRef<Value> tile, bool partial) {
     if (spec.store == KernelSpec::Store::Quotients)
       return emitStoreQuotients(e, spec, rows, args, tile);
+    if (!spec.gate.empty())
+      return gate(tile, partial);
     if (!spec.activation.empty())
       return activate(tile, partial);
     // All loads stand before the first store: one with the same low address
@@ -240,16 +248,52 @@ private:
     e.storeVector(x, pointer, mask);
   }
 
-  /// Activations run over the tile row by row, from a place on the stack that
-  /// stays in the first-level cache: their code stands once, not once a
-  /// register.
-  void activate(ArrayRef<Value> tile, bool partial) {
+  /// Runs over the tile row by row, from a place on the stack that stays in the
+  /// first-level cache: activations' code stands once, not once a register.
+  /// `body` is given the row, its staged line and its output.
+  void forStagedRows(ArrayRef<Value> tile,
+                     function_ref<void(Value, Value, Value)> body) {
     for (auto [i, x] : llvm::enumerate(tile))
       e.storeVector(x, e.advance(stage, i * kLanes * 4));
     e.forLoop(e.i64(0), e.i64(rows), 1, [&](Value row) {
-      Value line = e.advance(stage, e.mul(row, vectors * kLanes * 4));
       Value out = e.advance(args.output, e.mul(e.mul(row, args.outputStride),
                                                spec.outputBytes()));
+      body(row, e.advance(stage, e.mul(row, vectors * kLanes * 4)), out);
+    });
+  }
+
+  /// Two vectors of eight g and eight u, or a single one, to one of results.
+  void gate(ArrayRef<Value> tile, bool partial) {
+    constexpr int64_t half = kLanes / 2;
+    Value columns = e.div(args.columns, e.i64(2));
+    forStagedRows(tile, [&](Value, Value line, Value out) {
+      for (int64_t v = 0; v < vectors; v += 2) {
+        auto load = [&](int64_t at) {
+          return e.loadVector(e.f32Type(), e.advance(line, at * kLanes * 4));
+        };
+        bool both = v + 1 < vectors;
+        Value x = load(v), y = both ? load(v + 1) : x;
+        SmallVector<int64_t> low, high;
+        for (int64_t lane = 0; lane < kLanes; ++lane) {
+          low.push_back(lane < half ? lane : lane + half);
+          high.push_back(low.back() + half);
+        }
+        Value g = b.create<vector::ShuffleOp>(e.location(), x, y, low),
+              u = b.create<vector::ShuffleOp>(e.location(), x, y, high);
+        Value left = e.sub(columns, e.i64(v * half));
+        Value active = partial ? e.laneMask(left)
+                       : both  ? Value()
+                               : e.laneMask(e.i64(half));
+        if (partial && !both)
+          active = e.laneMask(e.min(left, e.i64(half)));
+        storeVector(e.mulF(emitActivation(e, spec.gate, g), u),
+                    e.advance(out, v * half * spec.outputBytes()), active);
+      }
+    });
+  }
+
+  void activate(ArrayRef<Value> tile, bool partial) {
+    forStagedRows(tile, [&](Value row, Value line, Value out) {
       Value other;
       if (spec.residual)
         other =

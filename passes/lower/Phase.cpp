@@ -62,9 +62,30 @@ int64_t Program::weightOffset(FlatSymbolRefAttr weight) const {
   return definition.getOffset().value_or(0);
 }
 
-int64_t Program::rowIndex(BlockArgument weight) const {
-  auto site = callSites.find(weight.getOwner()->getParentOp());
-  return weight.getArgNumber() -
+kern::CacheOp Program::cache(Value cache) const {
+  FlatSymbolRefAttr name;
+  if (auto definition = cache.getDefiningOp<kern::GetCacheOp>()) {
+    name = definition.getCacheAttr();
+  } else {
+    auto parameter = cast<BlockArgument>(cache);
+    kern::LayersOp site =
+        callSites.find(parameter.getOwner()->getParentOp())->second;
+    auto body =
+        cast<func::FuncOp>(parameter.getOwner()->getParentOp()).getSymName();
+    for (Attribute entry : site.getRows()) {
+      auto row = cast<ArrayAttr>(entry);
+      if (cast<FlatSymbolRefAttr>(row[0]).getValue() != body)
+        continue;
+      name = cast<FlatSymbolRefAttr>(row[1 + rowIndex(parameter)]);
+      break;
+    }
+  }
+  return cast<kern::CacheOp>(symbols.lookup(name.getValue()));
+}
+
+int64_t Program::rowIndex(BlockArgument parameter) const {
+  auto site = callSites.find(parameter.getOwner()->getParentOp());
+  return parameter.getArgNumber() -
          const_cast<kern::LayersOp &>(site->second)->getNumOperands();
 }
 
@@ -170,6 +191,32 @@ Value PhaseEmitter::nextRowsWeight(Value weight) {
     Value base = loadPtr(advance(frame, offsetof(transom_frame, weights)));
     return advance(base, loadI64(advance(row, 8 * index)));
   });
+}
+
+Value PhaseEmitter::blocks(Value cache) {
+  int64_t group = program.cache(cache).getGroup().value_or(0);
+  Value &known = symbolValues["blocks." + std::to_string(group)];
+  if (!known)
+    known = atEntry([&]() -> Value {
+      Value caches = loadPtr(advance(frame, offsetof(transom_frame, caches)));
+      return loadPtr(
+          advance(caches, group * int64_t(sizeof(transom_cache)) +
+                              int64_t(offsetof(transom_cache, blocks))));
+    });
+  return known;
+}
+
+Value PhaseEmitter::offsetInBlock(Value cache) {
+  if (cache.getDefiningOp())
+    return i64(program.cache(cache).getOffset().value_or(0));
+  if (Value known = pointers.lookup(cache))
+    return known;
+  Value value = atEntry([&]() -> Value {
+    return loadI64(
+        advance(row, 8 * program.rowIndex(cast<BlockArgument>(cache))));
+  });
+  pointers[cache] = value;
+  return value;
 }
 
 Value PhaseEmitter::segments(Value segments) {

@@ -26,8 +26,11 @@ public:
   int64_t symbolIndex(mlir::func::FuncOp entry, llvm::StringRef name) const;
   /// Byte offset of a weight in the artifact.
   int64_t weightOffset(mlir::FlatSymbolRefAttr weight) const;
-  /// Position of a layer body's weight parameter in its row of offsets.
-  int64_t rowIndex(mlir::BlockArgument weight) const;
+  /// The definition of a cache; of a layer body's parameter that of its first
+  /// row, since all rows' caches are of one group.
+  kern::CacheOp cache(mlir::Value cache) const;
+  /// Position of a layer body's weight or cache in its row of offsets.
+  int64_t rowIndex(mlir::BlockArgument parameter) const;
   /// Offsets in a row of the layer body with this weight parameter.
   int64_t rowLength(mlir::BlockArgument weight) const;
   /// All functions, bodies included, in order.
@@ -63,6 +66,11 @@ public:
   /// Address of a layer body's weight in the next layer; in the last layer it
   /// is that of some weight.
   Value nextRowsWeight(Value weight);
+  /// The table of the blocks of a cache's group, a pointer for each 256
+  /// positions.
+  Value blocks(Value cache);
+  /// Byte offset of a cache's layer in these blocks.
+  Value offsetInBlock(Value cache);
   /// Address of a `transom_segments`.
   Value segments(Value segments);
   Value rowCount(Value buffer) { return size(typeOf(buffer).getRowCount()); }
@@ -157,6 +165,9 @@ void lowerAttention(PhaseEmitter &e, kern::AttentionOp op);
 void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op);
 void lowerNorm(PhaseEmitter &e, kern::NormOp op);
 void lowerCast(PhaseEmitter &e, kern::CastOp op);
+void lowerRotation(PhaseEmitter &e, kern::RotationOp op);
+void lowerRotary(PhaseEmitter &e, kern::RotaryOp op);
+void lowerAppend(PhaseEmitter &e, kern::AppendOp op);
 void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op);
 void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op);
 void lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op);

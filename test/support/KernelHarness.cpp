@@ -175,6 +175,7 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
   prepared.frame.symbols = prepared.symbols.data();
   prepared.frame.args = call.args.data();
   prepared.frame.segments = call.segments.data();
+  prepared.frame.caches = call.caches.data();
   prepared.function = address->toPtr<transom_phase>();
   return prepared;
 }
@@ -227,6 +228,38 @@ SegmentsTable::SegmentsTable(const std::vector<std::vector<int>> &mask,
               int64_t(rowColumn.size()), base,
               sequences[0].data(),       rowTables[0].data(),
               rowTables[1].data(),       rowKeys[0].data()};
+}
+
+SegmentsTable
+SegmentsTable::ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps) {
+  std::vector<transom_sequence> table;
+  std::vector<int32_t> rowSequence, rowColumn;
+  int64_t blocks = 0;
+  for (auto [past, rows] : steps) {
+    transom_sequence s{};
+    s.first_row = rowColumn.size();
+    s.column0_row = -1;
+    s.past = past;
+    s.rows = rows;
+    s.keys = past + rows;
+    s.first_block = blocks;
+    blocks += (s.keys + TRANSOM_KEYS_PER_PIECE - 1) / TRANSOM_KEYS_PER_PIECE;
+    for (int64_t i = 0; i < rows; ++i) {
+      rowSequence.push_back(table.size());
+      rowColumn.push_back(past + i);
+    }
+    table.push_back(s);
+  }
+  SegmentsTable result;
+  result.sequences.emplace_back(table);
+  result.rowTables.emplace_back(rowSequence);
+  result.rowTables.emplace_back(rowColumn);
+  result.segments.batch = table.size();
+  result.segments.rows = rowColumn.size();
+  result.segments.sequences = result.sequences[0].data();
+  result.segments.row_sequence = result.rowTables[0].data();
+  result.segments.row_column = result.rowTables[1].data();
+  return result;
 }
 
 SegmentsTable SegmentsTable::uniform(int64_t batch, int64_t columns) {

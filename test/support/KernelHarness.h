@@ -21,6 +21,7 @@ struct PhaseCall {
   std::map<std::string, int64_t> symbols;
   std::vector<void *> args;               ///< by argument of the function
   std::vector<transom_segments> segments; ///< by index
+  std::vector<transom_cache> caches{};    ///< by group
   int64_t parts = 1;
 };
 
@@ -75,6 +76,9 @@ public:
   /// `keepFirst` one for a hidden column 0, behind the others.
   SegmentsTable(const std::vector<std::vector<int>> &mask,
                 bool keepFirst = false);
+  /// New rows of sequences behind others: `past` and `rows` of each.
+  static SegmentsTable
+  ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps);
   /// Each of `batch` sequences has all its columns.
   static SegmentsTable uniform(int64_t batch, int64_t columns);
 
@@ -87,6 +91,7 @@ public:
   }
 
 private:
+  SegmentsTable() = default;
   std::vector<Guarded<transom_sequence>> sequences;
   std::vector<Guarded<int32_t>> rowTables; ///< sequence, column
   std::vector<Guarded<int64_t>> rowKeys;

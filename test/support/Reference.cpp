@@ -179,6 +179,8 @@ static std::vector<float> scores(const test::ReferenceAttention &a,
     float t = a.postCap != 0
                   ? float(std::tanh(double(s * a.preCap))) * a.postCap
                   : s * a.scale;
+    if (a.slope != 0)
+      t = std::fma(a.slope * kLog2E, float(first + j - a.position), t);
     if (!a.added.empty())
       t = std::fma(a.added[first + j], kLog2E, t);
     if (!a.selected.empty() && !a.selected[first + j])

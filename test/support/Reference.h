@@ -57,6 +57,8 @@ struct ReferenceAttention {
   std::vector<float> added;   ///< by key, empty for none
   std::vector<bool> selected; ///< by key, empty for none
   float hidden;               ///< score where not selected
+  float slope = 0;            ///< of the distance to `position`
+  int64_t position = 0;       ///< of the query among the keys
   /// Query, keys and values are bf16, and probabilities become so.
   bool bf16 = false;
   bool dot = false; ///< chains take pairs as vdpbf16ps does
