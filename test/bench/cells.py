@@ -62,6 +62,24 @@ GROUPS = {
     "avx2": Group("bert-base", [Cell("BERT-base f32 8x128, AVX2", "8x128", 1.00, 0.90)],
                   rivals=("transom-onednn", "openvino", "torch"),
                   env={"transom": NARROW, "transom-onednn": {**NARROW, **AVX2}, "openvino": AVX2, "torch": AVX2}),
+    "llama": Group("llama-213m", [
+        Cell("Llama 213 M f32 decode", "decode-64", 1.20, 0.88),
+        Cell("Llama 213 M f32 prefill 512", "prefill-512", 1.60, 0.88),
+    ], rivals=("llamacpp", "ctranslate2")),
+    "llama-bf16": Group("llama-213m", [
+        Cell("Llama 213 M bf16 decode", "decode-64", 1.35, 0.88),
+        Cell("Llama 213 M bf16 decode at 4096", "decode-4096", 1.50, 0.80),
+        Cell("Llama 213 M bf16 prefill 512", "prefill-512", 1.70, 0.80),
+        Cell("Llama 213 M bf16 decode, 8 sequences", "together-8", 1.50),
+    ], engine="transom-bf16", rivals=("llamacpp-bf16",)),
+    "gpt2": Group("gpt2", [
+        Cell("GPT-2 f32 decode", "decode-64", 1.40, 0.88),
+        Cell("GPT-2 f32 prefill 512", "prefill-512", 1.60, 0.88),
+    ], rivals=("llamacpp", "ctranslate2")),
+    "gpt2-bf16": Group("gpt2", [
+        Cell("GPT-2 bf16 decode", "decode-64", 1.35, 0.88),
+        Cell("GPT-2 bf16 prefill 512", "prefill-512", 1.70, 0.80),
+    ], engine="transom-bf16", rivals=("llamacpp-bf16",)),
 }
 
 
@@ -72,7 +90,7 @@ def judge(cell, group, times):
               for engine in group.rivals if engine in times for task in cell.rival_tasks()}
     best = min(rivals, key=rivals.get) if rivals else None
     limit = times[group.engine].get("limit " + cell.task)
-    line = dict(cell=cell.title, ms=ours, rivals=rivals, best_rival=best, ratio=rivals[best] / ours if best else None,
+    line = dict(cell=cell.title, task=cell.task, ms=ours, rivals=rivals, best_rival=best, ratio=rivals[best] / ours if best else None,
                 ratio_bar=cell.ratio, limit_share=limit / ours if limit else None, share_bar=cell.share, most_ms=cell.most_ms)
     missed = []
     if cell.ratio and (best is None or line["ratio"] < cell.ratio):

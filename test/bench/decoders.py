@@ -1,0 +1,134 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders for the comparison: checkpoints, llama.cpp built from source, and what a task is on each engine.
+
+A task is `prefill-512` (a prompt of 512 tokens), `decode-4096` (NEW_TOKENS tokens behind 4096) or `together-8` (8
+sequences decode NEW_TOKENS tokens each behind prompts of NEW_TOKENS). Standard library only; rival_decoder.py has the
+rest. All figures are milliseconds of the whole task, its prompt taken off where it decodes.
+"""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+from compare import HERE, OURS, PLACE, TRANSOM, made, output_of, prefix, rivals_python, succeed
+
+MODELS = ("gpt2", "llama-213m")
+RIVALS = ["llamacpp", "llamacpp-bf16", "ctranslate2"]
+NEW_TOKENS = 64
+# The Python package holds the source of llama.cpp, so one download gives the library, its own benchmark and the binding.
+LLAMA = "llama-cpp-python==0.3.36"
+LLAMA_FLAGS = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON",
+               "-DGGML_OPENMP=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF",
+               "-DLLAMA_BUILD_EXAMPLES=OFF"]
+PACKAGES = ["gguf", "ctranslate2", "diskcache", "jinja2", "typing-extensions"]
+
+
+def build_llama(folder):
+    """`bin` with llama-batched-bench and the libraries, `python` with the package llama_cpp."""
+    work = folder + ".work"
+    shutil.rmtree(work, ignore_errors=True)
+    succeed([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", work, LLAMA])
+    (archive,) = glob.glob(os.path.join(work, "*.tar.gz"))
+    with tarfile.open(archive) as file:
+        file.extractall(work, filter="data")
+    source, build = archive[:-len(".tar.gz")], os.path.join(work, "build")
+    succeed(["cmake", "-G", "Ninja", "-S", os.path.join(source, "vendor", "llama.cpp"), "-B", build, *LLAMA_FLAGS])
+    succeed(["nice", "cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "llama-batched-bench"])
+    shutil.copytree(os.path.join(build, "bin"), os.path.join(folder, "bin"), symlinks=True)
+    shutil.copytree(os.path.join(source, "llama_cpp"), os.path.join(folder, "python", "llama_cpp"))
+    shutil.rmtree(work)
+
+
+def llama():
+    return made("llama.cpp", build_llama)
+
+
+def decoders_python(flags):
+    """The rivals' Python with what decoders need besides."""
+    python = rivals_python(flags)
+    done = os.path.join(PLACE, "venv", "done-decoders")
+    if not flags.python and not os.path.exists(done):
+        succeed([python, "-m", "pip", "install", "--quiet", *PACKAGES])
+        open(done, "w").close()
+    return python
+
+
+def runs_of(task):
+    """The same for every engine; some seconds each."""
+    kind, _, size = task.partition("-")
+    return 2 if kind == "together" or int(size) > 1000 else 5
+
+
+def tokens_of(task):
+    """How many tokens a task's time is of; None for what is no task of decoders."""
+    kind, _, size = task.partition("-")
+    return {"prefill": int(size), "decode": NEW_TOKENS, "together": NEW_TOKENS * int(size)}[kind] if size.isdigit() and \
+        kind in ("prefill", "decode", "together") else None
+
+
+class DecoderModel:
+    """A checkpoint in the forms that the engines need; used as compare.Model is."""
+
+    def __init__(self, name, flags):
+        self.name, self.flags = name, flags
+        self.python = decoders_python(flags)
+        self.environment = {"PYTHONPATH": os.path.join(llama(), "python"), "LLAMA_CPP_LIB_PATH": os.path.join(llama(), "bin")}
+        self.folder = made(f"rivals-{name}", lambda path: succeed(
+            [self.python, os.path.join(HERE, "rival_decoder.py"), "make", name, path], env={**os.environ, **self.environment}))
+        self.artifacts = {}
+        succeed([TRANSOM, "run", self.artifact("transom"), "logits", "--in", os.path.join(self.folder, "inputs"), "--out",
+                 os.path.join(self.folder, "results")])
+
+    def artifact(self, engine):
+        """What `engine` runs; raises where it cannot be compiled."""
+        if engine not in self.artifacts:
+            path = os.path.join(PLACE, f"{self.name}-{engine}.so")
+            output_of([TRANSOM, "compile", self.folder, "-q", "-o", path, *OURS[engine]])
+            self.artifacts[engine] = path
+        return self.artifacts[engine]
+
+    def time(self, engine, tasks, threads, env):
+        """{task: milliseconds}; of transom also {'limit TASK': ...}."""
+        environment = {**os.environ, **env}
+        if engine in OURS:
+            return self.time_transom(engine, tasks, threads, environment)
+        times = {task: self.time_together(engine, task, threads) for task in tasks if task.startswith("together")}
+        rest = {task: runs_of(task) for task in tasks if task not in times}
+        if rest:
+            job = dict(engine=engine, folder=self.folder, threads=threads, tasks=rest, new_tokens=NEW_TOKENS)
+            command = [*prefix(self.flags), self.python, os.path.join(HERE, "rival_decoder.py"), "time", json.dumps(job)]
+            times.update(json.loads(output_of(command, env={**environment, **self.environment}).splitlines()[-1]))
+        return times
+
+    def time_together(self, engine, task, threads):
+        """llama.cpp's own benchmark of sequences that decode together."""
+        count = int(task.partition("-")[2])
+        kind = engine.partition("-")[2] or "f32"
+        out = output_of([*prefix(self.flags), os.path.join(llama(), "bin", "llama-batched-bench"), "-m",
+                         os.path.join(self.folder, kind + ".gguf"), "-c", str(2 * NEW_TOKENS * count + 64), "-b", "512", "-ub", "512",
+                         "-npp", str(NEW_TOKENS), "-ntg", str(NEW_TOKENS), "-npl", str(count), "-t", str(threads), "-tb",
+                         str(threads), "--output-format", "jsonl"])
+        row = json.loads(next(line for line in out.splitlines() if line.startswith("{")))
+        return 1e3 * row["t_tg"]
+
+    def time_transom(self, engine, tasks, threads, environment):
+        times = {}
+        for task in tasks:
+            (row,) = json.loads(output_of([*self.bench(engine, task, threads), "--format", "json"], env=environment))
+            times[task], times["limit " + task] = row["ms_min"], row["ms_limit"]
+        return times
+
+    def bench(self, engine, task, threads):
+        """The command that times a task."""
+        kind, _, size = task.partition("-")
+        work = {"prefill": ["-p", size], "decode": ["-n", str(NEW_TOKENS), "-d", size],
+                "together": ["-n", str(NEW_TOKENS), "-d", str(NEW_TOKENS), "-b", size]}[kind]
+        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *work, "-r", str(runs_of(task)), "-t", str(threads)]
+
+    def profile(self, engine, task, threads, env):
+        """Where the time goes, as a table in markdown."""
+        return output_of([*self.bench(engine, task, threads), "--profile"], env={**os.environ, **env})

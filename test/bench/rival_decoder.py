@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The side of the comparison of decoders that needs the rivals' packages: it runs in their environment, one process an
+# engine.
+# rival_decoder.py make MODEL FOLDER: a checkpoint with random weights and its forms for CTranslate2 and llama.cpp.
+# rival_decoder.py time JOB: milliseconds of the fastest run of each task, as JSON; JOB holds the arguments of time_tasks().
+import ctypes
+import json
+import os
+import shutil
+import sys
+import time
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy  # noqa: E402
+
+# Least cosine of the logits behind a prompt to transom's in float32, and where either computes in bf16.
+COSINE, BF16_COSINE = 0.9999, 0.98
+
+LLAMA = dict(hidden_size=1024, intermediate_size=2816, num_hidden_layers=16, num_attention_heads=16, num_key_value_heads=4,
+             vocab_size=32000, max_position_embeddings=8192, tie_word_embeddings=True)
+
+
+def new_model(name):
+    import torch
+    import transformers
+    torch.manual_seed(0)
+    if name == "gpt2":
+        return transformers.GPT2LMHeadModel(transformers.GPT2Config()).eval()
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**LLAMA)).eval()
+
+
+# Forms of a checkpoint.
+
+def convert_ctranslate2(folder, vocabulary):
+    """CTranslate2's own form; its converter asks for a vocabulary, so each id gets a word."""
+    from ctranslate2.converters.transformers import TransformersConverter
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    words = {f"t{i}": i for i in range(vocabulary)}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="t3")), pad_token="t0",
+                                        bos_token="t1", eos_token="t2", unk_token="t3")
+    converter = TransformersConverter(folder)
+    converter.load_tokenizer = lambda *arguments, **options: tokenizer
+    converter.convert(os.path.join(folder, "ct2"))
+
+
+def fill_gpt2(writer, config, tensor):
+    writer.add_context_length(config.n_positions)
+    writer.add_embedding_length(config.n_embd)
+    writer.add_feed_forward_length(4 * config.n_embd)
+    writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    writer.add_tensor("token_embd.weight", tensor("transformer.wte.weight"))
+    writer.add_tensor("position_embd.weight", tensor("transformer.wpe.weight"))
+    norms = {"output_norm": "transformer.ln_f"}
+    products = {}
+    for i in range(config.n_layer):
+        norms[f"blk.{i}.attn_norm"], norms[f"blk.{i}.ffn_norm"] = (f"transformer.h.{i}.ln_{n}" for n in (1, 2))
+        for theirs, ours in {"attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj", "ffn_up": "mlp.c_fc",
+                             "ffn_down": "mlp.c_proj"}.items():
+            products[f"blk.{i}.{theirs}"] = f"transformer.h.{i}.{ours}"
+    for theirs, ours in {**norms, **products}.items():
+        weight = tensor(ours + ".weight")
+        writer.add_tensor(theirs + ".weight", numpy.ascontiguousarray(weight.T) if theirs in products else weight)
+        writer.add_tensor(theirs + ".bias", tensor(ours + ".bias"))
+
+
+def side_by_side(weight, heads):
+    """Rows of each head so that the two numbers that llama.cpp rotates together, halves apart before, are neighbours."""
+    halves = weight.reshape(heads, 2, weight.shape[0] // heads // 2, weight.shape[1])
+    return numpy.ascontiguousarray(halves.transpose(0, 2, 1, 3).reshape(weight.shape))
+
+
+def fill_llama(writer, config, tensor):
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_dimension_count(config.hidden_size // config.num_attention_heads)
+    writer.add_rope_freq_base(10000.0)
+    names = {"token_embd": "model.embed_tokens", "output_norm": "model.norm"}
+    for i in range(config.num_hidden_layers):
+        for theirs, ours in {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj",
+                             "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+                             "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}.items():
+            names[f"blk.{i}.{theirs}"] = f"model.layers.{i}.{ours}"
+    heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+    for theirs, ours in names.items():
+        weight, kind = tensor(ours + ".weight"), theirs.rpartition(".")[2]
+        writer.add_tensor(theirs + ".weight", side_by_side(weight, heads[kind]) if kind in heads else weight)
+
+
+def write_gguf(model, path):
+    import gguf
+    config, weights = model.config, model.state_dict()
+    writer = gguf.GGUFWriter(path, config.model_type)
+    writer.add_tokenizer_model("no_vocab")
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    fill = fill_gpt2 if config.model_type == "gpt2" else fill_llama
+    fill(writer, config, lambda name: weights[name].float().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def quantize_gguf(source, path):
+    """All matrices in bf16, the table of tokens too."""
+    import llama_cpp
+    llama_cpp.llama_backend_init()
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype, params.pure = llama_cpp.LLAMA_FTYPE_MOSTLY_BF16, True
+    if llama_cpp.llama_model_quantize(source.encode(), path.encode(), params):
+        sys.exit("llama.cpp does not write bf16")
+
+
+def make(name, folder):
+    import safetensors.numpy
+    model = new_model(name)
+    model.save_pretrained(folder)
+    safetensors.numpy.save_file({"input_ids": prompt_of(48, model.config.vocab_size)[None]}, os.path.join(folder, "inputs"))
+    try:
+        convert_ctranslate2(folder, model.config.vocab_size)
+    except Exception as error:  # whatever its converter dislikes: llama.cpp does not need it
+        print(f"no form for ctranslate2: {error}", file=sys.stderr)
+        shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
+    write_gguf(model, os.path.join(folder, "f32.gguf"))
+    quantize_gguf(os.path.join(folder, "f32.gguf"), os.path.join(folder, "bf16.gguf"))
+
+
+# Engines.
+
+def prompt_of(length, vocabulary):
+    return numpy.random.default_rng(length).integers(5, vocabulary - 5, length).astype(numpy.int64)
+
+
+class LlamaCpp:
+    """llama.cpp on a context that holds `room` tokens; its cache is f16, as it is by default."""
+
+    def __init__(self, folder, threads, room, kind):
+        import llama_cpp
+        self.api = llama_cpp
+        llama_cpp.llama_log_set(QUIET, None)
+        llama_cpp.llama_backend_init()
+        path = os.path.join(folder, kind + ".gguf").encode()
+        self.model = llama_cpp.llama_model_load_from_file(path, llama_cpp.llama_model_default_params())
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch, params.n_threads, params.n_threads_batch = room, 512, 512, threads, threads
+        self.context = llama_cpp.llama_init_from_model(self.model, params)
+        if not self.context:
+            sys.exit("llama.cpp does not load the model")
+        self.vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
+
+    def feed(self, tokens):
+        """Logits behind the last token."""
+        array = (self.api.llama_token * len(tokens))(*map(int, tokens))
+        if self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, len(tokens))):
+            sys.exit("llama.cpp does not decode")
+        return numpy.ctypeslib.as_array(self.api.llama_get_logits_ith(self.context, -1), shape=(self.vocabulary,))
+
+    def logits(self, prompt):
+        self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
+        for at in range(0, len(prompt), 512):
+            last = self.feed(prompt[at:at + 512])
+        return last
+
+    def generate(self, prompt, count):
+        token = int(self.logits(prompt).argmax())
+        for _ in range(count - 1):
+            token = int(self.feed([token]).argmax())
+
+
+class CTranslate2:
+    def __init__(self, folder, threads, room, kind):
+        import ctranslate2
+        self.generator = ctranslate2.Generator(os.path.join(folder, "ct2"), device="cpu", intra_threads=threads, compute_type=kind)
+        with open(os.path.join(folder, "ct2", "vocabulary.json"), encoding="utf-8") as file:
+            self.words = json.load(file)
+
+    def logits(self, prompt):
+        return numpy.array(self.generator.forward_batch([[self.words[i] for i in prompt]]))[0, -1]
+
+    def generate(self, prompt, count):
+        self.generator.generate_batch([[self.words[i] for i in prompt]], max_length=count, min_length=count, beam_size=1,
+                                      include_prompt_in_result=False, sampling_topk=1)
+
+
+ENGINES = {
+    "llamacpp": (LlamaCpp, "f32"),
+    "llamacpp-bf16": (LlamaCpp, "bf16"),
+    "ctranslate2": (CTranslate2, "float32"),
+}
+QUIET = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda level, text, data: None)
+
+
+def check_agreement(engine, behind, folder):
+    """An engine that computes something else is no rival."""
+    from safetensors.numpy import load_file
+    prompt = load_file(os.path.join(folder, "inputs"))["input_ids"][0]
+    ours = load_file(os.path.join(folder, "results"))["logits"][0, -1].astype(numpy.float64)
+    theirs = behind(prompt).astype(numpy.float64)
+    cosine = (theirs * ours).sum() / numpy.sqrt((theirs**2).sum() * (ours**2).sum())
+    least = BF16_COSINE if "bf16" in engine else COSINE
+    if not cosine >= least:
+        sys.exit(f"its logits have a cosine of {cosine:.6f} to transom's, at least {least}")
+
+
+def least_ms(work, runs):
+    """The fastest of so many runs behind one that warms up."""
+    work()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return 1e3 * min(times)
+
+
+def time_tasks(engine, folder, threads, tasks, new_tokens):
+    """`prefill-P`: milliseconds of P tokens. `decode-D`: of `new_tokens` tokens behind D, the same without them taken off."""
+    build, kind = ENGINES[engine]
+    depths = {task: int(task.partition("-")[2]) for task in tasks}
+    room = max(1024, max(depths.values()) + new_tokens + 64)
+    model = build(folder, threads, room, kind)
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        vocabulary = json.load(file)["vocab_size"]
+    if os.path.exists(os.path.join(folder, "results")):
+        check_agreement(engine, model.logits, folder)
+    best = {}
+    for task, runs in tasks.items():
+        prompt = prompt_of(depths[task], vocabulary)
+        first = least_ms(lambda: model.generate(prompt, 1), runs)
+        best[task] = first
+        if task.startswith("decode"):
+            best[task] = least_ms(lambda: model.generate(prompt, new_tokens + 1), runs) - first
+    return best
+
+
+def main():
+    if sys.argv[1] == "make":
+        make(*sys.argv[2:])
+    else:
+        print(json.dumps(time_tasks(**json.loads(sys.argv[2]))))
+
+
+if __name__ == "__main__":
+    main()
