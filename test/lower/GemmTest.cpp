@@ -83,6 +83,11 @@ TEST(Gemm, Epilogues) {
   inPlace.residual = inPlace.inPlace = inPlace.norm = true;
   Product &keys = add("keys", 24, {10});
   keys.keyPanels = 0;
+  Product &gate = add("gate", 24, {112});
+  gate.gate = "silu";
+  gate.outStride = 60;
+  Product &rms = add("rms", 24, {70});
+  rms.norm = rms.rms = rms.residual = true;
   Products products(list);
   for (int64_t rows : {0, 1, 2, 5, 6, 7, 11, 12, 13, 24, 25, 37, 40})
     products.check(rows, 1);

@@ -37,6 +37,13 @@ const Epilogue kEpilogues[] = {
        p.activation = "gelu";
      }},
     {"norm", [](Product &p) { p.norm = p.bias = p.residual = true; }},
+    {"rms_norm", [](Product &p) { p.norm = p.rms = p.residual = true; }},
+    {"gate", [](Product &p) { p.gate = "silu"; }},
+    {"rounded_gate",
+     [](Product &p) {
+       p.gate = "gelu_tanh";
+       p.outBf16 = p.bias = true;
+     }},
     {"keys",
      [](Product &p) {
        p.keyPanels = 0;
@@ -88,6 +95,8 @@ TEST(Kernels, EveryEpilogueChainTailAndHeight) {
         epilogue.apply(p);
         const bool pairs = p.keyPanels == 0 && p.outBf16;
         if ((k > longestChain(bf16) && p.outBf16) || (pairs && n % 2))
+          continue;
+        if (!p.gate.empty() && (n % 16 || k > longestChain(bf16)))
           continue;
         list.push_back(p);
       }

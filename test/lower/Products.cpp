@@ -98,8 +98,10 @@ private:
     if (!p.norm)
       return "";
     std::string vector = "!kern.weight<[" + str(p.n()) + "] x f32, rows>";
-    std::string text = " norm " + define("g", vector) + " beta " +
-                       define("h", vector) + " norm_out %z counters %c";
+    std::string text = " norm " + define("g", vector);
+    if (!p.rms)
+      text += " beta " + define("h", vector);
+    text += " norm_out %z counters %c";
     type(buffer("rows", p.n(), p.outStride, false));
     type("!kern.buffer<[rows] x i64>");
     return text;
@@ -112,7 +114,9 @@ private:
       argument("y" + str(i),
                int64_t(i) == p.keyPanels
                    ? buffer("keys", p.parts[i], 0, p.outBf16, ", key_panels")
-                   : buffer("rows", p.parts[i], p.outStride, p.outBf16));
+                   : buffer("rows",
+                            p.gate.empty() ? p.parts[i] : p.outColumns(),
+                            p.outStride, p.outBf16));
     }
     if (p.norm) {
       argument("z", buffer("rows", p.n(), p.outStride, false), false);
@@ -125,6 +129,10 @@ private:
     if (!p.activation.empty())
       text += std::string(text.empty() ? "" : ", ") + "activation = \"" +
               p.activation + "\"";
+    if (p.rms)
+      text += ", norm_rms";
+    if (!p.gate.empty())
+      text += "gate = \"" + p.gate + "\"";
     return text;
   }
 
@@ -154,10 +162,10 @@ std::string transom::test::textOf(const std::vector<Product> &list) {
   std::vector<std::string> activations;
   for (const Product &p : list) {
     text += ProductText(p).make();
-    if (!p.activation.empty() &&
-        std::find(activations.begin(), activations.end(), p.activation) ==
-            activations.end())
-      activations.push_back(p.activation);
+    for (const std::string &kind : {p.activation, p.gate})
+      if (!kind.empty() && std::find(activations.begin(), activations.end(),
+                                     kind) == activations.end())
+        activations.push_back(kind);
   }
   for (const std::string &kind : activations)
     text += activationModule(kind);
@@ -224,7 +232,8 @@ const Products::Weights &Products::weights(const Product &p) {
     fill(p.name + "b", packPadded(w.bias = random.numbers(p.n()), p.parts));
   if (p.norm) {
     fill(p.name + "g", w.gamma = random.numbers(p.n()));
-    fill(p.name + "h", w.beta = random.numbers(p.n()));
+    if (!p.rms)
+      fill(p.name + "h", w.beta = random.numbers(p.n()));
   }
   return w;
 }
@@ -273,6 +282,8 @@ void Products::check(const Product &p, int64_t rows, int64_t parts) {
     c.wanted = chain;
     if (!p.activation.empty())
       c.wanted = activate(isa, p.activation, c.wanted);
+    if (!p.gate.empty())
+      c.wanted = gate(isa, p.gate, c.wanted);
     for (size_t i = 0; i < c.residual.size(); ++i)
       c.wanted[i] = c.wanted[i] + c.residual[i];
     SCOPED_TRACE(isa + " " + p.name + " rows " + str(rows) + " parts " +
@@ -293,6 +304,18 @@ std::vector<float> Products::activate(const std::string &isa,
   return out.copy();
 }
 
+std::vector<float> Products::gate(const std::string &isa,
+                                  const std::string &kind,
+                                  const std::vector<float> &x) {
+  std::vector<float> g, u;
+  for (size_t i = 0; i < x.size(); ++i)
+    (i % 16 < 8 ? g : u).push_back(x[i]);
+  g = activate(isa, kind, g);
+  for (size_t i = 0; i < g.size(); ++i)
+    g[i] = g[i] * u[i];
+  return g;
+}
+
 void Products::run(const std::string &isa, const Product &p, const Case &c,
                    Edge edge) {
   const int64_t n = p.n(), stride = p.outStride, rows = c.rows;
@@ -311,9 +334,9 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   if (p.residual)
     call.args.push_back(other.data());
   for (size_t i = 0; i < p.parts.size(); ++i) {
-    int64_t size = int64_t(i) == p.keyPanels
-                       ? segments.keys() * p.parts[i]
-                       : rows * (stride ? stride : p.parts[i]);
+    int64_t size = int64_t(i) == p.keyPanels ? segments.keys() * p.parts[i]
+                   : p.gate.empty() ? rows * (stride ? stride : p.parts[i])
+                                    : rows * (stride ? stride : p.outColumns());
     outs.emplace_back(size, p.outBf16, edge);
     for (int64_t at = 0; at < size; ++at)
       outs[i].set(at, -7.0f);
@@ -333,7 +356,7 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
 
 /// Where column `c` of row `r` lies in an out.
 static int64_t placeOf(const Product &p, size_t out, int64_t r, int64_t c) {
-  const int64_t columns = p.parts[out];
+  const int64_t columns = p.gate.empty() ? p.parts[out] : p.outColumns();
   if (int64_t(out) != p.keyPanels)
     return r * (p.outStride ? p.outStride : columns) + c;
   if (p.outBf16) // pairs of columns
@@ -345,11 +368,12 @@ void Products::compare(const Product &p, const Case &c,
                        const std::vector<GuardedNumbers> &outs) {
   int64_t first = 0, wrong = 0;
   for (size_t i = 0; i < outs.size(); ++i) {
-    int64_t columns = p.parts[i], stride = p.outStride ? p.outStride : columns;
+    int64_t columns = p.gate.empty() ? p.parts[i] : p.outColumns(),
+            stride = p.outStride ? p.outStride : columns;
     for (int64_t r = 0; r < c.rows; ++r) {
       for (int64_t column = 0; column < columns; ++column) {
         float got = outs[i].get(placeOf(p, i, r, column)),
-              wanted = c.wanted[r * p.n() + first + column];
+              wanted = c.wanted[r * p.outColumns() + first + column];
         if (p.outBf16)
           wanted = widenBf16(roundToBf16(wanted));
         wrong += !differentBits(&got, &wanted, 1).empty();
@@ -370,8 +394,8 @@ void Products::compareNorm(const Product &p, const Case &c,
   const int64_t n = p.n(), stride = p.outStride ? p.outStride : n;
   for (int64_t r = 0; r < c.rows; ++r) {
     std::vector<float> row =
-        referenceNorm(c.wanted.data() + r * n, n, w.gamma.data(), w.beta.data(),
-                      1.0e-5f, false);
+        referenceNorm(c.wanted.data() + r * n, n, w.gamma.data(),
+                      p.rms ? nullptr : w.beta.data(), 1.0e-5f, p.rms);
     std::vector<float> got;
     for (int64_t column = 0; column < n; ++column)
       got.push_back(normed.get(r * stride + column));

@@ -26,10 +26,14 @@ struct Product {
   int64_t inputStride = 0; ///< elements, 0 for dense
   int64_t outStride = 0;   ///< of all rows of n columns, likewise
   bool norm = false;
+  bool rms = false;     ///< the norm is an RMSNorm
+  std::string gate;     ///< columns are 8 of g and 8 of u in turn
   bool bf16 = false;    ///< input and weight are
   bool outBf16 = false; ///< all outs are
 
   int64_t n() const; ///< columns together
+  /// Columns of the outs together.
+  int64_t outColumns() const { return gate.empty() ? n() : n() / 2; }
 };
 
 /// The module of some products: a function with a phase for each, and one for
@@ -81,6 +85,9 @@ private:
                             const std::vector<float> &x, int64_t rows);
   std::vector<float> activate(const std::string &isa, const std::string &kind,
                               const std::vector<float> &x);
+  /// activation(g) * u of columns in turns of eight.
+  std::vector<float> gate(const std::string &isa, const std::string &kind,
+                          const std::vector<float> &x);
   void run(const std::string &isa, const Product &p, const Case &c, Edge edge);
   void compare(const Product &p, const Case &c,
                const std::vector<GuardedNumbers> &outs);
