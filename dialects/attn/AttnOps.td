@@ -78,7 +78,7 @@ def Attn_GetCacheOp : Attn_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<Symb
   }];
   let arguments = (ins FlatSymbolRefAttr:$cache);
   let results = (outs Attn_CacheType:$result);
-  let assemblyFormat = "$cache `:` type($result) attr-dict";
+  let assemblyFormat = "$cache `:` qualified(type($result)) attr-dict";
 }
 
 def Attn_ConstantOp : Attn_Op<"constant", [Pure]> {
@@ -581,7 +581,7 @@ def Attn_SequencesOp : Attn_Op<"sequences", [Pure]> {
     Example: `%s = attn.sequences : !attn.segments<rows, keys>`
   }];
   let results = (outs Attn_SegmentsType:$result);
-  let assemblyFormat = "`:` type($result) attr-dict";
+  let assemblyFormat = "`:` qualified(type($result)) attr-dict";
 }
 
 def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {

@@ -24,8 +24,11 @@ LogicalResult AttentionMatcher::fail(std::string text) {
 }
 
 LogicalResult AttentionMatcher::run() {
-  return success(succeeded(matchProbabilities()) && succeeded(matchScores()) &&
-                 succeeded(matchOperands()) && succeeded(checkMasks()));
+  if (failed(matchProbabilities()) || failed(matchScores()) ||
+      failed(matchOperands()))
+    return failure();
+  takeTriangles();
+  return checkMasks();
 }
 
 static std::string nameOf(Operation *op) {
@@ -310,8 +313,29 @@ static double followScales(Value &value) {
   return scale;
 }
 
-/// Follows transposes, and factors where the operand takes them, and sees what
-/// each axis is.
+/// `[.., heads, ..]` that is a reshape of n equal parts `[.., kv, 1, ..]` side
+/// by side: gives `[.., kv, ..]`, whose head h / n is head h. Null otherwise.
+static Value unrepeatedHeads(Value value, int64_t axis) {
+  auto merge = value.getDefiningOp<ReshapeOp>();
+  auto copies = merge ? merge.getInput().getDefiningOp<ConcatOp>() : ConcatOp();
+  if (!copies || static_cast<int64_t>(copies.getAxis()) != axis + 1 ||
+      !llvm::all_equal(copies.getInputs()))
+    return {};
+  Dims split = dimsOf(copies.getResult()), merged = dimsOf(value);
+  Dims part = dimsOf(copies.getInputs().front());
+  if (split.size() != merged.size() + 1 || part[axis + 1] != Polynomial(1))
+    return {};
+  split[axis] = split[axis] * split[axis + 1];
+  split.erase(split.begin() + axis + 1);
+  auto widen = copies.getInputs().front().getDefiningOp<ReshapeOp>();
+  part.erase(part.begin() + axis + 1);
+  if (split != merged || !widen || dimsOf(widen.getInput()) != part)
+    return {};
+  return widen.getInput();
+}
+
+/// Follows transposes, repeats of heads, and factors where the operand takes
+/// them, and sees what each axis is.
 LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
                                            bool takesScale,
                                            HeadOperand &heads) {
@@ -329,8 +353,14 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
     if (takesScale)
       heads.scale *= followScales(heads.base);
     auto transpose = heads.base.getDefiningOp<TransposeOp>();
-    if (!transpose)
-      break;
+    if (!transpose) {
+      Value fewer =
+          rank == 4 ? unrepeatedHeads(heads.base, heads.order[2]) : Value();
+      if (!fewer)
+        break;
+      heads.base = fewer;
+      continue;
+    }
     for (int64_t &axis : heads.order)
       axis = transpose.getPermutation()[axis];
     heads.base = transpose.getInput();
@@ -371,7 +401,7 @@ LogicalResult AttentionMatcher::matchOperands() {
     return fail("query, key and value of different ranks");
   if (query.batch != key.batch || query.batch != value.batch)
     return fail("query, key and value of different batches");
-  if (key.heads != value.heads || (key.heads != query.heads && key.heads != 1))
+  if (key.heads != value.heads || query.heads % key.heads != 0)
     return fail("query, key and value with different head counts");
   if (key.length != value.length)
     return fail("key and value of different lengths");
@@ -383,6 +413,83 @@ LogicalResult AttentionMatcher::matchOperands() {
   if (!std::isfinite(match.scale))
     return fail("a scale that is no finite number");
   return success();
+}
+
+/// A constant that is, over its last two dimensions, 1 (or 0 where it is added)
+/// up to the diagonal and hides behind it; all others are 1.
+static bool isTriangle(ConstantOp op, const MaskLink &link) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  ArrayRef<int64_t> shape = op.getValue().getShapedType().getShape();
+  if (!elements || shape.size() < 2)
+    return false;
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  if (rows != columns || rows < 2 ||
+      op.getValue().getNumElements() != rows * columns)
+    return false;
+  bool adds = link.kind == MaskLink::Adds;
+  Type element = elements.getElementType();
+  auto sees = [&](int64_t index) {
+    if (isa<IntegerType>(element))
+      return elements.getValues<APInt>()[index].isZero() == link.inverted;
+    double number = elements.getValues<APFloat>()[index].convertToDouble();
+    return adds ? number == 0 : (number == 0) == link.inverted;
+  };
+  auto hides = [&](int64_t index) {
+    if (!adds)
+      return !sees(index);
+    return elements.getValues<APFloat>()[index].convertToDouble() *
+               link.factor <=
+           hidingValue;
+  };
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (j <= i ? !sees(i * columns + j) : !hides(i * columns + j))
+        return false;
+  return true;
+}
+
+/// The constant that a mask is cut from, from its first row and column on.
+static ConstantOp triangleSource(Value mask) {
+  for (int links = 0; links < maxLinks; ++links) {
+    Operation *op = mask.getDefiningOp();
+    if (!op || isa<ConstantOp>(op))
+      return dyn_cast_or_null<ConstantOp>(op);
+    auto cast = dyn_cast<CastOp>(op);
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      if (slice.getStart() != 0)
+        return {};
+    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      // Sizes of 1 in front come and go.
+      Dims from = dimsOf(reshape.getInput()), to = dimsOf(reshape.getResult());
+      if (from.size() < 2 || to.size() < 2 ||
+          ArrayRef(from).take_back(2) != ArrayRef(to).take_back(2))
+        return {};
+    } else if (!cast) {
+      return {};
+    }
+    mask = op->getOperand(0);
+  }
+  return {};
+}
+
+/// Masks that hide the keys behind each query, of as many queries as keys, are
+/// no masks but `causal`.
+void AttentionMatcher::takeTriangles() {
+  if (match.query.length != match.key.length)
+    return;
+  llvm::erase_if(match.masks, [&](const MaskLink &link) {
+    if (link.kind == MaskLink::HidesWith)
+      return false;
+    Dims dims = dimsOf(link.mask);
+    if (dims.size() < 2 || dims.back() != match.key.length ||
+        dims[dims.size() - 2] != match.query.length)
+      return false;
+    ConstantOp source = triangleSource(link.mask);
+    if (!source || !isTriangle(source, link))
+      return false;
+    match.causal = true;
+    return true;
+  });
 }
 
 /// A finite masked value goes with no other mask, but with one of the same

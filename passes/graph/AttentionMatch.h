@@ -9,7 +9,8 @@
 
 namespace transom {
 
-/// An operand of a product of heads, traced back through transposes.
+/// An operand of a product of heads, traced back through transposes and through
+/// copies of each head for a group of query heads.
 struct HeadOperand {
   /// Where the trace ends, `[batch, len, heads, d]` in any order, or without
   /// heads.
@@ -44,8 +45,9 @@ struct AttentionMatch {
   attn::MatmulOp scores, context;
   HeadOperand query, key, value;
   double scale = 1;
-  /// From the product to the softmax.
+  /// From the product to the softmax, without causal triangles.
   llvm::SmallVector<MaskLink> masks;
+  bool causal = false; ///< a triangle hides the keys behind each query
   /// All operations from `scores` to `context`.
   llvm::SmallVector<mlir::Operation *> chain;
 };
@@ -77,6 +79,7 @@ private:
   mlir::LogicalResult matchOperands();
   mlir::LogicalResult matchHeads(mlir::Value operand, bool swapped,
                                  bool takesScale, HeadOperand &heads);
+  void takeTriangles();
   mlir::LogicalResult checkMasks();
 
   AttentionMatch match;

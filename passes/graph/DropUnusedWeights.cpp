@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects the names that operations read, then erases the weights without
-// one. Bodies go first, since they hold no names of weights themselves.
+// Collects the names that operations read, then erases the weights and caches
+// without one. Bodies go first, since they hold no names of weights themselves.
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
 
@@ -28,10 +28,10 @@ public:
       if (function.isPrivate() && !used.contains(function.getSymNameAttr()))
         function.erase();
     used = usedNames();
-    for (auto weight :
-         llvm::make_early_inc_range(getOperation().getOps<WeightOp>()))
-      if (!used.contains(weight.getSymNameAttr())) {
-        weight.erase();
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (isa<WeightOp, CacheOp>(op) &&
+          !used.contains(SymbolTable::getSymbolName(&op))) {
+        op.erase();
         ++dropped;
       }
   }
@@ -41,6 +41,8 @@ private:
     DenseSet<StringAttr> used;
     getOperation().walk(
         [&](GetWeightOp op) { used.insert(op.getWeightAttr().getAttr()); });
+    getOperation().walk(
+        [&](GetCacheOp op) { used.insert(op.getCacheAttr().getAttr()); });
     getOperation().walk([&](LayersOp op) {
       for (RowAttr row : op.getRows().getAsRange<RowAttr>()) {
         used.insert(row.getBody().getAttr());

@@ -213,11 +213,12 @@ SdpaOp AttentionWriter::write() {
     return rewriter.getI64IntegerAttr(number);
   };
   auto sdpa = createInferred<SdpaOp>(
-      rewriter, loc, query, key, value, mask.value, Value(), Value(),
-      Value(), integer(match.query.heads), integer(match.key.heads),
+      rewriter, loc, query, key, value, mask.value, Value(), Value(), Value(),
+      integer(match.query.heads), integer(match.key.heads),
       rewriter.getF64FloatAttr(match.scale),
-      MaskKindAttr::get(rewriter.getContext(), mask.kind), UnitAttr(),
-      integer(0), rewriter.getF64FloatAttr(0), mask.maskValue);
+      MaskKindAttr::get(rewriter.getContext(), mask.kind),
+      match.causal ? rewriter.getUnitAttr() : UnitAttr(), integer(0),
+      rewriter.getF64FloatAttr(0), mask.maskValue);
   replaceContext(sdpa.getResult());
   return sdpa;
 }
@@ -253,7 +254,8 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
   ++fused;
   decisions.done(sdpa, "fused " +
                            std::to_string(matcher.result().chain.size()) +
-                           " operations into attn.sdpa with mask kind '" +
+                           " operations into attn.sdpa with " +
+                           (sdpa.getCausal() ? "causal " : "") + "mask kind '" +
                            stringifyMaskKind(sdpa.getMaskKind()) + "'");
 }
 

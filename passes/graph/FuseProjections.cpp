@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Projections are grouped by the attention that reads them and by their input.
+// Projections are grouped by the attention that reads them and by their input;
+// between both may stand rotary positions, norms of heads and reshapes.
 // Only expressions of weights are rewritten; no data is touched.
 #include "passes/Decisions.h"
 #include "passes/graph/GraphSupport.h"
@@ -77,10 +78,24 @@ std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
   return std::nullopt;
 }
 
+/// The product that an operand of attention comes from, through operations that
+/// work on each row alone and have no other reader.
+static LinearOp projectionOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto linear = dyn_cast<LinearOp>(op))
+      return linear;
+    if (!isa<RotaryOp, RmsNormOp, LayerNormOp, ReshapeOp, ScaleOp>(op) ||
+        !op->hasOneUse())
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
 void ProjectionJoiner::run(SdpaOp op) {
   SmallVector<Siblings> groups;
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()}) {
-    auto linear = value.getDefiningOp<LinearOp>();
+    LinearOp linear = projectionOf(value);
     if (!linear)
       continue;
     if (std::optional<std::string> reason = obstacle(linear)) {

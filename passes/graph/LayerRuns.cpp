@@ -23,7 +23,7 @@ static constexpr size_t maxPhases = 16;
 
 LayerFinder::LayerFinder(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (!isa<GetWeightOp, ConstantOp>(op)) {
+    if (!givesParameter(&op) && !isa<ConstantOp>(op)) {
       positions[&op] = order.size();
       order.push_back(&op);
     }
@@ -67,7 +67,7 @@ std::vector<int> LayerFinder::signatures() const {
     for (Value operand : op->getOperands()) {
       key.push_back(operand.getType().getAsOpaquePointer());
       auto constant = operand.getDefiningOp<ConstantOp>();
-      bool weight = operand.getDefiningOp<GetWeightOp>() != nullptr;
+      bool weight = givesParameter(operand.getDefiningOp());
       key.push_back(constant ? constant.getValue().getAsOpaquePointer()
                     : weight ? &maxPeriod
                              : nullptr);
@@ -119,10 +119,11 @@ bool LayerFinder::isFree(const Repeat &repeat) const {
 }
 
 /// Starts of a repeat at which a group carries one tensor over, the best
-/// first: a group within one numbered part of the model, more groups, later.
+/// first: a group within one numbered part of the model, a group that begins
+/// with such a part, more groups, later.
 SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
   struct Phase {
-    bool uniform;
+    bool uniform, aligned;
     size_t groups, begin;
   };
   std::vector<Phase> all;
@@ -135,11 +136,14 @@ SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
     bool uniform = std::all_of(
         numbers.begin() + second, numbers.begin() + second + repeat.period,
         [&](size_t number) { return number == numbers[second]; });
-    all.push_back({uniform, groups, begin});
+    bool aligned = numbers[second] != numbers[second - 1];
+    all.push_back({uniform, aligned, groups, begin});
   }
   llvm::sort(all, [](const Phase &a, const Phase &b) {
     if (a.uniform != b.uniform)
       return a.uniform;
+    if (a.aligned != b.aligned)
+      return a.aligned;
     return a.groups != b.groups ? a.groups > b.groups : a.begin > b.begin;
   });
   SmallVector<size_t> begins;
@@ -228,12 +232,12 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
     group.slots.push_back({role, reinterpret_cast<size_t>(key)});
   };
   Operation *op = operand.getDefiningOp();
-  if (auto weight = dyn_cast_or_null<GetWeightOp>(op)) {
-    auto *at = llvm::find(group.weights, weight);
+  if (givesParameter(op)) {
+    auto *at = llvm::find(group.weights, op);
     group.slots.push_back(
         {Role::Weight, static_cast<size_t>(at - group.weights.begin())});
     if (at == group.weights.end())
-      group.weights.push_back(weight);
+      group.weights.push_back(op);
     return;
   }
   if (auto constant = dyn_cast_or_null<ConstantOp>(op))

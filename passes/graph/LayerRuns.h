@@ -12,7 +12,7 @@
 
 namespace transom {
 
-/// Groups of operations that differ only in their weights.
+/// Groups of operations that differ only in their weights and caches.
 struct LayerRun {
   size_t begin = 0;   ///< index of the first operation
   size_t period = 0;  ///< operations in a group
@@ -21,8 +21,9 @@ struct LayerRun {
   size_t carried = 0; ///< the operation of a group whose result is carried on
   /// What all groups read besides, in the order of its first use.
   llvm::SmallVector<mlir::Value> invariants;
-  /// For each group its weights, in the order of their first use.
-  std::vector<llvm::SmallVector<attn::GetWeightOp>> weights;
+  /// For each group the operations that give its weights and caches, in the
+  /// order of their first use.
+  std::vector<llvm::SmallVector<mlir::Operation *>> weights;
 
   size_t end() const { return begin + period * count; }
 };
@@ -33,7 +34,12 @@ struct NoLayerRun {
   std::string reason;
 };
 
-/// The layers of one block. Weights and constants belong to no group.
+/// True for what gives a weight or a cache: a parameter of a layer's body.
+inline bool givesParameter(mlir::Operation *op) {
+  return mlir::isa_and_nonnull<attn::GetWeightOp, attn::GetCacheOp>(op);
+}
+
+/// The layers of one block. Weights, caches and constants belong to no group.
 class LayerFinder {
 public:
   explicit LayerFinder(mlir::Block &block);
@@ -57,7 +63,7 @@ private:
   };
   struct Group {
     std::vector<Slot> slots;
-    llvm::SmallVector<attn::GetWeightOp> weights;
+    llvm::SmallVector<mlir::Operation *> weights;
     llvm::SmallVector<mlir::Value> outside;
     mlir::Value carried;
     std::string problem;

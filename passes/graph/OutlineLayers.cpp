@@ -28,7 +28,7 @@ void hoistMaskOps(Block &block) {
   DenseSet<Operation *> hoisted;
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    bool movable = isMemoryEffectFree(&op) && !isa<GetWeightOp>(op) &&
+    bool movable = isMemoryEffectFree(&op) && !givesParameter(&op) &&
                    llvm::all_of(op.getOperands(), [&](Value operand) {
                      Operation *from = operand.getDefiningOp();
                      return !from || hoisted.contains(from);
@@ -42,6 +42,13 @@ void hoistMaskOps(Block &block) {
     last = &op;
     hoisted.insert(&op);
   }
+}
+
+/// The symbol of a weight or cache.
+FlatSymbolRefAttr symbolOf(Operation *op) {
+  if (auto cache = dyn_cast<GetCacheOp>(op))
+    return cache.getCacheAttr();
+  return cast<GetWeightOp>(op).getWeightAttr();
 }
 
 /// Replaces one run.
@@ -84,8 +91,8 @@ void RunOutliner::cloneGroup(Block &body) {
               body.getArgument(parameter++));
   for (Value value : run.invariants)
     mapping.map(value, body.getArgument(parameter++));
-  for (GetWeightOp weight : run.weights[1])
-    mapping.map(weight.getResult(), body.getArgument(parameter++));
+  for (Operation *weight : run.weights[1])
+    mapping.map(weight->getResult(0), body.getArgument(parameter++));
   builder.setInsertionPointToEnd(&body);
   for (size_t offset = 0; offset < run.period; ++offset) {
     Operation *op = opOf(1, offset);
@@ -104,8 +111,8 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
   SmallVector<Type> types = {run.state.getType()};
   for (Value value : run.invariants)
     types.push_back(value.getType());
-  for (GetWeightOp weight : run.weights[1])
-    types.push_back(weight.getType());
+  for (Operation *weight : run.weights[1])
+    types.push_back(weight->getResult(0).getType());
   auto type =
       FunctionType::get(entry.getContext(), types, {run.state.getType()});
   auto body = func::FuncOp::create(entry.getLoc(), "layer", type);
@@ -128,9 +135,8 @@ LayersOp RunOutliner::outline(SymbolTable &symbols) {
   MLIRContext *context = entry.getContext();
   auto name = FlatSymbolRefAttr::get(context, body.getName());
   SmallVector<Attribute> rows;
-  for (ArrayRef<GetWeightOp> weights : run.weights) {
-    auto refs = llvm::map_to_vector(
-        weights, [](GetWeightOp op) { return op.getWeightAttr(); });
+  for (ArrayRef<Operation *> weights : run.weights) {
+    auto refs = llvm::map_to_vector(weights, symbolOf);
     rows.push_back(RowAttr::get(context, name, refs));
   }
   builder.setInsertionPoint(ops[run.begin]);

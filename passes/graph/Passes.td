@@ -53,7 +53,9 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
       any permutation is followed, with `transpose_rhs` or without it; scales of
       query or key are taken along. A tensor `[batch, len, d]` is one head. An
       operand of other origin gets a transpose and a reshape of its own. Keys
-      and values with one head under a query of several are shared by all;
+      and values with one head under a query of several are shared by all; so
+      are heads that are repeated side by side, `concat` of equal parts
+      `[.., kv_heads, 1, ..]` that a reshape makes `[.., heads, ..]`;
     - merge: a transpose and a reshape behind the product are absorbed.
 
     Masks. Bool masks that hide with minus infinity are joined by `and`;
@@ -63,7 +65,10 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     minus infinity: only a row whose keys are all masked can tell, it then gives
     zeros in place of a mean. `0 / value` float masks made of a bool mask in that
     way are bool masks again. A finite value above -1e30 is data: it becomes
-    `mask_value`, or stays additive.
+    `mask_value`, or stays additive. A mask, bool or float, that is cut from the
+    first row and column of a constant `[n, n]` which shows keys up to the
+    diagonal and hides all others is no mask but `causal`, where there are as many
+    queries as keys.
 
     Pre-condition: shapes are inferred.
     Post-condition: a chain without a reason below is one `attn.sdpa`.
@@ -98,8 +103,10 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
   let description = [{
     For each `attn.sdpa`: those of query, key and value that are an
     `attn.linear` of one and the same input become one `attn.linear` with a new
-    weight `concat(0, ...)` of their weights and a slice for each part. Biases
-    are joined likewise; where only some parts have one, the others get zeros.
+    weight `concat(0, ...)` of their weights and a slice for each part. Between
+    product and attention may stand rotary positions, norms, reshapes and scales
+    that nothing else reads; they stay, on the slice. Biases are joined likewise;
+    where only some parts have one, the others get zeros.
 
     Pre-condition: shapes are inferred; attention is fused.
     Post-condition: no attention reads two plain linears of one input.
@@ -184,12 +191,14 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
   let description = [{
     Finds runs of equal groups of operations in a public function: equal in
     operation, attributes, types and data flow, different only in the weights
-    they read. From group to group one tensor is carried; all else that a group
-    reads is a weight, a constant, or one value that stands in front of the run
-    (segments, a mask). A run of two or more groups becomes a private function
-    and one `attn.layers` with a row of weights for each group. Places break
+    and caches they read. From group to group one tensor is carried; all else
+    that a group reads is a weight, a cache, a constant, or one value that stands
+    in front of the run (segments, a mask). A run of two or more groups becomes a
+    private function and one `attn.layers` with a row of weights and caches for
+    each group. Layers of two kinds in turn (windows in every second one) are
+    groups of two, and one layer that is over stays where it is. Places break
     ties between equally long runs (a group should lie within one numbered
-    part of the model), nothing rests on them. Operations in the body get the
+    part of the model, or begin with one), nothing rests on them. Operations in the body get the
     fused place of all they stand for: `encoder.layer.{0-11}.output`.
 
     Time is linear in the number of operations for groups of up to 512.
@@ -219,20 +228,21 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
 }
 
 def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp"> {
-  let summary = "erases weights that nothing reads";
+  let summary = "erases weights and caches that nothing reads";
   let description = [{
     A fusion makes new weights of old ones and leaves the old symbols behind.
-    This erases each `attn.weight` that no `attn.get_weight` and no row of an
-    `attn.layers` names, and each private function that no row names.
+    This erases each `attn.weight` and `attn.cache` that no `attn.get_weight`, no
+    `attn.get_cache` and no row of an `attn.layers` names, and each private
+    function that no row names.
 
-    Pre-condition: none. Post-condition: each weight is read.
+    Pre-condition: none. Post-condition: each weight and cache is read.
     Refuses nothing: a weight is no entry point.
 
     Example: `attn.weight @old : tensor<4xf32> = "file(\"old\")"` vanishes when
     no operation names `@old`.
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
-  let statistics = [Statistic<"dropped", "dropped", "weights erased">];
+  let statistics = [Statistic<"dropped", "dropped", "weights and caches erased">];
 }
 
 #endif // TRANSOM_PASSES_GRAPH_PASSES_TD

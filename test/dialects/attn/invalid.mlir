@@ -787,7 +787,7 @@ func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<row
 // -----
 
 func.func @f(%x: tensor<1x4x8xf32>, %a: tensor<3xf32>) {
-  // expected-error @below {{'attn.sdpa' op expects slopes of type 'f32' [2], got 'f32' [3]}}
+  // expected-error @below {{'attn.sdpa' op expects slopes of type 'f32' [2], got f32 [3]}}
   %0 = attn.sdpa %x, %x, %x slopes %a heads 2 kv_heads 2 scale 1.0 <none> : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<3xf32>) -> tensor<1x4x8xf32>
   return
 }

@@ -1,0 +1,111 @@
+// RUN: transom-opt %s --attn-fuse-attention --split-input-file | FileCheck %s
+
+!x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
+!m = tensor<?x?xf32, #attn.shape<[seq, seq]>>
+
+// A triangle of zeros and minus infinity, cut to the length, that is added.
+// CHECK: fused 4 operations into attn.sdpa with causal mask kind 'none'
+// CHECK-LABEL: func.func @adds_a_triangle(
+// CHECK-NOT: attn.slice
+// CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} heads 1 kv_heads 1 scale 1.{{0+e\+00}} <none> {causal}
+func.func @adds_a_triangle(%x: !x) -> !x {
+  %t = attn.constant dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0]]> : tensor<3x3xf32> -> tensor<3x3xf32>
+  %r = attn.slice %t axis 0 from 0 size "seq" : (tensor<3x3xf32>) -> tensor<?x3xf32, #attn.shape<[seq, 3]>>
+  %m = attn.slice %r axis 1 from 0 size "seq" : (tensor<?x3xf32, #attn.shape<[seq, 3]>>) -> !m
+  %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
+  %a = attn.add %s, %m : (!s, !m) -> !s
+  %p = attn.softmax %a : (!s) -> !s
+  %y = attn.matmul %p, %x : (!s, !x) -> !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<2x3x8xf32>
+!s = tensor<2x3x3xf32>
+
+// Ones above the diagonal hide; the mask of keys beside them stays.
+// CHECK: fused 5 operations into attn.sdpa with causal mask kind 'keys'
+// CHECK-LABEL: func.func @hides_a_triangle_and_keys(
+// CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <keys> {causal}
+func.func @hides_a_triangle_and_keys(%x: !x, %k: tensor<2x1x3xi1>) -> !x {
+  %t = attn.constant dense<[[[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]]> : tensor<1x3x3xf32> -> tensor<1x3x3xf32>
+  %b = attn.cast %t to i1 : (tensor<1x3x3xf32>) -> tensor<1x3x3xi1>
+  %low = attn.constant dense<0xFF800000> : tensor<1xf32> -> tensor<1xf32>
+  %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
+  %h = attn.where %b, %low, %s : (tensor<1x3x3xi1>, tensor<1xf32>, !s) -> !s
+  %m = attn.mask %h, %k with 0xFFF0000000000000 : (!s, tensor<2x1x3xi1>) -> !s
+  %p = attn.softmax %m : (!s) -> !s
+  %y = attn.matmul %p, %x : (!s, !x) -> !x
+  return %y : !x
+}
+
+// -----
+
+!x = tensor<2x3x8xf32>
+!s = tensor<2x3x3xf32>
+
+// Not a triangle: the first query sees nothing; a finite number is data.
+// CHECK-LABEL: func.func @keeps_other_constants(
+// CHECK: attn.sdpa {{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <select> :
+// CHECK: attn.sdpa {{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <additive> :
+func.func @keeps_other_constants(%x: !x) -> !x {
+  %t = attn.constant dense<[[false, false, false], [true, false, false], [true, true, false]]> : tensor<3x3xi1> -> tensor<3x3xi1>
+  %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
+  %h = attn.mask %s, %t with 0xFFF0000000000000 : (!s, tensor<3x3xi1>) -> !s
+  %p = attn.softmax %h : (!s) -> !s
+  %y = attn.matmul %p, %x : (!s, !x) -> !x
+  %f = attn.constant dense<[[0.0, -1.0e4, -1.0e4], [0.0, 0.0, -1.0e4], [0.0, 0.0, 0.0]]> : tensor<3x3xf32> -> tensor<3x3xf32>
+  %s2 = attn.matmul %y, %y {transpose_rhs} : (!x, !x) -> !s
+  %h2 = attn.add %s2, %f : (!s, tensor<3x3xf32>) -> !s
+  %p2 = attn.softmax %h2 : (!s) -> !s
+  %y2 = attn.matmul %p2, %y : (!s, !x) -> !x
+  return %y2 : !x
+}
+
+// -----
+
+!q = tensor<2x4x3x8xf32>
+!s = tensor<2x4x3x3xf32>
+!kv = tensor<2x3x16xf32>
+!h = tensor<2x2x3x8xf32>
+!one = tensor<2x2x1x3x8xf32>
+!two = tensor<2x2x2x3x8xf32>
+
+// Each head of keys and values stands twice, side by side.
+// CHECK-LABEL: func.func @repeats_heads(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x3x32xf32>, %[[K:.*]]: tensor<2x3x16xf32>, %[[V:.*]]: tensor<2x3x16xf32>)
+// CHECK-NOT: attn.concat
+// CHECK: attn.sdpa %[[Q]], %[[K]], %[[V]] heads 4 kv_heads 2 scale
+func.func @repeats_heads(%q: tensor<2x3x32xf32>, %k: !kv, %v: !kv) -> !q {
+  %qs = attn.reshape %q to <[2, 3, 4, 8]> : (tensor<2x3x32xf32>) -> tensor<2x3x4x8xf32>
+  %qt = attn.transpose %qs [0, 2, 1, 3] : (tensor<2x3x4x8xf32>) -> !q
+  %ks = attn.reshape %k to <[2, 3, 2, 8]> : (!kv) -> tensor<2x3x2x8xf32>
+  %kt = attn.transpose %ks [0, 2, 1, 3] : (tensor<2x3x2x8xf32>) -> !h
+  %k1 = attn.reshape %kt to <[2, 2, 1, 3, 8]> : (!h) -> !one
+  %k2 = attn.concat %k1, %k1 axis 2 : (!one, !one) -> !two
+  %kr = attn.reshape %k2 to <[2, 4, 3, 8]> : (!two) -> !q
+  %vs = attn.reshape %v to <[2, 3, 2, 8]> : (!kv) -> tensor<2x3x2x8xf32>
+  %vt = attn.transpose %vs [0, 2, 1, 3] : (tensor<2x3x2x8xf32>) -> !h
+  %v1 = attn.reshape %vt to <[2, 2, 1, 3, 8]> : (!h) -> !one
+  %v2 = attn.concat %v1, %v1 axis 2 : (!one, !one) -> !two
+  %vr = attn.reshape %v2 to <[2, 4, 3, 8]> : (!two) -> !q
+  %s = attn.matmul %qt, %kr {transpose_rhs} : (!q, !q) -> !s
+  %p = attn.softmax %s : (!s) -> !s
+  %y = attn.matmul %p, %vr : (!s, !q) -> !q
+  return %y : !q
+}
+
+// All heads twice, one after the other: another order of heads.
+// CHECK-LABEL: func.func @tiles_heads(
+// CHECK: attn.concat
+// CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} heads 4 kv_heads 4 scale
+func.func @tiles_heads(%q: !q, %k: tensor<2x1x2x3x8xf32>, %v: !q) -> !q {
+  %k2 = attn.concat %k, %k axis 1 : (tensor<2x1x2x3x8xf32>, tensor<2x1x2x3x8xf32>) -> !two
+  %kr = attn.reshape %k2 to <[2, 4, 3, 8]> : (!two) -> !q
+  %s = attn.matmul %q, %kr {transpose_rhs} : (!q, !q) -> !s
+  %p = attn.softmax %s : (!s) -> !s
+  %y = attn.matmul %p, %v : (!s, !q) -> !q
+  return %y : !q
+}
