@@ -1,0 +1,72 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How texts are generated: the numbers that a model's files give, flags and
+// callers override, and the sampler and the loop read. Keys, defaults and
+// meanings are those of Hugging Face's generation_config.json.
+#pragma once
+#include "runtime/support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace transom {
+
+/// What to do with a prompt that is longer than the model's context, and at the
+/// context's end.
+enum class ContextPolicy {
+  Stop,     ///< longer prompts are refused; generation ends
+  Truncate, ///< the last tokens of a longer prompt are kept; generation ends
+  Shift     ///< goes on with the last tokens, as many as half of the context
+};
+
+/// All settings of a generation. Those that are optional are unset until
+/// `settle()`.
+struct GenerationConfig {
+  std::optional<int64_t> maxNewTokens, minNewTokens;
+  std::optional<int64_t> maxLength, minLength; ///< with the prompt
+  int64_t numReturnSequences = 1;
+  int64_t numBeams = 1;
+  std::optional<bool> sample; ///< `do_sample`
+  std::optional<double> temperature;
+  std::optional<int64_t> topK; ///< 0: off
+  std::optional<double> topP, minP;
+  double repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0;
+  int64_t noRepeatNgramSize = 0; ///< 0: off
+  std::vector<std::pair<int64_t, double>> logitBias;
+  std::vector<int64_t> suppressed, suppressedAtBegin;
+  std::vector<int64_t> endTokens;
+  std::optional<int64_t> beginToken, padToken;
+  std::vector<std::string> stopStrings;
+  uint64_t seed = 0;
+  bool ignoreEnd = false; ///< an end token may be chosen and does not stop
+  ContextPolicy contextPolicy = ContextPolicy::Stop;
+  int64_t topLogprobs = -1; ///< -1: no log-probabilities
+  /// What the model's files ask for and is not built, such as "num_beam_groups
+  /// 2"; and such that only sampling would look at.
+  std::vector<std::string> unbuilt, unbuiltSampling;
+
+  /// Reads the settings that an artifact holds; an empty text gives the
+  /// built-in ones.
+  static Result<GenerationConfig> parse(std::string_view json);
+
+  /// Checks all values and what is built, and decides: after it `sample`,
+  /// `temperature`, `topK`, `topP` and `minP` are set. A temperature of 0 is
+  /// always greedy.
+  Result<void> settle();
+
+  /// The built-in limit of new tokens.
+  static constexpr int64_t defaultNewTokens = 256;
+  /// The most new tokens and the fewest, for a prompt of this length.
+  int64_t mostNewTokens(int64_t promptLength) const;
+  int64_t fewestNewTokens(int64_t promptLength) const;
+  bool isEnd(int64_t token) const;
+  /// What fills rows that end early: the pad token, else the first end token,
+  /// else 0.
+  int64_t fillToken() const;
+};
+
+} // namespace transom

@@ -1,0 +1,117 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each processor costs at most the length of the sequence; which tokens were
+// seen is kept by numbering the sets, so that nothing has to be cleared.
+#include "runtime/generate/LogitProcessors.h"
+#include <algorithm>
+#include <limits>
+
+using namespace transom;
+
+static constexpr float never = -std::numeric_limits<float>::infinity();
+
+LogitProcessors::LogitProcessors(const GenerationConfig &config,
+                                 int64_t vocabulary)
+    : config(config), vocabulary(vocabulary) {
+  if (config.repetitionPenalty == 1 && config.presencePenalty == 0 &&
+      config.frequencyPenalty == 0)
+    return;
+  seenAt.resize(size_t(vocabulary));
+  counts.resize(size_t(vocabulary));
+}
+
+bool LogitProcessors::barsEnd(const SamplingPlace &place) const {
+  return !config.endTokens.empty() &&
+         int64_t(place.made()) <
+             config.fewestNewTokens(int64_t(place.promptCount));
+}
+
+bool LogitProcessors::changes(const SamplingPlace &place) const {
+  return !config.logitBias.empty() || !seenAt.empty() ||
+         config.noRepeatNgramSize > 0 || barsEnd(place) ||
+         !config.suppressed.empty() ||
+         (place.made() == 0 && !config.suppressedAtBegin.empty());
+}
+
+void LogitProcessors::ban(float *logits,
+                          const std::vector<int64_t> &tokens) const {
+  for (int64_t token : tokens)
+    if (inVocabulary(token))
+      logits[token] = never;
+}
+
+void LogitProcessors::beginSeen() {
+  if (++set != 0)
+    return;
+  std::fill(seenAt.begin(), seenAt.end(), 0);
+  set = 1;
+}
+
+void LogitProcessors::applyRepetition(float *logits,
+                                      const SamplingPlace &place) {
+  if (config.repetitionPenalty == 1)
+    return;
+  beginSeen();
+  const float penalty = float(config.repetitionPenalty);
+  for (size_t i = 0; i != place.count; ++i) {
+    const int64_t token = place.tokens[i];
+    if (!inVocabulary(token) || seenAt[size_t(token)] == set)
+      continue;
+    seenAt[size_t(token)] = set;
+    float &logit = logits[token];
+    logit = logit < 0 ? logit * penalty : logit / penalty;
+  }
+}
+
+void LogitProcessors::applyCounts(float *logits, const SamplingPlace &place) {
+  if (config.presencePenalty == 0 && config.frequencyPenalty == 0)
+    return;
+  beginSeen();
+  for (size_t i = place.promptCount; i != place.count; ++i) {
+    const size_t token = size_t(place.tokens[i]);
+    if (!inVocabulary(place.tokens[i]))
+      continue;
+    if (seenAt[token] != set)
+      counts[token] = 0;
+    seenAt[token] = set;
+    ++counts[token];
+  }
+  for (size_t i = place.promptCount; i != place.count; ++i) {
+    const size_t token = size_t(place.tokens[i]);
+    if (!inVocabulary(place.tokens[i]) || seenAt[token] != set)
+      continue;
+    seenAt[token] = set - 1; // once is enough
+    const double penalty = config.frequencyPenalty * double(counts[token]) +
+                           config.presencePenalty;
+    logits[token] = float(double(logits[token]) - penalty);
+  }
+}
+
+void LogitProcessors::applyNgrams(float *logits,
+                                  const SamplingPlace &place) const {
+  const size_t size = size_t(config.noRepeatNgramSize);
+  if (size == 0 || place.count + 1 < size)
+    return;
+  const int64_t *tail = place.tokens + place.count - (size - 1);
+  for (size_t i = 0; i + size <= place.count; ++i) {
+    const int64_t *gram = place.tokens + i;
+    if (std::equal(tail, tail + (size - 1), gram) &&
+        inVocabulary(gram[size - 1]))
+      logits[gram[size - 1]] = never;
+  }
+}
+
+void LogitProcessors::apply(float *logits, const SamplingPlace &place) {
+  for (auto [token, bias] : config.logitBias)
+    if (inVocabulary(token))
+      logits[token] = float(double(logits[token]) + bias);
+  applyRepetition(logits, place);
+  applyCounts(logits, place);
+  applyNgrams(logits, place);
+  if (barsEnd(place))
+    ban(logits, config.endTokens);
+  ban(logits, config.suppressed);
+  if (place.made() == 0)
+    ban(logits, config.suppressedAtBegin);
+}

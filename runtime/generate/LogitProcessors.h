@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What changes logits before a token is chosen: biases, penalties for tokens
+// that were there before, and tokens that may not be chosen now.
+#pragma once
+#include "runtime/generate/GenerationConfig.h"
+
+namespace transom {
+
+/// Where a token is to be chosen: the tokens of its sequence so far, the prompt
+/// among them.
+struct SamplingPlace {
+  const int64_t *tokens = nullptr;
+  size_t count = 0;       ///< of tokens
+  size_t promptCount = 0; ///< the first of them
+  uint64_t row = 0;       ///< continuation of its prompt: a stream of numbers
+  size_t made() const { return count - promptCount; }
+};
+
+/// The processors that a configuration asks for, in the order of transformers:
+/// logit bias (its SequenceBias), repetition penalty, then frequency and
+/// presence penalties (of the OpenAI API: over new tokens alone), n-grams that
+/// may not repeat, end tokens before the least number of new tokens, tokens
+/// that are suppressed always or at the beginning.
+class LogitProcessors {
+public:
+  /// `config` is settled and outlives this; tokens outside the vocabulary have
+  /// no effect.
+  LogitProcessors(const GenerationConfig &config, int64_t vocabulary);
+
+  /// True where `apply` would change something at this place.
+  bool changes(const SamplingPlace &place) const;
+  /// Changes the row in place. Allocates nothing.
+  void apply(float *logits, const SamplingPlace &place);
+
+private:
+  bool inVocabulary(int64_t token) const {
+    return token >= 0 && token < vocabulary;
+  }
+  bool barsEnd(const SamplingPlace &place) const;
+  void ban(float *logits, const std::vector<int64_t> &tokens) const;
+  /// Begins a new set of tokens that were seen.
+  void beginSeen();
+  void applyRepetition(float *logits, const SamplingPlace &place);
+  void applyCounts(float *logits, const SamplingPlace &place);
+  void applyNgrams(float *logits, const SamplingPlace &place) const;
+
+  const GenerationConfig &config;
+  int64_t vocabulary;
+  std::vector<uint32_t> seenAt; ///< by token: the set that it was seen in
+  std::vector<uint32_t> counts; ///< by token: how often, in that set
+  uint32_t set = 0;
+};
+
+} // namespace transom

@@ -1,0 +1,50 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What generation and scoring need of a model: sequences with a past, and steps
+// that give logits. A session's decoder is one; tests bring their own.
+#pragma once
+#include "runtime/support/Error.h"
+#include <cstdint>
+#include <optional>
+
+namespace transom {
+
+/// New tokens of one sequence; the last `wanted` of them give logits.
+struct NewTokens {
+  int32_t sequence;
+  const int64_t *tokens;
+  int64_t count;
+  int64_t wanted;
+};
+
+/// As runtime/Decoder.h says of the functions of the same names.
+class LogitsSource {
+public:
+  virtual Result<int32_t> open() = 0;
+  virtual void close(int32_t sequence) = 0;
+  virtual Result<int32_t> fork(int32_t sequence) = 0;
+  virtual Result<void> rewind(int32_t sequence, int64_t length) = 0;
+  virtual Result<const float *> step(const NewTokens *rows, size_t count) = 0;
+  virtual int64_t width() const = 0;
+  virtual std::optional<int64_t> context() const = 0;
+  virtual int64_t vocabulary() const = 0;
+  virtual int64_t maxWanted() const = 0;
+  virtual int64_t freePositions() const = 0;
+  virtual int64_t longest() const = 0;
+
+protected:
+  ~LogitsSource() = default;
+};
+
+/// The status of a step that was cancelled; transom_status has the same number.
+inline constexpr Status cancelledStep = Status(130);
+
+/// An error unless all tokens lie in the vocabulary; `what` names the tokens.
+Result<void> checkTokens(const int64_t *tokens, size_t count,
+                         int64_t vocabulary, const std::string &what);
+
+/// The error for a row of logits with a number that is none.
+Error nonFiniteLogit(int64_t position, const std::string &sequence);
+
+} // namespace transom

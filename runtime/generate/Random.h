@@ -1,0 +1,31 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random numbers by counting: Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", 2011). A number depends on the seed, the row
+// and the index alone, so no order of the rows changes any.
+#pragma once
+#include <cstdint>
+
+namespace transom {
+
+/// A number in [0, 1) of 53 bits: number `index` of stream `row` of `seed`.
+inline double uniformOf(uint64_t seed, uint64_t row, uint64_t index) {
+  uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
+  uint32_t x[4] = {uint32_t(index), uint32_t(index >> 32), uint32_t(row),
+                   uint32_t(row >> 32)};
+  for (int round = 0; round != 10; ++round) {
+    const uint64_t a = uint64_t(0xd2511f53) * x[0];
+    const uint64_t b = uint64_t(0xcd9e8d57) * x[2];
+    const uint32_t next[4] = {uint32_t(b >> 32) ^ x[1] ^ key[0], uint32_t(b),
+                              uint32_t(a >> 32) ^ x[3] ^ key[1], uint32_t(a)};
+    for (int i = 0; i != 4; ++i)
+      x[i] = next[i];
+    key[0] += 0x9e3779b9;
+    key[1] += 0xbb67ae85;
+  }
+  const uint64_t bits = (uint64_t(x[1]) << 32 | x[0]) >> 11;
+  return double(bits) * 0x1p-53;
+}
+
+} // namespace transom

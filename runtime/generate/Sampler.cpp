@@ -1,0 +1,163 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What may still be chosen is a list in the order of the ids, and all sums run
+// in that order or by buckets: never in an order that a library chose. Only the
+// largest logits, or those at a border, are ever sorted.
+#include "runtime/generate/Sampler.h"
+#include "runtime/generate/Random.h"
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+using namespace transom;
+
+Sampler::Sampler(const GenerationConfig &config, int64_t vocabulary)
+    : config(config), vocabulary(vocabulary), processors(config, vocabulary),
+      scan(vocabulary), processed(size_t(vocabulary)) {
+  if (*config.sample) {
+    values.reserve(size_t(vocabulary));
+    order.reserve(size_t(vocabulary));
+    weights.resize(size_t(vocabulary));
+    buckets.resize(1024);
+  }
+  if (*config.sample || config.topLogprobs > 0)
+    kept.reserve(size_t(vocabulary));
+}
+
+Result<int64_t> Sampler::choose(const float *logits,
+                                const SamplingPlace &place) {
+  if (!scan.scan(logits))
+    return rejected("a logit is not finite");
+  row = logits;
+  if (processors.changes(place)) {
+    std::copy_n(logits, vocabulary, processed.data());
+    processors.apply(processed.data(), place);
+    row = processed.data();
+    scan.scan(row);
+    if (scan.maximum() < -std::numeric_limits<float>::max())
+      return rejected("no token is left to be chosen");
+  }
+  return *config.sample ? sample(place) : scan.argmax();
+}
+
+void Sampler::sortByLogit(std::vector<int32_t> &tokens) const {
+  std::sort(tokens.begin(), tokens.end(), [&](int32_t a, int32_t b) {
+    return row[a] != row[b] ? row[a] > row[b] : a < b;
+  });
+}
+
+void Sampler::keepTopK() {
+  const size_t count = size_t(*config.topK);
+  scan.gatherLargest(count, kept);
+  if (kept.size() <= count)
+    return;
+  values.clear();
+  for (int32_t token : kept)
+    values.push_back(row[token]);
+  auto last = values.begin() + int64_t(count) - 1;
+  std::nth_element(values.begin(), last, values.end(), std::greater<float>());
+  const float bound = *last;
+  kept.erase(std::remove_if(kept.begin(), kept.end(),
+                            [&](int32_t token) { return row[token] < bound; }),
+             kept.end());
+}
+
+/// How far a token's logit is below the largest, in steps; the same or more
+/// for a smaller logit.
+size_t Sampler::bucketOf(int32_t token) const {
+  constexpr double steps = 32;
+  const double below =
+      (double(scan.maximum()) - double(row[token])) * scale() * steps;
+  return below < double(buckets.size() - 1) ? size_t(below)
+                                            : buckets.size() - 1;
+}
+
+/// Fills the weights of the tokens that are kept.
+void Sampler::weigh() {
+  if (kept.size() == size_t(vocabulary)) {
+    expWeights(row, vocabulary, scan.maximum(), scale(), weights.data());
+    return;
+  }
+  for (size_t i = 0; i != kept.size(); ++i)
+    weights[i] =
+        portableExp((double(row[kept[i]]) - double(scan.maximum())) * scale());
+}
+
+/// Keeps the fewest of the largest whose weights reach top_p of all. Weights
+/// are summed by buckets of like logits; only the bucket in which the border
+/// lies is sorted.
+void Sampler::keepTopP() {
+  std::fill(buckets.begin(), buckets.end(), 0);
+  for (size_t i = 0; i != kept.size(); ++i)
+    buckets[bucketOf(kept[i])] += weights[i];
+  double total = 0, sum = 0;
+  for (double weight : buckets)
+    total += weight;
+  const double wanted = *config.topP * total;
+  size_t border = 0;
+  while (border + 1 != buckets.size() && sum + buckets[border] < wanted)
+    sum += buckets[border++];
+  order.clear();
+  for (int32_t token : kept)
+    if (bucketOf(token) == border)
+      order.push_back(token);
+  if (order.empty())
+    return;
+  sortByLogit(order);
+  size_t last = 0;
+  auto weightOf = [&](int32_t token) {
+    return portableExp((double(row[token]) - double(scan.maximum())) * scale());
+  };
+  sum += weightOf(order[0]);
+  while (sum < wanted && last + 1 != order.size())
+    sum += weightOf(order[++last]);
+  const int32_t least = order[last];
+  filter([&](size_t i) {
+    const float logit = row[kept[i]];
+    return logit != row[least] ? logit > row[least] : kept[i] <= least;
+  });
+}
+
+template <typename Keep> void Sampler::filter(Keep keep) {
+  size_t count = 0;
+  for (size_t i = 0; i != kept.size(); ++i) {
+    if (!keep(i))
+      continue;
+    kept[count] = kept[i];
+    weights[count++] = weights[i];
+  }
+  kept.resize(count);
+}
+
+int64_t Sampler::sample(const SamplingPlace &place) {
+  if (*config.topK > 0 && *config.topK < vocabulary) {
+    keepTopK();
+  } else {
+    kept.resize(size_t(vocabulary));
+    std::iota(kept.begin(), kept.end(), 0);
+  }
+  weigh();
+  if (*config.topP < 1)
+    keepTopP();
+  const double least = *config.minP;
+  filter([&](size_t i) { return weights[i] >= least && weights[i] > 0; });
+  double total = 0;
+  for (size_t i = 0; i != kept.size(); ++i)
+    weights[i] = total += weights[i];
+  const double at = uniformOf(config.seed, place.row, place.made()) * total;
+  auto end = weights.begin() + int64_t(kept.size());
+  auto found = std::upper_bound(weights.begin(), end, at);
+  return kept[size_t(std::min(found, end - 1) - weights.begin())];
+}
+
+void Sampler::appendTop(const float *logits, size_t count, double logSum,
+                        std::vector<TokenLogprob> &out) {
+  scan.scan(logits);
+  row = logits;
+  scan.gatherLargest(count, kept);
+  sortByLogit(kept);
+  for (size_t i = 0; i != std::min(count, kept.size()); ++i)
+    out.push_back({kept[i], double(row[kept[i]]) - logSum});
+}

@@ -1,0 +1,131 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows whose logits nobody asked for are fed without any; the others in pieces
+// of as many as a step gives.
+#include "runtime/generate/Scores.h"
+#include <algorithm>
+
+using namespace transom;
+
+namespace {
+
+/// An open sequence.
+class OpenSequence {
+public:
+  static Result<OpenSequence> create(LogitsSource &source) {
+    Result<int32_t> opened = source.open();
+    if (!opened)
+      return opened.takeError();
+    return OpenSequence(source, *opened);
+  }
+  OpenSequence(OpenSequence &&other) noexcept
+      : source(other.source), handle(std::exchange(other.handle, -1)) {}
+  ~OpenSequence() {
+    if (handle >= 0)
+      source.close(handle);
+  }
+  int32_t get() const { return handle; }
+
+private:
+  OpenSequence(LogitsSource &source, int32_t handle)
+      : source(source), handle(handle) {}
+  LogitsSource &source;
+  int32_t handle;
+};
+
+} // namespace
+
+static Result<void> checkScored(LogitsSource &source, const int64_t *tokens,
+                                size_t count, size_t first,
+                                const std::string &name) {
+  if (count == 0 || first == 0 || first > count)
+    return rejected(name + " has no tokens to score");
+  if (Result<void> known =
+          checkTokens(tokens, count, source.vocabulary(), name);
+      !known)
+    return known;
+  if (int64_t(count) > source.longest())
+    return limitError(name + " has " + std::to_string(count) +
+                      " tokens, more than the " +
+                      (source.context() && *source.context() == source.longest()
+                           ? "model's context of "
+                           : "session's cache of ") +
+                      std::to_string(source.longest()));
+  return {};
+}
+
+Result<TokenScores> transom::scoreTokens(LogitsSource &source,
+                                         const int64_t *tokens, size_t count,
+                                         size_t first, int64_t topCount,
+                                         const std::string &name) {
+  if (Result<void> valid = checkScored(source, tokens, count, first, name);
+      !valid)
+    return valid.takeError();
+  TokenScores scores;
+  if (first == count)
+    return scores;
+  const int64_t width = source.width();
+  GenerationConfig config;
+  config.sample = false;
+  config.topLogprobs = topCount;
+  Sampler sampler(config, width);
+  Result<OpenSequence> sequence = OpenSequence::create(source);
+  if (!sequence)
+    return sequence.takeError();
+  // The last token is only looked up, never fed.
+  size_t fed = 0;
+  while (fed + 1 < count) {
+    const size_t unwanted = fed + 1 < first ? first - 1 - fed : 0;
+    const size_t wanted =
+        std::min(size_t(source.maxWanted()), count - 1 - fed - unwanted);
+    const NewTokens rows{sequence->get(), tokens + fed,
+                         int64_t(unwanted + wanted), int64_t(wanted)};
+    Result<const float *> logits = source.step(&rows, 1);
+    if (!logits)
+      return logits.takeError();
+    fed += unwanted;
+    for (size_t i = 0; i != wanted; ++i, ++fed) {
+      const float *row = *logits + int64_t(i) * width;
+      if (firstNonFinite(row, width) >= 0)
+        return nonFiniteLogit(int64_t(fed), name);
+      const double sum = logSumExp(row, width);
+      scores.logprobs.push_back(double(row[tokens[fed + 1]]) - sum);
+      if (topCount > 0)
+        sampler.appendTop(row, size_t(topCount), sum, scores.top);
+    }
+  }
+  return Result<TokenScores>(std::move(scores));
+}
+
+Result<TextScore>
+transom::scoreWindows(LogitsSource &source, const std::vector<int64_t> &tokens,
+                      int64_t window, int64_t stride,
+                      const std::function<bool(const TextScore &)> &tell) {
+  TextScore score;
+  const int64_t count = int64_t(tokens.size());
+  if (window < 2 || stride < 1 || stride > window)
+    return usageError("a window of " + std::to_string(window) +
+                      " tokens and a stride of " + std::to_string(stride) +
+                      ": a window has at least 2, a stride is in [1, window]");
+  int64_t scored = 0; // tokens that have had their turn
+  for (int64_t begin = 0; scored < count; begin += stride) {
+    const int64_t end = std::min(begin + window, count);
+    const int64_t first = std::max<int64_t>(1, scored - begin);
+    scored = end;
+    if (first >= end - begin)
+      continue;
+    Result<TokenScores> scores =
+        scoreTokens(source, tokens.data() + begin, size_t(end - begin),
+                    size_t(first), 0, "the text");
+    if (!scores)
+      return scores.takeError();
+    for (double logprob : scores->logprobs)
+      score.sum += logprob;
+    score.tokens += int64_t(scores->logprobs.size());
+    ++score.windows;
+    if (tell && !tell(score))
+      break;
+  }
+  return score;
+}

@@ -1,0 +1,185 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums run in eight lanes by index mod 8 and a fixed tree, whatever the width
+// of the machine's vectors.
+#include "runtime/generate/Softmax.h"
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+using namespace transom;
+
+// The same operations on wider vectors, where the machine has them.
+#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define TRANSOM_WIDER                                                          \
+  __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TRANSOM_WIDER
+#endif
+
+static constexpr int64_t lanes = 8;
+static constexpr uint32_t exponentMask = 0x7f800000;
+
+static uint32_t bitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static double sumOf(const double (&sums)[lanes]) {
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+         ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+double transom::portableLog(double x) {
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  // x = m * 2^k with m in [sqrt(1/2), sqrt(2)).
+  int64_t k = int64_t(bits >> 52) - 1023;
+  bits = (bits & 0x000fffffffffffff) | 0x3ff0000000000000;
+  double m;
+  std::memcpy(&m, &bits, sizeof m);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    k += 1;
+  }
+  double s = (m - 1) / (m + 1), square = s * s;
+  double sum = 0; // 2 * artanh(s), to the 23rd power
+  for (int power = 23; power >= 3; power -= 2)
+    sum = (sum + 1.0 / power) * square;
+  return double(k) * 0.6931471805599453 + 2 * (s + s * sum);
+}
+
+static float largestOf(const float *values, int64_t width) {
+  float largest[16];
+  std::fill_n(largest, 16, -std::numeric_limits<float>::infinity());
+  int64_t i = 0;
+  for (; i + 16 <= width; i += 16)
+    for (int64_t j = 0; j != 16; ++j)
+      largest[j] = values[i + j] > largest[j] ? values[i + j] : largest[j];
+  for (; i != width; ++i)
+    largest[0] = values[i] > largest[0] ? values[i] : largest[0];
+  return *std::max_element(largest, largest + 16);
+}
+
+TRANSOM_WIDER double transom::expWeights(const float *values, int64_t width,
+                                         float top, double scale,
+                                         double *weights) {
+  double sums[lanes] = {};
+  int64_t i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    for (int64_t j = 0; j != lanes; ++j)
+      weights[i + j] =
+          portableExp((double(values[i + j]) - double(top)) * scale);
+    for (int64_t j = 0; j != lanes; ++j)
+      sums[j] += weights[i + j];
+  }
+  for (int64_t j = 0; i != width; ++i, ++j) {
+    weights[i] = portableExp((double(values[i]) - double(top)) * scale);
+    sums[j] += weights[i];
+  }
+  return sumOf(sums);
+}
+
+TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
+  const float top = largestOf(logits, width);
+  double sums[lanes] = {}, weights[lanes];
+  int64_t i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    for (int64_t j = 0; j != lanes; ++j)
+      weights[j] = portableExp(double(logits[i + j]) - double(top));
+    for (int64_t j = 0; j != lanes; ++j)
+      sums[j] += weights[j];
+  }
+  for (int64_t j = 0; i != width; ++i, ++j)
+    sums[j] += portableExp(double(logits[i]) - double(top));
+  return double(top) + portableLog(sumOf(sums));
+}
+
+int64_t transom::firstNonFinite(const float *values, int64_t width) {
+  constexpr int64_t stride = 256;
+  for (int64_t begin = 0; begin < width; begin += stride) {
+    const int64_t end = std::min(width, begin + stride);
+    uint32_t bad = 0;
+    for (int64_t i = begin; i != end; ++i)
+      bad |= (bitsOf(values[i]) & exponentMask) == exponentMask;
+    for (int64_t i = begin; bad && i != end; ++i)
+      if ((bitsOf(values[i]) & exponentMask) == exponentMask)
+        return i;
+  }
+  return -1;
+}
+
+RowScan::RowScan(int64_t width)
+    : width(width), blocks(size_t((width + blockSize - 1) / blockSize)),
+      scratch(blocks.size()) {}
+
+/// The largest of a whole block; `bad` is set where one is not finite.
+static float scanBlock(const float *values, uint32_t &bad) {
+  constexpr int64_t size = 64, wide = 16;
+  float largest[wide];
+  uint32_t flags[wide] = {};
+  std::fill_n(largest, wide, -std::numeric_limits<float>::infinity());
+  for (int64_t i = 0; i != size; i += wide)
+    for (int64_t j = 0; j != wide; ++j) {
+      float value = values[i + j];
+      largest[j] = value > largest[j] ? value : largest[j];
+      flags[j] |= (bitsOf(value) & exponentMask) == exponentMask;
+    }
+  for (int64_t half = wide / 2; half; half /= 2)
+    for (int64_t j = 0; j != half; ++j) {
+      largest[j] =
+          largest[j + half] > largest[j] ? largest[j + half] : largest[j];
+      flags[j] |= flags[j + half];
+    }
+  bad |= flags[0];
+  return largest[0];
+}
+
+bool RowScan::scan(const float *values) {
+  row = values;
+  uint32_t bad = 0;
+  for (size_t block = 0; block != blocks.size(); ++block) {
+    const int64_t begin = int64_t(block) * blockSize;
+    if (begin + blockSize <= width) {
+      blocks[block] = scanBlock(values + begin, bad);
+      continue;
+    }
+    blocks[block] = largestOf(values + begin, width - begin);
+    bad |= firstNonFinite(values + begin, width - begin) >= 0;
+  }
+  top = largestOf(blocks.data(), int64_t(blocks.size()));
+  return bad == 0;
+}
+
+int64_t RowScan::argmax() const {
+  const int64_t block =
+      std::find(blocks.begin(), blocks.end(), top) - blocks.begin();
+  int64_t i = block * blockSize;
+  while (row[i] != top)
+    ++i;
+  return i;
+}
+
+void RowScan::gatherLargest(size_t count, std::vector<int32_t> &indices) {
+  float bound = -std::numeric_limits<float>::max();
+  // So many blocks hold a value that is not smaller than their last maximum.
+  if (count < blocks.size()) {
+    std::copy(blocks.begin(), blocks.end(), scratch.begin());
+    auto last = scratch.begin() + std::max<int64_t>(0, int64_t(count) - 1);
+    std::nth_element(scratch.begin(), last, scratch.end(),
+                     std::greater<float>());
+    bound = std::max(bound, *last);
+  }
+  indices.clear();
+  for (size_t block = 0; block != blocks.size(); ++block) {
+    if (blocks[block] < bound)
+      continue;
+    const int64_t begin = int64_t(block) * blockSize;
+    const int64_t end = std::min(width, begin + blockSize);
+    for (int64_t i = begin; i != end; ++i)
+      if (row[i] >= bound)
+        indices.push_back(int32_t(i));
+  }
+}
