@@ -85,6 +85,13 @@ std::string differenceOf(ArrayRef<NamedTensor> got,
   return {};
 }
 
+Result<std::vector<NamedTensor>> evaluateCase(ModuleOp module, const Case &test,
+                                              const EvaluateOptions &options) {
+  EvaluateOptions own = options;
+  own.sequences = test.sequences;
+  return evaluate(module, test.entry, test.inputs, own);
+}
+
 /// The first complaint about the module as it is.
 static std::string complaintAbout(ModuleOp module,
                                   const EvaluateOptions &options,
@@ -99,7 +106,7 @@ static std::string complaintAbout(ModuleOp module,
   for (const Case &test : cases) {
     if (!complaint.empty())
       break;
-    auto result = evaluate(module, test.entry, test.inputs, options);
+    auto result = evaluateCase(module, test, options);
     complaint = result ? differenceOf(*result, test.outputs, tolerance)
                        : result.error().message;
   }
@@ -110,7 +117,7 @@ static std::string complaintAbout(ModuleOp module,
 static void takeResults(ModuleOp module, const EvaluateOptions &options,
                         std::vector<Case> &cases) {
   for (Case &test : cases)
-    if (auto result = evaluate(module, test.entry, test.inputs, options))
+    if (auto result = evaluateCase(module, test, options))
       test.outputs = *result;
 }
 

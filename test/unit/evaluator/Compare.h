@@ -26,7 +26,14 @@ std::string differenceOf(llvm::ArrayRef<NamedTensor> got,
 struct Case {
   std::string entry;
   std::vector<NamedTensor> inputs, outputs;
+  /// For a step: the sequences of its rows, all without a past.
+  std::vector<SequenceRows> sequences;
 };
+
+/// Runs one case.
+Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
+                                              const Case &test,
+                                              const EvaluateOptions &options);
 
 /// Runs the passes of a stage on the module, and behind each checks that the
 /// module is valid, that each operation has a place, and that all cases still

@@ -1,0 +1,318 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps of a small decoder in the reference evaluator: any chunks, neighbours
+// and pasts give what one pass over each whole sequence gives.
+#include "compiler/evaluator/Evaluator.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// Two layers: rotary positions, a window and a soft cap; slopes. The entry
+/// `step` has caches, `whole` has none.
+constexpr const char *decoder = R"mlir(
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!q = tensor<?x16xf32, #attn.shape<[rows, 16]>>
+!k = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!v = tensor<?x12xf32, #attn.shape<[rows, 12]>>
+!o = tensor<?x24xf32, #attn.shape<[rows, 24]>>
+!r = tensor<?x2xf32, #attn.shape<[rows, 2]>>
+!bids = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!bx = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!bq = tensor<?x?x16xf32, #attn.shape<[batch, seq, 16]>>
+!bk = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!bv = tensor<?x?x12xf32, #attn.shape<[batch, seq, 12]>>
+!bo = tensor<?x?x24xf32, #attn.shape<[batch, seq, 24]>>
+!br = tensor<?x?x2xf32, #attn.shape<[batch, seq, 2]>>
+!wq = tensor<16x8xf32>
+!wk = tensor<8x8xf32>
+!wv = tensor<12x8xf32>
+!wo = tensor<8x24xf32>
+!seg = !attn.segments<rows, keys>
+!short = !attn.cache<heads 2, key 4, value 6, window 5>
+!full = !attn.cache<heads 2, key 4, value 6>
+attn.weight @embed : !wk = "file(\"embed\")"
+attn.weight @q0 : !wq = "file(\"q0\")"
+attn.weight @k0 : !wk = "file(\"k0\")"
+attn.weight @v0 : !wv = "file(\"v0\")"
+attn.weight @o0 : !wo = "file(\"o0\")"
+attn.weight @q1 : !wq = "file(\"q1\")"
+attn.weight @k1 : !wk = "file(\"k1\")"
+attn.weight @v1 : !wv = "file(\"v1\")"
+attn.weight @o1 : !wo = "file(\"o1\")"
+attn.weight @slopes : tensor<4xf32> = "values([4], [0.5, 0.25, 0.125, 0.0625])"
+attn.cache @c0 : !short
+attn.cache @c1 : !full
+
+func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #attn.shape<[wanted]>> {attn.name = "wanted"}) -> (tensor<?x8xf32, #attn.shape<[wanted, 8]>> {attn.name = "state"}) {
+  %s = attn.sequences : !seg
+  %w = attn.get_weight @embed : !wk
+  %x = attn.embedding %tokens, %w : (!ids, !wk) -> !x
+  %p = attn.position <column> %tokens segments %s : (!ids, !seg) -> !ids
+  %r = attn.rotation %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!ids) -> !r
+  %c0 = attn.get_cache @c0 : !short
+  %wq0 = attn.get_weight @q0 : !wq
+  %wk0 = attn.get_weight @k0 : !wk
+  %wv0 = attn.get_weight @v0 : !wv
+  %wo0 = attn.get_weight @o0 : !wo
+  %q0 = attn.linear %x, %wq0 : (!x, !wq) -> !q
+  %k0 = attn.linear %x, %wk0 : (!x, !wk) -> !k
+  %v0 = attn.linear %x, %wv0 : (!x, !wv) -> !v
+  %qr0 = attn.rotary %q0, %r heads 4 : (!q, !r) -> !q
+  %kr0 = attn.rotary %k0, %r heads 2 : (!k, !r) -> !k
+  %a0 = attn.sdpa %qr0, %kr0, %v0 segments %s cache %c0 heads 4 kv_heads 2 scale 0.5 <segments> {causal, window = 5 : i64, soft_cap = 3.0} : (!q, !k, !v, !seg, !short) -> !o
+  %o0 = attn.linear %a0, %wo0 : (!o, !wo) -> !x
+  %x1 = attn.add %x, %o0 : (!x, !x) -> !x
+  %y = attn.layers %x1 invariants(%s : !seg) [#attn.row<@last, [@c1, @q1, @k1, @v1, @o1, @slopes]>] : !x -> !x
+  %z = attn.gather %y, %wanted : (!x, tensor<?xi64, #attn.shape<[wanted]>>) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+}
+func.func private @last(%x1: !x, %s: !seg, %c1: !full, %wq1: !wq, %wk1: !wk, %wv1: !wv, %wo1: !wo, %al: tensor<4xf32>) -> !x {
+  %q1 = attn.linear %x1, %wq1 : (!x, !wq) -> !q
+  %k1 = attn.linear %x1, %wk1 : (!x, !wk) -> !k
+  %v1 = attn.linear %x1, %wv1 : (!x, !wv) -> !v
+  %a1 = attn.sdpa %q1, %k1, %v1 segments %s cache %c1 slopes %al heads 4 kv_heads 2 scale 0.5 <segments> {causal} : (!q, !k, !v, !seg, !full, tensor<4xf32>) -> !o
+  %o1 = attn.linear %a1, %wo1 : (!o, !wo) -> !x
+  %x2 = attn.add %x1, %o1 : (!x, !x) -> !x
+  return %x2 : !x
+}
+func.func @whole(%ids: !bids {attn.name = "ids"}) -> (!bx {attn.name = "state"}) {
+  %w = attn.get_weight @embed : !wk
+  %x = attn.embedding %ids, %w : (!bids, !wk) -> !bx
+  %p = attn.position <column> %ids : (!bids) -> !bids
+  %r = attn.rotation %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!bids) -> !br
+  %wq0 = attn.get_weight @q0 : !wq
+  %wk0 = attn.get_weight @k0 : !wk
+  %wv0 = attn.get_weight @v0 : !wv
+  %wo0 = attn.get_weight @o0 : !wo
+  %q0 = attn.linear %x, %wq0 : (!bx, !wq) -> !bq
+  %k0 = attn.linear %x, %wk0 : (!bx, !wk) -> !bk
+  %v0 = attn.linear %x, %wv0 : (!bx, !wv) -> !bv
+  %qr0 = attn.rotary %q0, %r heads 4 : (!bq, !br) -> !bq
+  %kr0 = attn.rotary %k0, %r heads 2 : (!bk, !br) -> !bk
+  %a0 = attn.sdpa %qr0, %kr0, %v0 heads 4 kv_heads 2 scale 0.5 <none> {causal, window = 5 : i64, soft_cap = 3.0} : (!bq, !bk, !bv) -> !bo
+  %o0 = attn.linear %a0, %wo0 : (!bo, !wo) -> !bx
+  %x1 = attn.add %x, %o0 : (!bx, !bx) -> !bx
+  %wq1 = attn.get_weight @q1 : !wq
+  %wk1 = attn.get_weight @k1 : !wk
+  %wv1 = attn.get_weight @v1 : !wv
+  %wo1 = attn.get_weight @o1 : !wo
+  %al = attn.get_weight @slopes : tensor<4xf32>
+  %q1 = attn.linear %x1, %wq1 : (!bx, !wq) -> !bq
+  %k1 = attn.linear %x1, %wk1 : (!bx, !wk) -> !bk
+  %v1 = attn.linear %x1, %wv1 : (!bx, !wv) -> !bv
+  %a1 = attn.sdpa %q1, %k1, %v1 slopes %al heads 4 kv_heads 2 scale 0.5 <none> {causal} : (!bq, !bk, !bv, tensor<4xf32>) -> !bo
+  %o1 = attn.linear %a1, %wo1 : (!bo, !wo) -> !bx
+  %x2 = attn.add %x1, %o1 : (!bx, !bx) -> !bx
+  return %x2 : !bx
+}
+)mlir";
+
+/// Random file tensors of the shapes that the module's weights have.
+class RandomFiles : public TensorSource {
+public:
+  explicit RandomFiles(ModuleOp module) {
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    for (auto weight : module.getOps<attn::WeightOp>()) {
+      auto shape = cast<RankedTensorType>(weight.getType()).getShape();
+      Data &data = tensors[weight.getSymName().str()];
+      data.shape.assign(shape.begin(), shape.end());
+      for (int64_t i = 0; i < countOf(shape); ++i)
+        data.values.push_back(normal(random));
+    }
+  }
+  Result<std::vector<int64_t>> shape(const std::string &name) const override {
+    return tensors.at(name).shape;
+  }
+  Result<void> read(const std::string &name, const std::vector<int64_t> &,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override {
+    const Data &data = tensors.at(name);
+    if (sizes != data.shape)
+      return rejected("only whole tensors are read here");
+    std::copy(data.values.begin(), data.values.end(), out);
+    return {};
+  }
+
+private:
+  struct Data {
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+  };
+  std::map<std::string, Data> tensors;
+};
+
+/// The decoder with what its runs need.
+class Decoder : public ::testing::Test {
+protected:
+  Decoder() {
+    context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+    module = parseSourceString<ModuleOp>(decoder, &context);
+    files = std::make_unique<RandomFiles>(*module);
+    options.source = files.get();
+    options.caches = &store;
+  }
+
+  static Tensor integers(std::vector<int64_t> values) {
+    return Tensor::of({static_cast<int64_t>(values.size())}, values);
+  }
+
+  /// The states of all new rows.
+  Result<std::vector<double>> step(std::vector<SequenceRows> sequences,
+                                   std::vector<int64_t> tokens) {
+    options.sequences = std::move(sequences);
+    std::vector<int64_t> wanted(tokens.size());
+    std::iota(wanted.begin(), wanted.end(), 0);
+    auto result = evaluate(
+        *module, "step",
+        {{"tokens", integers(tokens)}, {"wanted", integers(wanted)}}, options);
+    if (!result)
+      return result.takeError();
+    return (*result)[0].tensor.real;
+  }
+
+  /// The states of a sequence, without caches.
+  std::vector<double> whole(const std::vector<int64_t> &tokens) {
+    auto result = evaluate(
+        *module, "whole",
+        {{"ids", Tensor::of({1, static_cast<int64_t>(tokens.size())}, tokens)}},
+        options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? (*result)[0].tensor.real : std::vector<double>();
+  }
+
+  std::string failureOf(std::vector<SequenceRows> sequences,
+                        std::vector<int64_t> tokens) {
+    auto result = step(std::move(sequences), std::move(tokens));
+    EXPECT_FALSE(result);
+    return result ? "" : result.error().message;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<RandomFiles> files;
+  CacheStore store;
+  EvaluateOptions options;
+};
+
+TEST_F(Decoder, chunksAndNeighboursDoNotShow) {
+  std::mt19937 random(1);
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+  for (int trial = 0; trial < 20; ++trial) {
+    store = CacheStore();
+    std::vector<std::vector<int64_t>> tokens(1 + below(4));
+    for (auto &sequence : tokens)
+      for (int64_t n = 1 + below(14); n > 0; --n)
+        sequence.push_back(below(8));
+    std::vector<std::vector<double>> states(tokens.size());
+    for (int calls = 0; calls < 1000; ++calls) {
+      std::vector<SequenceRows> sequences;
+      std::vector<int64_t> rows, owners;
+      for (size_t s = tokens.size(); s-- > 0;) {
+        auto past = static_cast<int64_t>(states[s].size()) / 8;
+        int64_t left = static_cast<int64_t>(tokens[s].size()) - past;
+        if (left == 0 || below(3) == 0)
+          continue;
+        int64_t count = below(left + 1);
+        sequences.push_back({static_cast<int64_t>(s), past, count});
+        for (int64_t i = 0; i < count; ++i) {
+          rows.push_back(tokens[s][past + i]);
+          owners.push_back(s);
+        }
+      }
+      if (rows.empty())
+        continue;
+      auto got = step(sequences, rows);
+      ASSERT_TRUE(got) << got.error().message;
+      for (size_t row = 0; row < owners.size(); ++row)
+        states[owners[row]].insert(states[owners[row]].end(),
+                                   got->begin() + row * 8,
+                                   got->begin() + row * 8 + 8);
+    }
+    for (size_t s = 0; s < tokens.size(); ++s)
+      EXPECT_EQ(states[s], whole(tokens[s])) << "sequence " << s;
+  }
+}
+
+TEST_F(Decoder, aSmallerPastRewinds) {
+  ASSERT_TRUE(step({{0, 0, 4}}, {1, 2, 3, 4}));
+  auto got = step({{0, 2, 2}}, {5, 6});
+  ASSERT_TRUE(got) << got.error().message;
+  std::vector<double> expected = whole({1, 2, 5, 6});
+  EXPECT_EQ(*got, std::vector<double>(expected.begin() + 16, expected.end()));
+  EXPECT_EQ(store.entry("c1", 0).keys.size(), 4u);
+}
+
+TEST_F(Decoder, copiesGoTheirOwnWays) {
+  ASSERT_TRUE(step({{0, 0, 3}}, {1, 2, 3}));
+  store.copy(0, 9);
+  auto got = step({{9, 3, 1}, {0, 3, 1}}, {4, 5});
+  ASSERT_TRUE(got) << got.error().message;
+  std::vector<double> four = whole({1, 2, 3, 4}), five = whole({1, 2, 3, 5});
+  std::vector<double> expected(four.end() - 8, four.end());
+  expected.insert(expected.end(), five.end() - 8, five.end());
+  EXPECT_EQ(*got, expected);
+}
+
+TEST_F(Decoder, withoutSequencesAllRowsAreOneNewSequence) {
+  options.caches = nullptr;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    auto got = step({}, {3, 1, 2});
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(*got, whole({3, 1, 2}));
+  }
+}
+
+TEST_F(Decoder, refusesStepsThatDoNotFit) {
+  EXPECT_EQ(failureOf({{4, 2, 1}}, {1}),
+            "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', a new one "
+            "cannot stand at 2");
+  EXPECT_EQ(failureOf({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
+            "'attn.sequences': sequence 4 comes twice");
+  EXPECT_EQ(failureOf({{4, -1, 1}}, {1}),
+            "'attn.sequences': sequence 4 has -1 positions and 1 new rows; "
+            "neither may be negative");
+  EXPECT_EQ(failureOf({{4, 0, 2}}, {1}),
+            "'attn.sequences': size 'rows' is both 1 and 2");
+  EXPECT_EQ(failureOf({{4, 64, 1}}, {1}),
+            "'attn.rotation': position 64 is not below the limit 64");
+}
+
+TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
+  for (bool interleaved : {false, true}) {
+    std::string text = R"mlir(
+      func.func @run(%x: tensor<1x8xf32> {attn.name = "x"}, %p: tensor<1xi64> {attn.name = "p"}) -> (tensor<1x8xf32> {attn.name = "y"}) {
+        %r = attn.rotation %p {frequencies = array<f64: 1.0, 0.1>, factor = 2.0, limit = 8 : i64} : (tensor<1xi64>) -> tensor<1x4xf32>
+        %y = attn.rotary %x, %r heads 1 FLAG : (tensor<1x8xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
+        return %y : tensor<1x8xf32>
+      })mlir";
+    text.replace(text.find("FLAG"), 4, interleaved ? "{interleaved}" : "");
+    auto rotary = parseSourceString<ModuleOp>(text, &context);
+    std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8};
+    auto got = evaluate(*rotary, "run",
+                        {{"x", Tensor::of({1, 8}, x)}, {"p", integers({3})}});
+    ASSERT_TRUE(got) << got.error().message;
+    std::vector<double> expected = x;
+    for (int n = 0; n < 2; ++n) {
+      int a = interleaved ? 2 * n : n, b = interleaved ? a + 1 : n + 2;
+      double angle = n == 0 ? 3.0 : 3.0 * 0.1;
+      expected[a] = 2 * (x[a] * std::cos(angle) - x[b] * std::sin(angle));
+      expected[b] = 2 * (x[b] * std::cos(angle) + x[a] * std::sin(angle));
+    }
+    for (int i = 0; i < 8; ++i)
+      EXPECT_NEAR((*got)[0].tensor.real[i], expected[i], 1e-14) << i;
+  }
+}
+
+} // namespace
