@@ -1,0 +1,78 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model by hand: its logits follow from the tokens of a sequence alone, its
+// cache is a number of blocks of 256 positions that sequences share.
+#pragma once
+#include "runtime/generate/LogitsSource.h"
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace transom::test {
+
+class FakeSource final : public LogitsSource {
+public:
+  FakeSource(int64_t vocabulary, int64_t sequences, int64_t blocks,
+             std::optional<int64_t> contextLength = std::nullopt)
+      : ids(vocabulary), sequences(sequences), blocks(blocks),
+        contextLength(contextLength) {}
+
+  Result<int32_t> open() override {
+    if (int64_t(open_.size()) == sequences)
+      return limitError("all sequences are taken");
+    open_[next] = {};
+    return next++;
+  }
+  void close(int32_t sequence) override { open_.erase(sequence); }
+  Result<int32_t> fork(int32_t sequence) override {
+    Result<int32_t> copy = open();
+    if (copy) {
+      open_[*copy] = open_[sequence];
+      ++forks;
+    }
+    return copy;
+  }
+  Result<void> rewind(int32_t sequence, int64_t length) override {
+    Past &past = open_[sequence];
+    past.tokens.resize(size_t(length));
+    past.blocks.resize(size_t((length + 255) / 256));
+    return {};
+  }
+  Result<const float *> step(const NewTokens *rows, size_t count) override;
+  int64_t width() const override { return ids; }
+  std::optional<int64_t> context() const override { return contextLength; }
+  int64_t vocabulary() const override { return ids; }
+  int64_t maxWanted() const override { return wanted; }
+  int64_t freePositions() const override { return (blocks - used()) * 256; }
+  int64_t longest() const override {
+    return std::min(contextLength.value_or(blocks * 256), blocks * 256);
+  }
+
+  /// The logit of a token after these.
+  float logitOf(const std::vector<int64_t> &past, int64_t token) const;
+  size_t openCount() const { return open_.size(); }
+
+  int64_t wanted = 64;         ///< most rows that give logits
+  size_t steps = 0, forks = 0; ///< that were made
+  size_t mostRows = 0;         ///< sequences of a step
+  int64_t fed = 0;             ///< tokens, all together
+  size_t cancelAt = SIZE_MAX;  ///< the step that is cancelled
+  size_t poisonAt = SIZE_MAX;  ///< the past after which a logit is NaN
+  int64_t favourite = -1;      ///< a token that always has the largest logit
+
+private:
+  struct Past {
+    std::vector<int64_t> tokens;
+    std::vector<std::shared_ptr<int>> blocks; ///< shared by copies
+  };
+  int64_t used() const;
+
+  int64_t ids, sequences, blocks;
+  std::optional<int64_t> contextLength;
+  std::map<int32_t, Past> open_;
+  std::vector<float> logits;
+  int32_t next = 0;
+};
+
+} // namespace transom::test
