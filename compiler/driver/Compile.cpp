@@ -51,6 +51,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("backend", options.backend);
   if (options.dtype != "f32")
     flags.emplace_back("dtype", options.dtype);
+  if (!options.kvDtype.empty() && options.kvDtype != options.dtype)
+    flags.emplace_back("kv-dtype", options.kvDtype);
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
   if (options.optLevel != 2)

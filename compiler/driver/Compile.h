@@ -41,6 +41,8 @@ struct CompileOptions {
   std::vector<std::string> targets; ///< `--target`; empty: all
   /// Type of weights and of what products and attention read: `f32`, `bf16`.
   std::string dtype = "f32";
+  /// Type of cached keys and values, `f32`, `bf16` or `int8`; empty: `dtype`.
+  std::string kvDtype;
   /// How attention cuts its work: a schedule of `kern.attention`, perhaps with
   /// the height of its blocks, `pieces:12`. Changes no bit.
   std::string attentionSchedule = "auto";

@@ -243,8 +243,10 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
 }
 
 Result<CompileReport> ModuleCompiler::run() {
-  Result<std::vector<const TargetIsa *>> chosen =
-      isasOfTargets(options.targets, options.dtype == "bf16");
+  const std::string &kvDtype =
+      options.kvDtype.empty() ? options.dtype : options.kvDtype;
+  Result<std::vector<const TargetIsa *>> chosen = isasOfTargets(
+      options.targets, options.dtype == "bf16" || kvDtype == "bf16");
   if (!chosen)
     return chosen.takeError();
   isas = std::move(*chosen);
@@ -252,6 +254,9 @@ Result<CompileReport> ModuleCompiler::run() {
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",
                        StringAttr::get(module->getContext(), options.dtype));
+  if (kvDtype != "f32")
+    (*module)->setAttr("transom.kv_dtype",
+                       StringAttr::get(module->getContext(), kvDtype));
   if (options.attentionSchedule != "auto")
     (*module)->setAttr(
         "transom.attention_schedule",
@@ -287,6 +292,10 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
+  const std::set<std::string> cached = {"", "f32", "bf16", "int8"};
+  if (!cached.count(options.kvDtype))
+    return usageError("unknown dtype of caches '" + options.kvDtype +
+                      "'; supported: f32, bf16, int8");
   if (!kern::AttentionSchedule::parse(options.attentionSchedule))
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +

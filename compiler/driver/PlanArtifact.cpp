@@ -62,6 +62,7 @@ public:
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic())
         planEntry(function);
+    planDecoder();
     return std::move(result);
   }
 
@@ -134,6 +135,15 @@ private:
           .push_back(tensorOf(function, i));
     for (auto segments : function.getOps<kern::SegmentsOp>())
       entry.segments.push_back(segmentsOf(segments, entry));
+    for (auto sequences : function.getOps<kern::SequencesOp>()) {
+      ManifestSegments segments;
+      segments.sequences = true;
+      segments.rows = sequences.getRows().str();
+      segments.keys = sequences.getKeys().str();
+      segmentIndex[segments.rows] = sequences.getType().getIndex();
+      entry.segments.push_back(std::move(segments));
+      step = function;
+    }
     std::sort(entry.segments.begin(), entry.segments.end(),
               [&](const auto &a, const auto &b) {
                 return segmentIndex[a.rows] < segmentIndex[b.rows];
@@ -161,6 +171,35 @@ private:
     result.manifest.entries.push_back(std::move(entry));
   }
 
+  /// What the runtime has to know to run the entry of sequences, and the
+  /// entries that are its loops.
+  void planDecoder() {
+    if (!step)
+      return;
+    ManifestDecoder decoder;
+    if (auto context = step->getAttrOfType<IntegerAttr>("transom.context"))
+      decoder.context = context.getInt();
+    if (auto vocabulary =
+            step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
+      decoder.vocabulary = vocabulary.getInt();
+    if (auto groups = module->getAttrOfType<ArrayAttr>("kern.cache_groups"))
+      for (Attribute attribute : groups) {
+        auto group = cast<DictionaryAttr>(attribute);
+        ManifestCache cache;
+        cache.window = integerOf(group, "window").value_or(0);
+        cache.layers = integerOf(group, "layers").value_or(0);
+        cache.blockBytes = integerOf(group, "bytes").value_or(0);
+        Type element = group.getAs<TypeAttr>("type").getValue();
+        cache.dtype = element.isBF16()       ? DType::BF16
+                      : element.isInteger(8) ? DType::I8
+                                             : DType::F32;
+        decoder.caches.push_back(cache);
+      }
+    result.manifest.decoder = std::move(decoder);
+    for (ManifestEntry &loop : loopEntries(result.manifest))
+      result.manifest.entries.push_back(std::move(loop));
+  }
+
   ManifestTensor tensorOf(func::FuncOp function, int64_t index) {
     auto type = cast<kern::BufferType>(function.getArgument(index).getType());
     DictionaryAttr attrs = function.getArgAttrDict(index);
@@ -184,7 +223,7 @@ private:
       segments.mask =
           entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
       segments.columnsOf = segments.mask;
-      segments.pairs = kern::pairsName(op);
+      segments.pairs = kern::pairsName(op.getRows());
     }
     segments.keepFirst = op.getKeepFirst();
     segments.batch = op.getBatch().str();
@@ -248,14 +287,18 @@ private:
     return known->second;
   }
 
+  /// Where a weight lies in the artifact, or a layer's cache in a block.
+  int64_t offsetOf(StringRef symbol) {
+    if (auto cache = symbols.lookup<kern::CacheOp>(symbol))
+      return cache.getOffset().value_or(0);
+    return symbols.lookup<kern::WeightOp>(symbol).getOffset().value_or(0);
+  }
+
   void planRow(ArrayAttr row, ArtifactEntry &code, ManifestEntry &entry) {
     int64_t first = result.rows.size();
-    for (Attribute weight : row.getValue().drop_front())
-      result.rows.push_back(symbols
-                                .lookup<kern::WeightOp>(
-                                    cast<FlatSymbolRefAttr>(weight).getValue())
-                                .getOffset()
-                                .value_or(0));
+    for (Attribute attribute : row.getValue().drop_front())
+      result.rows.push_back(
+          offsetOf(cast<FlatSymbolRefAttr>(attribute).getValue()));
     layerRow = row;
     planSteps(symbols.lookup<func::FuncOp>(
                   cast<FlatSymbolRefAttr>(row[0]).getValue()),
@@ -299,7 +342,7 @@ private:
   StringRef symbolOf(Value weight) {
     if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
       return get.getWeight();
-    // The row's weights are the body's last arguments.
+    // The row's weights and caches are the body's last arguments.
     auto argument = cast<BlockArgument>(weight);
     size_t fromEnd =
         argument.getOwner()->getNumArguments() - argument.getArgNumber();
@@ -313,6 +356,7 @@ private:
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
   DenseMap<Operation *, int32_t> callStep;
+  func::FuncOp step;   // the entry of sequences
   kern::LayersOp site; // whose body is planned now
   std::map<std::string, int64_t> segmentIndex;
   ArrayAttr layerRow;           // that is planned now

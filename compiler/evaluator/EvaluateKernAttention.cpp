@@ -35,11 +35,16 @@ private:
   double score(int64_t sequence, int64_t head, const Token &query,
                const Token &key, int64_t position);
   void attend(int64_t sequence, int64_t head, const Token &query);
+  /// A number of a key or value, in the cache or in a buffer.
+  double keyAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
+  double valueAt(int64_t sequence, int64_t head, const Token &key, int64_t i);
 
   AttentionOp op;
   Evaluation &e;
   std::vector<std::vector<Token>> queries, keys;
   std::vector<int64_t> keyPositions;
+  /// By sequence what the cache has; empty without one.
+  std::vector<const CacheStore::Entry *> kept;
   int64_t heads, group, dk, dv;
 };
 
@@ -54,6 +59,16 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
   const Segments &own = e.segments(op.getQuerySegments());
   const Segments &others = e.segments(op.getKeySegments());
   queries = tokensOf(own, false);
+  if (op.getCache()) {
+    for (const SequenceRows &step : own.steps) {
+      kept.push_back(
+          &e.cacheStore().entry(e.cache(op.getCache()), step.sequence));
+      auto &positions = keys.emplace_back();
+      for (int64_t i = 0; i < step.past + step.rows; ++i)
+        positions.push_back({i, i});
+    }
+    return;
+  }
   keys = tokensOf(others, true);
   keyPositions = KernEvaluation::keyPositions(others);
 }
@@ -68,6 +83,21 @@ KernAttention::tokensOf(const Segments &segments, bool keysOnly) const {
           {static_cast<int64_t>(row), static_cast<int64_t>(tokens.size())});
     }
   return all;
+}
+
+double KernAttention::keyAt(int64_t sequence, int64_t head, const Token &key,
+                            int64_t i) {
+  int64_t column = head / group * dk + i;
+  return op.getCache()
+             ? kept[sequence]->keys[key.row][column]
+             : e.kern->read(op.getKey(), keyPositions[key.row], column);
+}
+
+double KernAttention::valueAt(int64_t sequence, int64_t head, const Token &key,
+                              int64_t i) {
+  int64_t column = head / group * dv + i;
+  return op.getCache() ? kept[sequence]->values[key.row][column]
+                       : e.kern->read(op.getValue(), key.row, column);
 }
 
 /// Positions of a query and a key in their sequence.
@@ -85,12 +115,14 @@ double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
     return hidden;
   double score = 0;
   for (int64_t i = 0; i < dk; ++i)
-    score +=
-        e.kern->read(op.getQuery(), query.row, head * dk + i) *
-        e.kern->read(op.getKey(), keyPositions[key.row], head / group * dk + i);
+    score += e.kern->read(op.getQuery(), query.row, head * dk + i) *
+             keyAt(sequence, head, key, i);
   score *= op.getScale().convertToDouble();
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = cap * std::tanh(score / cap);
+  if (op.getSlopes())
+    score += e.tensor(op.getSlopes()).real[head] *
+             static_cast<double>(key.place - position);
   if (!op.getMask())
     return score;
   Sizes index;
@@ -142,8 +174,7 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
     softmax(shares);
   for (auto [share, key] : llvm::zip_equal(shares, visible))
     for (int64_t i = 0; i < dv; ++i)
-      sums[i] +=
-          share * e.kern->read(op.getValue(), key.row, head / group * dv + i);
+      sums[i] += share * valueAt(sequence, head, key, i);
   for (int64_t i = 0; i < dv; ++i)
     e.kern->write(op.getOuts(), query.row, head * dv + i, sums[i]);
 }
@@ -158,7 +189,24 @@ void KernAttention::run() {
         attend(static_cast<int64_t>(sequence), head, query);
 }
 
+/// Fails where a cache lacks a position that a row attends to.
+static Result<void> checkCache(AttentionOp op, Evaluation &e) {
+  StringRef cache = e.cache(op.getCache());
+  for (const SequenceRows &step : e.segments(op.getQuerySegments()).steps) {
+    size_t length = e.cacheStore().entry(cache, step.sequence).keys.size();
+    if (length < static_cast<size_t>(step.past + step.rows))
+      return rejected("reads " + std::to_string(step.past + step.rows) +
+                      " positions of sequence " +
+                      std::to_string(step.sequence) + ", the cache '" +
+                      cache.str() + "' has " + std::to_string(length));
+  }
+  return {};
+}
+
 static Result<void> evaluateAttention(AttentionOp op, Evaluation &e) {
+  if (op.getCache())
+    if (auto there = checkCache(op, e); !there)
+      return there;
   KernAttention(op, e).run();
   return {};
 }

@@ -109,7 +109,7 @@ static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
         return done;
     first = false;
   }
-  return {};
+  return KernEvaluation::flushCaches(e);
 }
 
 /// Runs the body of one row with its arguments bound.
@@ -130,10 +130,15 @@ static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
     }
   }
   for (Attribute attribute : row.getValue().drop_front()) {
-    auto weight = e.weight(cast<FlatSymbolRefAttr>(attribute).getValue());
+    StringRef symbol = cast<FlatSymbolRefAttr>(attribute).getValue();
+    Value argument = block.getArgument(next++);
+    if (isa<CacheType>(argument.getType())) {
+      e.setCache(argument, symbol);
+      continue;
+    }
+    auto weight = e.weight(symbol);
     if (!weight)
       return weight.takeError();
-    Value argument = block.getArgument(next++);
     e.set(argument, KernEvaluation::weightAs(argument.getType(), **weight));
   }
   return e.run(block);
@@ -207,6 +212,9 @@ static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
   e.kern->turn = {1, Toucher::anyPart, nullptr}; // behind the inputs
   for (auto segments : function.getOps<kern::SegmentsOp>())
     if (auto done = e.run(segments.getOperation()); !done)
+      return done;
+  for (auto sequences : function.getOps<SequencesOp>())
+    if (auto done = e.run(sequences.getOperation()); !done)
       return done;
   auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
   if (!bytes)

@@ -64,7 +64,7 @@ static SmallVector<Value> normOuts(Value out, Value rounded) {
   return outs;
 }
 
-/// LayerNorm of the rows of the one out.
+/// The norm of the rows of the one out.
 static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
                           const std::vector<double> &values) {
   SmallVector<Value> outs = normOuts(op.getNormOut(), op.getNormOutBf16());
@@ -72,13 +72,33 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<double> line(values.begin() + row * width,
                              values.begin() + (row + 1) * width);
-    layerNorm(line, e.tensor(op.getNormGamma()).real,
-              op.getNormBeta() ? &e.tensor(op.getNormBeta()).real : nullptr,
-              op.getNormEps()->convertToDouble());
+    double eps = op.getNormEps()->convertToDouble();
+    const std::vector<double> &gamma = e.tensor(op.getNormGamma()).real;
+    if (op.getNormRms())
+      rmsNorm(line, gamma, eps);
+    else
+      layerNorm(line, gamma,
+                op.getNormBeta() ? &e.tensor(op.getNormBeta()).real : nullptr,
+                eps);
     for (Value out : outs)
       for (int64_t i = 0; i < width; ++i)
         e.kern->write(out, row, i, line[i]);
   }
+}
+
+/// The number of an output of the product before its epilogue: of a gate rows
+/// of g and u lie in turns of 8.
+static int64_t gateRow(int64_t column, bool second) {
+  return column / 8 * 16 + column % 8 + (second ? 8 : 0);
+}
+
+/// The activation that a product names, if it names one.
+static Result<std::optional<attn::ActivationKind>>
+kindOf(std::optional<StringRef> name) {
+  std::optional<attn::ActivationKind> kind;
+  if (name && !(kind = attn::symbolizeActivationKind(*name)))
+    return rejected("unknown activation '" + name->str() + "'");
+  return kind;
 }
 
 /// Panel by panel over all rows, since parts share out both: an input that a
@@ -86,12 +106,9 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = columnsOf(op, e);
   int64_t rows = e.kern->rows(op.getInput());
-  std::optional<attn::ActivationKind> kind;
-  if (op.getActivation()) {
-    kind = attn::symbolizeActivationKind(*op.getActivation());
-    if (!kind)
-      return rejected("unknown activation '" + op.getActivation()->str() + "'");
-  }
+  auto kind = kindOf(op.getActivation()), gate = kindOf(op.getGate());
+  if (!kind || !gate)
+    return (kind ? gate : kind).takeError();
   std::vector<int64_t> positions;
   if (op.getSegments())
     positions = KernEvaluation::keyPositions(e.segments(op.getSegments()));
@@ -101,9 +118,11 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<double> input = rowOf(e, op.getInput(), row);
       for (int64_t i = first; i < std::min(n, first + kPanel); ++i) {
-        double x = productAt(op, e, input, i);
-        if (kind)
-          x = activate(*kind, x);
+        double x = productAt(op, e, input, *gate ? gateRow(i, false) : i);
+        if (*gate)
+          x = activate(**gate, x) * productAt(op, e, input, gateRow(i, true));
+        if (*kind)
+          x = activate(**kind, x);
         if (op.getResidual())
           x += e.kern->read(op.getResidual(), row, i);
         values[row * n + i] = x;

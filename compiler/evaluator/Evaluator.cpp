@@ -283,6 +283,7 @@ void attachEvaluators(MLIRContext *context) {
   attachKernOneDnn(context);
   attachKernAttention(context);
   attachKernMoves(context);
+  attachKernCaches(context);
 }
 
 } // namespace transom

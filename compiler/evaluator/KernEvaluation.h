@@ -62,6 +62,18 @@ public:
   /// multiples of a key panel.
   static std::vector<int64_t> keyPositions(const Segments &segments);
 
+  /// Key and value of a row that is appended to a cache.
+  struct Appended {
+    std::string cache;
+    int64_t sequence, position;
+    std::vector<double> key, value;
+  };
+  /// What the operations of the phase in turn append; nobody reads it before
+  /// the phase ends.
+  std::vector<Appended> appended;
+  /// Puts that into the caches.
+  static Result<void> flushCaches(Evaluation &e);
+
   KernMemory memory;
   int64_t arena = 0;      ///< offset of the arena in the memory
   int64_t arenaBytes = 0; ///< its size
@@ -99,6 +111,7 @@ void attachKernControl(mlir::MLIRContext *context);
 void attachKernRows(mlir::MLIRContext *context);
 void attachKernOneDnn(mlir::MLIRContext *context);
 void attachKernAttention(mlir::MLIRContext *context);
+void attachKernCaches(mlir::MLIRContext *context);
 void attachKernMoves(mlir::MLIRContext *context);
 
 } // namespace transom

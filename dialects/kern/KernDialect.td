@@ -122,10 +122,12 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     of a group. At the layer's offset stand the keys, head by head, as panels
     [256/32][key][32], then the values, head by head, as rows [256][value]. In
     bf16 keys lie in pairs along the key, [256/32][depth/2][32][2], values in
-    pairs along positions, [128][value][2].
+    pairs along positions, [128][value][2]. In int8 a number is a byte times the
+    scale of its position and head: the scales of keys, f32 [heads][256], follow
+    the keys, those of values the values.
 
     Rules: (1) heads, key and value are positive, the window is not negative; (2)
-    elements are f32 or bf16.
+    elements are f32, bf16 or i8.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
     `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`
@@ -136,12 +138,19 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isBf16() const { return getElementType().isBF16(); }
+    bool isInt8() const { return getElementType().isInteger(8); }
     int64_t getElementBytes() const;
+    /// What queries that read it are made of: f32 or bf16.
+    ::mlir::Type getQueryType() const;
     /// Numbers of a key with padding: in bf16 rounded up to even.
     int64_t getDepth() const;
-    /// Bytes of all heads' keys and values in a block, multiples of 64.
+    /// Bytes of all heads' keys and values in a block with their scales,
+    /// multiples of 64.
     int64_t getKeyBytes() const;
     int64_t getValueBytes() const;
+    /// Where the scales of keys and values lie behind the layer's start.
+    int64_t getKeyScales() const;
+    int64_t getValueScales() const;
     /// Bytes of a layer in a block.
     int64_t getByteSize() const;
   }];

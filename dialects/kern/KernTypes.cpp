@@ -222,16 +222,33 @@ int64_t CacheType::getDepth() const {
   return isBf16() ? llvm::alignTo(getKey(), 2) : getKey();
 }
 
+Type CacheType::getQueryType() const {
+  return isInt8() ? Type(Float32Type::get(getContext())) : getElementType();
+}
+
+/// Bytes of the scales of all heads.
+static int64_t scaleBytes(CacheType type) {
+  return type.isInt8() ? type.getHeads() * kPiece * 4 : 0;
+}
+
 int64_t CacheType::getKeyBytes() const {
-  return getHeads() * kPiece * getDepth() * getElementBytes();
+  return getKeyScales() + scaleBytes(*this);
 }
 
 int64_t CacheType::getValueBytes() const {
-  return getHeads() * kPiece * getValue() * getElementBytes();
+  return getByteSize() - getKeyBytes();
+}
+
+int64_t CacheType::getKeyScales() const {
+  return getHeads() * kPiece * getDepth() * getElementBytes();
+}
+
+int64_t CacheType::getValueScales() const {
+  return getKeyBytes() + getHeads() * kPiece * getValue() * getElementBytes();
 }
 
 int64_t CacheType::getByteSize() const {
-  return getKeyBytes() + getValueBytes();
+  return getValueScales() + scaleBytes(*this);
 }
 
 Type CacheType::parse(AsmParser &parser) {

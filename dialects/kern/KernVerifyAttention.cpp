@@ -51,7 +51,7 @@ static LogicalResult verifyCache(AttentionOp op) {
       !op.getCausal() || op.getMask())
     return op.emitOpError("expects segments of one table, 'causal' and no mask "
                           "beside a cache");
-  if (typeOf(op.getQuery()).getElementType() != cache.getElementType() ||
+  if (typeOf(op.getQuery()).getElementType() != cache.getQueryType() ||
       int64_t(op.getKvHeads()) != cache.getHeads() ||
       int64_t(op.getWindow()) != cache.getWindow())
     return op.emitOpError("expects the element type, 'kv_heads' and window of "

@@ -20,8 +20,9 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (heads <= 0 || key <= 0 || value <= 0 || window < 0) // (1)
     return emitError() << "cache of " << heads << " heads with keys of " << key
                        << " and values of " << value << ", window " << window;
-  if (!element.isF32() && !element.isBF16()) // (2)
-    return emitError() << "cache of " << element << "; supported: f32, bf16";
+  if (!element.isF32() && !element.isBF16() && !element.isInteger(8)) // (2)
+    return emitError() << "cache of " << element
+                       << "; supported: f32, bf16, i8";
   return success();
 }
 

@@ -23,6 +23,13 @@ kern::WeightType transom::weightTypeOf(Type tensor) {
                                {});
 }
 
+kern::CacheType transom::cacheTypeOf(Type cache) {
+  auto type = cast<attn::CacheType>(cache);
+  return kern::CacheType::get(type.getContext(), type.getHeads(), type.getKey(),
+                              type.getValue(), type.getWindow(),
+                              Float32Type::get(type.getContext()));
+}
+
 Value AttnConverter::alloc(Location loc, kern::BufferType type) {
   return b.create<kern::AllocOp>(loc, type, IntegerAttr());
 }
@@ -107,6 +114,19 @@ Value AttnConverter::keyPanels(Location loc, Value rows, Value segments) {
   return panels;
 }
 
+Value AttnConverter::makeWeight(Location loc, StringRef name,
+                                ArrayRef<int64_t> shape,
+                                const std::string &expr) {
+  auto type = kern::WeightType::get(b.getContext(), shape, b.getF32Type(),
+                                    kern::WeightLayout::Unset, {});
+  OpBuilder top =
+      OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
+  auto weight =
+      top.create<kern::WeightOp>(loc, name, type, expr, IntegerAttr());
+  StringAttr symbol = symbols.insert(weight);
+  return b.create<kern::GetWeightOp>(loc, type, FlatSymbolRefAttr::get(symbol));
+}
+
 Value AttnConverter::transposeLast(Location loc, Value buffer) {
   auto type = cast<kern::BufferType>(buffer.getType());
   SmallVector<Polynomial> dims = type.getDims();
@@ -147,6 +167,10 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   this->function = entry.function = function;
   int64_t inputs = source.getNumArguments();
   function->setAttr("kern.inputs", b.getI64IntegerAttr(inputs));
+  // What the manifest tells of a decoder.
+  for (NamedAttribute attribute : source->getDiscardableAttrs())
+    if (attribute.getName().getValue().starts_with("transom."))
+      function->setAttr(attribute.getName(), attribute.getValue());
   for (int64_t i = 0; i < inputs; ++i)
     function.setArgAttrs(i, source.getArgAttrDict(i));
   for (unsigned i = 0; i < source.getNumResults(); ++i)
@@ -194,7 +218,9 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
   SmallVector<Type> types{state.getType()};
   llvm::append_range(types, invariants.getTypes());
   for (auto parameter : source.getArguments().drop_front(1 + invariants.size()))
-    types.push_back(weightTypeOf(parameter.getType()));
+    types.push_back(isa<attn::CacheType>(parameter.getType())
+                        ? Type(cacheTypeOf(parameter.getType()))
+                        : Type(weightTypeOf(parameter.getType())));
   OpBuilder &inner = body.b;
   inner.setInsertionPoint(source);
   std::string name = source.getSymName().str();

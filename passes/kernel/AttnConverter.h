@@ -61,13 +61,20 @@ private:
   };
   AttentionMemory attentionMemory(mlir::Location loc, attn::SdpaOp op,
                                   bool ownKeys, int64_t valueSize);
-  void convertSdpa(attn::SdpaOp op);
+  mlir::LogicalResult convertSdpa(attn::SdpaOp op);
+  /// The segments of queries and of keys, and the mask in four dimensions.
+  struct AttentionRows {
+    mlir::Value queries, keys, mask; ///< the mask may be null
+  };
+  AttentionRows attentionRows(attn::SdpaOp op);
+  void convertSequences(attn::SequencesOp op);
+  void convertRotation(attn::RotationOp op);
   void convertConstant(attn::ConstantOp op);
   mlir::LogicalResult convertSegments(attn::SegmentsOp op);
   mlir::LogicalResult convertLayers(attn::LayersOp op);
 
   kern::BufferType bufferType(mlir::Type tensor);
-  /// The kern twin of a value: a buffer, a weight or segments.
+  /// The kern twin of a value: a buffer, a weight, a cache or segments.
   Value twin(Value value) { return twins.lookup(value); }
   /// The twin as a buffer; a weight is copied into one.
   Value buffer(Value value);
@@ -76,6 +83,9 @@ private:
   Value target(Value result);
   void elementwise(mlir::Location loc, mlir::ValueRange inputs, Value out,
                    RegionBody body);
+  /// Adds a weight to the module and gives its value.
+  Value makeWeight(mlir::Location loc, llvm::StringRef name,
+                   llvm::ArrayRef<int64_t> shape, const std::string &expr);
   Value transposeLast(mlir::Location loc, Value buffer);
   /// Segments in which each of `batch` sequences has `columns` rows.
   Value uniformSegments(mlir::Location loc, const Polynomial &batch,
@@ -97,6 +107,9 @@ private:
 
 /// The kern type of a static tensor as a weight, its layout not yet chosen.
 kern::WeightType weightTypeOf(mlir::Type tensor);
+
+/// The kern type of a cache, of f32 until `kern-choose-precision`.
+kern::CacheType cacheTypeOf(mlir::Type cache);
 
 /// Emits the scalar form of an elementwise attn operation on its operands.
 mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op,

@@ -48,8 +48,21 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
       .Case<attn::LayerNormOp, attn::RmsNormOp>(
           [&](Operation *o) { return convertNorm(*o); })
       .Case([&](attn::PoolOp o) { return convertPool(o), success(); })
-      .Case([&](attn::SdpaOp o) { return convertSdpa(o), success(); })
+      .Case([&](attn::SdpaOp o) { return convertSdpa(o); })
       .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
+      .Case([&](attn::SequencesOp o) { return convertSequences(o), success(); })
+      .Case([&](attn::GetCacheOp o) {
+        twins[o.getResult()] = b.create<kern::GetCacheOp>(
+            loc, cacheTypeOf(o.getType()), o.getCacheAttr());
+        return success();
+      })
+      .Case([&](attn::RotationOp o) { return convertRotation(o), success(); })
+      .Case([&](attn::RotaryOp o) {
+        b.create<kern::RotaryOp>(loc, buffer(o.getInput()),
+                                 buffer(o.getRotation()), target(o.getResult()),
+                                 o.getHeadsAttr(), o.getInterleavedAttr());
+        return success();
+      })
       .Case([&](attn::GatherRowsOp o) {
         b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()),
                                      twin(o.getSegments()),
@@ -232,17 +245,8 @@ void AttnConverter::convertConstant(attn::ConstantOp op) {
                          ? 1
                          : cast<IntegerAttr>(value).getValue().getSExtValue()));
   std::vector<int64_t> shape(values.getType().getShape());
-  OpBuilder::InsertionGuard guard(b);
-  auto type = kern::WeightType::get(b.getContext(), shape, b.getF32Type(),
-                                    kern::WeightLayout::Unset, {});
-  OpBuilder top =
-      OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
-  auto weight = top.create<kern::WeightOp>(
-      op.getLoc(), "constant", type, WeightExpr::values(shape, data).str(),
-      IntegerAttr());
-  StringAttr name = symbols.insert(weight);
-  Value twin = b.create<kern::GetWeightOp>(op.getLoc(), type,
-                                           FlatSymbolRefAttr::get(name));
+  Value twin = makeWeight(op.getLoc(), "constant", shape,
+                          WeightExpr::values(shape, data).str());
   elementwise(op.getLoc(), twin, out,
               [&](OpBuilder &inner, ValueRange scalars) -> Value {
                 if (element.isF32())
@@ -310,41 +314,81 @@ AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
   return memory;
 }
 
-void AttnConverter::convertSdpa(attn::SdpaOp op) {
+void AttnConverter::convertSequences(attn::SequencesOp op) {
+  attn::SegmentsType names = op.getResult().getType();
+  entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
+  auto type = kern::SegmentsType::get(b.getContext(), entry.segments++);
+  twins[op.getResult()] = b.create<kern::SequencesOp>(
+      op.getLoc(), type, names.getRows(), names.getKeys());
+}
+
+void AttnConverter::convertRotation(attn::RotationOp op) {
+  int64_t limit = op.getLimit();
+  ArrayRef<double> frequencies = op.getFrequencies();
+  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kern::kPiece)) +
+                         kern::kPiece,
+                     2 * int64_t(frequencies.size())};
+  Value angles =
+      makeWeight(op.getLoc(), "angles", shape,
+                 WeightExpr::angles(limit, op.getFactor().convertToDouble(),
+                                    {frequencies.begin(), frequencies.end()})
+                     .str());
+  b.create<kern::RotationOp>(op.getLoc(), buffer(op.getPositions()), angles,
+                             target(op.getResult()));
+}
+
+AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
   Location loc = op.getLoc();
-  Value query = buffer(op.getQuery()), key = buffer(op.getKey()),
-        value = buffer(op.getValue());
-  Value querySegments, keySegments, mask;
+  AttentionRows rows;
   if (op.getSegments()) {
-    querySegments = keySegments = twin(op.getSegments());
+    rows.queries = rows.keys = twin(op.getSegments());
   } else {
     SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()),
                             keyDims = attn::shapeOf(op.getKey().getType());
-    querySegments = uniformSegments(loc, queryDims[0], queryDims[1]);
-    keySegments = uniformSegments(loc, keyDims[0], keyDims[1]);
+    rows.queries = uniformSegments(loc, queryDims[0], queryDims[1]);
+    rows.keys = uniformSegments(loc, keyDims[0], keyDims[1]);
   }
-  if (op.getMask()) {
-    mask = buffer(op.getMask());
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getMask().getType());
-    if (op.getMaskKind() == attn::MaskKind::Keys) {
-      Polynomial wide[] = {dims[0], 1, 1, dims[1]};
-      auto type = kern::BufferType::get(
-          b.getContext(), wide,
-          cast<kern::BufferType>(mask.getType()).getElementType());
-      mask = b.create<kern::ViewOp>(loc, type, mask);
-    }
+  if (!op.getMask())
+    return rows;
+  rows.mask = buffer(op.getMask());
+  SmallVector<Polynomial> dims = attn::shapeOf(op.getMask().getType());
+  if (op.getMaskKind() == attn::MaskKind::Keys) {
+    Polynomial wide[] = {dims[0], 1, 1, dims[1]};
+    auto type = kern::BufferType::get(
+        b.getContext(), wide,
+        cast<kern::BufferType>(rows.mask.getType()).getElementType());
+    rows.mask = b.create<kern::ViewOp>(loc, type, rows.mask);
   }
+  return rows;
+}
+
+LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
+  Location loc = op.getLoc();
+  Value query = buffer(op.getQuery()), key = buffer(op.getKey()),
+        value = buffer(op.getValue()), cache, slopes;
+  if (op.getSlopes())
+    slopes = twin(op.getSlopes());
+  if (slopes && !isWeight(slopes))
+    return op.emitOpError("expects slopes to be a weight");
+  AttentionRows rows = attentionRows(op);
   Value out = target(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
       op.getHeads();
-  AttentionMemory memory =
-      attentionMemory(loc, op, querySegments == keySegments, dv);
-  Value panels = keyPanels(loc, key, keySegments);
+  bool ownKeys = !op.getCache() && rows.queries == rows.keys;
+  AttentionMemory memory = attentionMemory(loc, op, ownKeys, dv);
+  if (op.getCache()) {
+    cache = twin(op.getCache());
+    b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);
+    key = value = Value();
+  } else {
+    key = keyPanels(loc, key, rows.keys);
+  }
   b.create<kern::AttentionOp>(
-      loc, query, panels, value, querySegments, keySegments, Value(), Value(),
-      mask, memory.scratch, memory.partials, memory.counters, out,
-      op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
-      op.getCausalAttr(), op.getWindowAttr(), op.getSoftCapAttr(),
-      op.getMaskValueAttr(), b.getStringAttr(memory.schedule));
+      loc, query, key, value, rows.queries, rows.keys, cache, slopes, rows.mask,
+      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
+      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
+      op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr(),
+      b.getStringAttr(memory.schedule));
+  return success();
 }

@@ -24,6 +24,34 @@ Operation *transom::onlyReader(Value buffer) {
   return reader;
 }
 
+StringAttr transom::activationOf(kern::ElementwiseOp op) {
+  Block &block = op.getBody().front();
+  if (op.getInputs().size() != 1 || block.getOperations().size() != 2)
+    return {};
+  auto apply = dyn_cast<kern::ApplyOp>(block.front());
+  return apply ? apply.getKindAttr() : StringAttr();
+}
+
+void transom::eraseWeight(Value weight) {
+  auto argument = dyn_cast<BlockArgument>(weight);
+  if (!argument)
+    return weight.getDefiningOp()->erase();
+  auto body = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  unsigned index = argument.getArgNumber();
+  body->getParentOfType<ModuleOp>().walk([&](kern::LayersOp layers) {
+    Builder b(layers.getContext());
+    SmallVector<Attribute> rows;
+    for (Attribute attribute : layers.getRows()) {
+      SmallVector<Attribute> row(cast<ArrayAttr>(attribute).getValue());
+      if (cast<FlatSymbolRefAttr>(row[0]).getAttr() == body.getSymNameAttr())
+        row.erase(row.begin() + 1 + index - layers->getNumOperands());
+      rows.push_back(b.getArrayAttr(row));
+    }
+    layers.setRowsAttr(b.getArrayAttr(rows));
+  });
+  body.eraseArgument(index);
+}
+
 WeightUses::WeightUses(ModuleOp module) : symbols(module) {
   module.walk([&](kern::GetWeightOp get) {
     values[get.getWeightAttr().getAttr()].push_back(get.getResult());
@@ -35,6 +63,8 @@ WeightUses::WeightUses(ModuleOp module) : symbols(module) {
           cast<FlatSymbolRefAttr>(row[0]).getValue());
       for (auto [i, weight] : llvm::enumerate(row.getValue().drop_front())) {
         Value parameter = body.getArgument(layers->getNumOperands() + i);
+        if (!isa<kern::WeightType>(parameter.getType()))
+          continue; // a cache
         StringAttr name = cast<FlatSymbolRefAttr>(weight).getAttr();
         parameters[parameter].push_back(name);
         values[name].push_back(parameter);

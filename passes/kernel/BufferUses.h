@@ -14,6 +14,13 @@ namespace transom {
 /// neither viewed nor handed to layers; else null.
 mlir::Operation *onlyReader(mlir::Value buffer);
 
+/// The name of the activation when the region only applies one to its argument.
+mlir::StringAttr activationOf(kern::ElementwiseOp op);
+
+/// Removes a weight value that nothing reads any more: the parameter of a body
+/// goes from the rows of its layers too.
+void eraseWeight(mlir::Value weight);
+
 /// The weight symbols behind each value of weight type, with the layer bodies'
 /// parameters resolved through their rows.
 class WeightUses {

@@ -70,17 +70,19 @@ struct Carried {
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
-    bool products = isBf16("transom.dtype"),
-         caches = isBf16("transom.kv_dtype");
-    if (!products && !caches)
+    bool products = dtypeOf("transom.dtype") == "bf16";
+    StringRef caches = dtypeOf("transom.kv_dtype");
+    if (!products && caches.empty())
       return;
     Decisions decisions(getOperation(), DEBUG_TYPE);
     if (products) {
       chooseWeights(decisions);
       chooseAttention(decisions);
     }
-    if (caches)
-      chooseCaches(decisions);
+    if (caches == "bf16")
+      chooseCaches(BFloat16Type::get(&getContext()), decisions);
+    if (caches == "int8")
+      chooseCaches(IntegerType::get(&getContext(), 8), decisions);
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;
@@ -90,10 +92,10 @@ struct ChoosePrecisionPass
     fuseCasts(decisions);
   }
 
-  /// True when this attribute of the module says bf16.
-  bool isBf16(StringRef attribute) {
+  /// The type that this attribute of the module names, empty without it.
+  StringRef dtypeOf(StringRef attribute) {
     auto dtype = getOperation()->getAttrOfType<StringAttr>(attribute);
-    return dtype && dtype.getValue() == "bf16";
+    return dtype ? dtype.getValue() : StringRef();
   }
 
   //===--------------------------------------------------------------------===//
@@ -173,24 +175,26 @@ struct ChoosePrecisionPass
     });
   }
 
-  /// Caches are bf16 one and all, since the bodies of layers share their types.
-  void chooseCaches(Decisions &decisions) {
-    SmallVector<kern::CacheOp> caches(getOperation().getOps<kern::CacheOp>());
-    for (kern::CacheOp cache : caches)
-      if (cast<kern::CacheType>(cache.getType()).getKey() % 2) {
+  /// Caches are of one type, one and all, since the bodies of layers share
+  /// their types.
+  void chooseCaches(Type element, Decisions &decisions) {
+    SmallVector<kern::CacheOp> all(getOperation().getOps<kern::CacheOp>());
+    for (kern::CacheOp cache : all)
+      if (element.isBF16() &&
+          cast<kern::CacheType>(cache.getType()).getKey() % 2) {
         decisions.refused(cache, "heads of an odd size stay in f32");
         return;
       }
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](kern::CacheType type) -> Type {
       return kern::CacheType::get(&getContext(), type.getHeads(), type.getKey(),
-                                  type.getValue(), type.getWindow(),
-                                  BFloat16Type::get(&getContext()));
+                                  type.getValue(), type.getWindow(), element);
     });
     replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
-    for (kern::CacheOp cache : caches) {
-      ++this->caches;
-      decisions.done(cache, "cache in bf16");
+    for (kern::CacheOp cache : all) {
+      ++caches;
+      decisions.done(cache,
+                     element.isBF16() ? "cache in bf16" : "cache in int8");
     }
   }
 

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors become buffers: weights first, then each entry with its layer bodies.
+// Tensors become buffers: weights and caches first, then each entry with its
+// layer bodies.
 #include "passes/kernel/AttnConverter.h"
 #include "passes/kernel/Passes.h"
 
@@ -106,6 +107,7 @@ struct ConvertAttnToKernPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     convertWeights(symbols);
+    convertCaches(symbols);
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic())
@@ -125,6 +127,19 @@ struct ConvertAttnToKernPass
       symbols.insert(b.create<kern::WeightOp>(weight.getLoc(), name, type,
                                               weight.getExpr(), IntegerAttr()));
       weight.erase();
+    }
+  }
+
+  void convertCaches(SymbolTable &symbols) {
+    for (auto cache :
+         llvm::make_early_inc_range(getOperation().getOps<attn::CacheOp>())) {
+      OpBuilder b(cache);
+      std::string name = cache.getSymName().str();
+      kern::CacheType type = cacheTypeOf(cache.getType());
+      symbols.remove(cache);
+      symbols.insert(b.create<kern::CacheOp>(cache.getLoc(), name, type,
+                                             IntegerAttr(), IntegerAttr()));
+      cache.erase();
     }
   }
 

@@ -32,6 +32,19 @@ static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
          !buffer.getDefiningOp<kern::ViewOp>();
 }
 
+/// True when one of both writes a cache that the other may touch. Rows of one
+/// operation do not tell which rows of a sequence another reads.
+static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
+  auto touches = [](kern::BufferOp op) {
+    auto attention = dyn_cast<kern::AttentionOp>(op.getOperation());
+    return isa<kern::AppendOp>(op.getOperation()) ||
+           (attention && attention.getCache());
+  };
+  return touches(a) && touches(b) &&
+         (isa<kern::AppendOp>(a.getOperation()) ||
+          isa<kern::AppendOp>(b.getOperation()));
+}
+
 /// True when `later` may run without a barrier behind `earlier`.
 static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
   auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
@@ -45,7 +58,8 @@ static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
   };
   SmallVector<Value> written = earlier.writtenBuffers(),
                      laterWritten = later.writtenBuffers();
-  return clear(earlier, written, later.readBuffers(), later) &&
+  return !meetInCache(earlier, later) &&
+         clear(earlier, written, later.readBuffers(), later) &&
          clear(earlier, written, laterWritten, later) &&
          clear(later, laterWritten, earlier.readBuffers(), earlier);
 }
@@ -94,8 +108,8 @@ struct FormPhasesPass
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {
-      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp,
-               kern::SegmentsOp>(op))
+      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp, kern::SegmentsOp,
+               kern::GetCacheOp, kern::SequencesOp>(op))
         continue;
       if (last)
         op->moveAfter(last);

@@ -22,15 +22,6 @@ static kern::BufferType bufferOf(Value value) {
   return cast<kern::BufferType>(value.getType());
 }
 
-/// The name of the activation when the region only applies one to its argument.
-static StringAttr activationOf(kern::ElementwiseOp op) {
-  Block &block = op.getBody().front();
-  if (op.getInputs().size() != 1 || block.getOperations().size() != 2)
-    return {};
-  auto apply = dyn_cast<kern::ApplyOp>(block.front());
-  return apply ? apply.getKindAttr() : StringAttr();
-}
-
 /// The other summand when the region only adds `product` to a buffer of the
 /// same dimensions.
 static Value residualOf(kern::ElementwiseOp op, Value product) {

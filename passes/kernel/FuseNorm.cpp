@@ -1,12 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product takes over the LayerNorm of its rows. Counters, one a row, are
+// A product takes over the norm of its rows. Counters, one a row, are
 // zeroed at the start of the function and tell which part completes a block.
 #include "dialects/attn/Place.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Decisions.h"
 #include "passes/kernel/BufferUses.h"
+#include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
 
 #define DEBUG_TYPE "kern-fuse-norm"
@@ -19,14 +20,38 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
+/// The first operation behind a product that touches its result, when that is
+/// a norm of it.
+static kern::NormOp normOf(kern::GemmOp gemm) {
+  Value product = gemm.getOuts()[0], storage = kern::storageOf(product);
+  for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
+    if (auto norm = dyn_cast<kern::NormOp>(op))
+      if (norm.getInput() == product)
+        return norm;
+    for (Value operand : op->getOperands())
+      if (isa<kern::BufferType>(operand.getType()) &&
+          kern::storageOf(operand) == storage)
+        return {};
+  }
+  return {};
+}
+
 /// Why a norm does not join the product, or null.
 static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
-  if (norm.getRms())
-    return "an RMSNorm stays a kernel of its own";
   if (gemm.getOuts().size() != 1)
     return "the product has several outs";
-  if (gemm->getBlock() != norm->getBlock())
-    return "the norm is in another layer";
+  if (gemm.getNormGamma())
+    return "the product has a norm already";
+  if (norm.getOutBf16() ||
+      !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
+    return "the norm is rounded already";
+  if (kern::storageOf(norm.getOuts()) == kern::storageOf(gemm.getOuts()[0]))
+    return "the norm overwrites the product";
+  // The product moves behind what stands between both.
+  for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
+    for (Value read : gemm.readBuffers())
+      if (writes(*op, kern::storageOf(read)))
+        return "what the product reads is overwritten before the norm";
   return nullptr;
 }
 
@@ -53,7 +78,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
-      auto norm = dyn_cast_or_null<kern::NormOp>(onlyReader(gemm.getOuts()[0]));
+      kern::NormOp norm = normOf(gemm);
       if (!norm)
         continue;
       if (const char *reason = refusal(gemm, norm)) {
@@ -71,7 +96,8 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
         place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
         gemm.getResidual(), gemm.getSegments(), norm.getGamma(), norm.getBeta(),
         norm.getOuts(), Value(), makeCounters(gemm), gemm.getOuts(),
-        gemm.getActivationAttr(), norm.getEpsAttr(), UnitAttr(), StringAttr());
+        gemm.getActivationAttr(), norm.getEpsAttr(), norm.getRmsAttr(),
+        StringAttr());
     norm.erase();
     gemm.erase();
     ++fused;

@@ -169,6 +169,8 @@ struct PackWeightsPass
           cast<FlatSymbolRefAttr>(row[0]).getValue());
       for (size_t i = 1; i < row.size(); ++i) {
         Value parameter = body.getArgument(layers->getNumOperands() + i - 1);
+        if (!isa<kern::WeightType>(parameter.getType()))
+          continue;
         for (OpOperand &use : parameter.getUses())
           if (std::optional<WeightLayout> layout = wantedLayout(use))
             row[i] = FlatSymbolRefAttr::get(

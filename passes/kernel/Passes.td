@@ -32,6 +32,34 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"converted", "converted", "attn operations that became kernels">];
 }
 
+def FuseGatesPass : Pass<"kern-fuse-gates", "::mlir::ModuleOp"> {
+  let summary = "makes the gate of an MLP in the registers of one product";
+  let description = [{
+    `activation(g) * u`, where g and u are two products of one input, or the two
+    halves of one product, becomes one product whose weight has 8 rows of g and 8
+    of u in turn. Neither factor is written to memory.
+
+    Pre-condition: each buffer is written once, activations have not joined
+    products. Post-condition: such a product has the attribute `gate`.
+
+    Refuses: factors of different inputs or widths, of a width that is no multiple
+    of 8, or with one bias; weights that something else reads too; a k of several
+    passes; a result in the buffer of the product's input.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %g outs(%a) : ...
+    kern.gemm %x, %u outs(%b) : ...
+    kern.elementwise ins(%a) outs(%c) { ^bb0(%v: f32): %s = kern.apply "silu" %v  kern.yield %s : f32 }
+    kern.elementwise ins(%c, %b) outs(%y) { ^bb0(%v: f32, %w: f32): %p = arith.mulf %v, %w : f32  kern.yield %p : f32 }
+    // becomes
+    kern.gemm %x, %gu outs(%y) {gate = "silu"} : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"gates", "gates", "gates that joined a product">];
+}
+
 def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
   let summary = "lets products finish their tiles: activation, residual, head split";
   let description = [{
@@ -68,15 +96,16 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
 def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
   let summary = "lets the part that completes rows of a product normalize them";
   let description = [{
-    A norm that is the only reader of a product's result joins the product: the
+    A norm that is the first reader of a product's result joins the product: the
     part that finishes the last tile of a block of rows, counted by an atomic
     word, normalizes these rows while they are in its cache. No part waits, and
-    a barrier is gone.
+    a barrier is gone. Others may read the result behind the norm.
 
     Pre-condition: epilogues are fused. Post-condition: such a product names the
     norm's weights and writes `norm_out`.
 
-    Refuses: another reader of the product; several outs; an RMSNorm.
+    Refuses: a reader or writer of the product between both, or a reader of the
+    norm's result before it; several outs.
 
     Example:
     ```mlir
@@ -102,6 +131,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     carried from layer to layer in a second buffer that the last norm writes.
     Where the module says `transom.kv_dtype = "bf16"`, caches of keys and values are
     bf16, and so are the queries that meet them; what is appended is rounded then.
+    With "int8" each key and value of a head is stored in bytes with a scale.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a
     product's input is bf16 exactly when its weight is.
@@ -123,7 +153,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"products", "products", "products in bf16">,
     Statistic<"attentions", "attentions", "attention in bf16">,
-    Statistic<"caches", "caches", "caches in bf16">,
+    Statistic<"caches", "caches", "caches in bf16 or int8">,
     Statistic<"fused", "fused", "casts that a producer took over">,
     Statistic<"casts", "casts", "casts that stay">];
 }
@@ -152,12 +182,39 @@ def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
     Statistic<"bytes", "bytes", "bytes of all weights">];
 }
 
+def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
+  let summary = "gives each layer its place in the blocks of a cache";
+  let description = [{
+    Caches of equal window and type are a group, which has a table of blocks of
+    its own: behind a window blocks become free. A block holds 256 positions of
+    all layers of the group, in the order of their definition.
+
+    Pre-condition: types of caches are final. Post-condition: each cache has a
+    group and an offset; `kern.cache_groups` of the module lists window, type,
+    layers and bytes of a block of each group.
+
+    Example:
+    ```mlir
+    kern.cache @a : !kern.cache<heads 1, key 8, value 8, f32>
+    kern.cache @b : !kern.cache<heads 1, key 8, value 8, f32>
+    // becomes
+    kern.cache @a : !kern.cache<heads 1, key 8, value 8, f32> {group = 0 : i64, offset = 0 : i64}
+    kern.cache @b : !kern.cache<heads 1, key 8, value 8, f32> {group = 0 : i64, offset = 16384 : i64}
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"caches", "caches", "caches placed">,
+    Statistic<"groups", "groups", "groups of caches">];
+}
+
 def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
   let summary = "cuts the operations into phases between barriers";
   let description = [{
     Operations in order join the phase before them while no part needs what
     another part of the same phase makes: they touch different buffers, or each
-    part reads only rows that it wrote itself.
+    part reads only rows that it wrote itself. What reads a cache never shares a
+    phase with what appends to one.
 
     Pre-condition: fusions are done. Post-condition: every operation on buffers
     is in a phase with a name of its own.

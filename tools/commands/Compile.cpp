@@ -18,8 +18,8 @@ namespace {
 /// The flags as given.
 struct CompileFlags {
   CompileOptions options;
-  std::string emit = "so", kvDtype, quantize, weights = "embed",
-              progress = "auto", memLimit;
+  std::string emit = "so", quantize, weights = "embed", progress = "auto",
+              memLimit;
   unsigned groupSize = 0;
 };
 
@@ -33,8 +33,7 @@ struct NotBuilt {
 } // namespace
 
 static Result<void> checkBuilt(const CompileFlags &flags) {
-  const NotBuilt choices[] = {{"--kv-dtype", flags.kvDtype, "f32"},
-                              {"--quantize", flags.quantize, ""},
+  const NotBuilt choices[] = {{"--quantize", flags.quantize, ""},
                               {"--weights", flags.weights, "embed"}};
   for (const NotBuilt &choice : choices)
     if (!choice.value.empty() && choice.value != choice.built)
@@ -198,8 +197,9 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
   flagsOf
       .add_option("--group-size", flags->groupSize, "weights with one scale")
       ->check(CLI::IsMember({32u, 64u, 128u}));
-  addChoice(flagsOf, "--kv-dtype", flags->kvDtype, {"f32", "bf16", "int8"},
-            "type of cached keys and values");
+  addChoice(flagsOf, "--kv-dtype", flags->options.kvDtype,
+            {"f32", "bf16", "int8"},
+            "type of cached keys and values (default: as --dtype)");
   addChoice(flagsOf, "--backend", flags->options.backend, {"native", "onednn"},
             "who computes products, softmax and norms (default native)");
   flagsOf

@@ -10,7 +10,7 @@ func.func private @f(!kern.cache<heads 2, key 4, value 4, window -1, f32>)
 
 // -----
 
-// expected-error @below {{cache of 'f16'; supported: f32, bf16}}
+// expected-error @below {{cache of 'f16'; supported: f32, bf16, i8}}
 func.func private @f(!kern.cache<heads 2, key 4, value 4, f16>)
 
 // -----
@@ -202,16 +202,5 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects 'norm_rms' beside a norm without beta}}
   kern.gemm %x, %w outs(%y) {norm_rms} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
-  return
-}
-
-// -----
-
-func.func private @layer(%x: !kern.buffer<[rows, 8] x f32>) {
-  return
-}
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a weight or cache, got 'layer'}}
-  kern.layers %x [[@layer, @layer]] : !kern.buffer<[rows, 8] x f32>
   return
 }

@@ -883,7 +883,7 @@ func.func private @layer(%x: !kern.buffer<[rows, 8] x f32>) {
   return
 }
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a weight, got 'layer'}}
+  // expected-error @below {{expects a weight or cache, got 'layer'}}
   kern.layers %x [[@layer, @layer]] : !kern.buffer<[rows, 8] x f32>
   return
 }
@@ -894,7 +894,7 @@ func.func private @layer(%x: !kern.buffer<[rows, 16] x f32>) {
   return
 }
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a body that takes the state, the invariants and the row's weights; 'layer' does not}}
+  // expected-error @below {{expects a body that takes the state, the invariants and the row's weights and caches; 'layer' does not}}
   kern.layers %x [[@layer]] : !kern.buffer<[rows, 8] x f32>
   return
 }

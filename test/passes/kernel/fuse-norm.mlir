@@ -19,10 +19,10 @@ func.func @norm_joins_the_product(%x: !x, %y: !x, %w: !w, %g: !g) {
   return
 }
 
-// CHECK-LABEL: func.func @norm_with_another_reader_stays(
-// CHECK: kern.gemm {{.*}} outs(%[[T:.*]]) :
-// CHECK: kern.norm %[[T]]
-func.func @norm_with_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
+// CHECK-LABEL: func.func @others_may_read_the_product_behind_the_norm(
+// CHECK: kern.gemm {{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[T:.*]]) {
+// CHECK-NEXT: kern.softmax %[[T]]
+func.func @others_may_read_the_product_behind_the_norm(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
   kern.gemm %x, %w outs(%t) : !x, !w, !x
   kern.norm %t, %g, %g outs(%y) eps 1.0e-5 : !x, !g, !g, !x
@@ -30,12 +30,37 @@ func.func @norm_with_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g
   return
 }
 
-// CHECK-LABEL: func.func @rms_norm_stays(
-// CHECK: kern.norm {{.*}} {rms}
-func.func @rms_norm_stays(%x: !x, %y: !x, %w: !w, %g: !g) {
+// CHECK-LABEL: func.func @norm_behind_another_reader_stays(
+// CHECK: kern.gemm {{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.softmax %[[T]]
+// CHECK: kern.norm %[[T]]
+func.func @norm_behind_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
   kern.gemm %x, %w outs(%t) : !x, !w, !x
-  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  kern.softmax %t outs(%z) : !x, !x
+  kern.norm %t, %g, %g outs(%y) eps 1.0e-5 : !x, !g, !g, !x
+  return
+}
+
+// The state of layers is read again behind the norm of the next half.
+// CHECK-LABEL: func.func @rms_norm_of_a_residual_joins(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) {norm_eps = 1.000000e-05 : f64, norm_rms}
+// CHECK-NEXT: kern.gemm %[[N]], %{{.*}} residual %[[H]] outs(%[[X]])
+func.func @rms_norm_of_a_residual_joins(%x: !x, %y: !x, %w: !w, %g: !g) {
+  %h = kern.alloc : !x
+  kern.gemm %y, %w residual %x outs(%h) : !x, !w, !x, !x
+  %n = kern.alloc : !x
+  kern.norm %h, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  kern.gemm %n, %w residual %h outs(%x) : !x, !w, !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @norm_in_the_product_s_place_stays(
+// CHECK: kern.norm
+func.func @norm_in_the_product_s_place_stays(%x: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g outs(%t) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }
 

@@ -1,0 +1,154 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a decoder's step has in kern besides attention: rows of sequences,
+// appends to caches, rotary positions by the tables that code reads.
+#include "compiler/evaluator/KernEvaluation.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace transom {
+
+using namespace kern;
+
+//===----------------------------------------------------------------------===//
+// Sequences and caches
+//===----------------------------------------------------------------------===//
+
+static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
+  Result<Segments> segments = e.stepSegments(op.getRows());
+  if (!segments)
+    return segments.takeError();
+  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), *segments);
+      !bound)
+    return bound;
+  e.set(op.getResult(), std::move(*segments));
+  return {};
+}
+
+static Result<void> evaluateGetCache(kern::GetCacheOp op, Evaluation &e) {
+  e.setCache(op.getResult(), op.getCache());
+  return {};
+}
+
+Result<void> KernEvaluation::flushCaches(Evaluation &e) {
+  // Parts come in any order, positions may not.
+  std::vector<Appended> rows = std::move(e.kern->appended);
+  e.kern->appended.clear();
+  std::sort(rows.begin(), rows.end(), [](const Appended &a, const Appended &b) {
+    return std::tie(a.cache, a.sequence, a.position) <
+           std::tie(b.cache, b.sequence, b.position);
+  });
+  for (const Appended &row : rows)
+    if (auto done = e.cacheStore().put(row.cache, row.sequence, row.position,
+                                       row.key, row.value);
+        !done)
+      return done;
+  return {};
+}
+
+static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+  std::vector<double> line(e.kern->columns(buffer));
+  for (size_t i = 0; i < line.size(); ++i)
+    line[i] = e.kern->read(buffer, row, i);
+  return line;
+}
+
+/// A number of the bytes that a head is stored in: each times the head's scale.
+static void quantize(MutableArrayRef<double> head) {
+  double most = 0;
+  for (double number : head)
+    most = std::max(most, std::fabs(number));
+  double scale = static_cast<float>(most) / 127.0f;
+  for (double &number : head)
+    number = scale == 0 ? 0 : std::nearbyint(number / scale) * scale;
+}
+
+/// A row as a cache holds it.
+static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
+                                     CacheType type) {
+  std::vector<double> line = rowOf(e, buffer, row);
+  if (type.isBf16())
+    for (double &number : line)
+      number = KernEvaluation::toBf16(number);
+  size_t width = line.size() / type.getHeads();
+  for (size_t at = 0; type.isInt8() && at < line.size(); at += width)
+    quantize(MutableArrayRef(line).slice(at, width));
+  return line;
+}
+
+static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
+  const Segments &segments = e.segments(op.getSegments());
+  CacheType type = op.getCache().getType();
+  RowRange range = e.kern->share(e.kern->rows(op.getKey()));
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    const Segments::Row &place = segments.rows[row];
+    e.kern->appended.push_back(
+        {e.cache(op.getCache()).str(), segments.steps[place.sequence].sequence,
+         place.column, cachedRow(e, op.getKey(), row, type),
+         cachedRow(e, op.getValue(), row, type)});
+  }
+  // In a phase that is for its end to do.
+  return isa<PhaseOp>(op->getParentOp()) ? Result<void>()
+                                         : KernEvaluation::flushCaches(e);
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
+  const Tensor &angles = e.tensor(op.getAngles());
+  int64_t width = angles.sizes[1], pairs = width / 2,
+          coarse = angles.sizes[0] - kPiece;
+  RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    auto position =
+        static_cast<int64_t>(e.kern->readFlat(op.getPositions(), row));
+    if (position < 0 || position >= coarse * kPiece)
+      return rejected("position " + std::to_string(position) +
+                      " is not below the limit " +
+                      std::to_string(coarse * kPiece));
+    const double *a = &angles.real[position / kPiece * width],
+                 *b = &angles.real[(coarse + position % kPiece) * width];
+    for (int64_t i = 0; i < pairs; ++i) {
+      double ca = a[i], sa = a[pairs + i], cb = b[i], sb = b[pairs + i];
+      e.kern->write(op.getOuts(), row, i, ca * cb - sa * sb);
+      e.kern->write(op.getOuts(), row, pairs + i, sa * cb + ca * sb);
+    }
+  }
+  return {};
+}
+
+static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
+  int64_t heads = op.getHeads(), width = e.kern->columns(op.getInput()) / heads,
+          pairs = e.kern->columns(op.getRotation()) / 2;
+  RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    std::vector<double> line = rowOf(e, op.getInput(), row),
+                        turn = rowOf(e, op.getRotation(), row);
+    for (int64_t pair = 0; pair < heads * pairs; ++pair) {
+      int64_t i = pair % pairs;
+      double *head = &line[pair / pairs * width];
+      double &x = head[op.getInterleaved() ? 2 * i : i],
+             &y = head[op.getInterleaved() ? 2 * i + 1 : i + pairs];
+      double c = turn[i], s = turn[pairs + i], before = x;
+      x = before * c - y * s;
+      y = y * c + before * s;
+    }
+    for (size_t i = 0; i < line.size(); ++i)
+      e.kern->write(op.getOuts(), row, i, line[i]);
+  }
+  return {};
+}
+
+void attachKernCaches(MLIRContext *context) {
+  attachEvaluator<SequencesOp, evaluateSequences>(context);
+  attachEvaluator<kern::GetCacheOp, evaluateGetCache>(context);
+  attachEvaluator<AppendOp, evaluateAppend>(context);
+  attachEvaluator<RotationOp, evaluateRotation>(context);
+  attachEvaluator<RotaryOp, evaluateRotary>(context);
+}
+
+} // namespace transom

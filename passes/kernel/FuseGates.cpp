@@ -1,0 +1,239 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The gate of an MLP becomes the epilogue of one product: rows of both weights
+// are interleaved, so that a tile holds act(g) and u side by side.
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Decisions.h"
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/Passes.h"
+#include "runtime/support/WeightExpr.h"
+
+#define DEBUG_TYPE "kern-fuse-gates"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_FUSEGATESPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+/// Rows of a weight in each turn of the interleaving.
+static constexpr int64_t kTurn = 8;
+
+/// The one operation that writes an alloc, or null.
+static Operation *onlyWriter(Value buffer) {
+  Operation *writer = nullptr;
+  for (Operation *user : buffer.getUsers()) {
+    auto op = dyn_cast<kern::BufferOp>(user);
+    if (!op || !llvm::is_contained(op.writtenBuffers(), buffer))
+      continue;
+    if (writer)
+      return nullptr;
+    writer = user;
+  }
+  return writer;
+}
+
+namespace {
+
+/// One factor of a gate: columns of a product.
+struct Factor {
+  kern::GemmOp gemm;
+  kern::CopyOp slice; ///< null: all columns
+  int64_t from = 0, size = 0;
+};
+
+/// `activation(g) * u`.
+struct Gate {
+  kern::ElementwiseOp apply, multiply;
+  Value g, u;
+  StringAttr activation;
+};
+
+struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    SmallVector<kern::ElementwiseOp> all;
+    getOperation().walk([&](kern::ElementwiseOp op) { all.push_back(op); });
+    for (kern::ElementwiseOp op : all)
+      if (std::optional<Gate> gate = gateOf(op))
+        fuse(*gate, decisions);
+  }
+
+  /// Matches the product of an activation's result and another buffer.
+  static std::optional<Gate> gateOf(kern::ElementwiseOp op) {
+    Block &block = op.getBody().front();
+    if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
+        !isa<arith::MulFOp>(block.front()))
+      return std::nullopt;
+    for (int first : {0, 1}) {
+      Value applied = op.getInputs()[first], other = op.getInputs()[1 - first];
+      if (!isa<kern::BufferType>(applied.getType()) ||
+          !isa<kern::BufferType>(other.getType()) ||
+          onlyReader(applied) != op || onlyReader(other) != op)
+        continue;
+      auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
+      StringAttr kind = apply ? activationOf(apply) : StringAttr();
+      if (kind && onlyReader(apply.getInputs()[0]) == apply)
+        return Gate{apply, op, apply.getInputs()[0], other, kind};
+    }
+    return std::nullopt;
+  }
+
+  /// The columns of a product that a buffer holds, if it holds such.
+  static std::optional<Factor> factorOf(Value buffer) {
+    Operation *writer = onlyWriter(buffer);
+    Factor factor;
+    if (auto slice = dyn_cast_or_null<kern::CopyOp>(writer)) {
+      auto from = Polynomial::parse(slice.getFrom().str());
+      auto size = Polynomial::parse(slice.getSize().str());
+      auto type = cast<kern::BufferType>(slice.getInput().getType());
+      if (slice.getTo() != "0" ||
+          int64_t(slice.getAxis()) + 1 != type.getRank() || !from->constant() ||
+          !size->constant())
+        return std::nullopt;
+      factor = {nullptr, slice, *from->constant(), *size->constant()};
+      writer = onlyWriter(slice.getInput());
+    }
+    factor.gemm = dyn_cast_or_null<kern::GemmOp>(writer);
+    if (!factor.gemm || factor.gemm.getOuts().size() != 1 ||
+        factor.gemm.getActivation() || factor.gemm.getResidual() ||
+        factor.gemm.getGate())
+      return std::nullopt;
+    if (!factor.slice)
+      factor.size = factor.gemm.getWeight().getType().getShape()[0];
+    return factor;
+  }
+
+  /// Why two factors do not join, or null.
+  const char *refusal(Gate &gate, Factor &g, Factor &u, WeightUses &weights) {
+    kern::WeightType type = g.gemm.getWeight().getType();
+    if (g.gemm->getBlock() != gate.multiply->getBlock() ||
+        u.gemm->getBlock() != gate.multiply->getBlock())
+      return "the gate is in another layer";
+    if (g.size != u.size || g.size % kTurn)
+      return "the gate's width is no multiple of 8";
+    if (g.slice ? g.gemm != u.gemm || g.from + u.from != g.size ||
+                      2 * g.size != type.getShape()[0] || !hasOnlySlices(g.gemm)
+                : bool(u.slice) || g.gemm.getInput() != u.gemm.getInput())
+      return "the factors are no two halves of one input's products";
+    if (bool(g.gemm.getBias()) != bool(u.gemm.getBias()))
+      return "one factor alone has a bias";
+    bool bf16 = false;
+    if (auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype"))
+      bf16 = dtype.getValue() == "bf16";
+    if (type.getShape()[1] > (bf16 ? 2 : 1) * kern::kLongestChain)
+      return "accumulators of a long k wait in the product's result";
+    for (kern::GemmOp gemm : {g.gemm, u.gemm})
+      if (!isPlain(gemm.getWeight(), weights) ||
+          (gemm.getBias() && !isPlain(gemm.getBias(), weights)))
+        return "something else reads a factor's weight";
+    if (kern::storageOf(g.gemm.getInput()) ==
+        kern::storageOf(gate.multiply.getOuts()))
+      return "the result would overwrite the product's input";
+    return nullptr;
+  }
+
+  /// True when a product is read by two slices alone.
+  static bool hasOnlySlices(kern::GemmOp gemm) {
+    int slices = 0;
+    for (Operation *user : gemm.getOuts()[0].getUsers())
+      if (user != gemm) {
+        if (!isa<kern::CopyOp>(user))
+          return false;
+        ++slices;
+      }
+    return slices == 2;
+  }
+
+  /// A weight that one operation reads, of another definition in each layer.
+  static bool isPlain(Value weight, WeightUses &weights) {
+    SmallPtrSet<Operation *, 8> seen;
+    for (kern::WeightOp definition : weights.definitions(weight))
+      if (!seen.insert(definition).second)
+        return false;
+    return weights.hasOneUse(weight);
+  }
+
+  void fuse(Gate &gate, Decisions &decisions) {
+    std::optional<Factor> g = factorOf(gate.g), u = factorOf(gate.u);
+    if (!g || !u)
+      return;
+    WeightUses weights(getOperation());
+    if (const char *reason = refusal(gate, *g, *u, weights)) {
+      decisions.refused(gate.multiply, reason);
+      return;
+    }
+    interleave(weights, *g, *u,
+               [](kern::GemmOp gemm) -> Value { return gemm.getWeight(); });
+    if (g->gemm.getBias())
+      interleave(weights, *g, *u,
+                 [](kern::GemmOp gemm) { return gemm.getBias(); });
+    OpBuilder b(gate.multiply);
+    Location loc = fusePlaces(&getContext(),
+                              {g->gemm.getLoc(), u->gemm.getLoc(),
+                               gate.apply.getLoc(), gate.multiply.getLoc()});
+    auto fused = b.create<kern::GemmOp>(
+        loc, g->gemm.getInput(), g->gemm.getWeight(), g->gemm.getBias(),
+        Value(), Value(), Value(), Value(), Value(), Value(), Value(),
+        ValueRange{gate.multiply.getOuts()}, StringAttr(), FloatAttr(),
+        UnitAttr(), gate.activation);
+    erase(gate, *g, *u);
+    ++gates;
+    decisions.done(fused, "gate '" + gate.activation.getValue() +
+                              "' joined the product");
+  }
+
+  /// Gives the weights (or biases) behind g the rows of both, in turns. Without
+  /// slices those behind u are not read any more.
+  static void interleave(WeightUses &weights, Factor &g, Factor &u,
+                         function_ref<Value(kern::GemmOp)> of) {
+    SmallVector<kern::WeightOp> first = weights.definitions(of(g.gemm)),
+                                second = weights.definitions(of(u.gemm));
+    for (auto [a, b] : llvm::zip_equal(first, second)) {
+      WeightExpr ea = *WeightExpr::parse(a.getExpr().str()),
+                 eb = *WeightExpr::parse(b.getExpr().str());
+      if (g.slice) {
+        ea = WeightExpr::slice(ea, 0, g.from, g.size);
+        eb = WeightExpr::slice(eb, 0, u.from, u.size);
+      }
+      a.setExpr(WeightExpr::interleave(kTurn, {ea, eb}).str());
+    }
+    if (!g.slice)
+      weights.retype(of(g.gemm), [](kern::WeightType type) {
+        SmallVector<int64_t> shape(type.getShape());
+        shape[0] *= 2;
+        return kern::WeightType::get(type.getContext(), shape,
+                                     type.getElementType(), type.getLayout(),
+                                     type.getParts());
+      });
+  }
+
+  static void erase(Gate &gate, Factor &g, Factor &u) {
+    SmallVector<Value> buffers{gate.g, gate.u, gate.apply.getOuts()};
+    if (g.slice)
+      buffers.push_back(g.gemm.getOuts()[0]);
+    gate.multiply->erase();
+    gate.apply->erase();
+    SmallVector<Value> unread;
+    for (Factor factor : {g, u})
+      if (factor.slice)
+        factor.slice->erase();
+    if (!g.slice) {
+      unread.push_back(u.gemm.getWeight());
+      if (u.gemm.getBias())
+        unread.push_back(u.gemm.getBias());
+      u.gemm->erase();
+    }
+    g.gemm->erase();
+    for (Value buffer : buffers)
+      buffer.getDefiningOp()->erase();
+    for (Value weight : unread)
+      eraseWeight(weight);
+  }
+};
+
+} // namespace

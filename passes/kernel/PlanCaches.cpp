@@ -1,0 +1,65 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Caches of one window and type share blocks, layer behind layer.
+#include "dialects/kern/Kern.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/kernel/Passes.h"
+
+#define DEBUG_TYPE "kern-plan-caches"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_PLANCACHESPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+namespace {
+
+/// Layers whose keys and values lie in the same blocks.
+struct Group {
+  int64_t window;
+  Type element;
+  int64_t layers = 0, bytes = 0;
+};
+
+struct PlanCachesPass
+    : public transom::impl::PlanCachesPassBase<PlanCachesPass> {
+  void runOnOperation() override {
+    SmallVector<Group> all;
+    Builder b(&getContext());
+    for (auto cache : getOperation().getOps<kern::CacheOp>()) {
+      auto type = cast<kern::CacheType>(cache.getType());
+      Group *group = llvm::find_if(all, [&](const Group &known) {
+        return known.window == type.getWindow() &&
+               known.element == type.getElementType();
+      });
+      if (group == all.end())
+        group =
+            &all.emplace_back(Group{type.getWindow(), type.getElementType()});
+      cache.setGroupAttr(b.getI64IntegerAttr(group - all.begin()));
+      cache.setOffsetAttr(b.getI64IntegerAttr(group->bytes));
+      group->bytes += type.getByteSize();
+      ++group->layers;
+      ++caches;
+    }
+    groups += all.size();
+    if (!all.empty())
+      getOperation()->setAttr("kern.cache_groups", tableOf(all, b));
+  }
+
+  static ArrayAttr tableOf(ArrayRef<Group> all, Builder &b) {
+    SmallVector<Attribute> table;
+    for (const Group &group : all)
+      table.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("window", b.getI64IntegerAttr(group.window)),
+           b.getNamedAttr("type", TypeAttr::get(group.element)),
+           b.getNamedAttr("layers", b.getI64IntegerAttr(group.layers)),
+           b.getNamedAttr("bytes", b.getI64IntegerAttr(group.bytes))}));
+    return b.getArrayAttr(table);
+  }
+};
+
+} // namespace

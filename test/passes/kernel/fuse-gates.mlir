@@ -1,0 +1,174 @@
+// RUN: transom-opt %s --kern-fuse-gates --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 4] x f32, unset>
+!b = !kern.weight<[8] x f32, unset>
+
+// CHECK: kern.weight @g : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g\22), file(\22u\22))"
+kern.weight @g : !w = "file(\"g\")"
+kern.weight @u : !w = "file(\"u\")"
+// CHECK: kern.weight @gb : !kern.weight<[16] x f32, unset> = "interleave(8, file(\22gb\22), file(\22ub\22))"
+kern.weight @gb : !b = "file(\"gb\")"
+kern.weight @ub : !b = "file(\"ub\")"
+
+// CHECK-LABEL: func.func @two_products_become_one(
+// CHECK: %[[W:.*]] = kern.get_weight @g
+// CHECK: %[[B:.*]] = kern.get_weight @gb
+// CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) {gate = "silu"}
+// CHECK-NEXT: return
+func.func @two_products_become_one(%x: !x, %y: !y) {
+  %g = kern.get_weight @g : !w
+  %gb = kern.get_weight @gb : !b
+  %a = kern.alloc : !y
+  kern.gemm %x, %g bias %gb outs(%a) : !x, !w, !b, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "silu" %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  %u = kern.get_weight @u : !w
+  %ub = kern.get_weight @ub : !b
+  %d = kern.alloc : !y
+  kern.gemm %x, %u bias %ub outs(%d) : !x, !w, !b, !y
+  kern.elementwise ins(%d, %c) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 4] x f32, unset>
+
+// Each layer's weights are interleaved, and the body loses a parameter.
+// CHECK: kern.weight @g0 : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g0\22), file(\22u0\22))"
+kern.weight @g0 : !w = "file(\"g0\")"
+kern.weight @u0 : !w = "file(\"u0\")"
+// CHECK: kern.weight @g1 : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g1\22), file(\22u1\22))"
+kern.weight @g1 : !w = "file(\"g1\")"
+kern.weight @u1 : !w = "file(\"u1\")"
+kern.weight @n : !kern.weight<[4] x f32, unset> = "file(\"n\")"
+
+// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @g0, @n], [@layer, @g1, @n]]
+func.func @step(%x: !x, %y: !y) {
+  kern.layers %x invariants(%y : !y) [[@layer, @u0, @g0, @n], [@layer, @u1, @g1, @n]] : !x
+  return
+}
+// CHECK: func.func private @layer(%[[X:.*]]: {{.*}}, %[[Y:.*]]: {{.*}}, %[[W:.*]]: !kern.weight<[16, 4] x f32, unset>, %{{.*}}: !kern.weight<[4] x f32, unset>)
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] outs(%[[Y]]) {gate = "gelu_tanh"}
+func.func private @layer(%x: !x, %y: !y, %u: !w, %g: !w, %n: !kern.weight<[4] x f32, unset>) {
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %d = kern.alloc : !y
+  kern.gemm %x, %u outs(%d) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "gelu_tanh" %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!t = !kern.buffer<[rows, 16] x f32>
+!w = !kern.weight<[16, 4] x f32, unset>
+
+// The second half is g here.
+// CHECK: kern.weight @gu : !kern.weight<[16, 4] x f32, unset> = "interleave(8, slice(file(\22gu\22), 0, 8, 8), slice(file(\22gu\22), 0, 0, 8))"
+kern.weight @gu : !w = "file(\"gu\")"
+
+// CHECK-LABEL: func.func @halves_of_one_product(
+// CHECK: %[[W:.*]] = kern.get_weight @gu
+// CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) {gate = "silu"}
+// CHECK-NEXT: return
+func.func @halves_of_one_product(%x: !x, %y: !y) {
+  %w = kern.get_weight @gu : !w
+  %t = kern.alloc : !t
+  kern.gemm %x, %w outs(%t) : !x, !w, !t
+  %a = kern.alloc : !y
+  kern.copy %t outs(%a) axis 1 from "8" to "0" size "8" : !t, !y
+  %d = kern.alloc : !y
+  kern.copy %t outs(%d) axis 1 from "0" to "0" size "8" : !t, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "silu" %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 4] x f32>
+!y = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 4] x f32, unset>
+kern.weight @g : !w = "file(\"g\")"
+kern.weight @u : !w = "file(\"u\")"
+
+// CHECK-LABEL: func.func @a_factor_with_another_reader_stays(
+// CHECK-NOT: gate
+func.func @a_factor_with_another_reader_stays(%x: !x, %y: !y, %z: !y) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %d = kern.alloc : !y
+  kern.gemm %x, %u outs(%d) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "silu" %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  kern.softmax %d outs(%z) : !y, !y
+  return
+}
+
+// CHECK-LABEL: func.func @factors_of_other_inputs_stay(
+// CHECK-NOT: gate
+func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
+  %g = kern.get_weight @g : !w
+  %u = kern.get_weight @u : !w
+  %a = kern.alloc : !y
+  kern.gemm %x, %g outs(%a) : !x, !w, !y
+  %d = kern.alloc : !y
+  kern.gemm %z, %u outs(%d) : !x, !w, !y
+  %c = kern.alloc : !y
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "silu" %p
+    kern.yield %q : f32
+  } : (!y) -> !y
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!y, !y) -> !y
+  return
+}
