@@ -5,6 +5,7 @@
 // what the manifest says about the files.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
+#include "compiler/driver/GenerationConfig.h"
 #include "compiler/driver/Hashes.h"
 #include "compiler/driver/TextConfig.h"
 #include "compiler/import/Import.h"
@@ -66,6 +67,7 @@ namespace {
 struct ModelFacts {
   ImportInfo info;
   TextConfig text;
+  GenerationSettings generation; ///< of a decoder
   InputHashes hashes;
   std::vector<std::string> notes;
 
@@ -75,7 +77,7 @@ struct ModelFacts {
 
 } // namespace
 
-/// Reads the text files and begins to hash all files.
+/// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module) {
   Result<TextConfig> config =
       readTextConfig(info.folder, maxLengthOf(module), info.family != "graph");
@@ -86,6 +88,16 @@ Result<void> ModelFacts::read(ModuleOp module) {
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
+  if (module.lookupSymbol("step")) {
+    Result<GenerationSettings> settings = readGenerationConfig(info.folder);
+    if (!settings)
+      return settings.takeError();
+    generation = std::move(*settings);
+    notes.insert(notes.end(), generation.notes.begin(),
+                 generation.notes.end());
+    files.insert(files.end(), generation.files.begin(),
+                 generation.files.end());
+  }
   hashes.start(info.folder, files);
   return {};
 }
@@ -98,6 +110,8 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
   plan.manifest.text = text.manifest;
   plan.manifest.notes = notes;
   plan.tokenizer = std::move(text.tokenizer);
+  if (plan.manifest.decoder)
+    plan.manifest.decoder->generation = std::move(generation.json);
   return {};
 }
 
