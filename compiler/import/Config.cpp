@@ -4,6 +4,7 @@
 // Keys of config.json and what their absence means.
 #include "compiler/import/Config.h"
 #include "runtime/support/Suggest.h"
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -55,6 +56,16 @@ std::optional<JsonValue> Config::find(const ConfigKey &key) {
       found = value;
   }
   return found;
+}
+
+bool Config::isNull(const ConfigKey &key) {
+  bool null = false;
+  for (const char *spelling : key) {
+    known.insert(spelling);
+    std::optional<JsonValue> value = root().find(spelling);
+    null = null || (value && value->isNull());
+  }
+  return null && !find(key);
 }
 
 int64_t Config::integer(const ConfigKey &key, int64_t absent, int64_t low,
@@ -121,6 +132,13 @@ void Config::requireAbsent(const ConfigKey &key, const std::string &why) {
                       Status::Unsupported));
 }
 
+void Config::checkMembers(JsonValue object,
+                          const std::vector<const char *> &names) {
+  for (JsonValue::Member member : object.members())
+    if (std::find(names.begin(), names.end(), member.key) == names.end())
+      unknownMembers.push_back(member.value.pointer().substr(1));
+}
+
 void Config::ignore(const std::vector<const char *> &keys) {
   known.insert(keys.begin(), keys.end());
 }
@@ -130,6 +148,7 @@ std::vector<std::string> Config::unknownKeys() const {
   for (JsonValue::Member member : root().members())
     if (member.key.substr(0, 1) != "_" && !known.count(std::string(member.key)))
       unknown.push_back(std::string(member.key));
+  unknown.insert(unknown.end(), unknownMembers.begin(), unknownMembers.end());
   return unknown;
 }
 

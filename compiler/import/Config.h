@@ -23,6 +23,8 @@ public:
 
   /// The value of a key; nothing when absent or null. Marks it as known.
   std::optional<JsonValue> find(const ConfigKey &key);
+  /// True when the key is there and null, which some classes read as 'off'.
+  bool isNull(const ConfigKey &key);
   /// An integer in [low, high].
   int64_t integer(const ConfigKey &key, int64_t absent, int64_t low,
                   int64_t high);
@@ -38,6 +40,9 @@ public:
   void requireFalse(const ConfigKey &key);
   /// Refuses a key that is there and neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);
+
+  /// Notes members of an object that are not among the known ones.
+  void checkMembers(JsonValue object, const std::vector<const char *> &known);
 
   /// Keys without effect on inference.
   void ignore(const std::vector<const char *> &keys);
@@ -59,6 +64,7 @@ private:
   }
   JsonDocument document;
   std::set<std::string> known;
+  std::vector<std::string> unknownMembers; // of objects, by pointer
   std::optional<Error> failure;
 };
 

@@ -57,6 +57,20 @@ Type transom::elementTypeOf(MLIRContext *context, DType dtype) {
   return IntegerType::get(context, dtype == DType::Bool ? 1 : 64);
 }
 
+Result<std::vector<int64_t>>
+AssumedTensors::shape(const std::string &name) const {
+  auto found = shapes.find(name);
+  if (found == shapes.end())
+    return internalError("tensor '" + name + "' was not assumed");
+  return found->second;
+}
+
+Result<void> AssumedTensors::read(const std::string &name,
+                                  const std::vector<int64_t> &,
+                                  const std::vector<int64_t> &, float *) const {
+  return unavailable("tensor '" + name + "' has a shape but no data");
+}
+
 Emitter::Emitter(MLIRContext &context, const ModelFiles &files,
                  std::string baseFile)
     : files(files), baseFile(std::move(baseFile)), builder(&context),
@@ -70,6 +84,17 @@ Emitter::~Emitter() = default;
 void Emitter::at(const std::string &path, const std::string &jsonPointer) {
   pointer = jsonPointer;
   loc = makePlace(builder.getContext(), path, baseFile, pointer);
+}
+
+void Emitter::assumeTensors(std::string dtype) {
+  assumed.emplace();
+  assumedDtype = std::move(dtype);
+}
+
+const TensorSource &Emitter::tensors() const {
+  if (assumed)
+    return *assumed;
+  return files;
 }
 
 Value Emitter::fail(Error error) {
@@ -122,6 +147,11 @@ void Emitter::endEntry(ArrayRef<EntryOutput> outputs) {
   builder.setInsertionPointToEnd(module->getBody());
 }
 
+void Emitter::annotateEntry(StringRef name, Attribute value) {
+  if (!failed())
+    entry->setAttr(name, value);
+}
+
 Value Emitter::infer(Operation *op) {
   FailureOr<SmallVector<Type>> types = mlir::failure();
   std::string text;
@@ -139,21 +169,25 @@ Value Emitter::infer(Operation *op) {
   return op->getResult(0);
 }
 
+void Emitter::toNextSymbol() {
+  if (lastSymbol)
+    builder.setInsertionPointAfter(lastSymbol);
+  else
+    builder.setInsertionPointToStart(module->getBody());
+}
+
 Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
                          const WeightExpr &expr) {
   // A name that another expression has (or the entry) gets underscores.
   std::string text = expr.str(), name = symbol;
   while ((weights.count(name) && weights[name].first != text) ||
-         (entry && entry.getName() == name))
+         caches.count(name) || (entry && entry.getName() == name))
     name += "_";
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   if (!weights.count(name)) {
     OpBuilder::InsertionGuard guard(builder);
-    if (lastWeight)
-      builder.setInsertionPointAfter(lastWeight);
-    else
-      builder.setInsertionPointToStart(module->getBody());
-    lastWeight = builder.create<attn::WeightOp>(
+    toNextSymbol();
+    lastSymbol = builder.create<attn::WeightOp>(
         loc, builder.getStringAttr(name), TypeAttr::get(type),
         builder.getStringAttr(text));
     weights[name] = {text, shape.vec()};
@@ -162,40 +196,56 @@ Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
       loc, type, FlatSymbolRefAttr::get(builder.getContext(), name));
 }
 
-Value Emitter::fileWeight(const std::string &symbol, const std::string &file,
-                          std::optional<std::vector<int64_t>> shape,
+bool Emitter::checkTensor(const std::string &file,
+                          const std::optional<std::vector<int64_t>> &shape,
                           const std::string &sizes) {
   if (failed())
-    return {};
+    return false;
+  if (assumed && shape) {
+    assumed->shapes[file] = *shape;
+    return true;
+  }
   const SafetensorsTensor *tensor = files.find(file);
+  const std::string explained = sizes.empty() ? "" : " (" + sizes + ")";
+  auto reject = [&](Error error) {
+    fail(std::move(error));
+    return false;
+  };
   if (!tensor)
-    return fail(
-        rejected((errorPrefix.empty() ? files.folder() + ": " : errorPrefix) +
-                 "tensor '" + file + "' is missing" +
-                 (shape ? ", expected with shape " + shapeText(*shape) +
-                              (sizes.empty() ? "" : " (" + sizes + ")")
-                        : "")));
+    return reject(rejected(
+        (errorPrefix.empty() ? files.folder() + ": " : errorPrefix) +
+        "tensor '" + file + "' is missing" +
+        (shape ? ", expected with shape " + shapeText(*shape) + explained
+               : "")));
   std::string where =
       errorPrefix + files.fileOf(file) + ": tensor '" + file + "'";
   if (shape && tensor->shape != *shape)
-    return fail(rejected(where + " has shape " + shapeText(tensor->shape) +
-                         ", expected " + shapeText(*shape) +
-                         (sizes.empty() ? "" : " (" + sizes + ")")));
+    return reject(rejected(where + " has shape " + shapeText(tensor->shape) +
+                           ", expected " + shapeText(*shape) + explained));
   if (!isFloat(tensor->dtype))
-    return fail(unsupported(where + " has dtype " +
-                            std::string(safetensorsName(tensor->dtype)) +
-                            "; supported: F32, F16, BF16, F64"));
+    return reject(unsupported(where + " has dtype " +
+                              std::string(safetensorsName(tensor->dtype)) +
+                              "; supported: F32, F16, BF16, F64"));
   for (int64_t size : tensor->shape)
     if (size == 0 || size > INT32_MAX)
-      return fail(rejected(where + " has shape " + shapeText(tensor->shape) +
-                           "; sizes are from 1 to 2147483647"));
-  return getWeight(symbol, tensor->shape, WeightExpr::file(file));
+      return reject(rejected(where + " has shape " + shapeText(tensor->shape) +
+                             "; sizes are from 1 to 2147483647"));
+  return true;
+}
+
+Value Emitter::fileWeight(const std::string &symbol, const std::string &file,
+                          std::optional<std::vector<int64_t>> shape,
+                          const std::string &sizes) {
+  if (!checkTensor(file, shape, sizes))
+    return {};
+  return getWeight(symbol, shape ? *shape : files.find(file)->shape,
+                   WeightExpr::file(file));
 }
 
 Value Emitter::weight(const std::string &symbol, const WeightExpr &expr) {
   if (failed())
     return {};
-  Result<std::vector<int64_t>> shape = expr.shape(files);
+  Result<std::vector<int64_t>> shape = expr.shape(tensors());
   if (!shape)
     return fail(shape.takeError());
   return getWeight(symbol, *shape, expr);
@@ -260,6 +310,40 @@ Value Emitter::layerNorm(Value input, Value gamma, Value beta, double eps) {
                                  builder.getF64FloatAttr(eps));
 }
 
+Value Emitter::rmsNorm(Value input, Value gamma, double eps) {
+  return make<attn::RmsNormOp>(input, gamma, builder.getF64FloatAttr(eps));
+}
+
+Value Emitter::embedding(Value ids, Value table, double scale) {
+  return make<attn::EmbeddingOp>(ids, table, builder.getF64FloatAttr(scale));
+}
+
+Value Emitter::sequences() {
+  if (failed())
+    return {};
+  return builder.create<attn::SequencesOp>(
+      loc, attn::SegmentsType::get(builder.getContext(),
+                                   builder.getStringAttr("rows"),
+                                   builder.getStringAttr("keys")));
+}
+
+Value Emitter::cache(const std::string &symbol, attn::CacheType type) {
+  if (failed())
+    return {};
+  std::string name = symbol;
+  while (weights.count(name) || (entry && entry.getName() == name) ||
+         !caches.insert(name).second)
+    name += "_";
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    toNextSymbol();
+    lastSymbol = builder.create<attn::CacheOp>(loc, builder.getStringAttr(name),
+                                               TypeAttr::get(type));
+  }
+  return builder.create<attn::GetCacheOp>(
+      loc, type, FlatSymbolRefAttr::get(builder.getContext(), name));
+}
+
 Dims Emitter::shapeOf(Value value) const {
   return value ? attn::shapeOf(value.getType()) : Dims();
 }
@@ -290,16 +374,23 @@ void Emitter::countTensors(ImportInfo &info) {
       for (const std::string &file : expr->files())
         used.insert(file);
   CheckedSize parameters;
+  auto count = [&](const std::string &dtype,
+                   const std::vector<int64_t> &shape) {
+    ++info.dtypes[dtype];
+    parameters +=
+        CheckedSize::fromSigned(elementCount(shape).value_or(int64_t(0)));
+  };
   for (const std::string &name : files.names()) {
-    if (!used.count(name)) {
-      info.unusedTensors.push_back(name);
-      continue;
-    }
     const SafetensorsTensor *tensor = files.find(name);
-    ++info.dtypes[std::string(safetensorsName(tensor->dtype))];
-    parameters += CheckedSize::fromSigned(
-        elementCount(tensor->shape).value_or(int64_t(0)));
+    if (used.count(name))
+      count(std::string(safetensorsName(tensor->dtype)), tensor->shape);
+    else
+      info.unusedTensors.push_back(name);
   }
+  if (assumed)
+    for (const auto &[name, shape] : assumed->shapes)
+      if (used.count(name))
+        count(assumedDtype, shape);
   info.parameters = parameters.value().value_or(0);
 }
 

@@ -37,6 +37,19 @@ struct EntryOutput {
   mlir::Value value;
 };
 
+/// Tensors that are taken to be there, with the shapes that their users expect
+/// (for a config without files).
+class AssumedTensors : public TensorSource {
+public:
+  Result<std::vector<int64_t>> shape(const std::string &name) const override;
+  Result<void> read(const std::string &name,
+                    const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override;
+
+  std::map<std::string, std::vector<int64_t>> shapes;
+};
+
 /// Builds one module. Not copyable; one for each import.
 class Emitter {
 public:
@@ -56,6 +69,11 @@ public:
   /// `graph.json:3:5: '/nodes/0': `).
   void setErrorPrefix(std::string prefix) { errorPrefix = std::move(prefix); }
 
+  /// From now on tensors are not looked for in files: each is taken to be there
+  /// in the shape that is asked for, with elements of that type (`F32`).
+  void assumeTensors(std::string dtype);
+  bool assumesTensors() const { return assumed.has_value(); }
+
   /// Records an error unless there is one; gives a null value.
   mlir::Value fail(Error error);
   bool failed() const { return failure.has_value(); }
@@ -70,6 +88,8 @@ public:
   void boundInput(mlir::Value argument, int64_t rows);
   /// Ends it with these results.
   void endEntry(llvm::ArrayRef<EntryOutput> outputs);
+  /// Sets an attribute of the entry's function.
+  void annotateEntry(llvm::StringRef name, mlir::Attribute value);
 
   //===--- Operations ----------------------------------------------------===//
 
@@ -88,7 +108,11 @@ public:
   mlir::Value fileWeight(const std::string &symbol, const std::string &file,
                          std::optional<std::vector<int64_t>> shape,
                          const std::string &sizes = "");
-  /// A weight by an expression without files (sinusoid, values, ...).
+  /// True when the tensor is there as floats of that shape (nothing: any).
+  bool checkTensor(const std::string &file,
+                   const std::optional<std::vector<int64_t>> &shape,
+                   const std::string &sizes = "");
+  /// A weight by an expression over tensors that are there.
   mlir::Value weight(const std::string &symbol, const WeightExpr &expr);
   /// The expression of a value that is a weight.
   std::optional<WeightExpr> weightOf(mlir::Value value) const;
@@ -106,6 +130,13 @@ public:
   mlir::Value cast(mlir::Value input, DType to);
   mlir::Value layerNorm(mlir::Value input, mlir::Value gamma, mlir::Value beta,
                         double eps);
+  mlir::Value rmsNorm(mlir::Value input, mlir::Value gamma, double eps);
+  mlir::Value embedding(mlir::Value ids, mlir::Value table, double scale);
+
+  /// The new rows of the sequences of a step: `!attn.segments<rows, keys>`.
+  mlir::Value sequences();
+  /// Declares a cache of this name, and gives it as an operand.
+  mlir::Value cache(const std::string &symbol, attn::CacheType type);
 
   /// The sizes of a value.
   Dims shapeOf(mlir::Value value) const;
@@ -127,6 +158,9 @@ private:
                         llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
   void dropUnusedWeights();
   void countTensors(ImportInfo &info);
+  const TensorSource &tensors() const;
+  /// Where a symbol of the module goes: behind those that are there.
+  void toNextSymbol();
 
   const ModelFiles &files;
   std::string baseFile;
@@ -134,8 +168,11 @@ private:
   std::string errorPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;
-  mlir::Operation *lastWeight = nullptr; // weights stand first, in order
+  mlir::Operation *lastSymbol = nullptr; // weights stand first, in order
+  std::optional<AssumedTensors> assumed;
+  std::string assumedDtype;
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;
+  std::set<std::string> caches;
   mlir::func::FuncOp entry;
   mlir::Location loc;
   std::optional<Error> failure;

@@ -10,76 +10,29 @@
 using namespace mlir;
 using namespace transom;
 
+static ModuleNaming namingOf(const Family &family, const FamilyHead &head) {
+  const FamilyModules &m = family.modules;
+  return {family.prefix,
+          {m.embeddings, m.layer, m.pooler},
+          std::string(m.word) + ".weight",
+          std::string(head.kind) == "none"};
+}
+
 EncoderBuilder::EncoderBuilder(Emitter &emit, const ModelFiles &files,
                                const Family &family, const FamilyHead &head,
                                const ModelSizes &sizes)
-    : emit(emit), files(files), family(family), theHead(head), sizes(sizes) {
-  const std::string prefix = family.prefix;
-  prefixed = bool(files.find(prefix + family.modules.word + ".weight"));
-  if (std::string(head.kind) != "none")
-    placePrefix = prefix;
-}
+    : emit(emit), files(files), family(family), theHead(head), sizes(sizes),
+      parameters(emit, files, namingOf(family, head)) {}
 
 //===----------------------------------------------------------------------===//
-// Places and parameters
+// Parameters
 //===----------------------------------------------------------------------===//
-
-bool EncoderBuilder::inBase(const std::string &module) const {
-  const FamilyModules &m = family.modules;
-  auto under = [&](std::string top) {
-    top = top.substr(0, top.find('.'));
-    return !top.empty() && (module + ".").rfind(top + ".", 0) == 0;
-  };
-  return under(m.embeddings) || under(m.layer) || under(m.pooler);
-}
-
-void EncoderBuilder::at(const std::string &module, const std::string &pointer) {
-  emit.at((inBase(module) ? placePrefix : "") + module, pointer);
-}
-
-void EncoderBuilder::at(const std::string &module, const ConfigKey &key) {
-  at(module,
-     key.empty() ? std::string("/model_type") : "/" + std::string(key.front()));
-}
-
-std::string EncoderBuilder::tensorOf(const std::string &module,
-                                     const std::string &name,
-                                     bool *found) const {
-  std::vector<std::string> bases = {module};
-  if (inBase(module))
-    bases.insert(prefixed ? bases.begin() : bases.end(),
-                 family.prefix + module);
-  std::vector<std::string> names = {name};
-  StringRef last(module);
-  if (last.ends_with("Norm") || last.ends_with("_norm"))
-    names.push_back(name == "weight" ? "gamma" : "beta");
-  for (const std::string &base : bases)
-    for (const std::string &spelling : names)
-      if (std::string tensor = base + "." + spelling; files.find(tensor)) {
-        if (found)
-          *found = true;
-        return tensor;
-      }
-  if (found)
-    *found = false;
-  return bases.front() + "." + name;
-}
-
-Value EncoderBuilder::parameter(const std::string &module,
-                                const std::string &name,
-                                std::vector<int64_t> shape,
-                                const std::string &sizes) {
-  std::string symbol =
-      (inBase(module) ? placePrefix : "") + module + "." + name;
-  return emit.fileWeight(symbol, tensorOf(module, name), std::move(shape),
-                         sizes);
-}
 
 Value EncoderBuilder::project(Value input, const std::string &module,
                               int64_t from, int64_t to,
                               const std::string &sizes) {
-  Value weight = parameter(module, "weight", {to, from}, sizes);
-  Value bias = parameter(module, "bias", {to}, "");
+  Value weight = parameters.get(module, "weight", {to, from}, sizes);
+  Value bias = parameters.get(module, "bias", {to}, "");
   return emit.linear(input, weight, bias);
 }
 
@@ -90,8 +43,8 @@ Value EncoderBuilder::activate(Value input,
 
 Value EncoderBuilder::normalize(Value input, const std::string &module) {
   at(module, family.keys.epsilon);
-  Value gamma = parameter(module, "weight", {sizes.hidden}, "hidden size");
-  Value beta = parameter(module, "bias", {sizes.hidden}, "hidden size");
+  Value gamma = parameters.get(module, "weight", {sizes.hidden}, "hidden size");
+  Value beta = parameters.get(module, "bias", {sizes.hidden}, "hidden size");
   return emit.layerNorm(input, gamma, beta, sizes.epsilon);
 }
 
@@ -102,12 +55,11 @@ Value EncoderBuilder::normalize(Value input, const std::string &module) {
 Value EncoderBuilder::embeddings(Value ids, Value types) {
   const FamilyModules &m = family.modules;
   auto table = [&](const char *module, int64_t rows, const char *what) {
-    return parameter(module, "weight", {rows, sizes.hidden},
-                     std::string(what) + " x hidden size");
+    return parameters.get(module, "weight", {rows, sizes.hidden},
+                          std::string(what) + " x hidden size");
   };
   auto lookUp = [&](Value indices, Value rows) {
-    return emit.make<attn::EmbeddingOp>(indices, rows,
-                                        emit.ops().getF64FloatAttr(1.0));
+    return emit.embedding(indices, rows, 1.0);
   };
   at(m.word, std::string("/vocab_size"));
   Value sum = lookUp(ids, table(m.word, sizes.vocab, "vocabulary"));
@@ -186,10 +138,11 @@ Value EncoderBuilder::layer(Value state, int64_t number) {
 
 bool EncoderBuilder::hasPooler() const {
   const std::string pooler = family.modules.pooler;
-  bool found = false;
-  if (!pooler.empty())
-    tensorOf(pooler + ".dense", "weight", &found);
-  return found;
+  if (pooler.empty())
+    return false;
+  // Without files the bare model has one, as its class does.
+  return emit.assumesTensors() ? std::string(theHead.kind) == "none"
+                               : parameters.has(pooler + ".dense", "weight");
 }
 
 static Value firstColumn(Emitter &emit, Value state) {
@@ -212,12 +165,10 @@ Value EncoderBuilder::pooler(Value state) {
 }
 
 Value EncoderBuilder::decoder(const HeadStep &step, Value state) {
-  bool own = false;
-  tensorOf(step.module, "weight", &own);
-  const std::string from =
-      own || !sizes.tied ? step.module : family.modules.word;
-  Value weight = parameter(from, "weight", {sizes.vocab, sizes.hidden},
-                           "vocabulary x hidden size");
+  bool own = parameters.has(step.module, "weight") || !sizes.tied;
+  const std::string from = own ? step.module : family.modules.word;
+  Value weight = parameters.get(from, "weight", {sizes.vocab, sizes.hidden},
+                                "vocabulary x hidden size");
   std::string bias = step.biases.front();
   for (const char *candidate : step.biases)
     if (files.find(candidate)) {

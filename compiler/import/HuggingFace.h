@@ -8,8 +8,9 @@
 namespace transom {
 
 /// Imports the model of `info.folder`, whose config.json is there. Fills
-/// `info`.
+/// `info`. With `configOnly` no other file is looked for.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
-importHuggingFace(mlir::MLIRContext &context, ImportInfo &info);
+importHuggingFace(mlir::MLIRContext &context, ImportInfo &info,
+                  bool configOnly);
 
 } // namespace transom

@@ -20,6 +20,10 @@ namespace transom {
 struct ImportOptions {
   /// A folder with config.json (or graph.json), or the path of a graph.json.
   std::string path;
+  /// Read config.json alone: tensors are taken to be there with the shapes that
+  /// the config implies. The module can be looked at, not compiled. Without
+  /// effect on a graph.json.
+  bool configOnly = false;
 };
 
 /// What the importer found besides the module. The module's `attn.info`

@@ -129,7 +129,7 @@ TEST(ConfigErrors, model_type) {
   expectConfigError(replaced(config(), "\"bert\"", "\"bort\""),
                     Status::Unsupported,
                     {"'/model_type'", "unsupported model_type 'bort'",
-                     "bert, distilbert, roberta, xlm-roberta"});
+                     "bert, bloom, distilbert", "qwen3, roberta, xlm-roberta"});
   expectConfigError(replaced(config(), "\"bert\"", "3"), Status::Rejected,
                     {"expected a string"});
 }

@@ -3,63 +3,13 @@
 //
 // What imported models compute in the reference evaluator is what the golden
 // results say: all families and heads, and the examples of graph.json.
-#include "compiler/evaluator/Evaluator.h"
 #include "runtime/support/Json.h"
-#include "test/unit/import/Fixture.h"
-#include <cmath>
+#include "test/unit/import/Numbers.h"
 
 using namespace transom;
 using namespace transom::testing;
 
 namespace {
-
-/// Reads the tensors of a safetensors file for the evaluator.
-std::vector<NamedTensor> readTensors(const std::string &folder,
-                                     const std::string &name) {
-  std::vector<NamedTensor> tensors;
-  Result<ModelFiles> files = ModelFiles::openFiles(folder, {name});
-  EXPECT_TRUE(files) << (files ? "" : files.error().message);
-  if (!files)
-    return tensors;
-  for (const std::string &tensor : files->names()) {
-    const SafetensorsTensor *info = files->find(tensor);
-    std::vector<int64_t> zeros(info->shape.size(), 0);
-    size_t count = *elementCount(info->shape);
-    Sizes sizes(info->shape.begin(), info->shape.end());
-    if (isFloat(info->dtype)) {
-      std::vector<float> data(count);
-      EXPECT_TRUE(files->read(tensor, zeros, info->shape, data.data()));
-      tensors.push_back(
-          {tensor,
-           Tensor::of(sizes, std::vector<double>(data.begin(), data.end()))});
-    } else {
-      std::vector<int64_t> data(count);
-      EXPECT_TRUE(files->readIntegers(tensor, zeros, info->shape, data.data()));
-      tensors.push_back({tensor, Tensor::of(sizes, data)});
-    }
-  }
-  return tensors;
-}
-
-void expectNear(const NamedTensor &wanted,
-                const std::vector<NamedTensor> &results) {
-  for (const NamedTensor &result : results) {
-    if (result.name != wanted.name)
-      continue;
-    ASSERT_EQ(result.tensor.sizes, wanted.tensor.sizes) << wanted.name;
-    double worst = 0;
-    for (int64_t i = 0; i < wanted.tensor.count(); ++i) {
-      double error =
-          std::fabs(result.tensor.number(i) - wanted.tensor.number(i));
-      ASSERT_TRUE(std::isfinite(error)) << wanted.name << " at " << i;
-      worst =
-          std::max(worst, error - 1e-6 * std::fabs(wanted.tensor.number(i)));
-    }
-    EXPECT_LE(worst, 2e-6) << wanted.name;
-    return;
-  }
-  FAIL() << "no result '" << wanted.name << "'";
-}
 
 /// Imports the model of a folder and runs the cases of its cases.json.
 void expectCases(const std::string &folder) {
@@ -81,7 +31,7 @@ void expectCases(const std::string &folder) {
                  readTensors(folder, text("input")), options);
     ASSERT_TRUE(results) << results.error().message;
     for (const NamedTensor &wanted : readTensors(folder, text("expect")))
-      expectNear(wanted, *results);
+      expectNear(wanted, *results, 2e-6);
   }
 }
 

@@ -1,0 +1,63 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parameters of a Hugging Face model by module: which tensor of the files
+// a module's parameter is, under which symbol and place it stands in the
+// module. Shared by the builders of encoders and decoders.
+#pragma once
+#include "compiler/import/Config.h"
+#include "compiler/import/Emitter.h"
+#include <functional>
+
+namespace transom {
+
+/// How the modules of one model are called.
+struct ModuleNaming {
+  std::string prefix; ///< of the base model's tensors under a head: `bert.`
+  /// Modules of the base model; their first words are what has the prefix.
+  std::vector<std::string> baseModules;
+  std::string probe; ///< a tensor of the base model that is always there
+  bool bare = false; ///< no head: places carry no prefix
+};
+
+/// Finds parameters and sets places. Errors are the emitter's.
+class Parameters {
+public:
+  Parameters(Emitter &emit, const ModelFiles &files,
+             const ModuleNaming &naming);
+
+  /// Operations from now on belong to this module, and were asked for by this
+  /// key of the config (or JSON pointer).
+  void at(const std::string &module, const ConfigKey &key);
+  void at(const std::string &module, const std::string &pointer);
+  /// The module's path as Hugging Face prints it.
+  std::string placeOf(const std::string &module) const;
+
+  /// The tensor of a module's parameter: under the base model's prefix or
+  /// without it, under its new or old name. `found` says if the files have it.
+  std::string tensorOf(const std::string &module, const std::string &name,
+                       bool *found = nullptr) const;
+  /// True when the files have the parameter.
+  bool has(const std::string &module, const std::string &name) const;
+
+  /// A parameter of that shape as a weight; `sizes` explains the shape.
+  mlir::Value get(const std::string &module, const std::string &name,
+                  std::vector<int64_t> shape, const std::string &sizes);
+  /// What `piece` makes of a parameter of that shape, as a weight whose symbol
+  /// ends in `suffix`.
+  mlir::Value piece(const std::string &module, const std::string &name,
+                    std::vector<int64_t> shape, const std::string &sizes,
+                    const std::string &suffix,
+                    const std::function<WeightExpr(WeightExpr)> &piece);
+
+private:
+  bool inBase(const std::string &module) const;
+
+  Emitter &emit;
+  const ModelFiles &files;
+  std::string prefix, placePrefix;
+  std::set<std::string> tops; // first words of the base model's modules
+  bool prefixed;              // the files' tensors carry the prefix
+};
+
+} // namespace transom
