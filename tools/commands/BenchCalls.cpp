@@ -25,10 +25,13 @@ Result<BenchModel> BenchModel::load(const std::string &path,
   if (!manifest)
     return manifest.takeError();
   bench.manifest = std::move(*manifest);
-  const std::string name =
-      entry.empty() ? entryNames(bench.model.get()).front() : entry;
-  if (Result<void> known = checkEntry(bench.model.get(), name); !known)
-    return known.takeError();
+  const bool steps = entry.empty() && bench.manifest.decoder;
+  const std::string name = steps           ? "step"
+                           : entry.empty() ? entryNames(bench.model.get())[0]
+                                           : entry;
+  if (!steps)
+    if (Result<void> known = checkEntry(bench.model.get(), name); !known)
+      return known.takeError();
   bench.entry = bench.manifest.findEntry(name);
   Result<transom_model_info> info = infoOf(bench.model.get());
   if (!info)
@@ -293,13 +296,17 @@ double BenchCost::limit(const MachineLimits &limits) const {
                               : products;
 }
 
-BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
-  const SymbolValues symbols = symbolsOf(bench, call);
+BenchCost tools::costOf(const BenchModel &bench, const SymbolValues &symbols) {
   BenchCost cost;
   cost.flops = valueOf(bench.entry->flops, symbols);
   cost.bf16Flops = valueOf(bench.entry->bf16Flops, symbols);
   cost.bytes = static_cast<double>(bench.entry->streamedBytes.value_or(
       static_cast<int64_t>(bench.manifest.weightsBytes)));
+  return cost;
+}
+
+BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
+  BenchCost cost = costOf(bench, symbolsOf(bench, call));
   for (const transom_tensor &tensor : call.inputs)
     if (tensor.rank >= 2 && cost.rows == 0) {
       cost.rows = tensor.shape[0];
@@ -315,6 +322,13 @@ BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
       cost.tokens += isSet(*mask, i);
   }
   return cost;
+}
+
+std::vector<BenchWalk> Workload::walks(const BenchModel &bench) const {
+  std::vector<BenchWalk> walks;
+  for (const BenchCall &call : calls)
+    walks.push_back({symbolsOf(bench, call), costOf(bench, call)});
+  return walks;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What bench times: the calls of one line of its table, on inputs that are made
-// up, read from files or tokenized, and what each call costs.
+// What bench times: a model, the work of one line of the table, and what it
+// costs. Here the work of entries that are called on tensors, on inputs that
+// are made up, read from files or tokenized.
 #pragma once
 #include "tools/commands/Limits.h"
 #include "tools/commands/Tensors.h"
@@ -18,8 +19,8 @@ struct BenchModel {
   std::string isa;
   unsigned threads = 1;
 
-  /// Loads it; `entry` is empty for the first. An error when the model has none
-  /// of that name.
+  /// Loads it; `entry` is empty for the first, or `step` of a decoder. An error
+  /// when the model has none of that name.
   static Result<BenchModel> load(const std::string &path,
                                  const std::string &entry, unsigned threads);
 };
@@ -28,7 +29,7 @@ struct BenchModel {
 struct BenchCost {
   double flops = 0;     ///< floating-point operations
   double bf16Flops = 0; ///< those of them that multiply bf16
-  double bytes = 0;     ///< weights that are read whole
+  double bytes = 0;     ///< weights that are read whole, and the cache
   int64_t tokens = 0;   ///< that count: padding does not
   int64_t rows = 0;     ///< sequences
   int64_t columns = 0;  ///< longest sequence, as the inputs have it
@@ -40,16 +41,44 @@ struct BenchCost {
 /// Symbols of an entry with their values in a call.
 using SymbolValues = std::map<std::string, int64_t>;
 
+/// One walk over the steps of an entry: its sizes and what it costs.
+struct BenchWalk {
+  SymbolValues symbols;
+  BenchCost cost;
+};
+
+struct MeasureOptions;
+struct BenchRow;
+class Runner;
+
+/// The work of one line of the table.
+class BenchWork {
+public:
+  virtual ~BenchWork() = default;
+  /// What does the work with memory of its own, for an artifact.
+  virtual Result<std::unique_ptr<Runner>>
+  runner(const BenchModel &bench, const MeasureOptions &options) const = 0;
+  /// The walks of one repetition, which has been run before.
+  virtual std::vector<BenchWalk> walks(const BenchModel &bench) const = 0;
+  /// Fills in what the row says besides times and costs.
+  virtual void describe(BenchRow &row) const = 0;
+};
+
 /// One run of the entry.
 struct BenchCall {
   std::vector<transom_tensor> inputs;
 };
 
 /// The calls of one line of the table, one after another.
-class Workload {
+class Workload : public BenchWork {
 public:
   std::string name; ///< of the entry
   std::vector<BenchCall> calls;
+
+  Result<std::unique_ptr<Runner>>
+  runner(const BenchModel &bench, const MeasureOptions &options) const override;
+  std::vector<BenchWalk> walks(const BenchModel &bench) const override;
+  void describe(BenchRow &row) const override;
 
   /// One call on made-up inputs: `batch` full sequences of `length`.
   static Result<Workload> make(const BenchModel &bench, int64_t batch,
@@ -79,6 +108,8 @@ SymbolValues symbolsOf(const BenchModel &bench, const BenchCall &call);
 /// A formula's value; 0 where it has symbols that the call does not give.
 double valueOf(const Polynomial &formula, const SymbolValues &symbols);
 
+/// What a walk of these sizes costs, but for the tokens that it counts.
+BenchCost costOf(const BenchModel &bench, const SymbolValues &symbols);
 /// What a call costs; its inputs have been accepted by a run.
 BenchCost costOf(const BenchModel &bench, const BenchCall &call);
 

@@ -32,66 +32,13 @@ Times Times::of(std::vector<double> milliseconds) {
   return times;
 }
 
-namespace {
-
-/// One artifact with memory for all calls of a workload.
-class Runner {
-public:
-  static Result<std::unique_ptr<Runner>> create(const BenchModel &bench,
-                                                const Workload &work,
-                                                const MeasureOptions &options);
-  /// Runs all calls; milliseconds.
-  Result<double> run();
-  /// Step times of the last run.
-  const StepTimes &steps() const { return last; }
-
-private:
-  Runner(const Workload &work, const MeasureOptions &options)
-      : work(work), options(options) {}
-  Result<void> keepSteps();
-
-  const Workload &work;
-  const MeasureOptions options;
-  SessionPtr session;
-  std::vector<OutputTensors> outputs; // by call
-  StepTimes last;
-};
-
-} // namespace
-
-Result<std::unique_ptr<Runner>> Runner::create(const BenchModel &bench,
-                                               const Workload &work,
-                                               const MeasureOptions &measure) {
-  std::unique_ptr<Runner> runner(new Runner(work, measure));
-  const transom_model *model = bench.model.get();
-  transom_session_options options = transom_session_options_default();
-  options.threads = bench.threads;
-  options.profile = measure.trace ? 2 : measure.profile ? 1 : 0;
-  for (const BenchCall &call : work.calls)
-    if (Result<void> fits = check(transom_session_options_fit(
-            model, work.name.c_str(), call.inputs.data(), call.inputs.size(),
-            &options));
-        !fits)
-      return fits.takeError();
-  Result<SessionPtr> session = createSession(model, options);
-  if (!session)
-    return session.takeError();
-  runner->session = std::move(*session);
-  for (const BenchCall &call : work.calls) {
-    runner->outputs.emplace_back();
-    if (Result<void> ready = runner->outputs.back().allocate(
-            model, runner->session.get(), work.name, call.inputs);
-        !ready)
-      return ready.takeError();
-  }
-  return runner;
-}
-
-Result<void> Runner::keepSteps() {
+Result<void> Runner::keepSteps(const transom_session *session) {
+  if (!options.profile && !options.trace)
+    return {};
   const int64_t *nanoseconds = nullptr;
   size_t steps = 0;
   if (Result<void> read =
-          check(transom_session_profile(session.get(), &nanoseconds, &steps));
+          check(transom_session_profile(session, &nanoseconds, &steps));
       !read)
     return read;
   last.nanoseconds.resize(steps);
@@ -100,16 +47,63 @@ Result<void> Runner::keepSteps() {
   if (!options.trace)
     return {};
   const transom_share *shares = nullptr;
-  if (Result<void> read = check(
-          transom_session_trace(session.get(), &shares, &steps, &last.parts));
+  if (Result<void> read =
+          check(transom_session_trace(session, &shares, &steps, &last.parts));
       !read)
     return read;
   last.shares.assign(shares, shares + steps * last.parts);
   return {};
 }
 
-Result<double> Runner::run() {
-  last.nanoseconds.clear();
+//===----------------------------------------------------------------------===//
+// Calls on tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One artifact with memory for all calls of a workload.
+class CallRunner : public Runner {
+public:
+  CallRunner(const Workload &work, const MeasureOptions &options)
+      : Runner(options), work(work) {}
+  Result<void> prepare(const BenchModel &bench);
+  Result<double> run() override;
+
+private:
+  const Workload &work;
+  SessionPtr session;
+  std::vector<OutputTensors> outputs; // by call
+};
+
+} // namespace
+
+Result<void> CallRunner::prepare(const BenchModel &bench) {
+  const transom_model *model = bench.model.get();
+  transom_session_options sizes = transom_session_options_default();
+  sizes.threads = bench.threads;
+  sizes.profile = options.trace ? 2 : options.profile ? 1 : 0;
+  for (const BenchCall &call : work.calls)
+    if (Result<void> fits = check(transom_session_options_fit(
+            model, work.name.c_str(), call.inputs.data(), call.inputs.size(),
+            &sizes));
+        !fits)
+      return fits;
+  Result<SessionPtr> created = createSession(model, sizes);
+  if (!created)
+    return created.takeError();
+  session = std::move(*created);
+  for (const BenchCall &call : work.calls) {
+    outputs.emplace_back();
+    if (Result<void> ready = outputs.back().allocate(model, session.get(),
+                                                     work.name, call.inputs);
+        !ready)
+      return ready;
+  }
+  return {};
+}
+
+Result<double> CallRunner::run() {
+  forgetSteps();
   double seconds = 0;
   for (size_t i = 0; i < work.calls.size(); ++i) {
     const BenchCall &call = work.calls[i];
@@ -123,12 +117,28 @@ Result<double> Runner::run() {
     seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
-    if (options.profile || options.trace)
-      if (Result<void> kept = keepSteps(); !kept)
-        return kept.takeError();
+    if (Result<void> kept = keepSteps(session.get()); !kept)
+      return kept.takeError();
   }
   return seconds * 1e3;
 }
+
+Result<std::unique_ptr<Runner>>
+Workload::runner(const BenchModel &bench, const MeasureOptions &options) const {
+  auto runner = std::make_unique<CallRunner>(*this, options);
+  if (Result<void> ready = runner->prepare(bench); !ready)
+    return ready.takeError();
+  return std::unique_ptr<Runner>(std::move(runner));
+}
+
+void Workload::describe(BenchRow &row) const {
+  row.entry = name;
+  row.calls = calls.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Repetitions
+//===----------------------------------------------------------------------===//
 
 /// Until threads that spin have gone to sleep.
 static void letSleep() {
@@ -227,17 +237,17 @@ static void addRatio(const Repetitions &runs, BenchRow &row) {
 }
 
 Result<BenchRow> tools::measure(const BenchModel &bench,
-                                const BenchModel *other, const Workload &work,
+                                const BenchModel *other, const BenchWork &work,
                                 const MeasureOptions &options,
                                 LimitMeter &meter) {
-  Result<std::unique_ptr<Runner>> ours = Runner::create(bench, work, options);
+  Result<std::unique_ptr<Runner>> ours = work.runner(bench, options);
   if (!ours)
     return ours.takeError();
   std::unique_ptr<Runner> theirs;
   if (other) {
     MeasureOptions plain = options;
     plain.profile = plain.trace = false;
-    Result<std::unique_ptr<Runner>> made = Runner::create(*other, work, plain);
+    Result<std::unique_ptr<Runner>> made = work.runner(*other, plain);
     if (!made)
       return made.takeError();
     theirs = std::move(*made);
@@ -246,8 +256,7 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
   if (Result<void> done = runs.run(); !done)
     return done.takeError();
   BenchRow row;
-  row.entry = work.name;
-  row.calls = work.calls.size();
+  work.describe(row);
   row.times = Times::of(runs.mine);
   row.steps = std::move(runs.best);
   if (other)
@@ -255,10 +264,9 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
   return Result<BenchRow>(std::move(row));
 }
 
-void tools::applyLimits(BenchRow &row, const BenchModel &bench,
-                        const Workload &work, const MachineLimits &limits) {
-  for (const BenchCall &call : work.calls) {
-    const BenchCost cost = costOf(bench, call);
+void tools::applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
+                        size_t barriersOfWalk, const MachineLimits &limits) {
+  for (const auto &[symbols, cost] : walks) {
     row.limitMs += 1e3 * cost.limit(limits);
     row.cost.flops += cost.flops;
     row.cost.bf16Flops += cost.bf16Flops;
@@ -267,4 +275,10 @@ void tools::applyLimits(BenchRow &row, const BenchModel &bench,
     row.cost.rows = std::max(row.cost.rows, cost.rows);
     row.cost.columns = std::max(row.cost.columns, cost.columns);
   }
+  if (!row.decoder || row.cost.tokens == 0)
+    return;
+  const auto tokens = static_cast<double>(row.cost.tokens);
+  row.decoder->bytesPerToken = row.cost.bytes / tokens;
+  row.decoder->barriersPerToken =
+      static_cast<double>(barriersOfWalk * walks.size()) / tokens;
 }

@@ -16,7 +16,7 @@ using namespace transom::tools;
 
 std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
                                           const BenchModel &bench,
-                                          const Workload &work,
+                                          const std::vector<BenchWalk> &walks,
                                           const MachineLimits &limits) {
   const ManifestEntry &entry = *bench.entry;
   std::vector<ProfileLine> lines(entry.steps.size());
@@ -30,18 +30,15 @@ std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
     ++lines[index].steps;
     inSteps += ms;
   }
-  std::vector<SymbolValues> symbols;
-  for (const BenchCall &call : work.calls)
-    symbols.push_back(symbolsOf(bench, call));
   for (size_t i = 0; i < lines.size(); ++i) {
     const ManifestStep &step = entry.steps[i];
     ProfileLine &line = lines[i];
     double flops = 0, bf16 = 0, bytes = 0;
-    for (const SymbolValues &values : symbols) {
-      flops += valueOf(step.flops, values);
-      bf16 += valueOf(step.bf16Flops, values);
-      bytes +=
-          valueOf(step.bytes, values) + static_cast<double>(step.weightBytes);
+    for (const BenchWalk &walk : walks) {
+      flops += valueOf(step.flops, walk.symbols);
+      bf16 += valueOf(step.bf16Flops, walk.symbols);
+      bytes += valueOf(step.bytes, walk.symbols) +
+               static_cast<double>(step.weightBytes);
     }
     const double runs = static_cast<double>(step.rows);
     const double seconds = std::max(line.ms * 1e-3, 1e-12);
@@ -94,6 +91,12 @@ static Cells cellsOf(const BenchRow &row) {
                  {"ms_limit", rounded(row.limitMs), {}},
                  {"spread", rounded(row.times.spread), {}},
                  {"calls", double(row.calls), {}}};
+  if (row.decoder)
+    cells.insert(
+        cells.end(),
+        {{"depth", double(row.decoder->depth), {}},
+         {"bytes_per_token", std::round(row.decoder->bytesPerToken), {}},
+         {"barriers_per_token", rounded(row.decoder->barriersPerToken), {}}});
   if (row.other)
     cells.insert(cells.end(),
                  {{"other_ms_min", rounded(row.other->min), {}},
@@ -207,8 +210,8 @@ static std::string tablesOf(const BenchTable &table, const TableForm &form) {
       const BenchRow &row = table.rows[i];
       text += row.entry + " " + std::to_string(row.cost.rows) + "x" +
               std::to_string(row.cost.columns) + ", " +
-              std::to_string(row.steps.nanoseconds.size()) +
-              " barriers a call:\n\n";
+              std::to_string(row.steps.nanoseconds.size()) + " barriers a " +
+              (row.decoder ? "walk" : "call") + ":\n\n";
     }
     addTable(text, lines, form);
   }

@@ -22,7 +22,7 @@ struct ProfileLine {
 /// The lines of a row's profile, the heaviest first; the last is what happens
 /// outside the steps.
 std::vector<ProfileLine> profileOf(const BenchRow &row, const BenchModel &bench,
-                                   const Workload &work,
+                                   const std::vector<BenchWalk> &walks,
                                    const MachineLimits &limits);
 
 /// Rows with their profiles, which are empty where none is wanted.

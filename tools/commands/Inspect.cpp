@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom inspect: what an artifact holds, read from its manifest; nothing of
-// it is executed. A model folder is read by the compiler's importer.
+// it is executed. A model folder, or a config without weights, is read by the
+// compiler's importer.
 #include "runtime/Artifact.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Json.h"
@@ -17,9 +18,10 @@ using namespace transom::tools;
 
 namespace {
 
-/// Example sizes for the formulas of an entry.
+/// Example sizes for the formulas of an entry: sequences, new rows of each, and
+/// in a step of a decoder the positions before them.
 struct Example {
-  int64_t batch, length;
+  int64_t batch, length, past = 0;
 };
 
 /// Text with printf's formats behind each other.
@@ -40,6 +42,8 @@ public:
 } // namespace
 
 static constexpr int64_t exampleParts = 2;
+/// Positions of a block of the cache.
+static constexpr int64_t blockPositions = 256;
 
 /// Values of formulas that make sense for an entry: short and long, one and
 /// several sequences.
@@ -60,6 +64,45 @@ static std::vector<Example> examplesOf(const Manifest &manifest) {
   return examples;
 }
 
+/// The same for steps: prompts, and tokens behind a past.
+static std::vector<Example> stepExamples(const ManifestDecoder &decoder) {
+  const int64_t context = decoder.context.value_or(4096);
+  std::vector<Example> examples;
+  for (int64_t length : {int64_t(128), int64_t(512)})
+    if (length <= context)
+      examples.push_back({1, length});
+  for (int64_t batch : {1, 8})
+    examples.push_back({batch, 1, context - 1});
+  return examples;
+}
+
+static std::vector<Example> examplesOf(const Manifest &manifest,
+                                       const ManifestEntry &entry) {
+  return entry.name == "step" && manifest.decoder
+             ? stepExamples(*manifest.decoder)
+             : examplesOf(manifest);
+}
+
+/// The value of a symbol in a step of a decoder; `pairs_of_...` are rows times
+/// positions that they see.
+static int64_t stepValue(std::string_view name,
+                         const ManifestSegments &segments,
+                         const Example &example) {
+  const std::string pairs = "pairs_of_" + segments.rows;
+  const int64_t seen = example.past + example.length;
+  if (name == segments.keys)
+    return (seen + 31) / 32 * 32;
+  if (name.substr(0, pairs.size()) != pairs)
+    return example.batch * (name == segments.rows ? example.length : 1);
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const int64_t window =
+      digits == name.size() ? seen : atoll(name.data() + digits);
+  int64_t sum = 0;
+  for (int64_t position = example.past; position < seen; ++position)
+    sum += std::min(position + 1, window);
+  return example.batch * sum;
+}
+
 /// A formula of an entry for a batch without padding; nothing where it has
 /// symbols whose value is not known.
 static std::optional<int64_t> valueOf(const Polynomial &formula,
@@ -72,6 +115,8 @@ static std::optional<int64_t> valueOf(const Polynomial &formula,
         if (name == "batch")
           return example.batch;
         for (const ManifestSegments &segments : entry.segments) {
+          if (segments.sequences)
+            return stepValue(name, segments, example);
           if (name == segments.pairs)
             return example.batch * example.length * example.length;
           if (name == segments.rows)
@@ -82,6 +127,24 @@ static std::optional<int64_t> valueOf(const Polynomial &formula,
         return example.length;
       });
   return value ? std::optional<int64_t>(*value) : std::nullopt;
+}
+
+/// Bytes of the cache for one position of one sequence.
+static int64_t positionBytes(const ManifestDecoder &decoder) {
+  int64_t bytes = 0;
+  for (const ManifestCache &cache : decoder.caches)
+    bytes += cache.blockBytes / blockPositions;
+  return bytes;
+}
+
+/// Bytes of the blocks of one sequence of so many positions.
+static int64_t sequenceBytes(const ManifestDecoder &decoder,
+                             int64_t positions) {
+  int64_t bytes = 0;
+  for (const ManifestCache &cache : decoder.caches)
+    bytes +=
+        (positions + blockPositions - 1) / blockPositions * cache.blockBytes;
+  return bytes;
 }
 
 static std::string shapeOf(const ManifestTensor &tensor) {
@@ -123,6 +186,13 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
                        const ManifestEntry &entry) {
   json.beginObject();
   json.member("name", entry.name);
+  if (!entry.loop.empty()) {
+    json.member("loop_over", "step");
+    writeTensors(json, "inputs", entry.inputs);
+    writeTensors(json, "outputs", entry.outputs);
+    json.endObject();
+    return;
+  }
   writeTensors(json, "inputs", entry.inputs);
   writeTensors(json, "outputs", entry.outputs);
   json.member("steps", static_cast<uint64_t>(entry.steps.size()));
@@ -141,10 +211,12 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
   json.key("examples");
   json.beginArray();
-  for (const Example &example : examplesOf(manifest)) {
+  for (const Example &example : examplesOf(manifest, entry)) {
     json.beginObject();
     json.member("batch", example.batch);
     json.member("seq", example.length);
+    if (manifest.decoder)
+      json.member("past", example.past);
     json.member("parts", exampleParts);
     if (auto bytes = valueOf(entry.arenaBytes, entry, example))
       json.member("arena_bytes", *bytes);
@@ -155,6 +227,33 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
     json.endObject();
   }
   json.endArray();
+  json.endObject();
+}
+
+static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
+  json.key("decoder");
+  json.beginObject();
+  json.key("context");
+  if (decoder.context)
+    json.value(*decoder.context);
+  else
+    json.null();
+  json.member("vocabulary", decoder.vocabulary);
+  json.member("block_positions", blockPositions);
+  json.key("caches");
+  json.beginArray();
+  for (const ManifestCache &cache : decoder.caches) {
+    json.beginObject();
+    json.member("window", cache.window);
+    json.member("dtype", dtypeName(cache.dtype));
+    json.member("layers", cache.layers);
+    json.member("block_bytes", cache.blockBytes);
+    json.endObject();
+  }
+  json.endArray();
+  json.member("cache_bytes_per_position", positionBytes(decoder));
+  if (decoder.context)
+    json.member("cache_bytes", sequenceBytes(decoder, *decoder.context));
   json.endObject();
 }
 
@@ -200,6 +299,8 @@ static std::string jsonOf(const ArtifactFile &file) {
   }
   json.endObject();
   json.member("tokenizer", manifest.tokenizer.has_value());
+  if (manifest.decoder)
+    writeDecoder(json, *manifest.decoder);
   json.key("labels");
   json.array(manifest.labels);
   json.key("entries");
@@ -228,10 +329,7 @@ static std::string sizeText(uint64_t bytes) {
   return text;
 }
 
-static void addEntry(Page &page, const Manifest &manifest,
-                     const ManifestEntry &entry) {
-  page.add("\nentry %s: %zu steps, %zu barriers a call\n", entry.name.c_str(),
-           entry.steps.size(), entry.walk.size());
+static void addTensors(Page &page, const ManifestEntry &entry) {
   for (const ManifestTensor &tensor : entry.inputs)
     page.add("  in   %-22s %-4s %s%s\n", tensor.name.c_str(),
              std::string(dtypeName(tensor.dtype)).c_str(),
@@ -240,6 +338,25 @@ static void addEntry(Page &page, const Manifest &manifest,
     page.add("  out  %-22s %-4s %s\n", tensor.name.c_str(),
              std::string(dtypeName(tensor.dtype)).c_str(),
              shapeOf(tensor).c_str());
+}
+
+/// Sizes of an example: `8x128`, of tokens behind a past `8x1 at 4095`.
+static std::string textOf(const Example &example) {
+  std::string text =
+      std::to_string(example.batch) + "x" + std::to_string(example.length);
+  return example.past ? text + " at " + std::to_string(example.past) : text;
+}
+
+static void addEntry(Page &page, const Manifest &manifest,
+                     const ManifestEntry &entry) {
+  if (!entry.loop.empty()) {
+    page.add("\nentry %s: a loop over step\n", entry.name.c_str());
+    return addTensors(page, entry);
+  }
+  page.add("\nentry %s: %zu steps, %zu barriers a %s\n", entry.name.c_str(),
+           entry.steps.size(), entry.walk.size(),
+           entry.name == "step" ? "walk" : "call");
+  addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
   for (const ManifestStep &step : entry.steps)
@@ -250,15 +367,36 @@ static void addEntry(Page &page, const Manifest &manifest,
     page.add("  streamed     %s of weights a call\n",
              sizeText(static_cast<uint64_t>(*entry.streamedBytes)).c_str());
   page.add("  with %" PRId64 " parts:\n", exampleParts);
-  for (const Example &example : examplesOf(manifest)) {
+  for (const Example &example : examplesOf(manifest, entry)) {
     auto bytes = valueOf(entry.arenaBytes, entry, example);
     auto flops = valueOf(entry.flops, entry, example);
     if (bytes && flops)
-      page.add("    %" PRId64 "x%-5" PRId64 " arena %10s  %10.3f GFLOP\n",
-               example.batch, example.length,
+      page.add("    %-12s arena %10s  %10.3f GFLOP\n", textOf(example).c_str(),
                sizeText(static_cast<uint64_t>(*bytes)).c_str(),
                static_cast<double>(*flops) * 1e-9);
   }
+}
+
+static void addDecoder(Page &page, const ManifestDecoder &decoder) {
+  if (decoder.context)
+    page.add("context            %" PRId64 " positions\n", *decoder.context);
+  else
+    page.add("context            any number of positions\n");
+  page.add("vocabulary         %" PRId64 "\n", decoder.vocabulary);
+  for (const ManifestCache &cache : decoder.caches) {
+    page.add("cache              %s a position in %" PRId64
+             " layers (%s), in blocks of %" PRId64 " positions: %" PRId64
+             " bytes",
+             sizeText(cache.blockBytes / blockPositions).c_str(), cache.layers,
+             std::string(dtypeName(cache.dtype)).c_str(), blockPositions,
+             cache.blockBytes);
+    if (cache.window)
+      page.add("; the last %" PRId64 " positions", cache.window);
+    page.add("\n");
+  }
+  if (decoder.context)
+    page.add("cache, all         %s a sequence\n",
+             sizeText(sequenceBytes(decoder, *decoder.context)).c_str());
 }
 
 static std::string textOf(const ArtifactFile &file) {
@@ -283,6 +421,8 @@ static std::string textOf(const ArtifactFile &file) {
         "scratch) is not counted",
         manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
+  if (manifest.decoder)
+    addDecoder(page, *manifest.decoder);
   for (const ManifestSymbol &symbol : manifest.symbols)
     if (symbol.max)
       page.add("%-18s at most %" PRId64 "\n", symbol.name.c_str(), *symbol.max);
@@ -325,7 +465,8 @@ void tools::addInspect(CLI::App &app, CommandList &commands) {
   auto path = std::make_shared<std::string>();
   command.app
       ->add_option("PATH", *path,
-                   "a compiled model, a model folder or a graph.json")
+                   "a compiled model, a model folder, a config.json without "
+                   "weights, or a graph.json")
       ->required();
   command.run = [path](const CommonFlags &common) {
     return runInspect(*path, common.json);

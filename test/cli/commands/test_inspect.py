@@ -133,7 +133,7 @@ class Inspect(ToolTest):
             if kind == 4:
                 note = bytes(data[begin : begin + length])
                 size = struct.unpack_from("<I", note, 4)[0]
-                text = note[20 : 20 + size].replace(b'"abi":1,', b'"abi":9,')
+                text = note[20 : 20 + size].replace(b'"abi":2,', b'"abi":9,')
                 data[begin + 20 : begin + 20 + size] = text
                 digest = begin + 20 + size + 20
                 data[digest : digest + 32] = hashlib.sha256(text).digest()
