@@ -157,7 +157,8 @@ transom_status transom_model_get_entry(const transom_model *model, size_t index,
     filled.name = entries[index].manifest->name.c_str();
     filled.input_count = entries[index].inputs.size();
     filled.output_count = entries[index].outputs.size();
-    filled.step_count = size_t(entries[index].code->step_count);
+    if (entries[index].code)
+      filled.step_count = size_t(entries[index].code->step_count);
     return writeInfo(filled, info);
   });
 }
@@ -209,15 +210,27 @@ transom_status transom_session_options_fit(const transom_model *model,
       return nullArgument(!model ? "model" : !options ? "options" : "inputs");
     if (options->struct_size < offsetof(transom_session_options, max_sequences))
       return usageError("the options do not hold max_batch and max_tokens");
-    int64_t batch = int64_t(options->max_batch);
-    int64_t tokens =
-        int64_t(std::min<uint64_t>(options->max_tokens, INT64_MAX));
-    if (Result<void> done = fitCapacity(*model->model, entry, inputs,
-                                        input_count, batch, tokens);
+    auto limited = [](uint64_t value) {
+      return int64_t(std::min<uint64_t>(value, INT64_MAX));
+    };
+    bool holdsCache =
+        options->struct_size >= offsetof(transom_session_options, mem_limit);
+    Capacity capacity{int64_t(options->max_batch),
+                      limited(options->max_tokens)};
+    if (holdsCache) {
+      capacity.maxSequences = int64_t(options->max_sequences);
+      capacity.maxKvTokens = limited(options->max_kv_tokens);
+    }
+    if (Result<void> done =
+            fitCapacity(*model->model, entry, inputs, input_count, capacity);
         !done)
       return done;
-    options->max_batch = uint32_t(batch);
-    options->max_tokens = uint64_t(tokens);
+    options->max_batch = uint32_t(capacity.maxBatch);
+    options->max_tokens = uint64_t(capacity.maxTokens);
+    if (holdsCache) {
+      options->max_sequences = uint32_t(capacity.maxSequences);
+      options->max_kv_tokens = uint64_t(capacity.maxKvTokens);
+    }
     return {};
   });
 }

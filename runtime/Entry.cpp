@@ -85,7 +85,7 @@ public:
     for (Step step : {&EntryBuilder::addArguments, &EntryBuilder::addSegments,
                       &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
                       &EntryBuilder::addLimits, &EntryBuilder::addCalls,
-                      &EntryBuilder::checkUses})
+                      &EntryBuilder::addStep, &EntryBuilder::checkUses})
       if (Result<void> done = (this->*step)(); !done)
         return done;
     return {};
@@ -103,6 +103,7 @@ private:
   Result<void> addMemory();
   Result<void> addLimits();
   Result<void> addCalls();
+  Result<void> addStep();
   Result<void> checkUses();
   Result<Formula> compile(const Polynomial &polynomial);
   Result<int> defineSymbol(const std::string &name, SymbolKind kind);
@@ -191,6 +192,11 @@ Result<void> EntryBuilder::addSegments() {
     rule.rowsSymbol = *rows;
     rule.keysSymbol = *keys;
     rule.keepFirst = segments.keepFirst;
+    rule.sequences = segments.sequences;
+    if (segments.sequences) {
+      entry.segments.push_back(std::move(rule));
+      continue;
+    }
     if (!segments.mask.empty()) {
       rule.mask = entry.inputIndex(segments.mask.c_str());
       if (rule.mask < 0 || entry.inputs[rule.mask].dims.size() != 2 ||
@@ -291,6 +297,36 @@ Result<void> EntryBuilder::addCalls() {
   return {};
 }
 
+/// An entry over sequences: tokens [rows] and wanted [wanted] in this order,
+/// and one result [wanted, width].
+Result<void> EntryBuilder::addStep() {
+  bool sequences =
+      std::any_of(entry.segments.begin(), entry.segments.end(),
+                  [](const SegmentsRule &rule) { return rule.sequences; });
+  if (!sequences)
+    return {};
+  auto isList = [&](const Argument &argument, const char *name) {
+    return argument.name == name && argument.dtype == TRANSOM_I64 &&
+           argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
+  };
+  bool right =
+      entry.segments.size() == 1 && entry.inputs.size() == 2 &&
+      entry.outputs.size() == 1 && isList(entry.inputs[0], "tokens") &&
+      isList(entry.inputs[1], "wanted") &&
+      entry.inputs[0].dims[0].onlySymbol() == entry.segments[0].rowsSymbol &&
+      entry.outputs[0].dtype == TRANSOM_F32 &&
+      entry.outputs[0].dims.size() == 2 &&
+      entry.outputs[0].dims[0].onlySymbol() ==
+          entry.inputs[1].dims[0].onlySymbol();
+  std::vector<int64_t> none(entry.symbols.size(), 0);
+  if (!right ||
+      !entry.outputs[0].dims[1].evaluate(none.data(), entry.stepWidth) ||
+      entry.stepWidth < 1 || entry.stepWidth > INT_MAX || !manifest.decoder)
+    return error("is over sequences, but not a decoder's step: tokens [rows], "
+                 "wanted [wanted] to one f32 result [wanted, width]");
+  return {};
+}
+
 Result<void> EntryBuilder::checkUses() {
   auto known = [&](const Formula &formula) { return bounded(formula); };
   bool right = known(entry.arenaBytes) &&
@@ -300,8 +336,8 @@ Result<void> EntryBuilder::checkUses() {
   for (const auto *list : {&entry.inputs, &entry.outputs})
     for (const Argument &argument : *list)
       for (const Formula &dim : argument.dims)
-        right = right && known(dim) &&
-                !dim.uses(SymbolKind::Rows, entry.kinds) &&
+        right = right && (known(dim) || source.loop == "generate") &&
+                (!dim.uses(SymbolKind::Rows, entry.kinds) || entry.isStep()) &&
                 !dim.uses(SymbolKind::Keys, entry.kinds) &&
                 !dim.uses(SymbolKind::Parts, entry.kinds);
   if (!right)

@@ -50,6 +50,7 @@ struct Argument {
 struct SegmentsRule {
   int mask = -1;          ///< index of the mask input; -1: uniform
   bool keepFirst = false; ///< column 0 is a row even where it is masked
+  bool sequences = false; ///< new rows of sequences in the cache: a step's
   Formula batch, columns; ///< their numbers
   int rowsSymbol = -1, keysSymbol = -1; ///< what the table defines
 };
@@ -76,7 +77,13 @@ struct Entry {
   Formula arenaBytes;
   int64_t counters = 0;
   std::vector<OneDnnCall> calls; ///< what steps with a negative phase do
+  /// Of a decoder's step: the numbers of a row of its result; else 0.
+  int64_t stepWidth = 0;
 
+  /// True for a decoder's step, which Decoder runs.
+  bool isStep() const { return stepWidth > 0; }
+  /// True for a loop of the runtime over the step; it has no code.
+  bool isLoop() const { return !manifest->loop.empty(); }
   /// True when rows are removed where a mask says padding.
   bool isRagged() const;
   int symbolIndex(const std::string &name) const;

@@ -6,6 +6,7 @@
 // batch and length are bounded by the rows only where padding counts as rows.
 #include "runtime/Layout.h"
 #include "runtime/Cpu.h"
+#include "runtime/StepCutter.h"
 #include "runtime/support/Checked.h"
 #include <algorithm>
 #include <unistd.h>
@@ -15,6 +16,34 @@ using namespace transom;
 constexpr int64_t defaultBatch = 8;
 constexpr int64_t defaultTokens = 4096;
 constexpr uint64_t lineBytes = 64;
+/// Rows of a decoder's walk: more make prefill no faster.
+constexpr int64_t defaultStepRows = 1024;
+/// What a context that the model does not bound counts as.
+constexpr int64_t defaultContext = 4096;
+/// Rows of logits that a session keeps take at most so many bytes, but there is
+/// always one for each sequence.
+constexpr int64_t mostLogitBytes = int64_t(32) << 20;
+
+/// Fills in what only decoders have.
+static Result<void> configDecoder(const ManifestDecoder &decoder,
+                                  const transom_session_options &options,
+                                  SessionConfig &config) {
+  constexpr int64_t mostSequences = 1 << 20, mostPositions = int64_t(1) << 40;
+  config.maxSequences =
+      options.max_sequences ? options.max_sequences : config.maxBatch;
+  if (config.maxSequences > mostSequences ||
+      options.max_kv_tokens > uint64_t(mostPositions))
+    return usageError("max_sequences is at most 1048576 and max_kv_tokens at "
+                      "most 1099511627776, got " +
+                      std::to_string(config.maxSequences) + " and " +
+                      std::to_string(options.max_kv_tokens));
+  int64_t context = decoder.context.value_or(defaultContext);
+  config.maxKvTokens = options.max_kv_tokens ? int64_t(options.max_kv_tokens)
+                                             : config.maxSequences * context;
+  if (options.max_tokens == 0)
+    config.maxTokens = std::min(defaultStepRows, config.maxSequences * context);
+  return {};
+}
 
 /// The longest sequence that a model's entries take, if there is a limit.
 static std::optional<int64_t> longestSequence(const Model &model) {
@@ -55,6 +84,9 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
     config.maxTokens = std::min(
         defaultTokens, std::min(longest, defaultTokens) * config.maxBatch);
   }
+  if (const auto &decoder = model.manifest().decoder)
+    if (Result<void> done = configDecoder(*decoder, options, config); !done)
+      return done.takeError();
   if (options.mem_limit)
     config.memLimit = options.mem_limit;
   config.parallel = options.parallel;
@@ -88,8 +120,9 @@ private:
 /// Plans one entry behind what all entries share.
 class EntryPlanner {
 public:
-  EntryPlanner(const Entry &entry, const SessionConfig &config)
-      : entry(entry), config(config) {}
+  EntryPlanner(const Entry &entry, const SessionConfig &config,
+               const KvLayout *kv)
+      : entry(entry), config(config), kv(kv) {}
 
   /// False on overflow.
   bool plan(Regions &regions, EntryLayout &layout) {
@@ -110,14 +143,14 @@ public:
       layout.tables.push_back(planTable(rule, regions));
     for (const Argument &input : entry.inputs)
       layout.inputs.push_back(
-          input.alwaysStaged() || config.holdResults
+          !entry.isLoop() && (input.alwaysStaged() || config.holdResults)
               ? regions.take(bytesOf(input, input.stagedSize()))
               : Region());
     if (entry.isRagged()) // held results count padding as rows
       bounds.batchTimesLength = config.maxTokens;
     for (const Argument &output : entry.outputs)
       layout.outputs.push_back(
-          config.holdResults
+          holdsResults()
               ? regions.take(
                     bytesOf(output, int64_t(transom_dtype_size(output.dtype))))
               : Region());
@@ -126,6 +159,11 @@ public:
 
 private:
   static CheckedSize words(size_t count) { return CheckedSize(count) * 8; }
+  /// A step's are the decoder's; how many `generate` gives, it says itself.
+  bool holdsResults() const {
+    return config.holdResults && !entry.isStep() &&
+           entry.manifest->loop != "generate";
+  }
   void setBounds();
   SegmentsLayout planTable(const SegmentsRule &rule, Regions &regions);
 
@@ -143,6 +181,7 @@ private:
 
   const Entry &entry;
   const SessionConfig &config;
+  const KvLayout *kv; // NULL: no decoder
   SymbolBounds bounds;
   bool good = true;
 };
@@ -160,6 +199,14 @@ void EntryPlanner::setBounds() {
       bounds.maxima[i] = std::min(model, config.maxTokens);
     else if (entry.kinds[i] == SymbolKind::Parts)
       bounds.maxima[i] = config.threads;
+  }
+  if (entry.isStep()) {
+    const SegmentsRule &rule = entry.segments[0];
+    bounds.maxima[rule.rowsSymbol] = config.maxTokens;
+    bounds.maxima[rule.keysSymbol] = (kv->plan.longest + 31) / 32 * 32;
+    bounds.maxima[entry.inputs[1].dims[0].onlySymbol()] =
+        std::min(config.maxTokens, kv->maxWanted);
+    return;
   }
   for (const SegmentsRule &rule : entry.segments) {
     int64_t batch = boundOf(rule.batch), columns = boundOf(rule.columns);
@@ -184,7 +231,9 @@ void EntryPlanner::setBounds() {
 SegmentsLayout EntryPlanner::planTable(const SegmentsRule &rule,
                                        Regions &regions) {
   SegmentsLayout table;
-  table.maxBatch = boundOf(rule.batch);
+  table.maxBatch = rule.sequences
+                       ? std::min(config.maxSequences, config.maxTokens)
+                       : boundOf(rule.batch);
   table.maxRows = bounds.maxima[rule.rowsSymbol];
   CheckedSize batch = CheckedSize::fromSigned(table.maxBatch);
   CheckedSize rows = CheckedSize::fromSigned(table.maxRows);
@@ -193,6 +242,43 @@ SegmentsLayout EntryPlanner::planTable(const SegmentsRule &rule,
   table.rowColumn = regions.take(rows * sizeof(int32_t));
   table.rowKey = regions.take(rows * sizeof(int64_t));
   return table;
+}
+
+/// The regions of a decoder's cache but for its blocks, which `blockBytes`
+/// counts.
+Result<KvLayout> planCache(const ManifestDecoder &decoder, int64_t width,
+                           const SessionConfig &config, Regions &regions,
+                           CheckedSize &blockBytes) {
+  Result<KvPlan> plan = KvPlan::create(decoder, config.maxSequences,
+                                       config.maxKvTokens, config.maxTokens);
+  if (!plan)
+    return plan.takeError();
+  KvLayout layout;
+  layout.plan = std::move(*plan);
+  layout.maxWanted =
+      std::max(config.maxSequences,
+               std::min(config.maxTokens, mostLogitBytes / (4 * width)));
+  CheckedSize sequences = CheckedSize::fromSigned(config.maxSequences);
+  CheckedSize groups(layout.plan.groups.size()), blocks(0);
+  for (const KvGroup &group : layout.plan.groups) {
+    blocks += CheckedSize::fromSigned(group.blocks);
+    blockBytes += CheckedSize::fromSigned(group.blocks) *
+                  CheckedSize::fromSigned(group.blockBytes);
+  }
+  layout.lengths = regions.take(sequences * 8);
+  layout.first = regions.take(sequences * groups * 8);
+  layout.tables = regions.take(
+      sequences * groups * CheckedSize::fromSigned(layout.plan.entries) * 8);
+  layout.users = regions.take(blocks * 4);
+  layout.free = regions.take(blocks * 4);
+  layout.caches = regions.take(groups * sizeof(transom_cache));
+  layout.logits = regions.take(CheckedSize::fromSigned(layout.maxWanted + 1) *
+                               CheckedSize::fromSigned(width) * sizeof(float));
+  layout.loopTokens =
+      regions.take(CheckedSize::fromSigned(config.maxTokens) * 8);
+  layout.loopRows = regions.take(sequences * sizeof(StepRows));
+  layout.loopBatchRows = regions.take(sequences * 8);
+  return layout;
 }
 
 } // namespace
@@ -215,22 +301,47 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   layout.profile = shared.take(CheckedSize(config.profile ? steps : 0) * 8);
   layout.shares = shared.take(CheckedSize(config.trace ? steps : 0) *
                               config.threads * sizeof(transom_share));
+  CheckedSize blockBytes(0);
+  for (const Entry &entry : model.entries())
+    if (entry.isStep()) {
+      Result<KvLayout> kv =
+          planCache(*model.manifest().decoder, entry.stepWidth, config, shared,
+                    blockBytes);
+      if (!kv)
+        return kv.takeError();
+      layout.kv = std::move(*kv);
+    }
+  // Entries share space, but a loop runs the step: it lies behind it.
+  Regions behindStep = shared;
   uint64_t arena = 0, rest = shared.end().value().value_or(0);
-  for (const Entry &entry : model.entries()) {
-    Regions regions = shared;
-    EntryLayout made;
-    if (!EntryPlanner(entry, config).plan(regions, made) ||
-        !regions.end().value())
-      return overflow;
-    arena = std::max(arena, made.arenaBytes);
-    rest = std::max(rest, *regions.end().value());
-    layout.entries.push_back(std::move(made));
-  }
+  layout.entries.resize(model.entries().size());
+  for (bool loops : {false, true})
+    for (size_t i = 0; i != model.entries().size(); ++i) {
+      const Entry &entry = model.entries()[i];
+      if (entry.isLoop() != loops)
+        continue;
+      Regions regions = loops ? behindStep : shared;
+      EntryLayout &made = layout.entries[i];
+      if (!EntryPlanner(entry, config, layout.kv ? &*layout.kv : nullptr)
+               .plan(regions, made) ||
+          !regions.end().value())
+        return overflow;
+      arena = std::max(arena, made.arenaBytes);
+      rest = std::max(rest, *regions.end().value());
+      if (entry.isStep())
+        behindStep = regions;
+    }
   CheckedSize page(layout.page);
   CheckedSize arenaPages = CheckedSize(arena).alignUp(layout.page);
   CheckedSize restPages = CheckedSize(rest).alignUp(layout.page);
   CheckedSize restBegin = page + arenaPages + page;
   CheckedSize total = restBegin + restPages + page;
+  if (layout.kv) {
+    CheckedSize blockPages = blockBytes.alignUp(layout.page);
+    layout.kv->blocks = {total.value().value_or(0),
+                         blockPages.value().value_or(0)};
+    total += blockPages + page;
+  }
   if (!total.signedValue())
     return overflow;
   layout.arena = {layout.page, *arenaPages.value()};
@@ -241,6 +352,9 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
     return limitError("the session needs " + std::to_string(layout.total) +
                       " bytes, over mem_limit " +
                       std::to_string(config.memLimit) +
-                      "; a smaller max_batch or max_tokens needs less");
+                      (layout.kv ? "; a smaller max_kv_tokens, max_sequences "
+                                   "or max_tokens needs less"
+                                 : "; a smaller max_batch or max_tokens needs "
+                                   "less"));
   return layout;
 }

@@ -5,6 +5,7 @@
 // formulas and the session's options alone, so that its size can be told
 // without making it.
 #pragma once
+#include "runtime/KvPlan.h"
 #include "runtime/Model.h"
 #include <vector>
 
@@ -15,6 +16,8 @@ struct SessionConfig {
   unsigned threads = 1; ///< parts of a step
   int64_t maxBatch = 1;
   int64_t maxTokens = 1;
+  int64_t maxSequences = 1; ///< of a decoder: in its cache
+  int64_t maxKvTokens = 1;  ///< of a decoder: positions in its cache
   uint64_t memLimit = UINT64_MAX;
   transom_parallel parallel = nullptr;
   void *parallelContext = nullptr;
@@ -50,7 +53,18 @@ struct EntryLayout {
   std::vector<Region> outputs; ///< held results
 };
 
+/// The regions of a decoder's cache, which last from call to call.
+struct KvLayout {
+  KvPlan plan;
+  Region lengths, first, tables, users, free, caches;
+  Region logits;         ///< rows that a step gives, and one to throw away
+  int64_t maxWanted = 0; ///< those that it gives
+  Region loopTokens, loopRows, loopBatchRows; ///< of LoopStorage
+  Region blocks; ///< counts from the mapping's begin; whole pages
+};
+
 /// The whole mapping: page of protection, arena, page of protection, the rest,
+/// page of protection, and of a decoder the blocks of its cache and another
 /// page of protection.
 struct SessionLayout {
   Region arena;    ///< whole pages
@@ -58,6 +72,7 @@ struct SessionLayout {
   Region profile;  ///< one word a step
   Region shares;   ///< a transom_share for each step and part
   std::vector<EntryLayout> entries;
+  std::optional<KvLayout> kv;
   uint64_t total = 0;
   uint64_t page = 4096;
   uint64_t restOffset = 0, restBytes = 0; ///< what lies behind the arena

@@ -17,7 +17,7 @@ static Result<void> checkSteps(const transom_artifact_code &code,
                                const transom_entry_code &entry, size_t calls,
                                const std::string &name) {
   for (int64_t i = 0; i < entry.step_count; ++i) {
-    const transom_step &step = entry.steps[i];
+    const transom_code_step &step = entry.steps[i];
     if (step.phase < -int64_t(calls) || step.phase >= code.phase_count ||
         step.row < -1 || (step.row >= 0 && !code.rows))
       return rejected(name + ": step " + std::to_string(i) + " of entry '" +
@@ -101,12 +101,14 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
     return isa.takeError();
   chosen = &artifact->isas[*isa];
   for (const ManifestEntry &source : contents.entries) {
-    const transom_entry_code *code = findCode(*artifact, source.name);
-    if (!code)
+    const transom_entry_code *code =
+        source.loop.empty() ? findCode(*artifact, source.name) : nullptr;
+    if (!code && source.loop.empty())
       return rejected(name + ": its manifest has the entry '" + source.name +
                       "', its code does not");
     if (Result<void> done =
-            checkSteps(*artifact, *code, source.calls.size(), name);
+            code ? checkSteps(*artifact, *code, source.calls.size(), name)
+                 : Result<void>();
         !done)
       return done;
     if (!source.calls.empty() && !oneDnnModel) {
@@ -119,6 +121,9 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
     Result<Entry> entry = Entry::create(contents, source, code);
     if (!entry)
       return rejected(name + ": " + entry.error().message);
+    if (entry->isStep() != (source.name == "step" && contents.decoder))
+      return rejected(name + ": entry '" + source.name +
+                      "' does not fit a decoder");
     entryList.push_back(std::move(*entry));
   }
   if (!tokenizerTables.empty()) {

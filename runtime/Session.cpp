@@ -5,6 +5,7 @@
 // Everything that can fail comes before the walk, and nothing of the caller's
 // is written before it.
 #include "runtime/Session.h"
+#include "runtime/Generate.h"
 #include "runtime/Tensor.h"
 #include "runtime/Walk.h"
 #include "runtime/support/Suggest.h"
@@ -32,6 +33,15 @@ Result<Mapping> Mapping::create(const SessionLayout &layout) {
     if (bytes &&
         mprotect(mapping.begin + offset, bytes, PROT_READ | PROT_WRITE) != 0)
       return refused;
+  if (!layout.kv || layout.kv->blocks.bytes == 0)
+    return mapping;
+  // Pages of a cache are taken as they are written.
+  const Region &blocks = layout.kv->blocks;
+  void *cache =
+      mmap(mapping.begin + blocks.offset, blocks.bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  if (cache == MAP_FAILED)
+    return refused;
   return mapping;
 }
 
@@ -61,6 +71,8 @@ Result<std::unique_ptr<Session>> Session::create(const Model &model,
   if (!mapping)
     return mapping.takeError();
   session->mapping = std::move(*mapping);
+  if (session->layout.kv)
+    session->decoderPart = std::make_unique<Decoder>(*session);
   if (model.oneDnn()) {
     Result<std::unique_ptr<OneDnnSession>> made =
         OneDnnSession::create(*model.oneDnn(), config.threads);
@@ -93,6 +105,12 @@ Result<const Entry *> transom::findEntry(const Model &model, const char *name) {
                     "'; it has: " + joinNames(names) + suggest(wanted, names));
 }
 
+/// A step has sequences, which tensors alone do not tell.
+static Error stepIsNoRun(const Entry &entry) {
+  return usageError("entry '" + entry.manifest->name +
+                    "' is called by transom_step(), not on tensors");
+}
+
 namespace {
 /// Memory for a call that only asks about shapes.
 struct ShapeStorage {
@@ -107,20 +125,43 @@ struct ShapeStorage {
 };
 } // namespace
 
+/// A loop cuts its rows into steps, so any max_tokens will do: one that holds
+/// all rows or fills a walk is quick. Its sequences may stand in the cache in
+/// turn. What `generate` adds to them depends on its settings.
+static void fitLoop(const Entry &entry, const Call &call, Capacity &capacity) {
+  constexpr int64_t walkRows = 1024, together = 8;
+  int64_t batch = call.inputShape(0).dims[0];
+  int64_t columns = call.inputShape(0).dims[1];
+  capacity.maxBatch = std::max(capacity.maxBatch, batch);
+  capacity.maxTokens = std::max(
+      capacity.maxTokens,
+      columns >= walkRows ? walkRows : std::min(walkRows, batch * columns));
+  if (entry.manifest->loop == "generate")
+    return;
+  int64_t sequences = std::min(batch, together);
+  capacity.maxSequences = std::max(capacity.maxSequences, sequences);
+  capacity.maxKvTokens = std::max(capacity.maxKvTokens, sequences * columns);
+}
+
 Result<void> transom::fitCapacity(const Model &model, const char *name,
                                   const transom_tensor *inputs,
-                                  size_t inputCount, int64_t &maxBatch,
-                                  int64_t &maxTokens) {
+                                  size_t inputCount, Capacity &capacity) {
   Result<const Entry *> entry = findEntry(model, name);
   if (!entry)
     return entry.takeError();
+  if ((*entry)->isStep())
+    return stepIsNoRun(**entry);
   ShapeStorage storage(**entry);
   Call call(**entry, storage.view());
   if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
     return done;
+  if ((*entry)->isLoop()) {
+    fitLoop(**entry, call, capacity);
+    return {};
+  }
   if (Result<void> done = call.checkMaxima(); !done)
     return done;
-  return call.raiseCapacity(maxBatch, maxTokens);
+  return call.raiseCapacity(capacity.maxBatch, capacity.maxTokens);
 }
 
 CallStorage Session::storageOf(const EntryLayout &places) const {
@@ -221,18 +262,19 @@ Result<void> Session::buildSegments(const Entry &entry,
 }
 
 Result<void> Session::placeBuffers(const Entry &entry,
-                                   const EntryLayout &places, const Call &call,
+                                   const EntryLayout &places,
+                                   const int64_t *symbols,
                                    transom_frame &frame) {
   int64_t needed;
-  if (!entry.arenaBytes.evaluate(call.symbols(), needed) || needed < 0 ||
+  if (!entry.arenaBytes.evaluate(symbols, needed) || needed < 0 ||
       uint64_t(needed) > places.arenaBytes)
     return limitError("the call needs an arena of " + std::to_string(needed) +
                       " bytes, the session's has " +
                       std::to_string(places.arenaBytes));
   auto *offsets = at<int64_t>(places.offsets);
   for (size_t i = 0; i != entry.offsets.size(); ++i)
-    if (!entry.offsets[i].evaluate(call.symbols(), offsets[i]) ||
-        offsets[i] < 0 || offsets[i] > needed)
+    if (!entry.offsets[i].evaluate(symbols, offsets[i]) || offsets[i] < 0 ||
+        offsets[i] > needed)
       return rejected("entry '" + entry.manifest->name + "': buffer " +
                       std::to_string(i) + " lies outside the arena");
   uint64_t unused = 0;
@@ -240,6 +282,11 @@ Result<void> Session::placeBuffers(const Entry &entry,
     unused = (layout.arena.bytes - uint64_t(needed)) / 64 * 64;
   frame.arena = mapping.base() + layout.arena.offset + unused;
   frame.offsets = offsets;
+  frame.symbols = symbols;
+  frame.weights = source.code().weights;
+  frame.args = at<void *>(places.args);
+  frame.segments = at<transom_segments>(places.segments);
+  frame.counters = at<int64_t>(layout.counters);
   return {};
 }
 
@@ -312,6 +359,12 @@ void Session::finishOutputs(const Entry &entry, const Call &call,
   }
 }
 
+Result<void> Session::takeCancel() {
+  if (cancelFlag.exchange(0, std::memory_order_relaxed))
+    return Error{cancelledStatus, "the call was cancelled", {}};
+  return {};
+}
+
 Result<void> Session::run(const char *name, const transom_tensor *inputs,
                           size_t inputCount, transom_tensor *outputs,
                           size_t outputCount) {
@@ -319,10 +372,15 @@ Result<void> Session::run(const char *name, const transom_tensor *inputs,
   if (!found)
     return found.takeError();
   const Entry &entry = **found;
-  const EntryLayout &places =
-      layout.entries[size_t(&entry - source.entries().data())];
-  if (cancelFlag.exchange(0, std::memory_order_relaxed))
-    return Error{cancelledStatus, "the call was cancelled", {}};
+  if (entry.isStep())
+    return stepIsNoRun(entry);
+  if (Result<void> done = takeCancel(); !done)
+    return done;
+  if (entry.manifest->loop == "generate")
+    return runGenerate(*this, inputs, inputCount, outputs, outputCount);
+  if (entry.isLoop())
+    return runLoop(*this, entry, inputs, inputCount, outputs, outputCount);
+  const EntryLayout &places = placesOf(entry);
   Call call(entry, storageOf(places));
   if (Result<void> done = call.bindInputs(inputs, inputCount, true); !done)
     return done;
@@ -345,13 +403,9 @@ Result<void> Session::run(const char *name, const transom_tensor *inputs,
   if (Result<void> done = placeOutputs(entry, places, call, results); !done)
     return done;
   transom_frame frame{};
-  if (Result<void> done = placeBuffers(entry, places, call, frame); !done)
+  if (Result<void> done = placeBuffers(entry, places, call.symbols(), frame);
+      !done)
     return done;
-  frame.weights = source.code().weights;
-  frame.symbols = call.symbols();
-  frame.args = args;
-  frame.segments = at<transom_segments>(places.segments);
-  frame.counters = at<int64_t>(layout.counters);
   if (Result<void> done = walk(entry, frame); !done)
     return done;
   finishOutputs(entry, call, results, outputs, outputCount);
@@ -365,6 +419,10 @@ Result<void> Session::shape(const char *name, const transom_tensor *inputs,
   if (!found)
     return found.takeError();
   const Entry &entry = **found;
+  if (entry.isStep())
+    return stepIsNoRun(entry);
+  if (entry.manifest->loop == "generate")
+    return shapeGenerate(*this, inputs, inputCount, result, out);
   ShapeStorage storage(entry);
   Call call(entry, storage.view());
   if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
@@ -392,6 +450,17 @@ Result<void> Session::shape(const char *name, const transom_tensor *inputs,
 const void *Session::heldResult(size_t entry, size_t output) const {
   const Region &room = layout.entries[entry].outputs[output];
   return room.bytes ? restAt(room) : nullptr;
+}
+
+void *Session::heldResult(const Entry &entry, size_t output,
+                          uint64_t bytes) const {
+  const Region &room = placesOf(entry).outputs[output];
+  return room.bytes >= bytes ? restAt(room) : nullptr;
+}
+
+LoopStorage Session::loopStorage() const {
+  return {at<int64_t>(layout.kv->loopTokens), at<StepRows>(layout.kv->loopRows),
+          at<int64_t>(layout.kv->loopBatchRows)};
 }
 
 const int64_t *Session::profile(size_t &steps) const {

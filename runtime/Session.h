@@ -5,7 +5,9 @@
 // is taken when it is made; a call allocates nothing.
 #pragma once
 #include "runtime/Call.h"
+#include "runtime/Decoder.h"
 #include "runtime/Layout.h"
+#include "runtime/Loops.h"
 #include "runtime/Segments.h"
 #include "runtime/Team.h"
 #include <atomic>
@@ -37,11 +39,17 @@ private:
 /// The entry of that name; `Usage` with the names that there are.
 Result<const Entry *> findEntry(const Model &model, const char *name);
 
-/// Raises a batch and a number of rows so that a session for them takes a run
-/// of the entry on inputs of these shapes.
+/// What a session has to have room for.
+struct Capacity {
+  int64_t maxBatch = 0, maxTokens = 0;
+  int64_t maxSequences = 0, maxKvTokens = 0; ///< of a decoder
+};
+
+/// Raises a capacity so that a session for it takes a run of the entry on
+/// inputs of these shapes.
 Result<void> fitCapacity(const Model &model, const char *entry,
                          const transom_tensor *inputs, size_t inputCount,
-                         int64_t &maxBatch, int64_t &maxTokens);
+                         Capacity &capacity);
 
 class Session {
 public:
@@ -57,6 +65,8 @@ public:
   Result<void> shape(const char *entry, const transom_tensor *inputs,
                      size_t inputCount, const char *name,
                      transom_tensor &result) const;
+  /// Sequences and steps; NULL when the model has no `step`.
+  Decoder *decoder() const { return decoderPart.get(); }
   void cancel() { cancelFlag.store(1, std::memory_order_relaxed); }
 
   const Model &model() const { return source; }
@@ -72,9 +82,24 @@ public:
   /// part; NULL without a trace.
   const transom_share *shares(size_t &steps) const;
 
+  /// Likewise, NULL where there is no room for so many bytes.
+  void *heldResult(const Entry &entry, size_t output, uint64_t bytes) const;
+  /// The storage of a call of an entry.
+  CallStorage callStorage(const Entry &entry) const {
+    return storageOf(placesOf(entry));
+  }
+  /// What loops over the decoder's step work on.
+  LoopStorage loopStorage() const;
+
 private:
+  friend class Decoder;
   Session(const Model &model, const SessionConfig &config)
       : source(model), settings(config) {}
+  const EntryLayout &placesOf(const Entry &entry) const {
+    return layout.entries[size_t(&entry - source.entries().data())];
+  }
+  /// An error when the call was cancelled before it began.
+  Result<void> takeCancel();
 
   char *restAt(const Region &region) const {
     return mapping.base() + layout.restOffset + region.offset;
@@ -91,7 +116,7 @@ private:
   Result<void> buildSegments(const Entry &entry, const EntryLayout &places,
                              const Call &call, void *const *args);
   Result<void> placeBuffers(const Entry &entry, const EntryLayout &places,
-                            const Call &call, transom_frame &frame);
+                            const int64_t *symbols, transom_frame &frame);
   Result<void> placeOutputs(const Entry &entry, const EntryLayout &places,
                             const Call &call, void **args) const;
   Result<void> walk(const Entry &entry, const transom_frame &frame);
@@ -104,6 +129,7 @@ private:
   Mapping mapping;
   std::unique_ptr<Team> team; // NULL: other threads, or the caller alone
   std::unique_ptr<OneDnnSession> oneDnn; // NULL: no step is oneDNN's
+  std::unique_ptr<Decoder> decoderPart;  // NULL: no decoder
   std::atomic<uint32_t> cancelFlag{0};
   size_t profiledSteps = 0;
 };

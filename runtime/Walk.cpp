@@ -36,13 +36,13 @@ static int64_t clockNow() {
   return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-void Walk::doCall(const transom_step &what) {
+void Walk::doCall(const transom_code_step &what) {
   const int64_t *row = what.row < 0 ? nullptr : rows + what.row;
   failed = !oneDnn->run(calls[-1 - what.phase], *frame, row);
 }
 
 void Walk::doShare(int64_t step, int64_t part) {
-  const transom_step &what = entry->steps[step];
+  const transom_code_step &what = entry->steps[step];
   transom_share *share = shares ? shares + step * parts + part : nullptr;
   if (share)
     share->begin = clockNow();

@@ -48,7 +48,7 @@ public:
 private:
   void doShare(int64_t step, int64_t part);
   bool isCall(int64_t step) const { return entry->steps[step].phase < 0; }
-  void doCall(const transom_step &what);
+  void doCall(const transom_code_step &what);
   void startClock();
   void finishStep(int64_t step);
 

@@ -80,14 +80,14 @@ typedef void (*transom_phase)(const transom_frame *frame, const int64_t *row,
 /* One step of an entry: the phase's index, or -1 - i for call i of the entry's
  * calls in the manifest, which a library does and no function; and the first
  * index of its layer row in `rows` (-1 for none). */
-typedef struct transom_step {
+typedef struct transom_code_step {
   int32_t phase;
   int32_t row;
-} transom_step;
+} transom_code_step;
 
 typedef struct transom_entry_code {
   const char *name;
-  const transom_step *steps;
+  const transom_code_step *steps;
   int64_t step_count;
 } transom_entry_code;
 

@@ -245,9 +245,7 @@ private:
       ManifestCache cache;
       if (auto window = optionalMember(group, "window"))
         cache.window = take(window->asInt(0, maxPositions));
-      std::string dtype = choice(group, "dtype",
-                                 {std::string(dtypeName(DType::F32)),
-                                  std::string(dtypeName(DType::BF16))});
+      std::string dtype = choice(group, "dtype", {"f32", "bf16", "i8"});
       cache.dtype = dtypeFromName(dtype).value_or(DType::F32);
       cache.layers = integer(group, "layers", 1, maxLayers);
       cache.blockBytes = integer(group, "block_bytes", 64, maxBlockBytes);

@@ -264,11 +264,17 @@ typedef struct transom_session_options {
   uint32_t max_batch;
   /** most rows of one run, all sequences together. Rows are real tokens where
    * the model removes padding, else positions. Default: max_batch times the
-   * model's maximum length, at most 4096 */
+   * model's maximum length, at most 4096. For models with a cache: rows that
+   * are computed at once, which bounds no call; default 1024 */
   uint64_t max_tokens;
-  /** for models with a cache: sequences in it */
+  /** for models with a cache: sequences in it; default max_batch */
   uint32_t max_sequences;
-  /** for models with a cache: positions in it */
+  /** for models with a cache: positions in it, of all sequences together. Each
+   * sequence has blocks of 256 of its own, and shares blocks with its copies.
+   * Layers with a sliding window take the positions of the windows only.
+   * Default: max_sequences times the model's context, or times 4096 where the
+   * model has no limit. Memory of the cache is counted at once and taken from
+   * the system as it is used */
   uint64_t max_kv_tokens;
   /** most bytes the session may take; default: no limit */
   uint64_t mem_limit;
@@ -286,9 +292,11 @@ typedef struct transom_session_options {
 /** The options that suit most. */
 TRANSOM_API transom_session_options transom_session_options_default(void);
 
-/** Raises max_batch and max_tokens of `options` as far as a run of `entry` on
- * inputs of these shapes needs; their data is not read. Call it for each kind
- * of run. Errors as of transom_run() for wrong inputs. */
+/** Raises max_batch and max_tokens of `options`, and for models with a cache
+ * max_sequences and max_kv_tokens, as far as a run of `entry` on inputs of
+ * these shapes needs (of `generate` without its new tokens); their data is not
+ * read. Call it for each kind of run. Errors as of transom_run() for wrong
+ * inputs. */
 TRANSOM_API transom_status transom_session_options_fit(
     const transom_model *model, const char *entry, const transom_tensor *inputs,
     size_t input_count, transom_session_options *options);
@@ -324,10 +332,101 @@ TRANSOM_API transom_status transom_shape(const transom_session *session,
 /** Runs an entry. Inputs are found by name, in any order; results too. A result
  * may be left out when the session holds results. On success each result's
  * dtype, rank and shape are filled in. On an error no result was touched, but
- * for CANCELLED. Allocates nothing. */
+ * for CANCELLED, and for a decoder whose logits turn out to be no numbers.
+ * Allocates nothing. Entries of a decoder take sequences of the cache for the
+ * time of the call. */
 TRANSOM_API transom_status transom_run(
     transom_session *session, const char *entry, const transom_tensor *inputs,
     size_t input_count, transom_tensor *outputs, size_t output_count);
+
+/* --- steps of a decoder ------------------------------------------------ */
+
+/** What the decoder of a session holds. */
+typedef struct transom_decoder_info {
+  /** set by transom_decoder_info_default() */
+  size_t struct_size;
+  /** most positions of a sequence, 0 where the model has no limit */
+  int64_t context;
+  /** ids are below it */
+  int64_t vocabulary;
+  /** floats of one row of logits */
+  int64_t width;
+  /** sequences of the session */
+  int64_t max_sequences;
+  /** those that are not in use */
+  int64_t free_sequences;
+  /** positions in the cache's blocks */
+  int64_t positions;
+  /** positions in blocks that no sequence uses */
+  int64_t free_positions;
+} transom_decoder_info;
+
+/** An info struct to be filled. */
+TRANSOM_API transom_decoder_info transom_decoder_info_default(void);
+
+/** Fills in what a session's decoder holds; USAGE when its model has none. */
+TRANSOM_API transom_status transom_session_decoder(
+    const transom_session *session, transom_decoder_info *info);
+
+/** Begins a sequence: a past of tokens in the session's cache, empty at first.
+ * LIMIT when all max_sequences are in use. */
+TRANSOM_API transom_status transom_sequence_create(transom_session *session,
+                                                   int32_t *sequence);
+
+/** Ends a sequence; what it has in the cache is free again. */
+TRANSOM_API transom_status transom_sequence_free(transom_session *session,
+                                                 int32_t sequence);
+
+/** Begins a sequence with the past of another. They share memory until one goes
+ * on, and even then all but the last block. */
+TRANSOM_API transom_status transom_sequence_copy(transom_session *session,
+                                                 int32_t sequence,
+                                                 int32_t *copy);
+
+/** The number of tokens of a sequence. */
+TRANSOM_API transom_status transom_sequence_length(
+    const transom_session *session, int32_t sequence, int64_t *length);
+
+/** Drops all tokens of a sequence but the first `length`. LIMIT where a sliding
+ * window has dropped what would be seen again; back to 0, and to the length
+ * before the last step unless that was cut (max_tokens), is always right. */
+TRANSOM_API transom_status transom_sequence_rewind(transom_session *session,
+                                                   int32_t sequence,
+                                                   int64_t length);
+
+/** Writes a sequence to a file. UNAVAILABLE when it cannot be written. */
+TRANSOM_API transom_status transom_sequence_save(const transom_session *session,
+                                                 int32_t sequence,
+                                                 const char *path);
+
+/** Begins a sequence with the past that a file holds. REJECTED when the file is
+ * that of another model or broken, LIMIT when there is no room. */
+TRANSOM_API transom_status transom_sequence_load(transom_session *session,
+                                                 const char *path,
+                                                 int32_t *sequence);
+
+/** New tokens of one sequence. */
+typedef struct transom_step_rows {
+  /** which stands once in a step */
+  int32_t sequence;
+  /** ids [count] */
+  const int64_t *tokens;
+  /** 1 or more */
+  int64_t count;
+  /** logits of so many of the last tokens are wanted, 0 to count */
+  int64_t wanted;
+} transom_step_rows;
+
+/** Appends tokens to sequences and computes logits: `logits` gets a row of
+ * `width` floats for each wanted token, in the order of `rows`; `capacity` is
+ * in bytes. A token's logits have the same bits however its past was cut into
+ * steps and whatever else is in the step. Allocates nothing. On errors nothing
+ * is changed. REJECTED: no tokens, ids out of range; LIMIT: over the model's
+ * context, or the cache is full; CANCELLED: sequences are as they were. */
+TRANSOM_API transom_status transom_step(transom_session *session,
+                                        const transom_step_rows *rows,
+                                        size_t count, float *logits,
+                                        size_t capacity);
 
 /** Makes the call in progress, or else the next one, return CANCELLED at its
  * next step. The only call that another thread may make on a session. */
@@ -451,6 +550,250 @@ TRANSOM_API transom_status transom_classify_texts(transom_session *session,
 TRANSOM_API transom_status transom_classify_tokens(
     transom_session *session, const transom_text *text, transom_token *tokens,
     size_t token_capacity, float *scores, size_t *token_count, uint32_t *cut);
+
+/* --- generation and scoring -------------------------------------------- */
+
+/** A token and the logarithm of its probability. */
+typedef struct transom_token_logprob {
+  /** its id */
+  int64_t id;
+  /** natural logarithm */
+  double logprob;
+} transom_token_logprob;
+
+/** What is added to the logit of a token. */
+typedef struct transom_logit_bias {
+  /** its id; outside the vocabulary it has no effect */
+  int64_t id;
+  /** in [-1e6, 1e6]; minus infinity: never chosen */
+  double bias;
+} transom_logit_bias;
+
+/** Why a continuation ended. */
+typedef enum transom_finish {
+  /** it has not */
+  TRANSOM_FINISH_NONE = 0,
+  /** an end token, which is its last */
+  TRANSOM_FINISH_END = 1,
+  /** a stop string; its text ends before it */
+  TRANSOM_FINISH_STOP = 2,
+  /** the most new tokens */
+  TRANSOM_FINISH_LENGTH = 3,
+  /** the end of the model's context or of the session's cache */
+  TRANSOM_FINISH_CONTEXT = 4,
+  /** the caller */
+  TRANSOM_FINISH_CANCELLED = 5
+} transom_finish;
+
+/** A reason in a word, such as "length". */
+TRANSOM_API const char *transom_finish_name(transom_finish finish);
+
+/** What to do with prompts that are longer than the model's context, and at the
+ * context's end. */
+typedef enum transom_context_policy {
+  /** longer prompts are refused (LIMIT); generation ends */
+  TRANSOM_CONTEXT_STOP = 0,
+  /** of a longer prompt the last tokens are kept; generation ends */
+  TRANSOM_CONTEXT_TRUNCATE = 1,
+  /** goes on with the last tokens, as many as half of the context */
+  TRANSOM_CONTEXT_SHIFT = 2
+} transom_context_policy;
+
+/** A new token. */
+typedef struct transom_generated_token {
+  /** index of its prompt */
+  size_t prompt;
+  /** number of the continuation among those of its prompt */
+  size_t continuation;
+  /** its id; -1: none, the continuation has been cancelled */
+  int64_t id;
+  /** text that is new and final: whole characters, maybe none */
+  transom_text text;
+  /** why the continuation ends with it; NONE: it goes on */
+  transom_finish finish;
+} transom_generated_token;
+
+/** Takes each new token; not 0: its continuation ends. It may call
+ * transom_cancel() and nothing else on the session. */
+typedef int (*transom_token_callback)(void *context,
+                                      const transom_generated_token *token);
+
+/** How to generate. What is left as it is comes from the model's
+ * generation_config.json, then its config.json, then is greedy. */
+typedef struct transom_generate_options {
+  /** set by transom_generate_options_default() */
+  size_t struct_size;
+  /** -1: as the model says, or 256 */
+  int64_t max_new_tokens;
+  /** end tokens are barred from so many choices; -1: as the model says */
+  int64_t min_new_tokens;
+  /** continuations of each prompt, in streams of random numbers of their own;
+   * 0: as the model says, or 1 */
+  int64_t num_return_sequences;
+  /** 0: as the model says, or 1; more are not built for decoders */
+  int64_t num_beams;
+  /** 0: greedy, 1: sampling, -1: sampling where temperature, top_k, top_p or
+   * min_p is given, else as the model says */
+  int32_t sample;
+  /** 0: greedy; NaN: as the model says */
+  double temperature;
+  /** 0: off; -1: as the model says */
+  int64_t top_k;
+  /** 1: off; NaN: as the model says */
+  double top_p;
+  /** 0: off; NaN: as the model says */
+  double min_p;
+  /** for tokens of the prompt and new ones; NaN: as the model says */
+  double repetition_penalty;
+  /** for new tokens; NaN: as the model says */
+  double presence_penalty;
+  /** for new tokens, times their number; NaN: as the model says */
+  double frequency_penalty;
+  /** 0: off; -1: as the model says */
+  int64_t no_repeat_ngram_size;
+  /** the same seed, settings and logits give the same tokens everywhere */
+  uint64_t seed;
+  /** 1: an end token may be chosen and does not stop */
+  uint32_t ignore_end;
+  /** STOP, TRUNCATE or SHIFT */
+  transom_context_policy context_policy;
+  /** end tokens; NULL: as the model says */
+  const int64_t *end_ids;
+  /** number of end tokens */
+  size_t end_id_count;
+  /** biases; may be NULL */
+  const transom_logit_bias *biases;
+  /** number of biases */
+  size_t bias_count;
+  /** strings that end a continuation; may be NULL */
+  const transom_text *stops;
+  /** number of strings */
+  size_t stop_count;
+  /** log-probabilities of the tokens and of so many of the most probable ones;
+   * -1: none */
+  int32_t top_logprobs;
+  /** 1: prompts that are texts go without the tokens of the template */
+  uint32_t no_special;
+  /** called for each new token; may be NULL */
+  transom_token_callback callback;
+  /** handed to `callback` */
+  void *callback_context;
+} transom_generate_options;
+
+/** The options that suit most. */
+TRANSOM_API transom_generate_options transom_generate_options_default(void);
+
+/** A prompt: ids, or a text. Neither (an empty one): the model's begin token. */
+typedef struct transom_prompt {
+  /** ids; NULL: the text counts */
+  const int64_t *ids;
+  /** number of ids */
+  size_t id_count;
+  /** text, where `ids` is NULL */
+  transom_text text;
+} transom_prompt;
+
+/** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`
+ * as far as it takes to generate quickly for prompts of so many tokens. */
+TRANSOM_API transom_status transom_generate_fit(
+    const transom_model *model, const size_t *prompt_tokens, size_t count,
+    const transom_generate_options *options, transom_session_options *session);
+
+/** Continuations of prompts. */
+typedef struct transom_generation transom_generation;
+
+/** Generates for all prompts together; those that the session has no room for
+ * wait. A continuation does not depend on what else is generated. `generation`
+ * is set on success and when it was CANCELLED: then it holds what was made
+ * until then. Errors: REJECTED (ids out of range, text that is no UTF-8, an
+ * empty prompt where the model has no begin token, a logit that is no number),
+ * LIMIT (longer than the context), UNSUPPORTED (no tokenizer, settings of the
+ * model that are not built). */
+TRANSOM_API transom_status transom_generate(
+    transom_session *session, const transom_prompt *prompts, size_t count,
+    const transom_generate_options *options, transom_generation **generation);
+
+/** The same for the inputs of the entry `generate`. */
+TRANSOM_API transom_status transom_generate_tensors(
+    transom_session *session, const transom_tensor *inputs, size_t input_count,
+    const transom_generate_options *options, transom_generation **generation);
+
+/** Frees continuations (NULL is fine). */
+TRANSOM_API void transom_generation_free(transom_generation *generation);
+
+/** One continuation; all memory is the generation's. */
+typedef struct transom_continuation {
+  /** set by transom_continuation_default() */
+  size_t struct_size;
+  /** index of its prompt */
+  size_t prompt;
+  /** its number among those of its prompt */
+  size_t number;
+  /** tokens of the prompt that were used */
+  size_t prompt_tokens;
+  /** the new tokens */
+  const int64_t *ids;
+  /** number of new tokens */
+  size_t id_count;
+  /** their text; empty without a tokenizer */
+  transom_text text;
+  /** why it ended */
+  transom_finish finish;
+  /** log-probabilities of the new tokens, NULL unless they were asked for */
+  const double *logprobs;
+  /** for each new token the most probable ones, [id_count, top_count] */
+  const transom_token_logprob *top;
+  /** number of them */
+  size_t top_count;
+} transom_continuation;
+
+/** A struct to be filled. */
+TRANSOM_API transom_continuation transom_continuation_default(void);
+
+/** Fills in continuation `index`: those of the first prompt come first. */
+TRANSOM_API transom_status
+transom_generation_get(const transom_generation *generation, size_t index,
+                       transom_continuation *continuation);
+
+/** Number of continuations. */
+TRANSOM_API size_t
+transom_generation_count(const transom_generation *generation);
+
+/** Writes `output_ids` of the entry `generate`: [continuations, longest], rows
+ * that end early are filled with the pad token, else the first end token. LIMIT
+ * where it does not fit into `capacity` bytes, which then says how many it
+ * takes. */
+TRANSOM_API transom_status transom_generation_output_ids(
+    const transom_generation *generation, transom_tensor *result);
+
+/** Scores a text that is given as ids: `logprobs` gets [count - 1] numbers,
+ * entry i belongs to token i + 1. `top` (may be NULL) gets [count - 1,
+ * top_count] of the most probable tokens in its place. Errors as of
+ * transom_generate(); a text of no tokens is REJECTED. */
+TRANSOM_API transom_status transom_score(transom_session *session,
+                                         const int64_t *ids, size_t count,
+                                         double *logprobs,
+                                         transom_token_logprob *top,
+                                         size_t top_count);
+
+/** How a long text is scored. */
+typedef struct transom_text_score {
+  /** sum of the tokens' log-probabilities */
+  double sum;
+  /** tokens that were scored */
+  int64_t tokens;
+  /** windows that were run */
+  int64_t windows;
+} transom_text_score;
+
+/** Scores a text of any length in windows of `window` tokens that begin `stride`
+ * tokens apart, each token once, so that from the second window on each has
+ * window - stride or more tokens before it. exp(-sum / tokens) is the text's
+ * perplexity. */
+TRANSOM_API transom_status
+transom_score_windows(transom_session *session, const int64_t *ids,
+                      size_t count, int64_t window, int64_t stride,
+                      transom_text_score *score);
 
 #ifdef __cplusplus
 }

@@ -89,7 +89,7 @@ struct HandMade {
   std::vector<float> weights;
   Manifest manifest;
   const int64_t rows[2] = {0, width *width *int64_t(sizeof(float))};
-  transom_step steps[3] = {{0, -1}, {-1, -1}, {-2, 0}};
+  transom_code_step steps[3] = {{0, -1}, {-1, -1}, {-2, 0}};
   transom_entry_code entryCode{"run", steps, 3};
   const transom_phase phases[1] = {twice};
   transom_isa_code isa{"avx2", phases};

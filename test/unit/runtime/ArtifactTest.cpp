@@ -246,7 +246,7 @@ TEST(Artifact, code_of_another_machine_can_be_read_but_not_loaded) {
 
 TEST(Artifact, code_of_another_abi) {
   TemporaryFolder folder;
-  // The manifest says 1, the table in the code something else.
+  // The manifest says 2, the table in the code something else.
   std::string bytes = fakeFile(fakeManifest());
   uint32_t wrong = 9;
   Result<ArtifactFile> file = [&] {
@@ -254,9 +254,9 @@ TEST(Artifact, code_of_another_abi) {
     return ArtifactFile::open(folder.path("good.so"));
   }();
   ASSERT_TRUE(bool(file));
-  // The table: abi 1, isa_count 1, a pointer, phase_count 5, entry_count 2.
-  const std::string begin("\x01\0\0\0\x01\0\0\0", 8);
-  const std::string behind("\x05\0\0\0\0\0\0\0\x02\0\0\0", 12);
+  // The table: abi 2, isa_count 1, a pointer, phase_count 7, entry_count 3.
+  const std::string begin("\x02\0\0\0\x01\0\0\0", 8);
+  const std::string behind("\x07\0\0\0\0\0\0\0\x03\0\0\0", 12);
   size_t at = bytes.find(begin);
   while (at != std::string::npos && bytes.compare(at + 16, 12, behind) != 0)
     at = bytes.find(begin, at + 1);

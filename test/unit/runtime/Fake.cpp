@@ -94,6 +94,53 @@ Manifest transom::test::fakeManifest() {
   return manifest;
 }
 
+Manifest transom::test::fakeDecoderManifest(std::optional<int64_t> context,
+                                            const char *head,
+                                            const char *result) {
+  Manifest manifest;
+  manifest.compiler = "0.1.0";
+  manifest.name = manifest.family = "fake";
+  manifest.head = head;
+  manifest.isas = {"avx2"};
+  manifest.weightsSha256 = "w";
+  ManifestDecoder decoder;
+  decoder.context = context;
+  decoder.vocabulary = FAKE_VOCABULARY;
+  decoder.caches = {{0, DType::F32, 1, FAKE_BLOCK_BYTES},
+                    {FAKE_WINDOW, DType::F32, 1, FAKE_BLOCK_BYTES}};
+  manifest.decoder = decoder;
+  ManifestEntry entry;
+  entry.name = "step";
+  entry.inputs = {tensor("tokens", DType::I64, {"rows"}, "ids"),
+                  tensor("wanted", DType::I64, {"wanted"}, "data")};
+  entry.outputs = {tensor(result, DType::F32, {"wanted", "16"})};
+  ManifestSegments segments;
+  segments.sequences = true;
+  segments.rows = "rows";
+  segments.keys = "keys";
+  entry.segments = {segments};
+  entry.symbolOrder = {"keys", "parts", "rows", "wanted"};
+  entry.arenaBytes = poly("64*parts+8*rows+4*wanted");
+  manifest.entries = {entry};
+  for (ManifestEntry &loop : loopEntries(manifest))
+    manifest.entries.push_back(std::move(loop));
+  return manifest;
+}
+
+std::vector<float>
+transom::test::expectedLogits(const std::vector<int64_t> &tokens) {
+  std::vector<float> logits(FAKE_VOCABULARY, 0);
+  int64_t last = int64_t(tokens.size()) - 1;
+  for (int64_t v = 0; v != FAKE_VOCABULARY - 1; ++v) {
+    int64_t sum = 0;
+    for (int64_t j = 0; j <= last; ++j)
+      sum += (tokens[size_t(j)] + 1) * ((j * 31 + v * 7) % 13 - 6) *
+             (last - j < FAKE_WINDOW ? 4 : 1);
+    logits[size_t(v)] = float(sum) * (1.0f / 1024);
+  }
+  return logits;
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "transom-test-XXXXXX").string();

@@ -9,6 +9,7 @@
 #include "runtime/include/transom/transom.h"
 #include "test/unit/runtime/FakeArtifact.h"
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,16 @@ namespace transom::test {
 
 /// The manifest that fits FakeArtifact.c.
 Manifest fakeManifest();
+
+/// The manifest of the decoder in FakeArtifact.c, with its loops. No context:
+/// no limit. `head` and `result` as of a compiled model.
+Manifest fakeDecoderManifest(std::optional<int64_t> context = 2000,
+                             const char *head = "causal_lm",
+                             const char *result = "logits");
+
+/// The row of logits that the decoder should give for the last of these tokens;
+/// the last number is not told.
+std::vector<float> expectedLogits(const std::vector<int64_t> &tokens);
 
 /// A folder that goes away with its files.
 class TemporaryFolder {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * An artifact by hand, for tests of the runtime: phases that embed, reduce and
- * scatter rows through the frame as generated code does. It is linked into the
- * tests, and built as a shared object with room for a manifest, which the tests
- * fill in. Its rows have four floats.
+ * scatter rows through the frame as generated code does, and a decoder's step
+ * over a cache. It is linked into the tests, and built as a shared object with
+ * room for a manifest, which the tests fill in. Its rows have four floats.
  */
 #include "test/unit/runtime/FakeArtifact.h"
 #include "runtime/abi/Abi.h"
@@ -140,17 +140,93 @@ static void combine(const transom_frame *frame, const int64_t *row,
   (void)row;
 }
 
-static const transom_phase phases[] = {embed, reduce, layer, scatter, combine};
+/* A decoder's step. A position's key is its token + 1, in both groups. */
+enum { STEP_KEYS, STEP_PARTS, STEP_ROWS, STEP_WANTED };
+
+/* The block that holds a position of a sequence. */
+static float *block(const transom_frame *frame, int group,
+                    const transom_sequence *sequence, int64_t position) {
+  int64_t entry = sequence->first_block + position / TRANSOM_KEYS_PER_PIECE;
+  return (float *)frame->caches[group].blocks[entry];
+}
+
+static void append(const transom_frame *frame, const int64_t *row, int64_t part,
+                   int64_t parts) {
+  const transom_segments *segments = frame->segments;
+  const int64_t *tokens = (const int64_t *)frame->args[0];
+  int64_t begin, end;
+  share(frame->symbols[STEP_ROWS], part, parts, &begin, &end);
+  for (int64_t r = begin; r != end; ++r) {
+    const transom_sequence *sequence =
+        &segments->sequences[segments->row_sequence[r]];
+    int64_t position = segments->row_column[r];
+    for (int group = 0; group != 2; ++group)
+      block(frame, group, sequence,
+            position)[position % TRANSOM_KEYS_PER_PIECE] =
+          (float)(tokens[r] + 1);
+  }
+  (void)row;
+}
+
+/* The sum over the keys from `begin` on of weights that depend on the distance
+ * of key and column. */
+static int64_t attend(const transom_frame *frame, int group,
+                      const transom_sequence *sequence, int64_t begin,
+                      int64_t position, int64_t column) {
+  int64_t sum = 0;
+  for (int64_t j = begin; j <= position; ++j) {
+    float key = block(frame, group, sequence, j)[j % TRANSOM_KEYS_PER_PIECE];
+    sum += (int64_t)key * ((j * 31 + column * 7) % 13 - 6);
+  }
+  return sum;
+}
+
+/* logits[v] = sum of all keys + three times that of the window, over 1024; the
+ * last one is what stands at the end of the block, else 0. */
+static void attendWanted(const transom_frame *frame, const int64_t *row,
+                         int64_t part, int64_t parts) {
+  const transom_segments *segments = frame->segments;
+  const int64_t *tokens = (const int64_t *)frame->args[0];
+  const int64_t *wanted = (const int64_t *)frame->args[1];
+  float *logits = (float *)frame->args[2];
+  int64_t begin, end;
+  share(frame->symbols[STEP_WANTED], part, parts, &begin, &end);
+  for (int64_t w = begin; w != end; ++w) {
+    int64_t r = wanted[w], position = segments->row_column[r];
+    const transom_sequence *sequence =
+        &segments->sequences[segments->row_sequence[r]];
+    float *out = logits + w * FAKE_VOCABULARY;
+    int64_t first = position - FAKE_WINDOW + 1;
+    for (int64_t v = 0; v != FAKE_VOCABULARY - 1; ++v) {
+      int64_t sum =
+          attend(frame, 0, sequence, 0, position, v) +
+          3 * attend(frame, 1, sequence, first < 0 ? 0 : first, position, v);
+      out[v] = (float)sum * (1.0f / 1024);
+    }
+    out[FAKE_VOCABULARY - 1] =
+        position + 1 == sequence->past + sequence->rows
+            ? block(frame, 0, sequence, position)[TRANSOM_KEYS_PER_PIECE - 1]
+            : 0;
+    if (tokens[r] == FAKE_NAN_TOKEN)
+      out[0] = __builtin_nanf("");
+  }
+  (void)row;
+}
+
+static const transom_phase phases[] = {embed,   reduce, layer,       scatter,
+                                       combine, append, attendWanted};
 static const transom_isa_code isas[] = {{"avx2", phases}};
-static const transom_step encodeSteps[] = {
+static const transom_code_step encodeSteps[] = {
     {0, -1}, {1, -1}, {2, 0}, {2, 1}, {3, -1}};
-static const transom_step combineSteps[] = {{4, -1}};
+static const transom_code_step combineSteps[] = {{4, -1}};
+static const transom_code_step stepSteps[] = {{5, -1}, {6, -1}};
 static const int64_t layerRows[] = {16, 20};
 static const transom_entry_code entries[] = {{"encode", encodeSteps, 5},
-                                             {"combine", combineSteps, 1}};
+                                             {"combine", combineSteps, 1},
+                                             {"step", stepSteps, 2}};
 
 EXPORT const transom_artifact_code transom_artifact = {
-    FAKE_ABI, 1, isas, 5, 2, 0, entries, layerRows, (const char *)weights};
+    FAKE_ABI, 1, isas, 7, 3, 0, entries, layerRows, (const char *)weights};
 
 /* Room for the notes and for a tokenizer's tables; the tests fill it. */
 EXPORT __attribute__((section(".note.transom"), used, aligned(4)))

@@ -8,8 +8,15 @@
 
 /* Floats of a row. */
 #define FAKE_WIDTH 4
+/* The decoder: its ids, the numbers of a row of its result, and the window of
+ * the second of its two groups of caches, whose blocks have 256 floats. */
+#define FAKE_VOCABULARY 16
+#define FAKE_WINDOW 300
+#define FAKE_BLOCK_BYTES 1024
+/* The id whose row of logits begins with a NaN. */
+#define FAKE_NAN_TOKEN 15
 /* Bytes of the manifest's note, and what stands there until a test fills it. */
-#define FAKE_MANIFEST_ROOM 8192
+#define FAKE_MANIFEST_ROOM 16384
 #define FAKE_MANIFEST_MARK "the manifest goes here"
 /* Likewise of the tokenizer's tables. */
 #define FAKE_TOKENIZER_ROOM 32768

@@ -468,9 +468,10 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
     transom_tensor outputs[] = {tensorOf("y", TRANSOM_F32, {}, y),
                                 tensorOf("tiny", TRANSOM_F32, {}, tiny),
                                 tensorOf("count", TRANSOM_I64, {}, count)};
-    int64_t batch = 0, tokens = 0;
-    ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, batch, tokens)));
-    auto session = makeSession(*model, configOf(batch, tokens, 2));
+    Capacity capacity;
+    ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, capacity)));
+    auto session =
+        makeSession(*model, configOf(capacity.maxBatch, capacity.maxTokens, 2));
     Result<void> done = session->run("combine", inputs, 3, outputs, 3);
     ASSERT_TRUE(bool(done)) << done.error().message;
     EXPECT_EQ(y, std::vector<float>(y.size(), 2));

@@ -325,7 +325,7 @@ TEST(Manifest, a_decoder_is_checked) {
                        "expected an integer from 0"));
   EXPECT_TRUE(contains(decoderErrorWith("\"dtype\":\"bf16\",\"layers\"",
                                         "\"dtype\":\"i64\",\"layers\""),
-                       "unknown dtype 'i64'; supported: f32, bf16"));
+                       "unknown dtype 'i64'; supported: f32, bf16, i8"));
   EXPECT_TRUE(contains(decoderErrorWith("\"layers\":2", "\"layers\":0"),
                        "expected an integer from 1"));
   EXPECT_TRUE(
