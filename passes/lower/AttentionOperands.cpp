@@ -132,7 +132,7 @@ int64_t AttentionPhase::keyPanelBytes() {
       op.getCache()
           ? op.getCacheType().getDepth()
           : *PhaseEmitter::typeOf(op.getKey()).getDims().back().constant();
-  return columns * kPanel * (bf16 ? 2 : 4);
+  return columns * kPanel * valueBytes();
 }
 
 /// Keys of a head from the first one of a piece on, in panels.
@@ -143,19 +143,25 @@ Value AttentionPhase::keysFrom(const Sequence &s, Value head, Value key) {
                      e.mul(own, keyPanelBytes() * kPiece / kPanel));
   Value panel = e.div(e.add(s.keyBase, key), e.i64(kPanel));
   Value offset = e.add(e.mul(panel, keyPanelBytes()),
-                       e.mul(own, dk * kPanel * (bf16 ? 2 : 4)));
+                       e.mul(own, dk * kPanel * valueBytes()));
   return e.advance(e.pointer(op.getKey()), offset);
 }
 
 /// Values of a head from the first key of a piece on.
 Value AttentionPhase::valuesFrom(const Sequence &s, Value head, Value key) {
   Value own = keyHead(s, head);
-  int64_t bytes = bf16 ? 2 : 4;
   if (op.getCache())
     return e.advance(blockOf(s, key),
-                     e.add(e.mul(own, kPiece * dv * bytes),
+                     e.add(e.mul(own, kPiece * dv * valueBytes()),
                            e.i64(op.getCacheType().getKeyBytes())));
   Value row = e.mul(e.add(s.firstKeyRow, key), e.rowStride(op.getValue()));
   return e.advance(e.pointer(op.getValue()),
-                   e.mul(e.add(row, e.mul(own, dv)), bytes));
+                   e.mul(e.add(row, e.mul(own, dv)), valueBytes()));
+}
+
+/// Scales of a head's keys or values, which lie at this offset of the layer.
+Value AttentionPhase::scalesFrom(const Sequence &s, Value head, Value key,
+                                 int64_t offset) {
+  return e.advance(blockOf(s, key),
+                   e.add(e.mul(keyHead(s, head), kPiece * 4), e.i64(offset)));
 }

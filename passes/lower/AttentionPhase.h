@@ -44,10 +44,11 @@ private:
   /// at `base`; start - base is a multiple of a tile's columns.
   struct Piece {
     Value base, start, end;
-    Value keys, values;         ///< where those from `base` on lie
-    Value nextKeys, nextValues; ///< what is read after it, to be prefetched
-    Value scores;               ///< [rows][score stride] of keys from `base` on
-    Value maxima;               ///< [rows][16]
+    Value keys, values;           ///< where those from `base` on lie
+    Value keyScales, valueScales; ///< of them, where they are int8
+    Value nextKeys, nextValues;   ///< what is read after it, to be prefetched
+    Value scores; ///< [rows][score stride] of keys from `base` on
+    Value maxima; ///< [rows][16]
   };
   /// Where numbers of the pieces so far, or of one piece, lie.
   struct Sums {
@@ -71,7 +72,12 @@ private:
   Value blockOf(const Sequence &s, Value key);
   Value keysFrom(const Sequence &s, Value head, Value key);
   Value valuesFrom(const Sequence &s, Value head, Value key);
+  Value scalesFrom(const Sequence &s, Value head, Value key, int64_t offset);
   int64_t keyPanelBytes();
+  /// Bytes of a key, or pair of bf16, at one lane of a panel; of a number of a
+  /// value.
+  int64_t laneBytes() const { return int8 ? 1 : 4; }
+  int64_t valueBytes() const { return int8 ? 1 : bf16 ? 2 : 4; }
   Value position(const Sequence &s, Value line);
   std::pair<Value, Value> visible(const Sequence &s, Value line);
 
@@ -130,6 +136,7 @@ private:
   kern::AttentionSchedule schedule;
   int64_t heads, group, dk, dv, valueStride, scoreStride;
   bool bf16; ///< of query, key, value and probabilities
+  bool int8; ///< of keys and values in a cache
   Value height;
   Value scores, maxima; ///< of the pieces that are kept
   Sums sums, own;       ///< so far, and of this piece

@@ -23,6 +23,7 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   KernelSpec spec;
   spec.bf16 = bf16;
   spec.rhsRows = bf16 && !pairs;
+  spec.rhsInt8 = int8;
   spec.lhsStride = scoreStride * 4 / bytes;
   spec.rhsStride =
       op.getCache()
@@ -40,7 +41,7 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
   args.outputStride =
       target ? e.i64(valueStride) : lineStride(u.s, op.getOuts(), dv);
   // Bytes of a step: of one key, or of two.
-  Value stepBytes = e.mul(args.rhsStride, bytes * together);
+  Value stepBytes = e.mul(args.rhsStride, valueBytes() * together);
   Value values =
       e.advance(piece.values, e.mul(e.div(start, e.i64(together)), stepBytes));
   // A step reads two lines of a row, or one of each of two rows.
@@ -52,7 +53,7 @@ void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
     if (width > kLanes && dv - column <= kLanes)
       spec.vectors = 1;
     spec.partialRhs = dv - column < spec.vectorsOf(e.instructions()) * kLanes;
-    int64_t offset = column * (pairs ? 4 : bytes);
+    int64_t offset = column * (pairs ? 4 : valueBytes());
     args.rhs = e.advance(values, offset);
     Value ahead = e.advance(piece.nextValues, offset);
     args.columns = e.i64(dv - column);

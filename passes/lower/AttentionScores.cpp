@@ -20,6 +20,7 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
     spec.lhsStride = queryType.getRowStride().constant();
   spec.rhsStride = kern::kPanel;
   spec.store = KernelSpec::Store::Scores;
+  spec.rhsInt8 = spec.columnScales = int8;
   spec.prefetch = true;
   if (!caps())
     spec.scale = op.getScale().convertToDouble() * kLog2E;
@@ -31,9 +32,9 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
   args.lhsStride = lineStride(u.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
   // A step of a panel has two lines, of which a narrow tile reads one.
-  args.prefetchStride = e.i64(kern::kPanel * 4);
+  args.prefetchStride = e.i64(kern::kPanel * laneBytes());
   args.prefetchMoreStride = args.prefetchStride;
-  int64_t second = e.kernels().tileColumns() > kLanes ? 64 : 0;
+  int64_t second = e.kernels().tileColumns() > kLanes && !int8 ? 64 : 0;
   Value end = e.sub(piece.end, piece.base);
   auto tile = [&](Value column, Value ahead, Value row, Value tall) {
     args.lhs = queryLine(u, row);
@@ -49,8 +50,11 @@ void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
         // Pieces begin with a panel.
         Value panel = e.div(column, e.i64(kern::kPanel)),
               lane = e.rem(column, e.i64(kern::kPanel));
-        Value within = e.add(e.mul(panel, keyPanelBytes()), e.mul(lane, 4));
+        Value within =
+            e.add(e.mul(panel, keyPanelBytes()), e.mul(lane, laneBytes()));
         args.rhs = e.advance(piece.keys, within);
+        if (int8)
+          args.bias = e.advance(piece.keyScales, e.mul(column, 4));
         args.columns = e.sub(end, column);
         Value ahead = e.advance(piece.nextKeys, within);
         e.tiles(
@@ -126,6 +130,10 @@ void AttentionPhase::emitProbabilities(const Unit &u, const Piece &piece,
           Value rounded = e.roundBf16(p);
           e.storeVector(rounded, at);
           p = e.widenBf16(rounded);
+        } else if (int8) {
+          Value scales = e.loadVector(
+              e.f32Type(), e.advance(piece.valueScales, e.mul(column, 4)));
+          e.storeVector(e.mulF(p, scales), at);
         } else {
           e.storeVector(p, at);
         }

@@ -176,6 +176,26 @@ Value Emitter::splatI32(int32_t value) {
   return b.create<arith::ConstantOp>(
       loc, DenseElementsAttr::get(vectorOf(b.getI32Type()), value));
 }
+Value Emitter::widenInt8(Value bytes) {
+  Value words = b.create<arith::ExtSIOp>(loc, vectorOf(b.getI32Type()), bytes);
+  return b.create<arith::SIToFPOp>(loc, f32Vector(), words);
+}
+
+/// In 1.5 * 2^23 + x the last bits are x rounded to an integer.
+Value Emitter::roundInt8(Value value) {
+  Value shifted = addF(value, splat(12582912.0));
+  Value bits =
+      b.create<arith::BitcastOp>(loc, vectorOf(b.getI32Type()), shifted);
+  return b.create<arith::TruncIOp>(loc, vectorOf(b.getI8Type()), bits);
+}
+
+Value Emitter::absF(Value x) {
+  VectorType words = vectorOf(b.getI32Type());
+  Value bits = b.create<arith::AndIOp>(
+      loc, b.create<arith::BitcastOp>(loc, words, x), splatI32(0x7fffffff));
+  return b.create<arith::BitcastOp>(loc, f32Vector(), bits);
+}
+
 Value Emitter::laneNumbers() {
   SmallVector<float> numbers;
   for (int64_t i = 0; i < kLanes; ++i)

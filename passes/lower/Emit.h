@@ -94,6 +94,11 @@ public:
   Value roundBf16(Value value);
   /// The f32 values of 16 bf16 given as i16.
   Value widenBf16(Value halves);
+  /// The f32 values of 16 int8.
+  Value widenInt8(Value bytes);
+  /// 16 f32 of at most 127 in size rounded to int8, to nearest even.
+  Value roundInt8(Value value);
+  Value absF(Value x);
   /// 0, 1, ... 15 as f32.
   Value laneNumbers();
   /// Lanes below `count` true.

@@ -25,6 +25,7 @@ AttentionPhase::AttentionPhase(PhaseEmitter &e, kern::AttentionOp op)
   dk = *query.getDims().back().constant() / heads;
   dv = *PhaseEmitter::typeOf(op.getOuts()).getDims().back().constant() / heads;
   bf16 = query.getElementType().isBF16();
+  int8 = op.getCache() && op.getCacheType().isInt8();
   valueStride = llvm::alignTo(dv, kern::kPanel);
   int64_t pieces = schedule.keeps() ? kern::kKeptPieces : 1;
   scoreStride = kern::scoreStride(schedule);
@@ -206,7 +207,14 @@ AttentionPhase::Piece AttentionPhase::pieceOf(const Unit &u, Value index) {
   }
   Value keys = keysFrom(u.s, u.head, base),
         values = valuesFrom(u.s, u.head, base);
-  return {base, start, end, keys, values, keys, values, scores, maxima};
+  Piece piece{base, start, end,    keys,   values, {},
+              {},   keys,  values, scores, maxima};
+  if (int8) {
+    kern::CacheType cache = op.getCacheType();
+    piece.keyScales = scalesFrom(u.s, u.head, base, cache.getKeyScales());
+    piece.valueScales = scalesFrom(u.s, u.head, base, cache.getValueScales());
+  }
+  return piece;
 }
 
 void AttentionPhase::emitKeptScores(const Unit &u, Value firstPiece,

@@ -133,86 +133,127 @@ namespace {
 class CacheWriter {
 public:
   CacheWriter(PhaseEmitter &e, kern::AppendOp op)
-      : e(e), op(op), type(cast<kern::CacheType>(op.getCache().getType())), bf16(type.isBf16()),
-        bytes(bf16 ? 2 : 4), stage(e.stackBuffer(kLanes * 4)) {}
+      : e(e), op(op), type(cast<kern::CacheType>(op.getCache().getType())),
+        bytes(type.getElementBytes()), stage(e.stackBuffer(kLanes * 4)) {}
 
   void emitRow(Value row) {
-    auto word = [&](int64_t table, int64_t width) {
+    auto word = [&](int64_t table) {
       Value base = e.loadPtr(e.advance(e.segments(op.getSegments()), table));
-      Value at = e.advance(base, e.mul(row, width));
-      return e.toI64(e.load(e.builder().getI32Type(), at));
+      return e.toI64(
+          e.load(e.builder().getI32Type(), e.advance(base, e.mul(row, 4))));
     };
-    Value sequence = word(offsetof(transom_segments, row_sequence), 4),
-          position = word(offsetof(transom_segments, row_column), 4);
+    Value sequence = word(offsetof(transom_segments, row_sequence)),
+          position = word(offsetof(transom_segments, row_column));
     Value sequences = e.loadPtr(e.advance(
         e.segments(op.getSegments()), offsetof(transom_segments, sequences)));
-    Value own = e.advance(sequences, e.mul(sequence, sizeof(transom_sequence)));
-    Value first =
-        e.loadI64(e.advance(own, offsetof(transom_sequence, first_block)));
+    Value first = e.loadI64(e.advance(
+        e.advance(sequences, e.mul(sequence, sizeof(transom_sequence))),
+        offsetof(transom_sequence, first_block)));
     Value index = e.add(first, e.div(position, e.i64(kPiece)));
-    Value block = e.advance(
-        e.loadPtr(e.advance(e.blocks(op.getCache()), e.mul(index, 8))),
-        e.offsetInBlock(op.getCache()));
-    Value within = e.rem(position, e.i64(kPiece));
-    emitKeys(block, within, row);
-    emitValues(e.advance(block, type.getKeyBytes()), within, row);
+    Value block =
+        e.loadPtr(e.advance(e.blocks(op.getCache()), e.mul(index, 8)));
+    layer = e.advance(block, e.offsetInBlock(op.getCache()));
+    within = e.rem(position, e.i64(kPiece));
+    emitKeys(row);
+    emitValues(row);
   }
 
 private:
-  /// f32: [256/32][depth][32]; bf16: [256/32][depth/2][32][2].
-  void emitKeys(Value keys, Value position, Value row) {
-    int64_t line = kPanel * 4;
-    Value panel = e.div(position, e.i64(kPanel)),
-          lane = e.rem(position, e.i64(kPanel));
-    Value first =
-        e.advance(keys, e.add(e.mul(panel, type.getDepth() * kPanel * bytes),
-                              e.mul(lane, 4)));
-    emitHeads(op.getKey(), row, type.getKey(), type.getDepth() * kPiece * bytes,
-              first, [&](Value column) {
-                if (!bf16)
-                  return e.mul(column, line);
-                return e.add(e.mul(e.div(column, e.i64(2)), line),
-                             e.mul(e.rem(column, e.i64(2)), 2));
-              });
+  /// Numbers of all heads of a row: where those of a head and a column go.
+  struct Target {
+    Value buffer, first;
+    int64_t width, headBytes, scales;
+    function_ref<Value(Value)> place;
+  };
+
+  /// [256/32][depth][32]; bf16: [256/32][depth/2][32][2].
+  void emitKeys(Value row) {
+    int64_t together = type.isBf16() ? 2 : 1;
+    int64_t lane = bytes * together, line = kPanel * lane;
+    Value panel = e.div(within, e.i64(kPanel));
+    Value first = e.add(e.mul(panel, type.getDepth() * kPanel * bytes),
+                        e.mul(e.rem(within, e.i64(kPanel)), lane));
+    emitHeads(row, {op.getKey(), e.advance(layer, first), type.getKey(),
+                    type.getDepth() * kPiece * bytes,
+                    type.isInt8() ? type.getKeyScales() : 0, [&](Value column) {
+                      Value step = e.div(column, e.i64(together)),
+                            half = e.rem(column, e.i64(together));
+                      return e.add(e.mul(step, line), e.mul(half, bytes));
+                    }});
   }
 
-  /// f32: [256][value]; bf16: [256/2][value][2].
-  void emitValues(Value values, Value position, Value row) {
-    int64_t together = bf16 ? 2 : 1;
-    Value step = e.div(position, e.i64(together));
-    Value first = e.advance(
-        values, e.add(e.mul(step, type.getValue() * 4),
-                      e.mul(e.rem(position, e.i64(together)), bytes)));
-    emitHeads(op.getValue(), row, type.getValue(),
-              type.getValue() * kPiece * bytes, first,
-              [&](Value column) { return e.mul(column, 4); });
+  /// [256][value]; bf16: [256/2][value][2].
+  void emitValues(Value row) {
+    int64_t together = type.isBf16() ? 2 : 1;
+    Value step = e.div(within, e.i64(together));
+    Value first = e.add(e.mul(step, type.getValue() * bytes * together),
+                        e.mul(e.rem(within, e.i64(together)), bytes));
+    Value values = e.advance(layer, type.getKeyBytes());
+    emitHeads(row,
+              {op.getValue(), e.advance(values, first), type.getValue(),
+               type.getValue() * kPiece * bytes,
+               type.isInt8() ? type.getValueScales() : 0,
+               [&](Value column) { return e.mul(column, bytes * together); }});
   }
 
-  /// Each head's `width` numbers of a row; `place` tells where a column goes.
-  void emitHeads(Value buffer, Value row, int64_t width, int64_t headBytes,
-                 Value first, function_ref<Value(Value)> place) {
-    Row in = rowOf(e, buffer, row);
-    Type word = bf16 ? Type(e.builder().getI16Type()) : e.f32Type();
+  void emitHeads(Value row, const Target &target) {
+    Row in = rowOf(e, target.buffer, row);
     e.forLoop(e.i64(0), e.i64(type.getHeads()), 1, [&](Value head) {
-      Value target = e.advance(first, e.mul(head, headBytes));
-      e.columns(e.i64(width), [&](Value column, Value mask) {
-        Value x = in.load(e.add(e.mul(head, width), column), mask);
-        e.storeVector(bf16 ? e.roundBf16(x) : x, stage);
-        Value count = e.min(e.sub(e.i64(width), column), e.i64(kLanes));
+      Value start = e.mul(head, target.width);
+      auto load = [&](Value column, Value mask) {
+        return in.load(e.add(start, column), mask);
+      };
+      Value scale;
+      if (type.isInt8()) {
+        scale = emitScale(target.width, load);
+        Value at = e.add(e.mul(head, kPiece), within);
+        e.store(scale, e.advance(layer, e.add(e.mul(at, 4), target.scales)));
+        scale = e.splat(scale);
+      }
+      Value first = e.advance(target.first, e.mul(head, target.headBytes));
+      e.columns(e.i64(target.width), [&](Value column, Value mask) {
+        e.storeVector(rounded(load(column, mask), scale), stage);
+        Value count = e.min(e.sub(e.i64(target.width), column), e.i64(kLanes));
         e.forLoop(e.i64(0), count, 1, [&](Value lane) {
+          Type word = e.builder().getIntegerType(bytes * 8);
           Value number = e.load(word, e.advance(stage, e.mul(lane, bytes)));
-          e.store(number, e.advance(target, place(e.add(column, lane))));
+          e.store(number, e.advance(first, target.place(e.add(column, lane))));
         });
       });
     });
   }
 
+  /// The largest size of a head's numbers over 127; a NaN where one of them is
+  /// not finite, so that it is not lost.
+  Value emitScale(int64_t width, function_ref<Value(Value, Value)> load) {
+    SmallVector<Value> found =
+        e.foldColumns(e.i64(width), {e.splat(0.0), e.splat(0.0)},
+                      [&](Value column, Value mask, ValueRange carried) {
+                        Value x = load(column, mask);
+                        return SmallVector<Value>{
+                            e.maxF(e.absF(x), carried[0]),
+                            e.addF(carried[1], e.mulF(x, e.splat(0.0)))};
+                      });
+    Value largest = e.divF(e.maxLanes(found[0]), e.f32(127));
+    return e.addF(largest, e.sumLanes(found[1]));
+  }
+
+  /// Numbers in the cache's type.
+  Value rounded(Value x, Value scale) {
+    if (type.isBf16())
+      return e.roundBf16(x);
+    if (!type.isInt8())
+      return x;
+    Value any = e.lessF(e.splat(0.0), scale);
+    return e.roundInt8(e.select(any, e.divF(x, scale), e.splat(0.0)));
+  }
+
   PhaseEmitter &e;
   kern::AppendOp op;
   kern::CacheType type;
-  bool bf16;
   int64_t bytes;
-  Value stage; ///< a vector on the stack
+  Value stage;         ///< a vector on the stack
+  Value layer, within; ///< the layer in the row's block, the position in it
 };
 } // namespace
 

@@ -28,6 +28,10 @@ std::string KernelSpec::suffix() const {
     text += "_gate_" + gate;
   if (rhsRows)
     text += "_rows";
+  if (rhsInt8)
+    text += "_int8";
+  if (columnScales)
+    text += "_scaled";
   if (outBf16)
     text += "_bf16";
   if (residual)

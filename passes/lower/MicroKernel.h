@@ -28,6 +28,9 @@ struct KernelSpec {
   /// The right operand of bf16 has rows of k, of which two are made into pairs
   /// in registers; else it lies in pairs, [k/2][columns][2].
   bool rhsRows = false;
+  /// The right operand is int8, widened to f32 in registers; its strides count
+  /// bytes. The left one is f32.
+  bool rhsInt8 = false;
   bool outBf16 = false;     ///< the output is rounded to bf16
   std::optional<int64_t> k; ///< length of the chains
   std::optional<int64_t>
@@ -37,9 +40,10 @@ struct KernelSpec {
                  ///< next, in elements (pairs)
   Start start = Start::Zero;
   Store store = Store::Rows;
-  double scale = 1;       ///< of scores
-  int64_t vectors = 0;    ///< of a tile's row; 0: as the instruction set has
-  std::string activation; ///< empty for none
+  double scale = 1;          ///< of scores
+  bool columnScales = false; ///< scores have a factor for each column besides
+  int64_t vectors = 0;       ///< of a tile's row; 0: as the instruction set has
+  std::string activation;    ///< empty for none
   /// An activation: columns are eight of g and eight of u in turn, and the
   /// output has activation(g) * u in half as many.
   std::string gate;
@@ -63,7 +67,7 @@ struct KernelArgs {
   mlir::Value k, lhsStride, rhsStride; ///< where the spec has none, in elements
   mlir::Value outputStride; ///< elements (of key panels: from one panel of 32
                             ///< positions to the next)
-  mlir::Value bias;         ///< padded to the tile's width
+  mlir::Value bias;         ///< padded to the tile's width; or column scales
   mlir::Value residual, residualStride;
   mlir::Value perRow;  ///< Keys: i64 key position of each row; Scores: 16 lanes
                        ///< of maxima; Quotients: the divisor

@@ -128,11 +128,13 @@ private:
 
   /// Vector `v` of the weights of a step; `odd` at a k without a partner.
   Operand weights(Value index, int64_t v, Value mask, bool odd) {
-    int64_t bytes = spec.rhsRows ? 2 : 4;
+    int64_t bytes = spec.rhsInt8 ? 1 : spec.rhsRows ? 2 : 4;
     Value line = spec.rhsRows ? e.mul(index, 2) : index;
     Value at =
         e.advance(e.advance(args.rhs, e.mul(e.mul(line, rhsStride()), bytes)),
                   v * kLanes * bytes);
+    if (spec.rhsInt8)
+      return {e.widenInt8(e.loadVector(b.getI8Type(), at, mask))};
     if (!spec.bf16)
       return {e.loadVector(e.f32Type(), at, mask)};
     if (!spec.rhsRows) {

@@ -23,6 +23,10 @@ void transom::lower::emitStoreScores(Emitter &e, const KernelSpec &spec,
       Value maxima = e.loadVector(e.f32Type(), maximaAt);
       for (int64_t v = 0; v < vectors; ++v) {
         Value t = tile[row * vectors + v];
+        if (spec.columnScales)
+          t = e.mulF(t, e.loadVector(e.f32Type(),
+                                     e.advance(args.bias, v * kLanes * 4),
+                                     partial ? seen[v] : Value()));
         if (spec.scale != 1)
           t = e.mulF(t, e.splat(spec.scale));
         if (partial)

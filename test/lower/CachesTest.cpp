@@ -28,16 +28,17 @@ struct Cached {
   int64_t window = 0;
   double softCap = 0;
   bool slopes = false, bf16 = false, outBf16 = false;
+  bool int8 = false; ///< the cache is
   std::string schedule = "auto";
 
   int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
   int64_t bytes() const { return bf16 ? 2 : 4; }
-  static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  int64_t keyBytes() const {
-    return aligned(kvHeads * kPiece * depth() * bytes());
+  /// Bytes of a block's keys or values with their scales.
+  int64_t cacheBytes(int64_t width) const {
+    return kvHeads * kPiece * (int8 ? width + 4 : width * bytes());
   }
   int64_t blockBytes() const {
-    return kOffset + keyBytes() + aligned(kvHeads * kPiece * dv * bytes());
+    return kOffset + cacheBytes(depth()) + cacheBytes(dv);
   }
   int64_t scratchFloats() const {
     int64_t pieces = schedule.substr(0, 4) == "kept" ? 8 : 1;
@@ -59,7 +60,7 @@ std::string moduleOf(const Cached &c) {
   std::string cache = "!kern.cache<heads " + str(c.kvHeads) + ", key " +
                       str(c.dk) + ", value " + str(c.dv) +
                       (c.window ? ", window " + str(c.window) : std::string()) +
-                      ", " + type + ">";
+                      ", " + (c.int8 ? "i8" : type) + ">";
   std::string query = rows(c.heads * c.dk, type),
               key = rows(c.kvHeads * c.dk, "f32"),
               value = rows(c.kvHeads * c.dv, "f32"),
@@ -158,6 +159,20 @@ private:
       x = bf16 ? widenBf16(roundToBf16(x)) : x;
     return result;
   }
+  /// The integers that stand in a cache of int8 for heads of this width, and
+  /// the scale of each.
+  static std::vector<float> quantize(std::vector<float> &all, int64_t width) {
+    std::vector<float> scales;
+    for (size_t first = 0; first < all.size(); first += width) {
+      float largest = 0;
+      for (int64_t i = 0; i < width; ++i)
+        largest = std::max(largest, std::fabs(all[first + i]));
+      scales.push_back(largest / 127);
+      for (int64_t i = 0; i < width; ++i)
+        all[first + i] = std::nearbyintf(all[first + i] / scales.back());
+    }
+    return scales;
+  }
 
   PhaseCall callOf(const SegmentsTable &table, const Blocks &blocks,
                    int64_t parts) {
@@ -213,6 +228,12 @@ private:
     Blocks blocks(c, table);
     append(isa, c, blocks, table, true);
     append(isa, c, blocks, table, false);
+    keyScales.assign(table.batch(), {});
+    valueScales.assign(table.batch(), {});
+    for (int64_t i = 0; i < table.batch() && c.int8; ++i) {
+      keyScales[i] = quantize(allKeys[i], c.dk);
+      valueScales[i] = quantize(allValues[i], c.dv);
+    }
     for (int64_t i = 0; i < table.batch() && c.window; ++i) {
       const transom_sequence &s = table.sequence(i);
       for (int64_t b = 0; (b + 1) * kPiece <= s.past - c.window + 1; ++b)
@@ -294,8 +315,13 @@ private:
           r.position = own;
           r.bf16 = c.bf16;
           r.dot = dot && c.bf16;
-          for (int64_t j = 0; j < s.keys; ++j)
+          for (int64_t j = 0; j < s.keys; ++j) {
             r.visible.push_back(j <= own && (!c.window || j > own - c.window));
+            if (!c.int8)
+              continue;
+            r.keyScales.push_back(keyScales[i][j * c.kvHeads + kvHead]);
+            r.valueScales.push_back(valueScales[i][j * c.kvHeads + kvHead]);
+          }
           std::vector<float> line = referenceAttention(r);
           out.insert(out.end(), line.begin(), line.end());
         }
@@ -306,6 +332,7 @@ private:
   std::vector<Cached> list;
   KernelHarness harness;
   std::vector<std::vector<float>> allKeys, allValues; ///< by sequence
+  std::vector<std::vector<float>> keyScales, valueScales;
 };
 
 Cached cached(const std::string &name, int64_t heads, int64_t kvHeads,
@@ -336,6 +363,18 @@ TEST(Caches, HeadShapesInBf16) {
   rounded.outBf16 = true;
   CachedAttentions attentions({cached("half", 2, 2, 12, 20, true),
                                cached("shared", 5, 1, 9, 33, true), rounded});
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+TEST(Caches, HeadShapesInInt8) {
+  std::vector<Cached> list = {
+      cached("one", 1, 1, 1, 1), cached("half", 2, 2, 12, 20),
+      cached("grouped", 6, 2, 16, 40), cached("window", 5, 1, 9, 33)};
+  list.back().window = 270;
+  list.front().slopes = true;
+  for (Cached &c : list)
+    c.int8 = true;
+  CachedAttentions attentions(list);
   attentions.check(kMixed, {1, 2, 3, 5});
 }
 

@@ -176,6 +176,8 @@ static std::vector<float> scores(const test::ReferenceAttention &a,
   std::vector<float> all = chains(a, {a.query, a.query + a.dk}, keys, count);
   for (int64_t j = 0; j < count; ++j) {
     float s = all[j];
+    if (!a.keyScales.empty())
+      s *= a.keyScales[first + j];
     float t = a.postCap != 0
                   ? float(std::tanh(double(s * a.preCap))) * a.postCap
                   : s * a.scale;
@@ -209,6 +211,8 @@ std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
     float N = std::max(M, m), before = referenceExp2(M - N),
           own = referenceExp2(m - N);
     L = std::fma(l, own, L * before);
+    for (int64_t j = 0; j < count && !a.valueScales.empty(); ++j)
+      p[j] *= a.valueScales[first + j];
     std::vector<float> columns;
     for (int64_t d = 0; d < a.dv; ++d)
       for (int64_t j = 0; j < count; ++j)

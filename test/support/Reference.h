@@ -59,6 +59,8 @@ struct ReferenceAttention {
   float hidden;               ///< score where not selected
   float slope = 0;            ///< of the distance to `position`
   int64_t position = 0;       ///< of the query among the keys
+  /// By key, empty for none: factors of its score and of its probability.
+  std::vector<float> keyScales, valueScales;
   /// Query, keys and values are bf16, and probabilities become so.
   bool bf16 = false;
   bool dot = false; ///< chains take pairs as vdpbf16ps does
