@@ -1,13 +1,16 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a model folder or graph.json holds, before it is compiled: entries,
-// tensors that are used and not, keys that are not known.
+// What a model folder, a config.json alone or a graph.json holds, before it is
+// compiled: entries, what they cost, tensors that are used and not, keys that
+// are not known.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
+#include "compiler/driver/InspectModelCost.h"
 #include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/support/File.h"
 #include "runtime/support/Json.h"
 
 using namespace mlir;
@@ -24,6 +27,7 @@ struct TensorLine {
 struct EntryLines {
   std::string name;
   std::vector<TensorLine> inputs, outputs;
+  Polynomial flops;
 };
 
 } // namespace
@@ -53,7 +57,7 @@ static std::vector<EntryLines> entriesOf(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic())
       continue;
-    EntryLines entry{function.getSymName().str(), {}, {}};
+    EntryLines entry{function.getSymName().str(), {}, {}, flopsOf(function)};
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       entry.inputs.push_back({nameOf(function.getArgAttrDict(i)),
                               typeText(function.getArgument(i).getType())});
@@ -67,19 +71,23 @@ static std::vector<EntryLines> entriesOf(ModuleOp module) {
 }
 
 static std::string textOf(const ImportInfo &info,
-                          const std::vector<EntryLines> &entries) {
+                          const std::vector<EntryLines> &entries,
+                          const std::optional<DecoderReport> &decoder) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << info.name << ": " << info.architecture << " (" << info.family << ")\n"
       << "parameters  " << info.parameters << "\n";
   for (const auto &[dtype, count] : info.dtypes)
     out << "tensors     " << count << " of " << dtype << "\n";
+  if (decoder)
+    decoder->addText(out);
   for (const EntryLines &entry : entries) {
     out << "\nentry " << entry.name << "\n";
     for (const TensorLine &line : entry.inputs)
       out << "  in   " << line.name << "  " << line.type << "\n";
     for (const TensorLine &line : entry.outputs)
       out << "  out  " << line.name << "  " << line.type << "\n";
+    out << "  flops  " << entry.flops.str() << "\n";
   }
   if (!info.unusedTensors.empty())
     out << "\nnot used: " << llvm::join(info.unusedTensors, ", ") << "\n";
@@ -102,7 +110,8 @@ static void writeLines(JsonWriter &json, const char *key,
 }
 
 static std::string jsonOf(const ImportInfo &info,
-                          const std::vector<EntryLines> &entries) {
+                          const std::vector<EntryLines> &entries,
+                          const std::optional<DecoderReport> &decoder) {
   std::string text;
   JsonWriter json(text, 2);
   json.beginObject();
@@ -122,9 +131,12 @@ static std::string jsonOf(const ImportInfo &info,
     json.member("name", entry.name);
     writeLines(json, "inputs", entry.inputs);
     writeLines(json, "outputs", entry.outputs);
+    json.member("flops", entry.flops.str());
     json.endObject();
   }
   json.endArray();
+  if (decoder)
+    decoder->writeJson(json);
   json.key("files");
   json.array(info.inputFiles);
   json.key("unused_tensors");
@@ -135,13 +147,33 @@ static std::string jsonOf(const ImportInfo &info,
   return text + "\n";
 }
 
+/// Names that weights have in a folder, those that are never opened too.
+static constexpr const char *weightFiles[] = {
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json"};
+
+/// True for a config that stands without weights: then their shapes are those
+/// that it asks for.
+static bool isConfigAlone(const std::string &path) {
+  if (!isFolder(path))
+    return fileNameOf(path) == "config.json";
+  return fileExists(joinPath(path, "config.json")) &&
+         llvm::none_of(weightFiles, [&](const char *name) {
+           return fileExists(joinPath(path, name));
+         });
+}
+
 Result<ModelReport> transom::inspectModel(const std::string &path) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   ImportInfo info;
-  Result<OwningOpRef<ModuleOp>> module = importModel(context, {path}, info);
+  ImportOptions options{path};
+  options.configOnly = isConfigAlone(path);
+  Result<OwningOpRef<ModuleOp>> module = importModel(context, options, info);
   if (!module)
     return module.takeError();
   std::vector<EntryLines> entries = entriesOf(**module);
-  return ModelReport{jsonOf(info, entries), textOf(info, entries)};
+  std::optional<DecoderReport> decoder = reportDecoder(**module);
+  return ModelReport{jsonOf(info, entries, decoder),
+                     textOf(info, entries, decoder)};
 }

@@ -7,7 +7,8 @@ usage: check-goldens.py TRANSOM FOLDER... [--isa NAME]... [--compile-flag=FLAG].
            [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
 
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
-backend is not installed.
+backend is not installed. Ids that are generated must be those that are expected; under a tolerance of its own, within
+which near ties may fall otherwise, each must be the most likely one by the artifact's own logits.
 """
 import argparse
 import json
@@ -37,6 +38,45 @@ def read_tensors(path):
     return tensors
 
 
+def write_tensors(path, tensors):
+    """Writes {name: (shape, integers)} as safetensors."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        piece = struct.pack(f"<{len(values)}q", *values)
+        header[name] = {"dtype": "I64", "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
+        data += piece
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def generation_flags(case):
+    """The flags of a case's generation."""
+    keys = ("max_new_tokens", "min_new_tokens", "eos_token_id")
+    flags = [word for key in keys if key in case for word in ("--" + key.replace("_", "-"), str(case[key]))]
+    return flags + (["--ignore-eos"] if "end token ignored" in case.get("sampling", "") else [])
+
+
+def rows_of(tensor):
+    (rows, columns), values = tensor
+    return [list(values[i * columns : (i + 1) * columns]) for i in range(rows)]
+
+
+def unlikely(ids, mask, new, logits, end):
+    """What is wrong with ids that were chosen greedily, by the logits of the whole; None where nothing is. `end` ends a row."""
+    width, columns = logits[0][2], logits[0][1]
+    for row, chosen in enumerate(new):
+        for step, token in enumerate(chosen):
+            seen = [column for column in range(len(mask[row])) if mask[row][column]][-1] if step == 0 else len(ids[row]) + step - 1
+            at = (row * columns + seen) * width
+            values = logits[1][at : at + width]
+            if values[token] != max(values):
+                return f"id {token} of row {row}, step {step} has a logit of {values[token]:g}, the largest is {max(values):g}"
+            if token == end:
+                break
+    return None
+
+
 def difference(got, want, atol, rtol):
     """What is wrong with results, or None."""
     for name, (shape, values) in want.items():
@@ -45,6 +85,10 @@ def difference(got, want, atol, rtol):
         got_shape, got_values = got[name]
         if got_shape != shape:
             return f"'{name}' has shape {got_shape}, expected {shape}"
+        if name.endswith("_ids"):
+            if got_values != values:
+                return f"'{name}' is {list(got_values)}, expected {list(values)}"
+            continue
         worst = 0.0
         for index, (g, w) in enumerate(zip(got_values, values)):
             if not math.isfinite(g):
@@ -59,6 +103,8 @@ def cosine(got, want):
     """The least cosine between results and what is expected of them."""
     least = 1.0
     for name, (_, values) in want.items():
+        if name.endswith("_ids"):
+            continue
         dot, one, other = (sum(a * b for a, b in zip(x, y)) for x, y in
                            ((got[name][1], values), (got[name][1], got[name][1]), (values, values)))
         least = min(least, dot / math.sqrt(one * other) if one * other else 1.0)
@@ -91,13 +137,15 @@ class Checker:
     def run_case(self, folder, artifact, case, tolerances, isa):
         out = artifact + ".result"
         threads = ["-t", str(self.options.threads)] if self.options.threads else []
-        run = self.call(["run", artifact, case["entry"], "--in", os.path.join(folder, case["input"]), "--out", out, *threads], isa)
+        run = self.call(["run", artifact, case["entry"], "--in", os.path.join(folder, case["input"]), "--out", out, *generation_flags(case), *threads], isa)
         if run.returncode == 4 and "backend 'onednn'" in run.stderr:
             print(f"skipped: {last_line(run)}")
             sys.exit(77)
         if run.returncode:
             return f"run exits {run.returncode}: {last_line(run)}"
         got, want = read_tensors(out), read_tensors(os.path.join(folder, case["expect"]))
+        if case["entry"] == "generate" and self.options.tolerance:
+            return self.replay(os.path.join(folder, case["input"]), artifact, case, got, want, isa)
         problem = difference(got, want, *(self.options.tolerance or tolerances))
         if problem is None:
             least = cosine(got, want)
@@ -105,6 +153,24 @@ class Checker:
             if least < self.options.cosine:
                 problem = f"a cosine of {least:.6f}, expected at least {self.options.cosine}"
         return problem
+
+    def replay(self, inputs, artifact, case, got, want, isa):
+        """Looks at generated ids through the logits of the prompt and themselves."""
+        (rows, length), (wanted, _) = got["output_ids"][0], want["output_ids"][0]
+        if rows != wanted or not 1 <= length <= case["max_new_tokens"]:
+            return f"'output_ids' has shape {[rows, length]}, expected {[wanted, case['max_new_tokens']]} or shorter"
+        tensors = read_tensors(inputs)
+        ids, new = rows_of(tensors["input_ids"]), rows_of(got["output_ids"])
+        mask = rows_of(tensors["attention_mask"]) if "attention_mask" in tensors else [[1] * len(row) for row in ids]
+        whole, longer = ([row + tail for row, tail in zip(rows, tails)] for rows, tails in
+                         ((ids, new), (mask, [[1] * len(row) for row in new])))
+        shape, path = [len(whole), len(whole[0])], artifact + ".replay"
+        write_tensors(path, {"input_ids": (shape, sum(whole, [])), "attention_mask": (shape, sum(longer, []))})
+        run = self.call(["run", artifact, "logits", "--in", path, "--out", path], isa)
+        if run.returncode:
+            return f"run of logits exits {run.returncode}: {last_line(run)}"
+        end = None if "ignored" in case.get("sampling", "") else case.get("eos_token_id")
+        return unlikely(ids, mask, new, read_tensors(path)["logits"], end)
 
     def check_folder(self, folder):
         with open(os.path.join(folder, "cases.json")) as file:
