@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An operation's buffers and operations come from its interface; its weights
-// are its operands.
+// are its operands. What it reads of a cache depends on the past, which costs
+// name `reads_of_ROWS`: the sum over the sequences of the positions that any of
+// the new rows sees.
 #include "compiler/driver/PhaseCost.h"
 
 using namespace mlir;
@@ -20,6 +22,34 @@ static SmallVector<Value> resultsOf(kern::BufferOp op) {
   if (auto attention = dyn_cast<kern::AttentionOp>(op.getOperation()))
     return {attention.getOuts()};
   return op.writtenBuffers();
+}
+
+/// Bytes that an operation moves between the caller's rows and a cache: the new
+/// positions of an append, all that an attention sees.
+static Polynomial cacheBytesOf(Operation *op) {
+  auto bytes = [](kern::CacheType type, Polynomial positions) {
+    return Polynomial(type.getByteSize() / kern::kPiece) * positions;
+  };
+  if (auto append = dyn_cast<kern::AppendOp>(op))
+    return bytes(
+        cast<kern::CacheType>(append.getCache().getType()),
+        cast<kern::BufferType>(append.getKey().getType()).getRowCount());
+  auto attention = dyn_cast<kern::AttentionOp>(op);
+  kern::CacheType type = attention ? attention.getCacheType() : nullptr;
+  if (!type)
+    return {};
+  std::string name =
+      "reads_of_" + cast<kern::BufferType>(attention.getQuery().getType())
+                        .getRowCount()
+                        .str();
+  if (type.getWindow())
+    name += "_window_" + std::to_string(type.getWindow());
+  return bytes(type, Polynomial::symbol(name));
+}
+
+/// True for an operation that gathers rows of its weights.
+static bool gathersRows(Operation *op) {
+  return isa<kern::EmbeddingOp, kern::RotationOp>(op);
 }
 
 /// True for a product whose left side is bf16.
@@ -50,9 +80,9 @@ PhaseCost transom::costOf(kern::PhaseOp phase) {
     cost.flops = cost.flops + op.flops();
     if (multipliesBf16(op))
       cost.bf16Flops = cost.bf16Flops + op.flops();
-    cost.bytes =
-        cost.bytes + bytesOf(op.readBuffers()) + bytesOf(resultsOf(op));
-    if (!isa<kern::EmbeddingOp>(op.getOperation()))
+    cost.bytes = cost.bytes + bytesOf(op.readBuffers()) +
+                 bytesOf(resultsOf(op)) + cacheBytesOf(op);
+    if (!gathersRows(op))
       for (Value operand : op->getOperands())
         if (isa<kern::WeightType>(operand.getType()))
           cost.weights.push_back(operand);

@@ -12,7 +12,7 @@ namespace transom {
 struct PhaseCost {
   Polynomial flops;     ///< floating-point operations
   Polynomial bf16Flops; ///< those of them that multiply bf16
-  Polynomial bytes;     ///< activations that it reads and writes
+  Polynomial bytes;     ///< activations and cache that it reads and writes
   /// Weights that it reads whole. Tables of which it gathers rows are none.
   llvm::SmallVector<mlir::Value> weights;
   /// The operation that takes most, by whose place the phase is known.

@@ -97,8 +97,8 @@ static Result<Works> worksOf(const BenchModel &bench, const BenchFlags &flags) {
     return Result<Works>(std::move(works));
   }
   if (steps)
-    return usageError("'--prompt', '--new' and '--depth' are for decoders, "
-                      "without '--entry'");
+    return usageError("'--prompt-tokens', '--new-tokens' and '--depth' are for "
+                      "decoders, without '--entry'");
   if (Result<void> added = addCalls(bench, flags, works); !added)
     return added.takeError();
   return Result<Works>(std::move(works));
@@ -222,10 +222,10 @@ static void addStepFlags(CLI::App &app, BenchFlags &flags) {
         ->delimiter(',')
         ->check(range);
   };
-  add("-p,--prompt", flags.prompts,
+  add("-p,--prompt-tokens", flags.prompts,
       "of a decoder: lengths of prompts, from an empty cache (default 512)",
       size);
-  add("-n,--new", flags.news,
+  add("-n,--new-tokens", flags.news,
       "of a decoder: new tokens of each sequence (default 128)", size);
   add("-d,--depth", flags.depths,
       "of a decoder: positions before the new tokens (default 0)",
