@@ -48,6 +48,8 @@ void addCompile(CLI::App &app, CommandList &commands);
 void addRun(CLI::App &app, CommandList &commands);
 void addEmbed(CLI::App &app, CommandList &commands);
 void addClassify(CLI::App &app, CommandList &commands);
+void addGenerate(CLI::App &app, CommandList &commands);
+void addScore(CLI::App &app, CommandList &commands);
 void addTokenize(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);

@@ -4,6 +4,7 @@
 // transom run: any entry point on the tensors of a safetensors file.
 #include "runtime/support/Json.h"
 #include "tools/commands/Command.h"
+#include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"
 
 using namespace transom;
@@ -12,6 +13,7 @@ using namespace transom::tools;
 namespace {
 struct RunFlags {
   std::string model, entry, in, out;
+  GenerationFlags generation; ///< of the entry `generate`
 };
 } // namespace
 
@@ -32,7 +34,63 @@ static std::string jsonOf(const std::vector<transom_tensor> &tensors) {
   return line + "\n";
 }
 
-static Result<void> runEntry(const RunFlags &flags, const CommonFlags &common) {
+/// A session that generates for these inputs; what is wrong with them is left
+/// to the run.
+static Result<SessionPtr>
+generationSession(const transom_model *model, const RunFlags &flags,
+                  const std::vector<transom_tensor> &inputs, unsigned threads) {
+  std::vector<size_t> lengths;
+  for (const transom_tensor &input : inputs)
+    if (input.name == std::string("input_ids") && input.rank == 2)
+      lengths.assign(size_t(input.shape[0]), size_t(input.shape[1]));
+  transom_session_options options = transom_session_options_default();
+  options.threads = threads;
+  if (Result<void> fits =
+          check(transom_generate_fit(model, lengths.data(), lengths.size(),
+                                     flags.generation.options(), &options));
+      !fits)
+    return fits.takeError();
+  return createSession(model, options);
+}
+
+/// Generates with the flags, and writes `output_ids`.
+static Result<void> runGeneration(const transom_model *model,
+                                  const RunFlags &flags,
+                                  const CommonFlags &common,
+                                  const std::vector<transom_tensor> &inputs) {
+  Result<SessionPtr> session =
+      generationSession(model, flags, inputs, common.threads);
+  if (!session)
+    return session.takeError();
+  const CancelOnSignal signals(session->get());
+  transom_generation *generation = nullptr;
+  Result<void> done = check(
+      transom_generate_tensors(session->get(), inputs.data(), inputs.size(),
+                               flags.generation.options(), &generation));
+  const std::unique_ptr<transom_generation, void (*)(transom_generation *)>
+      owner(generation, transom_generation_free);
+  if (!done)
+    return signals.explain(done.takeError());
+  transom_tensor ids = {};
+  ids.name = "output_ids";
+  // It says how large it is; an empty one fits at once.
+  transom_status status = transom_generation_output_ids(generation, &ids);
+  std::vector<int64_t> values(ids.capacity / sizeof(int64_t) + 1);
+  ids.data = values.data();
+  if (status == TRANSOM_LIMIT)
+    status = transom_generation_output_ids(generation, &ids);
+  if (status != TRANSOM_OK)
+    return lastError(status);
+  const std::vector<TensorView> results = {
+      {ids.name, DType::I64, {ids.shape, ids.shape + ids.rank}, ids.data}};
+  if (Result<void> written = writeSafetensors(flags.out, results); !written)
+    return written;
+  return common.json ? writeOut(jsonOf({ids})) : Result<void>();
+}
+
+static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
+  if (Result<void> finished = flags.generation.finish(); !finished)
+    return finished;
   Result<ModelPtr> model = loadModel(flags.model);
   if (!model)
     return model.takeError();
@@ -41,6 +99,8 @@ static Result<void> runEntry(const RunFlags &flags, const CommonFlags &common) {
   Result<InputTensors> inputs = InputTensors::read(flags.in);
   if (!inputs)
     return inputs.takeError();
+  if (flags.entry == "generate")
+    return runGeneration(model->get(), flags, common, inputs->tensors());
   Result<SessionPtr> session =
       sessionFor(model->get(), flags.entry, inputs->tensors(), common.threads);
   if (!session)
@@ -77,6 +137,7 @@ void tools::addRun(CLI::App &app, CommandList &commands) {
       ->add_option("--out", flags->out, "safetensors file for the results")
       ->type_name("FILE")
       ->required();
+  addGenerationFlags(*command.app, flags->generation);
   command.run = [flags](const CommonFlags &common) {
     return runEntry(*flags, common);
   };

@@ -121,8 +121,8 @@ int main(int argc, char **argv) {
                        "print the version");
   app.allow_extras();
   CommandList commands;
-  for (auto *add : {addCompile, addRun, addEmbed, addClassify, addTokenize,
-                    addInspect, addBench})
+  for (auto *add : {addCompile, addRun, addGenerate, addScore, addEmbed,
+                    addClassify, addTokenize, addInspect, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentTwins(*command.app);

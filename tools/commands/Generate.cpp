@@ -1,0 +1,412 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom generate: continuations of prompts, as they come or as JSON lines.
+#include "runtime/support/Json.h"
+#include "tools/commands/GenerationFlags.h"
+#include "tools/commands/Texts.h"
+#include <chrono>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct GenerateFlags {
+  std::string model, file, dash;
+  std::vector<std::string> prompts, idLists;
+  bool noSpecial = false;
+  GenerationFlags generation;
+};
+
+/// A prompt as it was given.
+struct Prompt {
+  std::string text;
+  std::optional<std::vector<int64_t>> ids;
+};
+
+/// Frees what transom_generate() made.
+struct FreeGeneration {
+  void operator()(transom_generation *generation) const {
+    transom_generation_free(generation);
+  }
+};
+using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
+
+/// What the callback sees and does.
+struct Progress {
+  bool stream = false; ///< to stdout, as it comes
+  bool texts = false;  ///< the model has a tokenizer
+  Result<void> written;
+  size_t tokens = 0;
+  Clock::time_point first;
+};
+
+/// Runs the prompts of one call and prints their continuations.
+class GenerateCommand {
+public:
+  GenerateCommand(const GenerateFlags &flags, const CommonFlags &common,
+                  const transom_model *model, const transom_model_info &info)
+      : flags(flags), common(common), model(model), info(info) {}
+
+  Result<void> run(const std::vector<Prompt> &prompts, bool only);
+
+private:
+  Result<SessionPtr> session(const std::vector<Prompt> &prompts);
+  Result<size_t> lengthOf(const Prompt &prompt) const;
+  Result<void> print(const transom_generation *generation,
+                     const std::vector<Prompt> &prompts) const;
+  std::string lineOf(const transom_continuation &row,
+                     const Prompt &prompt) const;
+  void writeTop(JsonWriter &json, const transom_continuation &row) const;
+  void tellTimes(const transom_generation *generation, const Progress &progress,
+                 Clock::time_point begin, Clock::time_point end) const;
+
+  const GenerateFlags &flags;
+  const CommonFlags &common;
+  const transom_model *model;
+  const transom_model_info &info;
+};
+
+} // namespace
+
+/// A prompt of a JSON line: a text, ids, or an object with one of them.
+static Result<Prompt> promptOf(JsonValue value) {
+  Prompt prompt;
+  if (value.isObject()) {
+    if (Result<void> known = value.expectOnlyKeys({"prompt", "ids"}); !known)
+      return known.takeError();
+    auto text = value.find("prompt"), ids = value.find("ids");
+    if (bool(text) == bool(ids))
+      return value.error("expected one of 'prompt' and 'ids'");
+    value = text ? *text : *ids;
+    if (text ? !value.isString() : !value.isArray())
+      return value.typeError(text ? "a string" : "a list of ids");
+  }
+  if (value.isString()) {
+    prompt.text = *value.asString();
+    return prompt;
+  }
+  if (!value.isArray())
+    return value.typeError("a string, a list of ids, or an object with "
+                           "'prompt' or 'ids'");
+  Result<std::vector<int64_t>> ids = value.asIntArray(
+      std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+  if (!ids)
+    return ids.takeError();
+  prompt.ids = std::move(*ids);
+  return prompt;
+}
+
+/// The prompts of `-p` and `--ids`.
+static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
+  std::vector<Prompt> prompts;
+  for (const std::string &text : flags.prompts)
+    prompts.push_back({text, std::nullopt});
+  for (const std::string &list : flags.idLists) {
+    Result<std::vector<int64_t>> ids = parseIds(list);
+    if (!ids)
+      return ids.takeError();
+    prompts.push_back({{}, std::move(*ids)});
+  }
+  return prompts;
+}
+
+static Result<void> checkSources(const GenerateFlags &flags) {
+  const int sources = !flags.prompts.empty() + !flags.idLists.empty() +
+                      !flags.file.empty() + !flags.dash.empty();
+  if (!flags.dash.empty() && flags.dash != "-")
+    return usageError("unexpected argument '" + flags.dash +
+                      "'; prompts are given by --prompt, --file, --ids or -");
+  if (sources > 1)
+    return usageError("'--prompt', '--ids', '--file' and '-' exclude each "
+                      "other");
+  if (sources == 0)
+    return usageError("no prompt was given: use --prompt, --ids, --file or -");
+  return {};
+}
+
+/// The number of tokens of a prompt.
+Result<size_t> GenerateCommand::lengthOf(const Prompt &prompt) const {
+  if (prompt.ids)
+    return prompt.ids->size();
+  if (prompt.text.empty() && info.vocabulary_size == 0)
+    return size_t(0);
+  const transom_text text{prompt.text.data(), prompt.text.size()};
+  transom_tokenize_options how = transom_tokenize_options_default();
+  how.no_special = flags.noSpecial;
+  how.no_truncation = 1;
+  size_t count = 0;
+  const transom_status status = transom_tokenize(model, &text, nullptr, &how,
+                                                 nullptr, 0, &count, nullptr);
+  if (status != TRANSOM_OK && status != TRANSOM_LIMIT)
+    return lastError(status);
+  return count;
+}
+
+Result<SessionPtr>
+GenerateCommand::session(const std::vector<Prompt> &prompts) {
+  std::vector<size_t> lengths;
+  for (size_t i = 0; i != prompts.size(); ++i) {
+    Result<size_t> length = lengthOf(prompts[i]);
+    if (!length && prompts.size() > 1)
+      return Error{length.error().status,
+                   "prompt " + std::to_string(i) + ": " +
+                       length.error().message,
+                   {}};
+    if (!length)
+      return length.takeError();
+    lengths.push_back(*length);
+  }
+  transom_session_options options = transom_session_options_default();
+  options.threads = common.threads;
+  if (Result<void> fits =
+          check(transom_generate_fit(model, lengths.data(), lengths.size(),
+                                     flags.generation.options(), &options));
+      !fits)
+    return fits.takeError();
+  return createSession(model, options);
+}
+
+/// Writes what is new of the only continuation.
+static int takeToken(void *context, const transom_generated_token *token) {
+  auto &progress = *static_cast<Progress *>(context);
+  if (progress.tokens++ == 0)
+    progress.first = Clock::now();
+  if (!progress.stream)
+    return 0;
+  std::string piece(token->text.data ? token->text.data : "", token->text.size);
+  if (!progress.texts && token->id >= 0)
+    piece = (progress.tokens > 1 ? "," : "") + std::to_string(token->id);
+  if (piece.empty() && token->finish == TRANSOM_FINISH_NONE)
+    return 0;
+  progress.written = writeOut(piece);
+  if (progress.written)
+    progress.written = flushOut();
+  return progress.written ? 0 : 1;
+}
+
+void GenerateCommand::writeTop(JsonWriter &json,
+                               const transom_continuation &row) const {
+  json.key("logprobs");
+  json.array(std::vector<double>(row.logprobs, row.logprobs + row.id_count));
+  if (row.top_count == 0)
+    return;
+  json.key("top_logprobs");
+  json.beginArray();
+  for (size_t i = 0; i != row.id_count; ++i) {
+    json.beginArray();
+    for (size_t k = 0; k != row.top_count; ++k) {
+      const transom_token_logprob &top = row.top[i * row.top_count + k];
+      json.beginObject();
+      json.member("id", top.id);
+      if (info.vocabulary_size)
+        json.member("token", textOfToken(model, top.id));
+      json.member("logprob", top.logprob);
+      json.endObject();
+    }
+    json.endArray();
+  }
+  json.endArray();
+}
+
+std::string GenerateCommand::lineOf(const transom_continuation &row,
+                                    const Prompt &prompt) const {
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  if (prompt.ids) {
+    json.key("prompt_ids");
+    json.array(*prompt.ids);
+  } else {
+    json.member("prompt", prompt.text);
+  }
+  json.member("prompt_tokens", uint64_t(row.prompt_tokens));
+  if (flags.generation.values.num_return_sequences > 1)
+    json.member("continuation", uint64_t(row.number));
+  if (info.vocabulary_size)
+    json.member("text", std::string_view(row.text.data, row.text.size));
+  json.key("ids");
+  json.array(std::vector<int64_t>(row.ids, row.ids + row.id_count));
+  json.member("finish_reason", transom_finish_name(row.finish));
+  if (flags.generation.values.top_logprobs >= 0)
+    writeTop(json, row);
+  json.endObject();
+  return line + "\n";
+}
+
+Result<void> GenerateCommand::print(const transom_generation *generation,
+                                    const std::vector<Prompt> &prompts) const {
+  for (size_t i = 0; i != transom_generation_count(generation); ++i) {
+    transom_continuation row = transom_continuation_default();
+    if (Result<void> got = check(transom_generation_get(generation, i, &row));
+        !got)
+      return got;
+    std::string line;
+    if (common.json) {
+      line = lineOf(row, prompts[row.prompt]);
+    } else if (info.vocabulary_size) {
+      line = std::string(row.text.data, row.text.size) + "\n";
+    } else {
+      for (size_t k = 0; k != row.id_count; ++k)
+        line += (k ? "," : "") + std::to_string(row.ids[k]);
+      line += "\n";
+    }
+    if (Result<void> written = writeOut(line); !written)
+      return written;
+  }
+  return {};
+}
+
+void GenerateCommand::tellTimes(const transom_generation *generation,
+                                const Progress &progress,
+                                Clock::time_point begin,
+                                Clock::time_point end) const {
+  size_t prompt = 0;
+  const size_t rows = transom_generation_count(generation);
+  for (size_t i = 0; i != rows; ++i) {
+    transom_continuation row = transom_continuation_default();
+    if (transom_generation_get(generation, i, &row) == TRANSOM_OK &&
+        row.number == 0)
+      prompt += row.prompt_tokens;
+  }
+  const auto seconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  };
+  char text[256];
+  if (rows == 1 && progress.tokens > 1)
+    snprintf(text, sizeof text,
+             "%zu tokens of the prompt in %.3f s (%.1f tokens/s), then %zu "
+             "tokens in %.3f s (%.1f tokens/s)",
+             prompt, seconds(begin, progress.first),
+             double(prompt) / seconds(begin, progress.first),
+             progress.tokens - 1, seconds(progress.first, end),
+             double(progress.tokens - 1) / seconds(progress.first, end));
+  else
+    snprintf(text, sizeof text,
+             "%zu continuations: %zu tokens of prompts and %zu new tokens in "
+             "%.3f s (%.1f tokens/s)",
+             rows, prompt, progress.tokens, seconds(begin, end),
+             double(progress.tokens) / seconds(begin, end));
+  note(common, text);
+}
+
+Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
+                                  bool only) {
+  Result<SessionPtr> made = session(prompts);
+  if (!made)
+    return made.takeError();
+  std::vector<transom_prompt> views;
+  static const int64_t none = 0;
+  for (const Prompt &prompt : prompts)
+    views.push_back({!prompt.ids           ? nullptr
+                     : prompt.ids->empty() ? &none
+                                           : prompt.ids->data(),
+                     prompt.ids ? prompt.ids->size() : 0,
+                     {prompt.text.data(), prompt.text.size()}});
+  transom_generate_options options = *flags.generation.options();
+  Progress progress;
+  progress.stream = only && !common.json && options.num_return_sequences <= 1 &&
+                    prompts.size() == 1;
+  progress.texts = info.vocabulary_size != 0;
+  options.no_special = flags.noSpecial;
+  options.callback = takeToken;
+  options.callback_context = &progress;
+  transom_generation *generation = nullptr;
+  const CancelOnSignal signals(made->get());
+  const Clock::time_point begin = Clock::now();
+  Result<void> done = check(transom_generate(
+      made->get(), views.data(), views.size(), &options, &generation));
+  const GenerationPtr owner(generation);
+  if (!progress.written)
+    return progress.written;
+  if (generation) {
+    Result<void> printed =
+        progress.stream && transom_generation_count(generation) == 1
+            ? writeOut("\n")
+            : print(generation, prompts);
+    if (!printed)
+      return printed;
+    if (common.verbose)
+      tellTimes(generation, progress, begin, Clock::now());
+  }
+  return done ? done : Result<void>(signals.explain(done.takeError()));
+}
+
+/// Hands the prompts of a file of JSON lines over, some at a time.
+static Result<void> runFile(const GenerateFlags &flags,
+                            GenerateCommand &command) {
+  TextInput input;
+  input.file = flags.file.empty() ? flags.dash : flags.file;
+  const std::string name = input.file == "-" ? "stdin" : input.file;
+  size_t line = 0;
+  return forEachBatch(
+      input, textBatch, [&](std::vector<std::string> lines) -> Result<void> {
+        std::vector<Prompt> prompts;
+        for (const std::string &text : lines) {
+          ++line;
+          if (text.find_first_not_of(" \t") == std::string::npos)
+            continue;
+          Result<JsonDocument> document =
+              parseJson(text, name + ": line " + std::to_string(line));
+          if (!document)
+            return document.takeError();
+          Result<Prompt> prompt = promptOf(document->root());
+          if (!prompt)
+            return prompt.takeError();
+          prompts.push_back(std::move(*prompt));
+        }
+        return prompts.empty() ? Result<void>() : command.run(prompts, false);
+      });
+}
+
+static Result<void> runGenerate(GenerateFlags &flags,
+                                const CommonFlags &common) {
+  if (Result<void> valid = checkSources(flags); !valid)
+    return valid;
+  if (Result<void> finished = flags.generation.finish(); !finished)
+    return finished;
+  Result<std::vector<Prompt>> prompts = givenPrompts(flags);
+  if (!prompts)
+    return prompts.takeError();
+  Result<ModelPtr> model = loadModel(flags.model);
+  if (!model)
+    return model.takeError();
+  Result<transom_model_info> info = infoOf(model->get());
+  if (!info)
+    return info.takeError();
+  GenerateCommand command(flags, common, model->get(), *info);
+  return prompts->empty() ? runFile(flags, command)
+                          : command.run(*prompts, true);
+}
+
+void tools::addGenerate(CLI::App &app, CommandList &commands) {
+  Command &command = addCommand(app, commands, "generate",
+                                "continue prompts, as text or JSON lines");
+  auto flags = std::make_shared<GenerateFlags>();
+  command.app->add_option("MODEL", flags->model, "a compiled model")
+      ->required();
+  command.app
+      ->add_option("-p,--prompt", flags->prompts, "a prompt (repeatable)")
+      ->type_name("T")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.app
+      ->add_option("--file", flags->file,
+                   "prompts, a line of JSON each: a text, a list of ids, or "
+                   "an object with 'prompt' or 'ids'; - is stdin")
+      ->type_name("F");
+  command.app->add_option("INPUT", flags->dash,
+                          "-: prompts from stdin, as of --file");
+  addIds(*command.app, flags->idLists);
+  command.app->add_flag("--no-special", flags->noSpecial,
+                        "without the tokens that the tokenizer adds");
+  addTopLogprobs(*command.app, flags->generation.values.top_logprobs);
+  addGenerationFlags(*command.app, flags->generation);
+  command.run = [flags](const CommonFlags &common) {
+    return runGenerate(*flags, common);
+  };
+}

@@ -1,0 +1,230 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers are checked for what can be said without the model; the library
+// checks the rest.
+#include "tools/commands/GenerationFlags.h"
+#include <CLI/Validators.hpp>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+
+using namespace transom;
+using namespace transom::tools;
+
+/// A flag with a whole number, `low` or more.
+static void addInteger(CLI::App &command, const std::string &flag,
+                       int64_t &value, int64_t low, const std::string &help) {
+  command.add_option(flag, value, help)
+      ->type_name("N")
+      ->check(CLI::Range(low, std::numeric_limits<int64_t>::max(),
+                         std::to_string(low) + " or more"));
+}
+
+/// A flag with a number in [low, high].
+static void addNumber(CLI::App &command, const std::string &flag, double &value,
+                      double low, double high, const std::string &help) {
+  command.add_option(flag, value, help)
+      ->type_name("X")
+      ->check([low, high](const std::string &text) -> std::string {
+        char *end = nullptr;
+        const double given = strtod(text.c_str(), &end);
+        if (end == text.c_str() || *end || !(given >= low && given <= high)) {
+          char range[96];
+          snprintf(range, sizeof range, "' is no number in [%g, %g]", low,
+                   high);
+          return "'" + text + range;
+        }
+        return {};
+      });
+}
+
+void tools::addTopLogprobs(CLI::App &command, int32_t &count) {
+  command
+      .add_option("--top-logprobs", count,
+                  "also the log-probabilities, and so many of the most "
+                  "probable tokens at each place")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+}
+
+static void addLengths(CLI::App &command, GenerationFlags &flags) {
+  transom_generate_options &values = flags.values;
+  addInteger(command, "-n,--max-new-tokens", values.max_new_tokens, 0,
+             "most new tokens (default: as the model says, or 256)");
+  addInteger(command, "--min-new-tokens", values.min_new_tokens, 0,
+             "bar end tokens from the first N choices");
+  command
+      .add_option("--eos-token-id", flags.endIds,
+                  "end tokens (default: as the model says)")
+      ->type_name("ID,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_flag("--ignore-eos", flags.ignoreEnd,
+                   "an end token may be chosen and does not stop");
+  command
+      .add_option("--stop", flags.stops,
+                  "end where this text appears (repeatable)")
+      ->type_name("T")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option *truncate = command.add_flag(
+      "--truncate-prompt", flags.truncate,
+      "keep the last tokens of a prompt that is longer than the context");
+  command
+      .add_flag("--context-shift", flags.shift,
+                "go on with the last half of a full context")
+      ->excludes(truncate);
+}
+
+static void addSampling(CLI::App &command, GenerationFlags &flags) {
+  transom_generate_options &values = flags.values;
+  addNumber(command, "--temperature", values.temperature, 0, 1e6,
+            "sample with this temperature; 0: greedy");
+  addInteger(command, "--top-k", values.top_k, 0,
+             "sample from the K most probable tokens; 0: off");
+  addNumber(command, "--top-p", values.top_p, 0, 1,
+            "sample from the most probable tokens that reach this share");
+  addNumber(command, "--min-p", values.min_p, 0, 1,
+            "leave out tokens below this share of the most probable one");
+  addNumber(command, "--repetition-penalty", values.repetition_penalty, 1e-6,
+            1e6, "divide the logits of tokens that were there");
+  addNumber(command, "--presence-penalty", values.presence_penalty, -1e6, 1e6,
+            "subtract from new tokens that were there");
+  addNumber(command, "--frequency-penalty", values.frequency_penalty, -1e6, 1e6,
+            "subtract from new tokens, each time they were there");
+  addInteger(command, "--no-repeat-ngram-size", values.no_repeat_ngram_size, 0,
+             "no N tokens in a row stand twice; 0: off");
+  command
+      .add_option("--logit-bias", flags.biases,
+                  "add to the logit of a token; -inf bars it (repeatable)")
+      ->type_name("ID:X")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--seed", values.seed, "of the random numbers (default 0)")
+      ->type_name("N");
+}
+
+void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
+  addLengths(command, flags);
+  addSampling(command, flags);
+  addInteger(command, "--num-return-sequences",
+             flags.values.num_return_sequences, 1,
+             "continuations of each prompt");
+  addInteger(command, "--num-beams", flags.values.num_beams, 1,
+             "beams; 1: none");
+  addNumber(command, "--length-penalty", flags.lengthPenalty, -1e6, 1e6,
+            "of beams");
+  addChoice(command, "--early-stopping", flags.earlyStopping,
+            {"true", "false", "never"}, "of beams");
+}
+
+void tools::addIds(CLI::App &command, std::vector<std::string> &lists) {
+  command
+      .add_option("--ids", lists, "token ids in place of a text (repeatable)")
+      ->type_name("ID,...")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Result<std::vector<int64_t>> tools::parseIds(const std::string &list) {
+  std::vector<int64_t> ids;
+  const char *at = list.c_str();
+  while (*at) {
+    char *end = nullptr;
+    errno = 0;
+    const long long id = strtoll(at, &end, 10);
+    if (end == at || errno || (*end && *end != ',' && *end != ' '))
+      return usageError("'--ids' takes whole numbers with commas between "
+                        "them, got '" +
+                        list + "'");
+    ids.push_back(id);
+    at = end;
+    while (*at == ',' || *at == ' ')
+      ++at;
+  }
+  return ids;
+}
+
+/// "15:-2.5" as a bias.
+static Result<transom_logit_bias> parseBias(const std::string &text) {
+  char *end = nullptr, *last = nullptr;
+  errno = 0;
+  const long long id = strtoll(text.c_str(), &end, 10);
+  const bool separated = end != text.c_str() && *end == ':' && !errno;
+  const double bias = separated ? strtod(end + 1, &last) : 0;
+  if (!separated || last == end + 1 || *last)
+    return usageError("'--logit-bias' takes ID:X, such as 15:-2.5, got '" +
+                      text + "'");
+  return transom_logit_bias{id, bias};
+}
+
+Result<void> GenerationFlags::finish() {
+  for (const std::string &text : biases) {
+    Result<transom_logit_bias> bias = parseBias(text);
+    if (!bias)
+      return bias.takeError();
+    biasValues.push_back(*bias);
+  }
+  for (const std::string &stop : stops)
+    stopViews.push_back({stop.data(), stop.size()});
+  values.ignore_end = ignoreEnd;
+  values.context_policy = shift      ? TRANSOM_CONTEXT_SHIFT
+                          : truncate ? TRANSOM_CONTEXT_TRUNCATE
+                                     : TRANSOM_CONTEXT_STOP;
+  values.end_ids = endIds.empty() ? nullptr : endIds.data();
+  values.end_id_count = endIds.size();
+  values.biases = biasValues.data();
+  values.bias_count = biasValues.size();
+  values.stops = stopViews.empty() ? nullptr : stopViews.data();
+  values.stop_count = stopViews.size();
+  return {};
+}
+
+static transom_session *volatile signalled = nullptr;
+static volatile sig_atomic_t received = 0;
+
+static void cancelSession(int signal) {
+  received = signal;
+  if (signalled)
+    transom_cancel(signalled);
+}
+
+CancelOnSignal::CancelOnSignal(transom_session *session) {
+  signalled = session;
+  signal(SIGINT, cancelSession);
+  signal(SIGTERM, cancelSession);
+}
+
+CancelOnSignal::~CancelOnSignal() {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  signalled = nullptr;
+}
+
+Error CancelOnSignal::explain(Error error) const {
+  if (received && int(error.status) == TRANSOM_CANCELLED)
+    error = {Status(128 + received), "interrupted", {}};
+  return error;
+}
+
+std::string tools::textOfToken(const transom_model *model, int64_t id) {
+  size_t size = 0;
+  std::string text(64, '\0');
+  transom_status status =
+      transom_detokenize(model, &id, 1, 0, text.data(), text.size(), &size);
+  if (status == TRANSOM_LIMIT && size > text.size()) {
+    text.resize(size);
+    status =
+        transom_detokenize(model, &id, 1, 0, text.data(), text.size(), &size);
+  }
+  if (status != TRANSOM_OK)
+    return std::to_string(id);
+  text.resize(size);
+  return text;
+}

@@ -1,0 +1,298 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom score: log-probabilities of given texts, one JSON line each, and the
+// perplexity of a file.
+#include "runtime/support/File.h"
+#include "runtime/support/Json.h"
+#include "tools/commands/GenerationFlags.h"
+#include "tools/commands/Texts.h"
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+struct ScoreFlags {
+  std::string model, perplexity;
+  TextInput input;
+  std::vector<std::string> idLists;
+  int64_t window = 0, stride = 0;
+  int32_t topLogprobs = 0;
+  bool noSpecial = false;
+};
+
+/// Scores texts of one model; its session grows with them.
+class Scorer {
+public:
+  Scorer(const ScoreFlags &flags, const CommonFlags &common,
+         const transom_model *model, const transom_model_info &info)
+      : flags(flags), common(common), model(model), info(info) {}
+
+  Result<void> scoreText(const std::string &text);
+  Result<void> scoreIds(const std::vector<int64_t> &ids,
+                        const std::string *text);
+  Result<void> scoreFile(const std::string &path);
+
+private:
+  Result<std::vector<int64_t>> tokensOf(const std::string &text) const;
+  /// Makes sure that the session holds a sequence of so many tokens.
+  Result<void> prepare(size_t tokens);
+  Result<size_t> windowOf(size_t tokens);
+
+  const ScoreFlags &flags;
+  const CommonFlags &common;
+  const transom_model *model;
+  const transom_model_info &info;
+  SessionPtr session;
+  size_t room = 0; ///< tokens that the session was made for
+};
+
+} // namespace
+
+Result<std::vector<int64_t>> Scorer::tokensOf(const std::string &text) const {
+  if (info.vocabulary_size == 0)
+    return unsupported("the model has no tokenizer; give '--ids'");
+  std::vector<transom_token> tokens(text.size() + 16);
+  const transom_text view{text.data(), text.size()};
+  transom_tokenize_options how = transom_tokenize_options_default();
+  how.no_special = flags.noSpecial;
+  how.no_truncation = 1;
+  size_t count = 0;
+  transom_status status =
+      transom_tokenize(model, &view, nullptr, &how, tokens.data(),
+                       tokens.size(), &count, nullptr);
+  if (status == TRANSOM_LIMIT && count > tokens.size()) {
+    tokens.resize(count);
+    status = transom_tokenize(model, &view, nullptr, &how, tokens.data(),
+                              tokens.size(), &count, nullptr);
+  }
+  if (status != TRANSOM_OK)
+    return lastError(status);
+  std::vector<int64_t> ids;
+  for (size_t i = 0; i != count; ++i)
+    ids.push_back(tokens[i].id);
+  return ids;
+}
+
+Result<void> Scorer::prepare(size_t tokens) {
+  if (session && tokens <= room)
+    return {};
+  transom_session_options options = transom_session_options_default();
+  transom_generate_options generation = transom_generate_options_default();
+  generation.max_new_tokens = 0;
+  generation.num_return_sequences = generation.num_beams = 1;
+  options.threads = common.threads;
+  session.reset();
+  if (Result<void> fits =
+          check(transom_generate_fit(model, &tokens, 1, &generation, &options));
+      !fits)
+    return fits;
+  Result<SessionPtr> made = createSession(model, options);
+  if (!made)
+    return made.takeError();
+  session = std::move(*made);
+  room = tokens;
+  return {};
+}
+
+Result<void> Scorer::scoreText(const std::string &text) {
+  Result<std::vector<int64_t>> ids = tokensOf(text);
+  return ids ? scoreIds(*ids, &text) : Result<void>(ids.takeError());
+}
+
+/// The sum of log-probabilities, and the perplexity where there is any.
+static void writeSum(JsonWriter &json, double sum, int64_t tokens) {
+  json.member("sum", sum);
+  json.key("perplexity");
+  if (tokens)
+    json.value(std::exp(-sum / double(tokens)));
+  else
+    json.null();
+}
+
+Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
+                              const std::string *text) {
+  if (Result<void> ready = prepare(ids.size()); !ready)
+    return ready;
+  const size_t count = ids.empty() ? 0 : ids.size() - 1;
+  const size_t tops = size_t(std::max(0, flags.topLogprobs));
+  std::vector<double> logprobs(count + 1);
+  std::vector<transom_token_logprob> top(count * tops + 1);
+  const CancelOnSignal signals(session.get());
+  if (Result<void> done = check(
+          transom_score(session.get(), ids.data(), ids.size(), logprobs.data(),
+                        tops ? top.data() : nullptr, tops));
+      !done)
+    return signals.explain(done.takeError());
+  logprobs.resize(count);
+  double sum = 0;
+  for (double logprob : logprobs)
+    sum += logprob;
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  if (text)
+    json.member("text", *text);
+  json.key("ids");
+  json.array(ids);
+  json.key("logprobs");
+  json.array(logprobs);
+  writeSum(json, sum, int64_t(count));
+  if (tops) {
+    json.key("top_logprobs");
+    json.beginArray();
+    for (size_t i = 0; i != count; ++i) {
+      json.beginArray();
+      for (size_t k = 0; k != tops; ++k) {
+        const transom_token_logprob &one = top[i * tops + k];
+        json.beginObject();
+        json.member("id", one.id);
+        if (info.vocabulary_size)
+          json.member("token", textOfToken(model, one.id));
+        json.member("logprob", one.logprob);
+        json.endObject();
+      }
+      json.endArray();
+    }
+    json.endArray();
+  }
+  json.endObject();
+  return writeOut(line + "\n");
+}
+
+/// Tokens of one window: of the flag, else the context, at most 2048.
+Result<size_t> Scorer::windowOf(size_t tokens) {
+  constexpr int64_t most = 2048;
+  if (Result<void> ready = prepare(1); !ready)
+    return ready.takeError();
+  transom_decoder_info decoder = transom_decoder_info_default();
+  if (Result<void> got =
+          check(transom_session_decoder(session.get(), &decoder));
+      !got)
+    return got.takeError();
+  int64_t window = flags.window;
+  if (decoder.context && window > decoder.context)
+    return limitError("a window of " + std::to_string(window) +
+                      " tokens is more than the model's context of " +
+                      std::to_string(decoder.context));
+  if (window == 0)
+    window = decoder.context ? std::min(most, decoder.context) : most;
+  return size_t(window);
+}
+
+Result<void> Scorer::scoreFile(const std::string &path) {
+  constexpr uint64_t largest = uint64_t(256) << 20;
+  Result<std::string> text = readSmallFile(path, largest);
+  if (!text)
+    return text.takeError();
+  Result<std::vector<int64_t>> ids = tokensOf(*text);
+  if (!ids)
+    return ids.takeError();
+  Result<size_t> window = windowOf(ids->size());
+  if (!window)
+    return window.takeError();
+  if (Result<void> ready = prepare(std::min(*window, ids->size())); !ready)
+    return ready;
+  const int64_t stride =
+      flags.stride ? flags.stride : std::max<int64_t>(1, int64_t(*window) / 2);
+  transom_text_score score{};
+  const CancelOnSignal signals(session.get());
+  if (Result<void> done =
+          check(transom_score_windows(session.get(), ids->data(), ids->size(),
+                                      int64_t(*window), stride, &score));
+      !done)
+    return signals.explain(done.takeError());
+  std::string line;
+  JsonWriter json(line);
+  json.beginObject();
+  json.member("file", path);
+  json.member("tokens", uint64_t(ids->size()));
+  json.member("window", uint64_t(*window));
+  json.member("stride", stride);
+  json.member("windows", score.windows);
+  json.member("scored", score.tokens);
+  writeSum(json, score.sum, score.tokens);
+  json.endObject();
+  return writeOut(line + "\n");
+}
+
+static Result<void> checkSources(const ScoreFlags &flags) {
+  const bool texts = !flags.input.texts.empty() || !flags.input.file.empty() ||
+                     !flags.input.dash.empty();
+  const int sources =
+      texts + !flags.idLists.empty() + !flags.perplexity.empty();
+  if (sources > 1)
+    return usageError("texts, '--ids' and '--perplexity' exclude each other");
+  if ((flags.stride || flags.window) && flags.perplexity.empty())
+    return usageError("'--stride' and '--window' need '--perplexity'");
+  if (sources == 0 || texts)
+    return flags.input.validate();
+  return {};
+}
+
+static Result<void> runScore(const ScoreFlags &flags,
+                             const CommonFlags &common) {
+  if (Result<void> valid = checkSources(flags); !valid)
+    return valid;
+  std::vector<std::vector<int64_t>> lists;
+  for (const std::string &list : flags.idLists) {
+    Result<std::vector<int64_t>> ids = parseIds(list);
+    if (!ids)
+      return ids.takeError();
+    lists.push_back(std::move(*ids));
+  }
+  Result<ModelPtr> model = loadModel(flags.model);
+  if (!model)
+    return model.takeError();
+  Result<transom_model_info> info = infoOf(model->get());
+  if (!info)
+    return info.takeError();
+  Scorer scorer(flags, common, model->get(), *info);
+  if (!flags.perplexity.empty())
+    return scorer.scoreFile(flags.perplexity);
+  for (const std::vector<int64_t> &ids : lists)
+    if (Result<void> done = scorer.scoreIds(ids, nullptr); !done)
+      return done;
+  if (!lists.empty())
+    return {};
+  return forEachBatch(flags.input, textBatch,
+                      [&](std::vector<std::string> texts) -> Result<void> {
+                        for (const std::string &text : texts)
+                          if (Result<void> done = scorer.scoreText(text); !done)
+                            return done;
+                        return {};
+                      });
+}
+
+void tools::addScore(CLI::App &app, CommandList &commands) {
+  Command &command =
+      addCommand(app, commands, "score",
+                 "log-probabilities of texts, one JSON line a text");
+  auto flags = std::make_shared<ScoreFlags>();
+  command.app->add_option("MODEL", flags->model, "a compiled model")
+      ->required();
+  addTextInput(*command.app, flags->input);
+  addIds(*command.app, flags->idLists);
+  command.app->add_flag("--no-special", flags->noSpecial,
+                        "without the tokens that the tokenizer adds");
+  addTopLogprobs(*command.app, flags->topLogprobs);
+  command.app
+      ->add_option("--perplexity", flags->perplexity,
+                   "the perplexity of a whole file, in windows")
+      ->type_name("FILE");
+  command.app
+      ->add_option("--window", flags->window,
+                   "tokens of a window (default: the context, at most 2048)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1 << 30));
+  command.app
+      ->add_option("--stride", flags->stride,
+                   "tokens from window to window (default: half a window)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30));
+  command.run = [flags](const CommonFlags &common) {
+    return runScore(*flags, common);
+  };
+}
