@@ -3,10 +3,12 @@
 //
 // A run allocates nothing: malloc and its kin are replaced by ones that count.
 // Sanitizers replace them too, so there this test has nothing to say.
-#include "test/unit/runtime/Fake.h"
+#include "test/unit/runtime/FakeDecoder.h"
 #include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
+#include <fstream>
+#include <unistd.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -73,5 +75,70 @@ TEST(Allocation, a_run_allocates_nothing) {
       }
       EXPECT_EQ(allocations - before, 0u);
     }
+}
+
+TEST(Allocation, a_step_allocates_nothing) {
+  auto model = fakeModel(fakeDecoderManifest());
+  for (unsigned threads : {1u, 3u}) {
+    SessionConfig config = decoderConfig(4, 6000, 32);
+    config.threads = threads;
+    auto session = makeSession(*model, config);
+    Decoder &decoder = *session->decoder();
+    std::vector<int64_t> tokens = randomTokens(700, 1);
+    std::vector<float> logits(2 * 30 * FAKE_VOCABULARY);
+    transom_tensor input = tensorOf("input_ids", TRANSOM_I64, {2, 30}, tokens);
+    transom_tensor output = tensorOf("logits", TRANSOM_F32, {}, logits);
+    std::vector<float> scores(2 * 29);
+    transom_tensor score = tensorOf("logprobs", TRANSOM_F32, {}, scores);
+    size_t before = allocations;
+    bool good = true;
+    for (int round = 0; round != 3; ++round) {
+      int32_t first = *decoder.open(), second = *decoder.open();
+      StepRows rows[] = {{first, tokens.data(), 700, 3},
+                         {second, tokens.data(), 300, 10}};
+      good = good && decoder.step(rows, 2);
+      int32_t copy = *decoder.fork(first);
+      StepRows more[] = {{copy, tokens.data(), 1, 1},
+                         {first, tokens.data(), 1, 1}};
+      for (int i = 0; i != 20; ++i)
+        good = good && decoder.step(more, 2);
+      good = good && decoder.rewind(copy, 710) && decoder.step(more, 2);
+      decoder.close(first);
+      decoder.close(second);
+      decoder.close(copy);
+      good = good && session->run("logits", &input, 1, &output, 1) &&
+             session->run("score", &input, 1, &score, 1);
+    }
+    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_TRUE(good);
+  }
+}
+
+/// Pages of memory that the process has.
+static long residentPages() {
+  long total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident;
+}
+
+TEST(Allocation, ten_thousand_tokens_take_no_memory) {
+  FakeDecoder fake(decoderConfig(2, 2048, 64));
+  Decoder &decoder = *fake.session().decoder();
+  int32_t sequence = *decoder.open();
+  const int64_t token = 3;
+  StepRows rows{sequence, &token, 1, 1};
+  long after = 0;
+  for (int i = 0; i != 10000; ++i) {
+    if (decoder.length(sequence) == 900) { // and other sequences in between
+      int32_t copy = *decoder.fork(sequence);
+      decoder.close(sequence);
+      ASSERT_TRUE(bool(decoder.rewind(copy, 0)));
+      rows.sequence = sequence = copy;
+    }
+    ASSERT_TRUE(bool(decoder.step(&rows, 1)));
+    if (i == 1000)
+      after = residentPages();
+  }
+  EXPECT_LT((residentPages() - after) * sysconf(_SC_PAGESIZE), 256 << 10);
 }
 #endif
