@@ -1,0 +1,269 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs compiled decoders in every way that may not show in their logits, and
+// compares bits with those of whole texts in one step: tokens one by one and in
+// random chunks, neighbours, copies, rewinding, files, numbers of threads,
+// hosts, walks of any size, instruction sets; the arena beginning or ending at
+// a protected page. Usage: same-bits-decoder FILE MODEL..., artifacts of one
+// model, which must agree too; FILE is written for sequences.
+#include "runtime/Cpu.h"
+#include "runtime/Session.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+
+using namespace transom;
+
+namespace {
+
+[[noreturn]] void fail(const std::string &text) {
+  std::fprintf(stderr, "same-bits-decoder: %s\n", text.c_str());
+  std::exit(1);
+}
+
+template <typename T> T need(Result<T> result) {
+  if (!result)
+    fail(result.error().message);
+  return std::move(*result);
+}
+
+void need(Result<void> result) {
+  if (!result)
+    fail(result.error().message);
+}
+
+/// The host's threads: one, and it takes the last share first.
+void backwards(void *, size_t count, transom_task task, void *arg) {
+  while (count--)
+    task(arg, count);
+}
+
+/// A text and the logits of all its tokens.
+struct Text {
+  std::vector<int64_t> tokens;
+  std::vector<float> logits;
+};
+
+/// How a session is made.
+struct Way {
+  unsigned threads = 1;
+  bool host = false, atEnd = false;
+  int64_t maxTokens = 1024;
+  std::string name() const {
+    return std::to_string(threads) + " threads" + (host ? " of a host" : "") +
+           (atEnd ? ", at the end" : "") + ", walks of " +
+           std::to_string(maxTokens) + " rows";
+  }
+};
+
+std::unique_ptr<Session> makeSession(const Model &model, const Way &way,
+                                     int64_t sequences, int64_t positions) {
+  SessionConfig config;
+  config.threads = way.threads;
+  config.arenaAtEnd = way.atEnd;
+  config.maxTokens = way.maxTokens;
+  config.maxSequences = sequences;
+  config.maxKvTokens = sequences * positions;
+  if (way.host)
+    config.parallel = backwards;
+  return need(Session::create(model, config));
+}
+
+/// Lengths around the borders of panels and blocks, and some at random.
+std::vector<Text> randomTexts(const Decoder &decoder, std::mt19937 &random) {
+  std::vector<Text> texts;
+  int64_t longest = std::min<int64_t>(decoder.context().value_or(700), 700);
+  auto add = [&](int64_t length) {
+    Text &text = texts.emplace_back();
+    for (int64_t i = 0; i != std::min(length, longest); ++i)
+      text.tokens.push_back(int64_t(random() % uint64_t(decoder.vocabulary())));
+  };
+  for (int64_t length : {1, 2, 31, 33, 255, 257, 513, 700})
+    if (length <= longest)
+      add(length);
+  for (int i = 0; i != 3; ++i)
+    add(1 + int64_t(random() % uint64_t(longest)));
+  return texts;
+}
+
+/// Logits of whole texts, one alone at a time.
+void runWhole(const Model &model, std::vector<Text> &texts) {
+  auto session = makeSession(model, Way(), 1, 700);
+  Decoder &decoder = *session->decoder();
+  for (Text &text : texts) {
+    int32_t sequence = need(decoder.open());
+    int64_t count = int64_t(text.tokens.size());
+    text.logits.assign(size_t(count * decoder.width()), -1);
+    StepRows rows{sequence, text.tokens.data(), count, count};
+    need(decoder.stepInto(&rows, 1, text.logits.data()));
+    for (float logit : text.logits)
+      if (!(logit - logit == 0))
+        fail("a logit is no number");
+    decoder.close(sequence);
+  }
+}
+
+/// A text on its way through a session.
+struct Reader {
+  const Text *text = nullptr;
+  int32_t sequence = -1;
+  int64_t at = 0;
+  int64_t left() const { return int64_t(text->tokens.size()) - at; }
+};
+
+/// Sequences that read texts in random steps.
+class RandomReaders {
+public:
+  RandomReaders(const Model &model, const Way &way, const std::string &file,
+                const std::vector<Text> &texts, std::mt19937 &random)
+      : way(way), file(file), texts(texts), random(random),
+        session(makeSession(model, way, 1 + random() % 6, 768)),
+        decoder(*session->decoder()), isa(model.isa().name) {}
+
+  void run(int64_t steps) {
+    readers.resize(size_t(decoder.maxSequences()));
+    for (Reader &reader : readers)
+      begin(reader);
+    for (int64_t i = 0; i != steps; ++i) {
+      for (Reader &reader : readers)
+        change(reader);
+      step();
+    }
+    for (Reader &reader : readers)
+      decoder.close(reader.sequence);
+    if (decoder.freePositions() != decoder.allPositions())
+      fail("blocks are lost with " + way.name());
+  }
+
+private:
+  bool oneIn(unsigned count) { return random() % count == 0; }
+
+  void begin(Reader &reader) {
+    reader.text = &texts[random() % texts.size()];
+    reader.at = 0;
+    reader.sequence = need(decoder.open());
+  }
+
+  /// Ends a sequence, goes back in it, or makes another of it.
+  void change(Reader &reader) {
+    if (reader.left() == 0 || oneIn(40)) {
+      decoder.close(reader.sequence);
+      Reader &other = readers[random() % readers.size()];
+      if (&other == &reader || oneIn(2))
+        return begin(reader);
+      reader = other; // a copy goes on beside its original
+      reader.sequence = need(decoder.fork(other.sequence));
+    }
+    if (reader.at && oneIn(12)) {
+      int64_t length = int64_t(random() % uint64_t(reader.at));
+      if (decoder.rewind(reader.sequence,
+                         length)) // else a window is in the way
+        reader.at = length;
+    }
+    if (oneIn(60)) {
+      need(decoder.save(reader.sequence, file.c_str()));
+      decoder.close(reader.sequence);
+      reader.sequence = need(decoder.load(file.c_str()));
+    }
+  }
+
+  /// New tokens of some of the sequences.
+  void step() {
+    std::vector<StepRows> rows;
+    std::vector<Reader *> of;
+    int64_t wanted = 0;
+    for (Reader &reader : readers) {
+      if (reader.left() == 0 || oneIn(4))
+        continue;
+      uint64_t most = oneIn(2) ? 1 : oneIn(2) ? 9 : 400;
+      int64_t count = std::min(reader.left(), 1 + int64_t(random() % most));
+      int64_t asked = oneIn(4) ? count : int64_t(count == 1 || oneIn(2));
+      rows.push_back({reader.sequence, &reader.text->tokens[size_t(reader.at)],
+                      count, asked});
+      of.push_back(&reader);
+      wanted += asked;
+    }
+    if (rows.empty())
+      return;
+    std::vector<float> logits(size_t(wanted * decoder.width()), -1);
+    need(decoder.stepInto(rows.data(), rows.size(), logits.data()));
+    const float *given = logits.data();
+    for (size_t i = 0; i != rows.size(); ++i) {
+      compare(*of[i], rows[i], given);
+      given += rows[i].wanted * decoder.width();
+      of[i]->at += rows[i].count;
+    }
+  }
+
+  void compare(const Reader &reader, const StepRows &rows,
+               const float *given) const {
+    int64_t first = reader.at + rows.count - rows.wanted;
+    const float *expected = &reader.text->logits[0] + first * decoder.width();
+    if (std::memcmp(given, expected,
+                    size_t(rows.wanted * decoder.width()) * sizeof(float)))
+      fail("logits of tokens " + std::to_string(first) + " to " +
+           std::to_string(reader.at + rows.count - 1) + ", " +
+           std::to_string(rows.count) + " new ones behind " +
+           std::to_string(reader.at) +
+           ", differ from those of the whole text " + "with " + way.name() +
+           " on " + isa);
+  }
+
+  const Way way;
+  const std::string file;
+  const std::vector<Text> &texts;
+  std::mt19937 &random;
+  std::unique_ptr<Session> session;
+  Decoder &decoder;
+  std::string isa;
+  std::vector<Reader> readers;
+};
+
+/// `expected`: the texts of the first artifact or instruction set that has the
+/// same numbers.
+void check(const Model &model, const std::string &file,
+           std::vector<Text> &expected) {
+  std::mt19937 random(31);
+  std::vector<Text> texts =
+      randomTexts(*makeSession(model, Way(), 1, 1)->decoder(), random);
+  runWhole(model, texts);
+  if (expected.empty())
+    expected = texts;
+  for (size_t i = 0; i != texts.size(); ++i)
+    if (texts[i].logits != expected[i].logits)
+      fail("a text of " + std::to_string(texts[i].tokens.size()) +
+           " tokens on " + model.isa().name +
+           " differs from what was run first");
+  for (int round = 0; round != 12; ++round) {
+    const int64_t sizes[] = {1, 7, 64, 300, 1024};
+    Way way{1 + unsigned(random() % 8), random() % 3 == 0, random() % 2 == 0,
+            sizes[random() % 5]};
+    RandomReaders(model, way, file, texts, random).run(60);
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    fail("usage: same-bits-decoder FILE MODEL...");
+  // In f32 all instruction sets agree; bf16 has products of its own on some.
+  std::map<std::string, std::vector<Text>> expected;
+  for (int i = 2; i != argc; ++i) {
+    Manifest manifest = need(ArtifactFile::open(argv[i])).manifest();
+    bool exact = manifest.dtype == "f32" && manifest.decoder;
+    for (const ManifestCache &cache : manifest.decoder->caches)
+      exact = exact && cache.dtype == DType::F32;
+    for (const std::string &isa : manifest.isas) {
+      if (!chooseIsa(manifest.isas, isa, argv[i]))
+        continue; // this CPU does not run it
+      auto model = need(Model::load(argv[i], isa, false));
+      check(*model, argv[1], expected[exact ? "f32" : isa]);
+    }
+    std::printf("%s: the same bits in all ways\n", argv[i]);
+  }
+  return 0;
+}
