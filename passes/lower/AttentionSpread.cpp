@@ -27,8 +27,14 @@ Value AttentionPhase::spreads() {
   Value fits = e.lessEqual(counts[1], e.mul(e.parts(), kSpreadSlots));
   if (schedule.kind == kern::AttentionSchedule::Kind::Spread)
     return fits;
+  // Units that divide among the parts but for an eighth stay whole.
+  Value busiest =
+      e.div(e.add(counts[0], e.sub(e.parts(), e.i64(1))), e.parts());
   Value few = e.less(counts[0], e.mul(e.parts(), 4));
-  return e.and_(e.and_(fits, few), e.less(counts[0], counts[1]));
+  Value uneven =
+      e.less(e.mul(counts[0], 9), e.mul(e.mul(busiest, e.parts()), 8));
+  return e.and_(e.and_(fits, e.and_(few, uneven)),
+                e.less(counts[0], counts[1]));
 }
 
 void AttentionPhase::emitSpread() {
@@ -55,6 +61,7 @@ void AttentionPhase::emitSpreadPiece(const Unit &u, Value index,
                                      Value firstPiece, Value lastPiece,
                                      Value firstSlot) {
   Piece piece = pieceOf(u, index);
+  aimPrefetch(piece, u, index, lastPiece);
   Sums slot = slotAt(e.add(firstSlot, index));
   emitScores(u, piece);
   emitSoftmax(u, piece, slot);

@@ -347,15 +347,22 @@ void lower::lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
 
 void lower::lowerGather(PhaseEmitter &e, kern::GatherOp op) {
   Value inner = innerSize(e, op.getTable(), 1);
+  bool rows = PhaseEmitter::typeOf(op.getTable()).getRank() == 2;
+  auto strideOf = [&](Value buffer) {
+    return rows && PhaseEmitter::typeOf(buffer).getRank() == 2
+               ? e.rowStride(buffer)
+               : inner;
+  };
+  Value from = strideOf(op.getTable()), to = strideOf(op.getOuts());
   int64_t bytes = bytesOf(op.getTable());
   Value count = innerSize(e, op.getIndices(), 0);
   Type memory = memoryOf(e, op.getTable());
   e.shareRows(count, [&](Value i) {
     Value index = e.loadI64(e.advance(e.pointer(op.getIndices()), e.mul(i, 8)));
     Value source =
-        e.advance(e.pointer(op.getTable()), e.mul(e.mul(index, inner), bytes));
+        e.advance(e.pointer(op.getTable()), e.mul(e.mul(index, from), bytes));
     Value target =
-        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(i, inner), bytes));
+        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(i, to), bytes));
     copyRow(e, memory, source, target, e.i64(0), inner);
   });
 }
