@@ -254,14 +254,17 @@ int main(int argc, char **argv) {
   std::map<std::string, std::vector<Text>> expected;
   for (int i = 2; i != argc; ++i) {
     Manifest manifest = need(ArtifactFile::open(argv[i])).manifest();
-    bool exact = manifest.dtype == "f32" && manifest.decoder;
+    if (!manifest.decoder)
+      fail(std::string(argv[i]) + " is no decoder");
+    std::string types = manifest.dtype;
     for (const ManifestCache &cache : manifest.decoder->caches)
-      exact = exact && cache.dtype == DType::F32;
+      types += std::string(" ") + std::string(dtypeName(cache.dtype));
+    bool exact = types.find("bf16") == std::string::npos;
     for (const std::string &isa : manifest.isas) {
       if (!chooseIsa(manifest.isas, isa, argv[i]))
         continue; // this CPU does not run it
       auto model = need(Model::load(argv[i], isa, false));
-      check(*model, argv[1], expected[exact ? "f32" : isa]);
+      check(*model, argv[1], expected[exact ? types : types + " " + isa]);
     }
     std::printf("%s: the same bits in all ways\n", argv[i]);
   }
