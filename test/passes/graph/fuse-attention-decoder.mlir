@@ -46,9 +46,11 @@ func.func @hides_a_triangle_and_keys(%x: !x, %k: tensor<2x1x3xi1>) -> !x {
 !x = tensor<2x3x8xf32>
 !s = tensor<2x3x3xf32>
 
-// Not a triangle: the first query sees nothing; a finite number is data.
+// Not a triangle: the first query sees nothing; a finite number is data, also
+// where a bool was made of it.
 // CHECK-LABEL: func.func @keeps_other_constants(
 // CHECK: attn.sdpa {{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <select> :
+// CHECK: attn.sdpa {{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <additive> :
 // CHECK: attn.sdpa {{.*}} mask %{{.*}} heads 1 kv_heads 1 scale {{.*}} <additive> :
 func.func @keeps_other_constants(%x: !x) -> !x {
   %t = attn.constant dense<[[false, false, false], [true, false, false], [true, true, false]]> : tensor<3x3xi1> -> tensor<3x3xi1>
@@ -61,7 +63,14 @@ func.func @keeps_other_constants(%x: !x) -> !x {
   %h2 = attn.add %s2, %f : (!s, tensor<3x3xf32>) -> !s
   %p2 = attn.softmax %h2 : (!s) -> !s
   %y2 = attn.matmul %p2, %y : (!s, !x) -> !x
-  return %y2 : !x
+  %i = attn.constant dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0]]> : tensor<3x3xf32> -> tensor<3x3xf32>
+  %b = attn.cast %i to i1 : (tensor<3x3xf32>) -> tensor<3x3xi1>
+  %g = attn.cast %b to f32 : (tensor<3x3xi1>) -> tensor<3x3xf32>
+  %s3 = attn.matmul %y2, %y2 {transpose_rhs} : (!x, !x) -> !s
+  %h3 = attn.add %s3, %g : (!s, tensor<3x3xf32>) -> !s
+  %p3 = attn.softmax %h3 : (!s) -> !s
+  %y3 = attn.matmul %p3, %y2 : (!s, !x) -> !x
+  return %y3 : !x
 }
 
 // -----
