@@ -136,10 +136,21 @@ tokensOf(const Model &model, const transom_prompt &prompt, bool noSpecial) {
   return std::move(encoding->ids);
 }
 
+/// The tokenizer where ids are generated from ids: texts only where someone
+/// looks at them.
+static const Tokenizer *textsFor(const Model &model,
+                                 const GenerationConfig &config,
+                                 const transom_generate_options &options) {
+  return config.stopStrings.empty() && !options.callback ? nullptr
+                                                         : model.tokenizer();
+}
+
 /// Generates into a handle; also one whose generation was cancelled is given.
+/// `tokenizer`: NULL for no texts.
 static Result<void> generateInto(Session &session,
                                  const GenerationConfig &config,
                                  const transom_generate_options &options,
+                                 const Tokenizer *tokenizer,
                                  const Prompts &prompts,
                                  transom_generation **out) {
   Result<DecoderSource> source = DecoderSource::create(session);
@@ -157,8 +168,8 @@ static Result<void> generateInto(Session &session,
       return options.callback(options.callback_context, &token) == 0;
     };
   auto made = std::make_unique<transom_generation>();
-  Result<void> done = generate(*source, config, session.model().tokenizer(),
-                               prompts, callback, made->rows);
+  Result<void> done =
+      generate(*source, config, tokenizer, prompts, callback, made->rows);
   if (!done && done.error().status != cancelledStatus)
     return done;
   made->fill = config.fillToken();
@@ -238,8 +249,8 @@ transom_status transom_generate(transom_session *session,
         return inPrompt(i, count, ids.takeError());
       tokens.push_back(std::move(*ids));
     }
-    return generateInto(*session->session, *config, *options, tokens,
-                        generation);
+    return generateInto(*session->session, *config, *options, model.tokenizer(),
+                        tokens, generation);
   });
 }
 
@@ -264,7 +275,8 @@ transom_status transom_generate_tensors(transom_session *session,
     Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
     if (!prompts)
       return prompts.takeError();
-    return generateInto(*session->session, *config, *options, *prompts,
+    return generateInto(*session->session, *config, *options,
+                        textsFor(model, *config, *options), *prompts,
                         generation);
   });
 }

@@ -233,8 +233,10 @@ Result<void> transom::runGenerate(Session &session,
   if (!source)
     return source.takeError();
   std::vector<Continuation> rows;
-  if (Result<void> done = generate(*source, *config, model.tokenizer(),
-                                   *prompts, nullptr, rows);
+  const bool texts = !config->stopStrings.empty();
+  if (Result<void> done =
+          generate(*source, *config, texts ? model.tokenizer() : nullptr,
+                   *prompts, nullptr, rows);
       !done)
     return done;
   for (size_t i = 0; i != outputCount; ++i)

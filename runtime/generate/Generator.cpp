@@ -65,6 +65,7 @@ struct Row {
   bool evicted = false; ///< gave its place away; waits until a row is finished
   std::optional<size_t> leader; ///< will be a copy of that row
   std::optional<DecodeStream> stream;
+  std::string promptEnd; ///< text of the prompt that the stream still holds
   std::optional<StopStrings> stops;
 };
 
@@ -166,17 +167,18 @@ std::string Generation::nameOf(const Row &row) const {
 
 /// Begins the text of a row. The last token of the prompt goes through the
 /// decoder too, so that what it does at the beginning of a text is not done in
-/// the middle.
+/// the middle; its own text is left out.
 Result<void> Generation::openText(Row &row) {
   if (!tokenizer)
     return {};
   Result<DecodeStream> stream = DecodeStream::create(*tokenizer);
   if (!stream)
     return stream.takeError();
-  row.stream = std::move(*stream);
   row.stops = StopStrings(config.stopStrings);
   piece.clear();
-  row.stream->feed(row.tokens.back(), piece);
+  stream->feed(row.tokens.back(), piece);
+  row.stream = *stream;
+  stream->flush(row.promptEnd);
   return {};
 }
 
@@ -340,6 +342,12 @@ FinishReason Generation::addText(Row &row, int64_t token, FinishReason finish) {
     row.stream->feed(token, piece);
   if (finish != FinishReason::None)
     row.stream->flush(piece);
+  if (!row.promptEnd.empty() && !piece.empty()) {
+    // Half a character is another text once it is whole.
+    if (piece.compare(0, row.promptEnd.size(), row.promptEnd) == 0)
+      piece.erase(0, row.promptEnd.size());
+    row.promptEnd.clear();
+  }
   if (row.stops->feed(piece, text))
     return FinishReason::Stop;
   if (finish != FinishReason::None)

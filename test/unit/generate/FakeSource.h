@@ -59,7 +59,8 @@ public:
   int64_t fed = 0;             ///< tokens, all together
   size_t cancelAt = SIZE_MAX;  ///< the step that is cancelled
   size_t poisonAt = SIZE_MAX;  ///< the past after which a logit is NaN
-  int64_t favourite = -1;      ///< a token that always has the largest logit
+  std::vector<int64_t> says;   ///< what it goes on with, whatever it sees
+  size_t saysFrom = 0;         ///< ... after so many tokens
 
 private:
   struct Past {
