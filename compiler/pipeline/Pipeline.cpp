@@ -68,6 +68,8 @@ llvm::ArrayRef<PassInfo> allPasses() {
        plain<createConvertKernToOnednnPass>, Backend::OneDnn},
       {Stage::Kernel, "kern-choose-precision", false,
        plain<createChoosePrecisionPass>},
+      {Stage::Kernel, "kern-carry-norms", false, plain<createCarryNormsPass>,
+       Backend::Native},
       {Stage::Kernel, "kern-plan-caches", true, plain<createPlanCachesPass>},
       {Stage::Kernel, "kern-pack-weights", true, plain<createPackWeightsPass>},
       {Stage::Kernel, "kern-form-phases", true, plain<createFormPhasesPass>},

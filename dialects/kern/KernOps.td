@@ -595,7 +595,7 @@ def Kern_GatherOp : Kern_BufferizedOp<"gather"> {
 
     Rules: (1) indices are i64; (2) the sizes of outs are those of the indices,
     then those of the table behind its first; (3) one element type; (4) all are
-    dense.
+    dense, but table and outs may be padded rows where both are of rank 2.
 
     Example:
     ```mlir

@@ -277,8 +277,13 @@ LogicalResult GatherOp::verify() {
   if (table.empty() || wanted != outs) // (2)
     return emitOpError("expects outs ")
            << text(wanted) << ", got " << text(outs);
-  if (!isDense(getTable()) || !isDense(getIndices()) ||
-      !isDense(getOuts())) // (4)
+  bool rows = typeOf(getTable()).getRank() == 2;
+  auto inRows = [&](Value buffer) {
+    return isDense(buffer) || (rows && typeOf(buffer).getRank() == 2 &&
+                               !typeOf(buffer).getKeyPanels());
+  };
+  if (!inRows(getTable()) || !isDense(getIndices()) ||
+      !inRows(getOuts())) // (4)
     return emitOpError("expects dense buffers");
   return verifySameElements(*this, "table and outs", getTable(),
                             getOuts()); // (3)

@@ -45,14 +45,17 @@ static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
           isa<kern::AppendOp>(b.getOperation()));
 }
 
-/// True when `later` may run without a barrier behind `earlier`.
-static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
+/// True when nothing that one of both writes is touched by the other; with
+/// `rows`, other than rows that each part owns in both.
+static bool independent(kern::BufferOp earlier, kern::BufferOp later,
+                        bool rows) {
   auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
                    ArrayRef<Value> touched, kern::BufferOp other) {
     for (Value buffer : written)
       for (Value use : touched)
         if (kern::storageOf(buffer) == kern::storageOf(use) &&
-            !(sameRows(writer, other, buffer) && sameRows(writer, other, use)))
+            !(rows && sameRows(writer, other, buffer) &&
+              sameRows(writer, other, use)))
           return false;
     return true;
   };
@@ -73,9 +76,35 @@ struct FormPhasesPass
       formPhases(function);
   }
 
+  using Group = SmallVector<kern::BufferOp>;
+
+  /// True when an operation may run beside all of a phase, or (without `rows`)
+  /// before all of it.
+  static bool fits(const Group &group, kern::BufferOp next, bool rows) {
+    return llvm::all_of(group, [&](kern::BufferOp earlier) {
+      return !isa<kern::OneDnnOp>(earlier) && independent(earlier, next, rows);
+    });
+  }
+
+  /// The first phase from `open` on that an operation may join, which must have
+  /// nothing to do with those behind it; their number when there is none.
+  static size_t placeOf(ArrayRef<Group> groups, size_t open,
+                        kern::BufferOp next) {
+    size_t place = groups.size();
+    if (isa<kern::OneDnnOp>(next))
+      return place;
+    for (size_t i = groups.size(); i > open; --i) {
+      if (fits(groups[i - 1], next, true))
+        place = i - 1;
+      if (!fits(groups[i - 1], next, false))
+        break;
+    }
+    return place;
+  }
+
   void formPhases(func::FuncOp function) {
-    SmallVector<SmallVector<kern::BufferOp>> groups;
-    bool open = false;
+    SmallVector<Group> groups;
+    size_t open = 0; // the first phase behind the last layers
     SmallVector<Operation *> operations;
     for (Operation &op : function.getBody().front())
       operations.push_back(&op);
@@ -84,20 +113,15 @@ struct FormPhasesPass
       if (!next) {
         // Definitions stand in front of all phases; layers end a phase.
         if (isa<kern::LayersOp>(op))
-          open = false;
+          open = groups.size();
         continue;
       }
-      bool joins =
-          open && !isa<kern::OneDnnOp>(op) &&
-          llvm::all_of(groups.back(), [&](kern::BufferOp earlier) {
-            return !isa<kern::OneDnnOp>(earlier) && independent(earlier, next);
-          });
-      if (!joins)
+      size_t place = placeOf(groups, open, next);
+      if (place == groups.size())
         groups.emplace_back();
       else
         ++joined;
-      groups.back().push_back(next);
-      open = true;
+      groups[place].push_back(next);
     }
     hoistDefinitions(operations);
     for (auto [i, group] : llvm::enumerate(groups))

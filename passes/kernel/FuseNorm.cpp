@@ -1,13 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product takes over the norm of its rows. Counters, one a row, are
-// zeroed at the start of the function and tell which part completes a block.
-#include "dialects/attn/Place.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+// A product takes over the norm of its rows that follows it.
 #include "passes/Decisions.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
+#include "passes/kernel/NormJoiner.h"
 #include "passes/kernel/Passes.h"
 
 #define DEBUG_TYPE "kern-fuse-norm"
@@ -55,21 +53,6 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
   return nullptr;
 }
 
-/// Words that are zero when the function's first phase has run.
-static Value makeCounters(kern::GemmOp gemm) {
-  OpBuilder b = OpBuilder::atBlockBegin(gemm->getBlock());
-  auto product = cast<kern::BufferType>(gemm.getOuts()[0].getType());
-  auto type = kern::BufferType::get(b.getContext(), {product.getRowCount()},
-                                    b.getI64Type());
-  Value counters = b.create<kern::AllocOp>(gemm.getLoc(), type, IntegerAttr());
-  auto clear =
-      b.create<kern::ElementwiseOp>(gemm.getLoc(), ValueRange(), counters);
-  b.createBlock(&clear.getBody());
-  Value zero = b.create<arith::ConstantIntOp>(gemm.getLoc(), 0, 64);
-  b.create<kern::YieldOp>(gemm.getLoc(), zero);
-  return counters;
-}
-
 namespace {
 
 struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
@@ -91,15 +74,9 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
 
   void fuse(kern::GemmOp gemm, kern::NormOp norm, Decisions &decisions) {
     OpBuilder b(norm);
-    Location place = fusePlaces(&getContext(), {gemm.getLoc(), norm.getLoc()});
-    auto joined = b.create<kern::GemmOp>(
-        place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
-        gemm.getResidual(), gemm.getSegments(), norm.getGamma(), norm.getBeta(),
-        norm.getOuts(), Value(), makeCounters(gemm), gemm.getOuts(),
-        gemm.getActivationAttr(), norm.getEpsAttr(), norm.getRmsAttr(),
-        StringAttr());
+    kern::GemmOp joined = withNorm(b, gemm, norm, norm.getGamma(),
+                                   norm.getBeta(), norm.getOuts());
     norm.erase();
-    gemm.erase();
     ++fused;
     decisions.done(joined, "norm joined the product");
   }

@@ -182,6 +182,33 @@ def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
     Statistic<"bytes", "bytes", "bytes of all weights">];
 }
 
+def CarryNormsPass : Pass<"kern-carry-norms", "::mlir::ModuleOp"> {
+  let summary = "lets the last product of a layer make the norm that begins the next";
+  let description = [{
+    Where all bodies of layers begin with a norm of the state and end with a
+    product that writes it, that product normalizes its rows with the weights of
+    the next row. The rows are an argument of the bodies beside the state. The
+    first norm stands in front of the layers; a norm of gathered rows behind them
+    is the last row's, and the gather takes its rows.
+
+    Pre-condition: types of buffers are final, each body has one call site.
+    Post-condition: a layer has a barrier less.
+
+    Refuses: layers that begin or end otherwise; norms that differ in more than
+    their weights, or whose weights or results have other readers.
+
+    Example:
+    ```mlir
+    kern.layers %x [[@layer, @n0, @w0], [@layer, @n1, @w1]]
+    // becomes
+    kern.norm %x, %n0 outs(%y) ...
+    kern.layers %x invariants(%y) [[@layer, @n1, @w0], [@layer, @n1, @w1]]
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"carried", "carried", "norms that joined a product of another layer">];
+}
+
 def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
   let summary = "gives each layer its place in the blocks of a cache";
   let description = [{
@@ -211,8 +238,8 @@ def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
 def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
   let summary = "cuts the operations into phases between barriers";
   let description = [{
-    Operations in order join the phase before them while no part needs what
-    another part of the same phase makes: they touch different buffers, or each
+    Each operation joins the first phase from which on it needs nothing that
+    another part makes, and nothing there needs what it overwrites: they touch different buffers, or each
     part reads only rows that it wrote itself. What reads a cache never shares a
     phase with what appends to one.
 

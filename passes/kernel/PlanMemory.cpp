@@ -151,8 +151,8 @@ struct PlanMemoryPass
       if (!layers)
         return isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
                    kern::AttentionOp, kern::CastOp, kern::ElementwiseOp,
-                   kern::ScatterRowsOp, kern::RotaryOp, kern::AppendOp>(
-            use.getOwner());
+                   kern::ScatterRowsOp, kern::RotaryOp, kern::GatherOp,
+                   kern::AppendOp>(use.getOwner());
       return llvm::all_of(layers.getRows(), [&](Attribute row) {
         auto body = symbols.lookup<func::FuncOp>(
             cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());

@@ -855,9 +855,9 @@ func.func @f(%t: !kern.buffer<[rows, 8] x f32>, %i: !kern.buffer<[n] x i64>, %y:
 
 // -----
 
-func.func @f(%t: !kern.buffer<[rows, 8] x f32>, %i: !kern.buffer<[n] x i64>, %y: !kern.buffer<[n, 8] x f32, stride 24>) {
+func.func @f(%t: !kern.buffer<[rows] x f32>, %i: !kern.buffer<[n, 8] x i64>, %y: !kern.buffer<[n, 8] x f32, stride 24>) {
   // expected-error @below {{expects dense buffers}}
-  kern.gather %t, %i outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[n] x i64>, !kern.buffer<[n, 8] x f32, stride 24>
+  kern.gather %t, %i outs(%y) : !kern.buffer<[rows] x f32>, !kern.buffer<[n, 8] x i64>, !kern.buffer<[n, 8] x f32, stride 24>
   return
 }
 

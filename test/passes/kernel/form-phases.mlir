@@ -97,3 +97,74 @@ func.func private @body(%x: !x) {
   kern.softmax %x outs(%x) : !x, !x
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!r = !kern.buffer<[rows, 4] x f32>
+!v = !kern.buffer<[rows, 2, 4] x f32>
+!g = !kern.weight<[4] x f32, rows>
+!cache = !kern.cache<heads 2, key 4, value 4, f32>
+kern.cache @c : !cache
+
+// Norms of heads own other rows than what follows; those of keys go beside
+// those of queries. What is appended to a cache is read behind a barrier.
+// CHECK-LABEL: func.func @heads(
+// CHECK: kern.sequences
+// CHECK: kern.get_cache
+// CHECK: kern.phase "heads.0.norm" {
+// CHECK-NEXT: kern.norm
+// CHECK-NEXT: kern.norm
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "heads.1.rotary" {
+// CHECK-NEXT: kern.rotary
+// CHECK-NEXT: kern.rotary
+// CHECK-NEXT: kern.append
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "heads.2.attention" {
+// CHECK-NEXT: kern.attention
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK-NEXT: return
+func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts, 8640] x f32>, %y: !x) {
+  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %qn = kern.alloc : !x
+  %qv = kern.view %qn : !x -> !v
+  kern.norm %q, %g outs(%qv) eps 1.0e-5 {rms} : !v, !g, !v
+  %qr = kern.alloc : !x
+  kern.rotary %qn, %r outs(%qr) heads 2 : !x, !r, !x
+  %kn = kern.alloc : !x
+  %kv = kern.view %kn : !x -> !v
+  kern.norm %k, %g outs(%kv) eps 1.0e-5 {rms} : !v, !g, !v
+  %kr = kern.alloc : !x
+  kern.rotary %kn, %r outs(%kr) heads 2 : !x, !r, !x
+  %c = kern.get_cache @c : !cache
+  kern.append %kr, %v segments %s cache %c : !x, !x, !kern.segments<0>, !cache
+  kern.attention %qr segments %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {causal} :
+      !x, !kern.segments<0>, !kern.segments<0>, !cache, !kern.buffer<[parts, 8640] x f32>, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!g = !kern.weight<[8] x f32, rows>
+!w = !kern.weight<[8, 8] x f32, panels32>
+
+// What shares a part's rows with a phase stays behind what stands before it,
+// though it has nothing to do with that.
+// CHECK-LABEL: func.func @shared_rows_do_not_move_up(
+// CHECK: kern.phase "shared_rows_do_not_move_up.0.gemm" {
+// CHECK-NEXT: kern.gemm
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "shared_rows_do_not_move_up.1.norm" {
+// CHECK-NEXT: kern.norm
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: {{^ *[}]$}}
+func.func @shared_rows_do_not_move_up(%x: !x, %y: !x, %g: !g, %w: !w) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  %u = kern.alloc : !x
+  kern.norm %t, %g, %g outs(%u) eps 1.0e-5 : !x, !g, !g, !x
+  kern.softmax %u outs(%y) : !x, !x
+  return
+}

@@ -1,0 +1,250 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The norm that begins a layer is made by the product that ended the layer
+// before: its weights come one row earlier, its rows go through the layers
+// beside the state.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/Decisions.h"
+#include "passes/kernel/BufferUses.h"
+#include "passes/kernel/CastFuser.h"
+#include "passes/kernel/NormJoiner.h"
+#include "passes/kernel/Passes.h"
+
+#define DEBUG_TYPE "kern-carry-norms"
+
+using namespace mlir;
+using namespace transom;
+
+namespace transom {
+#define GEN_PASS_DEF_CARRYNORMSPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace transom
+
+namespace {
+
+/// A body that begins with a norm of the state and ends with a product that
+/// writes it.
+struct Body {
+  func::FuncOp function;
+  kern::NormOp norm;
+  kern::GemmOp last;
+};
+
+/// The norm of the rows that are asked for behind the layers.
+struct Final {
+  kern::GatherOp gather;
+  kern::NormOp norm;
+};
+
+struct CarryNormsPass
+    : public transom::impl::CarryNormsPassBase<CarryNormsPass> {
+  void runOnOperation() override {
+    Decisions decisions(getOperation(), DEBUG_TYPE);
+    SmallVector<kern::LayersOp> runs;
+    getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
+    for (kern::LayersOp layers : runs)
+      carry(layers, decisions);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Matching
+  //===--------------------------------------------------------------------===//
+
+  func::FuncOp bodyOf(Attribute row) {
+    return getOperation().lookupSymbol<func::FuncOp>(
+        cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+  }
+
+  /// A weight that comes with the row and that the norm alone reads.
+  static bool isOwn(Value weight, kern::LayersOp layers) {
+    auto argument = dyn_cast<BlockArgument>(weight);
+    return argument && argument.getArgNumber() >= layers->getNumOperands() &&
+           argument.hasOneUse();
+  }
+
+  /// The norm of the state as a body gets it, and the product that writes the
+  /// state last; gives the reason where there is none.
+  static const char *match(func::FuncOp function, kern::LayersOp layers,
+                           Body &body) {
+    Value state = function.getArgument(0);
+    body.function = function;
+    for (auto norm : function.getOps<kern::NormOp>())
+      if (!body.norm && norm.getInput() == state &&
+          !lastWriterBefore(norm, state))
+        body.norm = norm;
+    body.last = dyn_cast_or_null<kern::GemmOp>(
+        lastWriterBefore(&function.getBody().front().back(), state));
+    if (!body.norm)
+      return "the layer does not begin with a norm";
+    if (!body.last || body.last.getOuts().size() != 1 ||
+        body.last.getOuts()[0] != state || body.last.getNormGamma() ||
+        body.last.getGate())
+      return "the layer does not end with a product";
+    Value out = body.norm.getOuts();
+    if (!out.getDefiningOp<kern::AllocOp>() || body.norm.getOutBf16())
+      return "the norm has other results";
+    if (!isOwn(body.norm.getGamma(), layers) ||
+        (body.norm.getBeta() && !isOwn(body.norm.getBeta(), layers)))
+      return "the norm's weights are not the layer's own";
+    for (Operation *user : out.getUsers())
+      if (!user->isBeforeInBlock(body.last))
+        return "the norm is read until the layer's end";
+    return nullptr;
+  }
+
+  /// True for norms that differ in their weights alone.
+  static bool sameNorms(kern::NormOp a, kern::NormOp b) {
+    return a.getEps() == b.getEps() && a.getRms() == b.getRms() &&
+           bool(a.getBeta()) == bool(b.getBeta()) &&
+           a.getGamma().getType() == b.getGamma().getType() &&
+           a.getOuts().getType().getElementType() ==
+               b.getOuts().getType().getElementType();
+  }
+
+  /// The norm of gathered rows of the state, when nothing else reads the state
+  /// behind the layers.
+  static std::optional<Final> finalOf(kern::LayersOp layers,
+                                      kern::NormOp norm) {
+    Final found;
+    for (Operation *user : layers.getState().getUsers()) {
+      if (user == layers || user->isBeforeInBlock(layers))
+        continue;
+      auto gather = dyn_cast<kern::GatherOp>(user);
+      if (!gather || found.gather || gather.getTable() != layers.getState())
+        return std::nullopt;
+      found.gather = gather;
+    }
+    if (!found.gather)
+      return std::nullopt;
+    found.norm =
+        dyn_cast_or_null<kern::NormOp>(onlyReader(found.gather.getOuts()));
+    if (!found.norm || found.norm.getOutBf16() ||
+        !sameNorms(found.norm, norm) || !symbolOf(found.norm.getGamma()) ||
+        (norm.getBeta() && !symbolOf(found.norm.getBeta())))
+      return std::nullopt;
+    return found;
+  }
+
+  static FlatSymbolRefAttr symbolOf(Value weight) {
+    auto get = weight.getDefiningOp<kern::GetWeightOp>();
+    return get ? get.getWeightAttr() : FlatSymbolRefAttr();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rewriting
+  //===--------------------------------------------------------------------===//
+
+  void carry(kern::LayersOp layers, Decisions &decisions) {
+    llvm::MapVector<func::FuncOp, Body> bodies;
+    for (Attribute row : layers.getRows()) {
+      func::FuncOp function = bodyOf(row);
+      auto [known, isNew] = bodies.try_emplace(function);
+      if (!isNew)
+        continue;
+      const char *reason = match(function, layers, known->second);
+      if (!reason && !sameNorms(bodies.front().second.norm, known->second.norm))
+        reason = "layers have different norms";
+      if (reason) {
+        decisions.refused(layers, reason);
+        return;
+      }
+    }
+    std::optional<Final> last = finalOf(layers, bodies.front().second.norm);
+    kern::NormOp first = bodies[bodyOf(layers.getRows()[0])].norm;
+    Value rows = makeFirst(layers, first);
+    shiftRows(layers, bodies, last);
+    unsigned index = layers->getNumOperands();
+    layers.getInvariantsMutable().append(rows);
+    for (auto &[function, body] : bodies) {
+      decisions.done(body.norm, "norm joined the product of the layer before");
+      rewrite(body, index, rows.getType());
+      ++carried;
+    }
+    if (!last)
+      return;
+    // The rows are normalized already.
+    decisions.done(last->norm, "norm joined the product of the last layer");
+    replaceFinal(*last, rows);
+    ++carried;
+  }
+
+  /// The norm of the first layer, in front of all.
+  static Value makeFirst(kern::LayersOp layers, kern::NormOp norm) {
+    OpBuilder b(layers);
+    Value rows = b.create<kern::AllocOp>(
+        norm.getLoc(), norm.getOuts().getType(), IntegerAttr());
+    auto row = cast<ArrayAttr>(layers.getRows()[0]);
+    auto weight = [&](Value parameter) -> Value {
+      if (!parameter)
+        return {};
+      return b.create<kern::GetWeightOp>(
+          norm.getLoc(), parameter.getType(),
+          cast<FlatSymbolRefAttr>(row[indexIn(parameter, layers)]));
+    };
+    Value gamma = weight(norm.getGamma()), beta = weight(norm.getBeta());
+    b.create<kern::NormOp>(norm.getLoc(), layers.getState(), gamma, beta, rows,
+                           Value(), norm.getEpsAttr(), norm.getRmsAttr());
+    return rows;
+  }
+
+  /// Where a parameter of a body stands in its row.
+  static unsigned indexIn(Value parameter, kern::LayersOp layers) {
+    return cast<BlockArgument>(parameter).getArgNumber() + 1 -
+           layers->getNumOperands();
+  }
+
+  /// Gives each row the weights of the next one's norm; the last gets those of
+  /// the final norm, or keeps its own for rows that nobody reads.
+  void shiftRows(kern::LayersOp layers,
+                 llvm::MapVector<func::FuncOp, Body> &bodies,
+                 std::optional<Final> &last) {
+    ArrayRef<Attribute> old = layers.getRows().getValue();
+    SmallVector<Attribute> rows;
+    for (size_t i = 0; i < old.size(); ++i) {
+      SmallVector<Attribute> row(cast<ArrayAttr>(old[i]).getValue());
+      size_t next = std::min(i + 1, old.size() - 1);
+      kern::NormOp own = bodies[bodyOf(old[i])].norm,
+                   other = bodies[bodyOf(old[next])].norm;
+      auto shift = [&](Value parameter, Value theirs, Value final) {
+        Attribute symbol = cast<ArrayAttr>(old[next])[indexIn(theirs, layers)];
+        if (next == i && final)
+          symbol = symbolOf(final);
+        row[indexIn(parameter, layers)] = symbol;
+      };
+      shift(own.getGamma(), other.getGamma(),
+            last ? Value(last->norm.getGamma()) : Value());
+      if (own.getBeta())
+        shift(own.getBeta(), other.getBeta(),
+              last ? last->norm.getBeta() : Value());
+      rows.push_back(ArrayAttr::get(&getContext(), row));
+    }
+    layers.setRowsAttr(ArrayAttr::get(&getContext(), rows));
+  }
+
+  static void rewrite(Body &body, unsigned index, Type type) {
+    body.function.insertArgument(index, type, {}, body.function.getLoc());
+    Value rows = body.function.getArgument(index);
+    Value old = body.norm.getOuts();
+    old.replaceAllUsesWith(rows);
+    OpBuilder b(body.last);
+    withNorm(b, body.last, body.norm, body.norm.getGamma(), body.norm.getBeta(),
+             rows);
+    body.norm.erase();
+    old.getDefiningOp()->erase();
+  }
+
+  /// Gathers normalized rows to where the norm wrote.
+  static void replaceFinal(Final &last, Value rows) {
+    Value gathered = last.gather.getOuts();
+    if (Operation *out = last.norm.getOuts().getDefiningOp())
+      out->moveBefore(last.gather);
+    last.gather.getTableMutable().assign(rows);
+    last.gather.getOutsMutable().assign(last.norm.getOuts());
+    last.norm.erase();
+    gathered.getDefiningOp()->erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,41 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one place that makes products with norms.
+#include "passes/kernel/NormJoiner.h"
+#include "dialects/attn/Place.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// Words that are zero when the function's first phase has run.
+static Value makeCounters(kern::GemmOp gemm) {
+  OpBuilder b = OpBuilder::atBlockBegin(gemm->getBlock());
+  auto product = cast<kern::BufferType>(gemm.getOuts()[0].getType());
+  auto type = kern::BufferType::get(b.getContext(), {product.getRowCount()},
+                                    b.getI64Type());
+  Value counters = b.create<kern::AllocOp>(gemm.getLoc(), type, IntegerAttr());
+  auto clear =
+      b.create<kern::ElementwiseOp>(gemm.getLoc(), ValueRange(), counters);
+  b.createBlock(&clear.getBody());
+  Value zero = b.create<arith::ConstantIntOp>(gemm.getLoc(), 0, 64);
+  b.create<kern::YieldOp>(gemm.getLoc(), zero);
+  return counters;
+}
+
+kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
+                               kern::NormOp norm, Value gamma, Value beta,
+                               Value out) {
+  bool rounded = cast<kern::BufferType>(out.getType()).isBf16();
+  Location place =
+      fusePlaces(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
+  auto joined = b.create<kern::GemmOp>(
+      place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
+      gemm.getResidual(), gemm.getSegments(), gamma, beta,
+      rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
+      gemm.getOuts(), gemm.getActivationAttr(), norm.getEpsAttr(),
+      norm.getRmsAttr(), StringAttr());
+  gemm.erase();
+  return joined;
+}

@@ -1,0 +1,18 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts a norm into the product whose rows it normalizes.
+#pragma once
+#include "dialects/kern/Kern.h"
+#include "mlir/IR/Builders.h"
+
+namespace transom {
+
+/// Replaces a product by one, where the builder stands, that normalizes its
+/// rows as `norm` does, with these weights, to `out` of f32 or bf16. Counters,
+/// one a row, are zeroed at the start of the block and tell which part
+/// completes rows.
+kern::GemmOp withNorm(mlir::OpBuilder &b, kern::GemmOp gemm, kern::NormOp norm,
+                      mlir::Value gamma, mlir::Value beta, mlir::Value out);
+
+} // namespace transom

@@ -1,0 +1,130 @@
+// RUN: transom-opt %s --kern-carry-norms --split-input-file | FileCheck %s
+
+!x = !kern.buffer<[rows, 8] x f32>
+!h = !kern.buffer<[rows, 8] x bf16>
+!w = !kern.weight<[8, 8] x bf16, unset>
+!g = !kern.weight<[8] x f32, unset>
+!out = !kern.buffer<[wanted, 8] x f32>
+!outh = !kern.buffer<[wanted, 8] x bf16>
+
+kern.weight @n0 : !g = "file(\"n0\")"
+kern.weight @n1 : !g = "file(\"n1\")"
+kern.weight @n : !g = "file(\"n\")"
+kern.weight @w0 : !w = "file(\"w0\")"
+kern.weight @w1 : !w = "file(\"w1\")"
+
+// Rows of the last layer are normalized as the rows that are asked for were.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[I:.*]]: !kern.buffer<[wanted] x i64>, %[[Y:.*]]: !kern.buffer<[wanted, 8] x bf16>)
+// CHECK: %[[N:.*]] = kern.alloc : <[rows, 8] x bf16>
+// CHECK: %[[G:.*]] = kern.get_weight @n0
+// CHECK: kern.norm %[[X]], %[[G]] outs(%[[N]]) eps 1.000000e-05 {rms}
+// CHECK: kern.layers %[[X]] invariants(%[[N]] : !kern.buffer<[rows, 8] x bf16>) {{\[}}[@layer, @w0, @n1], [@layer, @w1, @n]]
+// CHECK: kern.gather %[[N]], %[[I]] outs(%[[Y]])
+// CHECK-NOT: kern.norm
+func.func @step(%x: !x, %i: !kern.buffer<[wanted] x i64>, %y: !outh) {
+  kern.layers %x [[@layer, @w0, @n0], [@layer, @w1, @n1]] : !x
+  %t = kern.alloc : !out
+  kern.gather %x, %i outs(%t) : !x, !kern.buffer<[wanted] x i64>, !out
+  %g = kern.get_weight @n : !g
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !out, !g, !outh
+  return
+}
+// CHECK-LABEL: func.func private @layer(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[N:.*]]: !kern.buffer<[rows, 8] x bf16>, %[[W:.*]]: !kern.weight<[8, 8] x bf16, unset>, %[[G:.*]]: !kern.weight<[8] x f32, unset>)
+// CHECK: kern.elementwise ins() outs(%[[C:.*]]) {
+// CHECK: kern.gemm %[[N]], %[[W]] outs(%[[T:.*]]) :
+// CHECK: kern.gemm %[[T]], %[[W]] residual %[[X]] norm %[[G]] norm_out_bf16 %[[N]] counters %[[C]] outs(%[[X]]) {norm_eps = 1.000000e-05 : f64, norm_rms}
+func.func private @layer(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !h
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !h
+  %t = kern.alloc : !h
+  kern.gemm %n, %w outs(%t) : !h, !w, !h
+  kern.gemm %t, %w residual %x outs(%x) : !h, !w, !x, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+kern.weight @n0 : !g = "file(\"n0\")"
+kern.weight @n1 : !g = "file(\"n1\")"
+kern.weight @b : !g = "file(\"b\")"
+kern.weight @w : !w = "file(\"w\")"
+
+// Two bodies in turn whose weights stand at other places; the state is read
+// behind the layers, so that the last norm is for nobody.
+// CHECK-LABEL: func.func @bodies_in_turn(
+// CHECK: kern.layers %{{.*}} invariants({{.*}}) {{\[}}[@even, @n1, @w, @n0], [@odd, @w, @n0, @n0], [@even, @n0, @w, @n0]]
+// CHECK: kern.softmax
+func.func @bodies_in_turn(%x: !x, %y: !x) {
+  kern.layers %x [[@even, @n0, @w, @n0], [@odd, @w, @n0, @n1], [@even, @n0, @w, @n0]] : !x
+  kern.softmax %x outs(%y) : !x, !x
+  return
+}
+// CHECK-LABEL: func.func private @even(
+// CHECK: norm_out
+func.func private @even(%x: !x, %g: !g, %w: !w, %o: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+// CHECK-LABEL: func.func private @odd(
+// CHECK: norm_out
+func.func private @odd(%x: !x, %w: !w, %o: !g, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[8, 8] x f32, unset>
+!g = !kern.weight<[8] x f32, unset>
+kern.weight @g : !g = "file(\"g\")"
+kern.weight @w : !w = "file(\"w\")"
+
+// CHECK-LABEL: func.func @other_norms_stay(
+// CHECK: kern.layers %{{.*}} {{\[}}[@one, @w, @g], [@two, @w, @g]] :
+func.func @other_norms_stay(%x: !x) {
+  kern.layers %x [[@one, @w, @g], [@two, @w, @g]] : !x
+  return
+}
+func.func private @one(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+func.func private @two(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-6 {rms} : !x, !g, !x
+  %t = kern.alloc : !x
+  kern.softmax %n outs(%t) : !x, !x
+  kern.gemm %t, %w residual %x outs(%x) : !x, !w, !x, !x
+  return
+}
+
+// CHECK-LABEL: func.func @a_layer_that_ends_with_a_norm_stays(
+// CHECK: kern.layers %{{.*}} {{\[}}[@post, @w, @g], [@post, @w, @g]] :
+func.func @a_layer_that_ends_with_a_norm_stays(%x: !x) {
+  kern.layers %x [[@post, @w, @g], [@post, @w, @g]] : !x
+  return
+}
+func.func private @post(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.gemm %x, %w residual %x outs(%n) : !x, !w, !x, !x
+  kern.norm %n, %g outs(%x) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
