@@ -17,9 +17,9 @@ struct Match {
 };
 
 /// One pass over a text.
-class Splitter {
+class Finder {
 public:
-  Splitter(Trie trie, ArrayView<AddedToken> tokens, const Characters &text)
+  Finder(Trie trie, ArrayView<AddedToken> tokens, const Characters &text)
       : trie(trie), tokens(tokens), text(text) {}
 
   std::vector<Piece> run() {
@@ -99,7 +99,7 @@ std::vector<Piece> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
     return {};
   if (trie.empty() || tokens.size() == 0)
     return {{{0, text.size()}, std::nullopt}};
-  return Splitter(trie, tokens, text).run();
+  return Finder(trie, tokens, text).run();
 }
 
 } // namespace transom::tokenizer

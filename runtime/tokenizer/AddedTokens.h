@@ -4,7 +4,7 @@
 // Finding added tokens ([CLS], [MASK], a user's own) inside text, before or
 // after it is normalized.
 #pragma once
-#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
 #include <optional>
 

@@ -6,6 +6,7 @@
 // the characters but not the bytes they stand for, as Hugging Face has it.
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/support/Utf8.h"
+#include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
 
@@ -56,83 +57,118 @@ static void spaceChinese(Characters &text) {
 }
 
 namespace {
-/// A decomposed character on its way through canonical ordering.
-struct Pending {
+/// A character on its way through decomposition and composition. `change` is
+/// how Hugging Face aligns it: 1 shares the place of the character before it,
+/// 0 takes the next source character's, and -n skips n more of them.
+struct Unit {
   char32_t code;
   uint8_t combiningClass;
-  bool first; ///< the first character of what it was decomposed from
+  int32_t change;
 };
+using Units = std::vector<Unit>;
 
-/// Decomposition with the alignment that Hugging Face gives it: in their final
-/// order, the firsts take the places of the source characters one after the
-/// other, and the rest share the place before them.
+/// The canonical decomposition, in canonical order.
 class Decomposer {
 public:
-  explicit Decomposer(const Characters &source) : source(source) {
-    result.reserve(source.size());
-  }
-
-  Characters run() {
+  Units run(const Characters &source) {
+    units.reserve(source.size());
     for (const Character &character : source) {
       unicode::Image image = unicode::decompose(character.code);
       for (unsigned i = 0; i < image.size; ++i)
-        add(image.codes[i], i == 0);
+        add(image.codes[i], i != 0);
     }
-    flush();
-    return std::move(result);
+    orderRun();
+    return std::move(units);
   }
 
 private:
-  void add(char32_t code, bool first) {
+  void add(char32_t code, int32_t change) {
     uint8_t combiningClass = unicode::recordOf(code).combiningClass;
     if (combiningClass == 0)
-      flush();
-    pending.push_back({code, combiningClass, first});
+      orderRun();
+    units.push_back({code, combiningClass, change});
+    if (combiningClass == 0)
+      runBegin = units.size();
   }
 
-  void flush() {
-    orderPending();
-    for (const Pending &p : pending) {
-      if (p.first)
-        ++taken;
-      const Character &place = source[taken == 0 ? 0 : taken - 1];
-      result.push_back({p.code, place.begin, place.end});
-    }
-    pending.clear();
-  }
-
-  /// Sorts by combining class, stably and in linear time.
-  void orderPending() {
-    auto before = [](const Pending &a, const Pending &b) {
+  /// Sorts the marks from `runBegin` on by class, stably and in linear time.
+  void orderRun() {
+    auto begin = units.begin() + static_cast<ptrdiff_t>(runBegin);
+    runBegin = units.size();
+    auto before = [](const Unit &a, const Unit &b) {
       return a.combiningClass < b.combiningClass;
     };
-    if (std::is_sorted(pending.begin(), pending.end(), before))
+    if (std::is_sorted(begin, units.end(), before))
       return;
     size_t places[257] = {};
-    for (const Pending &p : pending)
-      ++places[p.combiningClass + 1];
+    for (auto unit = begin; unit != units.end(); ++unit)
+      ++places[unit->combiningClass + 1];
     for (size_t i = 1; i < 257; ++i)
       places[i] += places[i - 1];
-    ordered.resize(pending.size());
-    for (const Pending &p : pending)
-      ordered[places[p.combiningClass]++] = p;
-    pending.swap(ordered);
+    ordered.resize(static_cast<size_t>(units.end() - begin));
+    for (auto unit = begin; unit != units.end(); ++unit)
+      ordered[places[unit->combiningClass]++] = *unit;
+    std::copy(ordered.begin(), ordered.end(), begin);
   }
 
-  const Characters &source;
-  Characters result;
-  std::vector<Pending> pending, ordered;
-  size_t taken = 0;
+  Units units, ordered;
+  size_t runBegin = 0; ///< behind the last starter
 };
 } // namespace
 
-static void decompose(Characters &text) {
-  bool stable = std::all_of(text.begin(), text.end(), [](const Character &c) {
+/// Canonical composition (Unicode Standard, section 3.11, D117).
+static void compose(Units &units) {
+  constexpr size_t none = SIZE_MAX;
+  size_t starter = none, size = 0;
+  int lastClass = -1; // of what stands between the starter and here
+  for (const Unit &unit : units) {
+    bool blocked = starter == none || lastClass >= unit.combiningClass;
+    char32_t joined =
+        blocked ? 0 : unicode::compose(units[starter].code, unit.code);
+    if (joined != 0) {
+      units[starter].code = joined;
+      units[starter].change += unit.change - 1;
+      continue;
+    }
+    if (unit.combiningClass == 0) {
+      starter = size;
+      lastClass = -1;
+    } else if (starter != none) {
+      lastClass = unit.combiningClass;
+    }
+    units[size++] = unit;
+  }
+  units.resize(size);
+}
+
+static bool isStable(const Characters &text, bool composed) {
+  return std::all_of(text.begin(), text.end(), [composed](const Character &c) {
+    // Nothing below the first combining mark changes in NFC.
+    if (composed)
+      return c.code < 0x300;
     const unicode::Record &record = unicode::recordOf(c.code);
     return !(record.flags & unicode::Decomposes) && record.combiningClass == 0;
   });
-  if (!stable)
-    text = Decomposer(text).run();
+}
+
+/// NFD, or NFC where `composed`.
+static void normalizeCanonically(Characters &text, bool composed) {
+  if (isStable(text, composed))
+    return;
+  Units units = Decomposer().run(text);
+  if (composed)
+    compose(units);
+  Characters result;
+  result.reserve(units.size());
+  size_t taken = 0;
+  for (const Unit &unit : units) {
+    size_t place = unit.change > 0 ? std::max<size_t>(taken, 1) - 1 : taken;
+    const Character &source = text[std::min(place, text.size() - 1)];
+    result.push_back({unit.code, source.begin, source.end});
+    if (unit.change <= 0)
+      taken += static_cast<size_t>(1 - unit.change);
+  }
+  text = std::move(result);
 }
 
 static void lowercase(Characters &text) {
@@ -146,32 +182,72 @@ static void lowercase(Characters &text) {
   text = std::move(result);
 }
 
-void normalize(std::string_view steps, Characters &text) {
-  for (char step : steps) {
-    switch (static_cast<NormalizerStep>(step)) {
-    case NormalizerStep::CleanText:
-      cleanText(text);
-      break;
-    case NormalizerStep::SpaceChinese:
-      spaceChinese(text);
-      break;
-    case NormalizerStep::Decompose:
-      decompose(text);
-      break;
-    case NormalizerStep::RemoveNonspacing:
-      removeIf(text, [](char32_t code) {
-        return unicode::has(code, unicode::Nonspacing);
-      });
-      break;
-    case NormalizerStep::RemoveMarks:
-      removeIf(text,
-               [](char32_t code) { return unicode::has(code, unicode::Mark); });
-      break;
-    case NormalizerStep::Lowercase:
-      lowercase(text);
-      break;
-    }
+/// What is put before a text stands for the bytes of its first character.
+static void prepend(Characters &text, std::string_view prefix) {
+  Characters inserted = charactersOf(prefix);
+  for (Character &character : inserted)
+    character = {character.code, text[0].begin, text[0].end};
+  text.insert(text.begin(), inserted.begin(), inserted.end());
+}
+
+static void replace(std::string_view program, std::string_view content,
+                    Characters &text) {
+  std::optional<Splitter> splitter = Splitter::open(program);
+  if (!splitter)
+    return;
+  Characters result;
+  result.reserve(text.size());
+  splitter->replace(text, {0, text.size()}, charactersOf(content), result);
+  text = std::move(result);
+}
+
+static void strip(Characters &text, bool left) {
+  auto solid = [](const Character &c) {
+    return !unicode::isWhitespace(c.code);
+  };
+  if (left)
+    text.erase(text.begin(), std::find_if(text.begin(), text.end(), solid));
+  else
+    text.erase(std::find_if(text.rbegin(), text.rend(), solid).base(),
+               text.end());
+}
+
+static void removeFlagged(Characters &text, unicode::Flag flag) {
+  removeIf(text, [flag](char32_t code) { return unicode::has(code, flag); });
+}
+
+static void runStep(const StepList &list, Step step, Characters &text) {
+  switch (static_cast<NormalizerStep>(step.kind)) {
+  case NormalizerStep::CleanText:
+    return cleanText(text);
+  case NormalizerStep::SpaceChinese:
+    return spaceChinese(text);
+  case NormalizerStep::Decompose:
+    return normalizeCanonically(text, false);
+  case NormalizerStep::Compose:
+    return normalizeCanonically(text, true);
+  case NormalizerStep::RemoveNonspacing:
+    return removeFlagged(text, unicode::Nonspacing);
+  case NormalizerStep::RemoveMarks:
+    return removeFlagged(text, unicode::Mark);
+  case NormalizerStep::Lowercase:
+    return lowercase(text);
+  case NormalizerStep::Prepend:
+    if (!text.empty())
+      prepend(text, list.text(step.first));
+    return;
+  case NormalizerStep::Replace:
+    return replace(list.text(step.first), list.text(step.second), text);
+  case NormalizerStep::StripLeft:
+  case NormalizerStep::StripRight:
+    return strip(text,
+                 step.kind == static_cast<uint32_t>(NormalizerStep::StripLeft));
   }
+}
+
+void normalize(const StepList &list, Characters &text) {
+  for (size_t i = 0; i < list.steps.size(); ++i)
+    runStep(list, list.steps[i], text);
 }
 
 std::string toUtf8(const Characters &text) {

@@ -5,6 +5,7 @@
 // and the steps of a normalizer on it. A BertNormalizer or a Sequence is a list
 // of such steps.
 #pragma once
+#include "runtime/tokenizer/Tables.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,24 +23,34 @@ struct Character {
 
 using Characters = std::vector<Character>;
 
-/// One step of a normalizer; the tables hold a byte a step.
-enum class NormalizerStep : uint8_t {
+/// The kinds of a normalizer's steps.
+enum class NormalizerStep : uint32_t {
   CleanText = 1,    ///< drop controls, U+0000 and U+FFFD; whitespace to space
   SpaceChinese,     ///< a space on both sides of each Chinese character
   Decompose,        ///< NFD
   RemoveNonspacing, ///< drop general category Mn
   RemoveMarks,      ///< drop general category M
   Lowercase,        ///< character by character
+  Compose,          ///< NFC
+  Prepend,          ///< `first` before a text that is not empty
+  Replace,          ///< each match of the program `first` becomes `second`
+  StripLeft,        ///< drop whitespace at the start
+  StripRight,       ///< drop whitespace at the end
 };
 /// The number behind the last step.
-inline constexpr uint8_t normalizerStepEnd = 7;
+inline constexpr uint32_t normalizerStepEnd = 12;
+
+/// True where `first` is a program.
+inline bool normalizerHasProgram(Step step) {
+  return step.kind == static_cast<uint32_t>(NormalizerStep::Replace);
+}
 
 /// The characters of `text`, which is valid UTF-8 of less than 4 GiB.
 Characters charactersOf(std::string_view text);
 
-/// Runs `steps` (bytes that are `NormalizerStep`s; others do nothing) on
-/// `text`. Time is linear, but for sorting runs of combining marks.
-void normalize(std::string_view steps, Characters &text);
+/// Runs `steps` on `text` (others than `NormalizerStep`s do nothing). Time is
+/// linear.
+void normalize(const StepList &steps, Characters &text);
 
 /// The text of `text` in UTF-8.
 std::string toUtf8(const Characters &text);

@@ -1,16 +1,22 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every step is a cut where the kind of neighbouring characters changes: a
-// character is dropped, stands alone, or joins a run of its kind.
+// Steps of BERT are a cut where the kind of neighbouring characters changes: a
+// character is dropped, stands alone, or joins a run of its kind. The others
+// cut by a program, or rewrite the words into a new text.
 #include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/support/Utf8.h"
+#include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Unicode.h"
+#include <algorithm>
+#include <functional>
 
 namespace transom::tokenizer {
 
 namespace {
 /// What a step does with a character.
 enum class Kind { Drop, Alone, Run, OtherRun };
+using Words = std::vector<Span>;
 } // namespace
 
 static Kind kindOf(PreTokenizerStep step, char32_t code) {
@@ -20,16 +26,15 @@ static Kind kindOf(PreTokenizerStep step, char32_t code) {
     return record.flags & unicode::Whitespace ? Kind::Drop : Kind::Run;
   case PreTokenizerStep::IsolatePunctuation:
     return record.flags & unicode::Punctuation ? Kind::Alone : Kind::Run;
-  case PreTokenizerStep::WordsAndSymbols:
+  default:
     if (record.flags & unicode::Word)
       return Kind::Run;
     return record.flags & unicode::Whitespace ? Kind::Drop : Kind::OtherRun;
   }
-  return Kind::Run;
 }
 
-static void cut(PreTokenizerStep step, const Characters &text, Span span,
-                std::vector<Span> &words) {
+static void cutByKind(PreTokenizerStep step, const Characters &text, Span span,
+                      Words &words) {
   size_t begin = span.begin;
   while (begin < span.end) {
     Kind kind = kindOf(step, text[begin].code);
@@ -43,18 +48,116 @@ static void cut(PreTokenizerStep step, const Characters &text, Span span,
   }
 }
 
-std::vector<Span> preTokenize(std::string_view steps, const Characters &text,
-                              Span span) {
-  std::vector<Span> words;
-  if (span.begin < span.end)
-    words.push_back(span);
-  for (char step : steps) {
-    std::vector<Span> next;
-    next.reserve(words.size());
-    for (Span word : words)
-      cut(static_cast<PreTokenizerStep>(step), text, word, next);
-    words = std::move(next);
+static void cutByProgram(const StepList &list, Step step,
+                         const Characters &text, Words &words) {
+  std::optional<Splitter> splitter = Splitter::open(list.text(step.first));
+  if (!splitter)
+    return;
+  Words next;
+  for (Span word : words)
+    applyBehavior(static_cast<Behavior>(step.option), step.secondOption != 0,
+                  splitter->find(text, word), next);
+  words = std::move(next);
+}
+
+/// Appends the new form of a word to a text.
+using Rewriter = std::function<void(const Characters &, Span, Characters &)>;
+
+static void rewrite(Characters &text, Words &words, const Rewriter &rewriter) {
+  Characters result;
+  result.reserve(text.size() + words.size());
+  for (Span &word : words) {
+    size_t begin = result.size();
+    rewriter(text, word, result);
+    word = {begin, result.size()};
   }
+  words.erase(std::remove_if(words.begin(), words.end(),
+                             [](Span word) { return word.begin == word.end; }),
+              words.end());
+  text = std::move(result);
+}
+
+static void appendWord(const Characters &text, Span word, Characters &result) {
+  result.insert(result.end(), text.begin() + static_cast<ptrdiff_t>(word.begin),
+                text.begin() + static_cast<ptrdiff_t>(word.end));
+}
+
+static void addPrefix(std::string_view prefix, bool onlyFirst, Characters &text,
+                      Words &words) {
+  const Characters inserted = charactersOf(prefix);
+  auto hasPrefix = [&](const Characters &from, Span word) {
+    if (inserted.empty() || word.end - word.begin < inserted.size())
+      return inserted.empty();
+    for (size_t i = 0; i < inserted.size(); ++i)
+      if (from[word.begin + i].code != inserted[i].code)
+        return false;
+    return true;
+  };
+  rewrite(text, words,
+          [&](const Characters &from, Span word, Characters &result) {
+            const Character &first = from[word.begin];
+            if (!hasPrefix(from, word) && !(onlyFirst && first.begin != 0))
+              for (const Character &character : inserted)
+                result.push_back({character.code, first.begin, first.end});
+            appendWord(from, word, result);
+          });
+}
+
+static void toBytes(Characters &text, Words &words) {
+  std::string bytes;
+  rewrite(text, words,
+          [&](const Characters &from, Span word, Characters &result) {
+            for (size_t i = word.begin; i < word.end; ++i) {
+              bytes.clear();
+              utf8::append(bytes, from[i].code);
+              for (char byte : bytes)
+                result.push_back({characterOfByte(static_cast<uint8_t>(byte)),
+                                  from[i].begin, from[i].end});
+            }
+          });
+}
+
+static void replaceInWords(const StepList &list, Step step, Characters &text,
+                           Words &words) {
+  std::optional<Splitter> splitter = Splitter::open(list.text(step.first));
+  if (!splitter)
+    return;
+  const Characters content = charactersOf(list.text(step.second));
+  rewrite(text, words,
+          [&](const Characters &from, Span word, Characters &result) {
+            splitter->replace(from, word, content, result);
+          });
+}
+
+static void runStep(const StepList &list, Step step, Characters &text,
+                    Words &words) {
+  switch (static_cast<PreTokenizerStep>(step.kind)) {
+  case PreTokenizerStep::SplitWhitespace:
+  case PreTokenizerStep::IsolatePunctuation:
+  case PreTokenizerStep::WordsAndSymbols: {
+    Words next;
+    for (Span word : words)
+      cutByKind(static_cast<PreTokenizerStep>(step.kind), text, word, next);
+    words = std::move(next);
+    return;
+  }
+  case PreTokenizerStep::Split:
+    return cutByProgram(list, step, text, words);
+  case PreTokenizerStep::PrefixSpace:
+    return addPrefix(list.text(step.first), step.option != 0, text, words);
+  case PreTokenizerStep::ToBytes:
+    return toBytes(text, words);
+  case PreTokenizerStep::Rewrite:
+    return replaceInWords(list, step, text, words);
+  }
+}
+
+std::vector<Span> preTokenize(const StepList &list, Characters &text) {
+  Words words;
+  if (!text.empty())
+    words.push_back({0, text.size()});
+  for (size_t i = 0; i < list.steps.size(); ++i)
+    runStep(list, list.steps[i], text, words);
   return words;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Splitter.h"
 #include <string>
 
 namespace transom::tokenizer {
@@ -54,17 +55,38 @@ static size_t elementSize(Section section) {
     return sizeof(AddedToken);
   case Section::NormalizerSteps:
   case Section::PreTokenizerSteps:
+  case Section::DecoderSteps:
+    return sizeof(Step);
+  case Section::Merges:
+    return sizeof(MergeSlot);
+  case Section::MergeResults:
+  case Section::ByteTokens:
+    return sizeof(uint32_t);
   case Section::Text:
     return 1;
   }
   return 1;
 }
 
-std::string_view Tables::text(TextRef ref) const {
-  std::string_view pool = section(Section::Text);
-  if (ref.offset > pool.size() || ref.length > pool.size() - ref.offset)
-    return {};
-  return pool.substr(ref.offset, ref.length);
+std::optional<VocabularyEntry> Tables::entry(int64_t id) const {
+  auto entries = array<VocabularyEntry>(Section::Vocabulary);
+  if (id < 0 || id >= idLimit)
+    return std::nullopt;
+  // Where no id is left out, an entry stands at its id.
+  size_t low = 0, high = entries.size();
+  if (static_cast<size_t>(id) < high && entries[id].id == id)
+    return entries[id];
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    VocabularyEntry entry = entries[middle];
+    if (entry.id == id)
+      return entry;
+    if (entry.id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return std::nullopt;
 }
 
 Result<void> Tables::readDirectory(std::string_view bytes) {
@@ -113,10 +135,17 @@ static bool validTemplate(ArrayView<TemplatePiece> pieces, bool pair) {
   return true;
 }
 
-static bool validSteps(std::string_view steps, uint8_t end) {
-  for (char step : steps)
-    if (step == 0 || static_cast<uint8_t>(step) >= end)
+/// Kinds are known, texts inside the pool, and programs are programs.
+static bool validSteps(StepList list, uint32_t end, bool (*hasProgram)(Step)) {
+  for (size_t i = 0; i < list.steps.size(); ++i) {
+    Step step = list.steps[i];
+    if (step.kind == 0 || step.kind >= end ||
+        list.text(step.first).size() != step.first.length ||
+        list.text(step.second).size() != step.second.length)
       return false;
+    if (hasProgram(step) && !Splitter::open(list.text(step.first)))
+      return false;
+  }
   return true;
 }
 
@@ -125,20 +154,31 @@ template <typename Enum> static bool inRange(Enum value, Enum last) {
 }
 
 Result<void> Tables::checkContents() const {
-  if (!inRange(params.model, ModelKind::WordPiece))
+  if (!inRange(params.model, ModelKind::Bpe))
     return bad("unknown model kind " +
                std::to_string(static_cast<uint32_t>(params.model)));
-  if (!inRange(params.decoder, DecoderKind::Unsupported) ||
-      !inRange(params.truncationStrategy, TruncationStrategy::OnlySecond) ||
+  bool unknownIsToken =
+      params.unknownId < params.idEnd ||
+      (params.model == ModelKind::Bpe && params.unknownId == Trie::none);
+  if (!inRange(params.truncationStrategy, TruncationStrategy::OnlySecond) ||
       !inRange(params.truncationSide, TruncationSide::Left) ||
-      params.idEnd > idLimit || params.unknownId >= params.idEnd)
+      params.idEnd > idLimit || !unknownIsToken)
     return bad("a parameter is out of its range");
-  if (!validSteps(section(Section::NormalizerSteps), normalizerStepEnd) ||
-      !validSteps(section(Section::PreTokenizerSteps), preTokenizerStepEnd))
-    return bad("unknown step of the normalizer or pre-tokenizer");
+  if (!validSteps(steps(Section::NormalizerSteps), normalizerStepEnd,
+                  normalizerHasProgram) ||
+      !validSteps(steps(Section::PreTokenizerSteps), preTokenizerStepEnd,
+                  preTokenizerHasProgram) ||
+      !validSteps(steps(Section::DecoderSteps),
+                  static_cast<uint32_t>(DecoderStep::Unsupported) + 1,
+                  [](Step) { return false; }))
+    return bad("malformed step of the normalizer, pre-tokenizer or decoder");
   if (!validTemplate(array<TemplatePiece>(Section::SingleTemplate), false) ||
       !validTemplate(array<TemplatePiece>(Section::PairTemplate), true))
     return bad("malformed template");
+  if (params.model == ModelKind::Bpe &&
+      array<uint32_t>(Section::ByteTokens).size() !=
+          (params.flags & ByteFallback ? 256u : 0u))
+    return bad("malformed tokens of bytes");
   return {};
 }
 

@@ -11,21 +11,23 @@
 #include "runtime/support/Error.h"
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 1;
+inline constexpr uint32_t tablesVersion = 2;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
 /// The sections, in the order of the directory.
 enum class Section : uint32_t {
   Parameters,        ///< one `Parameters`
-  NormalizerSteps,   ///< bytes, `NormalizerStep`
-  PreTokenizerSteps, ///< bytes, `PreTokenizerStep`
+  NormalizerSteps,   ///< `Step`s of kind `NormalizerStep`
+  PreTokenizerSteps, ///< `Step`s of kind `PreTokenizerStep`
+  DecoderSteps,      ///< `Step`s of kind `DecoderStep`
   SingleTemplate,    ///< `TemplatePiece`s
   PairTemplate,      ///< `TemplatePiece`s
   Vocabulary,        ///< `VocabularyEntry`s by ascending id
@@ -35,16 +37,27 @@ enum class Section : uint32_t {
   AddedNames,        ///< `TrieUnit`s, contents of added tokens to ids
   RawTrie,           ///< `TrieUnit`s, added tokens found in the text as it is
   NormalizedTrie,    ///< `TrieUnit`s, those found in normalized text
+  Merges,            ///< `MergeSlot`s, a hash table of pairs
+  MergeResults,      ///< u32, the token of each merge by its rank
+  ByteTokens,        ///< u32, tokens of the bytes 0 to 255 or `Trie::none`
 };
-inline constexpr size_t sectionCount = 12;
+inline constexpr size_t sectionCount = 16;
 
-/// The kinds of model; byte-level BPE and Unigram take further numbers.
-enum class ModelKind : uint32_t { WordPiece = 1 };
-/// How ids become text.
-enum class DecoderKind : uint32_t {
-  JoinWithSpaces = 1, ///< no decoder
-  WordPiece,
-  Unsupported, ///< its name is in `Parameters::decoderText`
+/// The kinds of model; Unigram takes a further number.
+enum class ModelKind : uint32_t { WordPiece = 1, Bpe };
+/// How ids become text: the stages of a decoder.
+enum class DecoderStep : uint32_t {
+  JoinWithSpaces = 1, ///< no decoder: a space between tokens
+  WordPiece,          ///< `first` is the continuing prefix, option 1: clean up
+  ByteLevel,          ///< characters that stand for bytes
+  ByteFallback,       ///< tokens `<0xAB>` that stand for bytes
+  Fuse,               ///< all tokens are one
+  Strip,              ///< drop characters `first` at both ends of a token:
+                      ///< option at the start, second option at the end
+  Replace,            ///< each `first` becomes `second`
+  Metaspace,          ///< `first` becomes a space; option 1: not at the start
+  WordEnd,            ///< `first` becomes a space, but not in the last token
+  Unsupported,        ///< its name is `first`
 };
 /// Which sequence of a pair is cut.
 enum class TruncationStrategy : uint32_t {
@@ -61,16 +74,35 @@ struct TextRef {
   uint32_t length;
 };
 
+/// A step of normalizer, pre-tokenizer or decoder; its kind says what the rest
+/// means.
+struct Step {
+  uint32_t kind;
+  uint32_t option;
+  uint32_t secondOption;
+  TextRef first, second;
+};
+
+/// The bits of `Parameters::flags`, all of BPE.
+enum ModelFlag : uint32_t {
+  FuseUnknown = 1,  ///< neighbouring unknown characters are one token
+  ByteFallback = 2, ///< an unknown character is the tokens of its bytes
+  IgnoreMerges = 4, ///< a word that is a token needs no merges
+  TrimOffsets = 8,  ///< offsets leave out spaces at both ends of a token
+  PrefixSpace = 16, ///< but not the first, which was put before the text
+};
+
 /// Everything that is one of a kind.
 struct Parameters {
   ModelKind model;
-  uint32_t unknownId;
+  uint32_t unknownId; ///< `Trie::none`: a BPE without one
   TextRef continuingPrefix;
+  TextRef wordSuffix;         ///< of a token that ends a word
   uint32_t maxWordCharacters; ///< a longer word is the unknown token
-  DecoderKind decoder;
-  TextRef decoderText; ///< prefix of the WordPiece decoder
-  uint32_t decoderCleanup;
-  uint32_t truncationLength; ///< 0: none
+  uint32_t flags;             ///< `ModelFlag`s
+  uint32_t mergeProbe;        ///< slots of `Merges` in which a pair may be
+  uint32_t longestToken;      ///< bytes
+  uint32_t truncationLength;  ///< 0: none
   TruncationStrategy truncationStrategy;
   TruncationSide truncationSide;
   uint32_t idEnd; ///< the largest id + 1
@@ -108,6 +140,21 @@ struct TrieUnit {
   uint32_t check;
 };
 
+/// A merge of two tokens into one. Of all that apply, that of the lowest rank
+/// goes first. Its slot is the first free one from `mergeHome` on.
+struct MergeSlot {
+  uint32_t left, right;
+  uint32_t rank; ///< `Trie::none` in a free slot
+};
+
+/// The slot, of `count`, where the search for a pair begins.
+inline uint64_t mergeHome(uint32_t left, uint32_t right, uint64_t count) {
+  uint64_t key = uint64_t(left) << 32 | right;
+  uint64_t hash = key * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
+  return ((hash >> 32) * count) >> 32;
+}
+
 /// A section as an array, at any alignment.
 template <typename T> class ArrayView {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -125,6 +172,19 @@ public:
 
 private:
   std::string_view bytes;
+};
+
+/// Steps and the pool that their texts are in.
+struct StepList {
+  ArrayView<Step> steps;
+  std::string_view pool;
+
+  /// The bytes of `ref`; empty where it points outside.
+  std::string_view text(TextRef ref) const {
+    if (ref.offset > pool.size() || ref.length > pool.size() - ref.offset)
+      return {};
+    return pool.substr(ref.offset, ref.length);
+  }
 };
 
 /// A double-array trie that lies in the tables.
@@ -199,7 +259,14 @@ public:
   }
   Trie trie(Section which) const { return Trie(section(which)); }
   /// The bytes of `ref`; empty where it points outside.
-  std::string_view text(TextRef ref) const;
+  std::string_view text(TextRef ref) const {
+    return steps(Section::Text).text(ref);
+  }
+  /// The entry of an id, if it has one.
+  std::optional<VocabularyEntry> entry(int64_t id) const;
+  StepList steps(Section which) const {
+    return {array<Step>(which), section(Section::Text)};
+  }
 
 private:
   Result<void> readDirectory(std::string_view bytes);

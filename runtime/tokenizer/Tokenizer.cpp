@@ -7,6 +7,11 @@
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/support/Utf8.h"
 #include "runtime/tokenizer/AddedTokens.h"
+#include "runtime/tokenizer/Bpe.h"
+#include "runtime/tokenizer/ByteLevel.h"
+#include "runtime/tokenizer/DecodeStream.h"
+#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Unicode.h"
 #include "runtime/tokenizer/WordPiece.h"
 #include <algorithm>
 #include <utility>
@@ -24,12 +29,18 @@ Result<Tokenizer> Tokenizer::open(std::string_view bytes) {
 
 //===-- Text to tokens ----------------------------------------------------===//
 
+/// What trimming takes for a space at the end of a token.
+static bool isTrimmed(char32_t code) {
+  return code == characterOfByte(' ') || unicode::isWhitespace(code);
+}
+
 namespace {
 /// The tokens of one text, before truncation and template.
 class SequenceEncoder {
 public:
   explicit SequenceEncoder(const Tables &tables)
-      : tables(tables), model(tables),
+      : tables(tables), wordPiece(tables), bpe(tables),
+        isBpe(tables.parameters().model == ModelKind::Bpe),
         added(tables.array<AddedToken>(Section::AddedTokens)),
         rawTrie(tables.trie(Section::RawTrie)),
         normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
@@ -56,30 +67,51 @@ public:
 
 private:
   void addToken(const Characters &text, const Piece &piece) {
-    if (piece.span.begin < piece.span.end)
-      tokens.push_back({*piece.id, text[piece.span.begin].begin,
-                        text[piece.span.end - 1].end});
+    auto [begin, end] = piece.span;
+    if (begin == end)
+      return;
+    Token token{*piece.id, text[begin].begin, text[end - 1].end, 0, 0, true};
+    if (tables.parameters().flags & TrimOffsets) {
+      for (size_t i = begin; i < end && isTrimmed(text[i].code); ++i)
+        ++token.leadingSpaces;
+      for (size_t i = end; i > begin && isTrimmed(text[i - 1].code); --i)
+        ++token.trailingSpaces;
+    }
+    tokens.push_back(token);
   }
 
   /// Text between the added tokens that were found before normalizing.
   void encodeBetween(Characters &text) {
-    normalize(tables.section(Section::NormalizerSteps), text);
-    for (const Piece &piece : splitAdded(normalizedTrie, added, text)) {
-      if (piece.id)
+    normalize(tables.steps(Section::NormalizerSteps), text);
+    std::vector<Piece> pieces = splitAdded(normalizedTrie, added, text);
+    if (pieces.size() == 1 && !pieces[0].id)
+      return encodeWords(text);
+    Characters part;
+    for (const Piece &piece : pieces) {
+      if (piece.id) {
         addToken(text, piece);
-      else
-        encodeWords(text, piece.span);
+        continue;
+      }
+      part.assign(text.begin() + piece.span.begin,
+                  text.begin() + piece.span.end);
+      encodeWords(part);
     }
   }
 
-  void encodeWords(const Characters &text, Span span) {
+  void encodeWords(Characters &text) {
     for (Span word :
-         preTokenize(tables.section(Section::PreTokenizerSteps), text, span))
-      model.tokenize(text, word, tokens);
+         preTokenize(tables.steps(Section::PreTokenizerSteps), text)) {
+      if (isBpe)
+        bpe.tokenize(text, word, tokens);
+      else
+        wordPiece.tokenize(text, word, tokens);
+    }
   }
 
   const Tables &tables;
-  WordPiece model;
+  WordPiece wordPiece;
+  Bpe bpe;
+  bool isBpe;
   ArrayView<AddedToken> added;
   Trie rawTrie, normalizedTrie;
   std::vector<Token> tokens;
@@ -151,6 +183,48 @@ static Result<size_t> truncate(const Parameters &parameters, size_t limit,
   return excess;
 }
 
+//===-- Offsets -----------------------------------------------------------===//
+
+/// Counts the spaces at both ends of a token of the model.
+static void countSpaces(const Tables &tables, Token &token) {
+  std::optional<VocabularyEntry> entry = tables.entry(token.id);
+  if (!entry)
+    return;
+  Characters text = charactersOf(tables.text(entry->text));
+  auto solid = [](const Character &c) { return !isTrimmed(c.code); };
+  auto first = std::find_if(text.begin(), text.end(), solid);
+  auto last = std::find_if(text.rbegin(), text.rend(), solid);
+  token.leadingSpaces = static_cast<uint32_t>(first - text.begin());
+  token.trailingSpaces = static_cast<uint32_t>(last - text.rbegin());
+}
+
+/// Moves offsets over the spaces of tokens, character by character.
+static void trimOffsets(const Tables &tables, std::string_view text,
+                        std::vector<Token> &tokens) {
+  auto continues = [&](uint32_t at) {
+    return at < text.size() && (text[at] & 0xC0) == 0x80;
+  };
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token &token = tokens[i];
+    if (!token.added)
+      countSpaces(tables, token);
+    uint32_t leading = token.leadingSpaces;
+    bool first = i == 0 || token.begin == 0;
+    // More than one space was in the text, so none was put before it.
+    if (leading == 1 && first && tables.parameters().flags & PrefixSpace)
+      leading = 0;
+    for (; leading > 0 && token.begin < token.end; --leading)
+      do
+        ++token.begin;
+      while (continues(token.begin));
+    for (uint32_t n = token.trailingSpaces; n > 0 && token.end > token.begin;
+         --n)
+      do
+        --token.end;
+      while (continues(token.end));
+  }
+}
+
 //===-- Template ----------------------------------------------------------===//
 
 static size_t templateTokens(ArrayView<TemplatePiece> pieces) {
@@ -214,6 +288,10 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
       return cut.takeError();
     truncated = *cut;
   }
+  if (tables.parameters().flags & TrimOffsets) {
+    trimOffsets(tables, text, sequences[0]);
+    trimOffsets(tables, pair.value_or(""), sequences[1]);
+  }
   Encoding encoding = fillTemplate(pieces, options.addSpecial, sequences);
   encoding.truncatedTokens = truncated;
   return encoding;
@@ -221,77 +299,27 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
 
 //===-- Ids to text -------------------------------------------------------===//
 
-static std::optional<VocabularyEntry> entryOf(const Tables &tables,
-                                              int64_t id) {
-  auto entries = tables.array<VocabularyEntry>(Section::Vocabulary);
-  if (id < 0 || id >= idLimit)
-    return std::nullopt;
-  // Where no id is left out, an entry stands at its id.
-  size_t low = 0, high = entries.size();
-  if (static_cast<size_t>(id) < high && entries[id].id == id)
-    return entries[id];
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    VocabularyEntry entry = entries[middle];
-    if (entry.id == id)
-      return entry;
-    if (entry.id < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return std::nullopt;
-}
-
-static void replaceAll(std::string &text, std::string_view from,
-                       std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-/// Takes back the spaces that cutting at punctuation put into English.
-static void cleanUp(std::string &text) {
-  static constexpr std::string_view rules[][2] = {
-      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (auto &rule : rules)
-    replaceAll(text, rule[0], rule[1]);
-}
-
 Result<std::string> Tokenizer::decode(const std::vector<int64_t> &ids,
                                       bool skipSpecial) const {
-  const Parameters &parameters = tables.parameters();
-  std::string_view decoderText = tables.text(parameters.decoderText);
-  if (parameters.decoder == DecoderKind::Unsupported)
-    return unsupported("unsupported decoder '" + std::string(decoderText) +
-                       "'; supported: WordPiece");
-  bool wordPiece = parameters.decoder == DecoderKind::WordPiece;
-  std::string result;
-  bool first = true;
-  for (int64_t id : ids) {
-    std::optional<VocabularyEntry> entry = entryOf(tables, id);
-    if (!entry || (skipSpecial && entry->special))
-      continue;
-    std::string token(tables.text(entry->text));
-    if (!first) {
-      bool continues =
-          wordPiece && token.compare(0, decoderText.size(), decoderText) == 0;
-      token = continues ? token.substr(decoderText.size()) : " " + token;
-    }
-    if (wordPiece && parameters.decoderCleanup)
-      cleanUp(token);
-    result += token;
-    first = false;
-  }
-  return result;
+  Result<DecodeStream> stream = DecodeStream::create(*this, skipSpecial);
+  if (!stream)
+    return stream.takeError();
+  std::string text;
+  for (int64_t id : ids)
+    stream->feed(id, text);
+  stream->flush(text);
+  return text;
 }
 
 std::optional<std::string_view> Tokenizer::token(int64_t id) const {
-  if (auto entry = entryOf(tables, id))
+  if (auto entry = tables.entry(id))
     return tables.text(entry->text);
   return std::nullopt;
+}
+
+bool Tokenizer::isSpecial(int64_t id) const {
+  auto entry = tables.entry(id);
+  return entry && entry->special;
 }
 
 std::optional<int64_t> Tokenizer::idOf(std::string_view token) const {

@@ -63,12 +63,14 @@ public:
 
   /// The text of `ids`; ids without a token are left out, special tokens too
   /// with `skipSpecial`. `Unsupported` where tokenizer.json has a decoder that
-  /// is not built.
+  /// is not built. `DecodeStream` does the same id by id.
   Result<std::string> decode(const std::vector<int64_t> &ids,
                              bool skipSpecial = true) const;
 
   /// The token of an id, as it stands in the vocabulary.
   std::optional<std::string_view> token(int64_t id) const;
+  /// True for a token that decoding leaves out with `skipSpecial`.
+  bool isSpecial(int64_t id) const;
   /// The id of a token, added tokens first.
   std::optional<int64_t> idOf(std::string_view token) const;
   /// Number of tokens, added ones counted.
@@ -77,6 +79,9 @@ public:
   size_t idEnd() const { return tables.parameters().idEnd; }
   /// The maximum length that tokenizer.json asks for, if any.
   std::optional<size_t> truncation() const;
+
+  /// What it reads.
+  const tokenizer::Tables &data() const { return tables; }
 
 private:
   explicit Tokenizer(tokenizer::Tables tables) : tables(tables) {}

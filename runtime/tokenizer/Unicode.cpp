@@ -5,6 +5,7 @@
 // arithmetic of the Unicode Standard, section 3.12.
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
+#include <utility>
 
 namespace transom::unicode {
 
@@ -54,6 +55,25 @@ Image decompose(char32_t code) {
   if (code >= 0xAC00 && code < 0xAC00 + 11172)
     return decomposeHangul(code - 0xAC00);
   return imageOf(code, decompositions, decompositionCount, decomposed);
+}
+
+char32_t compose(char32_t first, char32_t second) {
+  constexpr char32_t leads = 0x1100, vowels = 0x1161, trails = 0x11A7;
+  constexpr char32_t syllables = 0xAC00, syllableEnd = syllables + 11172;
+  if (first - leads < 19 && second - vowels < 21)
+    return syllables + ((first - leads) * 21 + second - vowels) * 28;
+  if (first >= syllables && first < syllableEnd &&
+      (first - syllables) % 28 == 0 && second - trails - 1 < 27)
+    return first + second - trails;
+  const Composition *end = compositions + compositionCount;
+  const Composition *found = std::lower_bound(
+      compositions, end, std::pair(first, second),
+      [](const Composition &entry, std::pair<char32_t, char32_t> key) {
+        return std::pair(entry.first, entry.second) < key;
+      });
+  if (found == end || found->first != first || found->second != second)
+    return 0;
+  return found->composed;
 }
 
 Image lowercase(char32_t code) {

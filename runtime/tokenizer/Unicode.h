@@ -30,6 +30,9 @@ struct Image {
 /// The full canonical decomposition of `code`, not reordered.
 Image decompose(char32_t code);
 
+/// The character that canonical composition makes of two, or 0.
+char32_t compose(char32_t first, char32_t second);
+
 /// The lower case of `code` alone, without regard to its neighbours.
 Image lowercase(char32_t code);
 

@@ -35,6 +35,11 @@ struct Expansion {
   uint16_t length;
 };
 
+/// The pair of characters that canonical composition joins.
+struct Composition {
+  char32_t first, second, composed;
+};
+
 extern const unsigned blockShift;
 extern const uint16_t blocks[];
 extern const uint8_t recordNumbers[];
@@ -42,6 +47,8 @@ extern const Record records[];
 extern const size_t decompositionCount;
 extern const Expansion decompositions[]; ///< sorted by code, without Hangul
 extern const char32_t decomposed[];
+extern const size_t compositionCount;
+extern const Composition compositions[]; ///< sorted, without Hangul
 extern const size_t lowerExpansionCount;
 extern const Expansion lowerExpansions[]; ///< sorted by code
 extern const char32_t lowered[];

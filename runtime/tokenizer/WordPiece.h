@@ -5,17 +5,11 @@
 // BERT): a word becomes the longest token that starts it, then the longest
 // tokens with the continuing prefix.
 #pragma once
-#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
+#include "runtime/tokenizer/Token.h"
 
 namespace transom::tokenizer {
-
-/// A token and the bytes [begin, end) of the original text it stands for.
-struct Token {
-  uint32_t id;
-  uint32_t begin;
-  uint32_t end;
-};
 
 /// A word's tokens by the WordPiece model of some tables.
 class WordPiece {

@@ -29,10 +29,10 @@ static Result<void> readVersion(JsonValue root) {
 
 static Result<void> readSteps(JsonValue root, Draft &draft) {
   if (auto value = root.find("normalizer"); value && !value->isNull())
-    if (auto read = readNormalizer(*value, draft.normalizerSteps); !read)
+    if (auto read = readNormalizer(*value, draft); !read)
       return read.takeError();
   if (auto value = root.find("pre_tokenizer"); value && !value->isNull())
-    if (auto read = readPreTokenizer(*value, draft.preTokenizerSteps); !read)
+    if (auto read = readPreTokenizer(*value, draft); !read)
       return read.takeError();
   if (auto read = readPostProcessor(root.find("post_processor"), draft); !read)
     return read.takeError();

@@ -1,22 +1,21 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalizers, pre-tokenizers, decoder and truncation. A BertNormalizer or a
-// Sequence is flattened into the steps it is made of.
+// Normalizers and truncation, and what the readers of all parts share. A
+// BertNormalizer or a Sequence is flattened into the steps it is made of.
 #include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Regex.h"
 #include "runtime/tokenizer/Normalizer.h"
-#include "runtime/tokenizer/PreTokenizer.h"
 #include <algorithm>
 
 namespace transom::tokenizer {
 
+//===-- Members -----------------------------------------------------------===//
+
 Result<std::string_view> readType(JsonValue value) {
   if (auto object = value.expectObject(); !object)
     return object.takeError();
-  auto type = value.get("type");
-  if (!type)
-    return type.takeError();
-  return type->asString();
+  return readText(value, "type");
 }
 
 Error unsupportedType(JsonValue value, const std::string &what,
@@ -26,139 +25,29 @@ Error unsupportedType(JsonValue value, const std::string &what,
                      Status::Unsupported);
 }
 
-static void add(std::string &steps, NormalizerStep step) {
-  steps += static_cast<char>(step);
+Result<std::string_view> readText(JsonValue object, std::string_view key) {
+  auto value = object.get(key);
+  if (!value)
+    return value.takeError();
+  return value->asString();
 }
 
-static void add(std::string &steps, PreTokenizerStep step) {
-  steps += static_cast<char>(step);
-}
-
-static Result<bool> readFlag(JsonValue object, std::string_view key) {
+Result<bool> readFlag(JsonValue object, std::string_view key,
+                      std::optional<bool> fallback) {
+  if (fallback && !object.find(key))
+    return *fallback;
   auto value = object.get(key);
   if (!value)
     return value.takeError();
   return value->asBool();
 }
 
-static Result<void> readBertNormalizer(JsonValue value, std::string &steps) {
-  auto clean = readFlag(value, "clean_text");
-  if (!clean)
-    return clean.takeError();
-  auto chinese = readFlag(value, "handle_chinese_chars");
-  if (!chinese)
-    return chinese.takeError();
-  auto lowercase = readFlag(value, "lowercase");
-  if (!lowercase)
-    return lowercase.takeError();
-  bool stripAccents = *lowercase;
-  if (auto strip = value.find("strip_accents"); strip && !strip->isNull()) {
-    auto flag = strip->asBool();
-    if (!flag)
-      return flag.takeError();
-    stripAccents = *flag;
-  }
-  if (*clean)
-    add(steps, NormalizerStep::CleanText);
-  if (*chinese)
-    add(steps, NormalizerStep::SpaceChinese);
-  if (stripAccents) {
-    add(steps, NormalizerStep::Decompose);
-    add(steps, NormalizerStep::RemoveNonspacing);
-  }
-  if (*lowercase)
-    add(steps, NormalizerStep::Lowercase);
-  return {};
-}
-
-/// Reads each element of the array `key` of a Sequence.
-template <typename Read>
-static Result<void> readSequence(JsonValue value, std::string_view key,
-                                 std::string &steps, Read read) {
-  auto list = value.get(key);
-  if (!list)
-    return list.takeError();
-  if (auto array = list->expectArray(); !array)
-    return array.takeError();
-  for (JsonValue element : list->elements())
-    if (auto done = read(element, steps); !done)
-      return done.takeError();
-  return {};
-}
-
-Result<void> readNormalizer(JsonValue value, std::string &steps) {
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "BertNormalizer")
-    return readBertNormalizer(value, steps);
-  if (*type == "Sequence")
-    return readSequence(value, "normalizers", steps, readNormalizer);
-  if (*type == "Lowercase")
-    add(steps, NormalizerStep::Lowercase);
-  else if (*type == "NFD")
-    add(steps, NormalizerStep::Decompose);
-  else if (*type == "StripAccents")
-    add(steps, NormalizerStep::RemoveMarks);
-  else
-    return unsupportedType(
-        value, "normalizer", *type,
-        "BertNormalizer, Lowercase, NFD, Sequence, StripAccents");
-  return {};
-}
-
-Result<void> readPreTokenizer(JsonValue value, std::string &steps) {
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "Sequence")
-    return readSequence(value, "pretokenizers", steps, readPreTokenizer);
-  if (*type == "BertPreTokenizer") {
-    add(steps, PreTokenizerStep::SplitWhitespace);
-    add(steps, PreTokenizerStep::IsolatePunctuation);
-  } else if (*type == "WhitespaceSplit") {
-    add(steps, PreTokenizerStep::SplitWhitespace);
-  } else if (*type == "Whitespace") {
-    add(steps, PreTokenizerStep::WordsAndSymbols);
-  } else {
-    return unsupportedType(
-        value, "pre-tokenizer", *type,
-        "BertPreTokenizer, Sequence, Whitespace, WhitespaceSplit");
-  }
-  return {};
-}
-
-Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
-  Parameters &parameters = draft.parameters;
-  parameters.decoder = DecoderKind::JoinWithSpaces;
-  if (!value || value->isNull())
-    return {};
-  auto type = readType(*value);
-  if (!type)
-    return type.takeError();
-  if (*type != "WordPiece") {
-    parameters.decoder = DecoderKind::Unsupported;
-    draft.decoderText = *type;
-    return {};
-  }
-  auto cleanup = readFlag(*value, "cleanup");
-  if (!cleanup)
-    return cleanup.takeError();
-  auto prefix = value->get("prefix");
-  if (!prefix)
-    return prefix.takeError();
-  auto text = prefix->asString();
-  if (!text)
-    return text.takeError();
-  parameters.decoder = DecoderKind::WordPiece;
-  parameters.decoderCleanup = *cleanup;
-  draft.decoderText = *text;
-  return {};
-}
-
-/// The index, from 1, of the string member `key` among `names`.
-static Result<uint32_t> readName(JsonValue object, std::string_view key,
-                                 std::initializer_list<const char *> names) {
+Result<uint32_t> readName(JsonValue object, std::string_view key,
+                          const std::vector<const char *> &names,
+                          std::optional<uint32_t> fallback) {
+  auto present = object.find(key);
+  if (fallback && (!present || present->isNull()))
+    return *fallback;
   auto value = object.get(key);
   if (!value)
     return value.takeError();
@@ -176,6 +65,149 @@ static Result<uint32_t> readName(JsonValue object, std::string_view key,
   return value->error("unknown " + std::string(key) + " '" +
                       std::string(*text) + "'; supported: " + all);
 }
+
+Result<std::string> readPattern(JsonValue object) {
+  auto pattern = object.get("pattern");
+  if (!pattern)
+    return pattern.takeError();
+  if (auto isObject = pattern->expectObject(); !isObject)
+    return isObject.takeError();
+  auto regex = pattern->find("Regex"), literal = pattern->find("String");
+  if (!regex && !literal)
+    return pattern->error("expected a 'String' or a 'Regex'");
+  JsonValue value = regex ? *regex : *literal;
+  auto text = value.asString();
+  if (!text)
+    return text.takeError();
+  if (text->empty() && literal)
+    return std::string();
+  auto program = regex ? compileRegex(*text) : compileLiteral(*text);
+  if (!program)
+    return value.error(program.error().message, Status::Unsupported);
+  return program;
+}
+
+Result<void> readEach(JsonValue object, std::string_view key,
+                      const std::function<Result<void>(JsonValue)> &read) {
+  auto list = object.get(key);
+  if (!list)
+    return list.takeError();
+  if (auto array = list->expectArray(); !array)
+    return array.takeError();
+  for (JsonValue element : list->elements())
+    if (auto done = read(element); !done)
+      return done.takeError();
+  return {};
+}
+
+//===-- Normalizers -------------------------------------------------------===//
+
+static Step &add(Draft &draft, NormalizerStep kind) {
+  Step step{};
+  step.kind = static_cast<uint32_t>(kind);
+  draft.normalizerSteps.push_back(step);
+  return draft.normalizerSteps.back();
+}
+
+static Result<void> readBertNormalizer(JsonValue value, Draft &draft) {
+  auto clean = readFlag(value, "clean_text");
+  if (!clean)
+    return clean.takeError();
+  auto chinese = readFlag(value, "handle_chinese_chars");
+  if (!chinese)
+    return chinese.takeError();
+  auto lowercase = readFlag(value, "lowercase");
+  if (!lowercase)
+    return lowercase.takeError();
+  bool stripAccents = *lowercase;
+  if (auto strip = value.find("strip_accents"); strip && !strip->isNull()) {
+    auto flag = strip->asBool();
+    if (!flag)
+      return flag.takeError();
+    stripAccents = *flag;
+  }
+  if (*clean)
+    add(draft, NormalizerStep::CleanText);
+  if (*chinese)
+    add(draft, NormalizerStep::SpaceChinese);
+  if (stripAccents) {
+    add(draft, NormalizerStep::Decompose);
+    add(draft, NormalizerStep::RemoveNonspacing);
+  }
+  if (*lowercase)
+    add(draft, NormalizerStep::Lowercase);
+  return {};
+}
+
+static Result<void> readPrepend(JsonValue value, Draft &draft) {
+  auto text = readText(value, "prepend");
+  if (!text)
+    return text.takeError();
+  add(draft, NormalizerStep::Prepend).first = draft.addStepText(*text);
+  return {};
+}
+
+static Result<void> readReplace(JsonValue value, Draft &draft) {
+  auto program = readPattern(value);
+  if (!program)
+    return program.takeError();
+  auto content = readText(value, "content");
+  if (!content)
+    return content.takeError();
+  if (program->empty())
+    return {};
+  Step &step = add(draft, NormalizerStep::Replace);
+  step.first = draft.addStepText(*program);
+  step.second = draft.addStepText(*content);
+  return {};
+}
+
+static Result<void> readStrip(JsonValue value, Draft &draft) {
+  auto left = readFlag(value, "strip_left");
+  if (!left)
+    return left.takeError();
+  auto right = readFlag(value, "strip_right");
+  if (!right)
+    return right.takeError();
+  if (*left)
+    add(draft, NormalizerStep::StripLeft);
+  if (*right)
+    add(draft, NormalizerStep::StripRight);
+  return {};
+}
+
+Result<void> readNormalizer(JsonValue value, Draft &draft) {
+  auto type = readType(value);
+  if (!type)
+    return type.takeError();
+  if (*type == "BertNormalizer")
+    return readBertNormalizer(value, draft);
+  if (*type == "Sequence")
+    return readEach(value, "normalizers", [&](JsonValue element) {
+      return readNormalizer(element, draft);
+    });
+  if (*type == "Prepend")
+    return readPrepend(value, draft);
+  if (*type == "Replace")
+    return readReplace(value, draft);
+  if (*type == "Strip")
+    return readStrip(value, draft);
+  if (*type == "Lowercase")
+    add(draft, NormalizerStep::Lowercase);
+  else if (*type == "NFC")
+    add(draft, NormalizerStep::Compose);
+  else if (*type == "NFD")
+    add(draft, NormalizerStep::Decompose);
+  else if (*type == "StripAccents")
+    add(draft, NormalizerStep::RemoveMarks);
+  else
+    return unsupportedType(value, "normalizer", *type,
+                           "BertNormalizer, Lowercase, NFC, NFD, Prepend, "
+                           "Replace, Sequence, Strip, StripAccents");
+  return {};
+}
+
+//===-- Truncation --------------------------------------------------------===//
 
 Result<void> readTruncation(std::optional<JsonValue> value,
                             Parameters &parameters) {

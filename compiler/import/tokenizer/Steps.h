@@ -5,16 +5,22 @@
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "runtime/support/Json.h"
+#include <functional>
 
 namespace transom::tokenizer {
 
 /// `normalizer`: appends its steps.
-Result<void> readNormalizer(JsonValue value, std::string &steps);
+Result<void> readNormalizer(JsonValue value, Draft &draft);
 /// `pre_tokenizer`: appends its steps.
-Result<void> readPreTokenizer(JsonValue value, std::string &steps);
-/// `post_processor`: its templates for one text and for two.
+Result<void> readPreTokenizer(JsonValue value, Draft &draft);
+/// `post_processor`: its templates for one text and for two, and whether
+/// offsets are trimmed.
 Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft);
-/// `decoder`; one that is not built is left to `decode` to name.
+/// When a Metaspace puts its character before a text.
+enum class PrependScheme : uint32_t { Always = 1, First, Never };
+/// `prepend_scheme`, or `add_prefix_space` as older files have it.
+Result<PrependScheme> readPrependScheme(JsonValue value);
+/// `decoder`: its stages; one that is not built is left to `decode` to name.
 Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft);
 /// `truncation`.
 Result<void> readTruncation(std::optional<JsonValue> value,
@@ -22,6 +28,22 @@ Result<void> readTruncation(std::optional<JsonValue> value,
 
 /// The member `type` of an object.
 Result<std::string_view> readType(JsonValue value);
+/// A member that is a text.
+Result<std::string_view> readText(JsonValue object, std::string_view key);
+/// A member that is true or false; where it is absent, `fallback`, or an error
+/// without one.
+Result<bool> readFlag(JsonValue object, std::string_view key,
+                      std::optional<bool> fallback = std::nullopt);
+/// The index, from 1, of the text `key` among `names`; where it is absent or
+/// null, `fallback`, or an error without one.
+Result<uint32_t> readName(JsonValue object, std::string_view key,
+                          const std::vector<const char *> &names,
+                          std::optional<uint32_t> fallback = std::nullopt);
+/// The program of a `pattern`; empty where it matches nothing.
+Result<std::string> readPattern(JsonValue object);
+/// Calls `read` with each element of the array `key`.
+Result<void> readEach(JsonValue object, std::string_view key,
+                      const std::function<Result<void>(JsonValue)> &read);
 /// `unsupported WHAT 'NAME'; supported: ...` at `value`.
 Error unsupportedType(JsonValue value, const std::string &what,
                       std::string_view name, const std::string &supported);

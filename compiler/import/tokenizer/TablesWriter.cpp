@@ -24,13 +24,17 @@ public:
   explicit Writer(Draft &draft) : draft(draft) {}
 
   Result<std::string> run() {
-    at(Section::NormalizerSteps) = draft.normalizerSteps;
-    at(Section::PreTokenizerSteps) = draft.preTokenizerSteps;
+    at(Section::Text) = draft.stepTexts; // first, so that its places hold
+    at(Section::NormalizerSteps) = bytesOf(draft.normalizerSteps);
+    at(Section::PreTokenizerSteps) = bytesOf(draft.preTokenizerSteps);
+    at(Section::DecoderSteps) = bytesOf(draft.decoderSteps);
+    at(Section::ByteTokens) = bytesOf(draft.byteTokens);
     at(Section::SingleTemplate) = bytesOf(draft.single);
     at(Section::PairTemplate) = bytesOf(draft.pair);
     at(Section::ModelTrie) = trieOf(draft.modelTokens);
     addVocabulary();
     addAddedTokens();
+    addMerges();
     addParameters();
     return join();
   }
@@ -51,8 +55,11 @@ private:
   void addVocabulary() {
     std::vector<VocabularyEntry> entries;
     entries.reserve(draft.entries.size());
-    for (const DraftEntry &entry : draft.entries)
+    uint32_t &longest = draft.parameters.longestToken;
+    for (const DraftEntry &entry : draft.entries) {
       entries.push_back({entry.id, addText(entry.text), entry.special});
+      longest = std::max(longest, static_cast<uint32_t>(entry.text.size()));
+    }
     at(Section::Vocabulary) = bytesOf(entries);
   }
 
@@ -72,9 +79,39 @@ private:
     at(Section::NormalizedTrie) = trieOf(std::move(normalized));
   }
 
+  /// Three quarters of the slots are taken.
+  void addMerges() {
+    std::vector<MergeSlot> slots(draft.merges.size() +
+                                     (draft.merges.size() + 2) / 3,
+                                 {0, 0, Trie::none});
+    std::vector<uint32_t> results;
+    for (const DraftMerge &merge : draft.merges) {
+      uint32_t rank = static_cast<uint32_t>(results.size());
+      results.push_back(merge.result);
+      putMerge(slots, {merge.left, merge.right, rank});
+    }
+    at(Section::Merges) = bytesOf(slots);
+    at(Section::MergeResults) = bytesOf(results);
+  }
+
+  /// A pair that comes again has its last rank.
+  void putMerge(std::vector<MergeSlot> &slots, MergeSlot merge) {
+    size_t place = mergeHome(merge.left, merge.right, slots.size());
+    uint32_t probe = 1;
+    auto taken = [&] {
+      const MergeSlot &slot = slots[place];
+      return slot.rank != Trie::none &&
+             (slot.left != merge.left || slot.right != merge.right);
+    };
+    for (; taken(); ++probe)
+      place = place + 1 == slots.size() ? 0 : place + 1;
+    slots[place] = merge;
+    draft.parameters.mergeProbe = std::max(draft.parameters.mergeProbe, probe);
+  }
+
   void addParameters() {
     draft.parameters.continuingPrefix = addText(draft.continuingPrefix);
-    draft.parameters.decoderText = addText(draft.decoderText);
+    draft.parameters.wordSuffix = addText(draft.wordSuffix);
     at(Section::Parameters) =
         bytesOf(std::vector<Parameters>{draft.parameters});
   }

@@ -26,16 +26,32 @@ struct DraftAdded {
   std::string pattern;
 };
 
+/// A merge of two tokens; its rank is its place in the list.
+struct DraftMerge {
+  uint32_t left, right, result;
+};
+
 /// Everything that goes into the tables.
 struct Draft {
   Parameters parameters{};
-  std::string continuingPrefix, decoderText;
-  std::string normalizerSteps, preTokenizerSteps;
+  std::string continuingPrefix, wordSuffix;
+  std::vector<Step> normalizerSteps, preTokenizerSteps, decoderSteps;
+  std::string stepTexts; ///< what the steps refer to
   std::vector<TemplatePiece> single, pair;
-  std::vector<DraftEntry> entries; ///< by ascending id
+  std::vector<DraftMerge> merges;
+  std::vector<uint32_t> byteTokens; ///< of all bytes, or none
+  std::vector<DraftEntry> entries;  ///< by ascending id
   /// Sorted by text; the texts live as long as the JSON document.
   std::vector<std::pair<std::string_view, uint32_t>> modelTokens;
   std::vector<DraftAdded> added;
+
+  /// Keeps a text for a step.
+  TextRef addStepText(std::string_view text) {
+    TextRef ref{static_cast<uint32_t>(stepTexts.size()),
+                static_cast<uint32_t>(text.size())};
+    stepTexts += text;
+    return ref;
+  }
 };
 
 /// Lays the tables out. `Limit` where they would have 4 GiB or more.

@@ -19,14 +19,6 @@ static Result<uint32_t> readNumber(JsonValue object, std::string_view key) {
   return static_cast<uint32_t>(*number);
 }
 
-static Result<std::string_view> readText(JsonValue object,
-                                         std::string_view key) {
-  auto value = object.get(key);
-  if (!value)
-    return value.takeError();
-  return value->asString();
-}
-
 /// A text's place in a template.
 static Result<void> readSequencePiece(JsonValue value, bool pair,
                                       std::vector<TemplatePiece> &pieces) {
@@ -122,29 +114,87 @@ static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
   return {};
 }
 
-Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft) {
-  if (!value || value->isNull()) {
-    draft.single = {{PieceKind::SequenceA, 0, 0}};
-    draft.pair = {{PieceKind::SequenceA, 0, 0}, {PieceKind::SequenceB, 0, 1}};
-    return {};
-  }
-  auto type = readType(*value);
-  if (!type)
-    return type.takeError();
-  if (*type == "BertProcessing")
-    return readBertProcessing(*value, draft);
-  if (*type != "TemplateProcessing")
-    return unsupportedType(*value, "post-processor", *type,
-                           "BertProcessing, TemplateProcessing");
-  auto specialTokens = value->get("special_tokens");
+static Result<void> readTemplates(JsonValue value, Draft &draft) {
+  auto specialTokens = value.get("special_tokens");
   if (!specialTokens)
     return specialTokens.takeError();
   if (auto object = specialTokens->expectObject(); !object)
     return object.takeError();
-  if (auto done = readTemplate(*value, "single", *specialTokens, draft.single);
+  draft.single.clear();
+  draft.pair.clear();
+  if (auto done = readTemplate(value, "single", *specialTokens, draft.single);
       !done)
     return done.takeError();
-  return readTemplate(*value, "pair", *specialTokens, draft.pair);
+  return readTemplate(value, "pair", *specialTokens, draft.pair);
+}
+
+/// Whether offsets leave out spaces.
+static Result<void> readTrimming(JsonValue value, Draft &draft) {
+  auto trim = readFlag(value, "trim_offsets");
+  if (!trim)
+    return trim.takeError();
+  auto prefix = readFlag(value, "add_prefix_space");
+  if (!prefix)
+    return prefix.takeError();
+  if (!*trim)
+    return {};
+  if (draft.parameters.flags & TrimOffsets)
+    return value.error("unsupported second post-processor that trims offsets",
+                       Status::Unsupported);
+  draft.parameters.flags |= TrimOffsets | (*prefix ? PrefixSpace : 0);
+  return {};
+}
+
+static Result<void> readRobertaProcessing(JsonValue value, Draft &draft) {
+  auto cls = readTokenId(value, "cls");
+  if (!cls)
+    return cls.takeError();
+  auto sep = readTokenId(value, "sep");
+  if (!sep)
+    return sep.takeError();
+  draft.single = {{PieceKind::Token, *cls, 0},
+                  {PieceKind::SequenceA, 0, 0},
+                  {PieceKind::Token, *sep, 0}};
+  draft.pair = draft.single;
+  draft.pair.push_back({PieceKind::Token, *sep, 0});
+  draft.pair.push_back({PieceKind::SequenceB, 0, 0});
+  draft.pair.push_back({PieceKind::Token, *sep, 0});
+  return readTrimming(value, draft);
+}
+
+/// One processor; `templates` counts those that surround the text.
+static Result<void> readProcessor(JsonValue value, unsigned &templates,
+                                  Draft &draft) {
+  auto type = readType(value);
+  if (!type)
+    return type.takeError();
+  if (*type == "Sequence")
+    return readEach(value, "processors", [&](JsonValue element) {
+      return readProcessor(element, templates, draft);
+    });
+  if (*type == "ByteLevel")
+    return readTrimming(value, draft);
+  auto read = *type == "BertProcessing"       ? readBertProcessing
+              : *type == "RobertaProcessing"  ? readRobertaProcessing
+              : *type == "TemplateProcessing" ? readTemplates
+                                              : nullptr;
+  if (!read)
+    return unsupportedType(value, "post-processor", *type,
+                           "BertProcessing, ByteLevel, RobertaProcessing, "
+                           "Sequence, TemplateProcessing");
+  if (templates++ > 0)
+    return value.error("unsupported second post-processor with a template",
+                       Status::Unsupported);
+  return read(value, draft);
+}
+
+Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft) {
+  draft.single = {{PieceKind::SequenceA, 0, 0}};
+  draft.pair = {{PieceKind::SequenceA, 0, 0}, {PieceKind::SequenceB, 0, 1}};
+  if (!value || value->isNull())
+    return {};
+  unsigned templates = 0;
+  return readProcessor(*value, templates, draft);
 }
 
 } // namespace transom::tokenizer

@@ -16,12 +16,11 @@ namespace transom::tokenizer {
 
 //===-- The model's vocabulary --------------------------------------------===//
 
-static std::string quoted(std::string_view text) {
+std::string quoted(std::string_view text) {
   return "'" + utf8::printable(text) + "'";
 }
 
-/// Tokens with their ids, sorted by id, and each value for errors.
-static Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
+Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
   if (auto object = vocabulary.expectObject(); !object)
     return object.takeError();
   draft.entries.reserve(vocabulary.size());
@@ -38,6 +37,7 @@ static Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
             [](const DraftEntry &a, const DraftEntry &b) {
               return std::tie(a.id, a.text) < std::tie(b.id, b.text);
             });
+  std::sort(draft.modelTokens.begin(), draft.modelTokens.end());
   for (size_t i = 1; i < draft.entries.size(); ++i)
     if (draft.entries[i].id == draft.entries[i - 1].id)
       return vocabulary.find(draft.entries[i].text)
@@ -47,7 +47,7 @@ static Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
   return {};
 }
 
-static const uint32_t *findToken(const Draft &draft, std::string_view text) {
+const uint32_t *findToken(const Draft &draft, std::string_view text) {
   auto found =
       std::lower_bound(draft.modelTokens.begin(), draft.modelTokens.end(), text,
                        [](const auto &token, std::string_view text) {
@@ -64,15 +64,12 @@ static Result<std::string_view> readModelType(JsonValue model) {
     return object.takeError();
   if (!model.find("type") && model.find("max_input_chars_per_word"))
     return std::string_view("WordPiece");
+  if (!model.find("type") && model.find("merges"))
+    return std::string_view("BPE");
   return readType(model);
 }
 
-Result<void> readModel(JsonValue model, Draft &draft) {
-  auto type = readModelType(model);
-  if (!type)
-    return type.takeError();
-  if (*type != "WordPiece")
-    return unsupportedType(model, "tokenizer model", *type, "WordPiece");
+static Result<void> readWordPiece(JsonValue model, Draft &draft) {
   auto limit = model.get("max_input_chars_per_word");
   if (!limit)
     return limit.takeError();
@@ -96,7 +93,6 @@ Result<void> readModel(JsonValue model, Draft &draft) {
     return vocabulary.takeError();
   if (auto read = readTokens(*vocabulary, draft); !read)
     return read.takeError();
-  std::sort(draft.modelTokens.begin(), draft.modelTokens.end());
   const uint32_t *unknownId = findToken(draft, *unknown);
   if (!unknownId)
     return unknownValue->error("unknown token " + quoted(*unknown) +
@@ -107,6 +103,17 @@ Result<void> readModel(JsonValue model, Draft &draft) {
   draft.parameters.maxWordCharacters =
       static_cast<uint32_t>(std::min<uint64_t>(*characters, UINT32_MAX));
   return {};
+}
+
+Result<void> readModel(JsonValue model, Draft &draft) {
+  auto type = readModelType(model);
+  if (!type)
+    return type.takeError();
+  if (*type == "WordPiece")
+    return readWordPiece(model, draft);
+  if (*type == "BPE")
+    return readBpe(model, draft);
+  return unsupportedType(model, "tokenizer model", *type, "BPE, WordPiece");
 }
 
 //===-- Added tokens ------------------------------------------------------===//
@@ -189,7 +196,10 @@ Result<AddedElement> AddedTokens::read(JsonValue value) const {
 
 std::string AddedTokens::normalizedForm(std::string_view content) const {
   Characters characters = charactersOf(content);
-  normalize(draft.normalizerSteps, characters);
+  std::string_view steps(
+      reinterpret_cast<const char *>(draft.normalizerSteps.data()),
+      draft.normalizerSteps.size() * sizeof(Step));
+  normalize({ArrayView<Step>(steps), draft.stepTexts}, characters);
   return toUtf8(characters);
 }
 

@@ -14,6 +14,15 @@ namespace transom::tokenizer {
 /// built.
 Result<void> readModel(JsonValue model, Draft &draft);
 
+/// `model` of type BPE.
+Result<void> readBpe(JsonValue model, Draft &draft);
+/// `vocab`: entries, sorted by id, and tokens, sorted by text.
+Result<void> readTokens(JsonValue vocabulary, Draft &draft);
+/// The id of a token of the model, or null.
+const uint32_t *findToken(const Draft &draft, std::string_view text);
+/// A token as errors show it.
+std::string quoted(std::string_view text);
+
 /// `added_tokens`; `draft` has model and normalizer. Ids are given as
 /// Hugging Face's tokenizers gives them: that of the model's vocabulary, else
 /// the next one behind it; a note where the file says another one.

@@ -137,7 +137,8 @@ TEST(TokenizerDecode, UnsupportedDecoderIsNamedOnlyWhenUsed) {
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().status, Status::Unsupported);
   EXPECT_EQ(text.error().message,
-            "unsupported decoder 'CTC'; supported: WordPiece");
+            "unsupported decoder 'CTC'; supported: BPEDecoder, ByteFallback, "
+            "ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece");
 }
 
 } // namespace

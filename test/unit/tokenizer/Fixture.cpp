@@ -63,4 +63,21 @@ std::string smallJson() {
  "vocab": {"[UNK]": 0, "[CLS]": 1, "un": 2, "##aff": 3, "##able": 4, "a": 5, ",": 6, "##a": 7, "the": 8}}})";
 }
 
+std::string smallBpeJson() {
+  return R"({"version": "1.0",
+"truncation": null, "padding": null,
+"added_tokens": [
+ {"id": 13, "content": "<|end|>", "single_word": false, "lstrip": true, "rstrip": false, "normalized": false, "special": true}],
+"normalizer": {"type": "NFC"},
+"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+ {"type": "Split", "pattern": {"Regex": " ?[a-z]+|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated", "invert": false},
+ {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
+"post_processor": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+"decoder": {"type": "ByteLevel"},
+"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+ "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+ "vocab": {"a": 0, "b": 1, "c": 2, "Ġ": 3, "Ã": 4, "©": 5, "Ċ": 6, "ab": 7, "bc": 8, "abc": 9, "Ġa": 10, "Ġab": 11, "Ã©": 12},
+ "merges": ["b c", ["a", "b"], ["Ġ", "a"], ["a", "bc"], "Ġa b", ["Ã", "©"]]}})";
+}
+
 } // namespace transom::test

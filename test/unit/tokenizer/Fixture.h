@@ -35,4 +35,7 @@ std::string replaceOnce(std::string text, const std::string &from,
 /// A tokenizer.json of a dozen tokens, for tests that take it apart.
 std::string smallJson();
 
+/// A byte-level BPE of a dozen tokens, likewise.
+std::string smallBpeJson();
+
 } // namespace transom::test

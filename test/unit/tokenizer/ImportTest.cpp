@@ -27,30 +27,35 @@ void expectError(const std::string &from, const std::string &to, Status status,
 }
 
 TEST(TokenizerImport, UnsupportedTypesAreNamed) {
-  expectError(R"("type": "WordPiece", "unk)", R"("type": "BPE", "unk)",
+  expectError(R"("type": "WordPiece", "unk)", R"("type": "Unigram", "unk)",
               Status::Unsupported,
-              "13:10: '/model': unsupported tokenizer model 'BPE'; supported: "
-              "WordPiece");
-  expectError(R"({"type": "BertPreTokenizer"})", R"({"type": "ByteLevel"})",
-              Status::Unsupported,
-              "7:18: '/pre_tokenizer': unsupported pre-tokenizer 'ByteLevel'; "
-              "supported: BertPreTokenizer, Sequence, Whitespace, "
-              "WhitespaceSplit");
+              "13:10: '/model': unsupported tokenizer model 'Unigram'; "
+              "supported: BPE, WordPiece");
+  const std::string preTokenizers =
+      "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, "
+      "Punctuation, Sequence, Split, Whitespace, WhitespaceSplit";
   expectError(R"({"type": "BertPreTokenizer"})",
-              R"({"type": "Sequence", "pretokenizers": [{"type": "Digits"}]})",
-              Status::Unsupported,
-              "7:57: '/pre_tokenizer/pretokenizers/0': unsupported "
-              "pre-tokenizer 'Digits'; supported: BertPreTokenizer, Sequence, "
-              "Whitespace, WhitespaceSplit");
+              R"({"type": "UnicodeScripts"})", Status::Unsupported,
+              "7:18: '/pre_tokenizer': unsupported pre-tokenizer "
+              "'UnicodeScripts'; supported: " +
+                  preTokenizers);
+  expectError(
+      R"({"type": "BertPreTokenizer"})",
+      R"({"type": "Sequence", "pretokenizers": [{"type": "FixedLength"}]})",
+      Status::Unsupported,
+      "7:57: '/pre_tokenizer/pretokenizers/0': unsupported pre-tokenizer "
+      "'FixedLength'; supported: " +
+          preTokenizers);
   expectError(R"("type": "BertNormalizer")", R"("type": "Precompiled")",
               Status::Unsupported,
               "6:15: '/normalizer': unsupported normalizer 'Precompiled'; "
-              "supported: BertNormalizer, Lowercase, NFD, Sequence, "
-              "StripAccents");
-  expectError(R"("type": "TemplateProcessing")", R"("type": "ByteLevel")",
+              "supported: BertNormalizer, Lowercase, NFC, NFD, Prepend, "
+              "Replace, Sequence, Strip, StripAccents");
+  expectError(R"("type": "TemplateProcessing")", R"("type": "Custom")",
               Status::Unsupported,
-              "8:19: '/post_processor': unsupported post-processor "
-              "'ByteLevel'; supported: BertProcessing, TemplateProcessing");
+              "8:19: '/post_processor': unsupported post-processor 'Custom'; "
+              "supported: BertProcessing, ByteLevel, RobertaProcessing, "
+              "Sequence, TemplateProcessing");
   expectError(R"("version": "1.0")", R"("version": "2.0")", Status::Unsupported,
               "1:13: '/version': unsupported tokenizer version '2.0'; "
               "supported: 1.0");

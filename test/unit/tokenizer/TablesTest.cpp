@@ -34,8 +34,8 @@ bool use(std::string_view bytes) {
   return true;
 }
 
-TEST(TokenizerTables, EveryByteChanged) {
-  std::string tables = *load(smallJson()).tables;
+/// Each byte of the tables changed in several ways.
+void changeEveryByte(const std::string &tables) {
   ASSERT_TRUE(use(tables));
   for (size_t i = 0; i < tables.size(); ++i)
     for (unsigned char flip : {0x01, 0x80, 0xff}) {
@@ -43,6 +43,11 @@ TEST(TokenizerTables, EveryByteChanged) {
       changed[i] = static_cast<char>(changed[i] ^ flip);
       (void)use(changed);
     }
+}
+
+TEST(TokenizerTables, EveryByteChanged) {
+  changeEveryByte(*load(smallJson()).tables);
+  changeEveryByte(*load(smallBpeJson()).tables);
 }
 
 TEST(TokenizerTables, CutShortIsRejected) {
@@ -53,8 +58,7 @@ TEST(TokenizerTables, CutShortIsRejected) {
   EXPECT_FALSE(use(tables + std::string(8, '\0')));
 }
 
-TEST(TokenizerTables, RandomBytesBehindAGoodHeader) {
-  std::string tables = *load(smallJson()).tables;
+void changeRandomBytes(const std::string &tables) {
   size_t start = sizeof(TablesHeader) + sectionCount * sizeof(SectionEntry);
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
@@ -64,6 +68,11 @@ TEST(TokenizerTables, RandomBytesBehindAGoodHeader) {
           static_cast<char>(random());
     (void)use(changed);
   }
+}
+
+TEST(TokenizerTables, RandomBytesBehindAGoodHeader) {
+  for (const std::string &json : {smallJson(), smallBpeJson()})
+    changeRandomBytes(*load(json).tables);
 }
 
 TEST(TokenizerTables, HeaderIsChecked) {
@@ -76,8 +85,8 @@ TEST(TokenizerTables, HeaderIsChecked) {
   };
   EXPECT_EQ(messageOf(0, 'x'),
             "tokenizer tables: do not start with 'trnsmtok'");
-  EXPECT_EQ(messageOf(8, 9), "tokenizer tables: version 9 with 12 sections; "
-                             "supported: 1 with 12");
+  EXPECT_EQ(messageOf(8, 9), "tokenizer tables: version 9 with 16 sections; "
+                             "supported: 2 with 16");
   EXPECT_NE(messageOf(16, 1), "");
   EXPECT_NE(messageOf(24, 1), "");
 }

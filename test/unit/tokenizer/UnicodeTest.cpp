@@ -12,13 +12,26 @@
 namespace transom::tokenizer {
 namespace {
 
+/// Steps without texts, as tables have them.
+template <typename Kind> class Steps {
+public:
+  explicit Steps(std::initializer_list<Kind> kinds) {
+    for (Kind kind : kinds) {
+      Step step{};
+      step.kind = static_cast<uint32_t>(kind);
+      bytes.append(reinterpret_cast<const char *>(&step), sizeof step);
+    }
+  }
+  operator StepList() const { return {ArrayView<Step>(bytes), {}}; }
+
+private:
+  std::string bytes;
+};
+
 std::string apply(std::initializer_list<NormalizerStep> list,
                   std::string_view text) {
-  std::string steps;
-  for (NormalizerStep step : list)
-    steps += static_cast<char>(step);
   Characters characters = charactersOf(text);
-  normalize(steps, characters);
+  normalize(Steps<NormalizerStep>(list), characters);
   return toUtf8(characters);
 }
 
@@ -61,6 +74,35 @@ TEST(Unicode, OrderingIsLinear) {
   EXPECT_EQ(ordered.substr(ordered.size() - 2), "\u0301");
 }
 
+TEST(Unicode, Composes) {
+  auto compose = [](std::string_view text) {
+    return apply({NormalizerStep::Compose}, text);
+  };
+  EXPECT_EQ(compose("e\u0301 \u212b"), "\u00e9 \u00c5");
+  EXPECT_EQ(compose("\u1100\u1161\u11a8\u1100\u1161"), "\uac01\uac00");
+  // The dot below comes first and is joined; the acute is then blocked by none.
+  EXPECT_EQ(compose("o\u0302\u0323"), "\u1ed9");
+  EXPECT_EQ(compose("q\u0307\u0323"), "q\u0323\u0307");
+  // A composition that is excluded stays apart.
+  EXPECT_EQ(compose("\u0958"), "\u0915\u093c");
+  EXPECT_EQ(compose("\u0301e\u0301"), "\u0301\u00e9");
+}
+
+TEST(Unicode, CompositionKeepsPlaces) {
+  Characters text = charactersOf("e\u0301x");
+  normalize(Steps<NormalizerStep>({NormalizerStep::Compose}), text);
+  ASSERT_EQ(text.size(), 2u);
+  EXPECT_EQ(text[0].code, 0xE9u);
+  EXPECT_EQ(text[0].end, 1u);
+  EXPECT_EQ(text[1].begin, 3u);
+}
+
+TEST(Unicode, StripsWhitespace) {
+  EXPECT_EQ(apply({NormalizerStep::StripLeft}, " \u3000a b "), "a b ");
+  EXPECT_EQ(apply({NormalizerStep::StripRight}, " a b\n "), " a b");
+  EXPECT_EQ(apply({NormalizerStep::StripRight}, "  "), "");
+}
+
 TEST(Unicode, LowercasesCharacterByCharacter) {
   auto lower = [](std::string_view text) {
     return apply({NormalizerStep::Lowercase}, text);
@@ -82,10 +124,10 @@ TEST(Unicode, CleansText) {
 TEST(Unicode, KeepsThePlacesOfCharacters) {
   // E with acute in one character, then e with two marks.
   Characters text = charactersOf("\u00c9e\u0301\u0323");
-  std::string steps = {static_cast<char>(NormalizerStep::Decompose),
-                       static_cast<char>(NormalizerStep::RemoveNonspacing),
-                       static_cast<char>(NormalizerStep::Lowercase)};
-  normalize(steps, text);
+  normalize(Steps<NormalizerStep>({NormalizerStep::Decompose,
+                                   NormalizerStep::RemoveNonspacing,
+                                   NormalizerStep::Lowercase}),
+            text);
   ASSERT_EQ(text.size(), 2u);
   EXPECT_EQ(text[0].code, U'e');
   EXPECT_EQ(text[0].begin, 0u);
@@ -96,15 +138,19 @@ TEST(Unicode, KeepsThePlacesOfCharacters) {
 
 std::vector<std::string> words(std::initializer_list<PreTokenizerStep> list,
                                std::string_view text) {
-  std::string steps;
-  for (PreTokenizerStep step : list)
-    steps += static_cast<char>(step);
   Characters characters = charactersOf(text);
   std::vector<std::string> result;
-  for (Span span : preTokenize(steps, characters, {0, characters.size()}))
+  for (Span span : preTokenize(Steps<PreTokenizerStep>(list), characters))
     result.push_back(toUtf8(
         {characters.begin() + span.begin, characters.begin() + span.end}));
   return result;
+}
+
+TEST(PreTokenizer, BytesBecomeCharacters) {
+  EXPECT_EQ(
+      words({PreTokenizerStep::SplitWhitespace, PreTokenizerStep::ToBytes},
+            "a \u00e9\n\u00ad"),
+      (std::vector<std::string>{"a", "\u00c3\u00a9", "\u00c2\u0143"}));
 }
 
 TEST(PreTokenizer, CutsWords) {

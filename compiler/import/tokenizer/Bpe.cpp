@@ -1,0 +1,158 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The BPE model: options, merges by id, tokens of bytes. A merge is a pair of
+// texts, "a b" in files of before 2024; both and what they make are tokens.
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include <unordered_map>
+
+namespace transom::tokenizer {
+
+using TokenIds = std::unordered_map<std::string_view, uint32_t>;
+
+/// A text that may be absent or null, which is the empty one.
+static Result<std::string_view> readOptionalText(JsonValue object,
+                                                 std::string_view key) {
+  auto value = object.find(key);
+  if (!value || value->isNull())
+    return std::string_view();
+  return value->asString();
+}
+
+static Result<void> readUnknown(JsonValue model, Draft &draft) {
+  draft.parameters.unknownId = Trie::none;
+  auto value = model.find("unk_token");
+  if (!value || value->isNull())
+    return {};
+  auto text = value->asString();
+  if (!text)
+    return text.takeError();
+  const uint32_t *id = findToken(draft, *text);
+  if (!id)
+    return value->error("unknown token " + quoted(*text) +
+                        " is not in the vocabulary");
+  draft.parameters.unknownId = *id;
+  return {};
+}
+
+static Result<void> readOptions(JsonValue model, Draft &draft) {
+  auto prefix = readOptionalText(model, "continuing_subword_prefix");
+  if (!prefix)
+    return prefix.takeError();
+  auto suffix = readOptionalText(model, "end_of_word_suffix");
+  if (!suffix)
+    return suffix.takeError();
+  draft.continuingPrefix = *prefix;
+  draft.wordSuffix = *suffix;
+  const std::pair<const char *, ModelFlag> flags[] = {
+      {"fuse_unk", FuseUnknown},
+      {"byte_fallback", ByteFallback},
+      {"ignore_merges", IgnoreMerges}};
+  for (auto &[key, bit] : flags) {
+    auto flag = readFlag(model, key, false);
+    if (!flag)
+      return flag.takeError();
+    draft.parameters.flags |= *flag ? bit : 0;
+  }
+  auto dropout = model.find("dropout");
+  if (!dropout || dropout->isNull())
+    return {};
+  auto share = dropout->asDouble();
+  if (!share)
+    return share.takeError();
+  if (*share != 0)
+    return dropout->error("unsupported dropout of merges; supported: null, 0",
+                          Status::Unsupported);
+  return {};
+}
+
+static void addByteTokens(Draft &draft, const TokenIds &ids) {
+  static constexpr char digits[] = "0123456789ABCDEF";
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    std::string name =
+        std::string("<0x") + digits[byte / 16] + digits[byte % 16] + ">";
+    auto found = ids.find(name);
+    draft.byteTokens.push_back(found == ids.end() ? Trie::none : found->second);
+  }
+}
+
+/// Both parts of a merge, in either spelling.
+static Result<std::pair<std::string_view, std::string_view>>
+readParts(JsonValue value) {
+  if (value.isArray()) {
+    if (value.size() != 2)
+      return value.error("expected a merge of two tokens, got " +
+                         std::to_string(value.size()));
+    auto left = value[0].asString();
+    if (!left)
+      return left.takeError();
+    auto right = value[1].asString();
+    if (!right)
+      return right.takeError();
+    return std::pair(*left, *right);
+  }
+  auto text = value.asString();
+  if (!text)
+    return text.takeError();
+  size_t space = text->find(' ');
+  if (space == std::string_view::npos ||
+      text->find(' ', space + 1) != std::string_view::npos)
+    return value.error("expected a merge of two tokens with a space between "
+                       "them, got " +
+                       quoted(*text));
+  return std::pair(text->substr(0, space), text->substr(space + 1));
+}
+
+static Result<void> readMerge(JsonValue value, const TokenIds &ids,
+                              Draft &draft) {
+  auto parts = readParts(value);
+  if (!parts)
+    return parts.takeError();
+  auto [left, right] = *parts;
+  auto missing = [&](std::string_view token) {
+    return value.error("token " + quoted(token) +
+                       " of a merge is not in the vocabulary");
+  };
+  auto first = ids.find(left), second = ids.find(right);
+  if (first == ids.end())
+    return missing(left);
+  if (second == ids.end())
+    return missing(right);
+  size_t prefix = draft.continuingPrefix.size();
+  if (right.size() < prefix)
+    return value.error("token " + quoted(right) +
+                       " of a merge is shorter than the continuing prefix");
+  std::string joined(left);
+  joined += right.substr(prefix);
+  auto result = ids.find(joined);
+  if (result == ids.end())
+    return missing(joined);
+  draft.merges.push_back({first->second, second->second, result->second});
+  return {};
+}
+
+static bool isVersionLine(JsonValue value) {
+  return value.isString() && value.asString()->substr(0, 8) == "#version";
+}
+
+Result<void> readBpe(JsonValue model, Draft &draft) {
+  draft.parameters.model = ModelKind::Bpe;
+  auto vocabulary = model.get("vocab");
+  if (!vocabulary)
+    return vocabulary.takeError();
+  if (auto read = readTokens(*vocabulary, draft); !read)
+    return read.takeError();
+  if (auto read = readUnknown(model, draft); !read)
+    return read.takeError();
+  if (auto read = readOptions(model, draft); !read)
+    return read.takeError();
+  TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
+  if (draft.parameters.flags & ByteFallback)
+    addByteTokens(draft, ids);
+  return readEach(model, "merges", [&](JsonValue value) -> Result<void> {
+    return isVersionLine(value) ? Result<void>() : readMerge(value, ids, draft);
+  });
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,159 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoders become the stages of the runtime's stream. What is not built is no
+// error before text is decoded; it leaves one stage that names it.
+#include "compiler/import/tokenizer/Steps.h"
+#include "runtime/support/Utf8.h"
+
+namespace transom::tokenizer {
+
+static Step &add(Draft &draft, DecoderStep kind) {
+  Step step{};
+  step.kind = static_cast<uint32_t>(kind);
+  draft.decoderSteps.push_back(step);
+  return draft.decoderSteps.back();
+}
+
+static void addUnsupported(Draft &draft, std::string_view name) {
+  add(draft, DecoderStep::Unsupported).first = draft.addStepText(name);
+}
+
+static Result<void> readWordPiece(JsonValue value, Draft &draft) {
+  auto cleanup = readFlag(value, "cleanup");
+  if (!cleanup)
+    return cleanup.takeError();
+  auto prefix = readText(value, "prefix");
+  if (!prefix)
+    return prefix.takeError();
+  Step &step = add(draft, DecoderStep::WordPiece);
+  step.first = draft.addStepText(*prefix);
+  step.option = *cleanup;
+  return {};
+}
+
+static Result<void> readReplace(JsonValue value, Draft &draft) {
+  auto content = readText(value, "content");
+  if (!content)
+    return content.takeError();
+  auto pattern = value.get("pattern");
+  if (!pattern)
+    return pattern.takeError();
+  auto literal = pattern->find("String");
+  if (!literal) {
+    addUnsupported(draft, "Replace of a regular expression");
+    return {};
+  }
+  auto text = literal->asString();
+  if (!text)
+    return text.takeError();
+  Step &step = add(draft, DecoderStep::Replace);
+  step.first = draft.addStepText(*text);
+  step.second = draft.addStepText(*content);
+  return {};
+}
+
+static Result<void> readStrip(JsonValue value, Draft &draft) {
+  auto content = readText(value, "content");
+  if (!content)
+    return content.takeError();
+  Step &step = add(draft, DecoderStep::Strip);
+  step.first = draft.addStepText(*content);
+  const std::pair<const char *, uint32_t *> counts[] = {
+      {"start", &step.option}, {"stop", &step.secondOption}};
+  for (auto &[key, target] : counts) {
+    auto count = value.get(key);
+    if (!count)
+      return count.takeError();
+    auto number = count->asInt(0, INT32_MAX);
+    if (!number)
+      return number.takeError();
+    *target = static_cast<uint32_t>(*number);
+  }
+  return {};
+}
+
+static Result<void> readMetaspace(JsonValue value, Draft &draft) {
+  auto replacement = readText(value, "replacement");
+  if (!replacement)
+    return replacement.takeError();
+  auto scheme = readPrependScheme(value);
+  if (!scheme)
+    return scheme.takeError();
+  Step &step = add(draft, DecoderStep::Metaspace);
+  step.first = draft.addStepText(*replacement);
+  step.option = *scheme != PrependScheme::Never;
+  return {};
+}
+
+static Result<void> readWordEnd(JsonValue value, Draft &draft) {
+  auto suffix = readText(value, "suffix");
+  if (!suffix)
+    return suffix.takeError();
+  add(draft, DecoderStep::WordEnd).first = draft.addStepText(*suffix);
+  return {};
+}
+
+static Result<void> readOne(JsonValue value, Draft &draft) {
+  using Reader = Result<void> (*)(JsonValue, Draft &);
+  static constexpr std::pair<const char *, Reader> readers[] = {
+      {"BPEDecoder", readWordEnd},
+      {"Metaspace", readMetaspace},
+      {"Replace", readReplace},
+      {"Strip", readStrip},
+      {"WordPiece", readWordPiece}};
+  auto type = readType(value);
+  if (!type)
+    return type.takeError();
+  if (*type == "Sequence")
+    return readEach(value, "decoders",
+                    [&](JsonValue element) { return readOne(element, draft); });
+  for (auto &[name, reader] : readers)
+    if (*type == name)
+      return reader(value, draft);
+  if (*type == "ByteLevel")
+    add(draft, DecoderStep::ByteLevel);
+  else if (*type == "ByteFallback")
+    add(draft, DecoderStep::ByteFallback);
+  else if (*type == "Fuse")
+    add(draft, DecoderStep::Fuse);
+  else
+    addUnsupported(draft, *type);
+  return {};
+}
+
+/// Behind a stage that fuses tokens, those that need a token as a whole are
+/// not built; ByteFallback gives two tokens at once, which a Fuse must join.
+static void refuseUnusualOrder(Draft &draft) {
+  bool fused = false;
+  const std::vector<Step> steps = draft.decoderSteps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    auto kind = static_cast<DecoderStep>(steps[i].kind);
+    bool last = i + 1 == steps.size();
+    if (kind == DecoderStep::ByteFallback && !last &&
+        steps[i + 1].kind != static_cast<uint32_t>(DecoderStep::Fuse))
+      return addUnsupported(draft, "ByteFallback without Fuse behind it");
+    bool works = kind == DecoderStep::Fuse || kind == DecoderStep::Strip ||
+                 kind == DecoderStep::Unsupported ||
+                 (kind == DecoderStep::Replace &&
+                  utf8::length(std::string_view(draft.stepTexts)
+                                   .substr(steps[i].first.offset,
+                                           steps[i].first.length)) == 1);
+    if (fused && !works)
+      return addUnsupported(draft, "Sequence with this order");
+    fused |= kind == DecoderStep::Fuse || kind == DecoderStep::ByteLevel;
+  }
+}
+
+Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
+  if (!value || value->isNull()) {
+    add(draft, DecoderStep::JoinWithSpaces);
+    return {};
+  }
+  if (auto read = readOne(*value, draft); !read)
+    return read.takeError();
+  refuseUnusualOrder(draft);
+  return {};
+}
+
+} // namespace transom::tokenizer

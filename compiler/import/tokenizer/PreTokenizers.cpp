@@ -1,0 +1,187 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pre-tokenizers become steps of the runtime; what cuts at characters or
+// patterns becomes a program.
+#include "compiler/import/tokenizer/Regex.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "runtime/support/Utf8.h"
+#include "runtime/tokenizer/PreTokenizer.h"
+
+namespace transom::tokenizer {
+
+/// GPT-2's words (Radford et al., 2019): contractions, letters, numbers and
+/// other characters with a space before them, and whitespace.
+static constexpr std::string_view byteLevelPattern =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+"
+    "|\\s+(?!\\S)|\\s+";
+
+static Step &add(Draft &draft, PreTokenizerStep kind) {
+  Step step{};
+  step.kind = static_cast<uint32_t>(kind);
+  draft.preTokenizerSteps.push_back(step);
+  return draft.preTokenizerSteps.back();
+}
+
+static void addSplit(Draft &draft, std::string_view program, Behavior behavior,
+                     bool invert = false) {
+  Step &step = add(draft, PreTokenizerStep::Split);
+  step.option = static_cast<uint32_t>(behavior);
+  step.secondOption = invert;
+  step.first = draft.addStepText(program);
+}
+
+static Result<Behavior> readBehavior(JsonValue value,
+                                     std::optional<Behavior> fallback = {}) {
+  std::optional<uint32_t> number;
+  if (fallback)
+    number = static_cast<uint32_t>(*fallback);
+  auto index = readName(value, "behavior",
+                        {"Removed", "Isolated", "MergedWithPrevious",
+                         "MergedWithNext", "Contiguous"},
+                        number);
+  if (!index)
+    return index.takeError();
+  return static_cast<Behavior>(*index);
+}
+
+static Result<void> readSplit(JsonValue value, Draft &draft) {
+  auto program = readPattern(value);
+  if (!program)
+    return program.takeError();
+  auto behavior = readBehavior(value);
+  if (!behavior)
+    return behavior.takeError();
+  auto invert = readFlag(value, "invert");
+  if (!invert)
+    return invert.takeError();
+  if (!program->empty())
+    addSplit(draft, *program, *behavior, *invert);
+  return {};
+}
+
+static Result<void> readByteLevel(JsonValue value, Draft &draft) {
+  auto prefix = readFlag(value, "add_prefix_space");
+  if (!prefix)
+    return prefix.takeError();
+  auto useRegex = readFlag(value, "use_regex", true);
+  if (!useRegex)
+    return useRegex.takeError();
+  if (*prefix)
+    add(draft, PreTokenizerStep::PrefixSpace).first = draft.addStepText(" ");
+  if (*useRegex)
+    addSplit(draft, *compileRegex(byteLevelPattern), Behavior::Isolated);
+  add(draft, PreTokenizerStep::ToBytes);
+  return {};
+}
+
+/// The one character of the text `key`.
+static Result<std::string_view> readCharacter(JsonValue value,
+                                              std::string_view key) {
+  auto text = readText(value, key);
+  if (text && utf8::length(*text) != 1)
+    return value.find(key)->error("expected one character, got '" +
+                                  utf8::printable(*text) + "'");
+  return text;
+}
+
+static Result<void> readMetaspace(JsonValue value, Draft &draft) {
+  auto replacement = readCharacter(value, "replacement");
+  if (!replacement)
+    return replacement.takeError();
+  auto split = readFlag(value, "split", true);
+  if (!split)
+    return split.takeError();
+  auto scheme = readPrependScheme(value);
+  if (!scheme)
+    return scheme.takeError();
+  Step &rewrite = add(draft, PreTokenizerStep::Rewrite);
+  rewrite.first = draft.addStepText(*compileLiteral(" "));
+  rewrite.second = draft.addStepText(*replacement);
+  if (*scheme != PrependScheme::Never) {
+    Step &prefix = add(draft, PreTokenizerStep::PrefixSpace);
+    prefix.first = draft.addStepText(*replacement);
+    prefix.option = *scheme == PrependScheme::First;
+  }
+  if (*split)
+    addSplit(draft, *compileLiteral(*replacement), Behavior::MergedWithNext);
+  return {};
+}
+
+static Result<void> readDigits(JsonValue value, Draft &draft) {
+  auto individual = readFlag(value, "individual_digits");
+  if (!individual)
+    return individual.takeError();
+  addSplit(draft, *compileSet(CharSet::numeric()),
+           *individual ? Behavior::Isolated : Behavior::Contiguous);
+  return {};
+}
+
+static Result<void> readPunctuation(JsonValue value, Draft &draft) {
+  auto behavior = readBehavior(value, Behavior::Isolated);
+  if (!behavior)
+    return behavior.takeError();
+  addSplit(draft, *compileSet(CharSet::punctuation()), *behavior);
+  return {};
+}
+
+static Result<void> readDelimiter(JsonValue value, Draft &draft) {
+  auto delimiter = readCharacter(value, "delimiter");
+  if (!delimiter)
+    return delimiter.takeError();
+  addSplit(draft, *compileLiteral(*delimiter), Behavior::Removed);
+  return {};
+}
+
+Result<PrependScheme> readPrependScheme(JsonValue value) {
+  auto scheme = readName(value, "prepend_scheme", {"always", "first", "never"},
+                         static_cast<uint32_t>(PrependScheme::Always));
+  if (!scheme)
+    return scheme.takeError();
+  auto old = value.find("add_prefix_space");
+  if (!old || old->isNull())
+    return static_cast<PrependScheme>(*scheme);
+  auto flag = old->asBool();
+  if (!flag)
+    return flag.takeError();
+  if (*flag)
+    return static_cast<PrependScheme>(*scheme);
+  if (value.find("prepend_scheme") &&
+      *scheme != static_cast<uint32_t>(PrependScheme::Never))
+    return old->error("contradicts 'prepend_scheme'");
+  return PrependScheme::Never;
+}
+
+Result<void> readPreTokenizer(JsonValue value, Draft &draft) {
+  using Reader = Result<void> (*)(JsonValue, Draft &);
+  static constexpr std::pair<const char *, Reader> readers[] = {
+      {"ByteLevel", readByteLevel},     {"CharDelimiterSplit", readDelimiter},
+      {"Digits", readDigits},           {"Metaspace", readMetaspace},
+      {"Punctuation", readPunctuation}, {"Split", readSplit}};
+  auto type = readType(value);
+  if (!type)
+    return type.takeError();
+  if (*type == "Sequence")
+    return readEach(value, "pretokenizers", [&](JsonValue element) {
+      return readPreTokenizer(element, draft);
+    });
+  for (auto &[name, reader] : readers)
+    if (*type == name)
+      return reader(value, draft);
+  if (*type == "BertPreTokenizer") {
+    add(draft, PreTokenizerStep::SplitWhitespace);
+    add(draft, PreTokenizerStep::IsolatePunctuation);
+  } else if (*type == "WhitespaceSplit") {
+    add(draft, PreTokenizerStep::SplitWhitespace);
+  } else if (*type == "Whitespace") {
+    add(draft, PreTokenizerStep::WordsAndSymbols);
+  } else {
+    return unsupportedType(
+        value, "pre-tokenizer", *type,
+        "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, "
+        "Punctuation, Sequence, Split, Whitespace, WhitespaceSplit");
+  }
+  return {};
+}
+
+} // namespace transom::tokenizer

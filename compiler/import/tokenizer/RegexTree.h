@@ -1,0 +1,50 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A parsed regular expression.
+#pragma once
+#include "compiler/import/tokenizer/CharSet.h"
+#include "runtime/support/Error.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom::tokenizer {
+
+struct RegexNode;
+using RegexTree = std::unique_ptr<RegexNode>;
+
+/// A node of the tree.
+struct RegexNode {
+  enum class Kind {
+    Empty,        ///< matches the empty text
+    Set,          ///< one character of `set`
+    Look,         ///< the next character is of `set`, or the end `atEnd`
+    Sequence,     ///< all `parts`
+    Alternatives, ///< the first of `parts` that leads to a match
+    Repeat,       ///< `parts[0]`, `least` to `most` times
+  };
+  static constexpr uint32_t unbounded = UINT32_MAX;
+
+  Kind kind = Kind::Empty;
+  CharSet set;
+  bool atEnd = false;
+  bool lazy = false; ///< as few times as possible
+  uint32_t least = 0, most = 0;
+  std::vector<RegexTree> parts;
+};
+
+/// Levels of groups that a pattern may have.
+inline constexpr unsigned regexDepth = 32;
+
+/// Parses `pattern`; the error says what is not built, without the pattern.
+Result<RegexTree> parseRegex(std::string_view pattern);
+
+/// A tree that matches `text` as it stands.
+RegexTree literalTree(std::string_view text);
+
+/// A tree that matches one character of `set`.
+RegexTree setTree(CharSet set);
+
+} // namespace transom::tokenizer

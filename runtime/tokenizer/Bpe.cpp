@@ -1,0 +1,187 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Symbols are a linked list, candidates a heap; a candidate whose symbols have
+// changed meanwhile is dropped when it comes up. Each merge removes a symbol
+// and queues at most two candidates, so a word of n characters takes
+// O(n log n). Where characters are left out, later tokens move forward, since
+// Hugging Face adds up lengths.
+#include "runtime/tokenizer/Bpe.h"
+#include "runtime/support/Utf8.h"
+#include <algorithm>
+
+namespace transom::tokenizer {
+
+Bpe::Bpe(const Tables &tables)
+    : trie(tables.trie(Section::ModelTrie)),
+      prefix(tables.text(tables.parameters().continuingPrefix)),
+      suffix(tables.text(tables.parameters().wordSuffix)),
+      unknownId(tables.parameters().unknownId),
+      flags(tables.parameters().flags), probe(tables.parameters().mergeProbe),
+      merges(tables.array<MergeSlot>(Section::Merges)),
+      results(tables.array<uint32_t>(Section::MergeResults)),
+      byteTokens(tables.array<uint32_t>(Section::ByteTokens)) {
+  continuingRoot = trie.step(Trie::root, prefix);
+}
+
+static uint32_t bytesOf(char32_t code) {
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+uint32_t Bpe::wholeWord(const Characters &text, Span word) const {
+  uint32_t state = Trie::root;
+  for (size_t at = word.begin; at < word.end && state != Trie::none; ++at)
+    state = trie.stepCode(state, text[at].code);
+  return state == Trie::none ? Trie::none : trie.value(state);
+}
+
+void Bpe::addSymbol(uint32_t id, uint32_t bytes) {
+  uint32_t index = static_cast<uint32_t>(symbols.size());
+  symbols.push_back({id, index == 0 ? none : index - 1, index + 1, bytes});
+}
+
+void Bpe::flushUnknown() {
+  if (unknownBytes != 0)
+    addSymbol(unknownId, unknownBytes);
+  unknownBytes = 0;
+}
+
+/// A character that is no token: the tokens of its bytes if all of them are
+/// there, else the unknown token.
+void Bpe::addUnknown(char32_t code, bool first, bool last) {
+  uint32_t bytes = bytesOf(code);
+  if (flags & ByteFallback) {
+    std::string form(first ? std::string_view() : prefix);
+    utf8::append(form, code);
+    if (last)
+      form += suffix;
+    bool known = std::all_of(form.begin(), form.end(), [&](char byte) {
+      return byteTokens[static_cast<uint8_t>(byte)] != Trie::none;
+    });
+    if (known) {
+      for (char byte : form)
+        addSymbol(byteTokens[static_cast<uint8_t>(byte)], 1);
+      return;
+    }
+  }
+  if (unknownId == Trie::none)
+    return;
+  if (!(flags & FuseUnknown))
+    flushUnknown();
+  unknownBytes += bytes;
+}
+
+void Bpe::split(const Characters &text, Span word) {
+  symbols.clear();
+  unknownBytes = 0;
+  for (size_t at = word.begin; at < word.end; ++at) {
+    bool first = at == word.begin, last = at + 1 == word.end;
+    uint32_t state =
+        trie.stepCode(first ? Trie::root : continuingRoot, text[at].code);
+    if (last)
+      state = trie.step(state, suffix);
+    uint32_t id = trie.value(state);
+    if (id == Trie::none) {
+      addUnknown(text[at].code, first, last);
+      continue;
+    }
+    flushUnknown();
+    addSymbol(id, bytesOf(text[at].code));
+  }
+  flushUnknown();
+  if (!symbols.empty())
+    symbols.back().next = none;
+}
+
+Bpe::Merge Bpe::mergeOf(uint32_t left, uint32_t right) const {
+  size_t count = merges.size();
+  if (count == 0)
+    return {};
+  size_t at = mergeHome(left, right, count);
+  for (uint32_t i = 0; i < probe; ++i) {
+    MergeSlot slot = merges[at];
+    if (slot.rank >= results.size())
+      return {};
+    if (slot.left == left && slot.right == right)
+      return {slot.rank, results[slot.rank]};
+    if (++at == count)
+      at = 0;
+  }
+  return {};
+}
+
+void Bpe::queuePair(uint32_t left) {
+  uint32_t right = symbols[left].next;
+  if (right == none)
+    return;
+  Merge merge = mergeOf(symbols[left].id, symbols[right].id);
+  if (merge.rank == none)
+    return;
+  queue.push_back({merge.rank, left, merge.result});
+  std::push_heap(queue.begin(), queue.end());
+}
+
+void Bpe::merge(const Candidate &candidate) {
+  Symbol &left = symbols[candidate.left];
+  if (left.bytes == 0 || left.next == none)
+    return;
+  Symbol &right = symbols[left.next];
+  Merge now = mergeOf(left.id, right.id);
+  if (now.rank == none || now.result != candidate.result)
+    return;
+  left.id = candidate.result;
+  left.bytes += right.bytes;
+  right.bytes = 0;
+  left.next = right.next;
+  if (right.next != none)
+    symbols[right.next].previous = candidate.left;
+  if (left.previous != none)
+    queuePair(left.previous);
+  queuePair(candidate.left);
+}
+
+void Bpe::mergeAll() {
+  queue.clear();
+  for (uint32_t i = 0; i < symbols.size(); ++i)
+    queuePair(i);
+  while (!queue.empty()) {
+    std::pop_heap(queue.begin(), queue.end());
+    Candidate candidate = queue.back();
+    queue.pop_back();
+    merge(candidate);
+  }
+}
+
+void Bpe::give(const Characters &text, Span word,
+               std::vector<Token> &tokens) const {
+  // `at` is the character that holds the byte where the token begins, and
+  // `passed` the bytes before that character.
+  size_t at = word.begin;
+  uint64_t begin = 0, passed = 0;
+  auto seek = [&](uint64_t byte) {
+    while (at + 1 < word.end && passed + bytesOf(text[at].code) <= byte)
+      passed += bytesOf(text[at++].code);
+    return text[at];
+  };
+  for (uint32_t i = symbols.empty() ? none : 0; i != none;
+       i = symbols[i].next) {
+    uint32_t first = seek(begin).begin;
+    uint64_t end = begin + symbols[i].bytes;
+    tokens.push_back({symbols[i].id, first, seek(end - 1).end});
+    begin = end;
+  }
+}
+
+void Bpe::tokenize(const Characters &text, Span word,
+                   std::vector<Token> &tokens) {
+  if (flags & IgnoreMerges)
+    if (uint32_t id = wholeWord(text, word); id != Trie::none) {
+      tokens.push_back({id, text[word.begin].begin, text[word.end - 1].end});
+      return;
+    }
+  split(text, word);
+  mergeAll();
+  give(text, word, tokens);
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,70 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Byte-pair encoding (Sennrich et al., 2016, section 3.2): a word begins as its
+// characters, and of the merges that apply to neighbours the one learnt first
+// is done, until none applies.
+#pragma once
+#include "runtime/tokenizer/Splitter.h"
+#include "runtime/tokenizer/Tables.h"
+#include "runtime/tokenizer/Token.h"
+
+namespace transom::tokenizer {
+
+/// A word's tokens by the BPE model of some tables. Its scratch grows with the
+/// longest word; so it is no constant, and each thread has its own.
+class Bpe {
+public:
+  explicit Bpe(const Tables &tables);
+
+  /// Appends the tokens of `word` of `text`, which is not empty. Characters
+  /// that are no token are the unknown token, or left out where there is none.
+  /// Time is O(n log n) in the word's length.
+  void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
+
+private:
+  static constexpr uint32_t none = UINT32_MAX;
+
+  /// A part of the word; parts are a list in the order of the word.
+  struct Symbol {
+    uint32_t id;
+    uint32_t previous, next; ///< or `none`
+    uint32_t bytes;          ///< of the word in UTF-8; 0: merged away
+  };
+  /// A merge that applied when it was queued.
+  struct Candidate {
+    uint32_t rank, left, result;
+    bool operator<(const Candidate &other) const {
+      return rank != other.rank ? rank > other.rank : left > other.left;
+    }
+  };
+  /// What a pair becomes.
+  struct Merge {
+    uint32_t rank = none, result = none;
+  };
+
+  uint32_t wholeWord(const Characters &text, Span word) const;
+  void split(const Characters &text, Span word);
+  void addUnknown(char32_t code, bool first, bool last);
+  void flushUnknown();
+  void addSymbol(uint32_t id, uint32_t bytes);
+  void mergeAll();
+  void merge(const Candidate &candidate);
+  void queuePair(uint32_t left);
+  Merge mergeOf(uint32_t left, uint32_t right) const;
+  void give(const Characters &text, Span word,
+            std::vector<Token> &tokens) const;
+
+  Trie trie;
+  uint32_t continuingRoot; ///< the state behind the continuing prefix
+  std::string_view prefix, suffix;
+  uint32_t unknownId, flags, probe;
+  ArrayView<MergeSlot> merges;
+  ArrayView<uint32_t> results, byteTokens;
+
+  std::vector<Symbol> symbols;
+  std::vector<Candidate> queue; ///< a heap
+  uint32_t unknownBytes = 0;    ///< of an unknown token not yet added
+};
+
+} // namespace transom::tokenizer

@@ -1,0 +1,44 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The characters that stand for bytes in the vocabulary of a byte-level BPE
+// (Radford et al., 2019, section 2.2): a printable byte of Latin-1 is itself,
+// the 68 others are U+0100 and following, in order.
+#pragma once
+#include <cstdint>
+
+namespace transom::tokenizer {
+
+/// Printable in Latin-1: not a control, space, no-break space or soft hyphen.
+constexpr bool isPrintableByte(uint32_t byte) {
+  return (byte >= 0x21 && byte <= 0x7E) ||
+         (byte >= 0xA1 && byte <= 0xFF && byte != 0xAD);
+}
+
+/// The tables of both directions.
+struct ByteCharacters {
+  char32_t ofByte[256] = {};
+  int16_t byteOf[0x144] = {}; ///< -1: stands for no byte
+
+  constexpr ByteCharacters() {
+    for (int16_t &byte : byteOf)
+      byte = -1;
+    char32_t next = 0x100;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      ofByte[byte] = isPrintableByte(byte) ? byte : next++;
+      byteOf[ofByte[byte]] = static_cast<int16_t>(byte);
+    }
+  }
+};
+inline constexpr ByteCharacters byteCharacters;
+
+/// The character of a byte.
+constexpr char32_t characterOfByte(uint8_t byte) {
+  return byteCharacters.ofByte[byte];
+}
+/// The byte of a character, or -1.
+constexpr int byteOfCharacter(char32_t code) {
+  return code < 0x144 ? byteCharacters.byteOf[code] : -1;
+}
+
+} // namespace transom::tokenizer
