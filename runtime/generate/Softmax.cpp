@@ -10,8 +10,14 @@
 
 using namespace transom;
 
-// The same operations on wider vectors, where the machine has them.
-#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+// The same operations on wider vectors, where the machine has them. Sanitizers
+// are not ready when the loader chooses.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TRANSOM_SANITIZED 1
+#endif
+#endif
+#if defined(__x86_64__) && defined(__linux__) && !defined(TRANSOM_SANITIZED)
 #define TRANSOM_WIDER                                                          \
   __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
