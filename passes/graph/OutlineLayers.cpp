@@ -8,6 +8,7 @@
 #include "passes/Decisions.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/LayerRuns.h"
+#include "passes/graph/LayerScales.h"
 #include "passes/graph/Passes.h"
 
 #define DEBUG_TYPE "attn-outline-layers"
@@ -170,6 +171,7 @@ void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
                                    Decisions &decisions) {
   Block &block = entry.getBody().front();
   hoistMaskOps(block);
+  equalizeScales(entry, symbols, decisions);
   LayerFinder finder(block);
   finder.find();
   for (const NoLayerRun &miss : finder.refused())

@@ -195,11 +195,13 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     that a group reads is a weight, a cache, a constant, or one value that stands
     in front of the run (segments, a mask). A run of two or more groups becomes a
     private function and one `attn.layers` with a row of weights and caches for
-    each group. Layers of two kinds in turn (windows in every second one) are
-    groups of two, and one layer that is over stays where it is. Places break
-    ties between equally long runs (a group should lie within one numbered
-    part of the model, or begin with one), nothing rests on them. Operations in the body get the
-    fused place of all they stand for: `encoder.layer.{0-11}.output`.
+    each group. Attentions that differ in their scale alone (divided by the
+    number of the layer) get one scale; the quotient goes into the query's weight
+    and bias. Layers of two kinds in turn (windows in every second one) are groups
+    of two, and one layer that is over stays where it is. Places break ties
+    between equally long runs (a group should lie within one numbered part of the
+    model, or begin with one), nothing rests on them. Operations in the body get
+    the fused place of all they stand for: `encoder.layer.{0-11}.output`.
 
     Time is linear in the number of operations for groups of up to 512.
 
@@ -207,9 +209,10 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     Post-condition: no run of equal layers with one carried tensor is left; each
     run has a body of its own.
 
-    Refuses, reported at the first group's place: groups with more than one
-    carried tensor; a group that another operation reads from inside; a layer
-    that differs from its neighbours.
+    Refuses, reported at the attention's place: a scale of its own where the
+    query is no product with a weight of its own. At the first group's place:
+    groups with more than one carried tensor; a group that another operation reads
+    from inside; a layer that differs from its neighbours.
 
     Example:
     ```mlir

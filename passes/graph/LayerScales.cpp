@@ -1,0 +1,142 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The query's rows are found behind rotary positions, which are linear, and
+// behind the slice of a product that several projections share.
+#include "passes/graph/LayerScales.h"
+#include "passes/graph/GraphSupport.h"
+#include "llvm/ADT/DenseMap.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+namespace {
+
+/// Rows of the weight of a product that make one value.
+struct ProductRows {
+  LinearOp linear;
+  int64_t start = 0, size = 0;
+};
+
+/// The last axis of a slice's result as rows of the product it is cut from,
+/// where no other slice overlaps.
+std::optional<ProductRows> slicedRows(SliceOp slice) {
+  auto linear = slice.getInput().getDefiningOp<LinearOp>();
+  int64_t last = dimsOf(slice.getInput()).size() - 1;
+  if (!linear || static_cast<int64_t>(slice.getAxis()) != last)
+    return std::nullopt;
+  auto begin = [](SliceOp op) { return static_cast<int64_t>(op.getStart()); };
+  auto size = [&](SliceOp op) {
+    return *dimsOf(op.getResult()).back().constant();
+  };
+  for (Operation *user : linear->getUsers()) {
+    auto other = dyn_cast<SliceOp>(user);
+    bool apart = other && static_cast<int64_t>(other.getAxis()) == last &&
+                 (begin(other) >= begin(slice) + size(slice) ||
+                  begin(other) + size(other) <= begin(slice));
+    if (other != slice && !apart)
+      return std::nullopt;
+  }
+  return ProductRows{linear, begin(slice), size(slice)};
+}
+
+std::optional<ProductRows> queryRows(SdpaOp op) {
+  Value query = op.getQuery();
+  while (query.hasOneUse()) {
+    if (auto rotary = query.getDefiningOp<RotaryOp>())
+      query = rotary.getInput();
+    else if (auto slice = query.getDefiningOp<SliceOp>())
+      return slicedRows(slice);
+    else if (auto linear = query.getDefiningOp<LinearOp>())
+      return ProductRows{linear, 0, *dimsOf(query).back().constant()};
+    else
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Scales rows of weights that one operation reads.
+class RowScaler {
+public:
+  RowScaler(ModuleOp module, SymbolTable &symbols) : symbols(symbols) {
+    module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
+  }
+
+  /// False where a weight has other readers; nothing is changed then.
+  bool scale(const ProductRows &rows, double factor) {
+    LinearOp linear = rows.linear;
+    WeightOp weight = ownWeight(linear.getWeight());
+    WeightOp bias = linear.getBias() ? ownWeight(linear.getBias()) : weight;
+    if (!weight || !bias)
+      return false;
+    scaleRows(weight, rows, factor);
+    if (bias != weight)
+      scaleRows(bias, rows, factor);
+    return true;
+  }
+
+private:
+  WeightOp ownWeight(Value value) {
+    auto get = value.getDefiningOp<GetWeightOp>();
+    if (!get || !value.hasOneUse() || readers.lookup(get.getWeight()) != 1)
+      return {};
+    return symbols.lookup<WeightOp>(get.getWeight());
+  }
+
+  static void scaleRows(WeightOp weight, const ProductRows &rows,
+                        double factor) {
+    WeightExpr whole = *WeightExpr::parse(weight.getExpr().str());
+    int64_t count = cast<RankedTensorType>(weight.getType()).getDimSize(0);
+    int64_t end = rows.start + rows.size;
+    std::vector<WeightExpr> parts;
+    if (rows.start > 0)
+      parts.push_back(WeightExpr::slice(whole, 0, 0, rows.start));
+    parts.push_back(WeightExpr::scale(
+        rows.size == count ? whole
+                           : WeightExpr::slice(whole, 0, rows.start, rows.size),
+        factor));
+    if (end < count)
+      parts.push_back(WeightExpr::slice(whole, 0, end, count - end));
+    weight.setExpr(parts.size() == 1 ? parts[0].str()
+                                     : WeightExpr::concat(0, parts).str());
+  }
+
+  SymbolTable &symbols;
+  llvm::StringMap<int> readers; // get_weight operations of a symbol
+};
+
+} // namespace
+
+/// The attributes of an attention but its scale.
+static Attribute withoutScale(SdpaOp op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase(op.getScaleAttrName());
+  return attributes.getDictionary(op.getContext());
+}
+
+void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
+                    Decisions &decisions) {
+  RowScaler scaler(entry->getParentOfType<ModuleOp>(), symbols);
+  llvm::DenseMap<Attribute, FloatAttr> scales;
+  for (SdpaOp op : entry.getOps<SdpaOp>()) {
+    auto [first, isNew] =
+        scales.try_emplace(withoutScale(op), op.getScaleAttr());
+    double factor =
+        op.getScale().convertToDouble() / first->second.getValueAsDouble();
+    if (isNew || factor == 1 || !std::isfinite(factor) || factor == 0)
+      continue;
+    std::optional<ProductRows> rows = queryRows(op);
+    if (!rows || !scaler.scale(*rows, factor)) {
+      decisions.refused(op, "a scale of its own, and a query that is no "
+                            "product with a weight of its own");
+      continue;
+    }
+    op.setScaleAttr(first->second);
+    decisions.done(op, "moved a scale of its own into the query's weight");
+  }
+}
+
+} // namespace transom
