@@ -129,6 +129,11 @@ void Emitter::boundInput(Value argument, int64_t rows) {
   entry.setArgAttr(number, "attn.role", builder.getStringAttr("ids"));
 }
 
+std::optional<int64_t> Emitter::boundOf(unsigned argument) {
+  auto bound = entry.getArgAttrOfType<IntegerAttr>(argument, "attn.bound");
+  return bound ? std::optional<int64_t>(bound.getInt()) : std::nullopt;
+}
+
 void Emitter::endEntry(ArrayRef<EntryOutput> outputs) {
   if (failed())
     return;
@@ -325,6 +330,21 @@ Value Emitter::sequences() {
       loc, attn::SegmentsType::get(builder.getContext(),
                                    builder.getStringAttr("rows"),
                                    builder.getStringAttr("keys")));
+}
+
+Value Emitter::gatherBefore(Value from, Value indices,
+                            ArrayRef<Operation *> behind) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (!behind.empty())
+    builder.setInsertionPoint(behind.back());
+  Value rows = make<attn::GatherOp>(from, indices);
+  for (Operation *op : llvm::reverse(behind)) {
+    if (!rows)
+      return {};
+    op->setOperand(0, rows);
+    rows = infer(op);
+  }
+  return rows;
 }
 
 Value Emitter::cache(const std::string &symbol, attn::CacheType type) {

@@ -86,6 +86,8 @@ public:
                                             llvm::ArrayRef<EntryInput> inputs);
   /// Says that the values of an argument are used as indices below `rows`.
   void boundInput(mlir::Value argument, int64_t rows);
+  /// That bound of an argument, where it was set.
+  std::optional<int64_t> boundOf(unsigned argument);
   /// Ends it with these results.
   void endEntry(llvm::ArrayRef<EntryOutput> outputs);
   /// Sets an attribute of the entry's function.
@@ -135,6 +137,11 @@ public:
 
   /// The new rows of the sequences of a step: `!attn.segments<rows, keys>`.
   mlir::Value sequences();
+  /// The rows of `from` that `indices` number, taken before `behind`: a chain
+  /// of operations, the last first, each of which reads the next one's result
+  /// by row, and the last in the list `from`. Gives the chain's result.
+  mlir::Value gatherBefore(mlir::Value from, mlir::Value indices,
+                           llvm::ArrayRef<mlir::Operation *> behind);
   /// Declares a cache of this name, and gives it as an operand.
   mlir::Value cache(const std::string &symbol, attn::CacheType type);
 

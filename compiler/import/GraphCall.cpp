@@ -148,12 +148,10 @@ void OpCall::check() {
       fail("op '" + std::string(op.name) + "' needs the attribute '" +
            attr.name + "'");
   }
-  for (const char *key : {"cache", "cross"})
-    if (std::optional<JsonValue> value = find(key)) {
-      emit.fail(value->error("'" + std::string(key) + "' is not built yet",
-                             Status::Unsupported));
-      return;
-    }
+  if (std::optional<JsonValue> value = find("cross")) {
+    emit.fail(value->error("'cross' is not built yet", Status::Unsupported));
+    return;
+  }
   if (node.attrs)
     if (Result<void> known = node.attrs->expectOnlyKeys(names); !known)
       emit.fail(known.takeError());
@@ -240,6 +238,27 @@ std::vector<int64_t> OpCall::integers(const char *attr, int64_t low,
   return {};
 }
 
+std::vector<double> OpCall::numbers(const char *attr) {
+  std::optional<JsonValue> value = find(attr);
+  std::vector<double> numbers;
+  if (!value)
+    return numbers;
+  if (Result<void> kind = value->expectArray(); !kind) {
+    emit.fail(kind.takeError());
+    return numbers;
+  }
+  for (JsonValue each : value->elements()) {
+    Result<double> number = each.asDouble();
+    if (!number || !std::isfinite(*number)) {
+      emit.fail(number ? each.error("expected a finite number")
+                       : number.takeError());
+      return {};
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 Dims OpCall::shape(const char *attr) {
   std::optional<JsonValue> value = find(attr);
   if (!value)
@@ -284,12 +303,34 @@ Value OpCall::tensor(const char *attr) {
 }
 
 //===----------------------------------------------------------------------===//
+// Caches
+//===----------------------------------------------------------------------===//
+
+Result<const GraphCache *> CacheScope::take(const std::string &name,
+                                            JsonValue at) {
+  std::vector<std::string> names;
+  for (const GraphCache &cache : caches) {
+    names.push_back(cache.name);
+    if (cache.name != name)
+      continue;
+    if (!used.insert(name).second)
+      return at.error("cache '" + name + "' is used by two attentions");
+    return &cache;
+  }
+  return at.error("unknown cache '" + name + "': the body declares " +
+                  (names.empty() ? "none" : joinNames(names)) +
+                  suggest(name, names));
+}
+
+//===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
 
 /// Positions are below the length, which has to have a bound.
 static void boundPositions(OpCall &call, attn::PositionOp position,
                            int64_t rows) {
+  if (position.getSegments())
+    return call.step.bound(rows);
   Polynomial length = call.emit.shapeOf(position.getResult()).back();
   bool ranks = position.getKind() == attn::PositionKind::NonpadRank;
   int64_t past = ranks ? int64_t(position.getPad()) + 1 : 0;

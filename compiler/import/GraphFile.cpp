@@ -14,6 +14,7 @@ using namespace transom;
 static constexpr int64_t maxRepeat = 4096;
 static constexpr int64_t maxDim = INT32_MAX;
 static constexpr size_t maxNodes = 1000000;
+static constexpr int64_t maxHeadSize = 65536;
 
 Result<std::string> transom::readName(JsonValue value,
                                       const std::string &what) {
@@ -37,7 +38,7 @@ Result<std::string> transom::readName(JsonValue value,
 // Keys that are known but not built
 //===----------------------------------------------------------------------===//
 
-/// Refuses keys of decoders, which are well-formed and not built.
+/// Refuses keys that are well-formed and not built.
 static Result<void> refuseUnbuilt(JsonValue object,
                                   const std::vector<const char *> &keys) {
   for (const char *key : keys)
@@ -124,7 +125,7 @@ static Result<GraphNode> readNode(JsonValue value) {
   if (Result<void> kind = value.expectObject(); !kind)
     return kind.takeError();
   GraphNode node{"", "", "", {}, {}, {}, 0, "", value};
-  if (Result<void> built = refuseUnbuilt(value, {"cross", "cache"}); !built)
+  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
     return built.takeError();
   bool instance = value.find("block").has_value();
   Result<void> read =
@@ -191,8 +192,59 @@ static Result<GraphOutput> readOutput(JsonValue value) {
   return GraphOutput{name, *edge};
 }
 
-/// `nodes` and `outputs`, once `inputs` are there.
+static Result<GraphCache> readCache(JsonValue value) {
+  if (Result<void> kind = value.expectObject(); !kind)
+    return kind.takeError();
+  if (Result<void> keys =
+          value.expectOnlyKeys({"name", "heads", "key", "value", "window"});
+      !keys)
+    return keys.takeError();
+  Result<JsonValue> named = value.get("name");
+  if (!named)
+    return named.takeError();
+  Result<std::string> name = readName(*named, "a cache");
+  if (!name)
+    return name.takeError();
+  GraphCache cache{*name, 0, 0, 0, 0, value};
+  for (auto [key, into] :
+       {std::pair<const char *, int64_t *>{"heads", &cache.heads},
+        {"key", &cache.key},
+        {"value", &cache.value}}) {
+    Result<JsonValue> size = value.get(key);
+    if (!size)
+      return size.takeError();
+    Result<int64_t> number = size->asInt(1, maxHeadSize);
+    if (!number)
+      return number.takeError();
+    *into = *number;
+  }
+  if (std::optional<JsonValue> window = value.find("window")) {
+    Result<int64_t> number = window->asInt(1, maxDim);
+    if (!number)
+      return number.takeError();
+    cache.window = *number;
+  }
+  return cache;
+}
+
+static Result<void> readCaches(JsonValue object, GraphBody &body) {
+  std::set<std::string> names;
+  return forEach(object, "caches", [&](JsonValue each) {
+    Result<GraphCache> cache = readCache(each);
+    if (!cache)
+      return Result<void>(cache.takeError());
+    if (!names.insert(cache->name).second)
+      return Result<void>(
+          each.error("name '" + cache->name + "' is used twice"));
+    body.caches.push_back(*cache);
+    return Result<void>();
+  });
+}
+
+/// `caches`, `nodes` and `outputs`, once `inputs` are there.
 static Result<void> readBody(JsonValue object, GraphBody &body) {
+  if (Result<void> caches = readCaches(object, body); !caches)
+    return caches;
   for (const char *key : {"nodes", "outputs"})
     if (Result<JsonValue> there = object.get(key); !there)
       return there.takeError();
@@ -229,9 +281,10 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
 static Result<GraphBody> readBlock(JsonValue value) {
   if (Result<void> kind = value.expectObject(); !kind)
     return kind.takeError();
-  if (Result<void> built = refuseUnbuilt(value, {"caches", "cross"}); !built)
+  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
     return built.takeError();
-  if (Result<void> keys = value.expectOnlyKeys({"inputs", "nodes", "outputs"});
+  if (Result<void> keys =
+          value.expectOnlyKeys({"inputs", "caches", "nodes", "outputs"});
       !keys)
     return keys.takeError();
   GraphBody body;
@@ -249,11 +302,23 @@ static Result<GraphBody> readBlock(JsonValue value) {
   return body;
 }
 
-/// Names that passes give to sizes of their own.
-static bool isReservedDim(const std::string &name) {
+/// True when the graph or one of its blocks declares caches.
+static bool hasCaches(JsonValue root) {
+  bool found = root.find("caches").has_value();
+  if (std::optional<JsonValue> blocks = root.find("blocks"))
+    for (JsonValue::Member member : blocks->members())
+      found = found || (member.value.isObject() && member.value.find("caches"));
+  return found;
+}
+
+/// Names that passes give to sizes of their own. A decoder's rows are `rows`.
+static bool isReservedDim(const std::string &name, bool decoder) {
+  if (decoder && name == "rows")
+    return false;
   size_t digits = name.find_last_not_of("0123456789") + 1;
   std::string stem = name.substr(0, digits);
-  return stem == "rows" || stem == "keys" || stem == "parts";
+  return stem == "rows" || stem == "keys" || stem == "parts" ||
+         (decoder && name == "wanted");
 }
 
 static Result<void> readDims(JsonValue object, GraphFile &file) {
@@ -271,7 +336,7 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
     if (!good)
       return member.value.error("bad name of a dim '" + dim.name +
                                 "'; names are letters, digits and '_'");
-    if (isReservedDim(dim.name))
+    if (isReservedDim(dim.name, file.decoder))
       return member.value.error("dim name '" + dim.name + "' is reserved");
     if (Result<void> kind = member.value.expectObject(); !kind)
       return kind;
@@ -396,11 +461,14 @@ Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
   GraphFile file;
   if (Result<void> header = readHeader(root, file); !header)
     return header.takeError();
+  file.decoder = hasCaches(root);
+  if (file.entry.empty())
+    file.entry = file.decoder ? "step" : "run";
   if (Result<void> built = refuseUnbuilt(root, {"graphs"}); !built)
     return built.takeError();
-  if (Result<void> keys =
-          root.expectOnlyKeys({"$schema", "transom", "name", "entry", "weights",
-                               "dims", "inputs", "blocks", "nodes", "outputs"});
+  if (Result<void> keys = root.expectOnlyKeys(
+          {"$schema", "transom", "name", "entry", "weights", "dims", "inputs",
+           "blocks", "caches", "nodes", "outputs"});
       !keys)
     return keys.takeError();
   if (Result<void> dims = readDims(root, file); !dims)

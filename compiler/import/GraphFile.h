@@ -62,8 +62,17 @@ struct GraphParameter {
   JsonValue at;
 };
 
+/// The keys and values that one attention of a body keeps of each sequence.
+struct GraphCache {
+  std::string name;
+  int64_t heads = 0, key = 0, value = 0; ///< key and value: numbers of a head
+  int64_t window = 0;                    ///< 0 = all positions
+  JsonValue at;
+};
+
 /// Nodes in an order that respects their edges, and what they give.
 struct GraphBody {
+  std::vector<GraphCache> caches;
   std::vector<GraphParameter> inputs;
   std::vector<GraphNode> nodes;
   std::vector<GraphOutput> outputs;
@@ -72,12 +81,13 @@ struct GraphBody {
 /// A whole file.
 struct GraphFile {
   std::string name;
-  std::string entry = "run";
+  std::string entry;                ///< `run` when absent, `step` for a decoder
   std::vector<std::string> weights; ///< plain file names
   std::vector<GraphDim> dims;
   std::vector<GraphInput> inputs;
   std::map<std::string, GraphBody> blocks;
   GraphBody body;
+  bool decoder = false; ///< the graph or a block declares caches
 };
 
 /// Reads the document. Errors name file, line, column and JSON pointer:

@@ -29,6 +29,8 @@ Values buildGather(OpCall &call);
 Values buildEmbedding(OpCall &call);
 Values buildPosition(OpCall &call);
 Values buildSinusoid(OpCall &call);
+Values buildRotation(OpCall &call);
+Values buildRotary(OpCall &call);
 Values buildSoftmax(OpCall &call);
 Values buildMask(OpCall &call);
 Values buildNorm(OpCall &call);

@@ -195,7 +195,8 @@ static std::vector<GraphOp> shapes() {
          "are not pad",
          {"column", "nonpad_rank"}},
         {"pad", K::Integer, false, "the padding id of nonpad_rank"}},
-       "Positions of ids [batch, seq].",
+       "Positions of ids [batch, seq]; in a decoder of its tokens [rows], each "
+       "in its sequence.",
        graph::buildPosition},
       {"sinusoid",
        0,
@@ -209,6 +210,31 @@ static std::vector<GraphOp> shapes() {
        "The table of sine and cosine positions of Attention Is All You Need "
        "(3.5); with ids [batch, seq], its rows at their columns.",
        graph::buildSinusoid},
+      {"rotation",
+       1,
+       1,
+       "positions",
+       "i",
+       {{"positions", K::Integer, true, "all positions are below this"},
+        {"width", K::Integer, false,
+         "numbers of a head that are turned, 2n: n frequencies theta^(-2i/2n)"},
+        {"theta", K::Number, false, "1e4 when absent"},
+        {"frequencies", K::Numbers, false, "instead of width and theta"},
+        {"factor", K::Number, false, "on cosines and sines, 1 when absent"}},
+       "For each position the cosines of its product with n frequencies, then "
+       "the sines: [..., 2n].",
+       graph::buildRotation},
+      {"rotary",
+       2,
+       2,
+       "x, rotation",
+       "f",
+       {{"heads", K::Integer, true, "heads of x [..., heads*d]"},
+        {"interleaved", K::Flag, false,
+         "pairs are numbers 2i and 2i+1 of a head, instead of i and i+n"}},
+       "Turns the first 2n numbers of each head, pair by pair, by a rotation "
+       "[..., 2n] of the same rows.",
+       graph::buildRotary},
   };
 }
 
@@ -260,7 +286,13 @@ static std::vector<GraphOp> attention() {
         {"scale", K::Number, false, "1 / sqrt(key width of a head)"},
         {"causal", K::Flag, false, "a query sees keys up to its own place"},
         {"window", K::Integer, false, "and only this many of them"},
-        {"soft_cap", K::Number, false, "cap * tanh(score / cap)"}},
+        {"soft_cap", K::Number, false, "cap * tanh(score / cap)"},
+        {"alibi", K::Flag, false,
+         "add slope[head] * (key position - query position)"},
+        {"cache", K::Cache, false,
+         "a cache of the body: query, key and value are rows [rows, heads * "
+         "width] of a decoder; the keys and values are kept, and each row sees "
+         "its sequence up to itself"}},
        "softmax(scale * Q K^T + mask) V for each head: query [batch, q, "
        "heads*dk], key [batch, k, kv_heads*dk], value [batch, k, kv_heads*dv] "
        "to [batch, q, heads*dv]. mask: bool [batch, k] over keys, or bool or "

@@ -19,9 +19,11 @@ enum class AttrKind {
   Flag,
   Tensor,   ///< name of a tensor of the files, behind the block's prefix
   Integers, ///< array of integers
+  Numbers,  ///< array of numbers
   Shape,    ///< array of sizes
   Size,     ///< an integer, or text such as `seq` or `2*seq+1`
   Dtype,
+  Cache,    ///< name of a cache of the body
   Choice,   ///< one of `choices`
   Value,    ///< a number, or nested arrays of numbers
   MaskValue ///< a number or "-inf"
@@ -72,15 +74,45 @@ private:
   std::map<std::string, int64_t> dims; // largest, -1 = no bound
 };
 
+/// What the operations of a decoder's graph share.
+struct StepState {
+  mlir::Value segments; ///< null outside a decoder
+  /// Positions are below this, as far as tables say.
+  std::optional<int64_t> context;
+
+  /// A table has this many positions.
+  void bound(int64_t positions) {
+    context = std::min(context.value_or(positions), positions);
+  }
+};
+
+/// The caches of one use of a body.
+struct CacheScope {
+  const std::vector<GraphCache> &caches;
+  std::string place;          ///< begins the caches' symbols
+  std::set<std::string> used; ///< by an attention
+
+  /// The use of a cache of that name; an error at `at`.
+  Result<const GraphCache *> take(const std::string &name, JsonValue at);
+};
+
+/// Where a node stands: the prefix of its tensors, the caches of its body, the
+/// step of its decoder.
+struct NodeScope {
+  std::string prefix;
+  CacheScope &caches;
+  StepState &step;
+};
+
 /// One use of an operation: its node, operands and attributes. Getters record
 /// an error at the attribute and give a harmless value.
 class OpCall {
 public:
   OpCall(Emitter &emit, const DimTable &dims, const GraphOp &op,
-         const GraphNode &node, std::string prefix,
+         const GraphNode &node, const NodeScope &scope,
          llvm::SmallVector<mlir::Value> inputs)
-      : emit(emit), dims(dims), op(op), node(node), prefix(std::move(prefix)),
-        inputs(std::move(inputs)) {}
+      : emit(emit), dims(dims), op(op), node(node), prefix(scope.prefix),
+        caches(scope.caches), step(scope.step), inputs(std::move(inputs)) {}
 
   /// Checks the number and element types of operands and the attributes' names.
   void check();
@@ -94,6 +126,7 @@ public:
   bool flag(const char *attr);
   std::string choice(const char *attr, const std::string &absent);
   std::vector<int64_t> integers(const char *attr, int64_t low, int64_t high);
+  std::vector<double> numbers(const char *attr);
   Dims shape(const char *attr);
   Polynomial size(const char *attr);
   /// The name of the tensor, with the prefix; empty when absent.
@@ -108,6 +141,8 @@ public:
   const GraphOp &op;
   const GraphNode &node;
   std::string prefix;
+  CacheScope &caches;
+  StepState &step;
   llvm::SmallVector<mlir::Value> inputs;
 };
 

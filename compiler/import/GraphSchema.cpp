@@ -99,6 +99,12 @@ void SchemaWriter::attribute(const OpAttr &attr) {
   case AttrKind::Integers:
     numbers("integer");
     break;
+  case AttrKind::Numbers:
+    numbers("number");
+    break;
+  case AttrKind::Cache:
+    json.member("$ref", "#/$defs/name");
+    break;
   case AttrKind::Shape:
     json.member("$ref", "#/$defs/shape");
     break;
@@ -184,6 +190,8 @@ void SchemaWriter::instance() {
 
 /// The keys that the graph and its blocks share.
 void SchemaWriter::body() {
+  json.key("caches");
+  arrayOf("cache");
   json.key("nodes");
   arrayOf("node");
   json.key("outputs");
@@ -253,6 +261,16 @@ void SchemaWriter::definitions() {
     closeObject();
     json.endArray();
   });
+  json.key("cache");
+  object({"name", "heads", "key", "value"});
+  json.key("name");
+  reference("name");
+  for (const char *key : {"heads", "key", "value", "window"})
+    plain(key, [&] {
+      json.member("type", "integer");
+      json.member("minimum", 1);
+    });
+  closeObject();
   json.key("block");
   object({"nodes", "outputs"});
   json.key("inputs");

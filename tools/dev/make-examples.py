@@ -43,13 +43,13 @@ class Folder:
     def apply_norm(self, x, name, eps):
         return torch.nn.functional.layer_norm(x, x.shape[-1:], self[name + ".gamma"], self[name + ".beta"], eps)
 
-    def case(self, inputs, outputs):
-        number = len(self.cases)
-        names = [f"run.{number}.{end}.safetensors" for end in ("in", "out")]
+    def case(self, inputs, outputs, entry="run", **more):
+        number = sum(case["entry"] == entry for case in self.cases)
+        names = [f"{entry}.{number}.{end}.safetensors" for end in ("in", "out")]
         for name, tensors in zip(names, (inputs, outputs)):
             save_file({k: (v.float() if v.dtype == torch.float64 else v).contiguous() for k, v in tensors.items()},
                       self.path / name)
-        self.cases.append({"entry": "run", "input": names[0], "expect": names[1]})
+        self.cases.append({"entry": entry, "input": names[0], "expect": names[1], **more})
 
     def close(self):
         save_file(self.weights, self.path / "model.safetensors")
@@ -163,7 +163,75 @@ def pre_norm():
     folder.close()
 
 
+def turned(x, width, theta=10000):
+    """Rotary positions on pairs (2i, 2i+1) of the first `width` numbers of [heads, seq, numbers]."""
+    angle = torch.arange(x.shape[1]).double()[:, None] * theta ** (-torch.arange(0, width, 2).double() / width)
+    a, b = x[..., 0:width:2], x[..., 1:width:2]
+    pairs = torch.stack((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), -1).flatten(-2)
+    return torch.cat((pairs, x[..., width:]), -1)
+
+
+def rms(folder, x, name):
+    return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6) * folder[name]
+
+
+def decoder_layer(folder, x, layer, window):
+    """Grouped heads over the last `window` positions, then a gated feed-forward."""
+    normed = rms(folder, x, layer + "norm1")
+    query, key, value = ((normed @ folder[layer + name].T).reshape(len(x), count, 8).transpose(0, 1)
+                         for name, count in (("query", 4), ("key", 2), ("value", 2)))
+    query, key = turned(query, 4), turned(key, 4).repeat_interleave(2, 0)
+    distance = torch.arange(len(x))[:, None] - torch.arange(len(x))
+    added = hidden_where((distance >= 0) & (distance < window))
+    scores = query @ key.transpose(-1, -2) / math.sqrt(8) + added
+    mixed = (torch.softmax(scores, -1) @ value.repeat_interleave(2, 0)).transpose(0, 1).flatten(1)
+    x = x + mixed @ folder[layer + "out"].T
+    normed = rms(folder, x, layer + "norm2")
+    gate = torch.nn.functional.silu(normed @ folder[layer + "gate"].T)
+    return x + (gate * (normed @ folder[layer + "up"].T)) @ folder[layer + "down"].T
+
+
+def decoder():
+    folder = Folder("decoder", 14)
+    folder.table("embedding", 50, 24, 0.3)
+    for i in range(2):
+        for name, into, out in (("query", 24, 32), ("key", 24, 16), ("value", 24, 16), ("out", 32, 24),
+                                ("gate", 24, 40), ("up", 24, 40), ("down", 40, 24)):
+            folder.weights[f"layers.{i}.{name}"] = folder.random(out, into, scale=into ** -0.5)
+        for name in ("norm1", "norm2"):
+            folder.weights[f"layers.{i}.{name}"] = 1 + folder.random(24, scale=0.15)
+    folder.weights["norm"] = 1 + folder.random(24, scale=0.15)
+
+    def logits(ids):
+        x = folder["embedding"][torch.tensor(ids)]
+        for i in range(2):
+            x = decoder_layer(folder, x, f"layers.{i}.", 12)
+        return rms(folder, x, "norm") @ folder["embedding"].T
+
+    def text(length):
+        return torch.randint(0, 50, (length,), generator=folder.generator).tolist()
+
+    for batch, seq in ((1, 1), (3, 9), (1, 60)):
+        ids = [text(seq) for _ in range(batch)]
+        folder.case({"input_ids": torch.tensor(ids)}, {"logits": torch.stack([logits(row) for row in ids])}, "logits")
+    gap = 0
+    while gap < 2e-3:
+        prompt, gap = text(5), math.inf
+        ids = list(prompt)
+        for _ in range(20):
+            best = torch.topk(logits(ids)[-1], 2)
+            gap = min(gap, float(best.values[0] - best.values[1]))
+            ids.append(int(best.indices[0]))
+    folder.case({"input_ids": torch.tensor([prompt])}, {"output_ids": torch.tensor([ids[5:]])}, "generate",
+                max_new_tokens=20, sampling="greedy, end token ignored", smallest_top2_gap=gap)
+    ids = text(15)
+    found = torch.log_softmax(logits(ids)[:-1], -1).gather(1, torch.tensor(ids[1:])[:, None]).T
+    folder.case({"input_ids": torch.tensor([ids])}, {"logprobs": found}, "score")
+    folder.close()
+
+
 if __name__ == "__main__":
     spelt_attention()
     transformer_encoder()
     pre_norm()
+    decoder()

@@ -130,7 +130,7 @@ std::vector<double> expectedNumbers(const Tensor &expected, const Rows &rows,
 class DecoderNumbers : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(DecoderNumbers, match_the_golden_results) {
-  const std::string folder = sourceFolder() + "/test/goldens/" + GetParam();
+  const std::string folder = sourceFolder() + "/" + GetParam();
   Imported model(folder);
   ASSERT_TRUE(model.module) << model.error.message;
   EXPECT_EQ(model.info.notes, std::vector<std::string>{});
@@ -163,14 +163,21 @@ TEST_P(DecoderNumbers, match_the_golden_results) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, DecoderNumbers,
-    ::testing::Values("gpt2", "gpt2-by-layer", "llama-gqa", "llama-mqa",
-                      "llama-scaled", "llama-yarn", "llama-linear",
-                      "llama-classify", "llama-bare", "mistral-window", "qwen2",
-                      "qwen2-tied", "qwen3", "phi3", "gemma2", "gpt-neox",
-                      "gpt-neox-serial", "opt", "opt-post-norm", "bloom-alibi",
-                      "bloom-six-heads"),
+    ::testing::Values("test/goldens/gpt2", "test/goldens/gpt2-by-layer",
+                      "test/goldens/llama-gqa", "test/goldens/llama-mqa",
+                      "test/goldens/llama-scaled", "test/goldens/llama-yarn",
+                      "test/goldens/llama-linear",
+                      "test/goldens/llama-classify", "test/goldens/llama-bare",
+                      "test/goldens/mistral-window", "test/goldens/qwen2",
+                      "test/goldens/qwen2-tied", "test/goldens/qwen3",
+                      "test/goldens/phi3", "test/goldens/gemma2",
+                      "test/goldens/gpt-neox", "test/goldens/gpt-neox-serial",
+                      "test/goldens/opt", "test/goldens/opt-post-norm",
+                      "test/goldens/bloom-alibi",
+                      "test/goldens/bloom-six-heads", "examples/decoder"),
     [](const auto &info) {
       std::string name = info.param;
+      name = name.substr(name.rfind('/') + 1);
       for (char &c : name)
         c = c == '-' ? '_' : c;
       return name;

@@ -251,18 +251,9 @@ TEST(GraphErrors, unknown_dtype) {
       R"({"transom": 1, "inputs": [{"name": "x", "dtype": "f33", "shape": [1]}], "nodes": [], "outputs": []})",
       Status::Rejected, {"unsupported dtype 'f33'", "f32"});
 }
-TEST(GraphErrors, decoders_are_not_built) {
+TEST(GraphErrors, several_graphs_are_not_built) {
   expectGraphError(R"({"transom": 1, "graphs": {}})", Status::Unsupported,
                    {"'graphs' is not built yet"});
-  expectGraphError(
-      graph(R"({"name": "a", "block": "l", "inputs": ["x"]})", "\"a\"",
-            R"("blocks": {"l": {"caches": [], "nodes": [], "outputs": []}},)"),
-      Status::Unsupported, {"'caches' is not built yet"});
-  expectGraphError(
-      graph(R"({"name": "a", "op": "attention", "inputs": ["x", "x", "x"],
-                "attrs": {"heads": 2, "cache": "kv"}})",
-            "\"a\""),
-      Status::Unsupported, {"'cache' is not built yet"});
 }
 TEST(GraphErrors, weights_are_plain_file_names) {
   expectGraphError(graph(R"({"name": "a", "op": "relu", "inputs": ["x"]})",
