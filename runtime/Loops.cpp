@@ -348,6 +348,13 @@ Result<void> transom::runLoop(Session &session, const Entry &entry,
   if (!given)
     data = session.heldResult(
         entry, 0, uint64_t(Call::elementsOf(shape)) * sizeof(float));
+  if (!data && session.config().holdResults)
+    return limitError("result '" + entry.outputs[0].name + "' of shape " +
+                      shapeText(shape.dims, shape.rank) +
+                      " does not fit what the session holds for max_batch " +
+                      std::to_string(session.config().maxBatch) +
+                      " and max_tokens " +
+                      std::to_string(session.config().maxTokens));
   if (!data)
     return rejected("result '" + entry.outputs[0].name +
                     "' is left out, and the session does not hold it");
