@@ -25,7 +25,7 @@ SYLLABLES = "ka lo mi ter sion al pre con ing ed the an re st qu ou est er un ab
 SPACES = [" ", "  ", "   ", "\n", "\n\n", "\t", "\r\n", " \n", "    ", "\u00a0", "\u3000", "\u2028", "\u200b", "\x0b", " \t ", "\n   ", "\x85"]
 CONTRACTIONS = "'s 't 're 've 'm 'll 'd 'S 'T 'RE 'Ve 'LL 'D '\u017f \u2019s 'x ' '' 'ser 'llama".split()
 CODE = ["def f(x):\n    return x**2\n", "for (int i = 0; i < n; ++i) {\n\tsum += a[i];\n}\n", "if(a&&b||!c)", "x->y::z<T>();", "/* note */", "// done\n",
-        "#include <stdio.h>\r\n", "{\"key\": [1, 2.5e-3, null]}", "https://example.org/a/b?c=d&e=%20f", "SELECT * FROM t WHERE a='b';", "\\frac{1}{2}\\alpha_{i}", "a_b_cDE fooBar HTTPServer XMLHttp2"]
+        "#include <stdio.h>\r\n", "{\"key\": [1, 2.5e-3, null]}", "https:" "//example.org/a/b?c=d&e=%20f", "SELECT * FROM t WHERE a='b';", "\\frac{1}{2}\\alpha_{i}", "a_b_cDE fooBar HTTPServer XMLHttp2"]
 RANGES = [(0x21, 0x7E), (0xA0, 0x24F), (0x250, 0x2AF), (0x370, 0x3FF), (0x400, 0x4FF), (0x531, 0x58F), (0x5D0, 0x5EA), (0x620, 0x64A), (0x660, 0x669), (0x904, 0x939),
           (0x966, 0x96F), (0xE01, 0xE5B), (0x10A0, 0x10FF), (0x1100, 0x11FF), (0x1780, 0x17B3), (0x1E00, 0x1EFF), (0x1F00, 0x1FFF), (0x2000, 0x206F),
           (0x2070, 0x209C), (0x2150, 0x218B), (0x2190, 0x22FF), (0x2460, 0x24FF), (0x2C00, 0x2C5F), (0x3000, 0x303F), (0x3041, 0x30FF), (0x4E00, 0x9FFF),

@@ -34,7 +34,7 @@ TEXTS = [
     "", " ", "  ", "\n", " a", "a ", "Hello, world!", "I've don't WE'LL they're it's 'S '\u017f x'x", "1234567 12 3.14e-10 \u0661\u0662\u0663 \u00bd\u2167\u2463",
     "   leading and trailing   ", "a\n\n  b\r\n\tc \n", "tabs\t\tand\u00a0\u3000spaces\u2028\u0085end", "caf\u00e9 cafe\u0301 CAFE\u0301 \u212b \uac00\u1100\u1161\u11a8",
     "\u5317\u4eac\u662f\u4e2d\u56fd\u7684\u9996\u90fd\u3002", "mixed\u4e2d\u6587and\u65e5\u672c\u8a9e\u30c6\u30ad\u30b9\u30c8ABC\u65e5Abc", "\U0001f600\U0001f44d\U0001f3fd\U0001f469\u200d\U0001f469\u200d\U0001f467 ok",
-    "e\u0301\u0323\u0307 q\u0307\u0323 \u0344\u0323 \u0f73\u0f71", "def f(x):\n    return x**2  # done\n\n\n", "HTTPServer fooBar XMLHttp2 a_b-c", "https://a.b/c?d=e&f=%20#g",
+    "e\u0301\u0323\u0307 q\u0307\u0323 \u0344\u0323 \u0f73\u0f71", "def f(x):\n    return x**2  # done\n\n\n", "HTTPServer fooBar XMLHttp2 a_b-c", "https:" "//a.b/c?d=e&f=%20#g",
     "\ufffd\u0000\u0001\u200b\ufeff", "\ud55c\uad6d\uc5b4 \u1112\u1161\u11ab", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "!?...---###", "<0x41><0xE2>", "\u2581under \u2581\u2581 bars\u2581"]
 PAIRS = [("one text", "and another one"), ("", "only the second"), ("only the first", "")]
 
