@@ -31,7 +31,8 @@ def build_llama(folder):
     """`bin` with llama-batched-bench and the libraries, `python` with the package llama_cpp."""
     work = folder + ".work"
     shutil.rmtree(work, ignore_errors=True)
-    succeed([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", work, LLAMA])
+    succeed([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", LLAMA.partition("==")[0], "--dest", work,
+             LLAMA])
     (archive,) = glob.glob(os.path.join(work, "*.tar.gz"))
     with tarfile.open(archive) as file:
         file.extractall(work, filter="data")
