@@ -1,5 +1,5 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a model folder, a config.json alone or a graph.json holds, before it is
 // compiled: entries, what they cost, tensors that are used and not, keys that

@@ -1,5 +1,5 @@
-// Part of the transom project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A repetition goes back to the past that it began with. Where a window has let
 // go of positions of it, the past is made again, outside the clock.
