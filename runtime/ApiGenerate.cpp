@@ -170,6 +170,9 @@ static Result<void> generateInto(Session &session,
   auto made = std::make_unique<transom_generation>();
   Result<void> done =
       generate(*source, config, tokenizer, prompts, callback, made->rows);
+  // Cancelled behind the last step: that was this call, not the next one.
+  if (done)
+    done = session.takeCancel();
   if (!done && done.error().status != cancelledStatus)
     return done;
   made->fill = config.fillToken();

@@ -68,6 +68,8 @@ public:
   /// Sequences and steps; NULL when the model has no `step`.
   Decoder *decoder() const { return decoderPart.get(); }
   void cancel() { cancelFlag.store(1, std::memory_order_relaxed); }
+  /// An error when the call was cancelled before it began; forgets it.
+  Result<void> takeCancel();
 
   const Model &model() const { return source; }
   const SessionConfig &config() const { return settings; }
@@ -98,9 +100,6 @@ private:
   const EntryLayout &placesOf(const Entry &entry) const {
     return layout.entries[size_t(&entry - source.entries().data())];
   }
-  /// An error when the call was cancelled before it began.
-  Result<void> takeCancel();
-
   char *restAt(const Region &region) const {
     return mapping.base() + layout.restOffset + region.offset;
   }

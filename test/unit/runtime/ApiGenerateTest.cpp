@@ -162,6 +162,23 @@ TEST_F(ApiGenerate, cancelled_by_the_callback) {
   transom_generation_free(generation);
 }
 
+TEST_F(ApiGenerate, cancelled_at_the_last_token) {
+  options.max_new_tokens = 3;
+  options.callback_context = session;
+  options.callback = [](void *context, const transom_generated_token *token) {
+    if (token->finish == TRANSOM_FINISH_LENGTH)
+      transom_cancel(static_cast<transom_session *>(context));
+    return 0;
+  };
+  const std::vector<int64_t> prompt = {1};
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_CANCELLED);
+  EXPECT_EQ(ids(0).size(), 3u);
+  EXPECT_EQ(row(0).finish, TRANSOM_FINISH_LENGTH);
+  options.callback = nullptr;
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_OK) << transom_last_error();
+  transom_generation_free(generation);
+}
+
 TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   const std::vector<int64_t> nan = {1, FAKE_NAN_TOKEN}, fine = {1};
   EXPECT_EQ(generate({promptOf(nan)}), TRANSOM_REJECTED);
