@@ -128,7 +128,7 @@ static DecoderFamily phi3() {
   row.window = WindowRule::All;
   row.rotaryTypes = {"default"};
   row.ignoredKeys = {"attention_dropout", "resid_pdrop", "embd_pdrop",
-                     "original_max_position_embeddings"};
+                     "original_max_position_embeddings", "attention_bias"};
   return row;
 }
 

@@ -51,6 +51,17 @@ def hide(visible):
     return np.where(visible, 0, -np.inf)
 
 
+def rotated(z, positions, interleaved):
+    """Two heads of 4 numbers; frequencies 1 and 0.1."""
+    angle = positions[..., None] * np.array([1, 0.1])
+    c, s = np.cos(angle)[..., None, :], np.sin(angle)[..., None, :]
+    z = z.reshape(BATCH, SEQ, 2, 4)
+    a, b = (z[..., 0::2], z[..., 1::2]) if interleaved else (z[..., :2], z[..., 2:])
+    parts = [a * c - b * s, b * c + a * s]
+    turned = np.stack(parts, -1) if interleaved else np.concatenate(parts, -1)
+    return turned.reshape(BATCH, SEQ, 8)
+
+
 def attention(query, key, value, added=0, kv_heads=2, cap=0):
     def split(z, heads):
         z = z.reshape(BATCH, SEQ, heads, -1).transpose(0, 2, 1, 3)
@@ -141,6 +152,15 @@ def cases():
         yield name, out("sinusoid", "ids", width=8, positions=16, halves=halves), rows(sinusoid(halves))
     yield ("sinusoid-table", [node("t", "sinusoid", width=8, positions=16), node("c", "slice", ["t"], axis=0, size="seq"),
                               *out("add", "x", "c")], x + sinusoid(False)[:SEQ])
+    places = node("q", "position", ["ids"])
+    columns = np.broadcast_to(np.arange(SEQ), (BATCH, SEQ))
+    angle = columns[..., None] * np.array([1, 0.01])
+    yield ("rotation", [places, *out("rotation", "q", positions=12, width=4, factor=1.5)],
+           1.5 * np.concatenate([np.cos(angle), np.sin(angle)], -1))
+    turns = node("r", "rotation", ["q"], positions=12, frequencies=[1, 0.1])
+    for interleaved in (False, True):
+        yield ("rotary" + ("-interleaved" if interleaved else ""),
+               [places, turns, *out("rotary", "x", "r", heads=2, interleaved=interleaved)], rotated(x, columns, interleaved))
     yield "softmax", out("softmax", "x"), softmax(x)
     yield "mask", [wide_keep, *out("mask", "x", "k", value=-3)], np.where(keep[..., None], x, -3)
     scores = [node("s", "matmul", "xy", transpose_b=True), node("c", "reshape", ["keep"], shape=["batch", 1, "seq"])]
@@ -157,6 +177,9 @@ def cases():
     yield ("attention-window", out("attention", "x", "y", "p", heads=2, causal=True, window=2),
            attention(x, y, p, hide(CAUSAL * np.triu(np.ones((SEQ, SEQ)), -1))))
     yield ("attention-cap", out("attention", "x", "y", "p", heads=2, soft_cap=1.5), attention(x, y, p, cap=1.5))
+    distance = np.arange(SEQ) - np.arange(SEQ)[:, None]
+    yield ("attention-alibi", out("attention", "x", "y", "p", heads=2, causal=True, alibi=True),
+           attention(x, y, p, hide(CAUSAL) + np.array([2.0 ** -4, 2.0 ** -8])[:, None, None] * distance))
     halved = [node("h", "slice", ["y"], axis=-1, size=4), node("i", "slice", ["p"], axis=-1, size=4)]
     yield ("attention-shared-keys", [*halved, *out("attention", "x", "h", "i", heads=2, kv_heads=1)],
            attention(x, y[..., :4], p[..., :4], kv_heads=1))

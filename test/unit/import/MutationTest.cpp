@@ -76,7 +76,7 @@ std::string mutate(std::string text, std::mt19937 &random) {
 }
 
 void expectNoCrash(const std::string &example, const std::string &file,
-                   int rounds) {
+                   int rounds, bool configOnly = false) {
   std::string folder = sourceFolder() + "/" + example;
   Result<std::string> original = readSmallFile(folder + "/" + file, 1 << 20);
   ASSERT_TRUE(original) << original.error().message;
@@ -91,7 +91,7 @@ void expectNoCrash(const std::string &example, const std::string &file,
     for (unsigned change = 0; change <= random() % 2; ++change)
       text = mutate(text, random);
     copy.write(file, text);
-    Imported result(copy.path);
+    Imported result(copy.path, configOnly);
     imported += bool(result.module);
     if (result.module)
       continue;
@@ -110,6 +110,19 @@ void expectNoCrash(const std::string &example, const std::string &file,
 TEST(Mutations, of_configs) {
   expectNoCrash("test/goldens/heads/bert-pretraining", "config.json", 400);
   expectNoCrash("test/goldens/heads/distilbert-classify", "config.json", 200);
+}
+TEST(Mutations, of_configs_of_decoders) {
+  for (const char *name : {"llama-yarn", "llama-scaled", "gemma2", "qwen2-tied",
+                           "gpt-neox", "opt-post-norm", "bloom-six-heads"})
+    expectNoCrash(std::string("test/goldens/") + name, "config.json", 200);
+}
+TEST(Mutations, of_configs_alone) {
+  expectNoCrash("test/goldens/phi3", "config.json", 200, /*configOnly=*/true);
+  expectNoCrash("test/goldens/bert-mlm", "config.json", 100,
+                /*configOnly=*/true);
+}
+TEST(Mutations, of_decoders) {
+  expectNoCrash("examples/decoder", "graph.json", 600);
 }
 TEST(Mutations, of_spelt_attention) {
   expectNoCrash("examples/spelt-attention", "graph.json", 600);
