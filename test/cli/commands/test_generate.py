@@ -142,11 +142,13 @@ class Generate(DecoderTest):
         with open(path, "w") as file:
             for ids in prompts:
                 file.write(json.dumps({"ids": ids}) + "\n")
-        together = self.lines("generate", self.ids, "--file", path, "--json", *flags)
-        self.assertEqual([(line["prompt_ids"], line["continuation"]) for line in together], [(ids, n) for ids in prompts for n in range(2)])
-        alone = [line for ids in prompts for line in self.lines("generate", self.ids, "--ids", listed(ids), "--json", *flags)]
-        self.assertEqual([line["ids"] for line in together], [line["ids"] for line in alone])
-        self.assertNotEqual(together[0]["ids"], together[1]["ids"])
+        windowed = self.compiled("mistral-window", "--kv-dtype", "int8")
+        for model in (self.ids, self.compiled("llama-gqa", "--dtype", "bf16"), windowed):
+            together = self.lines("generate", model, "--file", path, "--json", *flags)
+            self.assertEqual([(line["prompt_ids"], line["continuation"]) for line in together], [(ids, n) for ids in prompts for n in range(2)])
+            alone = [line for ids in prompts for line in self.lines("generate", model, "--ids", listed(ids), "--json", "-t", "1", *flags)]
+            self.assertEqual([line["ids"] for line in together], [line["ids"] for line in alone])
+            self.assertNotEqual(together[0]["ids"], together[1]["ids"])
 
     def test_penalties(self):
         flags = (self.ids, "--ids", "52", "-n", "20", "--ignore-eos")
