@@ -253,3 +253,51 @@ func.func @f32_is_the_default(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
   kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 16] x f32>
+!k = !kern.buffer<[rows, 8] x f32>
+!r = !kern.buffer<[rows, 4] x f32>
+!cache = !kern.cache<heads 2, key 4, value 4, f32>
+!t = !kern.buffer<[parts, 8640] x f32>
+
+module attributes {transom.kv_dtype = "bf16"} {
+
+// The rotation rounds the query, and what is appended is rounded there.
+// CHECK-LABEL: func.func @bf16_caches(
+// CHECK: kern.get_cache @c : <heads 2, key 4, value 4, bf16>
+// CHECK: kern.rotary %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>
+// CHECK: kern.append %{{.*}} : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+// CHECK: kern.attention %[[Q]] {{.*}}, !kern.buffer<[rows, 16] x f32>
+// CHECK: kern.cache @c : !kern.cache<heads 2, key 4, value 4, bf16>
+func.func @bf16_caches(%q: !x, %k: !k, %v: !k, %r: !r, %t: !t, %y: !x) {
+  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %c = kern.get_cache @c : !cache
+  %p = kern.alloc : !x
+  kern.rotary %q, %r outs(%p) heads 4 : !x, !r, !x
+  kern.append %k, %v segments %s cache %c : !k, !k, !kern.segments<0>, !cache
+  kern.attention %p segments %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal} : !x, !kern.segments<0>, !kern.segments<0>, !cache, !t, !x
+  return
+}
+kern.cache @c : !cache
+}
+
+// -----
+
+!cache = !kern.cache<heads 2, key 3, value 4, f32>
+
+// Keys of bf16 lie in pairs.
+module attributes {transom.kv_dtype = "bf16"} {
+// CHECK: kern.cache @odd : !kern.cache<heads 2, key 3, value 4, f32>
+kern.cache @odd : !cache
+}
+
+// -----
+
+!cache = !kern.cache<heads 2, key 3, value 4, window 7, f32>
+
+module attributes {transom.kv_dtype = "int8", transom.dtype = "bf16"} {
+// CHECK: kern.cache @bytes : !kern.cache<heads 2, key 3, value 4, window 7, i8>
+kern.cache @bytes : !cache
+}
