@@ -93,10 +93,8 @@ Result<void> ModelFacts::read(ModuleOp module) {
     if (!settings)
       return settings.takeError();
     generation = std::move(*settings);
-    notes.insert(notes.end(), generation.notes.begin(),
-                 generation.notes.end());
-    files.insert(files.end(), generation.files.begin(),
-                 generation.files.end());
+    notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
+    files.insert(files.end(), generation.files.begin(), generation.files.end());
   }
   hashes.start(info.folder, files);
   return {};

@@ -683,7 +683,8 @@ typedef struct transom_generate_options {
 /** The options that suit most. */
 TRANSOM_API transom_generate_options transom_generate_options_default(void);
 
-/** A prompt: ids, or a text. Neither (an empty one): the model's begin token. */
+/** A prompt: ids, or a text. Neither (an empty one): the model's begin token.
+ */
 typedef struct transom_prompt {
   /** ids; NULL: the text counts */
   const int64_t *ids;
@@ -786,14 +787,15 @@ typedef struct transom_text_score {
   int64_t windows;
 } transom_text_score;
 
-/** Scores a text of any length in windows of `window` tokens that begin `stride`
- * tokens apart, each token once, so that from the second window on each has
- * window - stride or more tokens before it. exp(-sum / tokens) is the text's
- * perplexity. */
-TRANSOM_API transom_status
-transom_score_windows(transom_session *session, const int64_t *ids,
-                      size_t count, int64_t window, int64_t stride,
-                      transom_text_score *score);
+/** Scores a text of any length in windows of `window` tokens that begin
+ * `stride` tokens apart, each token once, so that from the second window on
+ * each has window - stride or more tokens before it. exp(-sum / tokens) is the
+ * text's perplexity. */
+TRANSOM_API transom_status transom_score_windows(transom_session *session,
+                                                 const int64_t *ids,
+                                                 size_t count, int64_t window,
+                                                 int64_t stride,
+                                                 transom_text_score *score);
 
 #ifdef __cplusplus
 }
