@@ -155,7 +155,8 @@ void DecoderGolden::check(const char *dtype) {
     test.outputs = *result;
   }
   checkChunks();
-  (*module)->setAttr("transom.dtype", StringAttr::get(&context, dtype));
+  for (const char *attribute : {"transom.dtype", "transom.kv_dtype"})
+    (*module)->setAttr(attribute, StringAttr::get(&context, dtype));
   Case last = cases.back();
   cases.pop_back();
   bool rounds = StringRef(dtype) == "bf16";
