@@ -4,7 +4,7 @@
 // From a parsed graph.json to a module: inputs and masks, nodes through the
 // table of operations, blocks written out for each repetition.
 #include "compiler/import/GraphImport.h"
-#include "compiler/import/GraphOps.h"
+#include "compiler/import/GraphStep.h"
 #include "runtime/support/Checked.h"
 #include "runtime/support/Suggest.h"
 
@@ -29,13 +29,13 @@ struct PaddingMask {
 class GraphBuilder {
 public:
   GraphBuilder(Emitter &emit, const GraphFile &file)
-      : emit(emit), file(file), dims(file.dims) {}
+      : emit(emit), file(file), dims(file.dims), step(emit, file, dims) {}
   /// Makes the entry; errors are the emitter's.
   void build();
   /// The manifest's word for the head.
-  const char *head() const { return causal ? "causal_lm" : "none"; }
+  const char *head() const { return step.head(); }
   /// The longest sequence of a decoder.
-  std::optional<int64_t> longest() const { return step.context; }
+  std::optional<int64_t> longest() const { return step.state.context; }
 
 private:
   using Scope = std::map<std::string, Values>;
@@ -46,14 +46,6 @@ private:
   void beginEntry(Scope &scope);
   void endEntry(const Values &results);
   Value result(const GraphOutput &output, Value value);
-
-  void beginStep(Scope &scope);
-  void endStep(const Values &results);
-  /// The rows of a result that are asked for, taken as early as rows are
-  /// computed one by one.
-  Value wantedRows(Value result);
-  void checkRows(const Values &inputs, const Values &results,
-                 const GraphNode &node);
 
   /// Builds the nodes of a body; gives its outputs.
   Values body(const GraphBody &body, Scope scope, const std::string &place,
@@ -72,9 +64,7 @@ private:
   const GraphFile &file;
   DimTable dims;
   std::vector<PaddingMask> masks;
-  StepState step;
-  Value wanted;        // of a step: i64 [wanted]
-  bool causal = false; // a decoder whose result is as wide as its vocabulary
+  GraphStep step;               // of a decoder
   std::set<std::string> active; // blocks being written out
   size_t nodes = 0;
 };
@@ -247,7 +237,7 @@ Values GraphBuilder::operation(const GraphNode &node, Values inputs,
   for (Value result : results)
     checkSize(result, node);
   if (file.decoder && !emit.failed())
-    checkRows(call.inputs, results, node);
+    step.checkRows(call.inputs, results, node);
   return results;
 }
 
@@ -316,7 +306,7 @@ Values GraphBuilder::instance(const GraphNode &node, Values inputs,
 Values GraphBuilder::body(const GraphBody &body, Scope scope,
                           const std::string &place, const std::string &prefix) {
   CacheScope caches{body.caches, place, {}};
-  NodeScope inside{prefix, caches, step};
+  NodeScope inside{prefix, caches, step.state};
   for (const GraphNode &node : body.nodes) {
     countNode(node);
     Values inputs;
@@ -397,121 +387,10 @@ void GraphBuilder::endEntry(const Values &results) {
   emit.endEntry(outputs);
 }
 
-//===----------------------------------------------------------------------===//
-// Decoders
-//===----------------------------------------------------------------------===//
-
-/// The new tokens of several sequences, and the rows that are asked for.
-void GraphBuilder::beginStep(Scope &scope) {
-  const GraphInput &input = file.inputs.front();
-  auto wrong = [&](JsonValue at, const std::string &text) {
-    emit.fail(at.error("a graph with caches is a decoder: " + text));
-  };
-  if (file.entry != "step")
-    return wrong(input.at, "its entry is 'step', not '" + file.entry + "'");
-  if (file.inputs.size() != 1)
-    return wrong(file.inputs[1].at, "its one input is the new tokens");
-  Result<Dims> shape = dims.shape(input.shape);
-  if (!shape)
-    return (void)emit.fail(shape.takeError());
-  const Polynomial rows = Polynomial::symbol("rows");
-  if (input.dtype != DType::I64 || *shape != Dims{rows})
-    return wrong(input.at, "its input is i64 [\"rows\"]");
-  if (input.maskOf || input.defaultValue)
-    return wrong(input.at, "its input has no 'mask_of' and no 'default'");
-  if (file.dims.size() != 1 || file.dims[0].largest >= 0)
-    return wrong(input.at, "its one dim is \"rows\": {}, without a 'max'");
-  emit.at(file.entry, "/inputs");
-  SmallVector<Value> arguments = emit.beginEntry(
-      file.entry,
-      {{"tokens", DType::I64, {rows}, "data", {}, {}},
-       {"wanted", DType::I64, {Polynomial::symbol("wanted")}, "data", {}, {}}});
-  scope[input.name] = {arguments[0]};
-  wanted = arguments[1];
-  step.segments = emit.sequences();
-}
-
-/// What a row gives depends on the rows of its own sequence alone, and on those
-/// through the cache: no other operation may mix rows.
-void GraphBuilder::checkRows(const Values &inputs, const Values &results,
-                             const GraphNode &node) {
-  auto ofRows = [&](Value value) {
-    for (const Polynomial &size : emit.shapeOf(value))
-      if (!size.isConstant())
-        return true;
-    return false;
-  };
-  if (llvm::none_of(inputs, ofRows))
-    return;
-  const Polynomial rows = Polynomial::symbol("rows");
-  for (Value result : results) {
-    Dims shape = emit.shapeOf(result);
-    bool floats =
-        isa<FloatType>(cast<TensorType>(result.getType()).getElementType());
-    bool good =
-        !shape.empty() && shape[0] == rows && (!floats || shape.size() > 1);
-    for (const Polynomial &size : llvm::drop_begin(shape))
-      good = good && size.isConstant();
-    if (!good)
-      emit.fail(node.at.error(
-          "op '" + node.op + "' mixes rows of a decoder, which 'attention' " +
-          "with a cache alone may do; results are [rows, ...]"));
-  }
-}
-
-/// True for operations that compute each row of their first operand alone.
-static bool isByRow(Operation *op) {
-  return isa<attn::LinearOp, attn::LayerNormOp, attn::RmsNormOp,
-             attn::ActivationOp, attn::ScaleOp>(op);
-}
-
-Value GraphBuilder::wantedRows(Value result) {
-  SmallVector<Operation *> behind; // the last first
-  Value from = result;
-  // Nothing but the chain itself may read what it gives.
-  auto isFree = [&] {
-    return behind.empty() ? from.use_empty() : from.hasOneUse();
-  };
-  for (Operation *op = from.getDefiningOp(); op && isByRow(op) && isFree();
-       op = from.getDefiningOp()) {
-    behind.push_back(op);
-    from = op->getOperand(0);
-  }
-  return emit.gatherBefore(from, wanted, behind);
-}
-
-void GraphBuilder::endStep(const Values &results) {
-  if (results.size() != 1)
-    return (void)emit.fail(
-        file.body.outputs[1].edge.at.error("a decoder has one output"));
-  JsonValue at = file.body.outputs[0].edge.at;
-  Value value = results[0];
-  Dims shape = emit.shapeOf(value);
-  if (!value.getDefiningOp() || emit.weightOf(value) || shape.size() != 2 ||
-      shape[0] != Polynomial::symbol("rows") ||
-      !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
-    return (void)emit.fail(
-        at.error("the output of a decoder is f32 [rows, width]"));
-  emit.at(file.entry, "/outputs");
-  Value asked = wantedRows(value);
-  if (emit.failed())
-    return;
-  std::optional<int64_t> vocabulary = emit.boundOf(0);
-  if (!vocabulary)
-    return (void)emit.fail(file.inputs.front().at.error(
-        "a decoder's tokens are the ids of an 'embedding'"));
-  causal = *shape[1].constant() == *vocabulary;
-  emit.endEntry({{causal ? "logits" : "last_hidden_state", asked}});
-  OpBuilder &ops = emit.ops();
-  emit.annotateEntry("transom.vocabulary", ops.getI64IntegerAttr(*vocabulary));
-  if (step.context)
-    emit.annotateEntry("transom.context", ops.getI64IntegerAttr(*step.context));
-}
-
 void GraphBuilder::build() {
   Scope scope;
   if (file.decoder)
-    beginStep(scope);
+    scope[file.inputs.front().name] = {step.begin()};
   else
     beginEntry(scope);
   if (emit.failed())
@@ -520,7 +399,7 @@ void GraphBuilder::build() {
   if (emit.failed())
     return;
   if (file.decoder)
-    endStep(results);
+    step.end(results);
   else
     endEntry(results);
 }

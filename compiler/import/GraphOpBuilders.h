@@ -10,6 +10,12 @@ namespace transom::graph {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// Largest number of elements of a constant that stands in the file.
+inline constexpr size_t maxConstant = 65536;
+
+bool isFloatValue(mlir::Value value);
+bool isBoolValue(mlir::Value value);
+
 Values buildWeight(OpCall &call);
 Values buildConstant(OpCall &call);
 Values buildLinear(OpCall &call);
