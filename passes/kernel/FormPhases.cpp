@@ -143,14 +143,28 @@ struct FormPhasesPass
     }
   }
 
+  /// What a phase is named after: the first product or attention, else the
+  /// first that reads anything.
+  static kern::BufferOp mainOf(ArrayRef<kern::BufferOp> group) {
+    for (kern::BufferOp op : group)
+      if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(
+              op.getOperation()))
+        return op;
+    for (kern::BufferOp op : group)
+      if (!op.readBuffers().empty())
+        return op;
+    return group.front();
+  }
+
   void makePhase(func::FuncOp function, size_t index,
                  ArrayRef<kern::BufferOp> group) {
     OpBuilder b(group.front());
     SmallVector<Location> places;
     for (kern::BufferOp op : group)
       places.push_back(op.getLoc());
-    std::string what = group.front()->getName().stripDialect().str();
-    if (auto call = dyn_cast<kern::OneDnnOp>(*group.front()))
+    kern::BufferOp main = mainOf(group);
+    std::string what = main->getName().stripDialect().str();
+    if (auto call = dyn_cast<kern::OneDnnOp>(*main))
       what += "_" + call.getPrimitive().str();
     std::string name =
         (function.getSymName() + "." + std::to_string(index) + "." + what)

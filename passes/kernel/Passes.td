@@ -244,7 +244,7 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
     phase with what appends to one.
 
     Pre-condition: fusions are done. Post-condition: every operation on buffers
-    is in a phase with a name of its own.
+    is in a phase with a name of its own, after its first product or attention.
 
     Example:
     ```mlir
