@@ -85,4 +85,12 @@ INSTANTIATE_TEST_SUITE_P(
                                      "examples/transformer-encoder"),
                      testing::Values(Backend::Native, Backend::OneDnn)));
 
+INSTANTIATE_TEST_SUITE_P(
+    Decoders, Places,
+    testing::Combine(testing::Values("test/goldens/llama-gqa",
+                                     "test/goldens/gemma2",
+                                     "test/goldens/gpt2-by-layer",
+                                     "test/goldens/bloom-alibi"),
+                     testing::Values(Backend::Native)));
+
 } // namespace
