@@ -215,7 +215,39 @@ def no_unknown(size):
     return tokenizer
 
 
-TOKENIZERS = dict(gpt2=gpt2, llama3=llama3, qwen2=qwen2, llama2=llama2, metaspace=metaspace, roberta=roberta, o200k=o200k, cl100k=cl100k,
+def bloom(size):
+    return train_bytes(size, None, split(" ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+"), ["<unk>", "<s>", "</s>"])
+
+
+def falcon(size):
+    parts = [pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.Digits(individual_digits=False),
+             pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")]
+    return train_bytes(size, None, pre_tokenizers.Sequence(parts), ["<|endoftext|>"])
+
+
+def starcoder(size):
+    parts = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    return train_bytes(size, None, pre_tokenizers.Sequence(parts), ["<|endoftext|>", "<fim_prefix>"])
+
+
+def gemma(size):
+    tokenizer = llama2(size)
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return tokenizer
+
+
+def mistral(size):
+    tokenizer = llama2(size)
+    text = json.loads(tokenizer.to_str())
+    text["normalizer"] = None
+    tokenizer = Tokenizer.from_str(json.dumps(text))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    return tokenizer
+
+
+TOKENIZERS = dict(bloom=bloom, falcon=falcon, starcoder=starcoder, gemma=gemma, mistral=mistral, gpt2=gpt2, llama3=llama3, qwen2=qwen2, llama2=llama2, metaspace=metaspace, roberta=roberta, o200k=o200k, cl100k=cl100k,
                   scripts=scripts, word_end=word_end, no_unknown=no_unknown)
 
 

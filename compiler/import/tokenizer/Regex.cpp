@@ -17,6 +17,8 @@ namespace transom::tokenizer {
 
 static constexpr size_t instructionLimit = 4096;
 static constexpr size_t programStates = 2048;
+/// Nodes that are compiled, and steps of threads in building an automaton.
+static constexpr size_t nodeLimit = 100'000, stepLimit = 50'000'000;
 
 namespace {
 /// An instruction; the one behind it follows unless it says otherwise.
@@ -56,6 +58,7 @@ private:
   std::vector<Instruction> instructions;
   std::vector<CharSet> sets;
   std::map<CharSet, uint32_t> numbers;
+  size_t nodes = 0;
 };
 } // namespace
 
@@ -69,7 +72,7 @@ uint32_t Code::numberOf(const CharSet &set) {
 
 /// False where there are too many instructions.
 bool Code::add(const RegexNode &node) {
-  if (instructions.size() > instructionLimit)
+  if (instructions.size() > instructionLimit || ++nodes > nodeLimit)
     return false;
   switch (node.kind) {
   case RegexNode::Kind::Empty:
@@ -205,7 +208,7 @@ public:
   Automaton(const std::vector<Instruction> &code, const Classes &classes)
       : code(code), classes(classes) {}
 
-  /// False where there are too many states.
+  /// False where it would be too large.
   bool build();
   bool matchesEmpty() const { return emptyMatch; }
   size_t stateCount() const { return states.size(); }
@@ -220,13 +223,15 @@ private:
       return instruction.op == Op::Look && instruction.atEnd;
     return classes.isIn(label, instruction.set);
   }
-  bool follow(const Threads &threads, size_t label, Threads &next) const;
+  bool follow(const Threads &threads, size_t label, Threads &next);
 
   const std::vector<Instruction> &code;
   const Classes &classes;
   std::map<Threads, uint32_t> numbers;
   std::vector<Threads> states;
   std::vector<uint16_t> table;
+  std::vector<bool> seen; ///< instructions, by one round of threads
+  size_t steps = 0;
   bool emptyMatch = false;
 };
 } // namespace
@@ -241,14 +246,15 @@ uint32_t Automaton::stateOf(const Threads &threads) {
 
 /// The threads behind a character of a class (or the end), in order; true where
 /// a match ends before it, which cuts off what is less preferred.
-bool Automaton::follow(const Threads &threads, size_t label,
-                       Threads &next) const {
-  std::vector<bool> seen(code.size());
+bool Automaton::follow(const Threads &threads, size_t label, Threads &next) {
+  seen.assign(code.size(), false);
+  steps += code.size() / 64;
   for (uint32_t thread : threads) {
     Threads stack{thread};
     while (!stack.empty()) {
       uint32_t at = stack.back();
       stack.pop_back();
+      ++steps;
       if (seen[at])
         continue;
       seen[at] = true;
@@ -281,7 +287,7 @@ bool Automaton::build() {
   stateOf({});
   stateOf({0});
   for (size_t state = 0; state < states.size(); ++state) {
-    if (states.size() > programStates)
+    if (states.size() > programStates || steps > stepLimit)
       return false;
     for (size_t label = 0; label <= classes.size(); ++label) {
       Threads next, threads = states[state];
@@ -312,8 +318,7 @@ static Result<std::string> compileTree(const RegexNode &tree) {
     return unsupported("too many classes of characters");
   Automaton automaton(code.list(), classes);
   if (!automaton.build())
-    return unsupported("an automaton of more than " +
-                       std::to_string(programStates) + " states");
+    return unsupported("too large an automaton");
   if (automaton.matchesEmpty())
     return unsupported("a match of the empty text");
   std::vector<uint16_t> blocks;

@@ -75,8 +75,8 @@ private:
   Result<RegexTree> braces(RegexTree tree);
   Result<RegexTree> character(char32_t code);
   Result<RegexTree> set(CharSet found);
-  Result<CharSet> bracket();
-  Result<CharSet> bracketItem();
+  Result<CharSet> bracket(unsigned depth);
+  Result<CharSet> bracketItem(unsigned depth);
   Result<CharSet> escape();
   Result<CharSet> property(bool negative);
   Result<char32_t> hexadecimal(size_t digits);
@@ -148,7 +148,7 @@ Result<RegexTree> Parser::atom(unsigned depth) {
   if (take("("))
     return group(depth + 1);
   if (take("[")) {
-    auto found = bracket();
+    auto found = bracket(depth);
     if (!found)
       return found.takeError();
     return setTree(std::move(*found));
@@ -372,11 +372,15 @@ Result<CharSet> Parser::escape() {
 }
 
 /// One character, range bound or class in brackets.
-Result<CharSet> Parser::bracketItem() {
+Result<CharSet> Parser::bracketItem(unsigned depth) {
   if (take("\\"))
     return escape();
-  if (peek() == '[' || (peek() == '&' && peek(1) == '&'))
-    return bad("a class within a class");
+  if (peek() == '[' && peek(1) == ':')
+    return bad("a class '[:...:]'");
+  if (take("["))
+    return bracket(depth + 1);
+  if (peek() == '&' && peek(1) == '&')
+    return bad("'&&' in a class");
   char32_t code = utf8::decode(pattern, at);
   return CharSet(code, code + 1);
 }
@@ -389,7 +393,9 @@ static std::optional<uint32_t> singleOf(const CharSet &set) {
 }
 
 /// A class, behind its '['.
-Result<CharSet> Parser::bracket() {
+Result<CharSet> Parser::bracket(unsigned depth) {
+  if (depth > regexDepth)
+    return bad("more than " + std::to_string(regexDepth) + " levels of groups");
   bool negative = take("^");
   CharSet result;
   if (peek() == ']')
@@ -397,12 +403,12 @@ Result<CharSet> Parser::bracket() {
   while (!take("]")) {
     if (atEnd())
       return bad("a '[' without ']'");
-    auto item = bracketItem();
+    auto item = bracketItem(depth);
     if (!item)
       return item;
     if (peek() == '-' && peek(1) != ']' && at + 1 < pattern.size()) {
       ++at;
-      auto last = bracketItem();
+      auto last = bracketItem(depth);
       if (!last)
         return last;
       std::optional<uint32_t> low = singleOf(*item), high = singleOf(*last);

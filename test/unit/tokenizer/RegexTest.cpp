@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <random>
 
 namespace transom::tokenizer {
 namespace {
@@ -77,6 +78,8 @@ TEST(TokenizerRegex, Classes) {
   EXPECT_EQ(cut("\\p{Han}+", "a中文か"), "a[中文]か");
   EXPECT_EQ(cut("\\d+\\w", "12a ٣_"), "[12a] [٣_]");
   EXPECT_EQ(cut(".", "a\nb"), "[a]\n[b]");
+  EXPECT_EQ(cut("[^(\\s|[.,!])]+", "a|b (c.d[e])"), "[a]|[b] ([c].[d[e]])");
+  EXPECT_EQ(cut("[a[^b-z]]+", "abAz1"), "[a]b[A]z[1]");
   EXPECT_EQ(cut("\\.", "a.b"), "a[.]b");
 }
 
@@ -98,8 +101,10 @@ TEST(TokenizerRegex, WhatIsNotBuiltIsNamed) {
       {"^a", "'^'"},
       {"(ab)++", "a possessive quantifier on more than one character"},
       {"\\p{Greek}", "the property 'Greek'"},
-      {"[a&&b]", "a class within a class"},
-      {"[[:alpha:]]", "a class within a class"},
+      {"[a&&b]", "'&&' in a class"},
+      {"[[:alpha:]]", "a class '[:...:]'"},
+      {"(((()){1000}){1000}){1000}", "too many repetitions"},
+      {"(a|b)*a(a|b){12}", "too large an automaton"},
       {"(?i:ss)", "'ss' where case is ignored"},
       {"(?i:\u00e9)", "letters beyond ASCII where case is ignored"},
       {"(a", "a '(' without ')'"},
@@ -121,6 +126,37 @@ TEST(TokenizerRegex, WhatIsNotBuiltIsNamed) {
   std::string deep(200, '(');
   EXPECT_EQ(compileRegex(deep).error().message.substr(0, 34),
             "unsupported regular expression '((");
+}
+
+/// Whatever the pattern is: a program that can be run, or an error.
+TEST(TokenizerRegex, RandomPatternsNeverCrash) {
+  const std::string_view parts[] = {
+      "a",   "b",      "(",    ")",   "(?:", "(?i:",   "(?!", "(?=",
+      "|",   "[",      "]",    "[^",  "-",   "*",      "+",   "?",
+      "{2}", "{,3}",   "{1,}", "\\s", "\\S", "\\p{L}", "$",   "\\z",
+      "&&",  "\u00e9", ".",    "^",   "\\",  "{"};
+  std::mt19937 random(3);
+  Characters text = charactersOf("ab aab\n\u00e9 bA-b");
+  size_t compiled = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string pattern;
+    for (size_t n = 1 + random() % 8; n > 0; --n)
+      pattern += parts[random() % std::size(parts)];
+    auto program = compileRegex(pattern);
+    if (!program) {
+      ASSERT_EQ(program.error().status, Status::Unsupported);
+      continue;
+    }
+    ++compiled;
+    size_t end = 0;
+    for (const Cut &cut :
+         Splitter::open(*program)->find(text, {0, text.size()})) {
+      ASSERT_EQ(cut.span.begin, end) << pattern;
+      end = cut.span.end;
+    }
+    ASSERT_EQ(end, text.size()) << pattern;
+  }
+  EXPECT_GT(compiled, 1000u);
 }
 
 /// Seconds of processor time, the least of a few tries.
