@@ -1,10 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom tokenize: one JSON line with the tokens of each text.
+// transom tokenize: one JSON line with the tokens of each text or pair, or,
+// with
+// --decode, with the text of ids.
 #include "runtime/support/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
+#include <charconv>
 
 using namespace transom;
 using namespace transom::tools;
@@ -13,24 +16,37 @@ namespace {
 struct TokenizeFlags {
   std::string model;
   TextInput input;
-  bool noSpecial = false, noTruncation = false;
+  std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
+  bool noSpecial = false, noTruncation = false, decode = false;
+};
+} // namespace
+
+namespace {
+struct TextOrPair {
+  std::string first;
+  std::optional<std::string> pair;
 };
 } // namespace
 
 /// The tokens of a text; grows the room until they fit.
 static Result<std::vector<transom_token>>
-tokensOf(const transom_model *model, const std::string &text,
+tokensOf(const transom_model *model, const TextOrPair &text,
          const transom_tokenize_options &options, uint32_t &cut) {
-  std::vector<transom_token> tokens(text.size() + 16);
-  const transom_text view{text.data(), text.size()};
+  std::vector<transom_token> tokens(text.first.size() + 16);
+  const transom_text view{text.first.data(), text.first.size()};
+  transom_text second{};
+  if (text.pair)
+    second = {text.pair->data(), text.pair->size()};
   size_t count = 0;
-  transom_status status =
-      transom_tokenize(model, &view, nullptr, &options, tokens.data(),
-                       tokens.size(), &count, &cut);
+  auto tokenize = [&] {
+    return transom_tokenize(model, &view, text.pair ? &second : nullptr,
+                            &options, tokens.data(), tokens.size(), &count,
+                            &cut);
+  };
+  transom_status status = tokenize();
   if (status == TRANSOM_LIMIT && count > tokens.size()) {
     tokens.resize(count);
-    status = transom_tokenize(model, &view, nullptr, &options, tokens.data(),
-                              tokens.size(), &count, &cut);
+    status = tokenize();
   }
   if (status != TRANSOM_OK)
     return lastError(status);
@@ -38,12 +54,14 @@ tokensOf(const transom_model *model, const std::string &text,
   return tokens;
 }
 
-static std::string lineOf(const std::string &text,
+static std::string lineOf(const TextOrPair &text,
                           const std::vector<transom_token> &tokens) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
-  json.member("text", text);
+  json.member("text", text.first);
+  if (text.pair)
+    json.member("pair", *text.pair);
   json.key("ids");
   json.beginArray();
   for (const transom_token &token : tokens)
@@ -62,45 +80,144 @@ static std::string lineOf(const std::string &text,
   return line + "\n";
 }
 
+//===----------------------------------------------------------------------===//
+// Ids to text
+//===----------------------------------------------------------------------===//
+
+/// Ids between spaces, commas and brackets.
+static Result<std::vector<int64_t>> readIds(const std::string &text) {
+  std::vector<int64_t> ids;
+  const char *at = text.data(), *end = at + text.size();
+  while (true) {
+    while (at != end &&
+           std::string_view(" ,[]\t").find(*at) != std::string_view::npos)
+      ++at;
+    if (at == end)
+      return ids;
+    int64_t id = 0;
+    auto [behind, error] = std::from_chars(at, end, id);
+    if (error != std::errc() || id < 0)
+      return usageError("expected ids for '--decode', got '" +
+                        std::string(at, std::min<size_t>(end - at, 40)) + "'");
+    ids.push_back(id);
+    at = behind;
+  }
+}
+
+/// The text of ids; grows the room until it fits.
+static Result<std::string> textOf(const transom_model *model,
+                                  const std::vector<int64_t> &ids,
+                                  bool skipSpecial) {
+  std::string text(ids.size() * 8 + 64, '\0');
+  size_t size = 0;
+  auto decode = [&] {
+    return transom_detokenize(model, ids.data(), ids.size(), skipSpecial,
+                              text.data(), text.size(), &size);
+  };
+  transom_status status = decode();
+  if (status == TRANSOM_LIMIT && size > text.size()) {
+    text.resize(size);
+    status = decode();
+  }
+  if (status != TRANSOM_OK)
+    return lastError(status);
+  text.resize(size);
+  return text;
+}
+
+static Result<void> decodeLine(const transom_model *model,
+                               const std::string &line, bool skipSpecial) {
+  Result<std::vector<int64_t>> ids = readIds(line);
+  if (!ids)
+    return ids.takeError();
+  Result<std::string> text = textOf(model, *ids, skipSpecial);
+  if (!text)
+    return text.takeError();
+  std::string out;
+  JsonWriter json(out);
+  json.beginObject();
+  json.key("ids");
+  json.array(*ids);
+  json.member("text", *text);
+  json.endObject();
+  return writeOut(out + "\n");
+}
+
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+static Result<void> validate(const TokenizeFlags &flags) {
+  if (Result<void> valid = flags.input.validate(); !valid)
+    return valid;
+  if (flags.pairs.empty())
+    return {};
+  if (flags.decode)
+    return usageError("'--pair' and '--decode' exclude each other");
+  if (flags.pairs.size() != flags.input.texts.size())
+    return usageError("each '--pair' belongs to a '--text'; got " +
+                      std::to_string(flags.pairs.size()) + " and " +
+                      std::to_string(flags.input.texts.size()));
+  return {};
+}
+
 static Result<void> runTokenize(const TokenizeFlags &flags,
                                 const CommonFlags &common) {
-  if (Result<void> valid = flags.input.validate(); !valid)
+  if (Result<void> valid = validate(flags); !valid)
     return valid;
   Result<TextModel> opened = openTextModel(flags.model);
   if (!opened)
     return opened.takeError();
+  const transom_model *model = opened->model.get();
   transom_tokenize_options options = transom_tokenize_options_default();
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
   CutTexts cuts;
-  Result<void> done = forEachBatch(
-      flags.input, textBatch,
-      [&](std::vector<std::string> texts) -> Result<void> {
-        for (const std::string &text : texts) {
-          uint32_t cut = 0;
-          Result<std::vector<transom_token>> tokens =
-              tokensOf(opened->model.get(), text, options, cut);
-          if (!tokens)
-            return tokens.takeError();
-          cuts.count += cut;
-          if (Result<void> written = writeOut(lineOf(text, *tokens)); !written)
-            return written;
-        }
-        return {};
-      });
+  auto encodeLine = [&](TextOrPair text) -> Result<void> {
+    uint32_t cut = 0;
+    Result<std::vector<transom_token>> tokens =
+        tokensOf(model, text, options, cut);
+    if (!tokens)
+      return tokens.takeError();
+    cuts.count += cut;
+    return writeOut(lineOf(text, *tokens));
+  };
+  auto takeBatch = [&](std::vector<std::string> texts) -> Result<void> {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      std::optional<std::string> pair;
+      if (!flags.pairs.empty())
+        pair = flags.pairs[i];
+      Result<void> done = flags.decode
+                              ? decodeLine(model, texts[i], flags.noSpecial)
+                              : encodeLine({texts[i], pair});
+      if (!done)
+        return done;
+    }
+    return {};
+  };
+  Result<void> done = forEachBatch(flags.input, textBatch, takeBatch);
   cuts.tell(common, opened->info.max_text_tokens);
   return done;
 }
 
 void tools::addTokenize(CLI::App &app, CommandList &commands) {
-  Command &command = addCommand(app, commands, "tokenize",
-                                "token ids of texts, one JSON line a text");
+  Command &command =
+      addCommand(app, commands, "tokenize",
+                 "token ids of texts or back, one JSON line a text");
   auto flags = std::make_shared<TokenizeFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
+  command.app->add_option("--pair", flags->pairs, "the second text of a --text")
+      ->type_name("T2")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.app->add_flag("--decode", flags->decode,
+                        "texts are ids (1 2 3), and become text");
   command.app->add_flag("--no-special", flags->noSpecial,
-                        "without the tokens that the model adds");
+                        "without the tokens that the model adds; with "
+                        "--decode, without special tokens");
   command.app->add_flag("--no-truncation", flags->noTruncation,
                         "do not cut texts to the model's maximum");
   command.run = [flags](const CommonFlags &common) {

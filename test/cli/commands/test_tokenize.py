@@ -1,0 +1,46 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tokenize with a byte-level tokenizer: ids and back, pairs, errors."""
+import unittest
+
+from decoders import TOKENS, DecoderTest, tokenizer
+
+
+class Tokenize(DecoderTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.text = cls.variant("gpt2", "tokenize", tokenizer=tokenizer())
+
+    def test_ids_and_back(self):
+        (line,) = self.lines("tokenize", self.text, "--text", "the\u20ac<|end|>")
+        euro = [TOKENS[c] for c in "\u00e2\u0124\u00ac"]
+        self.assertEqual(line["ids"], [TOKENS["the"], *euro, TOKENS["<|end|>"]])
+        self.assertEqual(line["offsets"][1:4], [[3, 6]] * 3)
+        ids = " ".join(map(str, line["ids"]))
+        (back,) = self.lines("tokenize", self.text, "--decode", "--text", ids)
+        self.assertEqual(back, {"ids": line["ids"], "text": "the\u20ac<|end|>"})
+        (back,) = self.lines("tokenize", self.text, "--decode", "--no-special", "--text", str(line["ids"]))
+        self.assertEqual(back["text"], "the\u20ac")
+
+    def test_half_a_character(self):
+        (back,) = self.lines("tokenize", self.text, "--decode", "--text", str(TOKENS["\u00e2"]))
+        self.assertEqual(back["text"], "\ufffd")
+
+    def test_ids_from_stdin(self):
+        the = TOKENS["the"]
+        lines = self.lines("tokenize", self.text, "--decode", "-", input=f"{the},{the}\n\n")
+        self.assertEqual([line["text"] for line in lines], ["thethe", ""])
+
+    def test_pairs(self):
+        (line,) = self.lines("tokenize", self.text, "--text", "the", "--pair", "th")
+        self.assertEqual(line, {"text": "the", "pair": "th", "ids": [TOKENS["the"], TOKENS["th"]], "offsets": [[0, 3], [0, 2]]})
+        self.fail_with(2, "tokenize", self.text, "--text", "a", "--pair", "b", "--pair", "c", says="each '--pair' belongs to a '--text'")
+
+    def test_what_is_no_id(self):
+        for ids in ("7x", "-1", "99999999999999999999"):
+            self.fail_with(2, "tokenize", self.text, "--decode", "--text", ids, says="expected ids")
+
+
+if __name__ == "__main__":
+    unittest.main()
