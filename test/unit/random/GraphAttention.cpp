@@ -123,8 +123,9 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
   return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
-                      heads.count, heads.count, number(1.0 / std::sqrt(double(heads.dk))),
-                      kind, causal, window, number(cap), low);
+                      heads.count, heads.count,
+                      number(1.0 / std::sqrt(double(heads.dk))), kind, causal,
+                      window, number(cap), low);
 }
 
 Value GraphBuilder::attention(Value x) {
