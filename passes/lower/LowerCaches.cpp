@@ -128,15 +128,18 @@ void lower::lowerRotary(PhaseEmitter &e, kern::RotaryOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Writes rows into a cache. Numbers of a head go one by one, since those of a
-/// key lie a panel's width apart, and in bf16 those of two positions in turn.
+/// Writes rows into a cache. Most numbers of a head go one by one, since those
+/// of a key lie a panel's width apart, and in bf16 values of two positions in
+/// turn; they pass through a vector on the stack.
 class CacheWriter {
 public:
   CacheWriter(PhaseEmitter &e, kern::AppendOp op)
       : e(e), op(op), type(cast<kern::CacheType>(op.getCache().getType())),
         bytes(type.getElementBytes()), stage(e.stackBuffer(kLanes * 4)) {}
 
-  void emitRow(Value row) {
+  /// A head of a row.
+  void emit(Value theHead, Value row) {
+    head = theHead;
     auto word = [&](int64_t table) {
       Value base = e.loadPtr(e.advance(e.segments(op.getSegments()), table));
       return e.toI64(
@@ -159,67 +162,76 @@ public:
   }
 
 private:
-  /// Numbers of all heads of a row: where those of a head and a column go.
+  /// Where the numbers of a row's head go: `together` of them side by side,
+  /// from one such unit to the next `step` bytes.
   struct Target {
     Value buffer, first;
-    int64_t width, headBytes, scales;
-    function_ref<Value(Value)> place;
+    int64_t width, headBytes, scales, together, step;
   };
 
   /// [256/32][depth][32]; bf16: [256/32][depth/2][32][2].
   void emitKeys(Value row) {
-    int64_t together = type.isBf16() ? 2 : 1;
-    int64_t lane = bytes * together, line = kPanel * lane;
+    int64_t together = type.isBf16() ? 2 : 1, lane = bytes * together;
     Value panel = e.div(within, e.i64(kPanel));
     Value first = e.add(e.mul(panel, type.getDepth() * kPanel * bytes),
                         e.mul(e.rem(within, e.i64(kPanel)), lane));
-    emitHeads(row, {op.getKey(), e.advance(layer, first), type.getKey(),
-                    type.getDepth() * kPiece * bytes,
-                    type.isInt8() ? type.getKeyScales() : 0, [&](Value column) {
-                      Value step = e.div(column, e.i64(together)),
-                            half = e.rem(column, e.i64(together));
-                      return e.add(e.mul(step, line), e.mul(half, bytes));
-                    }});
+    emitHead(row, {op.getKey(), e.advance(layer, first), type.getKey(),
+                   type.getDepth() * kPiece * bytes, type.getKeyScales(),
+                   together, kPanel * lane});
   }
 
   /// [256][value]; bf16: [256/2][value][2].
   void emitValues(Value row) {
-    int64_t together = type.isBf16() ? 2 : 1;
-    Value step = e.div(within, e.i64(together));
-    Value first = e.add(e.mul(step, type.getValue() * bytes * together),
-                        e.mul(e.rem(within, e.i64(together)), bytes));
+    int64_t keys = type.isBf16() ? 2 : 1;
+    Value step = e.div(within, e.i64(keys));
+    Value first = e.add(e.mul(step, type.getValue() * bytes * keys),
+                        e.mul(e.rem(within, e.i64(keys)), bytes));
     Value values = e.advance(layer, type.getKeyBytes());
-    emitHeads(row,
-              {op.getValue(), e.advance(values, first), type.getValue(),
-               type.getValue() * kPiece * bytes,
-               type.isInt8() ? type.getValueScales() : 0,
-               [&](Value column) { return e.mul(column, bytes * together); }});
+    emitHead(row, {op.getValue(), e.advance(values, first), type.getValue(),
+                   type.getValue() * kPiece * bytes, type.getValueScales(),
+                   type.isBf16() ? 1 : kLanes, bytes * keys});
   }
 
-  void emitHeads(Value row, const Target &target) {
+  void emitHead(Value row, const Target &target) {
     Row in = rowOf(e, target.buffer, row);
-    e.forLoop(e.i64(0), e.i64(type.getHeads()), 1, [&](Value head) {
-      Value start = e.mul(head, target.width);
-      auto load = [&](Value column, Value mask) {
-        return in.load(e.add(start, column), mask);
-      };
-      Value scale;
-      if (type.isInt8()) {
-        scale = emitScale(target.width, load);
-        Value at = e.add(e.mul(head, kPiece), within);
-        e.store(scale, e.advance(layer, e.add(e.mul(at, 4), target.scales)));
-        scale = e.splat(scale);
-      }
-      Value first = e.advance(target.first, e.mul(head, target.headBytes));
-      e.columns(e.i64(target.width), [&](Value column, Value mask) {
-        e.storeVector(rounded(load(column, mask), scale), stage);
-        Value count = e.min(e.sub(e.i64(target.width), column), e.i64(kLanes));
-        e.forLoop(e.i64(0), count, 1, [&](Value lane) {
-          Type word = e.builder().getIntegerType(bytes * 8);
-          Value number = e.load(word, e.advance(stage, e.mul(lane, bytes)));
-          e.store(number, e.advance(first, target.place(e.add(column, lane))));
-        });
-      });
+    Value start = e.mul(head, target.width);
+    auto load = [&](Value column, Value mask) {
+      return in.load(e.add(start, column), mask);
+    };
+    Value scale;
+    if (type.isInt8()) {
+      scale = emitScale(target.width, load);
+      Value at = e.add(e.mul(head, kPiece), within);
+      e.store(scale, e.advance(layer, e.add(e.mul(at, 4), target.scales)));
+      scale = e.splat(scale);
+    }
+    Value first = e.advance(target.first, e.mul(head, target.headBytes));
+    e.columns(e.i64(target.width), [&](Value column, Value mask) {
+      emitNumbers(target, first, column, rounded(load(column, mask), scale),
+                  mask);
+    });
+  }
+
+  /// 16 numbers of a head, from `column` on, or fewer where there is a mask.
+  void emitNumbers(const Target &target, Value first, Value column, Value x,
+                   Value mask) {
+    if (target.together == kLanes)
+      return e.storeVector(x, e.advance(first, e.mul(column, bytes)), mask);
+    e.storeVector(x, stage);
+    int64_t unitBytes = target.together * bytes;
+    Type unit = e.builder().getIntegerType(unitBytes * 8);
+    Value to = e.advance(
+        first, e.mul(e.div(column, e.i64(target.together)), target.step));
+    if (!mask) {
+      for (int64_t i = 0; i < kLanes / target.together; ++i)
+        e.store(e.load(unit, e.advance(stage, i * unitBytes)),
+                e.advance(to, i * target.step));
+      return;
+    }
+    int64_t count = llvm::divideCeil(target.width % kLanes, target.together);
+    e.forLoop(e.i64(0), e.i64(count), 1, [&](Value i) {
+      e.store(e.load(unit, e.advance(stage, e.mul(i, unitBytes))),
+              e.advance(to, e.mul(i, target.step)));
     });
   }
 
@@ -252,12 +264,18 @@ private:
   kern::AppendOp op;
   kern::CacheType type;
   int64_t bytes;
-  Value stage;         ///< a vector on the stack
+  Value stage; ///< a vector on the stack
+  Value head;
   Value layer, within; ///< the layer in the row's block, the position in it
 };
 } // namespace
 
 void lower::lowerAppend(PhaseEmitter &e, kern::AppendOp op) {
   CacheWriter writer(e, op);
-  e.shareRows(e.rowCount(op.getKey()), [&](Value row) { writer.emitRow(row); });
+  int64_t heads = cast<kern::CacheType>(op.getCache().getType()).getHeads();
+  // Rows of a head follow each other, so that a panel's lines stay near.
+  auto [from, to] = e.share(e.rowCount(op.getKey()));
+  e.forLoop(e.i64(0), e.i64(heads), 1, [&, from = from, to = to](Value head) {
+    e.forLoop(from, to, 1, [&](Value row) { writer.emit(head, row); });
+  });
 }
