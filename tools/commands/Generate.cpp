@@ -358,7 +358,16 @@ static Result<void> runFile(const GenerateFlags &flags,
             return prompt.takeError();
           prompts.push_back(std::move(*prompt));
         }
-        return prompts.empty() ? Result<void>() : command.run(prompts, false);
+        if (prompts.empty())
+          return {};
+        Result<void> done = command.run(prompts, false);
+        if (done || line <= textBatch)
+          return done;
+        Error error = done.takeError();
+        error.message = name + ": from line " +
+                        std::to_string(line - lines.size() + 1) + " on, " +
+                        error.message;
+        return error;
       });
 }
 

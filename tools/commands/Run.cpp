@@ -6,6 +6,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"
+#include <cstdlib>
 
 using namespace transom;
 using namespace transom::tools;
@@ -14,6 +15,7 @@ namespace {
 struct RunFlags {
   std::string model, entry, in, out;
   GenerationFlags generation; ///< of the entry `generate`
+  std::vector<CLI::Option *> generationOptions;
 };
 } // namespace
 
@@ -88,7 +90,22 @@ static Result<void> runGeneration(const transom_model *model,
   return common.json ? writeOut(jsonOf({ids})) : Result<void>();
 }
 
+/// An error for a flag of generation with another entry; its twin in the
+/// environment may stand there for other commands.
+static Result<void> checkFlags(const RunFlags &flags) {
+  if (flags.entry == "generate")
+    return {};
+  for (const CLI::Option *option : flags.generationOptions)
+    if (option->count() && !getenv(option->get_envname().c_str()))
+      return usageError("'--" + option->get_lnames().front() +
+                        "' is a flag of the entry 'generate', not of '" +
+                        flags.entry + "'");
+  return {};
+}
+
 static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
+  if (Result<void> valid = checkFlags(flags); !valid)
+    return valid;
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;
   Result<ModelPtr> model = loadModel(flags.model);
@@ -137,7 +154,12 @@ void tools::addRun(CLI::App &app, CommandList &commands) {
       ->add_option("--out", flags->out, "safetensors file for the results")
       ->type_name("FILE")
       ->required();
+  const size_t before = command.app->get_options().size();
   addGenerationFlags(*command.app, flags->generation);
+  flags->generationOptions = command.app->get_options();
+  flags->generationOptions.erase(flags->generationOptions.begin(),
+                                 flags->generationOptions.begin() +
+                                     int64_t(before));
   command.run = [flags](const CommonFlags &common) {
     return runEntry(*flags, common);
   };

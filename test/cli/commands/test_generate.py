@@ -211,6 +211,9 @@ class Generate(DecoderTest):
             ('"a', "line 2"),
         ):
             self.fail_with(3, "generate", self.text, "-", input='"b"\n' + line + "\n", says=says)
+        many = self.tool("generate", self.ids, "-", "-n", "1", input="[5]\n" * 300 + "[999]\n")
+        self.assertEqual((many.returncode, many.stdout.count("\n")), (3, 256))
+        self.assertIn("stdin: from line 257 on, prompt 44: id 999", many.stderr)
 
     def test_usage(self):
         for flags, says in (
@@ -280,6 +283,9 @@ class Generate(DecoderTest):
         self.succeed("run", padded, *flags[2:], "--eos-token-id", "46,1")
         self.assertEqual(list(goldens.read_tensors(out)["output_ids"][1][:6]), [46, 9, 9, 9, 9, 9])
         self.fail_with(4, *flags, "--num-beams", "2", says="num_beams")
+        logits = ("run", self.ids, "logits", "--in", source, "--out", out)
+        self.fail_with(2, *logits, "--top-k", "2", says="'--top-k' is a flag of the entry 'generate', not of 'logits'")
+        self.succeed(*logits, env={"TRANSOM_TOP_K": "2"})
         write_tensors(source, {"ids": ("I64", [1, 1], [5])})
         self.fail_with(3, *flags, says="input_ids")
 
