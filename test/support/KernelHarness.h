@@ -21,8 +21,8 @@ struct PhaseCall {
   std::map<std::string, int64_t> symbols;
   std::vector<void *> args;               ///< by argument of the function
   std::vector<transom_segments> segments; ///< by index
-  std::vector<transom_cache> caches{};    ///< by group
   int64_t parts = 1;
+  std::vector<transom_cache> caches{}; ///< by group
 };
 
 /// A phase ready to be called many times; `frame.weights` may be moved to a
