@@ -58,6 +58,7 @@ private:
   Result<size_t> lengthOf(const Prompt &prompt) const;
   Result<void> print(const transom_generation *generation,
                      const std::vector<Prompt> &prompts) const;
+  void tellContext(const transom_generation *generation) const;
   std::string lineOf(const transom_continuation &row,
                      const Prompt &prompt) const;
   void writeTop(JsonWriter &json, const transom_continuation &row) const;
@@ -68,6 +69,7 @@ private:
   const CommonFlags &common;
   const transom_model *model;
   const transom_model_info &info;
+  std::vector<size_t> lengths; ///< tokens of the prompts
 };
 
 } // namespace
@@ -148,7 +150,7 @@ Result<size_t> GenerateCommand::lengthOf(const Prompt &prompt) const {
 
 Result<SessionPtr>
 GenerateCommand::session(const std::vector<Prompt> &prompts) {
-  std::vector<size_t> lengths;
+  lengths.clear();
   for (size_t i = 0; i != prompts.size(); ++i) {
     Result<size_t> length = lengthOf(prompts[i]);
     if (!length && prompts.size() > 1)
@@ -260,6 +262,26 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
   return {};
 }
 
+/// Says what the end of the context did to prompts and continuations.
+void GenerateCommand::tellContext(const transom_generation *generation) const {
+  size_t cut = 0, ended = 0;
+  for (size_t i = 0; i != transom_generation_count(generation); ++i) {
+    transom_continuation row = transom_continuation_default();
+    if (transom_generation_get(generation, i, &row) != TRANSOM_OK)
+      continue;
+    cut += row.number == 0 && row.prompt_tokens < lengths[row.prompt];
+    ended += row.finish == TRANSOM_FINISH_CONTEXT;
+  }
+  if (cut)
+    note(common, std::to_string(cut) +
+                     (cut == 1 ? " prompt was" : " prompts were") +
+                     " cut to the last tokens");
+  if (ended)
+    note(common, std::to_string(ended) +
+                     (ended == 1 ? " continuation" : " continuations") +
+                     " ended at the end of the model's context");
+}
+
 void GenerateCommand::tellTimes(const transom_generation *generation,
                                 const Progress &progress,
                                 Clock::time_point begin,
@@ -329,6 +351,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
             : print(generation, prompts);
     if (!printed)
       return printed;
+    tellContext(generation);
     if (common.verbose)
       tellTimes(generation, progress, begin, Clock::now());
   }

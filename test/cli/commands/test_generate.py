@@ -97,6 +97,8 @@ class Generate(DecoderTest):
     def test_end_of_the_context(self):
         line = self.one(self.ids, "--ids", listed(range(3, 153)), "-n", "64", "--ignore-eos")
         self.assertEqual((len(line["ids"]), line["finish_reason"]), (10, "context"))
+        result = self.succeed("generate", self.ids, "--ids", listed(range(3, 153)), "-n", "64", "--ignore-eos")
+        self.assertEqual(result.stderr, "transom: note: 1 continuation ended at the end of the model's context\n")
 
     def test_prompts_longer_than_the_context(self):
         prompt = listed([*range(10, 200)])
@@ -105,6 +107,8 @@ class Generate(DecoderTest):
         self.assertEqual(cut["prompt_tokens"], 140)
         kept = self.one(self.ids, "--ids", listed(range(60, 200)), "-n", "20", "--ignore-eos")
         self.assertEqual(cut["ids"], kept["ids"])
+        result = self.succeed("generate", self.ids, "--ids", prompt, "-n", "2", "--truncate-prompt")
+        self.assertEqual(result.stderr, "transom: note: 1 prompt was cut to the last tokens\n")
 
     def test_context_shift(self):
         prompt = [*range(10, 200)]
