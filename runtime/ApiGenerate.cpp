@@ -83,10 +83,9 @@ configFor(const Model &model, const transom_generate_options &options) {
   if (!config)
     return config;
   overrideNumbers(options, *config);
-  if (options.context_policy < TRANSOM_CONTEXT_STOP ||
-      options.context_policy > TRANSOM_CONTEXT_SHIFT)
+  if (options.context_policy > TRANSOM_CONTEXT_SHIFT)
     return usageError("the context policy is 0, 1 or 2, got " +
-                      std::to_string(int(options.context_policy)));
+                      std::to_string(options.context_policy));
   config->contextPolicy = ContextPolicy(options.context_policy);
   if ((options.bias_count && !options.biases) ||
       (options.stop_count && !options.stops))

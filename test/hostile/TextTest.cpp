@@ -22,7 +22,8 @@ const std::string goodJson = R"({
 })";
 
 const std::string goodManifest =
-    R"({"abi":1,"compiler":"0.1.0","name":"n",)"
+    "{\"abi\":" + std::to_string(Manifest().abi) +
+    R"(,"compiler":"0.1.0","name":"n",)"
     R"("family":"bert","architecture":"BertModel","head":"none",)"
     R"("file_bytes":100000,"isas":["avx2"],"dtype":"f32","options":{"o":"1"},)"
     R"("inputs_sha256":{"config.json":"00"},"weights_sha256":"11",)"

@@ -341,6 +341,9 @@ TRANSOM_API transom_status transom_run(
 
 /* --- steps of a decoder ------------------------------------------------ */
 
+/* A sequence that is not open, and a model that is no decoder, is USAGE in all
+ * of these calls. What is refused changes nothing. */
+
 /** What the decoder of a session holds. */
 typedef struct transom_decoder_info {
   /** set by transom_decoder_info_default() */
@@ -373,12 +376,14 @@ TRANSOM_API transom_status transom_session_decoder(
 TRANSOM_API transom_status transom_sequence_create(transom_session *session,
                                                    int32_t *sequence);
 
-/** Ends a sequence; what it has in the cache is free again. */
+/** Ends a sequence; what it has in the cache is free again, and its number may
+ * stand for a new one. */
 TRANSOM_API transom_status transom_sequence_free(transom_session *session,
                                                  int32_t sequence);
 
 /** Begins a sequence with the past of another. They share memory until one goes
- * on, and even then all but the last block. */
+ * on, and even then all but the last block. LIMIT when all max_sequences are in
+ * use. */
 TRANSOM_API transom_status transom_sequence_copy(transom_session *session,
                                                  int32_t sequence,
                                                  int32_t *copy);
@@ -387,20 +392,24 @@ TRANSOM_API transom_status transom_sequence_copy(transom_session *session,
 TRANSOM_API transom_status transom_sequence_length(
     const transom_session *session, int32_t sequence, int64_t *length);
 
-/** Drops all tokens of a sequence but the first `length`. LIMIT where a sliding
- * window has dropped what would be seen again; back to 0, and to the length
- * before the last step unless that was cut (max_tokens), is always right. */
+/** Drops all tokens of a sequence but the first `length`, which is 0 to all of
+ * them (else USAGE). LIMIT where a sliding window has dropped what would be seen
+ * again. Back to 0 is always right; so is back to the length before the last
+ * step unless that was cut (max_tokens), or the cache ran full or the sequence
+ * came from a file since. */
 TRANSOM_API transom_status transom_sequence_rewind(transom_session *session,
                                                    int32_t sequence,
                                                    int64_t length);
 
-/** Writes a sequence to a file. UNAVAILABLE when it cannot be written. */
+/** Writes a sequence to a file, whole or not at all. UNAVAILABLE when it cannot
+ * be written. */
 TRANSOM_API transom_status transom_sequence_save(const transom_session *session,
                                                  int32_t sequence,
                                                  const char *path);
 
-/** Begins a sequence with the past that a file holds. REJECTED when the file is
- * that of another model or broken, LIMIT when there is no room. */
+/** Begins a sequence with the past that a file holds, for the same model
+ * compiled by the same version. REJECTED when the file is that of another model
+ * or broken, LIMIT when there is no room, UNAVAILABLE when it cannot be read. */
 TRANSOM_API transom_status transom_sequence_load(transom_session *session,
                                                  const char *path,
                                                  int32_t *sequence);
@@ -420,9 +429,11 @@ typedef struct transom_step_rows {
 /** Appends tokens to sequences and computes logits: `logits` gets a row of
  * `width` floats for each wanted token, in the order of `rows`; `capacity` is
  * in bytes. A token's logits have the same bits however its past was cut into
- * steps and whatever else is in the step. Allocates nothing. On errors nothing
- * is changed. REJECTED: no tokens, ids out of range; LIMIT: over the model's
- * context, or the cache is full; CANCELLED: sequences are as they were. */
+ * steps and whatever else is in the step; once a token gives no numbers, those
+ * beside it in the step may not either. Allocates nothing. REJECTED: no tokens,
+ * ids out of range, a sequence twice, logits that do not fit `capacity`; LIMIT:
+ * over the model's context, or the cache is full; CANCELLED: sequences are as
+ * they were, `logits` may be written. */
 TRANSOM_API transom_status transom_step(transom_session *session,
                                         const transom_step_rows *rows,
                                         size_t count, float *logits,
@@ -655,8 +666,8 @@ typedef struct transom_generate_options {
   uint64_t seed;
   /** 1: an end token may be chosen and does not stop */
   uint32_t ignore_end;
-  /** STOP, TRUNCATE or SHIFT */
-  transom_context_policy context_policy;
+  /** a transom_context_policy: STOP, TRUNCATE or SHIFT */
+  uint32_t context_policy;
   /** end tokens; NULL: as the model says */
   const int64_t *end_ids;
   /** number of end tokens */

@@ -190,7 +190,7 @@ TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   const std::vector<int64_t> outside = {FAKE_VOCABULARY}, longer(601, 1);
   EXPECT_EQ(generate({promptOf(outside)}), TRANSOM_REJECTED);
   EXPECT_EQ(generate({promptOf(longer)}), TRANSOM_LIMIT);
-  options.context_policy = transom_context_policy(7);
+  options.context_policy = 7;
   EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_USAGE);
   options = transom_generate_options_default();
   options.num_beams = 2;
