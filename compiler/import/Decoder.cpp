@@ -108,7 +108,7 @@ void DecoderBuilder::startPositions(Value tokens) {
                          WeightExpr::values({model.heads}, model.slopes));
     return;
   }
-  if (family.positions != DecoderPositions::Rotary)
+  if (model.rotary.frequencies.empty())
     return;
   parameters.at(family.modules.rotary, family.keys.positions);
   Value positions = emit.make<attn::PositionOp>(

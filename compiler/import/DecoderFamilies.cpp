@@ -136,7 +136,7 @@ static DecoderFamily gemma2() {
   DecoderFamily row = llama();
   row.modelType = "gemma2";
   row.stem = "Gemma2";
-  row.keys.activation = {"hidden_activation", "hidden_act"};
+  row.keys.activation = {"hidden_activation"};
   row.keys.mlpBias = {};
   row.keys.attentionCap = {"attn_logit_softcapping"};
   row.keys.logitCap = {"final_logit_softcapping"};
@@ -158,7 +158,7 @@ static DecoderFamily gemma2() {
   row.norm = NormKind::RmsOnePlus;
   row.scaledEmbedding = true;
   row.window = WindowRule::EvenLayers;
-  row.ignoredKeys = {"attention_dropout", "cache_implementation"};
+  row.ignoredKeys = {"attention_dropout", "cache_implementation", "hidden_act"};
   return row;
 }
 
@@ -315,7 +315,7 @@ static DecoderFamily opt() {
 
 static DecoderFamily bloom() {
   DecoderKeys keys;
-  keys.hidden = {"hidden_size", "n_embed"};
+  keys.hidden = {"n_embed", "hidden_size"};
   keys.layers = {"n_layer", "num_hidden_layers"};
   keys.heads = {"n_head", "num_attention_heads"};
   keys.epsilon = {"layer_norm_epsilon"};

@@ -63,7 +63,7 @@ private:
 /// What all types of scaling start from.
 struct Plain {
   double theta;
-  int64_t size;      ///< numbers of a head that are rotated
+  int64_t size;      ///< numbers of a head that the share means
   int64_t positions; ///< of the config
   double original;   ///< positions before scaling
 
@@ -132,7 +132,8 @@ static std::string readType(Config &config, const DecoderFamily &family,
   return "default";
 }
 
-/// The numbers of a head that are rotated.
+/// The numbers of a head that the share means; 0 = no positions. An odd one
+/// turns a number more, in as many pairs as there are even numbers below it.
 static int64_t readSize(Config &config, const DecoderFamily &family,
                         RotaryKeys &keys, int64_t headDim) {
   double share =
@@ -151,11 +152,10 @@ static int64_t readSize(Config &config, const DecoderFamily &family,
                          Status::Unsupported));
   auto size =
       static_cast<int64_t>(static_cast<double>(headDim) * std::min(share, 2.0));
-  if (size < 2 || size > headDim || size % 2)
-    config.fail(at.error("rotary positions turn " + std::to_string(size) +
-                         " of the " + std::to_string(headDim) +
-                         " numbers of a head; expected an even number from 2 "
-                         "to the size of a head"));
+  int64_t turned = size + size % 2;
+  if (turned > headDim)
+    config.fail(at.error("rotary positions turn " + std::to_string(turned) +
+                         " numbers of a head of " + std::to_string(headDim)));
   return size;
 }
 
@@ -272,7 +272,7 @@ Rotary transom::readRotary(Config &config, const DecoderFamily &family,
   rotary.context = positions;
   if (config.failed())
     return rotary;
-  for (int64_t i = 0; i < plain.size / 2; ++i)
+  for (int64_t i = 0; i < (plain.size + 1) / 2; ++i)
     rotary.frequencies.push_back(plain.frequency(i));
   if (type == "llama3")
     scaleLlama3(config, keys, plain, rotary);

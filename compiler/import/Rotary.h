@@ -12,9 +12,10 @@ namespace transom {
 
 /// Rotary positions of a model.
 struct Rotary {
-  std::vector<double> frequencies; ///< angle of pair i at position 1
-  double factor = 1;               ///< on cosines and sines
-  int64_t context = 0;             ///< positions are below this
+  /// The angle of pair i at position 1; none = the model has no positions.
+  std::vector<double> frequencies;
+  double factor = 1;   ///< on cosines and sines
+  int64_t context = 0; ///< positions are below this
 };
 
 /// Reads `rope_parameters` or `rope_scaling` and the keys beside them, for

@@ -142,7 +142,7 @@ TEST(DecoderConfig, any_size_of_heads) {
   EXPECT_NE(result.text().find("!attn.cache<heads 2, key 6, value 6>"),
             std::string::npos);
   expectConfigError(config("llama", "\"head_dim\": 5"), Status::Rejected,
-                    {"rotary positions turn 5 of the 5"});
+                    {"rotary positions turn 6 numbers of a head of 5"});
 }
 
 TEST(DecoderConfig, scales_of_scores) {
@@ -179,6 +179,18 @@ TEST(DecoderConfig, slopes_of_any_number_of_heads) {
                                                  1.0 / 256, 1.0 / 2, 1.0 / 8}));
 }
 
+TEST(DecoderConfig, keys_that_win) {
+  FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
+                                      "hidden_act": "relu")"));
+  ASSERT_TRUE(gelu.module) << gelu.error.message;
+  EXPECT_EQ(countOf(gelu.text(), "activation <relu>"), 0u);
+  EXPECT_EQ(gelu.info.notes, std::vector<std::string>{});
+  FromConfig narrow(config("bloom", "\"n_embed\": 6"));
+  ASSERT_TRUE(narrow.module) << narrow.error.message;
+  EXPECT_NE(narrow.text().find("!attn.cache<heads 2, key 3, value 3>"),
+            std::string::npos);
+}
+
 //===--- Rotary positions ------------------------------------------------===//
 
 TEST(DecoderConfig, both_spellings_of_rotary_positions) {
@@ -211,6 +223,27 @@ TEST(DecoderConfig, scaling_lengthens_the_context) {
   EXPECT_DOUBLE_EQ(yarn.rotation()->getFactor().convertToDouble(),
                    0.1 * std::log(4.0) + 1);
   EXPECT_EQ(yarn.rotation()->getLimit(), 128u);
+}
+
+TEST(DecoderConfig, rotated_shares_of_any_size) {
+  auto share = [](const char *value) {
+    return config("gpt_neox",
+                  std::string("\"hidden_size\": 24, "
+                              "\"rotary_pct\": ") +
+                      value,
+                  R"("vocab_size": 11, "num_hidden_layers": 1,
+       "num_attention_heads": 2, "intermediate_size": 12)");
+  };
+  // An odd share of 12: a number more is turned, in pairs of waves by it.
+  FromConfig odd(share("0.3"));
+  ASSERT_TRUE(odd.module) << odd.error.message;
+  llvm::ArrayRef<double> waves = odd.rotation()->getFrequencies();
+  ASSERT_EQ(waves.size(), 2u);
+  EXPECT_DOUBLE_EQ(waves[1], std::pow(10000.0, -2.0 / 3));
+  FromConfig none(share("0.05"));
+  ASSERT_TRUE(none.module) << none.error.message;
+  EXPECT_FALSE(none.rotation());
+  EXPECT_EQ(none.context(), 2048);
 }
 
 TEST(DecoderConfig, dynamic_scaling_ends_at_the_trained_length) {
