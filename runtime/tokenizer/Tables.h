@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 2;
+inline constexpr uint32_t tablesVersion = 3;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -101,12 +101,10 @@ struct Parameters {
   uint32_t maxWordCharacters; ///< a longer word is the unknown token
   uint32_t flags;             ///< `ModelFlag`s
   uint32_t mergeProbe;        ///< slots of `Merges` in which a pair may be
-  uint32_t longestToken;      ///< bytes
   uint32_t truncationLength;  ///< 0: none
   TruncationStrategy truncationStrategy;
   TruncationSide truncationSide;
   uint32_t idEnd; ///< the largest id + 1
-  uint32_t reserved;
 };
 
 /// What stands at a place of the template.

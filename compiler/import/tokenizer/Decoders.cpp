@@ -47,6 +47,10 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
   auto text = literal->asString();
   if (!text)
     return text.takeError();
+  if (text->empty()) {
+    addUnsupported(draft, "Replace of an empty text");
+    return {};
+  }
   Step &step = add(draft, DecoderStep::Replace);
   step.first = draft.addStepText(*text);
   step.second = draft.addStepText(*content);
@@ -54,7 +58,7 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
 }
 
 static Result<void> readStrip(JsonValue value, Draft &draft) {
-  auto content = readText(value, "content");
+  auto content = readCharacter(value, "content");
   if (!content)
     return content.takeError();
   Step &step = add(draft, DecoderStep::Strip);
@@ -74,7 +78,7 @@ static Result<void> readStrip(JsonValue value, Draft &draft) {
 }
 
 static Result<void> readMetaspace(JsonValue value, Draft &draft) {
-  auto replacement = readText(value, "replacement");
+  auto replacement = readCharacter(value, "replacement");
   if (!replacement)
     return replacement.takeError();
   auto scheme = readPrependScheme(value);

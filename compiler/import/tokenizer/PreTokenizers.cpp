@@ -5,7 +5,6 @@
 // patterns becomes a program.
 #include "compiler/import/tokenizer/Regex.h"
 #include "compiler/import/tokenizer/Steps.h"
-#include "runtime/support/Utf8.h"
 #include "runtime/tokenizer/PreTokenizer.h"
 
 namespace transom::tokenizer {
@@ -55,8 +54,7 @@ static Result<void> readSplit(JsonValue value, Draft &draft) {
   auto invert = readFlag(value, "invert");
   if (!invert)
     return invert.takeError();
-  if (!program->empty())
-    addSplit(draft, *program, *behavior, *invert);
+  addSplit(draft, *program, *behavior, *invert);
   return {};
 }
 
@@ -73,16 +71,6 @@ static Result<void> readByteLevel(JsonValue value, Draft &draft) {
     addSplit(draft, *compileRegex(byteLevelPattern), Behavior::Isolated);
   add(draft, PreTokenizerStep::ToBytes);
   return {};
-}
-
-/// The one character of the text `key`.
-static Result<std::string_view> readCharacter(JsonValue value,
-                                              std::string_view key) {
-  auto text = readText(value, key);
-  if (text && utf8::length(*text) != 1)
-    return value.find(key)->error("expected one character, got '" +
-                                  utf8::printable(*text) + "'");
-  return text;
 }
 
 static Result<void> readMetaspace(JsonValue value, Draft &draft) {

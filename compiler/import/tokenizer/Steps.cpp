@@ -5,6 +5,7 @@
 // BertNormalizer or a Sequence is flattened into the steps it is made of.
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Regex.h"
+#include "runtime/support/Utf8.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include <algorithm>
 
@@ -30,6 +31,14 @@ Result<std::string_view> readText(JsonValue object, std::string_view key) {
   if (!value)
     return value.takeError();
   return value->asString();
+}
+
+Result<std::string_view> readCharacter(JsonValue object, std::string_view key) {
+  auto text = readText(object, key);
+  if (text && utf8::length(*text) != 1)
+    return object.find(key)->error("expected one character, got '" +
+                                   utf8::printable(*text) + "'");
+  return text;
 }
 
 Result<bool> readFlag(JsonValue object, std::string_view key,
@@ -79,8 +88,8 @@ Result<std::string> readPattern(JsonValue object) {
   auto text = value.asString();
   if (!text)
     return text.takeError();
-  if (text->empty() && literal)
-    return std::string();
+  if (text->empty())
+    return value.error("unsupported empty pattern", Status::Unsupported);
   auto program = regex ? compileRegex(*text) : compileLiteral(*text);
   if (!program)
     return value.error(program.error().message, Status::Unsupported);
@@ -154,8 +163,6 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
   auto content = readText(value, "content");
   if (!content)
     return content.takeError();
-  if (program->empty())
-    return {};
   Step &step = add(draft, NormalizerStep::Replace);
   step.first = draft.addStepText(*program);
   step.second = draft.addStepText(*content);

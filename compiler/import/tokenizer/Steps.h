@@ -30,6 +30,8 @@ Result<void> readTruncation(std::optional<JsonValue> value,
 Result<std::string_view> readType(JsonValue value);
 /// A member that is a text.
 Result<std::string_view> readText(JsonValue object, std::string_view key);
+/// A member that is a text of one character.
+Result<std::string_view> readCharacter(JsonValue object, std::string_view key);
 /// A member that is true or false; where it is absent, `fallback`, or an error
 /// without one.
 Result<bool> readFlag(JsonValue object, std::string_view key,
@@ -39,7 +41,7 @@ Result<bool> readFlag(JsonValue object, std::string_view key,
 Result<uint32_t> readName(JsonValue object, std::string_view key,
                           const std::vector<const char *> &names,
                           std::optional<uint32_t> fallback = std::nullopt);
-/// The program of a `pattern`; empty where it matches nothing.
+/// The program of a `pattern`.
 Result<std::string> readPattern(JsonValue object);
 /// Calls `read` with each element of the array `key`.
 Result<void> readEach(JsonValue object, std::string_view key,

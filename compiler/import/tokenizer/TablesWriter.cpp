@@ -55,11 +55,8 @@ private:
   void addVocabulary() {
     std::vector<VocabularyEntry> entries;
     entries.reserve(draft.entries.size());
-    uint32_t &longest = draft.parameters.longestToken;
-    for (const DraftEntry &entry : draft.entries) {
+    for (const DraftEntry &entry : draft.entries)
       entries.push_back({entry.id, addText(entry.text), entry.special});
-      longest = std::max(longest, static_cast<uint32_t>(entry.text.size()));
-    }
     at(Section::Vocabulary) = bytesOf(entries);
   }
 

@@ -16,14 +16,15 @@ struct DraftEntry {
   bool special = false;
 };
 
-/// An added token; `pattern` is what is searched for in the text.
+/// An added token.
 struct DraftAdded {
   uint32_t id = 0;
   uint32_t flags = 0;
   bool normalized = false; ///< searched for in normalized text
   bool searched = true;    ///< false where another one has its pattern
   std::string content;
-  std::string pattern;
+  std::string pattern; ///< what is searched for in the text
+  std::string shown;   ///< what it is when it is decoded
 };
 
 /// A merge of two tokens; its rank is its place in the list.

@@ -233,6 +233,10 @@ Result<void> AddedTokens::add(JsonValue value) {
   token.content = element->content;
   token.pattern = element->normalized ? normalizedForm(element->content)
                                       : std::string(element->content);
+  // The form of an earlier, normalized definition stays the one shown.
+  auto earlier = byId.find(id);
+  bool keeps = !element->normalized && earlier != byId.end();
+  token.shown = keeps ? earlier->second.token.shown : token.pattern;
   idOf[element->content] = id;
   if (element->special)
     special.insert(element->content);
@@ -270,8 +274,7 @@ Result<void> AddedTokens::mergeEntries() {
   auto takePut = [&] {
     const DraftAdded &token = put->second.token;
     draft.added.push_back(token);
-    merged.push_back(
-        {token.id, token.pattern, special.count(token.pattern) != 0});
+    merged.push_back({token.id, token.shown, special.count(token.shown) != 0});
     ++put;
   };
   for (DraftEntry &entry : draft.entries) {

@@ -123,6 +123,28 @@ TEST(TokenizerImport, AddedTokensThatNormalizeAlike) {
             "same as 'NEW' when it is normalized, and is never found in text");
 }
 
+TEST(TokenizerImport, AddedTokensThatComeTwiceAreShownNormalized) {
+  const std::string twice =
+      R"("added_tokens": [{"id": 9, "content": "NEW", "single_word": false, "lstrip": false,
+ "rstrip": false, "normalized": true, "special": true}, {"id": 9, "content": "NEW", "single_word": false,
+ "lstrip": false, "rstrip": false, "normalized": false, "special": true},)";
+  Loaded loaded = load(replaceOnce(smallJson(), R"("added_tokens": [)", twice));
+  // The last definition is found, and the first one's form is shown.
+  EXPECT_EQ(loaded->encode("NEW nEW", {false, 0})->ids,
+            (std::vector<int64_t>{9, 10}));
+  EXPECT_EQ(loaded->token(9), "new");
+  EXPECT_FALSE(loaded->isSpecial(9));
+}
+
+TEST(TokenizerImport, EmptyPatternsAreNamed) {
+  expectError(R"({"type": "BertPreTokenizer"})",
+              R"({"type": "Split", "pattern": {"String": ""},
+ "behavior": "Removed", "invert": true})",
+              Status::Unsupported,
+              "7:58: '/pre_tokenizer/pattern/String': unsupported empty "
+              "pattern");
+}
+
 TEST(TokenizerImport, TemplateRules) {
   expectError(R"("special_tokens": {"[CLS]")", R"("special_tokens": {"[SEP]")",
               Status::Rejected,

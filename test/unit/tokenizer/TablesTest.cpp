@@ -86,7 +86,7 @@ TEST(TokenizerTables, HeaderIsChecked) {
   EXPECT_EQ(messageOf(0, 'x'),
             "tokenizer tables: do not start with 'trnsmtok'");
   EXPECT_EQ(messageOf(8, 9), "tokenizer tables: version 9 with 16 sections; "
-                             "supported: 2 with 16");
+                             "supported: 3 with 16");
   EXPECT_NE(messageOf(16, 1), "");
   EXPECT_NE(messageOf(24, 1), "");
 }
