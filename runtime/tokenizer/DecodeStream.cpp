@@ -100,12 +100,16 @@ static void replaceAll(std::string &text, std::string_view from,
   size_t next = from.empty() ? std::string::npos : text.find(from);
   if (next == std::string::npos)
     return;
+  size_t put = 0, at = 0;
   if (to.size() > from.size()) {
-    for (; next != std::string::npos; next = text.find(from, next + to.size()))
-      text.replace(next, from.size(), to);
+    std::string grown;
+    for (; next != std::string::npos; next = text.find(from, at)) {
+      grown.append(text, at, next - at).append(to);
+      at = next + from.size();
+    }
+    text = grown.append(text, at);
     return;
   }
-  size_t put = 0, at = 0;
   for (; next != std::string::npos; next = text.find(from, at)) {
     std::copy(text.begin() + at, text.begin() + next, text.begin() + put);
     put += next - at;

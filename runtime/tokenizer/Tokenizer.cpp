@@ -198,7 +198,16 @@ static void countSpaces(const Tables &tables, Token &token) {
   token.trailingSpaces = static_cast<uint32_t>(last - text.rbegin());
 }
 
-/// Moves offsets over the spaces of tokens, character by character.
+/// True where `count` characters of `text` stand before the byte `end`.
+static bool hasCharacters(std::string_view text, uint32_t end, uint32_t count) {
+  for (uint32_t at = 0; at < end && count > 0; ++at)
+    count -= (text[at] & 0xC0) != 0x80;
+  return count == 0;
+}
+
+/// Moves offsets over the spaces of tokens, character by character. Where a
+/// token ends in more spaces than the text has characters up to there, they are
+/// not the text's and stay.
 static void trimOffsets(const Tables &tables, std::string_view text,
                         std::vector<Token> &tokens) {
   auto continues = [&](uint32_t at) {
@@ -217,8 +226,10 @@ static void trimOffsets(const Tables &tables, std::string_view text,
       do
         ++token.begin;
       while (continues(token.begin));
-    for (uint32_t n = token.trailingSpaces; n > 0 && token.end > token.begin;
-         --n)
+    uint32_t trailing = token.trailingSpaces;
+    if (!hasCharacters(text, token.end, trailing))
+      trailing = 0;
+    for (; trailing > 0 && token.end > token.begin; --trailing)
       do
         --token.end;
       while (continues(token.end));

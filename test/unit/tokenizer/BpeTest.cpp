@@ -54,6 +54,20 @@ TEST(TokenizerBpe, TrimmedOffsetsOfTokensThatTakeSpaces) {
   EXPECT_EQ(offsetsOf(*encoding), "0-1 5-12 13-14 ");
 }
 
+TEST(TokenizerBpe, SpacesThatAreNotInTheTextAreNotTrimmed) {
+  std::string json = replaceOnce(
+      smallBpeJson(), R"({"type": "NFC"})",
+      R"({"type": "Replace", "pattern": {"String": "c"}, "content": "b  "})");
+  json = replaceOnce(json, R"( ?[a-z]+|)", R"([a-z ]+|)");
+  json = replaceOnce(json, R"("Ġab": 11)", R"("Ġab": 11, "bĠ": 13, "bĠĠ": 14)");
+  json = replaceOnce(json, R"("merges": [)", R"("merges": ["b Ġ", "bĠ Ġ", )");
+  Loaded loaded = load(json);
+  auto encoding = loaded->encode("c");
+  EXPECT_EQ(encoding->ids, Ids{14});
+  EXPECT_EQ(offsetsOf(*encoding), "0-1 ");
+  EXPECT_EQ(offsetsOf(*loaded->encode("ab  ")), "0-1 1-2 ");
+}
+
 TEST(TokenizerBpe, IgnoreMergesTakesWholeWords) {
   EXPECT_EQ(idsOf(smallBpeJson(), " ab"), (Ids{3, 7}));
   std::string json = replaceOnce(smallBpeJson(), R"("ignore_merges": false)",
