@@ -49,6 +49,8 @@ struct FuseEpiloguesPass
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
+      if (gemm.getGate())
+        continue; // it has no other epilogue
       while (fuseElementwise(gemm, decisions))
         ;
       if (fuseSlices(gemm, weights))
@@ -128,16 +130,13 @@ struct FuseEpiloguesPass
     return fused;
   }
 
-  bool fuseSlices(kern::GemmOp &gemm, WeightUses &weights) {
-    if (gemm.getOuts().size() != 1 || gemm.getResidual() ||
-        gemm.getActivation())
-      return false;
+  using Slices = SmallVector<kern::CopyOp>;
+
+  /// Slices that together are all columns of a product without gap or overlap,
+  /// in that order; empty when it has other readers too.
+  static Slices slicesOf(kern::GemmOp gemm) {
     Value product = gemm.getOuts()[0];
-    auto alloc = product.getDefiningOp<kern::AllocOp>();
-    if (!alloc)
-      return false;
-    // The slices in the order of their columns, without gap or overlap.
-    std::map<int64_t, kern::CopyOp> slices;
+    std::map<int64_t, kern::CopyOp> starts;
     int64_t last = bufferOf(product).getRank() - 1;
     for (Operation *user : product.getUsers()) {
       if (user == gemm)
@@ -145,37 +144,66 @@ struct FuseEpiloguesPass
       auto copy = dyn_cast<kern::CopyOp>(user);
       if (!copy || copy.getInput() != product ||
           copy.getAxis() != uint64_t(last) || copy.getTo() != "0")
-        return false;
+        return {};
       std::optional<int64_t> from =
           Polynomial::parse(copy.getFrom().str())->constant();
-      if (!from || !slices.emplace(*from, copy).second)
-        return false;
+      if (!from || !starts.emplace(*from, copy).second)
+        return {};
     }
-    SmallVector<int64_t> parts;
-    SmallVector<Value> outs;
-    int64_t column = 0;
-    for (auto &[from, copy] : slices) {
-      std::optional<int64_t> size =
-          Polynomial::parse(copy.getSize().str())->constant();
-      if (from != column || !size ||
-          bufferOf(copy.getOuts()).getDims().back() != Polynomial(*size))
-        return false;
-      // What a layer updates in place may be read until the slice is written.
-      if (llvm::any_of(copy.getOuts().getUsers(),
-                       [copy = copy](Operation *user) {
-                         return user->isBeforeInBlock(copy);
-                       }))
-        return false;
-      column += *size;
-      parts.push_back(*size);
-      outs.push_back(copy.getOuts());
+    Slices slices;
+    Polynomial column;
+    for (auto &[from, copy] : starts) {
+      Polynomial width = bufferOf(copy.getOuts()).getDims().back();
+      if (column != Polynomial(from) ||
+          *Polynomial::parse(copy.getSize().str()) != width ||
+          !width.constant() || isReadBefore(copy))
+        return {};
+      column = column + width;
+      slices.push_back(copy);
     }
-    if (parts.size() < 2 ||
-        Polynomial(column) != bufferOf(product).getDims().back())
+    return column == bufferOf(product).getDims().back() ? slices : Slices();
+  }
+
+  /// True for a slice to what a layer updates in place, and reads until then.
+  static bool isReadBefore(kern::CopyOp copy) {
+    return llvm::any_of(copy.getOuts().getUsers(), [&](Operation *user) {
+      return user->isBeforeInBlock(copy);
+    });
+  }
+
+  bool fuseSlices(kern::GemmOp gemm, WeightUses &weights) {
+    if (gemm.getOuts().size() != 1 || gemm.getResidual() ||
+        gemm.getActivation())
       return false;
-    if (!weights.hasOneUse(gemm.getWeight()) ||
+    auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
+    Slices slices = alloc ? slicesOf(gemm) : Slices();
+    if (slices.size() < 2 || !weights.hasOneUse(gemm.getWeight()) ||
         (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
       return false;
+    SmallVector<int64_t> parts;
+    SmallVector<Value> outs;
+    SmallVector<Location> places{gemm.getLoc()};
+    for (kern::CopyOp copy : slices) {
+      parts.push_back(*bufferOf(copy.getOuts()).getDims().back().constant());
+      outs.push_back(copy.getOuts());
+      places.push_back(copy.getLoc());
+      // The outs may be allocated behind the product.
+      if (Operation *out = copy.getOuts().getDefiningOp())
+        out->moveBefore(gemm);
+    }
+    splitWeights(gemm, parts, weights);
+    gemm.getOutsMutable().assign(outs);
+    gemm->setLoc(fusePlaces(gemm.getContext(), places));
+    for (kern::CopyOp copy : slices)
+      copy.erase();
+    alloc.erase();
+    ++splits;
+    return true;
+  }
+
+  /// Gives weight and bias a part for each out.
+  static void splitWeights(kern::GemmOp gemm, ArrayRef<int64_t> parts,
+                           WeightUses &weights) {
     auto split = [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
                                    type.getElementType(), type.getLayout(),
@@ -184,23 +212,6 @@ struct FuseEpiloguesPass
     weights.retype(gemm.getWeight(), split);
     if (gemm.getBias())
       weights.retype(gemm.getBias(), split);
-    // The outs may be allocated behind the product.
-    Operation *first = slices.begin()->second;
-    SmallVector<Location> places{gemm.getLoc()};
-    for (auto &[from, copy] : slices) {
-      places.push_back(copy.getLoc());
-      if (Operation *out = copy.getOuts().getDefiningOp())
-        out->moveBefore(gemm);
-      if (copy->isBeforeInBlock(first))
-        first = copy;
-    }
-    gemm.getOutsMutable().assign(outs);
-    gemm->setLoc(fusePlaces(gemm.getContext(), places));
-    for (auto &[from, copy] : slices)
-      copy.erase();
-    alloc.erase();
-    ++splits;
-    return true;
   }
 
   bool fuseKeys(kern::GemmOp gemm, OpOperand &out) {

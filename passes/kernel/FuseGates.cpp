@@ -160,8 +160,10 @@ struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
 
   void fuse(Gate &gate, Decisions &decisions) {
     std::optional<Factor> g = factorOf(gate.g), u = factorOf(gate.u);
-    if (!g || !u)
+    if (!g || !u) {
+      decisions.refused(gate.multiply, "a factor is no product of its own");
       return;
+    }
     WeightUses weights(getOperation());
     if (const char *reason = refusal(gate, *g, *u, weights)) {
       decisions.refused(gate.multiply, reason);

@@ -40,6 +40,8 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the product has several outs";
   if (gemm.getNormGamma())
     return "the product has a norm already";
+  if (gemm.getGate())
+    return "the product makes a gate";
   if (norm.getOutBf16() ||
       !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
     return "the norm is rounded already";

@@ -18,7 +18,9 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
     weight. Post-condition: no attn operation remains.
 
     Refuses, with an error at the operation's place: a segments mask that is no
-    input of the entry; an operation that kern does not have.
+    input of the entry; two attentions with one cache; an attention over
+    `attn.sequences` without a cache, or with one over other segments; several
+    `attn.sequences`; an operation that kern does not have.
 
     Example:
     ```mlir
@@ -43,8 +45,9 @@ def FuseGatesPass : Pass<"kern-fuse-gates", "::mlir::ModuleOp"> {
     products. Post-condition: such a product has the attribute `gate`.
 
     Refuses: factors of different inputs or widths, of a width that is no multiple
-    of 8, or with one bias; weights that something else reads too; a k of several
-    passes; a result in the buffer of the product's input.
+    of 8, or with one bias; a factor that is no product, or one with an epilogue;
+    weights that something else reads too; a k of several passes; a result in the
+    buffer of the product's input.
 
     Example:
     ```mlir
@@ -70,7 +73,8 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Pre-condition: each buffer is written once. Post-condition: no product is
     followed by its own activation or residual alone.
 
-    Refuses: another reader of the product; a residual that is broadcast; a result
+    Refuses: a product that makes a gate; another reader of the product; a residual
+    that is broadcast; a result
     in the buffer of the product's input; a residual in the buffer of the result
     where an activation or a long K makes tiles wait there; slices with a gap, of
     a shared weight, or written to what a layer updates in place.
@@ -105,7 +109,7 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     norm's weights and writes `norm_out`.
 
     Refuses: a reader or writer of the product between both, or a reader of the
-    norm's result before it; several outs.
+    norm's result before it; several outs; a product that makes a gate.
 
     Example:
     ```mlir

@@ -39,8 +39,10 @@ static const char *refuseBuffers(kern::BufferOp op) {
 static const char *refuse(kern::GemmOp op) {
   if (op.getOuts().size() != 1)
     return "the product has several outs";
-  if (op.getNormOut())
+  if (op.getNormGamma())
     return "the product has a norm of its own";
+  if (op.getGate())
+    return "the product makes a gate";
   if (!op.getWeight().getType().getElementType().isF32())
     return "oneDNN is given weights of f32 only";
   if (op.getActivation() &&

@@ -195,3 +195,33 @@ func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x
   kern.copy %t outs(%state) axis 1 from "8" to "0" size "8" : !p, !x
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+!w = !kern.weight<[16, 8] x f32, unset>
+kern.weight @gate : !w = "file(\"gate\")"
+
+// CHECK-LABEL: func.func @a_gate_takes_nothing_else(
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {gate = "silu"}
+// CHECK: kern.elementwise ins(%[[T]], %{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[U:.*]]) {gate = "silu"}
+// CHECK: kern.elementwise ins(%[[U]])
+func.func @a_gate_takes_nothing_else(%x: !x, %r: !x, %y: !x, %z: !x) {
+  %w = kern.get_weight @gate : !w
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) {gate = "silu"} : !x, !w, !x
+  kern.elementwise ins(%t, %r) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  } : (!x, !x) -> !x
+  %u = kern.alloc : !x
+  kern.gemm %x, %w outs(%u) {gate = "silu"} : !x, !w, !x
+  kern.elementwise ins(%u) outs(%z) {
+  ^bb0(%p: f32):
+    %s = kern.apply "relu" %p
+    kern.yield %s : f32
+  } : (!x) -> !x
+  return
+}

@@ -172,3 +172,28 @@ func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
   } : (!y, !y) -> !y
   return
 }
+
+// -----
+
+!x = !kern.buffer<[rows, 8] x f32>
+
+// CHECK: attn.decisions = {{.*}} reason = "a factor is no product of its own"
+// CHECK-LABEL: func.func @factors_that_are_no_products_stay(
+func.func @factors_that_are_no_products_stay(%x: !x, %z: !x, %y: !x) {
+  %a = kern.alloc : !x
+  kern.softmax %x outs(%a) : !x, !x
+  %d = kern.alloc : !x
+  kern.softmax %z outs(%d) : !x, !x
+  %c = kern.alloc : !x
+  kern.elementwise ins(%a) outs(%c) {
+  ^bb0(%p: f32):
+    %q = kern.apply "silu" %p
+    kern.yield %q : f32
+  } : (!x) -> !x
+  kern.elementwise ins(%c, %d) outs(%y) {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.mulf %p, %q : f32
+    kern.yield %r : f32
+  } : (!x, !x) -> !x
+  return
+}

@@ -72,3 +72,13 @@ func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] 
   kern.norm %t, %g, %g outs(%z) eps 1.0e-5 : !kern.buffer<[rows, 4] x f32>, !kern.weight<[4] x f32, unset>, !kern.weight<[4] x f32, unset>, !kern.buffer<[rows, 4] x f32>
   return
 }
+
+// CHECK-LABEL: func.func @norm_of_a_gate_stays(
+// CHECK: kern.gemm %{{.*}} {gate = "silu"}
+// CHECK: kern.norm
+func.func @norm_of_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) {gate = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}

@@ -66,6 +66,13 @@ func.func @activation_that_onednn_lacks_stays(%x: !x, %y: !x, %w: !w) {
   return
 }
 
+// CHECK-LABEL: func.func @product_with_a_gate_stays(
+// CHECK: kern.gemm {{.*}} {gate = "silu"}
+func.func @product_with_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>) {
+  kern.gemm %x, %w outs(%y) {gate = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  return
+}
+
 // CHECK-LABEL: func.func @rms_norm_stays(
 // CHECK-NEXT: kern.norm
 func.func @rms_norm_stays(%x: !x, %y: !x, %g: !g) {

@@ -402,7 +402,7 @@ std::string checkCompiled(uint64_t seed) {
   CompileOptions options;
   options.dtype = model.dtype;
   options.kvDtype = model.kvDtype;
-  options.optLevel = 0;
+  options.optLevel = seed % 8 == 3 ? 2 : 0; // most of the time is LLVM's
   bool wide = CompiledModel::runsHere("avx512") && seed % 2 == 0;
   options.targets = {wide ? "x86-64-v4" : "x86-64-v3"};
   options.output = ::testing::TempDir() + "/decoder-" + std::to_string(seed) +

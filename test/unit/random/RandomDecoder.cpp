@@ -34,6 +34,8 @@ struct Features {
   bool alternates;    ///< the window is in every second layer
   double cap, logitCap, embeddingScale;
   bool rms, headNorms, normsBehind, parallel, gated, bias, tied;
+  bool innerNorm; ///< in front of the last product of an MLP
+  bool straight;  ///< an MLP without that product
   ActivationKind activation;
 };
 
@@ -67,6 +69,8 @@ Features::Features(Random &random) {
   tied = random.chance(40);
   activation = random.pick({ActivationKind::Silu, ActivationKind::Gelu,
                             ActivationKind::GeluTanh, ActivationKind::Relu});
+  innerNorm = random.chance(20);
+  straight = random.chance(15);
 }
 
 /// Writes one decoder.
@@ -188,12 +192,15 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
 }
 
 Value DecoderBuilder::feedForward(Value x) {
+  int64_t inner = has.straight ? has.width : has.inner;
   Value y = make<ActivationOp>(
-      linear(x, has.inner),
+      linear(x, inner),
       ActivationKindAttr::get(module.getContext(), has.activation));
   if (has.gated)
-    y = make<MulOp>(y, linear(x, has.inner));
-  return linear(y, has.width);
+    y = make<MulOp>(y, linear(x, inner));
+  if (has.innerNorm)
+    y = norm(y);
+  return has.straight ? y : linear(y, has.width);
 }
 
 Value DecoderBuilder::layer(Value x, int64_t index) {
