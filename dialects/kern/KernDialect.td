@@ -126,8 +126,8 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     scale of its position and head: the scales of keys, f32 [heads][256], follow
     the keys, those of values the values.
 
-    Rules: (1) heads, key and value are positive, the window is not negative; (2)
-    elements are f32, bf16 or i8.
+    Rules: (1) heads, key and value are positive, with at most 2^31 - 1 numbers a
+    position, the window is not negative; (2) elements are f32, bf16 or i8.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
     `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`

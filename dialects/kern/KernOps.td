@@ -145,8 +145,9 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     and then there is no activation, residual or norm; (5) residual and norm need
     a single out and have its sizes; (6) `norm_gamma`, `norm_counters`, `norm_eps`
     and an out of the norm (`norm_out` of f32, `norm_out_bf16` of bf16) come
-    together, the counters are an i64 for each row, the product's own out is f32; (7) the activation is known to `kern.apply`; (8) no out lies in the
-    input's memory, since other tiles still read it; a residual may share the
+    together, the counters are an i64 for each row, the product's own out is f32; (7)
+    the activation is known to `kern.apply`; (8) no out, nor that of a norm, lies in
+    the input's memory, since other tiles still read it; a residual may share the
     out's memory only without activation and with a k of one pass, since tiles wait
     there; (9) the input is bf16 exactly when the weight is; (10) with a k of
     several passes outs are f32; (11) `norm_rms` stands beside a norm, which then has

@@ -17,7 +17,9 @@ using namespace transom::kern::rules;
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t heads, int64_t key, int64_t value,
                                 int64_t window, Type element) {
-  if (heads <= 0 || key <= 0 || value <= 0 || window < 0) // (1)
+  bool fits = heads > 0 && key > 0 && value > 0 && key <= INT32_MAX &&
+              value <= INT32_MAX && key + value <= INT32_MAX / heads;
+  if (!fits || window < 0) // (1)
     return emitError() << "cache of " << heads << " heads with keys of " << key
                        << " and values of " << value << ", window " << window;
   if (!element.isF32() && !element.isBF16() && !element.isInteger(8)) // (2)

@@ -161,6 +161,9 @@ LogicalResult GemmOp::verify() {
   if (getActivation() && !isActivation(*getActivation())) // (7)
     return emitOpError("expects a known activation, got '")
            << *getActivation() << "'";
+  for (Value out : {getNormOut(), getNormOutBf16()}) // (8)
+    if (out && storageOf(out) == storageOf(getInput()))
+      return emitOpError("expects a norm in other memory than the input");
   for (Value out : getOuts()) { // (8)
     if (storageOf(out) == storageOf(getInput()))
       return emitOpError("expects outs in other memory than the input");

@@ -64,6 +64,16 @@ struct CarryNormsPass
            argument.hasOneUse();
   }
 
+  /// True when all that reads a buffer, through views too, stands in front of
+  /// an operation.
+  static bool isReadBefore(Operation *last, Value buffer) {
+    return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+      if (auto view = dyn_cast<kern::ViewOp>(user))
+        return isReadBefore(last, view.getResult());
+      return user->isBeforeInBlock(last);
+    });
+  }
+
   /// The norm of the state as a body gets it, and the product that writes the
   /// state last; gives the reason where there is none.
   static const char *match(func::FuncOp function, kern::LayersOp layers,
@@ -88,10 +98,9 @@ struct CarryNormsPass
     if (!isOwn(body.norm.getGamma(), layers) ||
         (body.norm.getBeta() && !isOwn(body.norm.getBeta(), layers)))
       return "the norm's weights are not the layer's own";
-    for (Operation *user : out.getUsers())
-      if (!user->isBeforeInBlock(body.last))
-        return "the norm is read until the layer's end";
-    return nullptr;
+    return isReadBefore(body.last, out)
+               ? nullptr
+               : "the norm is read until the layer's end";
   }
 
   /// True for norms that differ in their weights alone.

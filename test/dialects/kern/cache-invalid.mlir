@@ -10,6 +10,11 @@ func.func private @f(!kern.cache<heads 2, key 4, value 4, window -1, f32>)
 
 // -----
 
+// expected-error @below {{cache of 65536 heads with keys of 32768 and values of 1, window 0}}
+func.func private @f(!kern.cache<heads 65536, key 32768, value 1, f32>)
+
+// -----
+
 // expected-error @below {{cache of 'f16'; supported: f32, bf16, i8}}
 func.func private @f(!kern.cache<heads 2, key 4, value 4, f16>)
 

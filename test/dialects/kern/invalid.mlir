@@ -1038,3 +1038,11 @@ func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[keys, 8] x f3
   kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.buffer<[keys, 8] x f32, key_panels>
   return
 }
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %g: !kern.weight<[8] x f32, rows>, %c: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects a norm in other memory than the input}}
+  kern.gemm %x, %w norm %g norm_out %x counters %c outs(%y) {norm_eps = 1.0e-5, norm_rms} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+  return
+}

@@ -128,3 +128,18 @@ func.func private @post(%x: !x, %w: !w, %g: !g) {
   kern.norm %n, %g outs(%x) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }
+
+// The last product reads the rows by another name while it would write them.
+// CHECK-LABEL: func.func @a_norm_behind_a_view_stays(
+// CHECK: kern.layers %{{.*}} {{\[}}[@viewed, @w, @g], [@viewed, @w, @g]] :
+func.func @a_norm_behind_a_view_stays(%x: !x) {
+  kern.layers %x [[@viewed, @w, @g], [@viewed, @w, @g]] : !x
+  return
+}
+func.func private @viewed(%x: !x, %w: !w, %g: !g) {
+  %n = kern.alloc : !x
+  kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !x
+  %v = kern.view %n : !x -> !kern.buffer<[rows, 1, 8] x f32>
+  kern.gemm %v, %w residual %x outs(%x) : !kern.buffer<[rows, 1, 8] x f32>, !w, !x, !x
+  return
+}
