@@ -209,6 +209,10 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size < least || size > largestCacheSize)
       return emitError() << "expects a cache's " << name << " between " << least
                          << " and " << largestCacheSize << ", got " << size;
+  if (key + value > largestCacheSize / heads)
+    return emitError() << "expects at most " << largestCacheSize
+                       << " numbers a position in a cache, got " << heads
+                       << " heads of " << key << " and " << value;
   return success();
 }
 

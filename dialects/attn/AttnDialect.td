@@ -81,8 +81,9 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
     the last w positions are ever read. Sequences and their lengths are not part
     of the type: they are state of the run.
 
-    Rules: (1) heads, key and value are between 1 and 2^31 - 1; (2) the window is
-    between 0 (no window, not printed) and 2^31 - 1.
+    Rules: (1) heads, key and value are at least 1, and all heads have at most
+    2^31 - 1 numbers a position; (2) the window is between 0 (no window, not
+    printed) and 2^31 - 1.
 
     Example: `!attn.cache<heads 4, key 64, value 64>`,
     `!attn.cache<heads 1, key 16, value 32, window 4096>`

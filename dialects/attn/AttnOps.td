@@ -61,7 +61,9 @@ def Attn_CacheOp : Attn_Op<"cache", [Symbol]> {
   let summary = "declares the cache of one layer";
   let description = [{
     The keys and values that the layer's attention keeps from call to call. What
-    is in them is state of the run; the symbol has the layer's name.
+    is in them is state of the run; the symbol has the layer's name. One attention
+    uses a cache, so that what it appends is no side effect to order: nothing but
+    its own result depends on it.
 
     Example: `attn.cache @h.0.attn : !attn.cache<heads 4, key 64, value 64>`
   }];
@@ -576,7 +578,8 @@ def Attn_SequencesOp : Attn_Op<"sequences", [Pure]> {
   let description = [{
     What the caller of a step asks for: per sequence how many positions it has
     already (its past) and how many rows are new, one sequence after the other.
-    The run fills it in; a function has at most one.
+    The run fills it in; a function has at most one, and attention over its rows
+    takes a cache.
 
     Example: `%s = attn.sequences : !attn.segments<rows, keys>`
   }];

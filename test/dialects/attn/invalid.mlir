@@ -651,6 +651,11 @@ attn.cache @c : !attn.cache<heads 1, key 4, value 2147483648>
 
 // -----
 
+// expected-error @below {{expects at most 2147483647 numbers a position in a cache, got 65536 heads of 32768 and 1}}
+attn.cache @c : !attn.cache<heads 65536, key 32768, value 1>
+
+// -----
+
 // expected-error @below {{expects a cache's window between 0 and 2147483647, got -1}}
 attn.cache @c : !attn.cache<heads 1, key 4, value 4, window -1>
 
