@@ -157,6 +157,14 @@ RowForms::Verdict RowForms::classify(Operation *op) {
       .Case([&](PositionOp position) {
         return rowsIf(position.getIds(), 2, "its ids have no rows");
       })
+      .Case([&](RotationOp rotation) {
+        return rowsIf(rotation.getPositions(), 2, "its positions have no rows");
+      })
+      .Case([&](RotaryOp rotary) {
+        if (of(rotary.getRotation()) != RowForm::Rows)
+          return Result(RowForm::Opaque, "its rotation has no rows");
+        return rowsIf(rotary.getInput(), 3, "it works along the length");
+      })
       .Case([&](ReshapeOp reshape) { return classifyReshape(reshape); })
       .Case([&](TransposeOp transpose) {
         ArrayRef<int64_t> order = transpose.getPermutation();

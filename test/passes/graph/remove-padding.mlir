@@ -154,3 +154,17 @@ func.func @moves_axes(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %zeroed = attn.mask %s, %seen with 0.0 : (!x, !seen) -> !x
   return %zeroed : !x
 }
+
+// Angles are those of a row's column.
+// CHECK-LABEL: func.func @rotates_rows(
+// CHECK: %[[P:.*]] = attn.position <column> %{{.*}} segments
+// CHECK: %[[R:.*]] = attn.rotation %[[P]] {{.*}} -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
+// CHECK: attn.rotary %{{.*}}, %[[R]] heads 4 {{.*}} -> tensor<?x64xf32, #attn.shape<[rows, 64]>>
+func.func @rotates_rows(%x: !x, %ids: !ids, %m: !mask {attn.role = "mask"}) -> !x {
+  %p = attn.position <column> %ids : (!ids) -> !ids
+  %r = attn.rotation %p {frequencies = array<f64: 1.0, 0.1>, limit = 64 : i64} : (!ids) -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+  %y = attn.rotary %x, %r heads 4 : (!x, tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>) -> !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
+  %zeroed = attn.mask %y, %seen with 0.0 : (!x, !seen) -> !x
+  return %zeroed : !x
+}
