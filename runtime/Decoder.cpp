@@ -97,35 +97,50 @@ Result<int32_t> Decoder::load(const char *path) {
 // Steps
 //===----------------------------------------------------------------------===//
 
+static std::string nameOf(const StepRows &rows) {
+  return "sequence " + std::to_string(rows.sequence);
+}
+
 /// Checks rows `index` of a step against the sequence and those before.
 Result<void> Decoder::checkRows(const StepRows *rows, size_t index) const {
   const StepRows &what = rows[index];
   if (!pool.isOpen(what.sequence))
     return notOpen(what.sequence);
-  std::string name = "sequence " + std::to_string(what.sequence);
   for (size_t i = 0; i != index; ++i)
     if (rows[i].sequence == what.sequence)
-      return rejected(name + " stands twice in a step");
+      return rejected(nameOf(what) + " stands twice in a step");
   if (what.count < 1 || what.wanted < 0 || what.wanted > what.count ||
       !what.tokens)
     return rejected("a step has " + std::to_string(what.count) +
-                    " new tokens for " + name + " and wants logits of " +
-                    std::to_string(what.wanted) +
+                    " new tokens for " + nameOf(what) +
+                    " and wants logits of " + std::to_string(what.wanted) +
                     "; it takes 1 or more tokens and gives 0 up to all");
+  if (Result<void> done = checkLength(what); !done)
+    return done;
   for (int64_t i = 0; i != what.count; ++i)
     if (what.tokens[i] < 0 || what.tokens[i] >= vocabulary())
-      return rejected("token " + std::to_string(i) + " for " + name + " is " +
-                      std::to_string(what.tokens[i]) +
+      return rejected("token " + std::to_string(i) + " for " + nameOf(what) +
+                      " is " + std::to_string(what.tokens[i]) +
                       "; ids of this model are 0 to " +
                       std::to_string(vocabulary() - 1));
-  int64_t past = pool.length(what.sequence), end;
-  if (__builtin_add_overflow(past, what.count, &end) ||
-      end > context().value_or(INT32_MAX))
-    return limitError(name + " has " + std::to_string(past) +
-                      " positions and would get " + std::to_string(what.count) +
-                      " more, over the model's context of " +
-                      std::to_string(context().value_or(INT32_MAX)));
   return {};
+}
+
+/// Checks how long a sequence would be, before its tokens are looked at: a
+/// wrong count is no reason to read so far.
+Result<void> Decoder::checkLength(const StepRows &what) const {
+  int64_t past = pool.length(what.sequence);
+  if (what.count <= longest() - past)
+    return {};
+  std::string text = nameOf(what) + " has " + std::to_string(past) +
+                     " positions and would get " + std::to_string(what.count) +
+                     " more, over the ";
+  if (context() && what.count > *context() - past)
+    return limitError(text + "model's context of " +
+                      std::to_string(*context()));
+  return limitError(text + std::to_string(longest()) +
+                    " that the cache holds of one sequence; a session with a "
+                    "larger max_kv_tokens holds more");
 }
 
 Result<void> Decoder::check(const StepRows *rows, size_t count) const {
@@ -135,6 +150,23 @@ Result<void> Decoder::check(const StepRows *rows, size_t count) const {
     if (Result<void> done = checkRows(rows, i); !done)
       return done;
   return {};
+}
+
+StepCutter Decoder::cut(const StepRows *rows, size_t count) const {
+  int64_t maxRows = session.config().maxTokens;
+  return StepCutter(rows, count, maxRows, std::min(maxRows, maxWanted()));
+}
+
+Result<void> Decoder::checkRoom(int64_t positions) {
+  Result<int32_t> sequence = open();
+  if (!sequence)
+    return sequence.takeError();
+  StepRows rows{*sequence, nullptr, positions, 0};
+  Result<void> done = checkLength(rows);
+  if (done)
+    done = pool.reserve(cut(&rows, 1));
+  close(*sequence);
+  return done;
 }
 
 Result<const float *> Decoder::step(const StepRows *rows, size_t count) {
@@ -158,9 +190,7 @@ Result<void> Decoder::stepInto(const StepRows *rows, size_t count,
     return done;
   if (Result<void> done = check(rows, count); !done)
     return done;
-  const SessionConfig &config = session.config();
-  StepCutter cutter(rows, count, config.maxTokens,
-                    std::min(config.maxTokens, maxWanted()));
+  StepCutter cutter = cut(rows, count);
   if (Result<void> done = pool.reserve(cutter); !done)
     return done;
   Result<void> done = walkAll(cutter, logits);

@@ -35,7 +35,8 @@ public:
   /// copied when one of both goes on.
   Result<int32_t> fork(int32_t sequence);
   /// Drops what stands at `length` and behind it. `Limit` where a window has
-  /// let go of positions that would be seen again; 0 is always right.
+  /// let go of positions that would be seen again; 0 is always right, and while
+  /// the cache is not full so is where the sequence's last walk began.
   Result<void> rewind(int32_t sequence, int64_t length);
   /// True for a handle that is in use.
   bool isOpen(int32_t sequence) const { return pool.isOpen(sequence); }
@@ -53,6 +54,9 @@ public:
   /// As step(), with logits at `logits`, which has room for them; no bound on
   /// their number. NULL where none are wanted.
   Result<void> stepInto(const StepRows *rows, size_t count, float *logits);
+
+  /// Whether a new sequence could get so many positions now; `Limit` if not.
+  Result<void> checkRoom(int64_t positions);
 
   /// Writes a sequence to a file / makes a new one from it. A file of another
   /// model, or one that is not whole, is `Rejected`.
@@ -80,6 +84,8 @@ public:
 private:
   Result<void> check(const StepRows *rows, size_t count) const;
   Result<void> checkRows(const StepRows *rows, size_t index) const;
+  Result<void> checkLength(const StepRows &what) const;
+  StepCutter cut(const StepRows *rows, size_t count) const;
   Result<void> walkAll(StepCutter cutter, float *logits);
   void addPiece(const StepRows &rows, const StepPiece &piece);
   Result<void> walk(float *&logits);

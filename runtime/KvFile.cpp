@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file: header, one record a group, the kept blocks of each group in turn,
-// all little-endian and without gaps. The digest is that of the header before
-// it and of everything behind it.
+// The file: header, one record a group, the blocks of each group that the next
+// row sees in turn, all little-endian and without gaps. The digest is that of
+// the header before it and of everything behind it.
 #include "runtime/KvFile.h"
 #include "runtime/support/Checked.h"
 #include "runtime/support/File.h"
@@ -32,13 +32,13 @@ static_assert(sizeof(FileHeader) == 88);
 struct FileGroup {
   int64_t window;
   int64_t blockBytes;
-  int64_t first; // block that is kept
+  int64_t first; // block of the file
   int64_t count; // of blocks
 };
 
-FileGroup groupOf(const KvPool &pool, size_t group, int64_t length,
-                  int64_t first) {
+FileGroup groupOf(const KvPool &pool, size_t group, int64_t length) {
   const KvGroup &what = pool.groups()[group];
+  int64_t first = pool.firstSeen(group, length);
   return {what.window, what.blockBytes, first, blocksOf(length) - first};
 }
 
@@ -64,7 +64,6 @@ public:
   }
 
   int64_t length() const { return header.length; }
-  const int64_t *first() const { return firstBlocks.data(); }
 
   /// Copies all blocks into a sequence that has room for them.
   void copyTo(int32_t sequence) const {
@@ -118,15 +117,11 @@ private:
       std::memcpy(&group,
                   file.bytes().data() + sizeof header + g * sizeof group,
                   sizeof group);
-      if (group.first < 0 || group.first > lastFirst(g))
-        return error("group " + std::to_string(g) + " begins at block " +
-                     std::to_string(group.first));
-      FileGroup expected = groupOf(pool, g, header.length, group.first);
+      FileGroup expected = groupOf(pool, g, header.length);
       if (std::memcmp(&group, &expected, sizeof group) != 0)
         return error("group " + std::to_string(g) +
                      " does not fit the model's cache");
       groups.push_back(group);
-      firstBlocks.push_back(group.first);
       size += CheckedSize::fromSigned(group.count) *
               CheckedSize::fromSigned(group.blockBytes);
     }
@@ -134,14 +129,6 @@ private:
       return error("has " + std::to_string(file.size()) + " bytes, expected " +
                    std::to_string(size.value().value_or(0)));
     return {};
-  }
-
-  /// The last block that a group may begin with: a new row sees it.
-  int64_t lastFirst(size_t group) const {
-    int64_t window = pool.groups()[group].window;
-    if (window == 0 || header.length < window)
-      return 0;
-    return (header.length - window + 1) / blockPositions;
   }
 
   Result<void> checkSum() const {
@@ -158,15 +145,15 @@ private:
   MappedFile file;
   FileHeader header{};
   std::vector<FileGroup> groups;
-  std::vector<int64_t> firstBlocks;
   size_t dataOffset = 0;
 };
 
 } // namespace
 
 std::string transom::cacheDigest(const Manifest &manifest) {
-  std::string text = manifest.family + '\n' + manifest.dtype + '\n' +
-                     manifest.weightsSha256 + '\n';
+  // What a block looks like inside is the compiler's affair.
+  std::string text = manifest.compiler + '\n' + manifest.family + '\n' +
+                     manifest.dtype + '\n' + manifest.weightsSha256 + '\n';
   for (const auto &[file, hash] : manifest.inputsSha256)
     text += file + ' ' + hash + '\n';
   for (const ManifestCache &cache : manifest.decoder->caches)
@@ -191,8 +178,7 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
   std::memcpy(header.model, digest.data(), sizeof header.model);
   std::vector<FileGroup> groups;
   for (size_t g = 0; g != pool.groups().size(); ++g)
-    groups.push_back(
-        groupOf(pool, g, header.length, pool.firstKept(sequence, g)));
+    groups.push_back(groupOf(pool, g, header.length));
 
   Result<OutputFile> file = OutputFile::create(path);
   if (!file)
@@ -227,7 +213,7 @@ Result<int32_t> transom::loadSequence(KvPool &pool, const std::string &digest,
   SequenceFile file(pool, path);
   if (Result<void> done = file.open(digest); !done)
     return done.takeError();
-  Result<int32_t> sequence = pool.adopt(file.length(), file.first());
+  Result<int32_t> sequence = pool.adopt(file.length());
   if (sequence)
     file.copyTo(*sequence);
   return sequence;

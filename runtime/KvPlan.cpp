@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each sequence may leave its last block almost empty, so N positions of S
-// sequences take up to (N + 255 S) / 256 blocks. A window of W positions and n
-// new rows reach (W + n) / 256 + 2 blocks; one window more lets a step be
-// cancelled after some of its walks, when its sequence needs the old one again.
+// sequences take up to (N + 255 S) / 256 blocks. L positions that begin
+// anywhere reach into (L + 254) / 256 + 1 blocks; with a window W those are the
+// W - 1 before a sequence's new rows, and the rows of a walk. One window more
+// lets a step be cancelled after some of its walks, when its sequence needs the
+// old one again.
 #include "runtime/KvPlan.h"
 #include <algorithm>
 
@@ -29,12 +31,12 @@ static bool blocksOfAll(const ManifestDecoder &decoder, int64_t sequences,
 static bool blocksOfWindow(int64_t window, int64_t sequences, int64_t walkRows,
                            int64_t all, int64_t &blocks) {
   int64_t reached;
-  if (__builtin_mul_overflow(window, sequences, &reached) ||
+  if (__builtin_add_overflow(window, 254, &reached) ||
+      __builtin_mul_overflow(reached, sequences, &reached) ||
       __builtin_add_overflow(reached, walkRows, &reached))
     return false;
-  blocks =
-      reached / blockPositions + 2 * sequences + window / blockPositions + 1;
-  blocks = std::min(blocks, all);
+  int64_t oldWindow = (window + 253) / blockPositions + 1;
+  blocks = std::min(reached / blockPositions + sequences + oldWindow, all);
   return true;
 }
 

@@ -36,8 +36,9 @@ struct KvPlan {
 
   /// `kvTokens` positions for `sequences` sequences together, however they
   /// share them; walks have at most `walkRows` rows. A group with a window has
-  /// only the blocks that windows and the rows of a walk reach. `Limit` when
-  /// the numbers overflow.
+  /// only the blocks that windows and the rows of a walk reach: enough for each
+  /// step of one walk, and for each of many walks in which one sequence alone
+  /// has a past and more rows than a walk. `Limit` when the numbers overflow.
   static Result<KvPlan> create(const ManifestDecoder &decoder,
                                int64_t sequences, int64_t kvTokens,
                                int64_t walkRows);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step first counts what it takes (reserve), then takes it walk by walk, so
-// that a step that is refused has changed nothing but to let go of blocks that
-// no later row can see. Blocks that a sequence has at the begin of a step stay
-// until its end, so that a step can be cancelled between walks.
+// that a step that is refused has changed nothing but, where blocks are scarce,
+// to let go of those that no later row can see. Blocks that a sequence has at
+// the begin of a step stay until its end, so that a step can be cancelled
+// between walks.
 #include "runtime/KvPool.h"
 #include <algorithm>
 #include <cstring>
@@ -71,10 +72,10 @@ void KvPool::release(int32_t sequence, int64_t length) {
   }
 }
 
-/// The first position that a row at `position` sees.
-int64_t KvPool::lowestSeen(size_t group, int64_t position) const {
+int64_t KvPool::firstSeen(size_t group, int64_t position) const {
   int64_t window = plan.groups[group].window;
-  return window ? std::max<int64_t>(0, position - window + 1) : 0;
+  return window ? std::max<int64_t>(0, position - window + 1) / blockPositions
+                : 0;
 }
 
 /// Lets go of blocks that no row from position `from` on sees.
@@ -82,11 +83,18 @@ void KvPool::dropBehindWindow(int32_t sequence, int64_t from) {
   for (size_t g = 0; g != pools.size(); ++g) {
     char **blocks = table(sequence, g);
     int64_t &first = firstOf(sequence, g);
-    int64_t end = lowestSeen(g, from) / blockPositions;
+    int64_t end = firstSeen(g, from);
     for (; first < end; ++first)
       if (blocks[first])
         drop(g, blocks[first]);
   }
+}
+
+/// Lets go of all blocks that only a rewound sequence would see again.
+void KvPool::dropBehindWindows() {
+  for (int64_t i = 0; i != plan.sequences; ++i)
+    if (memory.lengths[i] >= 0)
+      dropBehindWindow(int32_t(i), memory.lengths[i]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,7 +140,7 @@ Result<int32_t> KvPool::fork(int32_t sequence) {
 
 Result<void> KvPool::rewind(int32_t sequence, int64_t length) {
   for (size_t g = 0; length > 0 && g != pools.size(); ++g)
-    if (firstOf(sequence, g) > lowestSeen(g, length) / blockPositions)
+    if (firstOf(sequence, g) > firstSeen(g, length))
       return limitError(
           "cannot rewind sequence " + std::to_string(sequence) + " from " +
           std::to_string(memory.lengths[sequence]) + " positions to " +
@@ -147,18 +155,21 @@ Result<void> KvPool::rewind(int32_t sequence, int64_t length) {
   return {};
 }
 
-Result<int32_t> KvPool::adopt(int64_t length, const int64_t *first) {
-  for (size_t g = 0; g != pools.size(); ++g)
-    if (int64_t needed = blocksOf(length) - first[g];
-        needed > pools[g].freeCount)
+Result<int32_t> KvPool::adopt(int64_t length) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    int64_t needed = blocksOf(length) - firstSeen(g, length);
+    if (needed > pools[g].freeCount)
+      dropBehindWindows();
+    if (needed > pools[g].freeCount)
       return full(needed, g);
+  }
   Result<int32_t> made = open();
   if (!made)
     return made;
   memory.lengths[*made] = length;
   for (size_t g = 0; g != pools.size(); ++g) {
-    firstOf(*made, g) = first[g];
-    for (int64_t i = first[g]; i != blocksOf(length); ++i)
+    firstOf(*made, g) = firstSeen(g, length);
+    for (int64_t i = firstOf(*made, g); i != blocksOf(length); ++i)
       table(*made, g)[i] = take(g);
   }
   return made;
@@ -199,7 +210,7 @@ int64_t KvPool::missing(size_t group, StepCutter cutter) const {
       dropped = blocksOf(old);
       free -= copies(group, cutter, piece.index);
     }
-    int64_t behind = lowestSeen(group, from) / blockPositions;
+    int64_t behind = firstSeen(group, from);
     if (behind > dropped) {
       free += behind - dropped;
       dropped = behind;
@@ -217,24 +228,18 @@ Error KvPool::full(int64_t blocks, size_t group) const {
       std::to_string(pools[group].freeCount * blockPositions) +
       " are free of " +
       std::to_string(plan.groups[group].blocks * blockPositions) +
-      "; a session with a larger max_kv_tokens holds more");
+      "; a session with a larger max_kv_tokens holds more" +
+      (plan.groups[group].window ? ", a step of fewer tokens needs less" : ""));
 }
 
 Result<void> KvPool::reserve(StepCutter cutter) {
-  for (size_t i = 0; i != cutter.size(); ++i)
-    if (int64_t end = length(cutter[i].sequence) + cutter[i].count;
-        end > plan.longest)
-      return limitError("sequence " + std::to_string(cutter[i].sequence) +
-                        " would have " + std::to_string(end) +
-                        " positions, the cache holds " +
-                        std::to_string(plan.longest) +
-                        " of one sequence; a session with a larger "
-                        "max_kv_tokens holds more");
-  for (size_t i = 0; i != cutter.size(); ++i)
-    dropBehindWindow(cutter[i].sequence, length(cutter[i].sequence));
-  for (size_t g = 0; g != pools.size(); ++g)
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (missing(g, cutter) == 0)
+      continue;
+    dropBehindWindows();
     if (int64_t lacking = missing(g, cutter))
       return full(lacking + pools[g].freeCount, g);
+  }
   return {};
 }
 
@@ -242,7 +247,7 @@ void KvPool::extend(int32_t sequence, int64_t from, int64_t count) {
   int64_t old = blocksOf(length(sequence));
   for (size_t g = 0; g != pools.size(); ++g) {
     char **blocks = table(sequence, g);
-    int64_t behind = lowestSeen(g, from) / blockPositions;
+    int64_t behind = firstSeen(g, from);
     for (int64_t i = old; i < behind; ++i)
       if (blocks[i])
         drop(g, blocks[i]);

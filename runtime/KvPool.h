@@ -38,9 +38,9 @@ public:
   /// Drops what stands at `length` and behind it. `Limit` when blocks that
   /// would be seen again are gone.
   Result<void> rewind(int32_t sequence, int64_t length);
-  /// An open sequence of `length` positions, with new blocks from first[group]
-  /// on. `Limit` when there is no room.
-  Result<int32_t> adopt(int64_t length, const int64_t *first);
+  /// A new sequence of `length` positions, with new blocks for those that its
+  /// next row sees. `Limit` when there is no room.
+  Result<int32_t> adopt(int64_t length);
 
   bool isOpen(int32_t sequence) const {
     return sequence >= 0 && sequence < plan.sequences &&
@@ -51,9 +51,9 @@ public:
     return isOpen(sequence) ? memory.lengths[sequence] : 0;
   }
 
-  /// Lets go of what lies behind the windows of these sequences, and tells
-  /// whether there are blocks for all of a step, cut as `cutter` says: `Limit`
-  /// with the positions that are missing.
+  /// Tells whether there are blocks for all of a step, cut as `cutter` says:
+  /// `Limit` with the positions that are missing. Where blocks are scarce, all
+  /// sequences let go of what lies behind their windows.
   Result<void> reserve(StepCutter cutter);
   /// Makes sure that positions [from, from + count) of a sequence have blocks
   /// of its own, which reserve() has found to be there.
@@ -72,10 +72,8 @@ public:
   char *block(int32_t sequence, size_t group, int64_t index) const {
     return table(sequence, group)[index];
   }
-  /// The first block of a sequence that is kept.
-  int64_t firstKept(int32_t sequence, size_t group) const {
-    return memory.first[size_t(sequence) * plan.groups.size() + group];
-  }
+  /// The first block that a row at `position` sees.
+  int64_t firstSeen(size_t group, int64_t position) const;
   const std::vector<KvGroup> &groups() const { return plan.groups; }
 
   int64_t maxSequences() const { return plan.sequences; }
@@ -107,7 +105,7 @@ private:
   void drop(size_t group, char *&block);
   void release(int32_t sequence, int64_t length);
   void dropBehindWindow(int32_t sequence, int64_t from);
-  int64_t lowestSeen(size_t group, int64_t position) const;
+  void dropBehindWindows();
   int64_t missing(size_t group, StepCutter cutter) const;
   bool copies(size_t group, const StepCutter &cutter, size_t index) const;
   Error full(int64_t blocks, size_t group) const;

@@ -116,7 +116,7 @@ public:
       mostRows = std::min(mostRows, decoder.maxWanted());
   }
 
-  /// Ids, mask, lengths: all that can be wrong.
+  /// Ids, mask, lengths, room in the cache: all that can be wrong.
   Result<void> check() const;
   Result<void> run();
 
@@ -163,14 +163,16 @@ Result<void> Loop::checkRow(int64_t row) const {
   int64_t tokens = 0;
   for (int64_t column = 0; column != columns; ++column) {
     int64_t real = mask(row, column), id = ids(row, column);
-    std::string at =
-        " at [" + std::to_string(row) + ", " + std::to_string(column) + "]";
+    auto at = [&] {
+      return " at [" + std::to_string(row) + ", " + std::to_string(column) +
+             "]";
+    };
     if (real != 0 && real != 1)
       return rejected("input 'attention_mask' has the value " +
-                      std::to_string(real) + at + "; masks hold 0 and 1");
+                      std::to_string(real) + at() + "; masks hold 0 and 1");
     if (real && (id < 0 || id >= decoder.vocabulary()))
       return rejected("input 'input_ids' has the value " + std::to_string(id) +
-                      at + "; ids of this model are 0 to " +
+                      at() + "; ids of this model are 0 to " +
                       std::to_string(decoder.vocabulary() - 1));
     tokens += real;
   }
@@ -189,10 +191,13 @@ Result<void> Loop::checkRow(int64_t row) const {
 }
 
 Result<void> Loop::check() const {
-  for (int64_t row = 0; row != batch; ++row)
+  int64_t longest = 0;
+  for (int64_t row = 0; row != batch; ++row) {
     if (Result<void> done = checkRow(row); !done)
       return done;
-  return {};
+    longest = std::max(longest, rowsOf(row));
+  }
+  return longest ? decoder.checkRoom(longest) : Result<void>();
 }
 
 Result<void> Loop::run() {

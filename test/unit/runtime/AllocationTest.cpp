@@ -114,6 +114,23 @@ TEST(Allocation, a_step_allocates_nothing) {
   }
 }
 
+TEST(Allocation, a_large_batch_allocates_nothing) {
+  FakeDecoder fake(decoderConfig(2, 200, 64));
+  const int64_t batch = 1100, seq = 1100; // numbers too long for small strings
+  std::vector<int64_t> ids(size_t(batch * seq), 1), mask(ids.size(), 0);
+  for (size_t i = 0; i < mask.size(); i += 40)
+    mask[i] = 1;
+  std::vector<float> scores(size_t(batch * (seq - 1)));
+  transom_tensor inputs[] = {
+      tensorOf("input_ids", TRANSOM_I64, {batch, seq}, ids),
+      tensorOf("attention_mask", TRANSOM_I64, {batch, seq}, mask)};
+  transom_tensor output = tensorOf("logprobs", TRANSOM_F32, {}, scores);
+  size_t before = allocations;
+  Result<void> done = fake.session().run("score", inputs, 2, &output, 1);
+  EXPECT_EQ(allocations - before, 0u);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+}
+
 /// Pages of memory that the process has.
 static long residentPages() {
   long total = 0, resident = 0;

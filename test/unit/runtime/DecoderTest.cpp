@@ -6,6 +6,7 @@
 // and that what is refused changes nothing.
 #include "test/unit/runtime/FakeDecoder.h"
 #include <random>
+#include <thread>
 
 using namespace transom;
 using namespace transom::test;
@@ -75,6 +76,29 @@ TEST(Decoder, a_hosts_threads_walk_steps) {
   int32_t sequence = fake.open();
   fake.feed(sequence, randomTokens(300, 1), 100);
   fake.checkFed();
+}
+
+TEST(Decoder, sessions_of_one_model_on_several_threads) {
+  auto model = fakeModel(fakeDecoderManifest());
+  auto work = [&](unsigned seed) {
+    SessionConfig config = decoderConfig(2, 3000, 16);
+    config.threads = 1 + seed % 2;
+    auto session = makeSession(*model, config);
+    Decoder &decoder = *session->decoder();
+    int32_t first = *decoder.open(), second = *decoder.open();
+    std::vector<int64_t> tokens = randomTokens(400, seed);
+    for (size_t end = 20; end <= tokens.size(); end += 20) {
+      StepRows rows[] = {{first, &tokens[end - 20], 20, 1},
+                         {second, &tokens[end - 20], 20, 0}};
+      Result<const float *> logits = decoder.step(rows, 2);
+      ASSERT_TRUE(bool(logits));
+      expectRow(*logits, {tokens.begin(), tokens.begin() + ptrdiff_t(end)});
+    }
+  };
+  std::thread other(work, 1), third(work, 2);
+  work(3);
+  other.join();
+  third.join();
 }
 
 TEST(Decoder, logits_of_any_number_of_rows_go_to_a_callers_memory) {
@@ -177,75 +201,6 @@ TEST(Decoder, all_sequences_may_be_open) {
 }
 
 //===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
-
-/// A manifest whose groups have windows alone.
-static Manifest windowManifest(int64_t window) {
-  Manifest manifest = fakeDecoderManifest(32768);
-  manifest.decoder->caches[0].window = window;
-  return manifest;
-}
-
-TEST(Decoder, a_window_frees_what_lies_behind_it) {
-  FakeDecoder fake(decoderConfig(1, 3000, 64), fakeDecoderManifest(3000));
-  const KvPlan plan =
-      *KvPlan::create(*fakeDecoderManifest(3000).decoder, 1, 3000, 64);
-  EXPECT_EQ(plan.groups[0].blocks, 12);
-  // (300 + 64) / 256 + 2, and one window more for steps that are cancelled.
-  EXPECT_EQ(plan.groups[1].blocks, 5);
-  int32_t sequence = fake.open();
-  for (unsigned i = 0; i != 10; ++i)
-    fake.feed(sequence, randomTokens(290, i), 2);
-  fake.checkFed();
-}
-
-TEST(Decoder, a_long_context_takes_the_blocks_of_its_windows) {
-  Manifest manifest = windowManifest(1000);
-  const ManifestDecoder &decoder = *manifest.decoder;
-  for (int64_t sequences : {1, 4}) {
-    KvPlan plan = *KvPlan::create(decoder, sequences, sequences * 32768, 1024);
-    EXPECT_EQ(plan.groups[0].blocks,
-              (sequences * 1000 + 1024) / 256 + 2 * sequences + 4);
-    EXPECT_EQ(plan.longest, 32768);
-  }
-}
-
-TEST(Decoder, what_a_window_dropped_cannot_be_seen_again) {
-  FakeDecoder fake(decoderConfig(2, 4000, 64));
-  int32_t sequence = fake.open();
-  fake.feed(sequence, randomTokens(900, 1), 1);
-  fake.feed(sequence, randomTokens(20, 2), 1);
-  // The first row after 900 sees from 601 on, which lies in block 2.
-  fake.rewind(sequence, 900);
-  fake.feed(sequence, randomTokens(20, 3), 20);
-  Result<void> done = fake->rewind(sequence, 700);
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().status, Status::Limit);
-  EXPECT_NE(done.error().message.find("its window of 300 has let go of "
-                                      "positions 0 to 511"),
-            std::string::npos)
-      << done.error().message;
-  EXPECT_EQ(fake->length(sequence), 920);
-  fake.feed(sequence, randomTokens(20, 4), 20);
-  fake.rewind(sequence, 0);
-  fake.feed(sequence, randomTokens(400, 5), 20);
-  fake.checkFed();
-}
-
-TEST(Decoder, copies_with_windows) {
-  FakeDecoder fake(decoderConfig(3, 6000, 64));
-  int32_t first = fake.open();
-  fake.feed(first, randomTokens(1000, 1), 1);
-  int32_t copy = fake.fork(first);
-  fake.feed(copy, randomTokens(700, 2), 4);
-  int32_t other = fake.fork(first);
-  fake.feed(first, randomTokens(10, 3), 10);
-  fake.feed(other, randomTokens(600, 4), 10);
-  fake.checkFed();
-}
-
-//===----------------------------------------------------------------------===//
 // Refusals
 //===----------------------------------------------------------------------===//
 
@@ -281,6 +236,10 @@ TEST(Decoder, wrong_steps_are_refused_and_change_nothing) {
                 "context of 600");
   expectRefused(fake, {{b, t, 500, 500}}, Status::Limit,
                 "wants logits of 500 rows");
+  // Counts are not believed: nobody reads so far.
+  expectRefused(fake, {{a, t, INT64_MAX, 1}}, Status::Limit, "would get 922");
+  expectRefused(fake, {{b, t, 601, 0}}, Status::Limit, "would get 601 more");
+  expectRefused(fake, {{b, t, INT64_MAX, INT64_MAX}}, Status::Limit, "wants");
   std::vector<int64_t> wrong = {1, 2, FAKE_VOCABULARY};
   expectRefused(fake, {{a, wrong.data(), 3, 1}}, Status::Rejected,
                 "token 2 for sequence 0 is 16; ids of this model are 0 to 15");
@@ -304,8 +263,10 @@ TEST(Decoder, a_full_cache_says_what_is_missing) {
                 Status::Limit,
                 "the cache is full: 768 more positions are needed in blocks "
                 "of 256, 512 are free of 1280");
-  expectRefused(fake, {{b, ids.data(), 1300, 1}}, Status::Limit,
-                "would have 1300 positions, the cache holds 1280");
+  expectRefused(
+      fake, {{b, ids.data(), 1300, 1}}, Status::Limit,
+      "would get 1300 more, over the 1280 that the cache holds of one "
+      "sequence");
   EXPECT_EQ(fake->length(b), 0);
   fake.feed(b, randomTokens(512, 2), 12);
   fake.feed(a, randomTokens(100, 3), 10);

@@ -83,8 +83,19 @@ TEST(KvFile, a_sequence_goes_on_where_it_was) {
 
 TEST(KvFile, what_a_window_dropped_is_not_in_the_file) {
   Saved saved(1300, decoderConfig(3, 6000));
-  // Group 0: 6 blocks; group 1 begins at (1300 - 300 - 63) / 256: block 3.
+  // Group 0: 6 blocks; group 1 begins at (1300 - 299) / 256: block 3.
   EXPECT_EQ(readFile(saved.path).size(), RecordsAt + 2 * 32 + (6 + 3) * 1024u);
+}
+
+TEST(KvFile, a_session_of_short_walks_takes_what_a_long_one_left) {
+  Saved saved(2000, decoderConfig(1, 2000, 2000));
+  FakeDecoder other(decoderConfig(1, 2000, 1));
+  for (int round = 0; round != 2; ++round) {
+    Result<int32_t> loaded = other->load(saved.path.c_str());
+    ASSERT_TRUE(bool(loaded)) << loaded.error().message;
+    EXPECT_EQ(other->length(*loaded), 2000);
+    other->close(*loaded);
+  }
 }
 
 TEST(KvFile, a_cache_of_another_model) {
@@ -97,6 +108,10 @@ TEST(KvFile, a_cache_of_another_model) {
   EXPECT_EQ(loaded.error().status, Status::Rejected);
   EXPECT_NE(loaded.error().message.find("the cache of another model"),
             std::string::npos);
+  manifest = fakeDecoderManifest();
+  manifest.compiler += "x"; // its blocks may look otherwise inside
+  FakeDecoder newer(decoderConfig(2, 500), manifest);
+  EXPECT_EQ(newer->load(saved.path.c_str()).error().status, Status::Rejected);
   int32_t sequence = other.open(); // the session is as good as before
   other.feed(sequence, {1, 2, 3}, 3);
   other.checkFed();
@@ -144,8 +159,8 @@ TEST(KvFile, broken_files_are_refused) {
     size_t at = RecordsAt + group * 32;
     refuse(withValue(good, at, int64_t(7)), "does not fit");
     refuse(withValue(good, at + 8, int64_t(64)), "does not fit");
-    refuse(withValue(good, at + FirstAt, int64_t(3)), "begins at block 3");
-    refuse(withValue(good, at + FirstAt, int64_t(-1)), "begins at block -1");
+    refuse(withValue(good, at + FirstAt, int64_t(3)), "does not fit");
+    refuse(withValue(good, at + FirstAt, int64_t(-1)), "does not fit");
     refuse(withValue(good, at + CountAt, int64_t(1) << 60), "does not fit");
     refuse(withValue(good, at + CountAt, int64_t(-1)), "does not fit");
   }

@@ -252,6 +252,35 @@ TEST(Loops, wrong_batches_are_refused) {
   expect(one, Status::Rejected, "needs two tokens", "score", "logprobs");
 }
 
+TEST(Loops, no_room_beside_open_sequences_leaves_results_alone) {
+  FakeDecoder fake(decoderConfig(2, 600, 64)); // 4 blocks
+  LoopBatch batch(2, 400, 1, 9);
+  auto inputs = batch.inputs();
+  std::vector<float> out(2 * 400 * FAKE_VOCABULARY, -1);
+  transom_tensor output = tensorOf("logits", TRANSOM_F32, {}, out);
+  auto expectFull = [&](const char *text) {
+    Result<void> done =
+        fake.session().run("logits", inputs.data(), 2, &output, 1);
+    ASSERT_FALSE(done) << text;
+    EXPECT_EQ(done.error().status, Status::Limit);
+    EXPECT_NE(done.error().message.find(text), std::string::npos)
+        << done.error().message;
+    EXPECT_EQ(out, std::vector<float>(out.size(), -1));
+  };
+  int32_t sequence = fake.open();
+  fake.feed(sequence, randomTokens(700, 2), 1);
+  expectFull("the cache is full");
+  int32_t other = fake.open();
+  expectFull("all 2 sequences");
+  fake->close(other);
+  fake->close(sequence);
+  sequence = fake.open();
+  fake.feed(sequence, randomTokens(500, 3), 1);
+  ASSERT_TRUE(bool(fake.session().run("logits", inputs.data(), 2, &output, 1)));
+  checkLogits(batch, out);
+  fake.feed(sequence, {1, 2}, 2);
+}
+
 TEST(Loops, a_score_that_is_none_is_told) {
   FakeDecoder fake(decoderConfig(2, 700, 8));
   LoopBatch batch(2, 20, 1);
