@@ -281,27 +281,20 @@ Result<KvLayout> planCache(const ManifestDecoder &decoder, int64_t width,
   return layout;
 }
 
-} // namespace
-
-Result<SessionLayout> SessionLayout::plan(const Model &model,
-                                          const SessionConfig &config) {
-  SessionLayout layout;
-  layout.page = uint64_t(sysconf(_SC_PAGESIZE));
-  const Error overflow =
-      limitError("the sizes of a session with max_batch " +
-                 std::to_string(config.maxBatch) + " and max_tokens " +
-                 std::to_string(config.maxTokens) + " overflow");
+/// What lasts from call to call: counters, times, and a cache but for its
+/// blocks, which `blockBytes` counts.
+Result<void> planShared(const Model &model, const SessionConfig &config,
+                        SessionLayout &layout, Regions &shared,
+                        CheckedSize &blockBytes) {
   uint64_t counters = 0, steps = 0;
   for (const Entry &entry : model.entries()) {
     counters = std::max(counters, uint64_t(entry.counters));
     steps = std::max(steps, uint64_t(entry.code ? entry.code->step_count : 0));
   }
-  Regions shared{CheckedSize(0)};
   layout.counters = shared.take(CheckedSize(counters) * 8);
   layout.profile = shared.take(CheckedSize(config.profile ? steps : 0) * 8);
   layout.shares = shared.take(CheckedSize(config.trace ? steps : 0) *
                               config.threads * sizeof(transom_share));
-  CheckedSize blockBytes(0);
   for (const Entry &entry : model.entries())
     if (entry.isStep()) {
       Result<KvLayout> kv =
@@ -311,9 +304,15 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
         return kv.takeError();
       layout.kv = std::move(*kv);
     }
-  // Entries share space, but a loop runs the step: it lies behind it.
+  return {};
+}
+
+/// The entries, and the bytes that the largest of them take. They share space,
+/// but a loop runs the step: it lies behind it. False on overflow.
+bool planEntries(const Model &model, const SessionConfig &config,
+                 const Regions &shared, SessionLayout &layout) {
   Regions behindStep = shared;
-  uint64_t arena = 0, rest = shared.end().value().value_or(0);
+  layout.restBytes = shared.end().value().value_or(0);
   layout.entries.resize(model.entries().size());
   for (bool loops : {false, true})
     for (size_t i = 0; i != model.entries().size(); ++i) {
@@ -325,29 +324,53 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
       if (!EntryPlanner(entry, config, layout.kv ? &*layout.kv : nullptr)
                .plan(regions, made) ||
           !regions.end().value())
-        return overflow;
-      arena = std::max(arena, made.arenaBytes);
-      rest = std::max(rest, *regions.end().value());
+        return false;
+      layout.arena.bytes = std::max(layout.arena.bytes, made.arenaBytes);
+      layout.restBytes = std::max(layout.restBytes, *regions.end().value());
       if (entry.isStep())
         behindStep = regions;
     }
+  return true;
+}
+
+/// Rounds everything up to pages and puts it into the mapping. False on
+/// overflow.
+bool placeInMapping(SessionLayout &layout, CheckedSize blockBytes) {
   CheckedSize page(layout.page);
-  CheckedSize arenaPages = CheckedSize(arena).alignUp(layout.page);
-  CheckedSize restPages = CheckedSize(rest).alignUp(layout.page);
-  CheckedSize restBegin = page + arenaPages + page;
-  CheckedSize total = restBegin + restPages + page;
-  if (layout.kv) {
-    CheckedSize blockPages = blockBytes.alignUp(layout.page);
-    layout.kv->blocks = {total.value().value_or(0),
-                         blockPages.value().value_or(0)};
-    total += blockPages + page;
-  }
+  CheckedSize arena = CheckedSize(layout.arena.bytes).alignUp(layout.page);
+  CheckedSize rest = CheckedSize(layout.restBytes).alignUp(layout.page);
+  CheckedSize restBegin = page + arena + page;
+  CheckedSize total = restBegin + rest + page;
+  CheckedSize blocksBegin = total, blocks = blockBytes.alignUp(layout.page);
+  if (layout.kv)
+    total += blocks + page;
   if (!total.signedValue())
-    return overflow;
-  layout.arena = {layout.page, *arenaPages.value()};
+    return false;
+  layout.arena = {layout.page, *arena.value()};
   layout.restOffset = *restBegin.value();
-  layout.restBytes = *restPages.value();
+  layout.restBytes = *rest.value();
+  if (layout.kv)
+    layout.kv->blocks = {*blocksBegin.value(), *blocks.value()};
   layout.total = *total.value();
+  return true;
+}
+
+} // namespace
+
+Result<SessionLayout> SessionLayout::plan(const Model &model,
+                                          const SessionConfig &config) {
+  SessionLayout layout;
+  layout.page = uint64_t(sysconf(_SC_PAGESIZE));
+  Regions shared{CheckedSize(0)};
+  CheckedSize blockBytes(0);
+  if (Result<void> done = planShared(model, config, layout, shared, blockBytes);
+      !done)
+    return done.takeError();
+  if (!planEntries(model, config, shared, layout) ||
+      !placeInMapping(layout, blockBytes))
+    return limitError("the sizes of a session with max_batch " +
+                      std::to_string(config.maxBatch) + " and max_tokens " +
+                      std::to_string(config.maxTokens) + " overflow");
   if (layout.total > config.memLimit)
     return limitError("the session needs " + std::to_string(layout.total) +
                       " bytes, over mem_limit " +

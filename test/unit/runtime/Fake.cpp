@@ -234,6 +234,11 @@ void EncodeCall::randomize(unsigned seed, bool ragged) {
   }
 }
 
+Result<void> EncodeCall::run(Session &session) {
+  return session.run("encode", inputs.data(), inputs.size(), outputs.data(),
+                     outputs.size());
+}
+
 void EncodeCall::expect(std::vector<float> &hidden,
                         std::vector<float> &pooled) const {
   const float table[] = {1, 2, 3, 4};

@@ -81,6 +81,8 @@ struct EncodeCall {
 
   /// Fills ids, types and a mask with holes from a seed.
   void randomize(unsigned seed, bool ragged);
+  /// Runs the entry `encode`.
+  Result<void> run(Session &session);
   /// What the results should be.
   void expect(std::vector<float> &hidden, std::vector<float> &pooled) const;
   void checkResults() const;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls of the artifact by hand: results for any mask, number of threads and
-// host; staging; limits; memory; cancel; profile.
+// host; staging; limits; memory.
 #include "runtime/Cpu.h"
 #include "runtime/Walk.h"
 #include "test/unit/runtime/Fake.h"
@@ -14,11 +14,6 @@
 
 using namespace transom;
 using namespace transom::test;
-
-static Result<void> run(Session &session, EncodeCall &call) {
-  return session.run("encode", call.inputs.data(), call.inputs.size(),
-                     call.outputs.data(), call.outputs.size());
-}
 
 static void expectError(const Result<void> &result, Status status,
                         const std::string &text) {
@@ -34,7 +29,7 @@ TEST(Session, same_results_for_any_number_of_threads) {
     for (unsigned round = 0; round != 8; ++round) {
       EncodeCall call(1 + round % 5, 1 + int64_t(round) * 5);
       call.randomize(round, true);
-      Result<void> done = run(*session, call);
+      Result<void> done = call.run(*session);
       ASSERT_TRUE(bool(done)) << done.error().message;
       call.checkResults();
       EXPECT_EQ(call.outputs[0].rank, 3);
@@ -75,7 +70,7 @@ TEST(Session, a_host_runs_the_shares_in_any_order) {
   auto session = makeSession(*model, config);
   EncodeCall call(4, 20);
   call.randomize(1, true);
-  ASSERT_TRUE(bool(run(*session, call)));
+  ASSERT_TRUE(bool(call.run(*session)));
   call.checkResults();
   EXPECT_EQ(host.forks, 5);
 }
@@ -87,7 +82,7 @@ TEST(Session, two_sessions_of_one_model_at_once) {
     for (unsigned round = 0; round != 30; ++round) {
       EncodeCall call(3, 17);
       call.randomize(seed + round, true);
-      ASSERT_TRUE(bool(run(*session, call)));
+      ASSERT_TRUE(bool(call.run(*session)));
       call.checkResults();
     }
   };
@@ -150,7 +145,7 @@ TEST(Session, tells_wrong_inputs) {
     EncodeCall broken(2, 5);
     change(broken);
     SCOPED_TRACE(text);
-    expectError(run(*session, broken), status, text);
+    expectError(broken.run(*session), status, text);
     EXPECT_EQ(broken.hidden, std::vector<float>(broken.hidden.size(), -1));
   };
   expect(Status::Rejected,
@@ -202,24 +197,24 @@ TEST(Session, tells_wrong_inputs) {
   expectError(session->run("encod", nullptr, 0, nullptr, 0), Status::Usage,
               "the model has no entry 'encod'; it has: encode, combine; did "
               "you mean 'encode'?");
-  ASSERT_TRUE(bool(run(*session, call))) << "a good call after the bad ones";
+  ASSERT_TRUE(bool(call.run(*session))) << "a good call after the bad ones";
 }
 
 TEST(Session, refuses_what_does_not_fit) {
   auto model = fakeModel();
   auto session = makeSession(*model, configOf(2, 20));
   EncodeCall longer(1, 65);
-  expectError(run(*session, longer), Status::Limit,
+  expectError(longer.run(*session), Status::Limit,
               "'seq' is 65, over the model's maximum 64");
   EncodeCall wide(3, 2);
-  expectError(run(*session, wide), Status::Limit,
+  expectError(wide.run(*session), Status::Limit,
               "'batch' is 3, over the session's max_batch 2");
   EncodeCall full(2, 11);
-  expectError(run(*session, full), Status::Limit,
+  expectError(full.run(*session), Status::Limit,
               "22 rows are over the session's max_tokens 20");
   // Padding is no row: the same call with two masked columns fits.
   full.mask[21] = full.mask[20] = 0;
-  ASSERT_TRUE(bool(run(*session, full)));
+  ASSERT_TRUE(bool(full.run(*session)));
   full.checkResults();
   std::vector<float> x(2 * 11 * 3), y(2 * 11 * 3);
   std::vector<uint8_t> m(2 * 11);
@@ -248,10 +243,10 @@ TEST(Session, position_limits_count_as_maxima) {
   auto model = fakeModel(manifest);
   auto session = makeSession(*model, configOf(1, 200));
   EncodeCall call(1, 65);
-  expectError(run(*session, call), Status::Limit,
+  expectError(call.run(*session), Status::Limit,
               "input 'input_ids' has length 65, over the model's maximum 64");
   EncodeCall fits(1, 64);
-  EXPECT_TRUE(bool(run(*session, fits)));
+  EXPECT_TRUE(bool(fits.run(*session)));
 }
 
 TEST(Session, bool_and_half_inputs_and_uniform_rows) {
@@ -289,7 +284,7 @@ TEST(Session, restores_the_float_mode) {
   auto session = makeSession(*model, configOf(2, 40, 2));
   EncodeCall call(2, 5);
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
-  ASSERT_TRUE(bool(run(*session, call)));
+  ASSERT_TRUE(bool(call.run(*session)));
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
   std::fesetround(FE_TONEAREST);
   volatile float small = 1e-30f;
@@ -332,108 +327,14 @@ TEST(Session, the_largest_call_fits_with_protected_pages_around) {
       auto session = makeSession(*model, config);
       EncodeCall call(7, 64);
       call.randomize(9, true);
-      ASSERT_TRUE(bool(run(*session, call)));
+      ASSERT_TRUE(bool(call.run(*session)));
       call.checkResults();
       std::fill(call.mask.begin(), call.mask.end(), 1);
-      ASSERT_TRUE(bool(run(*session, call)));
+      ASSERT_TRUE(bool(call.run(*session)));
       call.checkResults();
       std::fill(call.mask.begin(), call.mask.end(), 0);
-      ASSERT_TRUE(bool(run(*session, call)));
+      ASSERT_TRUE(bool(call.run(*session)));
       call.checkResults();
-    }
-}
-
-TEST(Session, cancel_ends_a_call_between_steps) {
-  auto model = fakeModel();
-  for (unsigned threads : {1u, 3u}) {
-    // A host that cancels in the second step stands for another thread.
-    struct Host {
-      Session *session = nullptr;
-      int forks = 0;
-    } host;
-    SessionConfig config = configOf(2, 40, threads);
-    config.parallelContext = &host;
-    config.parallel = [](void *context, size_t count, transom_task task,
-                         void *arg) {
-      Host &host = *static_cast<Host *>(context);
-      if (++host.forks == 2)
-        host.session->cancel();
-      for (size_t i = 0; i != count; ++i)
-        task(arg, i);
-    };
-    auto session = makeSession(*model, config);
-    host.session = session.get();
-    EncodeCall call(2, 5);
-    Result<void> cancelled = run(*session, call);
-    ASSERT_FALSE(cancelled);
-    EXPECT_EQ(cancelled.error().status, cancelledStatus);
-    EXPECT_EQ(host.forks, 2);
-    ASSERT_TRUE(bool(run(*session, call))) << "the flag is used up";
-    call.checkResults();
-  }
-}
-
-TEST(Session, cancel_from_another_thread) {
-  auto model = fakeModel();
-  auto session = makeSession(*model, configOf(8, 512, 3));
-  std::atomic<bool> stop{false};
-  std::thread other([&] {
-    while (!stop) {
-      session->cancel();
-      std::this_thread::yield();
-    }
-  });
-  int ended = 0;
-  EncodeCall call(8, 64);
-  // On a busy machine the other thread may come late.
-  for (int i = 0; i < 200 || (ended == 0 && i < 1000000); ++i) {
-    Result<void> done = run(*session, call);
-    if (!done) {
-      EXPECT_EQ(done.error().status, cancelledStatus);
-      ++ended;
-    }
-  }
-  stop = true;
-  other.join();
-  EXPECT_GT(ended, 0);
-  while (!run(*session, call))
-    ;
-  call.checkResults();
-}
-
-TEST(Session, profile_has_a_time_for_each_step) {
-  auto model = fakeModel();
-  SessionConfig config = configOf(2, 40, 2);
-  config.profile = true;
-  auto session = makeSession(*model, config);
-  EncodeCall call(2, 5);
-  ASSERT_TRUE(bool(run(*session, call)));
-  size_t steps = 0;
-  const int64_t *times = session->profile(steps);
-  ASSERT_EQ(steps, 5u);
-  for (size_t i = 0; i != steps; ++i)
-    EXPECT_GE(times[i], 0);
-}
-
-TEST(Session, trace_has_a_begin_and_an_end_for_each_share) {
-  auto model = fakeModel();
-  SessionConfig config = configOf(2, 40, 3);
-  size_t steps = 0;
-  EXPECT_EQ(makeSession(*model, config)->shares(steps), nullptr);
-  config.profile = config.trace = true;
-  auto session = makeSession(*model, config);
-  EncodeCall call(2, 5);
-  ASSERT_TRUE(bool(run(*session, call)));
-  const transom_share *shares = session->shares(steps);
-  ASSERT_EQ(steps, 5u);
-  for (size_t step = 0; step != steps; ++step)
-    for (size_t part = 0; part != 3; ++part) {
-      const transom_share &share = shares[step * 3 + part];
-      EXPECT_GT(share.begin, 0);
-      EXPECT_GE(share.end, share.begin);
-      // A step begins when all shares of the step before have ended.
-      for (size_t other = 0; step != 0 && other != 3; ++other)
-        EXPECT_GE(share.begin, shares[(step - 1) * 3 + other].end);
     }
 }
 
