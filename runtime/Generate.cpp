@@ -5,6 +5,7 @@
 // for the largest.
 #include "runtime/Generate.h"
 #include "runtime/Tensor.h"
+#include "runtime/support/Checked.h"
 #include "runtime/support/Suggest.h"
 #include <algorithm>
 #include <functional>
@@ -83,6 +84,7 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
                             const std::vector<size_t> &promptLengths,
                             Capacity &capacity) {
   constexpr int64_t walkRows = 1024, together = 16;
+  constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
   const std::optional<int64_t> context = model.manifest().decoder->context;
   const int64_t rows =
       int64_t(promptLengths.size()) * config.numReturnSequences;
@@ -90,11 +92,11 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
   GenerationConfig each = config;
   each.numReturnSequences = std::min(config.numReturnSequences, sequences);
   std::vector<int64_t> positions;
-  int64_t longest = 1, tokens = 0;
-  for (size_t length : promptLengths) {
-    positions.push_back(positionsFor(each, int64_t(length), context));
-    longest = std::max(longest, int64_t(length));
-    tokens += int64_t(length);
+  int64_t tokens = 0;
+  for (size_t given : promptLengths) {
+    const int64_t length = int64_t(std::min(given, longestPrompt));
+    positions.push_back(positionsFor(each, length, context));
+    tokens += length;
   }
   std::sort(positions.begin(), positions.end(), std::greater<int64_t>());
   const int64_t prompts = std::max<int64_t>(
@@ -161,6 +163,17 @@ static int64_t mostColumns(const Model &model, const GenerationConfig &config) {
   return std::max<int64_t>(0, most);
 }
 
+/// The bytes of a result of so many ids.
+static Result<size_t> bytesOfIds(int64_t rows, int64_t columns) {
+  const CheckedSize bytes = CheckedSize::fromSigned(rows) *
+                            CheckedSize::fromSigned(columns) * sizeof(int64_t);
+  if (auto value = bytes.signedValue())
+    return size_t(*value);
+  return rejected("the sizes of result 'output_ids', " + std::to_string(rows) +
+                  " rows of up to " + std::to_string(columns) +
+                  " ids, are out of range");
+}
+
 static Result<void> checkName(const Entry &entry, const char *name) {
   const std::string wanted = name ? name : "";
   if (entry.outputIndex(wanted.c_str()) >= 0)
@@ -184,10 +197,13 @@ Result<void> transom::shapeGenerate(const Session &session,
     return done;
   if (Result<void> done = checkName(entry, name); !done)
     return done;
-  describeOutput(bound.batch() * config->numReturnSequences,
-                 mostColumns(session.model(), *config), result);
-  result.capacity =
-      size_t(result.shape[0]) * size_t(result.shape[1]) * sizeof(int64_t);
+  const int64_t rows = bound.batch() * config->numReturnSequences;
+  const int64_t columns = mostColumns(session.model(), *config);
+  Result<size_t> bytes = bytesOfIds(rows, columns);
+  if (!bytes)
+    return bytes.takeError();
+  describeOutput(rows, columns, result);
+  result.capacity = *bytes;
   return {};
 }
 
@@ -202,9 +218,11 @@ static Result<void> checkOutput(const Entry &entry,
                     std::string(dtypeText(output.dtype)));
   if (output.strides[0] != 0 || output.strides[1] != 0)
     return rejected("result 'output_ids' is dense: its strides are 0");
-  const size_t needed = size_t(rows) * size_t(columns) * sizeof(int64_t);
-  if (needed && (!output.data || output.capacity < needed))
-    return rejected("result 'output_ids' may take " + std::to_string(needed) +
+  const Result<size_t> needed = bytesOfIds(rows, columns);
+  if (!needed)
+    return Error(needed.error());
+  if (*needed && (!output.data || output.capacity < *needed))
+    return rejected("result 'output_ids' may take " + std::to_string(*needed) +
                     " bytes, room for " +
                     std::to_string(output.data ? output.capacity : 0) +
                     " is given");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 using namespace transom;
 using namespace transom::test;
@@ -21,9 +22,9 @@ protected:
     transom_session_free(session);
     transom_model_free(model);
   }
-  void open(const std::string &settings) {
+  void open(const std::string &settings, std::optional<int64_t> context = 600) {
     TearDown();
-    Manifest manifest = fakeDecoderManifest(600);
+    Manifest manifest = fakeDecoderManifest(context);
     manifest.decoder->generation = settings;
     writeFile(folder.path("model.so"), fakeFile(manifest));
     ASSERT_EQ(
@@ -297,4 +298,26 @@ TEST_F(ApiGenerate, settings_that_fit) {
   // 100 and 5: a block each; 300: one shared, one of each.
   EXPECT_EQ(wanted.max_kv_tokens, 256u * (4 + 4 + 5));
   EXPECT_GE(wanted.max_tokens, 12u);
+  const size_t hostile[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
+  EXPECT_EQ(transom_generate_fit(model, hostile, 3, &options, &wanted),
+            TRANSOM_OK);
+  EXPECT_LE(wanted.max_kv_tokens, 12u * 768); // the context, in blocks
+  EXPECT_EQ(wanted.max_tokens, 1024u);
+}
+
+TEST_F(ApiGenerate, shapes_without_end_are_refused) {
+  open(R"({"max_new_tokens":9007199254740992,"num_return_sequences":65536})",
+       {});
+  std::vector<int64_t> ids = {1};
+  transom_tensor input =
+      tensorOf("input_ids", TRANSOM_I64, {INT32_MAX, 1}, ids);
+  transom_tensor shape{};
+  EXPECT_EQ(transom_shape(session, "generate", &input, 1, "output_ids", &shape),
+            TRANSOM_REJECTED);
+  EXPECT_NE(std::strstr(transom_last_error(), "are out of range"), nullptr)
+      << transom_last_error();
+  input.shape[0] = 1;
+  transom_tensor output = tensorOf("output_ids", TRANSOM_I64, {}, ids);
+  EXPECT_EQ(transom_run(session, "generate", &input, 1, &output, 1),
+            TRANSOM_REJECTED);
 }
