@@ -20,6 +20,8 @@ struct EntryState {
   mlir::func::FuncOp function; ///< the new function
   std::set<std::string> symbols;
   int64_t segments = 0; ///< segments made so far
+  /// Those of `attn.sequences`, whose keys are in caches; null without.
+  kern::SequencesOp sequences;
   /// Uniform segments of the entry by their batch and columns.
   std::map<std::pair<std::string, std::string>, kern::SegmentsOp> uniform;
 };
@@ -43,6 +45,8 @@ private:
   mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state,
                                   mlir::ValueRange invariants);
   mlir::LogicalResult convertOp(mlir::Operation &op);
+  /// The same for what belongs to ragged rows and to sequences.
+  mlir::LogicalResult convertRagged(mlir::Operation &op);
 
   // One member a group of operations; each writes the buffer of its result.
   void convertEmbedding(attn::EmbeddingOp op);
@@ -67,7 +71,7 @@ private:
     mlir::Value queries, keys, mask; ///< the mask may be null
   };
   AttentionRows attentionRows(attn::SdpaOp op);
-  void convertSequences(attn::SequencesOp op);
+  mlir::LogicalResult convertSequences(attn::SequencesOp op);
   void convertRotation(attn::RotationOp op);
   void convertConstant(attn::ConstantOp op);
   mlir::LogicalResult convertSegments(attn::SegmentsOp op);

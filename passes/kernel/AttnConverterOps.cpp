@@ -49,8 +49,21 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
           [&](Operation *o) { return convertNorm(*o); })
       .Case([&](attn::PoolOp o) { return convertPool(o), success(); })
       .Case([&](attn::SdpaOp o) { return convertSdpa(o); })
+      .Case([&](attn::LayersOp o) { return convertLayers(o); })
+      .Case<attn::AddOp, attn::SubOp, attn::MulOp, attn::DivOp, attn::AndOp,
+            attn::OrOp, attn::NotOp, attn::CastOp, attn::ScaleOp,
+            attn::ActivationOp, attn::WhereOp, attn::MaskOp>([&](Operation *o) {
+        convertElementwise(*o);
+        return success();
+      })
+      .Default([&](Operation *other) { return convertRagged(*other); });
+}
+
+LogicalResult AttnConverter::convertRagged(Operation &op) {
+  Location loc = op.getLoc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
-      .Case([&](attn::SequencesOp o) { return convertSequences(o), success(); })
+      .Case([&](attn::SequencesOp o) { return convertSequences(o); })
       .Case([&](attn::GetCacheOp o) {
         twins[o.getResult()] = b.create<kern::GetCacheOp>(
             loc, cacheTypeOf(o.getType()), o.getCacheAttr());
@@ -73,13 +86,6 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
         b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()),
                                       twin(o.getSegments()),
                                       target(o.getResult()));
-        return success();
-      })
-      .Case([&](attn::LayersOp o) { return convertLayers(o); })
-      .Case<attn::AddOp, attn::SubOp, attn::MulOp, attn::DivOp, attn::AndOp,
-            attn::OrOp, attn::NotOp, attn::CastOp, attn::ScaleOp,
-            attn::ActivationOp, attn::WhereOp, attn::MaskOp>([&](Operation *o) {
-        convertElementwise(*o);
         return success();
       })
       .Default(
@@ -314,12 +320,16 @@ AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
   return memory;
 }
 
-void AttnConverter::convertSequences(attn::SequencesOp op) {
+LogicalResult AttnConverter::convertSequences(attn::SequencesOp op) {
+  if (entry.sequences)
+    return op.emitOpError("expects to be the only one of its entry");
   attn::SegmentsType names = op.getResult().getType();
   entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
   auto type = kern::SegmentsType::get(b.getContext(), entry.segments++);
-  twins[op.getResult()] = b.create<kern::SequencesOp>(
+  entry.sequences = b.create<kern::SequencesOp>(
       op.getLoc(), type, names.getRows(), names.getKeys());
+  twins[op.getResult()] = entry.sequences;
+  return success();
 }
 
 void AttnConverter::convertRotation(attn::RotationOp op) {
@@ -371,6 +381,11 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   if (slopes && !isWeight(slopes))
     return op.emitOpError("expects slopes to be a weight");
   AttentionRows rows = attentionRows(op);
+  bool hasPast =
+      entry.sequences && rows.keys.getType() == entry.sequences.getType();
+  if (hasPast != bool(op.getCache()))
+    return op.emitOpError("expects a cache exactly where its segments are "
+                          "those of 'attn.sequences'");
   Value out = target(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /

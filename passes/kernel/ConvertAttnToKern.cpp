@@ -106,15 +106,46 @@ struct ConvertAttnToKernPass
     : public transom::impl::ConvertAttnToKernPassBase<ConvertAttnToKernPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    if (failed(checkCaches(symbols)))
+      return signalPassFailure();
     convertWeights(symbols);
     convertCaches(symbols);
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function.isPublic())
-        entries.push_back(function);
+      if (function.isPublic() && !function->hasAttr("kern.inputs"))
+        entries.push_back(function); // others are on buffers already
     for (func::FuncOp entry : entries)
       if (failed(convertEntry(symbols, entry)))
         return signalPassFailure();
+  }
+
+  /// A cache has one attention, so that no order of theirs shows in it.
+  LogicalResult checkCaches(SymbolTable &symbols) {
+    DenseSet<StringAttr> taken;
+    auto take = [&](FlatSymbolRefAttr name) {
+      return taken.insert(name.getAttr()).second;
+    };
+    auto takeRow = [&](attn::RowAttr row) {
+      return llvm::all_of(row.getWeights(), [&](FlatSymbolRefAttr name) {
+        return !symbols.lookup<attn::CacheOp>(name.getValue()) || take(name);
+      });
+    };
+    auto takeAll = [&](Operation *op) {
+      if (auto layers = dyn_cast<attn::LayersOp>(op))
+        return llvm::all_of(layers.getRows().getAsRange<attn::RowAttr>(),
+                            takeRow);
+      auto sdpa = dyn_cast<attn::SdpaOp>(op);
+      if (!sdpa || !sdpa.getCache())
+        return true;
+      auto get = sdpa.getCache().getDefiningOp<attn::GetCacheOp>();
+      return get ? take(get.getCacheAttr()) : sdpa.getCache().hasOneUse();
+    };
+    auto check = [&](Operation *op) -> WalkResult {
+      if (takeAll(op))
+        return success();
+      return op->emitOpError("expects a cache of its own");
+    };
+    return failure(getOperation().walk(check).wasInterrupted());
   }
 
   void convertWeights(SymbolTable &symbols) {

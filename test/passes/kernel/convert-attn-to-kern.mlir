@@ -111,3 +111,105 @@ func.func @refuses_a_computed_mask(%x: !x, %m: !m) -> tensor<?x8xf32, #attn.shap
   %r = attn.gather_rows %x, %s : (!x, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return %r : tensor<?x8xf32, #attn.shape<[rows, 8]>>
 }
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+!cache = !attn.cache<heads 1, key 8, value 8>
+attn.cache @kv : !cache
+
+func.func @step(%x: !x) -> !x {
+  %s = attn.sequences : !seg
+  %c = attn.get_cache @kv : !cache
+  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  // expected-error @below {{expects a cache of its own}}
+  %b = attn.sdpa %a, %a, %a segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  return %b : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+!cache = !attn.cache<heads 1, key 8, value 8>
+attn.cache @kv : !cache
+
+func.func @step(%x: !x) -> !x {
+  %s = attn.sequences : !seg
+  // expected-error @below {{expects a cache of its own}}
+  %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>, #attn.row<@layer, [@kv]>] : !x -> !x
+  return %y : !x
+}
+func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
+  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+!cache = !attn.cache<heads 1, key 8, value 8>
+attn.cache @kv : !cache
+
+func.func @step(%x: !x) -> !x {
+  %s = attn.sequences : !seg
+  %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>] : !x -> !x
+  return %y : !x
+}
+func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
+  // expected-error @below {{expects a cache of its own}}
+  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %b = attn.sdpa %a, %a, %a segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  return %b : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+
+func.func @step(%x: !x) -> !x {
+  %s = attn.sequences : !seg
+  // expected-error @below {{expects a cache exactly where its segments are those of 'attn.sequences'}}
+  %a = attn.sdpa %x, %x, %x segments %s heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg) -> !x
+  return %a : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+!cache = !attn.cache<heads 1, key 8, value 8>
+attn.cache @kv : !cache
+
+func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
+  %s = attn.segments %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  %c = attn.get_cache @kv : !cache
+  // expected-error @below {{expects a cache exactly where its segments are those of 'attn.sequences'}}
+  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  return %a : !x
+}
+
+// -----
+
+!ids = tensor<?xi64, #attn.shape<[rows]>>
+!seg = !attn.segments<rows, keys>
+
+func.func @step(%t: !ids) -> !ids {
+  %s = attn.sequences : !seg
+  // expected-error @below {{expects to be the only one of its entry}}
+  %u = attn.sequences : !seg
+  %p = attn.position <column> %t segments %u : (!ids, !seg) -> !ids
+  return %p : !ids
+}
+
+// -----
+
+// CHECK-LABEL: func.func @on_buffers_already(
+// CHECK-NEXT: kern.softmax
+func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) attributes {kern.inputs = 1 : i64} {
+  kern.softmax %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
