@@ -39,16 +39,9 @@ public:
 private:
   DenseSet<StringAttr> usedNames() {
     DenseSet<StringAttr> used;
-    getOperation().walk(
-        [&](GetWeightOp op) { used.insert(op.getWeightAttr().getAttr()); });
-    getOperation().walk(
-        [&](GetCacheOp op) { used.insert(op.getCacheAttr().getAttr()); });
-    getOperation().walk([&](LayersOp op) {
-      for (RowAttr row : op.getRows().getAsRange<RowAttr>()) {
-        used.insert(row.getBody().getAttr());
-        for (FlatSymbolRefAttr weight : row.getWeights())
-          used.insert(weight.getAttr());
-      }
+    getOperation().walk([&](Operation *op) {
+      op->getAttrDictionary().walk(
+          [&](FlatSymbolRefAttr name) { used.insert(name.getAttr()); });
     });
     return used;
   }

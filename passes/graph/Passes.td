@@ -234,9 +234,8 @@ def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp">
   let summary = "erases weights and caches that nothing reads";
   let description = [{
     A fusion makes new weights of old ones and leaves the old symbols behind.
-    This erases each `attn.weight` and `attn.cache` that no `attn.get_weight`, no
-    `attn.get_cache` and no row of an `attn.layers` names, and each private
-    function that no row names.
+    This erases each `attn.weight`, `attn.cache` and private function that no
+    operation names: no `attn.get_weight`, no `attn.get_cache`, no row of layers.
 
     Pre-condition: none. Post-condition: each weight and cache is read.
     Refuses nothing: a weight is no entry point.

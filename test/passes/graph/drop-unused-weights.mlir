@@ -31,3 +31,15 @@ func.func private @old(%x: !x) -> !x {
   %y = attn.linear %x, %w : (!x, !w) -> !x
   return %y : !x
 }
+
+// Layers on buffers name their bodies too.
+// CHECK-LABEL: func.func @on_buffers(
+// CHECK: func.func private @body(
+func.func @on_buffers(%x: !kern.buffer<[rows, 8] x f32>) {
+  kern.layers %x [[@body]] : !kern.buffer<[rows, 8] x f32>
+  return
+}
+func.func private @body(%x: !kern.buffer<[rows, 8] x f32>) {
+  kern.softmax %x outs(%x) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
