@@ -88,7 +88,7 @@ Result<void> ModelFacts::read(ModuleOp module) {
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
-  if (module.lookupSymbol("step")) {
+  if (stepOf(module)) {
     Result<GenerationSettings> settings = readGenerationConfig(info.folder);
     if (!settings)
       return settings.takeError();

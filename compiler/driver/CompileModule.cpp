@@ -11,6 +11,7 @@
 #include "compiler/driver/PlanArtifact.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "dialects/attn/Attn.h"
 #include "dialects/kern/AttentionSchedule.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/AsmParser/Parser.h"
@@ -62,6 +63,12 @@ void transom::prepareContext(MLIRContext &context) {
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   registerLLVMTranslations(context);
+}
+
+func::FuncOp transom::stepOf(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  return step && !step.getOps<attn::SequencesOp>().empty() ? step
+                                                           : func::FuncOp();
 }
 
 Result<void> ModuleCompiler::begin(const char *stage) {

@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/codegen/Artifact.h"
 #include "compiler/driver/Compile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -25,6 +26,10 @@ void prepareContext(mlir::MLIRContext &context);
 
 /// An error for targets, passes or outputs that make no sense.
 Result<void> checkOptions(const CompileOptions &options);
+
+/// The entry that takes new rows of sequences; null where a module of the attn
+/// dialect is no decoder, whatever the names of its entries are.
+mlir::func::FuncOp stepOf(mlir::ModuleOp module);
 
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.

@@ -3,7 +3,9 @@
 //
 // Layers are not outlined yet, so an entry is one list of operations.
 #include "compiler/driver/InspectModelCost.h"
+#include "compiler/driver/CompileModule.h"
 #include "dialects/attn/Attn.h"
+#include "dialects/kern/Kern.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
 
@@ -25,16 +27,11 @@ static Polynomial productOf(ArrayRef<Polynomial> dims) {
   return product;
 }
 
-static std::string pairsName(int64_t window) {
-  return "pairs_of_rows" +
-         (window ? "_window_" + std::to_string(window) : std::string());
-}
-
 /// Rows times keys that an attention looks at, all sequences together.
 static Polynomial pairsOf(attn::SdpaOp op) {
   if (op.getCache())
-    return Polynomial::symbol(
-        pairsName(cast<attn::CacheType>(op.getCache().getType()).getWindow()));
+    return Polynomial::symbol(kern::pairsName(
+        "rows", cast<attn::CacheType>(op.getCache().getType()).getWindow()));
   auto query = attn::shapeOf(op.getQuery().getType());
   auto key = attn::shapeOf(op.getKey().getType());
   return productOf(ArrayRef(query).drop_back()) * key[key.size() - 2];
@@ -139,7 +136,7 @@ static std::optional<int64_t> integerOf(func::FuncOp function, StringRef name) {
 }
 
 std::optional<DecoderReport> transom::reportDecoder(ModuleOp module) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
+  func::FuncOp step = stepOf(module);
   if (!step)
     return std::nullopt;
   DecoderReport report;

@@ -1,0 +1,37 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `inspect` tells of a graph: a decoder is known by its sequences, not by
+// the name of its entry.
+#include "compiler/driver/Compile.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace transom;
+
+namespace {
+
+/// The report on a graph.json of this text.
+Result<ModelReport> inspectGraph(const std::string &text) {
+  std::string folder = ::testing::TempDir() + "/inspect-model";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/graph.json") << text;
+  Result<ModelReport> report = inspectModel(folder + "/graph.json");
+  std::filesystem::remove_all(folder);
+  return report;
+}
+
+TEST(InspectModel, anEntryNamedStepIsNoDecoder) {
+  auto report = inspectGraph(R"json({
+    "transom": 1, "name": "graph", "entry": "step", "dims": {"n": {}},
+    "inputs": [{"name": "x", "dtype": "f32", "shape": ["n", 4]}],
+    "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}],
+    "outputs": ["y"]})json");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_NE(report->text.find("entry step"), std::string::npos);
+  EXPECT_EQ(report->text.find("vocabulary"), std::string::npos) << report->text;
+  EXPECT_EQ(report->json.find("\"costs\""), std::string::npos) << report->json;
+}
+
+} // namespace
