@@ -189,6 +189,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   addChoice(flagsOf, "--dtype", flags->options.dtype, {"f32", "bf16"},
             "type of weights and activations (default f32)");
@@ -235,6 +236,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   flagsOf.add_flag("--check-stages", flags->options.checkRoundTrip,
                    "write the module and read it back between stages");

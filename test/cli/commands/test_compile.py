@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from base import GOLDENS, TOOL, ToolTest
+from base import ALL_TARGETS, GOLDENS, TOOL, ToolTest
 
 BERT = os.path.join(GOLDENS, "bert")
 
@@ -30,14 +30,14 @@ class Compile(ToolTest):
         self.assertIn("encoder.layer.0.attention.self", self.succeed("compile", BERT, "--emit", "attn").stdout)
 
     def test_objects_of_each_instruction_set(self):
-        self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("m.o"))
+        self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("m.o"), *ALL_TARGETS)
         self.assertEqual(sorted(os.listdir(self.folder)), ["m.avx2.o", "m.avx512.o"])
         self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("one.o"), "--target", "x86-64-v3")
         self.assertIn("one.o", os.listdir(self.folder))
         self.fail_with(2, "compile", BERT, "--emit", "obj", says="output")
 
     def test_dtype(self):
-        self.succeed("compile", BERT, "-q", "-O0", "--dtype", "bf16", "-o", self.path("m.so"))
+        self.succeed("compile", BERT, "-q", "-O0", "--dtype", "bf16", "-o", self.path("m.so"), *ALL_TARGETS)
         found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(found["dtype"], "bf16")
         self.assertEqual(found["options"]["dtype"], "bf16")
@@ -59,6 +59,7 @@ class Compile(ToolTest):
 
     def test_disabled_pass_is_recorded(self):
         self.compile("--disable-pass", "attn-fuse-attention")
+        self.succeed("compile", "-q", "-O0", "-o", self.path("m.so"), "--target", "x86-64-v3", "--disable-pass", "cse", BERT)
         found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(found["disabled_passes"], ["attn-fuse-attention"])
         self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "attn-fuse-atention", says="did you mean 'attn-fuse-attention'?")
@@ -147,7 +148,7 @@ class Compile(ToolTest):
                     os.remove(self.path("m.so"))
 
     def test_kernels_are_named(self):
-        asm = self.succeed("compile", BERT, "--emit", "asm").stdout
+        asm = self.succeed("compile", BERT, "--emit", "asm", *ALL_TARGETS).stdout
         self.assertTrue(re.search(r"transom\.k\.avx512\.f32\.\d+x\d+", asm))
 
 
