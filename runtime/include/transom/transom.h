@@ -309,8 +309,8 @@ transom_memory(const transom_model *model,
                const transom_session_options *options, uint64_t *bytes);
 
 /** Makes a session: takes all its memory and starts its threads. `options` may
- * be NULL. Errors: LIMIT (over mem_limit), UNAVAILABLE (memory or threads not
- * to be had). */
+ * be NULL. Errors: USAGE (numbers that make no sense), LIMIT (over mem_limit, or
+ * more than the system gives), UNAVAILABLE (threads not to be had). */
 TRANSOM_API transom_status transom_session_create(
     const transom_model *model, const transom_session_options *options,
     transom_session **session);
@@ -574,7 +574,7 @@ typedef struct transom_token_logprob {
 
 /** What is added to the logit of a token. */
 typedef struct transom_logit_bias {
-  /** its id; outside the vocabulary it has no effect */
+  /** its id, one of the vocabulary */
   int64_t id;
   /** in [-1e6, 1e6]; minus infinity: never chosen */
   double bias;
