@@ -39,8 +39,14 @@ function(transom_test name)
   endif()
 endfunction()
 
+# transom_quick_code(NAME): models that the test compiles are not about the code: it is made quickly, for one instruction set.
+function(transom_quick_code name)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT TRANSOM_OPT_LEVEL=0 TRANSOM_TARGET=x86-64-v3)
+endfunction()
+
 # transom_unit_test(NAME sources... LINK libs... [MLIR] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [SHARDS n]): a gtest
-# program and its ctest test, or n tests (NAME, NAME-2, ...) with a part of the cases each, to run side by side. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
+# program and its ctest test, or n tests (NAME, NAME-2, ...) with a part of the cases each, to run side by side. They run
+# under test/unchanged. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
 # test that links to the compiler's libraries is left out.
 function(transom_unit_test name)
   cmake_parse_arguments(ARG "MLIR;SERIAL" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS" ${ARGN})
@@ -79,14 +85,15 @@ function(transom_unit_test name)
   if(ARG_SERIAL)
     list(APPEND options SERIAL)
   endif()
+  set(unchanged ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/unchanged)
   if(NOT ARG_SHARDS)
-    transom_test(${name} COMMAND ${name} ${options})
+    transom_test(${name} COMMAND ${unchanged} ${CMAKE_CURRENT_BINARY_DIR}/${name}.passed $<TARGET_FILE:${name}> ${options})
     return()
   endif()
   set(test ${name})
   foreach(shard RANGE 1 ${ARG_SHARDS})
     math(EXPR index "${shard} - 1")
-    transom_test(${test} COMMAND ${name} ${options})
+    transom_test(${test} COMMAND ${unchanged} ${CMAKE_CURRENT_BINARY_DIR}/${test}.passed $<TARGET_FILE:${name}> ${options})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
     math(EXPR next "${shard} + 1")
     set(test ${name}-${next})

@@ -20,8 +20,11 @@ SOURCE, BINARY = os.environ["TRANSOM_SOURCE_DIR"], os.environ["TRANSOM_BINARY_DI
 SYSROOT = "/usr/aarch64-linux-gnu"
 HOST = [os.path.join(BINARY, "bin", "transom")]
 ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "transom")]
-MODELS = [("test/goldens/bert", "f32"), ("test/goldens/bert", "bf16"), ("test/goldens/bert-tokens", "f32"), ("examples/pre-norm", "bf16"),
-          ("examples/spelt-attention", "f32"), ("examples/transformer-encoder", "f32")]
+# Folder, type, level of optimization: the same bits at any, and code is made quickly for most.
+MODELS = [("test/goldens/bert", "f32", 2), ("test/goldens/bert", "bf16", 0), ("test/goldens/bert-tokens", "f32", 0),
+          ("examples/pre-norm", "bf16", 0), ("examples/spelt-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
+          ("test/goldens/gpt2", "f32", 0), ("test/goldens/llama-gqa", "f32", 0), ("test/goldens/llama-gqa", "bf16", 2),
+          ("test/goldens/gemma2", "bf16", 0), ("test/goldens/bloom-alibi", "f32", 0)]
 
 goldens = importlib.import_module("check-goldens")
 
@@ -51,16 +54,17 @@ def bits(path):
             for name, (shape, values) in goldens.read_tensors(path).items()}
 
 
-def check_model(folder, dtype, scratch):
+def check_model(folder, dtype, level, scratch):
     name = f"{os.path.basename(folder)} {dtype}"
     meta = goldens.json.load(open(os.path.join(folder, "cases.json")))
     arm, host = artifacts = [os.path.join(scratch, f"{name}.{target}.so") for target in ("aarch64", "x86-64-v3")]
     for artifact in artifacts:
-        call([*HOST, "compile", folder, "-q", "--dtype", dtype, "--target", artifact.split(".")[-2], "-o", artifact])
+        call([*HOST, "compile", folder, "-q", f"-O{level}", "--dtype", dtype, "--target", artifact.split(".")[-2], "-o", artifact])
     for case in meta["cases"]:
         given, expected = os.path.join(folder, case["input"]), os.path.join(folder, case["expect"])
         for tool, artifact in ((ARM, arm), (HOST, host)):
-            call([*tool, "run", artifact, case["entry"], "--in", given, "--out", artifact + ".out", "-t", "2"])
+            call([*tool, "run", artifact, case["entry"], "--in", given, "--out", artifact + ".out", "-t", "2",
+                  *goldens.generation_flags(case)])
         problem = None
         if dtype == "f32":
             results = [goldens.read_tensors(path) for path in (arm + ".out", expected)]
@@ -81,8 +85,8 @@ def main():
         skip(f"there is no C++ library in '{SYSROOT}'")
     build()
     with tempfile.TemporaryDirectory() as scratch:
-        for model, dtype in MODELS:
-            arm, host = check_model(os.path.join(SOURCE, model), dtype, scratch)
+        for model, dtype, level in MODELS:
+            arm, host = check_model(os.path.join(SOURCE, model), dtype, level, scratch)
         # Code of the other machine is refused by name, but can be looked at.
         for tool, artifact, words in ((HOST, arm, "has code for aarch64, this machine is x86-64"),
                                       (ARM, host, "has code for x86-64, this machine is aarch64")):

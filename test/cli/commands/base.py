@@ -14,8 +14,10 @@ SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
 TOOL = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "bin", "transom")
 GOLDENS = os.path.join(SOURCE, "test", "goldens")
 
-# Most tests are not about the speed of the code: it is made quickly.
-QUICK = {"TRANSOM_OPT_LEVEL": "0"}
+# Most tests are not about the code: it is made quickly, for one instruction set.
+QUICK = {"TRANSOM_OPT_LEVEL": "0", "TRANSOM_TARGET": "x86-64-v3"}
+# Flags for code of all instruction sets, as it is made without QUICK.
+ALL_TARGETS = ("--target", "x86-64-v3", "--target", "x86-64-v4")
 
 _spec = importlib.util.spec_from_file_location("goldens", os.path.join(SOURCE, "test", "e2e", "check-goldens.py"))
 goldens = importlib.util.module_from_spec(_spec)

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from base import GOLDENS, ToolTest, write_tensors
+from base import ALL_TARGETS, GOLDENS, ToolTest, write_tensors
 
 
 def segments(data):
@@ -38,7 +38,7 @@ class Inspect(ToolTest):
         return self.path(name)
 
     def test_json_of_an_artifact(self):
-        found = self.json_of(self.compiled("bert"))
+        found = self.json_of(self.compiled("bert", *ALL_TARGETS))
         self.assertEqual(found["family"], "bert")
         self.assertEqual(found["isas"], ["avx2", "avx512"])
         self.assertEqual([entry["name"] for entry in found["entries"]], ["encode"])
@@ -95,7 +95,7 @@ class Inspect(ToolTest):
         self.assertEqual(found["weights_sha256"], hashlib.sha256(data[begin : begin + length]).hexdigest())
 
     def test_text_of_an_artifact(self):
-        text = self.succeed("inspect", self.compiled("bert")).stdout
+        text = self.succeed("inspect", self.compiled("bert", *ALL_TARGETS)).stdout
         for part in ("entry encode", "input_ids", "avx2 avx512", "arena bytes", "sha256"):
             self.assertIn(part, text)
 

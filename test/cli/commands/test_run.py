@@ -5,13 +5,13 @@ import json
 import os
 import unittest
 
-from base import GOLDENS, ToolTest, goldens, write_tensors
+from base import ALL_TARGETS, GOLDENS, ToolTest, goldens, write_tensors
 
 
 class Run(ToolTest):
-    def run_on(self, tensors, code=0, says="", model="bert", entry="encode", **options):
+    def run_on(self, tensors, code=0, says="", model="bert", entry="encode", flags=(), **options):
         write_tensors(self.path("in.safetensors"), tensors)
-        arguments = ["run", self.compiled(model), entry, "--in", self.path("in.safetensors"), "--out", self.path("out.safetensors")]
+        arguments = ["run", self.compiled(model, *flags), entry, "--in", self.path("in.safetensors"), "--out", self.path("out.safetensors")]
         if code:
             self.fail_with(code, *arguments, says=says, **options)
             self.assertFalse(os.path.exists(self.path("out.safetensors")))
@@ -85,7 +85,7 @@ class Run(ToolTest):
     @unittest.skipUnless(goldens.runnable("avx512"), "this CPU has no AVX-512")
     def test_same_bits_on_each_instruction_set(self):
         tensors = {"input_ids": ("I64", [3, 40], [(7 * i) % 200 + 1 for i in range(120)]), "attention_mask": ("I64", [3, 40], [int(i % 40 < 10 * (i // 40 + 2)) for i in range(120)])}
-        results = [self.run_on(tensors, env={"TRANSOM_FORCE_ISA": isa}) for isa in ("avx2", "avx512")]
+        results = [self.run_on(tensors, flags=ALL_TARGETS, env={"TRANSOM_FORCE_ISA": isa}) for isa in ("avx2", "avx512")]
         self.assertEqual(*results)
 
 
