@@ -163,8 +163,8 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     mask, a mask of other origin, or a finite masked value that is data; a
     product, norm or softmax along the length; a reshape or transpose that moves
     batch or length; a causal attention or a mask of queries together with
-    `keep_first`; windows; several mask arguments; a result that keeps its
-    values at padding.
+    `keep_first`; windows and slopes, which count columns that have no row;
+    several mask arguments; a result that keeps its values at padding.
 
     Example:
     ```mlir

@@ -138,7 +138,7 @@ void RowWriter::convertSdpa(SdpaOp op) {
   Value query = rows(op.getQuery()), key = rows(op.getKey());
   auto twin = createInferred<SdpaOp>(
       builder, op.getLoc(), query, key, rows(op.getValue()), Value(), segments,
-      Value(), op.getSlopes(), op.getHeadsAttr(), op.getKvHeadsAttr(),
+      Value(), Value(), op.getHeadsAttr(), op.getKvHeadsAttr(),
       op.getScaleAttr(), kind, op.getCausalAttr(), op.getWindowAttr(),
       op.getSoftCapAttr(), FloatAttr());
   twins[op.getResult()] = twin.getResult();

@@ -283,8 +283,9 @@ RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     if (of(operand) != RowForm::Rows || dimsOf(operand).size() != 3)
       return {RowForm::Opaque, "attention reads keys of another length"};
-  if (op.getSlopes() && of(op.getSlopes()) != RowForm::Fixed)
-    return {RowForm::Opaque, "attention has slopes that depend on the length"};
+  // Both count columns, of which some have no row.
+  if (op.getSlopes())
+    return {RowForm::Opaque, "attention has slopes"};
   if (op.getWindow() != 0)
     return {RowForm::Opaque, "attention has a window"};
   if (op.getMaskValue())

@@ -386,6 +386,9 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   if (hasPast != bool(op.getCache()))
     return op.emitOpError("expects a cache exactly where its segments are "
                           "those of 'attn.sequences'");
+  if (op.getSegments() && !hasPast && (op.getWindow() || op.getSlopes()))
+    return op.emitOpError("expects neither window nor slopes over rows of "
+                          "'attn.segments', whose columns may have gaps");
   Value out = target(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /

@@ -19,7 +19,8 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
 
     Refuses, with an error at the operation's place: a segments mask that is no
     input of the entry; two attentions with one cache; an attention over
-    `attn.sequences` without a cache, or with one over other segments; several
+    `attn.sequences` without a cache, or with one over other segments; a window or
+    slopes over rows of `attn.segments`, whose columns may have gaps; several
     `attn.sequences`; an operation that kern does not have.
 
     Example:

@@ -143,3 +143,21 @@ func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %y = attn.activation <relu> %x : (!x) -> !x
   return %y : !x
 }
+
+// -----
+
+!mask = tensor<?x?xi1, #attn.shape<[batch, seq]>>
+!seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
+!x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
+
+// A distance counts the columns that the mask hides between.
+// CHECK: 'attn.sdpa': attention has slopes
+// CHECK-LABEL: func.func @attention_with_slopes(
+// CHECK-NOT: attn.segments
+// CHECK: attn.sdpa
+func.func @attention_with_slopes(%x: !x, %m: !mask {attn.role = "mask"}, %s: tensor<4xf32>) -> !x {
+  %a = attn.sdpa %x, %x, %x mask %m slopes %s heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask, tensor<4xf32>) -> !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
+  %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  return %z : !x
+}

@@ -213,3 +213,15 @@ func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
   kern.softmax %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.segments<rows, keys>
+
+func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
+  %s = attn.segments %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  // expected-error @below {{expects neither window nor slopes over rows of 'attn.segments', whose columns may have gaps}}
+  %a = attn.sdpa %x, %x, %x segments %s heads 1 kv_heads 1 scale 1.0 <segments> {causal, window = 4 : i64} : (!x, !x, !x, !seg) -> !x
+  return %a : !x
+}
