@@ -21,7 +21,7 @@ inline constexpr Status cancelledStatus = Status(TRANSOM_CANCELLED);
 /// The session's memory, protected pages before, between and behind. Move-only.
 class Mapping {
 public:
-  /// Maps what a layout says; `Unavailable` when there is no memory.
+  /// Maps what a layout says; `Limit` when the system does not give so much.
   static Result<Mapping> create(const SessionLayout &layout);
   Mapping() = default;
   Mapping(Mapping &&other) noexcept;
