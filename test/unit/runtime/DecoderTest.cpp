@@ -5,6 +5,7 @@
 // token of the past: what they are however the tokens come, what is refused,
 // and that what is refused changes nothing.
 #include "test/unit/runtime/FakeDecoder.h"
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -317,5 +318,50 @@ TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
   StepRows rows{a, ids.data(), 1, 1};
   EXPECT_EQ(fake->step(&rows, 1).error().status, cancelledStatus);
   fake.feed(a, {1}, 1);
+  fake.checkFed();
+}
+
+TEST(Decoder, another_thread_cancels_at_any_time) {
+  SessionConfig config = decoderConfig(2, 8000, 16);
+  config.threads = 3;
+  FakeDecoder fake(config);
+  int32_t a = fake.open(), b = fake.open();
+  std::vector<int64_t> first = randomTokens(300, 1), second;
+  fake.feed(a, first, 1);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) {
+      fake.session().cancel();
+      std::this_thread::yield();
+    }
+  });
+  std::vector<int64_t> ids = randomTokens(200, 3);
+  int ended = 0;
+  // On a busy machine the other thread may come late.
+  for (int i = 0; i < 50 || (ended == 0 && i < 1000000); ++i) {
+    if (first.size() > 1500) {
+      ASSERT_TRUE(fake->rewind(a, 0) && fake->rewind(b, 0));
+      first.clear();
+      second.clear();
+    }
+    StepRows rows[] = {{a, ids.data(), 200, 1}, {b, ids.data(), 100, 1}};
+    if (Result<const float *> done = fake->step(rows, 2); !done) {
+      EXPECT_EQ(done.error().status, cancelledStatus);
+      ++ended;
+    } else {
+      first.insert(first.end(), ids.begin(), ids.end());
+      second.insert(second.end(), ids.begin(), ids.begin() + 100);
+    }
+    EXPECT_EQ(fake->length(a), int64_t(first.size()));
+    EXPECT_EQ(fake->length(b), int64_t(second.size()));
+  }
+  stop = true;
+  other.join();
+  EXPECT_GT(ended, 0);
+  (void)fake.session().takeCancel();
+  fake.adopt(a, first);
+  fake.adopt(b, second);
+  fake.feed(a, {1, 2}, 2);
+  fake.feed(b, {1, 2}, 2);
   fake.checkFed();
 }
