@@ -34,12 +34,15 @@ public:
     at(Section::ModelTrie) = trieOf(draft.modelTokens);
     addVocabulary();
     addAddedTokens();
-    addMerges();
+    if (auto added = addMerges(); !added)
+      return added.takeError();
     addParameters();
     return join();
   }
 
 private:
+  static constexpr uint32_t probeLimit = 2048;
+
   std::string &at(Section section) {
     return sections[static_cast<size_t>(section)];
   }
@@ -76,8 +79,9 @@ private:
     at(Section::NormalizedTrie) = trieOf(std::move(normalized));
   }
 
-  /// Three quarters of the slots are taken.
-  void addMerges() {
+  /// Three quarters of the slots are taken; by chance, runs of taken ones stay
+  /// far below `probeLimit`.
+  Result<void> addMerges() {
     std::vector<MergeSlot> slots(draft.merges.size() +
                                      (draft.merges.size() + 2) / 3,
                                  {0, 0, Trie::none});
@@ -86,9 +90,14 @@ private:
       uint32_t rank = static_cast<uint32_t>(results.size());
       results.push_back(merge.result);
       putMerge(slots, {merge.left, merge.right, rank});
+      if (draft.parameters.mergeProbe > probeLimit)
+        return limitError("tokenizer tables with more than " +
+                          std::to_string(probeLimit) +
+                          " merges in one run of slots");
     }
     at(Section::Merges) = bytesOf(slots);
     at(Section::MergeResults) = bytesOf(results);
+    return {};
   }
 
   /// A pair that comes again has its last rank.

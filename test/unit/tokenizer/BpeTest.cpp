@@ -231,6 +231,29 @@ double secondsOf(const Tokenizer &tokenizer, const std::string &text) {
   return least;
 }
 
+/// Ids chosen so that all merges of "x" begin at one slot: never quadratic.
+TEST(TokenizerBpe, MergesMadeToCollideAreRefused) {
+  constexpr size_t merges = 3000, slots = merges + (merges + 2) / 3;
+  std::string vocabulary = "\"x\": 0", list;
+  uint32_t id = 1;
+  for (size_t i = 0; i < merges; ++i, ++id) {
+    while (tokenizer::mergeHome(0, id, slots) != 7)
+      ++id;
+    std::string name = std::to_string(i);
+    vocabulary += ", \"" + name + "\": " + std::to_string(id) + ", \"x" + name +
+                  "\": " + std::to_string(1000000000 + i);
+    list += (i ? ", \"x " : "\"x ") + name + "\"";
+  }
+  auto imported =
+      importTokenizer(R"({"model": {"type": "BPE", "vocab": {)" + vocabulary +
+                          R"(}, "merges": [)" + list + "]}}",
+                      "t.json");
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().status, Status::Limit);
+  EXPECT_EQ(imported.error().message,
+            "tokenizer tables with more than 2048 merges in one run of slots");
+}
+
 /// Words without a space, of one kind of letter and mixed, and runs of spaces.
 TEST(TokenizerBpe, LongWordsTakeLinearTime) {
   Loaded loaded = load(smallBpeJson());
