@@ -17,12 +17,6 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static bool touches(ArrayRef<Value> buffers, Value storage) {
-  return llvm::any_of(buffers, [&](Value buffer) {
-    return kern::storageOf(buffer) == storage;
-  });
-}
-
 /// True when both own the rows of this buffer: then each part meets only what
 /// it wrote itself.
 static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
