@@ -76,8 +76,11 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
     return read.takeError();
   draft.parameters.idEnd = idEndOf(draft);
   auto tables = writeTables(draft);
-  if (!tables)
-    return tables.takeError();
+  if (!tables) {
+    Error error = tables.takeError();
+    error.message = fileName + ": " + error.message;
+    return error;
+  }
   result.tables = std::move(*tables);
   result.truncation = draft.parameters.truncationLength;
   return result;

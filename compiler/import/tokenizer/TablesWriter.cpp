@@ -91,9 +91,9 @@ private:
       results.push_back(merge.result);
       putMerge(slots, {merge.left, merge.right, rank});
       if (draft.parameters.mergeProbe > probeLimit)
-        return limitError("tokenizer tables with more than " +
-                          std::to_string(probeLimit) +
-                          " merges in one run of slots");
+        return rejected("tokenizer tables with more than " +
+                        std::to_string(probeLimit) +
+                        " merges in one run of slots");
     }
     at(Section::Merges) = bytesOf(slots);
     at(Section::MergeResults) = bytesOf(results);

@@ -55,8 +55,8 @@ struct Draft {
   }
 };
 
-/// Lays the tables out. `Limit` where they would have 4 GiB or more, or where
-/// the ids of merges were chosen to make the search for them slow.
+/// Lays the tables out. `Limit` where they would have 4 GiB or more, `Rejected`
+/// where the ids of merges were chosen to make the search for them slow.
 Result<std::string> writeTables(Draft &draft);
 
 } // namespace transom::tokenizer

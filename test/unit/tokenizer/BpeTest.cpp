@@ -249,9 +249,9 @@ TEST(TokenizerBpe, MergesMadeToCollideAreRefused) {
                           R"(}, "merges": [)" + list + "]}}",
                       "t.json");
   ASSERT_FALSE(imported);
-  EXPECT_EQ(imported.error().status, Status::Limit);
-  EXPECT_EQ(imported.error().message,
-            "tokenizer tables with more than 2048 merges in one run of slots");
+  EXPECT_EQ(imported.error().status, Status::Rejected);
+  EXPECT_EQ(imported.error().message, "t.json: tokenizer tables with more than "
+                                      "2048 merges in one run of slots");
 }
 
 /// Words without a space, of one kind of letter and mixed, and runs of spaces.
