@@ -91,6 +91,9 @@ void DecoderReader::readSizes() {
   model.vocab = config.integer({"vocab_size"}, absent.vocab, 1, maxDim);
   model.hidden = config.integer(keys.hidden, absent.hidden, 1, maxDim);
   model.layers.resize(config.integer(keys.layers, absent.layers, 0, maxLayers));
+  if (model.layers.empty())
+    fail(keys.layers, "a decoder without layers has no cache and is not built",
+         Status::Unsupported);
   int64_t wide = std::min(4 * model.hidden, maxDim);
   model.intermediate = config.integer(
       keys.intermediate, absent.intermediate ? absent.intermediate : wide, 1,

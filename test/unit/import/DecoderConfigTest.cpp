@@ -136,6 +136,12 @@ TEST(DecoderConfig, heads_that_do_not_divide) {
                     {"'/head_dim'", "65536"});
 }
 
+TEST(DecoderConfig, at_least_one_layer) {
+  expectConfigError(
+      config("bloom", "\"n_layer\": 0", R"("vocab_size": 11, "n_head": 2)"),
+      Status::Unsupported, {"'/n_layer'", "without layers"});
+}
+
 TEST(DecoderConfig, any_size_of_heads) {
   FromConfig result(config("llama", "\"head_dim\": 6"));
   ASSERT_TRUE(result.module) << result.error.message;
@@ -386,9 +392,20 @@ TEST(DecoderFiles, a_head_that_is_neither_there_nor_tied) {
   ModelFolder folder;
   folder.write("config.json",
                R"({"model_type": "llama", "vocab_size": 11, "hidden_size": 8,
-                   "num_hidden_layers": 0, "num_attention_heads": 2})");
-  folder.writeTensors(
-      {{"model.embed_tokens.weight", {11, 8}}, {"model.norm.weight", {8}}});
+                   "num_hidden_layers": 1, "num_attention_heads": 2,
+                   "intermediate_size": 3})");
+  const std::string layer = "model.layers.0.";
+  folder.writeTensors({{"model.embed_tokens.weight", {11, 8}},
+                       {layer + "input_layernorm.weight", {8}},
+                       {layer + "self_attn.q_proj.weight", {8, 8}},
+                       {layer + "self_attn.k_proj.weight", {8, 8}},
+                       {layer + "self_attn.v_proj.weight", {8, 8}},
+                       {layer + "self_attn.o_proj.weight", {8, 8}},
+                       {layer + "post_attention_layernorm.weight", {8}},
+                       {layer + "mlp.gate_proj.weight", {3, 8}},
+                       {layer + "mlp.up_proj.weight", {3, 8}},
+                       {layer + "mlp.down_proj.weight", {8, 3}},
+                       {"model.norm.weight", {8}}});
   expectError(folder.path, Status::Rejected,
               {"tensor 'lm_head.weight' is missing", "[11, 8]"});
 }
