@@ -157,7 +157,7 @@ static void roundedSoftmax(std::vector<double> &scores) {
     }
   }
   for (double &score : scores)
-    score = sum > 0 ? score / sum : 0;
+    score = sum == 0 ? 0 : score / sum; // a NaN stays one
 }
 
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {

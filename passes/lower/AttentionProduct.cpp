@@ -115,10 +115,10 @@ void AttentionPhase::emitMerge(const Unit &u, const Sums &sums,
             PhaseEmitter::typeOf(op.getOuts()).getElementType().isBF16();
         e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
           Value total = e.splat(e.loadF32(number(sums.total, row)));
-          Value any = e.lessF(e.splat(0.0), total);
+          Value none = emitIsEmptyTotal(e, total);
           Value line = outLine(u, row);
           joined(row, [&](Value column, Value, Value o) {
-            Value quotient = e.select(any, e.divF(o, total), e.splat(0.0));
+            Value quotient = e.select(none, e.splat(0.0), e.divF(o, total));
             Value at = e.advance(line, e.mul(column, rounds ? 2 : 4));
             Value mask = e.laneMask(e.sub(e.i64(dv), column));
             if (rounds)

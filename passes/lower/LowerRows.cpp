@@ -149,8 +149,8 @@ void lower::lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
       out.store(p, c, m);
       return m ? e.select(m, p, e.splat(0.0)) : p;
     });
-    Value divisor =
-        e.splat(e.select(e.lessF(e.f32(0), total), total, e.f32(1)));
+    Value totals = e.splat(total);
+    Value divisor = e.select(emitIsEmptyTotal(e, totals), e.splat(1.0), totals);
     e.columns(count, [&](Value c, Value m) {
       out.store(e.divF(out.load(c, m), divisor), c, m);
     });

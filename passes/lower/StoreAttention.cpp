@@ -5,6 +5,7 @@
 // rows, and the product with the values divided by the total, so that neither
 // is read again to be scaled.
 #include "passes/lower/MicroKernelBody.h"
+#include "passes/lower/VectorMath.h"
 
 using namespace mlir;
 using namespace transom::lower;
@@ -48,13 +49,13 @@ void transom::lower::emitStoreQuotients(Emitter &e, const KernelSpec &spec,
   int64_t vectors = spec.vectorsOf(e.instructions());
   for (int64_t row = 0; row < rows; ++row) {
     Value divisor = e.splat(e.loadF32(e.advance(args.perRow, row * 4)));
-    Value any = e.lessF(e.splat(0.0), divisor);
+    Value none = emitIsEmptyTotal(e, divisor);
     Value line = e.advance(args.output,
                            e.mul(args.outputStride, row * spec.outputBytes()));
     for (int64_t v = 0; v < vectors; ++v) {
       Value active = e.laneMask(e.sub(args.columns, e.i64(v * kLanes)));
-      Value quotient =
-          e.select(any, e.divF(tile[row * vectors + v], divisor), e.splat(0.0));
+      Value quotient = e.select(none, e.splat(0.0),
+                                e.divF(tile[row * vectors + v], divisor));
       Value at = e.advance(line, v * kLanes * spec.outputBytes());
       if (spec.outBf16)
         e.storeBf16(quotient, at, active);

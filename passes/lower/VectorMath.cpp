@@ -71,6 +71,10 @@ Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
   return e.select(vanishes, e.splat(0.0), addExponent(e, p, toInt(e, n)));
 }
 
+Value transom::lower::emitIsEmptyTotal(Emitter &e, Value total) {
+  return e.lessF(total, e.splat(0x1p-64));
+}
+
 Value transom::lower::emitExp(Emitter &e, Value x) {
   OpBuilder &b = e.builder();
   // Cody and Waite: x = n ln 2 + r with ln 2 in two parts, e^x = 2^n 2^(r log2

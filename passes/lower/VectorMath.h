@@ -12,6 +12,10 @@ namespace transom::lower {
 /// 2^x for x <= 0, at most 2 ulp; exactly 0 below -126 and for minus infinity.
 mlir::Value emitExp2OfNonPositive(Emitter &e, mlir::Value x);
 
+/// Where a softmax's total says that it has no number: there it is zero, else
+/// about one or more. A NaN is not taken for that, so it is not lost.
+mlir::Value emitIsEmptyTotal(Emitter &e, mlir::Value total);
+
 /// e^x over the whole range: infinity above, 0 below.
 mlir::Value emitExp(Emitter &e, mlir::Value x);
 

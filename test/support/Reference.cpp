@@ -150,7 +150,7 @@ std::vector<float> test::referenceSoftmax(const float *row, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     out[i] = referenceExp2((row[i] - shift) * kLog2E);
   float total = referenceSum(out.data(), count),
-        divisor = total > 0 ? total : 1;
+        divisor = total == 0 ? 1 : total;
   for (float &p : out)
     p = p / divisor;
   return out;
@@ -223,6 +223,6 @@ std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
     M = N;
   }
   for (float &o : O)
-    o = L > 0 ? o / L : 0;
+    o = L == 0 ? 0 : o / L;
   return O;
 }

@@ -80,6 +80,11 @@ def golden_ids(model, case):
     return list(goldens.read_tensors(os.path.join(GOLDENS, model, case + ".in.safetensors"))["input_ids"][1])
 
 
+def golden_shape(model, tensor):
+    """The shape of a weight."""
+    return goldens.read_tensors(os.path.join(GOLDENS, model, "model.safetensors"))[tensor][0]
+
+
 class DecoderTest(ToolTest):
     @classmethod
     def variant(cls, model, name, without=(), **files):
