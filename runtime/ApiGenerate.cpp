@@ -94,6 +94,12 @@ configFor(const Model &model, const transom_generate_options &options) {
   if (options.end_ids)
     config->endTokens.assign(options.end_ids,
                              options.end_ids + options.end_id_count);
+  const int64_t vocabulary = model.manifest().decoder->vocabulary;
+  for (size_t i = 0; i != options.bias_count; ++i)
+    if (options.biases[i].id < 0 || options.biases[i].id >= vocabulary)
+      return rejected("logit bias: id " + std::to_string(options.biases[i].id) +
+                      " lies outside the vocabulary of " +
+                      std::to_string(vocabulary));
   for (size_t i = 0; i != options.bias_count; ++i)
     config->logitBias.emplace_back(options.biases[i].id,
                                    options.biases[i].bias);

@@ -20,8 +20,8 @@ Result<Mapping> Mapping::create(const SessionLayout &layout) {
   void *memory = mmap(nullptr, layout.total, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   Error refused =
-      unavailable("the system refuses " + std::to_string(layout.total) +
-                  " bytes for the session");
+      limitError("the system refuses " + std::to_string(layout.total) +
+                 " bytes for the session");
   if (memory == MAP_FAILED)
     return refused;
   Mapping mapping;

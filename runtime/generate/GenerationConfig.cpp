@@ -123,21 +123,21 @@ Result<void> GenerationConfig::settle() {
     double value, low, high;
   };
   const Bound bounds[] = {
-      {"max new tokens", double(maxNewTokens.value_or(0)), 0, unbounded},
-      {"min new tokens", double(minNewTokens.value_or(0)), 0, unbounded},
-      {"max length", double(maxLength.value_or(0)), 0, unbounded},
-      {"min length", double(minLength.value_or(0)), 0, unbounded},
-      {"num return sequences", double(numReturnSequences), 1, 65536},
-      {"num beams", double(numBeams), 1, unbounded},
+      {"max_new_tokens", double(maxNewTokens.value_or(0)), 0, unbounded},
+      {"min_new_tokens", double(minNewTokens.value_or(0)), 0, unbounded},
+      {"max_length", double(maxLength.value_or(0)), 0, unbounded},
+      {"min_length", double(minLength.value_or(0)), 0, unbounded},
+      {"num_return_sequences", double(numReturnSequences), 1, 65536},
+      {"num_beams", double(numBeams), 1, unbounded},
       {"temperature", temperature.value_or(1), 0, unbounded},
-      {"top k", double(topK.value_or(0)), -1, unbounded},
-      {"top p", topP.value_or(1), 0, 1},
-      {"min p", minP.value_or(0), 0, 1},
-      {"repetition penalty", repetitionPenalty, 1e-6, 1e6},
-      {"presence penalty", presencePenalty, -1e6, 1e6},
-      {"frequency penalty", frequencyPenalty, -1e6, 1e6},
-      {"no repeat ngram size", double(noRepeatNgramSize), 0, unbounded},
-      {"top logprobs", double(topLogprobs), -1, 1024}};
+      {"top_k", double(topK.value_or(0)), -1, unbounded},
+      {"top_p", topP.value_or(1), 0, 1},
+      {"min_p", minP.value_or(0), 0, 1},
+      {"repetition_penalty", repetitionPenalty, 1e-6, 1e6},
+      {"presence_penalty", presencePenalty, -1e6, 1e6},
+      {"frequency_penalty", frequencyPenalty, -1e6, 1e6},
+      {"no_repeat_ngram_size", double(noRepeatNgramSize), 0, unbounded},
+      {"top_logprobs", double(topLogprobs), -1, 1024}};
   for (const Bound &bound : bounds)
     if (Result<void> done =
             checkRange(bound.what, bound.value, bound.low, bound.high);

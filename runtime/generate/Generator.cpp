@@ -40,9 +40,11 @@ static int64_t inBlocks(int64_t positions) {
 int64_t transom::positionsFor(const GenerationConfig &config,
                               int64_t promptLength,
                               std::optional<int64_t> context) {
-  constexpr int64_t most = int64_t(1) << 40;
+  // Who asks for more than this asks for no end; then something has to be one.
+  constexpr int64_t endless = INT32_MAX, most = int64_t(1) << 20;
   const int64_t length = std::max<int64_t>(1, promptLength);
-  int64_t whole = length + std::min(most, config.mostNewTokens(promptLength));
+  const int64_t asked = config.mostNewTokens(promptLength);
+  int64_t whole = length + (asked > endless ? most : asked);
   if (context)
     whole = std::min(whole, *context);
   const int64_t shared = length / blockPositions * blockPositions;

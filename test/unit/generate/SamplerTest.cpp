@@ -241,7 +241,7 @@ TEST(Sampler, the_most_probable_tokens) {
 
 TEST(GenerationConfig, what_is_refused) {
   EXPECT_EQ(refused([](auto &c) { c.topP = 1.5; }).message,
-            "'top p' is in [0, 1], got 1.5");
+            "'top_p' is in [0, 1], got 1.5");
   EXPECT_EQ(refused([](auto &c) { c.temperature = -1; }).status, Status::Usage);
   EXPECT_EQ(refused([](auto &c) { c.temperature = NAN; }).status,
             Status::Usage);
