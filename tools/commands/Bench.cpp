@@ -214,9 +214,9 @@ static Result<void> runBench(const BenchFlags &flags,
 }
 
 static void addStepFlags(CLI::App &app, BenchFlags &flags) {
-  const CLI::Range size(int64_t(1), int64_t(1) << 30);
+  const CLI::Validator size = wholeNumber(1, uint64_t(1) << 30);
   auto add = [&](const char *names, std::vector<int64_t> &to, const char *help,
-                 const CLI::Range &range) {
+                 const CLI::Validator &range) {
     app.add_option(names, to, help)
         ->type_name("N,N..")
         ->delimiter(',')
@@ -229,11 +229,11 @@ static void addStepFlags(CLI::App &app, BenchFlags &flags) {
       "of a decoder: new tokens of each sequence (default 128)", size);
   add("-d,--depth", flags.depths,
       "of a decoder: positions before the new tokens (default 0)",
-      CLI::Range(int64_t(0), int64_t(1) << 30));
+      wholeNumber(0, uint64_t(1) << 30));
 }
 
 static void addInputFlags(CLI::App &app, BenchFlags &flags) {
-  const CLI::Range size(int64_t(1), int64_t(1) << 30);
+  const CLI::Validator size = wholeNumber(1, uint64_t(1) << 30);
   app.add_option("-b,--batch", flags.batches,
                  "batch sizes, of a decoder sequences that get tokens "
                  "together (default 1)")
@@ -267,7 +267,7 @@ void tools::addBench(CLI::App &app, CommandList &commands) {
                      "steps)");
   addInputFlags(flagsOf, *flags);
   addStepFlags(flagsOf, *flags);
-  const CLI::Range count(1u, 1000000u);
+  const CLI::Validator count = wholeNumber(1, 1000000);
   flagsOf
       .add_option("-r,--repeat", flags->repeat,
                   "repetitions that are timed (default 5)")

@@ -162,8 +162,9 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
   vocabulary = std::max<int64_t>(1, bench.manifest.decoder->vocabulary);
   const std::optional<int64_t> context = bench.manifest.decoder->context;
   if (context && depth + tokens > *context)
-    return limitError("'" + std::to_string(depth + tokens) +
-                      "' positions are beyond the model's context of " +
+    return limitError("a depth of " + std::to_string(depth) + " and " +
+                      std::to_string(tokens) +
+                      " tokens are more than the model's context of " +
                       std::to_string(*context));
   transom_session_options sizes = transom_session_options_default();
   sizes.threads = bench.threads;

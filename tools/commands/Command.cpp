@@ -4,9 +4,9 @@
 // The shared parts of commands.
 #include "tools/commands/Command.h"
 #include "runtime/support/Suggest.h"
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 using namespace transom;
@@ -24,7 +24,7 @@ Command &tools::addCommand(CLI::App &app, CommandList &commands,
       ->add_option("-t,--threads", command.common->threads,
                    "threads (default: the physical cores this process may use)")
       ->type_name("N")
-      ->check(CLI::Range(1u, 1024u));
+      ->check(wholeNumber(1, 1024));
   command.app->add_flag("--json", command.common->json, "print data as JSON");
   command.app->add_flag("-v,--verbose", command.common->verbose,
                         "say more, also the notes of errors");
@@ -66,13 +66,49 @@ CLI::Option *tools::addChoice(CLI::App &command, const std::string &flag,
   return option;
 }
 
+/// True for digits, perhaps behind a minus, of a number in [low, high].
+static bool isWhole(const std::string &text, int64_t low, uint64_t high) {
+  const char *begin = text.data(), *end = begin + text.size();
+  int64_t negative = 0;
+  uint64_t number = 0;
+  if (begin != end && *begin == '-') {
+    auto [behind, error] = std::from_chars(begin, end, negative);
+    return error == std::errc() && behind == end && negative >= low;
+  }
+  auto [behind, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && behind == end && number <= high &&
+         (low < 0 || number >= uint64_t(low));
+}
+
+CLI::Validator tools::wholeNumber(int64_t low, uint64_t high) {
+  const std::string range =
+      high == uint64_t(INT64_MAX)
+          ? std::to_string(low) + " or more"
+          : std::to_string(low) + " to " + std::to_string(high);
+  return CLI::Validator(
+      [=](std::string &text) -> std::string {
+        if (isWhole(text, low, high))
+          return {};
+        const std::string most = std::to_string(high);
+        return "expected a whole number, " +
+               (text.size() < most.size()
+                    ? range
+                    : std::to_string(low) + " to " + most) +
+               ", got '" + text + "'";
+      },
+      range);
+}
+
 void tools::note(const CommonFlags &common, const std::string &text) {
   if (!common.quiet)
     fprintf(stderr, "transom: note: %s\n", text.c_str());
 }
 
 static Error cannotWrite() {
-  return unavailable("cannot write to stdout: " + std::string(strerror(errno)));
+  std::string reason = strerror(errno);
+  if (!reason.empty())
+    reason[0] = static_cast<char>(tolower(reason[0]));
+  return unavailable("cannot write to stdout: " + reason);
 }
 
 Result<void> tools::writeOut(const std::string &data) {

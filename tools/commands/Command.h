@@ -8,6 +8,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -59,6 +61,9 @@ void addBench(CLI::App &app, CommandList &commands);
 CLI::Option *addChoice(CLI::App &command, const std::string &flag,
                        std::string &value, std::vector<std::string> names,
                        const std::string &help);
+
+/// Checks that a flag's value is a whole decimal number in [low, high].
+CLI::Validator wholeNumber(int64_t low, uint64_t high = INT64_MAX);
 
 /// One line `transom: note: ...` on stderr unless `-q`.
 void note(const CommonFlags &common, const std::string &text);

@@ -4,8 +4,11 @@
 // transom generate: continuations of prompts, as they come or as JSON lines.
 #include "runtime/support/Json.h"
 #include "tools/commands/GenerationFlags.h"
+#include "tools/commands/Prompts.h"
 #include "tools/commands/Texts.h"
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 using namespace transom;
 using namespace transom::tools;
@@ -19,12 +22,6 @@ struct GenerateFlags {
   std::vector<std::string> prompts, idLists;
   bool noSpecial = false;
   GenerationFlags generation;
-};
-
-/// A prompt as it was given.
-struct Prompt {
-  std::string text;
-  std::optional<std::vector<int64_t>> ids;
 };
 
 /// Frees what transom_generate() made.
@@ -58,6 +55,7 @@ private:
   Result<size_t> lengthOf(const Prompt &prompt) const;
   Result<void> print(const transom_generation *generation,
                      const std::vector<Prompt> &prompts) const;
+  void tellEqual(const transom_generation *generation) const;
   void tellContext(const transom_generation *generation) const;
   std::string lineOf(const transom_continuation &row,
                      const Prompt &prompt) const;
@@ -74,34 +72,6 @@ private:
 
 } // namespace
 
-/// A prompt of a JSON line: a text, ids, or an object with one of them.
-static Result<Prompt> promptOf(JsonValue value) {
-  Prompt prompt;
-  if (value.isObject()) {
-    if (Result<void> known = value.expectOnlyKeys({"prompt", "ids"}); !known)
-      return known.takeError();
-    auto text = value.find("prompt"), ids = value.find("ids");
-    if (bool(text) == bool(ids))
-      return value.error("expected one of 'prompt' and 'ids'");
-    value = text ? *text : *ids;
-    if (text ? !value.isString() : !value.isArray())
-      return value.typeError(text ? "a string" : "a list of ids");
-  }
-  if (value.isString()) {
-    prompt.text = *value.asString();
-    return prompt;
-  }
-  if (!value.isArray())
-    return value.typeError("a string, a list of ids, or an object with "
-                           "'prompt' or 'ids'");
-  Result<std::vector<int64_t>> ids = value.asIntArray(
-      std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-  if (!ids)
-    return ids.takeError();
-  prompt.ids = std::move(*ids);
-  return prompt;
-}
-
 /// The prompts of `-p` and `--ids`.
 static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
   std::vector<Prompt> prompts;
@@ -116,7 +86,12 @@ static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
   return prompts;
 }
 
-static Result<void> checkSources(const GenerateFlags &flags) {
+static Result<void> checkSources(const GenerateFlags &flags,
+                                 const CommonFlags &common) {
+  // Its twin in the environment may stand there for `score`.
+  if (flags.generation.values.top_logprobs >= 0 && !common.json &&
+      !getenv("TRANSOM_TOP_LOGPROBS"))
+    return usageError("'--top-logprobs' needs '--json'");
   const int sources = !flags.prompts.empty() + !flags.idLists.empty() +
                       !flags.file.empty() + !flags.dash.empty();
   if (!flags.dash.empty() && flags.dash != "-")
@@ -262,6 +237,29 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
   return {};
 }
 
+/// Says that several continuations of each prompt are all the same: nothing
+/// was sampled, or the model has no doubt.
+void GenerateCommand::tellEqual(const transom_generation *generation) const {
+  const size_t count = transom_generation_count(generation);
+  bool several = false;
+  transom_continuation first = transom_continuation_default();
+  for (size_t i = 0; i != count; ++i) {
+    transom_continuation row = transom_continuation_default();
+    if (transom_generation_get(generation, i, &row) != TRANSOM_OK ||
+        row.id_count == 0)
+      return;
+    if (row.number == 0)
+      first = row;
+    else if (!std::equal(row.ids, row.ids + row.id_count, first.ids,
+                         first.ids + first.id_count))
+      return;
+    several |= row.number > 0;
+  }
+  if (several)
+    note(common, "the continuations of each prompt are equal; '--temperature' "
+                 "above 0 makes them differ, the more the higher it is");
+}
+
 /// Says what the end of the context did to prompts and continuations.
 void GenerateCommand::tellContext(const transom_generation *generation) const {
   size_t cut = 0, ended = 0;
@@ -351,6 +349,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
             : print(generation, prompts);
     if (!printed)
       return printed;
+    tellEqual(generation);
     tellContext(generation);
     if (common.verbose)
       tellTimes(generation, progress, begin, Clock::now());
@@ -372,11 +371,7 @@ static Result<void> runFile(const GenerateFlags &flags,
           ++line;
           if (text.find_first_not_of(" \t") == std::string::npos)
             continue;
-          Result<JsonDocument> document =
-              parseJson(text, name + ": line " + std::to_string(line));
-          if (!document)
-            return document.takeError();
-          Result<Prompt> prompt = promptOf(document->root());
+          Result<Prompt> prompt = promptOfLine(text, name, line);
           if (!prompt)
             return prompt.takeError();
           prompts.push_back(std::move(*prompt));
@@ -396,7 +391,7 @@ static Result<void> runFile(const GenerateFlags &flags,
 
 static Result<void> runGenerate(GenerateFlags &flags,
                                 const CommonFlags &common) {
-  if (Result<void> valid = checkSources(flags); !valid)
+  if (Result<void> valid = checkSources(flags, common); !valid)
     return valid;
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;

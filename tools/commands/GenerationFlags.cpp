@@ -18,8 +18,7 @@ static void addInteger(CLI::App &command, const std::string &flag,
                        int64_t &value, int64_t low, const std::string &help) {
   command.add_option(flag, value, help)
       ->type_name("N")
-      ->check(CLI::Range(low, std::numeric_limits<int64_t>::max(),
-                         std::to_string(low) + " or more"));
+      ->check(wholeNumber(low));
 }
 
 /// A flag with a number in [low, high].
@@ -46,7 +45,7 @@ void tools::addTopLogprobs(CLI::App &command, int32_t &count) {
                   "also the log-probabilities, and so many of the most "
                   "probable tokens at each place")
       ->type_name("N")
-      ->check(CLI::Range(0, 1024));
+      ->check(wholeNumber(0, 1024));
 }
 
 static void addLengths(CLI::App &command, GenerationFlags &flags) {
@@ -60,7 +59,8 @@ static void addLengths(CLI::App &command, GenerationFlags &flags) {
                   "end tokens (default: as the model says)")
       ->type_name("ID,...")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(wholeNumber(INT64_MIN));
   command.add_flag("--ignore-eos", flags.ignoreEnd,
                    "an end token may be chosen and does not stop");
   command
@@ -106,7 +106,8 @@ static void addSampling(CLI::App &command, GenerationFlags &flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       .add_option("--seed", values.seed, "of the random numbers (default 0)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(wholeNumber(0, UINT64_MAX));
 }
 
 void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {

@@ -3,6 +3,7 @@
 //
 // Models and sessions of the commands.
 #include "tools/commands/Models.h"
+#include "runtime/support/File.h"
 #include "runtime/support/Suggest.h"
 #include <algorithm>
 
@@ -19,6 +20,10 @@ Result<void> tools::check(transom_status status) {
 
 Result<ModelPtr> tools::loadModel(const std::string &path) {
   transom_model *model = nullptr;
+  if (isFolder(path))
+    return unavailable("'" + path +
+                       "' is a folder, expected a compiled model; 'transom "
+                       "compile' makes one");
   transom_status status = transom_model_load(path.c_str(), nullptr, &model);
   if (status != TRANSOM_OK)
     return lastError(status);

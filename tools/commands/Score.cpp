@@ -252,16 +252,22 @@ static Result<void> runScore(const ScoreFlags &flags,
   Scorer scorer(flags, common, model->get(), *info);
   if (!flags.perplexity.empty())
     return scorer.scoreFile(flags.perplexity);
-  for (const std::vector<int64_t> &ids : lists)
-    if (Result<void> done = scorer.scoreIds(ids, nullptr); !done)
-      return done;
+  for (size_t i = 0; i != lists.size(); ++i) {
+    Result<void> done = scorer.scoreIds(lists[i], nullptr);
+    if (done)
+      continue;
+    return lists.size() > 1 ? inText(i, done.takeError()) : done.takeError();
+  }
   if (!lists.empty())
     return {};
+  size_t index = 0;
   return forEachBatch(flags.input, textBatch,
                       [&](std::vector<std::string> texts) -> Result<void> {
-                        for (const std::string &text : texts)
+                        for (const std::string &text : texts) {
                           if (Result<void> done = scorer.scoreText(text); !done)
-                            return done;
+                            return inText(flags.input, index, done.takeError());
+                          ++index;
+                        }
                         return {};
                       });
 }
@@ -286,12 +292,12 @@ void tools::addScore(CLI::App &app, CommandList &commands) {
       ->add_option("--window", flags->window,
                    "tokens of a window (default: the context, at most 2048)")
       ->type_name("N")
-      ->check(CLI::Range(2, 1 << 30));
+      ->check(wholeNumber(2, 1 << 30));
   command.app
       ->add_option("--stride", flags->stride,
                    "tokens from window to window (default: half a window)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(wholeNumber(1, 1 << 30));
   command.run = [flags](const CommonFlags &common) {
     return runScore(*flags, common);
   };

@@ -22,6 +22,25 @@ void tools::addTextInput(CLI::App &command, TextInput &input) {
   command.add_option("INPUT", input.dash, "-: texts from stdin, one a line");
 }
 
+Error tools::inText(size_t text, Error error) {
+  const std::string any = "the text", name = "text " + std::to_string(text);
+  if (error.message.compare(0, any.size(), any) == 0)
+    error.message.replace(0, any.size(), name);
+  else
+    error.message = name + ": " + error.message;
+  return error;
+}
+
+Error tools::inText(const TextInput &input, size_t text, Error error) {
+  const std::string name = input.file.empty() ? input.dash : input.file;
+  if (input.texts.empty())
+    error.message = (name == "-" ? "stdin" : name) + ":" +
+                    std::to_string(text + 1) + ": " + error.message;
+  else if (input.texts.size() > 1)
+    return inText(text, std::move(error));
+  return error;
+}
+
 std::vector<transom_text>
 tools::viewsOf(const std::vector<std::string> &texts) {
   std::vector<transom_text> views;

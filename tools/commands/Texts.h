@@ -30,6 +30,12 @@ Result<void>
 forEachBatch(const TextInput &input, size_t batch,
              const std::function<Result<void>(std::vector<std::string>)> &take);
 
+/// An error in a text, with its place before it: `FILE:LINE`, or its number
+/// where flags give several. Texts count from 0.
+Error inText(const TextInput &input, size_t text, Error error);
+/// An error in a text of several; what it says of "the text" it says of this.
+Error inText(size_t text, Error error);
+
 /// The texts as the C API takes them; they belong to `texts`.
 std::vector<transom_text> viewsOf(const std::vector<std::string> &texts);
 

@@ -173,6 +173,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
   CutTexts cuts;
+  size_t index = 0;
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
     uint32_t cut = 0;
     Result<std::vector<transom_token>> tokens =
@@ -191,7 +192,8 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
                               ? decodeLine(model, texts[i], flags.noSpecial)
                               : encodeLine({texts[i], pair});
       if (!done)
-        return done;
+        return inText(flags.input, index, done.takeError());
+      ++index;
     }
     return {};
   };

@@ -57,6 +57,12 @@ static Error unknownCommand(const CommandList &commands,
 static Error parseError(const CLI::ParseError &error) {
   std::string text = error.what(), name;
   text = text.substr(0, text.find('\n'));
+  const std::string excludes = " excludes ";
+  if (size_t at = text.find(excludes);
+      error.get_name() == "ExcludesError" && at != std::string::npos)
+    return usageError("'" + text.substr(0, at) + "' and '" +
+                      text.substr(at + excludes.size()) +
+                      "' exclude each other");
   const bool required = error.get_name() == "RequiredError";
   const size_t end = required ? text.find(' ') : text.find(": ");
   if (end != std::string::npos && text.find(' ') >= end) {

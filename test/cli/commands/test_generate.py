@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from base import QUICK, TOOL, goldens, write_tensors
-from decoders import BEGIN, END, DecoderTest, golden, golden_ids, ids_of, script, tokenizer
+from decoders import BEGIN, END, DecoderTest, golden, golden_ids, golden_shape, ids_of, script, tokenizer
 
 
 def listed(ids):
@@ -121,6 +121,11 @@ class Generate(DecoderTest):
         second = self.one(self.ids, "--ids", listed(again), "-n", "19", "--ignore-eos")
         self.assertEqual(line["ids"][81:], second["ids"])
 
+    def test_no_context_and_no_end(self):
+        model = self.compiled("bloom-alibi")
+        flags = ("--ids", "5", "--eos-token-id", "5", "-n", "9223372036854775807")
+        self.assertEqual(self.one(model, *flags)["finish_reason"], "end")
+
     # Sampling.
 
     def test_seeds(self):
@@ -129,6 +134,14 @@ class Generate(DecoderTest):
         self.assertEqual(self.one(*flags, "-t", "3")["ids"], first)
         self.assertEqual(self.one(*flags, "--seed", "0")["ids"], first)
         self.assertNotEqual(self.one(*flags, "--seed", "1")["ids"], first)
+
+    def test_equal_continuations_are_told(self):
+        flags = ("generate", self.ids, "--ids", "5,6", "-n", "6", "--ignore-eos", "--num-return-sequences", "3")
+        greedy = self.succeed(*flags)
+        self.assertEqual(len(set(greedy.stdout.split())), 1)
+        self.assertRegex(greedy.stderr, r"^transom: note: the continuations of each prompt are equal; '--temperature' .*\n$")
+        hot = self.succeed(*flags, "--temperature", "5")
+        self.assertEqual((len(set(hot.stdout.split())), hot.stderr), (3, ""))
 
     def test_temperature_zero_is_greedy_whatever_the_files_say(self):
         hot = self.variant("gpt2", "hot", generation_config={"do_sample": True, "temperature": 1.5})
@@ -202,6 +215,8 @@ class Generate(DecoderTest):
     def test_prompts_that_are_rejected(self):
         self.fail_with(3, "generate", self.ids, "--ids", "5,211", says="id 211 at position 1 lies outside the vocabulary of 211")
         self.fail_with(3, "generate", self.ids, "--ids", "-1", says="id -1 at position 0")
+        self.fail_with(3, "generate", self.ids, "--ids", "5", "--logit-bias", "211:1", says="logit bias: id 211 lies outside the vocabulary of 211")
+        self.fail_with(6, "generate", self.shared, "--ids", "5", says="is a folder, expected a compiled model")
         self.fail_with(3, "generate", self.text, "-p", b"a\xff", says="UTF-8")
         self.fail_with(3, "generate", self.text, "-p", "a", "--stop", b"\xff", says="stop string 0 is not UTF-8")
         self.fail_with(6, "generate", self.text, "--file", self.path("none"))
@@ -212,7 +227,10 @@ class Generate(DecoderTest):
             ("5", "a string, a list of ids"),
             ("[1, 2.5]", "/1"),
             ('{"prompt": [1]}', "expected a string"),
-            ('"a', "line 2"),
+            ('{"prompt": "a", "n": 3}', "stdin:2:1: unknown key 'n'; supported: prompt, ids"),
+            ('  ["x"]', "stdin:2:4: "),
+            ('"a', "stdin:2:"),
+            ("plain text", "stdin:2:1: invalid literal; a line is a JSON text, a list of ids, or an object"),
         ):
             self.fail_with(3, "generate", self.text, "-", input='"b"\n' + line + "\n", says=says)
         many = self.tool("generate", self.ids, "-", "-n", "1", input="[5]\n" * 300 + "[999]\n")
@@ -225,7 +243,15 @@ class Generate(DecoderTest):
             (["-p", "a", "--ids", "1"], "exclude each other"),
             (["-p", "a", "--top-p", "1.5"], "'1.5' is no number in [0, 1]"),
             (["-p", "a", "--temperature", "nan"], "'nan' is no number"),
-            (["-p", "a", "-n", "-1"], "--max-new-tokens"),
+            (["-p", "a", "-n", "-1"], "'--max-new-tokens': expected a whole number, 0 or more, got '-1'"),
+            (["-p", "a", "-n", "9223372036854775808"], "expected a whole number, 0 to 9223372036854775807, got '9223372036854775808'"),
+            (["-p", "a", "--top-k", "1.5"], "expected a whole number, 0 or more, got '1.5'"),
+            (["-p", "a", "--seed", "-1"], "expected a whole number, 0 to 18446744073709551615, got '-1'"),
+            (["-p", "a", "--seed", "18446744073709551616"], "got '18446744073709551616'"),
+            (["-p", "a", "--eos-token-id", "1,b"], "'--eos-token-id': expected a whole number"),
+            (["-p", "a", "--num-return-sequences", "70000"], "'num_return_sequences' is in [1, 65536], got 70000"),
+            (["-p", "a", "--threads", "0"], "'--threads': expected a whole number, 1 to 1024, got '0'"),
+            (["-p", "a", "--top-logprobs", "3"], "'--top-logprobs' needs '--json'"),
             (["-p", "a", "--ids", "x"], ""),
             (["--ids", "1;2"], "whole numbers with commas"),
             (["-p", "a", "--stop", ""], "a stop string is empty"),
@@ -233,25 +259,39 @@ class Generate(DecoderTest):
             (["-p", "a", "--logit-bias", "5:1e9"], "the logit bias of token 5"),
             (["-p", "a", "--early-stopping", "maybe"], "supported: true, false, never"),
             (["-p", "a", "--temprature", "1"], "did you mean '--temperature'"),
-            (["-p", "a", "--truncate-prompt", "--context-shift"], "--context-shift"),
+            (["-p", "a", "--truncate-prompt", "--context-shift"], "'--truncate-prompt' and '--context-shift' exclude each other"),
         ):
             self.fail_with(2, "generate", self.text, *flags, says=says)
 
-    def test_weights_that_are_no_numbers(self):
-        broken = self.variant("gpt2", "nan")
-        folder = os.path.join(self.shared, "gpt2-nan")
+    def poisoned(self, model, tensor, index, value):
+        """The artifact of a golden decoder, one of whose weights is this value."""
+        name = f"{tensor}-{index}"
+        os.remove(self.variant(model, name))
+        folder = os.path.join(self.shared, f"{model}-{name}")
         path = os.path.join(folder, "model.safetensors")
         with open(path, "rb") as file:
             data = bytearray(file.read())
         (length,) = struct.unpack_from("<Q", data)
-        begin = json.loads(data[8 : 8 + length])["transformer.ln_f.weight"]["data_offsets"][0]
-        struct.pack_into("<f", data, 8 + length + begin, float("nan"))
+        begin = json.loads(data[8 : 8 + length])[tensor]["data_offsets"][0]
+        struct.pack_into("<f", data, 8 + length + begin + 4 * index, value)
         with open(path, "wb") as file:
             file.write(data)
-        os.remove(broken)
-        broken = self.compiled(folder)
-        self.fail_with(3, "generate", broken, "--ids", "5,6,7", says="non-finite logit at position 2 of prompt 0: the weights or the input give NaN")
-        self.fail_with(3, "score", broken, "--ids", "5,6,7", says="non-finite logit at position 0 of the text")
+        return self.compiled(folder)
+
+    def test_weights_that_are_no_numbers(self):
+        queries, norm = "transformer.h.0.attn.c_attn.weight", "transformer.ln_f.weight"
+        # Of c_attn's [in, 3 * in] the first column is a query's; keys follow, then values.
+        width = golden_shape("gpt2", queries)[0]
+        for tensor, index, value in (
+            (norm, 0, float("nan")),
+            (queries, 0, float("nan")),
+            (queries, width, float("nan")),
+            (queries, 2 * width, float("inf")),
+        ):
+            broken = self.poisoned("gpt2", tensor, index, value)
+            self.fail_with(3, "generate", broken, "--ids", "5,6,7", says="non-finite logit at position 2 of prompt 0: the weights or the input give NaN")
+            self.fail_with(3, "score", broken, "--ids", "5,6,7", says="non-finite logit at position 0 of the text")
+            os.remove(broken)
 
     def test_interrupted(self):
         process = subprocess.Popen(

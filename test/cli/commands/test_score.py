@@ -86,6 +86,16 @@ class Score(DecoderTest):
         self.fail_with(5, "score", self.ids, "--ids", ",".join(["5"] * 161), says="161 tokens, more than the model's context of 160")
         self.fail_with(3, "score", self.ids, "--ids", "", says="no tokens to score")
         self.fail_with(3, "score", self.ids, "--ids", "5,300", says="id 300 at position 1")
+        self.fail_with(3, "score", self.ids, "--ids", "5,6", "--ids", "5,300", says="text 1: id 300 at position 1")
+        self.fail_with(5, "score", self.ids, "--ids", "5", "--ids", ",".join(["5"] * 161), says="text 1 has 161 tokens, more than")
+        bad = self.path("bad.txt")
+        with open(bad, "wb") as file:
+            file.write(b"the\n\xff\n")
+        for command in ("score", "tokenize"):
+            result = self.tool(command, self.text, "--file", bad)
+            self.assertEqual((result.returncode, result.stdout.count("\n")), (3, 1))
+            self.assertEqual(result.stderr, f"transom: error: {bad}:2: text is not UTF-8 at byte 0\n")
+        self.fail_with(2, "score", self.text, "--perplexity", __file__, "--window", "1", says="expected a whole number, 2 to 1073741824, got '1'")
         self.fail_with(4, "score", self.ids, "--text", "a", says="no tokenizer")
         self.fail_with(4, "score", self.compiled("bert"), "--ids", "5")
         self.fail_with(2, "score", self.ids, says="no text was given")

@@ -1,0 +1,25 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prompts of `transom generate`, and how a line of a file says one.
+#pragma once
+#include "runtime/support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transom::tools {
+
+/// A prompt as it was given.
+struct Prompt {
+  std::string text;
+  std::optional<std::vector<int64_t>> ids; ///< in place of the text
+};
+
+/// The prompt of a line of JSON: a text, a list of ids, or an object with one
+/// of them. Errors begin with FILE:LINE:COLUMN.
+Result<Prompt> promptOfLine(const std::string &text, const std::string &file,
+                            size_t line);
+
+} // namespace transom::tools
