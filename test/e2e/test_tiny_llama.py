@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli", "commands"))
 
-from base import SOURCE, ToolTest, goldens  # noqa: E402
+from base import ALL_TARGETS, SOURCE, ToolTest, goldens  # noqa: E402
 
 
 def sentences():
@@ -36,7 +36,7 @@ class TinyLlama(ToolTest):
     def test_instruction_sets_and_threads(self):
         for isa in filter(goldens.runnable, ("avx2", "avx512")):
             for threads in ("1", "2"):
-                self.complete(self.artifact(), sentences()[5], "-t", threads, env={"TRANSOM_FORCE_ISA": isa})
+                self.complete(self.artifact(*ALL_TARGETS), sentences()[5], "-t", threads, env={"TRANSOM_FORCE_ISA": isa})
 
     def test_its_sentences_are_likely(self):
         def logprob(text):
