@@ -107,6 +107,26 @@ TEST(DecoderWindows, while_there_is_room_the_last_walk_can_be_taken_back) {
   fake.checkFed();
 }
 
+TEST(DecoderWindows, long_steps_of_many_may_have_to_come_in_turn) {
+  // Each keeps its old window until all are through: 4 times 3 of 9 blocks.
+  FakeDecoder fake(decoderConfig(2, 4000, 64));
+  int32_t a = fake.open(), b = fake.open();
+  fake.feed(a, randomTokens(554, 1), 1);
+  fake.feed(b, randomTokens(554, 2), 1);
+  std::vector<int64_t> ids = randomTokens(900, 3);
+  StepRows rows[] = {{a, ids.data(), 900, 1}, {b, ids.data(), 900, 1}};
+  Result<const float *> done = fake->step(rows, 2);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Limit);
+  EXPECT_NE(done.error().message.find("a step of fewer tokens needs less"),
+            std::string::npos)
+      << done.error().message;
+  EXPECT_EQ(fake->length(a), 554);
+  fake.feed(a, ids, 1);
+  fake.feed(b, ids, 1);
+  fake.checkFed();
+}
+
 TEST(DecoderWindows, no_step_of_one_walk_or_one_sequence_is_refused) {
   std::mt19937 random(3);
   for (unsigned round = 0; round != 12; ++round) {
