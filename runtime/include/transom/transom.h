@@ -309,8 +309,8 @@ transom_memory(const transom_model *model,
                const transom_session_options *options, uint64_t *bytes);
 
 /** Makes a session: takes all its memory and starts its threads. `options` may
- * be NULL. Errors: USAGE (numbers that make no sense), LIMIT (over mem_limit, or
- * more than the system gives), UNAVAILABLE (threads not to be had). */
+ * be NULL. Errors: USAGE (numbers that make no sense), LIMIT (over mem_limit,
+ * or more than the system gives), UNAVAILABLE (threads not to be had). */
 TRANSOM_API transom_status transom_session_create(
     const transom_model *model, const transom_session_options *options,
     transom_session **session);
@@ -393,10 +393,10 @@ TRANSOM_API transom_status transom_sequence_length(
     const transom_session *session, int32_t sequence, int64_t *length);
 
 /** Drops all tokens of a sequence but the first `length`, which is 0 to all of
- * them (else USAGE). LIMIT where a sliding window has dropped what would be seen
- * again. Back to 0 is always right; so is back to the length before the last
- * step unless that was cut (max_tokens), or the cache ran full or the sequence
- * came from a file since. */
+ * them (else USAGE). LIMIT where a sliding window has dropped what would be
+ * seen again. Back to 0 is always right; so is back to the length before the
+ * last step unless that was cut (max_tokens), or the cache ran full or the
+ * sequence came from a file since. */
 TRANSOM_API transom_status transom_sequence_rewind(transom_session *session,
                                                    int32_t sequence,
                                                    int64_t length);
@@ -409,7 +409,8 @@ TRANSOM_API transom_status transom_sequence_save(const transom_session *session,
 
 /** Begins a sequence with the past that a file holds, for the same model
  * compiled by the same version. REJECTED when the file is that of another model
- * or broken, LIMIT when there is no room, UNAVAILABLE when it cannot be read. */
+ * or broken, LIMIT when there is no room, UNAVAILABLE when it cannot be read.
+ */
 TRANSOM_API transom_status transom_sequence_load(transom_session *session,
                                                  const char *path,
                                                  int32_t *sequence);
