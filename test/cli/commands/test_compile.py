@@ -59,7 +59,7 @@ class Compile(ToolTest):
 
     def test_disabled_pass_is_recorded(self):
         self.compile("--disable-pass", "attn-fuse-attention")
-        self.succeed("compile", "-q", "-O0", "-o", self.path("m.so"), "--target", "x86-64-v3", "--disable-pass", "cse", BERT)
+        self.succeed("compile", "-q", "-O0", "-o", self.path("cse.so"), "--target", "x86-64-v3", "--disable-pass", "cse", BERT)
         found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
         self.assertEqual(found["disabled_passes"], ["attn-fuse-attention"])
         self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "attn-fuse-atention", says="did you mean 'attn-fuse-attention'?")
