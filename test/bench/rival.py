@@ -5,7 +5,7 @@
 # The side of the comparison that needs the rivals' packages: it runs in their environment, one process an engine.
 # rival.py make MODEL FOLDER [SOURCE]: a checkpoint with random weights (or a copy of SOURCE's), its forms for the
 # engines, inputs to agree on, and texts of mixed length.
-# rival.py time JOB: milliseconds of the fastest run of each task, as JSON; JOB holds the arguments of time_tasks().
+# rival.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of load_engine().
 import importlib
 import json
 import os
@@ -192,33 +192,51 @@ def inputs_of(task, folder):
     return [(ids, numpy.ones_like(ids))]
 
 
-def time_tasks(engine, folder, threads, tasks):
+def least_ms(work, runs):
+    """The fastest of so many runs behind one that warms up."""
+    work()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return 1e3 * min(times)
+
+
+def load_engine(engine, folder, threads):
+    """Milliseconds that the engine takes to load, and a function of a task and a number of runs."""
     load, packages = ENGINES[engine]
     for package in packages:
         importlib.import_module(package)
     start = time.perf_counter()
     encode = load(folder, threads)
-    best = {"load": 1e3 * (time.perf_counter() - start)}
-    if set(tasks) == {"load"}:
-        return best
-    check_agreement(engine, encode, folder)
-    for task, runs in tasks.items():
-        calls = inputs_of(task, folder)
-        times = []
-        for _ in range(int(runs) + 1):  # the first warms up
-            start = time.perf_counter()
-            for ids, mask in calls:
-                encode(ids, mask)
-            times.append(time.perf_counter() - start)
-        best[task] = 1e3 * min(times[1:])
-    return best
+    loaded = 1e3 * (time.perf_counter() - start)
+    calls = {}
+
+    def time_task(task, runs):
+        if not calls:
+            check_agreement(engine, encode, folder)
+        if task not in calls:
+            calls[task] = inputs_of(task, folder)
+        return least_ms(lambda: [encode(ids, mask) for ids, mask in calls[task]], runs)
+    return loaded, time_task
+
+
+def serve(load):
+    """Answers each line `{"task": ..., "runs": ...}` with a line `{"ms": ...}`; the first line tells of the load."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # engines may print what they like
+    loaded, time_task = load(**json.loads(sys.argv[2]))
+    print(json.dumps({"load": loaded}), file=answers, flush=True)
+    for line in sys.stdin:
+        print(json.dumps({"ms": time_task(**json.loads(line))}), file=answers, flush=True)
 
 
 def main():
     if sys.argv[1] == "make":
         make(*sys.argv[2:])
     else:
-        print(json.dumps(time_tasks(**json.loads(sys.argv[2]))))
+        serve(load_engine)
 
 
 if __name__ == "__main__":

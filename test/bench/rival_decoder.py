@@ -5,7 +5,8 @@
 # The side of the comparison of decoders that needs the rivals' packages: it runs in their environment, one process an
 # engine.
 # rival_decoder.py make MODEL FOLDER: a checkpoint with random weights and its forms for CTranslate2 and llama.cpp.
-# rival_decoder.py time JOB: milliseconds of the fastest run of each task, as JSON; JOB holds the arguments of time_tasks().
+# rival_decoder.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of
+# load_engine().
 import ctypes
 import json
 import os
@@ -17,8 +18,13 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import numpy  # noqa: E402
 
+from decoders import NEW_TOKENS  # noqa: E402
+from rival import least_ms, serve  # noqa: E402
+
 # Least cosine of the logits behind a prompt to transom's in float32, and where either computes in bf16.
 COSINE, BF16_COSINE = 0.9999, 0.98
+# Tokens that a context of llama.cpp holds.
+ROOM = 4608
 
 LLAMA = dict(hidden_size=1024, intermediate_size=2816, num_hidden_layers=16, num_attention_heads=16, num_key_value_heads=4,
              vocab_size=32000, max_position_embeddings=8192, tie_word_embeddings=True)
@@ -141,9 +147,9 @@ def prompt_of(length, vocabulary):
 
 
 class LlamaCpp:
-    """llama.cpp on a context that holds `room` tokens; its cache is f16, as it is by default."""
+    """llama.cpp; its cache is f16, as it is by default."""
 
-    def __init__(self, folder, threads, room, kind):
+    def __init__(self, folder, threads, kind):
         import llama_cpp
         self.api = llama_cpp
         llama_cpp.llama_log_set(QUIET, None)
@@ -151,7 +157,7 @@ class LlamaCpp:
         path = os.path.join(folder, kind + ".gguf").encode()
         self.model = llama_cpp.llama_model_load_from_file(path, llama_cpp.llama_model_default_params())
         params = llama_cpp.llama_context_default_params()
-        params.n_ctx, params.n_batch, params.n_ubatch, params.n_threads, params.n_threads_batch = room, 512, 512, threads, threads
+        params.n_ctx, params.n_batch, params.n_ubatch, params.n_threads, params.n_threads_batch = ROOM, 512, 512, threads, threads
         self.context = llama_cpp.llama_init_from_model(self.model, params)
         if not self.context:
             sys.exit("llama.cpp does not load the model")
@@ -170,14 +176,23 @@ class LlamaCpp:
             last = self.feed(prompt[at:at + 512])
         return last
 
-    def generate(self, prompt, count):
-        token = int(self.logits(prompt).argmax())
-        for _ in range(count - 1):
-            token = int(self.feed([token]).argmax())
+    def prefill(self, prompt):
+        return int(self.logits(prompt).argmax())
+
+    def decode_ms(self, prompt, runs):
+        """Goes back to the prompt before each run."""
+        first = self.prefill(prompt)
+
+        def decode():
+            self.api.llama_memory_seq_rm(self.api.llama_get_memory(self.context), 0, len(prompt), -1)
+            token = first
+            for _ in range(NEW_TOKENS):
+                token = int(self.feed([token]).argmax())
+        return least_ms(decode, runs)
 
 
 class CTranslate2:
-    def __init__(self, folder, threads, room, kind):
+    def __init__(self, folder, threads, kind):
         import ctranslate2
         self.generator = ctranslate2.Generator(os.path.join(folder, "ct2"), device="cpu", intra_threads=threads, compute_type=kind)
         with open(os.path.join(folder, "ct2", "vocabulary.json"), encoding="utf-8") as file:
@@ -189,6 +204,14 @@ class CTranslate2:
     def generate(self, prompt, count):
         self.generator.generate_batch([[self.words[i] for i in prompt]], max_length=count, min_length=count, beam_size=1,
                                       include_prompt_in_result=False, sampling_topk=1)
+
+    def prefill(self, prompt):
+        self.generate(prompt, 1)
+
+    def decode_ms(self, prompt, runs):
+        """It has no step: the time of the prompt and the first token is taken off."""
+        first, whole = (least_ms(lambda: self.generate(prompt, count), runs) for count in (1, NEW_TOKENS + 1))
+        return whole - first
 
 
 ENGINES = {
@@ -211,42 +234,28 @@ def check_agreement(engine, behind, folder):
         sys.exit(f"its logits have a cosine of {cosine:.6f} to transom's, at least {least}")
 
 
-def least_ms(work, runs):
-    """The fastest of so many runs behind one that warms up."""
-    work()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return 1e3 * min(times)
-
-
-def time_tasks(engine, folder, threads, tasks, new_tokens):
-    """`prefill-P`: milliseconds of P tokens. `decode-D`: of `new_tokens` tokens behind D, the same without them taken off."""
+def load_engine(engine, folder, threads):
+    """Milliseconds that the engine takes to load, and a function of a task and a number of runs."""
     build, kind = ENGINES[engine]
-    depths = {task: int(task.partition("-")[2]) for task in tasks}
-    room = max(1024, max(depths.values()) + new_tokens + 64)
-    model = build(folder, threads, room, kind)
+    start = time.perf_counter()
+    model = build(folder, threads, kind)
+    loaded = 1e3 * (time.perf_counter() - start)
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         vocabulary = json.load(file)["vocab_size"]
-    if os.path.exists(os.path.join(folder, "results")):
-        check_agreement(engine, model.logits, folder)
-    best = {}
-    for task, runs in tasks.items():
-        prompt = prompt_of(depths[task], vocabulary)
-        first = least_ms(lambda: model.generate(prompt, 1), runs)
-        best[task] = first
-        if task.startswith("decode"):
-            best[task] = least_ms(lambda: model.generate(prompt, new_tokens + 1), runs) - first
-    return best
+    check_agreement(engine, model.logits, folder)
+
+    def time_task(task, runs):
+        work, _, depth = task.partition("-")
+        prompt = prompt_of(int(depth), vocabulary)
+        return model.decode_ms(prompt, runs) if work == "decode" else least_ms(lambda: model.prefill(prompt), runs)
+    return loaded, time_task
 
 
 def main():
     if sys.argv[1] == "make":
         make(*sys.argv[2:])
     else:
-        print(json.dumps(time_tasks(**json.loads(sys.argv[2]))))
+        serve(load_engine)
 
 
 if __name__ == "__main__":
