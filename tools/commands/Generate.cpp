@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom generate: continuations of prompts, as they come or as JSON lines.
+#include "runtime/generate/GenerationConfig.h"
 #include "runtime/support/Json.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Prompts.h"
@@ -44,9 +45,12 @@ struct Progress {
 /// Runs the prompts of one call and prints their continuations.
 class GenerateCommand {
 public:
+  /// `continuations` of each prompt.
   GenerateCommand(const GenerateFlags &flags, const CommonFlags &common,
-                  const transom_model *model, const transom_model_info &info)
-      : flags(flags), common(common), model(model), info(info) {}
+                  const transom_model *model, const transom_model_info &info,
+                  int64_t continuations)
+      : flags(flags), common(common), model(model), info(info),
+        continuations(continuations) {}
 
   Result<void> run(const std::vector<Prompt> &prompts, bool only);
 
@@ -67,6 +71,7 @@ private:
   const CommonFlags &common;
   const transom_model *model;
   const transom_model_info &info;
+  int64_t continuations;
   std::vector<size_t> lengths; ///< tokens of the prompts
 };
 
@@ -201,7 +206,7 @@ std::string GenerateCommand::lineOf(const transom_continuation &row,
     json.member("prompt", prompt.text);
   }
   json.member("prompt_tokens", uint64_t(row.prompt_tokens));
-  if (flags.generation.values.num_return_sequences > 1)
+  if (continuations > 1)
     json.member("continuation", uint64_t(row.number));
   if (info.vocabulary_size)
     json.member("text", std::string_view(row.text.data, row.text.size));
@@ -328,8 +333,8 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
                      {prompt.text.data(), prompt.text.size()}});
   transom_generate_options options = *flags.generation.options();
   Progress progress;
-  progress.stream = only && !common.json && options.num_return_sequences <= 1 &&
-                    prompts.size() == 1;
+  progress.stream =
+      only && !common.json && continuations == 1 && prompts.size() == 1;
   progress.texts = info.vocabulary_size != 0;
   options.no_special = flags.noSpecial;
   options.callback = takeToken;
@@ -379,7 +384,7 @@ static Result<void> runFile(const GenerateFlags &flags,
         if (prompts.empty())
           return {};
         Result<void> done = command.run(prompts, false);
-        if (done || line <= textBatch)
+        if (done || line <= textBatch || int(done.error().status) >= 128)
           return done;
         Error error = done.takeError();
         error.message = name + ": from line " +
@@ -387,6 +392,23 @@ static Result<void> runFile(const GenerateFlags &flags,
                         error.message;
         return error;
       });
+}
+
+/// Continuations of each prompt: of the flag, else of the model's files.
+static Result<int64_t> continuationsOf(const GenerateFlags &flags,
+                                       const transom_model *model) {
+  if (flags.generation.values.num_return_sequences > 0)
+    return flags.generation.values.num_return_sequences;
+  Result<Manifest> manifest = manifestOf(model);
+  if (!manifest)
+    return manifest.takeError();
+  if (!manifest->decoder)
+    return int64_t(1);
+  Result<GenerationConfig> config =
+      GenerationConfig::parse(manifest->decoder->generation);
+  if (!config)
+    return config.takeError();
+  return config->numReturnSequences;
 }
 
 static Result<void> runGenerate(GenerateFlags &flags,
@@ -404,7 +426,10 @@ static Result<void> runGenerate(GenerateFlags &flags,
   Result<transom_model_info> info = infoOf(model->get());
   if (!info)
     return info.takeError();
-  GenerateCommand command(flags, common, model->get(), *info);
+  Result<int64_t> continuations = continuationsOf(flags, model->get());
+  if (!continuations)
+    return continuations.takeError();
+  GenerateCommand command(flags, common, model->get(), *info, *continuations);
   return prompts->empty() ? runFile(flags, command)
                           : command.run(*prompts, true);
 }

@@ -195,6 +195,14 @@ class Generate(DecoderTest):
         self.assertEqual(self.one(model, "--ids", "52", "--eos-token-id", "1")["ids"], [46, 46, 146])
         self.assertEqual(self.one(model, "--ids", "52", "--ignore-eos", "-n", "5")["ids"], golden("gpt2", "generate.0")[:5])
 
+    def test_files_that_ask_for_several(self):
+        model = self.variant("gpt2", "several", generation_config={"num_return_sequences": 2, "do_sample": True, "temperature": 5.0})
+        flags = ("generate", model, "--ids", "52", "-n", "3", "--ignore-eos")
+        lines = self.lines(*flags, "--json")
+        self.assertEqual([line["continuation"] for line in lines], [0, 1])
+        self.assertEqual(self.succeed(*flags).stdout, "".join(listed(line["ids"]) + "\n" for line in lines))
+        self.assertEqual(self.succeed(*flags, "--num-return-sequences", "1").stdout, listed(lines[0]["ids"]) + "\n")
+
     def test_an_empty_prompt_begins(self):
         begun = self.one(self.ids, "--ids", str(BEGIN), "-n", "4")["ids"]
         self.assertEqual(self.one(self.ids, "--ids", "", "-n", "4")["ids"], begun)
