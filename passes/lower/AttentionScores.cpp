@@ -79,7 +79,7 @@ void AttentionPhase::emitSoftmax(const Unit &u, const Piece &piece,
     return each(true);
   // All rows see all keys of the piece when the first and the last row do.
   Value last = e.sub(e.add(u.first, u.rows), e.i64(1));
-  Value whole = e.and_(e.lessEqual(piece.end, visible(u.s, u.first).second),
+  Value whole = e.both(e.lessEqual(piece.end, visible(u.s, u.first).second),
                        e.lessEqual(visible(u.s, last).first, piece.start));
   e.ifThen(whole, [&] { each(false); }, [&] { each(true); });
 }
@@ -101,7 +101,7 @@ void AttentionPhase::emitMasks(const Unit &u, const Piece &piece, Value row) {
         Value seen = e.laneMask(e.sub(high, column));
         t = addMask(t, u, queryIndex, e.add(piece.base, column), seen);
         if (op.getWindow())
-          seen = e.and_(seen, e.not_(e.laneMask(e.sub(low, column))));
+          seen = e.both(seen, e.inverse(e.laneMask(e.sub(low, column))));
         t = e.select(seen, t, lowest);
         e.storeVector(t, at);
         return SmallVector<Value>{e.maxF(t, carried[0])};

@@ -33,7 +33,7 @@ Value AttentionPhase::spreads() {
   Value few = e.less(counts[0], e.mul(e.parts(), 4));
   Value uneven =
       e.less(e.mul(counts[0], 9), e.mul(e.mul(busiest, e.parts()), 8));
-  return e.and_(e.and_(fits, e.and_(few, uneven)),
+  return e.both(e.both(fits, e.both(few, uneven)),
                 e.less(counts[0], counts[1]));
 }
 
@@ -50,7 +50,7 @@ void AttentionPhase::emitSpread() {
     Value firstPiece = e.div(u.from, e.i64(kPiece));
     Value lastPiece = e.max(e.ceilDiv(u.to, kPiece), e.add(firstPiece, 1));
     Value seen =
-        e.and_(e.lessEqual(firstPiece, piece), e.less(piece, lastPiece));
+        e.both(e.lessEqual(firstPiece, piece), e.less(piece, lastPiece));
     e.ifThen(seen, [&] {
       emitSpreadPiece(u, piece, firstPiece, lastPiece, firstSlot);
     });

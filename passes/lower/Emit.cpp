@@ -50,10 +50,10 @@ Value Emitter::less(Value x, Value y) {
 Value Emitter::equal(Value x, Value y) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
 }
-Value Emitter::and_(Value x, Value y) {
+Value Emitter::both(Value x, Value y) {
   return b.create<arith::AndIOp>(loc, x, y);
 }
-Value Emitter::not_(Value x) {
+Value Emitter::inverse(Value x) {
   Value ones = b.create<arith::ConstantOp>(
       loc, isa<VectorType>(x.getType())
                ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(x.getType()),

@@ -52,10 +52,10 @@ public:
   Value min(Value x, Value y);
   Value max(Value x, Value y);
   Value less(Value x, Value y);
-  Value lessEqual(Value x, Value y) { return not_(less(y, x)); }
+  Value lessEqual(Value x, Value y) { return inverse(less(y, x)); }
   Value equal(Value x, Value y);
-  Value and_(Value x, Value y);
-  Value not_(Value x);
+  Value both(Value x, Value y);
+  Value inverse(Value x);
   Value select(Value condition, Value x, Value y);
   Value toI64(Value i32);
   Value toF32(Value integer);

@@ -239,7 +239,7 @@ void AttentionPhase::emitPieces(const Unit &u, Value firstPiece,
       Value place = e.select(kept, e.sub(index, firstPiece), e.i64(0));
       piece.scores = e.advance(scores, e.mul(place, kPiece * 4));
       piece.maxima = e.advance(maxima, e.mul(place, kQueryBlock * kLanes * 4));
-      e.ifThen(e.not_(kept), [&] { emitScores(u, piece); });
+      e.ifThen(e.inverse(kept), [&] { emitScores(u, piece); });
     } else {
       emitScores(u, piece);
     }
@@ -253,7 +253,7 @@ void AttentionPhase::emitPieces(const Unit &u, Value firstPiece,
         alone, [&] { emitProduct(u, piece, Value(), target.total); },
         [&] {
           emitProduct(u, piece, target.product, Value());
-          e.ifThen(e.not_(first), [&] {
+          e.ifThen(e.inverse(first), [&] {
             emitMerge(u, sums, own, e.equal(e.add(index, 1), lastPiece));
           });
         });

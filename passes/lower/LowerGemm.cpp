@@ -268,7 +268,7 @@ private:
     args.prefetch = e.advance(tiles.ahead, ahead);
     Value rowBytes = e.mul(args.lhsStride, bytes());
     Value nextRows = e.advance(args.lhs, e.mul(height, rowBytes));
-    Value fetchesRows = e.and_(tiles.isFirst, e.less(e.i64(1), blocks.count));
+    Value fetchesRows = e.both(tiles.isFirst, e.less(e.i64(1), blocks.count));
     args.prefetchMore =
         e.select(fetchesRows, nextRows, e.advance(args.prefetch, line / 2));
     args.prefetchMoreStride =

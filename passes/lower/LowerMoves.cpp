@@ -118,7 +118,7 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
                               e.i64(1)),
                         e.i64(0));
               Value real =
-                  e.and_(more, e.equal(entry32(e, columnOf, e.min(at, lastRow)),
+                  e.both(more, e.equal(entry32(e, columnOf, e.min(at, lastRow)),
                                        column));
               e.ifThen(
                   real,
@@ -147,7 +147,7 @@ static Value counts(PhaseEmitter &e, Value mask, Value row) {
     return e.equal(row, row);
   Value byte = e.load(e.builder().getI8Type(), e.advance(e.pointer(mask), row));
   Value zero = e.builder().create<arith::ConstantIntOp>(e.location(), 0, 8);
-  return e.not_(e.equal(byte, zero));
+  return e.inverse(e.equal(byte, zero));
 }
 
 void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
@@ -215,7 +215,7 @@ void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
   e.shareRows(e.rowCount(op.getIds()), [&](Value b) {
     e.forLoop(e.i64(0), columns, 1, pad, [&](Value column, ValueRange carried) {
       Value offset = e.mul(e.add(e.mul(b, columns), column), 8);
-      Value real = e.not_(
+      Value real = e.inverse(
           e.equal(e.loadI64(e.advance(e.pointer(op.getIds()), offset)), pad));
       Value rank = e.add(carried[0], e.select(real, e.i64(1), e.i64(0)));
       e.store(e.select(real, rank, pad),
@@ -247,7 +247,7 @@ static void scatterPairs(PhaseEmitter &e, Value halves, Value to, Value mask) {
   }
   Value words = b.create<vector::BitCastOp>(
       e.location(), VectorType::get({pairs}, b.getI32Type()), halves);
-  Value lanes = mask ? mask : e.not_(e.laneMask(e.i64(0)));
+  Value lanes = mask ? mask : e.inverse(e.laneMask(e.i64(0)));
   Value distances =
       b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(offsets));
   Value pointers = b.create<LLVM::GEPOp>(

@@ -183,8 +183,8 @@ static Value gatherPairs(PhaseEmitter &e, Value table, Value id, Value column,
   VectorType bits = e.vectorOf(b.getI32Type());
   Value zero = b.create<arith::ConstantOp>(e.location(), b.getZeroAttr(bits));
   Value pairs = b.create<LLVM::masked_gather>(
-      e.location(), bits, pointers, mask ? mask : e.not_(e.laneMask(e.i64(0))),
-      ValueRange{zero}, 4);
+      e.location(), bits, pointers,
+      mask ? mask : e.inverse(e.laneMask(e.i64(0))), ValueRange{zero}, 4);
   Value shift = b.create<arith::ConstantOp>(
       e.location(), DenseElementsAttr::get(bits, ArrayRef(shifts)));
   Value own = b.create<arith::AndIOp>(

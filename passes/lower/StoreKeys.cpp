@@ -158,8 +158,8 @@ private:
                     e.equal(next, e.add(position(e.sub(row, e.i64(1))), 1));
                 Value within = e.less(e.i64(0), e.rem(next, e.i64(kPanel)));
                 Value inside =
-                    e.and_(e.less(row, e.i64(rows)), e.and_(follows, within));
-                e.ifThen(e.not_(inside),
+                    e.both(e.less(row, e.i64(rows)), e.both(follows, within));
+                e.ifThen(e.inverse(inside),
                          [&] { storeRun(stage, carried[0], row); });
                 return SmallVector<Value>{e.select(inside, carried[0], row)};
               });
@@ -167,7 +167,7 @@ private:
 
   /// Rows `from` to `to`, whose positions follow each other in a panel.
   void storeRun(Value stage, Value from, Value to) {
-    Value active = e.and_(e.laneMask(to), e.not_(e.laneMask(from)));
+    Value active = e.both(e.laneMask(to), e.inverse(e.laneMask(from)));
     Value first =
         e.advance(target(position(from)), e.mul(e.sub(e.i64(0), from), 4));
     e.forLoop(e.i64(0), columns, 1, [&](Value column) {

@@ -67,7 +67,7 @@ Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
   Value n = e.builder().create<LLVM::FFloorOp>(e.location(), bounded);
   Value p = horner(e, e.subF(bounded, n), coefficients);
   if (scales)
-    return scaleByFloor(e, p, x, e.not_(vanishes));
+    return scaleByFloor(e, p, x, e.inverse(vanishes));
   return e.select(vanishes, e.splat(0.0), addExponent(e, p, toInt(e, n)));
 }
 

@@ -1,0 +1,256 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What happens to rows: norms, softmax, embeddings, regions of elements, rows of
+// sequences gathered, scattered and pooled.
+#ifndef TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
+#define TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
+
+include "dialects/kern/KernBase.td"
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments]> {
+  let summary = "LayerNorm or RMSNorm of each row";
+  let description = [{
+    LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
+    sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
+    `outs` of bf16 is rounded; `out_bf16` is a rounded copy of an f32 `outs`.
+
+    Rules: (1) input (f32) and outs (f32 or bf16) have equal sizes, the last one
+    constant; (2) gamma and beta are vectors of that size in `rows` or `unset`;
+    (3) `eps` is not negative; (4) `out_bf16` is bf16 rows of the same sizes beside
+    an f32 outs.
+
+    Example:
+    ```mlir
+    kern.norm %x, %g, %h outs(%y) eps 1.0e-12 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>,
+        !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$gamma, Optional<Kern_WeightType>:$beta,
+                       Kern_BufferType:$outs, Optional<Kern_BufferType>:$out_bf16,
+                       F64Attr:$eps, UnitAttr:$rms);
+  let assemblyFormat = "$input `,` $gamma (`,` $beta^)? `outs` `(` $outs `)` (`out_bf16` `(` $out_bf16^ `)`)? `eps` $eps attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_CastOp : Kern_BufferizedOp<"cast"> {
+  let summary = "rounds rows of f32 to bf16";
+  let description = [{
+    To nearest, ties to even; NaN stays NaN. `kern-choose-precision` puts it where
+    nothing that writes the input can round it itself.
+
+    Rules: (1) rows of f32 go to rows of bf16; (2) equal sizes.
+
+    Example:
+    ```mlir
+    kern.cast %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
+  let summary = "softmax of each row; a row of minus infinity gives zeros";
+  let description = [{
+    exp(x - maximum) over their sum, which runs in 16 lanes by index.
+
+    Rule: (1) input and outs are f32 of equal sizes.
+
+    Example:
+    ```mlir
+    kern.softmax %x outs(%y) : !kern.buffer<[rows, seq] x f32>, !kern.buffer<[rows, seq] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]> {
+  let summary = "sum of rows of weights by index";
+  let description = [{
+    `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
+    tables. A table may be `rows` or `panels32` (a tied head's weight, whose columns are
+    read with a stride), f32 or bf16. Indices are checked by the runtime.
+
+    Rules: (1) there is at least one table, and an id and a scale for each; (2)
+    ids are i64, one for each row of outs, which is f32; (3) each table is [any, width] with the
+    width of outs; (4) a table in panels has no parts.
+
+    Example:
+    ```mlir
+    kern.embedding ids(%i) tables(%w) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>),
+        (!kern.weight<[100, 8] x f32, rows>), !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Kern_BufferType>:$ids, Variadic<Kern_WeightType>:$tables,
+                       Kern_BufferType:$outs, DenseF64ArrayAttr:$scales);
+  let assemblyFormat = "`ids` `(` $ids `)` `tables` `(` $tables `)` `outs` `(` $outs `)` attr-dict `:` `(` type($ids) `)` `,` `(` type($tables) `)` `,` type($outs)";
+  let hasVerifier = 1;
+}
+
+def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleBlock]> {
+  let summary = "a region of scalar operations for each element";
+  let description = [{
+    Inputs broadcast to the dims of `outs` as in NumPy. The region has a
+    scalar argument for each input and ends with `kern.yield`; it holds arith
+    operations and `kern.apply`. Input and outs may be one buffer. Integer
+    division by zero gives the dividend. bf16 is only converted: `arith.extf` and
+    `arith.truncf`, to nearest even.
+
+    Rules: (1) inputs are buffers or weights in `rows` or `unset`, without key
+    panels; (2) their sizes broadcast to those of outs; (3) the region has an
+    argument of each input's element type; (4) it yields the element type of outs;
+    (5) it holds nothing but arith operations and `kern.apply`.
+
+    Example:
+    ```mlir
+    kern.elementwise ins(%x, %w) outs(%y) {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      kern.yield %c : f32
+    } : (!kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>) -> !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, Kern_BufferType:$outs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`ins` `(` $inputs `)` `outs` `(` $outs `)` $body attr-dict `:` functional-type($inputs, $outs)";
+  let hasVerifier = 1;
+}
+
+def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {
+  let summary = "an activation of a scalar";
+  let description = [{
+    The kinds are those of `attn.activation`.
+
+    Rule: (1) the kind is relu, gelu, gelu_tanh, silu, tanh, sigmoid, exp, neg,
+    sqrt, rsqrt or quick_gelu.
+
+    Example:
+    ```mlir
+    %y = kern.apply "gelu" %x
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, F32:$input);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $input attr-dict";
+  let hasVerifier = 1;
+}
+
+def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator]> {
+  let summary = "the value of an elementwise region";
+  let description = [{
+    Ends the region of `kern.elementwise`, which checks its type.
+
+    Example:
+    ```mlir
+    kern.yield %y : f32
+    ```
+  }];
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
+  let summary = "positions of tokens by `nonpad_rank`";
+  let description = [{
+    A token that is not `pad` gets `pad` + its rank among such tokens of its
+    line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
+
+    Rule: (1) ids and outs are i64 of equal sizes.
+
+    Example:
+    ```mlir
+    kern.positions %ids outs(%y) pad 1 : !kern.buffer<[batch, seq] x i64>, !kern.buffer<[batch, seq] x i64>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$ids, Kern_BufferType:$outs, I64Attr:$pad);
+  let assemblyFormat = "$ids `outs` `(` $outs `)` `pad` $pad attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
+  let summary = "the column of each row in the caller's batch, as i64";
+  let description = [{
+    Rule: (1) outs is i64.
+
+    Example:
+    ```mlir
+    kern.columns %s outs(%y) : !kern.segments<0>, !kern.buffer<[rows] x i64>
+    ```
+  }];
+  let arguments = (ins Kern_SegmentsType:$segments, Kern_BufferType:$outs);
+  let assemblyFormat = "$segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
+  let summary = "[batch, seq, ...] to the ragged [rows, ...]";
+  let description = [{
+    Row r is the element of the batch at its sequence and column.
+
+    Rules: (1) one element type; (2) behind its first two sizes the input has
+    those of outs behind its first; (3) both are dense.
+
+    Example:
+    ```mlir
+    kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[rows, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
+  let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
+  let description = [{
+    A kept column 0 that the mask hides is not copied: its place is zero too.
+
+    Rules: (1) one element type; (2) behind its first two sizes outs has those of
+    the input behind its first; (3) outs is dense, and so is an input of another
+    rank than 2.
+
+    Example:
+    ```mlir
+    kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[batch, seq, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
+  let summary = "one row for each sequence: first, last or mean";
+  let description = [{
+    `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
+    one for each row) of those where it is true. A sequence without such a row
+    gives zeros. `first` is the row of column 0, whatever the mask; zeros where
+    there is none.
+
+    Rules: (1) the kind is first, last or mean; (2) input (f32) and outs (f32, or
+    bf16 and rounded) have equal last sizes, outs is of rank 2; (3) the mask is
+    bool.
+
+    Example:
+    ```mlir
+    kern.pool "mean" %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+        !kern.buffer<[batch, 8] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments,
+                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, StrAttr:$kind);
+  let assemblyFormat = "$kind $input `segments` $segments (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+#endif // TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
