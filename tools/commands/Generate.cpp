@@ -261,8 +261,8 @@ void GenerateCommand::tellEqual(const transom_generation *generation) const {
     several |= row.number > 0;
   }
   if (several)
-    note(common, "the continuations of each prompt are equal; '--temperature' "
-                 "above 0 makes them differ, the more the higher it is");
+    note(common, "the continuations of each prompt are equal; a higher "
+                 "'--temperature' makes them differ");
 }
 
 /// Says what the end of the context did to prompts and continuations.

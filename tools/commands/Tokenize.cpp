@@ -130,6 +130,14 @@ static Result<void> decodeLine(const transom_model *model,
   Result<std::vector<int64_t>> ids = readIds(line);
   if (!ids)
     return ids.takeError();
+  // The library leaves out ids that are no token, as others do.
+  for (int64_t id : *ids) {
+    size_t size = 0;
+    const transom_status known =
+        transom_token_text(model, id, nullptr, 0, &size);
+    if (known != TRANSOM_OK && known != TRANSOM_LIMIT)
+      return lastError(known);
+  }
   Result<std::string> text = textOf(model, *ids, skipSpecial);
   if (!text)
     return text.takeError();

@@ -139,7 +139,7 @@ class Generate(DecoderTest):
         flags = ("generate", self.ids, "--ids", "5,6", "-n", "6", "--ignore-eos", "--num-return-sequences", "3")
         greedy = self.succeed(*flags)
         self.assertEqual(len(set(greedy.stdout.split())), 1)
-        self.assertRegex(greedy.stderr, r"^transom: note: the continuations of each prompt are equal; '--temperature' .*\n$")
+        self.assertRegex(greedy.stderr, r"^transom: note: the continuations of each prompt are equal; a higher '--temperature' .*\n$")
         hot = self.succeed(*flags, "--temperature", "5")
         self.assertEqual((len(set(hot.stdout.split())), hot.stderr), (3, ""))
 

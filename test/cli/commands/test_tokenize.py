@@ -40,7 +40,8 @@ class Tokenize(DecoderTest):
     def test_what_is_no_id(self):
         for ids in ("7x", "-1", "99999999999999999999"):
             self.fail_with(2, "tokenize", self.text, "--decode", "--text", ids, says="expected ids")
-        self.fail_with(2, "tokenize", self.text, "--decode", "--text", "3", "--text", "x", says="text 1: expected ids for '--decode', got 'x'")
+        self.fail_with(3, "tokenize", self.text, "--decode", "--text", "1 3000", says="the tokenizer has no token of id 3000")
+        self.fail_with(2, "tokenize", self.text, "--decode", "--text", "1", "--text", "x", says="text 1: expected ids for '--decode', got 'x'")
 
 
 if __name__ == "__main__":
