@@ -19,6 +19,9 @@ static constexpr int64_t kOwnRows = 64;
 /// Bytes of the left operand that shall stay in the second-level cache.
 static constexpr int64_t kChunkBytes = 1024 * 1024;
 
+/// How far ahead of itself a product with few rows reads its weights.
+static constexpr int64_t kStreamAhead = 16 * 1024;
+
 static std::optional<int64_t> constantStride(kern::BufferType type) {
   return type.getRowStride().constant();
 }
@@ -36,6 +39,7 @@ struct Tiles {
   const Range &range;
   Value column, from, to;
   Value ahead;   ///< the panel to fetch meanwhile
+  Value streams; ///< whether that is this one, a little further on
   Value isFirst; ///< of a part's panels over these rows
 };
 
@@ -143,11 +147,6 @@ private:
     Value panel = e.div(e.add(column, range.paddedStart), e.i64(kern::kPanel));
     return e.advance(weight, e.mul(panel, panelBytes(of)));
   }
-  /// Address of the panel behind it.
-  Value panelBehind(const Range &range, Value column) {
-    return e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
-                     panelBytes(type));
-  }
 
   /// What this part reads behind its last panel: its first one again where rows
   /// remain, else the one that the next product begins with.
@@ -214,12 +213,18 @@ private:
     e.forLoop(e.div(begin, blocks.count), behind, 1, [&](Value panel) {
       Value before = e.mul(panel, blocks.count);
       Value column = e.mul(panel, width);
+      Value isLast = e.equal(e.add(panel, 1), behind);
+      Value streams = e.both(e.equal(blocks.count, e.i64(1)),
+                             e.less(e.add(panel, 1), behind));
+      Value inside =
+          e.select(streams, e.i64(kStreamAhead), e.i64(panelBytes(type)));
+      Value here = panelAt(e.weight(op.getWeight()), type, range, column);
       Tiles own{range,
                 column,
                 e.max(e.sub(begin, before), e.i64(0)),
                 e.min(e.sub(end, before), blocks.count),
-                e.select(e.equal(e.add(panel, 1), behind), next,
-                         panelBehind(range, column)),
+                e.select(isLast, next, e.advance(here, inside)),
+                streams,
                 e.equal(panel, e.div(begin, blocks.count))};
       emitCuts(own, blocks);
       if (op.getNormGamma())
@@ -250,18 +255,20 @@ private:
   }
 
   /// Each block of rows of each tile in a panel touches its part of the panel
-  /// that comes next. Besides, the blocks of the first panel touch the rows of
-  /// the block that comes next, and a single block what lies between the lines
-  /// that it touches.
+  /// that comes next; a single block what it reads itself soon. Besides, the
+  /// blocks of the first panel touch the rows of the block that comes next, and
+  /// a single block what lies between the lines that it touches.
   void fetchAhead(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                   Value block, Value height, Value from, int64_t length) {
     constexpr int64_t line = kern::kPanel * 4; // of a k, or a pair of them
     int64_t across = kern::kPanel / e.kernels().tileColumns();
     int64_t steps = llvm::divideCeil(length, stepOfK());
-    Value shares = e.mul(blocks.count, across);
+    Value shares =
+        e.select(tiles.streams, e.i64(1), e.mul(blocks.count, across));
     Value tile = e.rem(e.div(tiles.column, e.i64(e.kernels().tileColumns())),
                        e.i64(across));
-    Value share = e.add(e.mul(tile, blocks.count), block);
+    Value share = e.select(tiles.streams, e.i64(0),
+                           e.add(e.mul(tile, blocks.count), block));
     args.prefetchStride = e.div(e.add(shares, line - 1), shares);
     Value ahead = e.add(e.mul(e.div(from, e.i64(stepOfK())), line),
                         e.mul(e.mul(share, args.prefetchStride), steps));
