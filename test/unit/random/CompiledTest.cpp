@@ -238,7 +238,7 @@ void checkSeeds(uint64_t first, int64_t count) {
 
 /// The seeds that are tested: some from a first one on.
 int64_t firstSeed() { return fromEnvironment("TRANSOM_RANDOM_SEED", 0); }
-int64_t seedCount() { return fromEnvironment("TRANSOM_RANDOM_GRAPHS", 400); }
+int64_t seedCount() { return fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500); }
 
 /// Its parameter is the first seed of a batch.
 class RandomGraphs : public ::testing::TestWithParam<int64_t> {};

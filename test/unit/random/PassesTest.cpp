@@ -117,7 +117,7 @@ void dump(uint64_t first, uint64_t count) {
 
 TEST(RandomGraphs, meanTheSameAfterEachPass) {
   int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
-  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 300);
+  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500);
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
     return dump(first, count);
   Counts counts;
