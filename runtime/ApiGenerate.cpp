@@ -116,13 +116,24 @@ configFor(const Model &model, const transom_generate_options &options) {
   return config;
 }
 
-/// The caller's options over the defaults.
-static Result<transom_generate_options>
-optionsOf(const transom_generate_options *given) {
+namespace {
+/// What a caller asks for.
+struct Request {
+  transom_generate_options options;
+  GenerationConfig config;
+};
+} // namespace
+
+/// The caller's options over the defaults, and the settings that follow.
+static Result<Request> requestOf(const Model &model,
+                                 const transom_generate_options *given) {
   transom_generate_options options = transom_generate_options_default();
   if (Result<void> done = readOptions(given, options); !done)
     return done.takeError();
-  return options;
+  Result<GenerationConfig> config = configFor(model, options);
+  if (!config)
+    return config.takeError();
+  return Request{options, std::move(*config)};
 }
 
 /// The tokens of a prompt.
@@ -201,12 +212,9 @@ transom_status transom_generate_fit(const transom_model *handle,
                                      : "prompt_tokens");
     if (session->struct_size < offsetof(transom_session_options, mem_limit))
       return usageError("the options do not hold max_kv_tokens");
-    Result<transom_generate_options> options = optionsOf(given);
-    if (!options)
-      return options.takeError();
-    Result<GenerationConfig> config = configFor(*handle->model, *options);
-    if (!config)
-      return config.takeError();
+    Result<Request> request = requestOf(*handle->model, given);
+    if (!request)
+      return request.takeError();
     Capacity capacity;
     capacity.maxBatch = session->max_batch;
     capacity.maxTokens =
@@ -214,7 +222,7 @@ transom_status transom_generate_fit(const transom_model *handle,
     capacity.maxSequences = session->max_sequences;
     capacity.maxKvTokens =
         int64_t(std::min<uint64_t>(session->max_kv_tokens, INT64_MAX));
-    fitGeneration(*handle->model, *config,
+    fitGeneration(*handle->model, request->config,
                   std::vector<size_t>(promptTokens, promptTokens + count),
                   capacity);
     session->max_batch = uint32_t(capacity.maxBatch);
@@ -243,22 +251,19 @@ transom_status transom_generate(transom_session *session,
                                         : "prompts");
     *generation = nullptr;
     const Model &model = session->session->model();
-    Result<transom_generate_options> options = optionsOf(given);
-    if (!options)
-      return options.takeError();
-    Result<GenerationConfig> config = configFor(model, *options);
-    if (!config)
-      return config.takeError();
+    Result<Request> request = requestOf(model, given);
+    if (!request)
+      return request.takeError();
     Prompts tokens;
     for (size_t i = 0; i != count; ++i) {
       Result<std::vector<int64_t>> ids =
-          tokensOf(model, prompts[i], options->no_special != 0);
+          tokensOf(model, prompts[i], request->options.no_special != 0);
       if (!ids)
         return inPrompt(i, count, ids.takeError());
       tokens.push_back(std::move(*ids));
     }
-    return generateInto(*session->session, *config, *options, model.tokenizer(),
-                        tokens, generation);
+    return generateInto(*session->session, request->config, request->options,
+                        model.tokenizer(), tokens, generation);
   });
 }
 
@@ -274,18 +279,15 @@ transom_status transom_generate_tensors(transom_session *session,
                                         : "inputs");
     *generation = nullptr;
     const Model &model = session->session->model();
-    Result<transom_generate_options> options = optionsOf(given);
-    if (!options)
-      return options.takeError();
-    Result<GenerationConfig> config = configFor(model, *options);
-    if (!config)
-      return config.takeError();
+    Result<Request> request = requestOf(model, given);
+    if (!request)
+      return request.takeError();
     Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
     if (!prompts)
       return prompts.takeError();
-    return generateInto(*session->session, *config, *options,
-                        textsFor(model, *config, *options), *prompts,
-                        generation);
+    return generateInto(*session->session, request->config, request->options,
+                        textsFor(model, request->config, request->options),
+                        *prompts, generation);
   });
 }
 

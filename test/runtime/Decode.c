@@ -7,10 +7,7 @@
  * thousand tokens and at the end, and how often the steps allocated.
  * Usage: runtime-decode MODEL CONTEXT PROMPT TOKENS THREADS
  */
-#include "transom/transom.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test/runtime/Process.h"
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -31,44 +28,6 @@ void *realloc(void *old, size_t size) {
   return __libc_realloc(old, size);
 }
 #endif
-
-static void need(transom_status status, const char *what) {
-  if (status == TRANSOM_OK)
-    return;
-  fprintf(stderr, "%s: %s\n", what, transom_last_error());
-  exit(1);
-}
-
-/* Bytes of this process's mappings of no file and no name. */
-static unsigned long long anonymous_bytes(void) {
-  char line[1024], name[512];
-  unsigned long long begin, end, total = 0;
-  FILE *maps = fopen("/proc/self/maps", "r");
-  while (maps && fgets(line, sizeof line, maps)) {
-    name[0] = '\0';
-    if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %511s", &begin, &end, name) >=
-            2 &&
-        name[0] == '\0')
-      total += end - begin;
-  }
-  if (maps)
-    fclose(maps);
-  return total;
-}
-
-/* A number of kilobytes in /proc/self/status, in bytes. */
-static unsigned long long status_bytes(const char *key) {
-  char line[256];
-  unsigned long long kilobytes = 0;
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status && fgets(line, sizeof line, status))
-    if (strncmp(line, key, strlen(key)) == 0 &&
-        sscanf(line + strlen(key), ": %llu", &kilobytes) == 1)
-      break;
-  if (status)
-    fclose(status);
-  return kilobytes * 1024;
-}
 
 static int64_t most_probable(const float *logits, int64_t width) {
   int64_t best = 0, i;

@@ -7,53 +7,13 @@
  * take, and the process's peak of resident memory.
  * Usage: runtime-memory MODEL BATCH LENGTH SHARES team|host
  */
-#include "transom/transom.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test/runtime/Process.h"
 
 static void alone(void *context, size_t count, transom_task task, void *arg) {
   size_t i;
   (void)context;
   for (i = 0; i < count; ++i)
     task(arg, i);
-}
-
-static void need(transom_status status, const char *what) {
-  if (status == TRANSOM_OK)
-    return;
-  fprintf(stderr, "%s: %s\n", what, transom_last_error());
-  exit(1);
-}
-
-/* Bytes of this process's mappings of no file and no name. */
-static unsigned long long anonymous_bytes(void) {
-  char line[1024], name[512];
-  unsigned long long begin, end, total = 0;
-  FILE *maps = fopen("/proc/self/maps", "r");
-  while (maps && fgets(line, sizeof line, maps)) {
-    name[0] = '\0';
-    if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %511s", &begin, &end, name) >=
-            2 &&
-        name[0] == '\0')
-      total += end - begin;
-  }
-  if (maps)
-    fclose(maps);
-  return total;
-}
-
-/* VmHWM. */
-static unsigned long long peak_bytes(void) {
-  char line[256];
-  unsigned long long kilobytes = 0;
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status && fgets(line, sizeof line, status))
-    if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
-      break;
-  if (status)
-    fclose(status);
-  return kilobytes * 1024;
 }
 
 int main(int argc, char **argv) {
@@ -106,7 +66,7 @@ int main(int argc, char **argv) {
   printf("{\"weights\": %lld, \"foretold\": %llu, \"mapped\": %llu, "
          "\"results\": %llu, \"peak\": %llu}\n",
          (long long)info.weights_bytes, (unsigned long long)foretold, mapped,
-         (unsigned long long)output.capacity, peak_bytes());
+         (unsigned long long)output.capacity, status_bytes("VmHWM"));
   free(output.data);
   free(ids);
   transom_session_free(session);

@@ -98,7 +98,9 @@ static Result<uint32_t> readTokenId(JsonValue processor, std::string_view key) {
   return static_cast<uint32_t>(*id);
 }
 
-static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
+/// A text between the tokens 'cls' and 'sep'; a pair begins in the same way.
+/// Gives 'sep'.
+static Result<uint32_t> readBetweenTokens(JsonValue value, Draft &draft) {
   auto cls = readTokenId(value, "cls");
   if (!cls)
     return cls.takeError();
@@ -109,6 +111,13 @@ static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
                   {PieceKind::SequenceA, 0, 0},
                   {PieceKind::Token, *sep, 0}};
   draft.pair = draft.single;
+  return *sep;
+}
+
+static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
+  auto sep = readBetweenTokens(value, draft);
+  if (!sep)
+    return sep.takeError();
   draft.pair.push_back({PieceKind::SequenceB, 0, 1});
   draft.pair.push_back({PieceKind::Token, *sep, 1});
   return {};
@@ -146,16 +155,9 @@ static Result<void> readTrimming(JsonValue value, Draft &draft) {
 }
 
 static Result<void> readRobertaProcessing(JsonValue value, Draft &draft) {
-  auto cls = readTokenId(value, "cls");
-  if (!cls)
-    return cls.takeError();
-  auto sep = readTokenId(value, "sep");
+  auto sep = readBetweenTokens(value, draft);
   if (!sep)
     return sep.takeError();
-  draft.single = {{PieceKind::Token, *cls, 0},
-                  {PieceKind::SequenceA, 0, 0},
-                  {PieceKind::Token, *sep, 0}};
-  draft.pair = draft.single;
   draft.pair.push_back({PieceKind::Token, *sep, 0});
   draft.pair.push_back({PieceKind::SequenceB, 0, 0});
   draft.pair.push_back({PieceKind::Token, *sep, 0});

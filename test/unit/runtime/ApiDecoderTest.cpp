@@ -10,26 +10,9 @@ using namespace transom::test;
 
 namespace {
 
-/// A session of the decoder, from a file.
-class ApiDecoder : public testing::Test {
+class ApiDecoder : public FakeDecoderFile {
 protected:
-  void SetUp() override {
-    writeFile(folder.path("model.so"), fakeFile(fakeDecoderManifest(600)));
-    ASSERT_EQ(
-        transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
-        TRANSOM_OK)
-        << transom_last_error();
-    transom_session_options options = transom_session_options_default();
-    options.threads = 2;
-    options.max_sequences = 3;
-    options.max_kv_tokens = 700;
-    ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK)
-        << transom_last_error();
-  }
-  void TearDown() override {
-    transom_session_free(session);
-    transom_model_free(model);
-  }
+  void SetUp() override { openFile(fakeDecoderManifest(600), 700); }
   transom_status step(int32_t sequence, const std::vector<int64_t> &tokens,
                       int64_t wanted) {
     logits.assign(size_t(wanted) * FAKE_VOCABULARY, -1);
@@ -44,9 +27,6 @@ protected:
     return length;
   }
 
-  TemporaryFolder folder;
-  transom_model *model = nullptr;
-  transom_session *session = nullptr;
   std::vector<float> logits;
 };
 

@@ -15,28 +15,13 @@ using namespace transom::test;
 
 namespace {
 
-class ApiGenerate : public testing::Test {
+class ApiGenerate : public FakeDecoderFile {
 protected:
   void SetUp() override { open(R"({"max_new_tokens":9,"bos_token_id":2})"); }
-  void TearDown() override {
-    transom_session_free(session);
-    transom_model_free(model);
-  }
   void open(const std::string &settings, std::optional<int64_t> context = 600) {
-    TearDown();
     Manifest manifest = fakeDecoderManifest(context);
     manifest.decoder->generation = settings;
-    writeFile(folder.path("model.so"), fakeFile(manifest));
-    ASSERT_EQ(
-        transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
-        TRANSOM_OK)
-        << transom_last_error();
-    transom_session_options wanted = transom_session_options_default();
-    wanted.threads = 2;
-    wanted.max_sequences = 3;
-    wanted.max_kv_tokens = 2000;
-    ASSERT_EQ(transom_session_create(model, &wanted, &session), TRANSOM_OK)
-        << transom_last_error();
+    openFile(manifest, 2000);
   }
   static transom_prompt promptOf(const std::vector<int64_t> &ids) {
     return {ids.data(), ids.size(), {nullptr, 0}};
@@ -62,9 +47,6 @@ protected:
     return info.free_sequences;
   }
 
-  TemporaryFolder folder;
-  transom_model *model = nullptr;
-  transom_session *session = nullptr;
   transom_generation *generation = nullptr;
   transom_generate_options options = transom_generate_options_default();
 };

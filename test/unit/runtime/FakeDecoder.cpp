@@ -114,3 +114,25 @@ const float *FakeDecoder::feed(int32_t sequence, std::vector<int64_t> tokens,
   step.add(sequence, std::move(tokens), wanted);
   return run(step);
 }
+
+void FakeDecoderFile::openFile(const Manifest &manifest, uint64_t positions) {
+  FakeDecoderFile::TearDown();
+  writeFile(folder.path("model.so"), fakeFile(manifest));
+  ASSERT_EQ(
+      transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
+      TRANSOM_OK)
+      << transom_last_error();
+  transom_session_options options = transom_session_options_default();
+  options.threads = 2;
+  options.max_sequences = 3;
+  options.max_kv_tokens = positions;
+  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK)
+      << transom_last_error();
+}
+
+void FakeDecoderFile::TearDown() {
+  transom_session_free(session);
+  transom_model_free(model);
+  session = nullptr;
+  model = nullptr;
+}

@@ -62,4 +62,16 @@ private:
   std::vector<float> large; // logits that the session does not hold
 };
 
+/// Tests of the C API: a session of the decoder by hand, from a file.
+class FakeDecoderFile : public testing::Test {
+protected:
+  /// Three sequences with so many positions, in place of the session before.
+  void openFile(const Manifest &manifest, uint64_t positions);
+  void TearDown() override;
+
+  TemporaryFolder folder;
+  transom_model *model = nullptr;
+  transom_session *session = nullptr;
+};
+
 } // namespace transom::test
