@@ -4,7 +4,7 @@
 // Decisions as an array of dictionaries on the module: reading, merging with
 // what stands there, and writing.
 #include "passes/Decisions.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"

@@ -3,7 +3,7 @@
 //
 // How much code an object file holds.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <string>
 

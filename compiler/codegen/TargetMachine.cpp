@@ -6,7 +6,7 @@
 // and vectors of 512 bits stay what they are on CPUs whose tuning would halve
 // them.
 #include "compiler/codegen/TargetMachine.h"
-#include "runtime/support/Suggest.h"
+#include "runtime/base/Suggest.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"

@@ -4,7 +4,7 @@
 // The instruction sets that code is generated for, and LLVM's target machine
 // of each.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <memory>
 #include <string>
 #include <vector>

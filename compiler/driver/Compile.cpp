@@ -5,9 +5,9 @@
 // what the manifest says about the files.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
-#include "compiler/driver/GenerationConfig.h"
+#include "compiler/import/huggingface/GenerationConfig.h"
 #include "compiler/driver/Hashes.h"
-#include "compiler/driver/TextConfig.h"
+#include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/Import.h"
 #include <chrono>
 

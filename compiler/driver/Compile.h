@@ -6,7 +6,7 @@
 // libtransom-compiler, which the tool opens only for the commands that need
 // it.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -5,10 +5,10 @@
 // so that nothing can hide in C++ objects: what a stage needs is in the IR.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/codegen/CodeSize.h"
-#include "compiler/driver/Code.h"
+#include "compiler/driver/CompileCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
-#include "compiler/driver/PlanArtifact.h"
+#include "compiler/artifact/PlanArtifact.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"

@@ -4,7 +4,7 @@
 // The way of a module from attn to its shared object, for those that have a
 // module: the driver behind the importers, and tests that build modules.
 #pragma once
-#include "compiler/codegen/Artifact.h"
+#include "compiler/artifact/Artifact.h"
 #include "compiler/driver/Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

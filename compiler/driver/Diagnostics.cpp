@@ -3,7 +3,7 @@
 //
 // Diagnostics of MLIR in one line each.
 #include "compiler/driver/Diagnostics.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 
 using namespace mlir;
 using namespace transom;

@@ -4,7 +4,7 @@
 // What MLIR says while a module is read or passes run, as one of our errors.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <string>
 #include <vector>
 

@@ -3,8 +3,8 @@
 //
 // Hashing of input files beside the compile.
 #include "compiler/driver/Hashes.h"
-#include "runtime/support/File.h"
-#include "runtime/support/Sha256.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Sha256.h"
 
 using namespace transom;
 

@@ -3,7 +3,7 @@
 //
 // Hashes of the files that a model was made from.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <atomic>
 #include <future>
 #include <map>

@@ -5,7 +5,7 @@
 #include "compiler/driver/ModuleText.h"
 #include "compiler/driver/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/support/File.h"
+#include "runtime/base/File.h"
 #include "llvm/Support/FileSystem.h"
 #include <unistd.h>
 

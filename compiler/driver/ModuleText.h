@@ -6,7 +6,7 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <string>
 
 namespace transom {

@@ -4,7 +4,7 @@
 // Names of the stages at which a compile can stop. The tool links this without
 // the rest of the driver.
 #include "compiler/driver/Compile.h"
-#include "runtime/support/Suggest.h"
+#include "runtime/base/Suggest.h"
 
 using namespace transom;
 

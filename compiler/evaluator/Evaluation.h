@@ -7,7 +7,7 @@
 #include "compiler/evaluator/Evaluator.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
-#include "runtime/support/Polynomial.h"
+#include "runtime/base/Polynomial.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>

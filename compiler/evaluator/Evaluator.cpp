@@ -7,7 +7,7 @@
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/KernEvaluation.h"
 #include "dialects/attn/Attn.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <numeric>
 

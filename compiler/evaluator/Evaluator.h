@@ -7,7 +7,7 @@
 #pragma once
 #include "compiler/evaluator/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/support/WeightExpr.h"
+#include "runtime/weights/WeightExpr.h"
 #include <functional>
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 //
 // Buffers in checked memory: sizes, layouts and shares of rows.
 #include "compiler/evaluator/KernEvaluation.h"
-#include "runtime/support/DType.h"
+#include "runtime/base/DType.h"
 
 using namespace mlir;
 

@@ -7,7 +7,7 @@
 // the operation that meets it.
 #pragma once
 #include "mlir/IR/Operation.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 // A dense tensor of the reference evaluator: float64 for every float type,
 // int64 for integers and bool. Slow and obvious on purpose.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>

@@ -5,7 +5,7 @@
 // and its inferred type, and diagnostics of the dialect become errors.
 #include "compiler/import/Emitter.h"
 #include "mlir/IR/Verifier.h"
-#include "runtime/support/Checked.h"
+#include "runtime/base/Checked.h"
 
 using namespace mlir;
 using namespace transom;

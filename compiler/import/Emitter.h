@@ -8,10 +8,10 @@
 #pragma once
 #include "compiler/import/Import.h"
 #include "dialects/attn/Attn.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "runtime/support/DType.h"
+#include "runtime/base/DType.h"
 #include <optional>
 #include <set>
 

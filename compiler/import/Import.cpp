@@ -3,11 +3,11 @@
 //
 // Tells a model folder from a graph.json, and names the model.
 #include "compiler/import/Import.h"
-#include "compiler/import/GraphImport.h"
-#include "compiler/import/HuggingFace.h"
+#include "compiler/import/graphjson/GraphImport.h"
+#include "compiler/import/huggingface/HuggingFace.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "runtime/support/File.h"
+#include "runtime/base/File.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -7,8 +7,8 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "runtime/support/Error.h"
-#include "runtime/support/Safetensors.h"
+#include "runtime/base/Error.h"
+#include "runtime/safetensors/Safetensors.h"
 #include <cstdint>
 #include <map>
 #include <string>

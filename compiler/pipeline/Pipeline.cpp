@@ -7,7 +7,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/lower/Passes.h"
-#include "runtime/support/Suggest.h"
+#include "runtime/base/Suggest.h"
 
 using namespace mlir;
 

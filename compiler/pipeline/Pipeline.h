@@ -6,7 +6,7 @@
 #pragma once
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <optional>
 #include <set>
 #include <string>

@@ -12,8 +12,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "runtime/support/Polynomial.h"
-#include "runtime/support/WeightExpr.h"
+#include "runtime/base/Polynomial.h"
+#include "runtime/weights/WeightExpr.h"
 
 namespace transom::attn::detail {
 /// Compares the ranked result types of an operation with its shape rule.

@@ -4,7 +4,7 @@
 // Folds and canonical forms of transpose and reshape: identities vanish,
 // chains of one kind become one operation.
 #include "dialects/attn/Attn.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;

@@ -12,7 +12,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "runtime/support/Polynomial.h"
+#include "runtime/base/Polynomial.h"
 #include <optional>
 
 namespace transom::kern {

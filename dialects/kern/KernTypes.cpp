@@ -3,7 +3,7 @@
 //
 // Types of the kern dialect: buffers, weights and segments, their text forms
 // and their sizes.
-#include "dialects/SizeParser.h"
+#include "dialects/common/SizeParser.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

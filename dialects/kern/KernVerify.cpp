@@ -6,7 +6,7 @@
 // every pass.
 #include "dialects/kern/KernVerify.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "runtime/support/WeightExpr.h"
+#include "runtime/weights/WeightExpr.h"
 
 using namespace mlir;
 using namespace transom;

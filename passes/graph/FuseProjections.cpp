@@ -7,7 +7,7 @@
 #include "passes/Decisions.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
-#include "runtime/support/WeightExpr.h"
+#include "runtime/weights/WeightExpr.h"
 
 #define DEBUG_TYPE "attn-fuse-projections"
 

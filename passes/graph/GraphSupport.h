@@ -5,7 +5,7 @@
 // constants read, dead operations erased, and masks followed to their origin.
 #pragma once
 #include "dialects/attn/Attn.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 

@@ -6,7 +6,7 @@
 // value that stands in front of the run. Equal descriptions of equal
 // operations are equal computations.
 #include "passes/graph/LayerRuns.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>

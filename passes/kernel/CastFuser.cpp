@@ -4,7 +4,7 @@
 // What each producer can do: a norm writes a second result, others write bf16
 // instead of f32 when nothing else reads them.
 #include "passes/kernel/CastFuser.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/kernel/BufferUses.h"
 

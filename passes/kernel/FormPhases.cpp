@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A barrier stands only where a part could need what another part makes.
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"

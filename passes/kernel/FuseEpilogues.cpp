@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product takes over what its only reader does with each element.
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Decisions.h"
 #include "passes/kernel/BufferUses.h"

@@ -3,12 +3,12 @@
 //
 // The gate of an MLP becomes the epilogue of one product: rows of both weights
 // are interleaved, so that a tile holds act(g) and u side by side.
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Decisions.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/support/WeightExpr.h"
+#include "runtime/weights/WeightExpr.h"
 
 #define DEBUG_TYPE "kern-fuse-gates"
 

@@ -5,7 +5,7 @@
 // knows no IR. Offsets are polynomials and hold for all sizes: two buffers
 // that live at once never overlap, whatever the symbols are.
 #pragma once
-#include "runtime/support/Polynomial.h"
+#include "runtime/base/Polynomial.h"
 #include <vector>
 
 namespace transom {

@@ -3,7 +3,7 @@
 //
 // The one place that makes products with norms.
 #include "passes/kernel/NormJoiner.h"
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

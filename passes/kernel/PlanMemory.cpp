@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The adapter between phases and the planner: lifetimes in, slots out.
-#include "dialects/attn/Place.h"
+#include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/MemoryPlanner.h"

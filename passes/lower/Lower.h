@@ -5,7 +5,7 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/lower/Isa.h"
+#include "passes/lower/emit/Isa.h"
 
 namespace transom::lower {
 

@@ -6,7 +6,7 @@
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/lower/MicroKernel.h"
+#include "passes/lower/microkernel/MicroKernel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -4,7 +4,7 @@
 // The artifact's settings were checked when it was compiled, so reading them
 // knows no positions; callers' values are checked in `settle`.
 #include "runtime/generate/GenerationConfig.h"
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // callers override, and the sampler and the loop read. Keys, defaults and
 // meanings are those of Hugging Face's generation_config.json.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <optional>
 #include <string>

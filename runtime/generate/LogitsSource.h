@@ -4,7 +4,7 @@
 // What generation and scoring need of a model: sequences with a past, and steps
 // that give logits. A session's decoder is one; tests bring their own.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <optional>
 
@@ -18,7 +18,7 @@ struct NewTokens {
   int64_t wanted;
 };
 
-/// As runtime/Decoder.h says of the functions of the same names.
+/// As runtime/decode/DecodeEngine.h says of the functions of the same names.
 class LogitsSource {
 public:
   virtual Result<int32_t> open() = 0;

@@ -7,7 +7,7 @@
 // O(n log n). Where characters are left out, later tokens move forward, since
 // Hugging Face adds up lengths.
 #include "runtime/tokenizer/Bpe.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include <algorithm>
 
 namespace transom::tokenizer {

@@ -5,7 +5,7 @@
 // stage's token. Stages that fuse tokens give parts of one long token. The
 // importer refuses chains in which a stage would need such a token as a whole.
 #include "runtime/tokenizer/DecodeStream.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <algorithm>

@@ -6,7 +6,7 @@
 // always whole characters, and all of it together is what decoding at once
 // gives.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/tokenizer/Tables.h"
 #include <cstdint>
 #include <string>

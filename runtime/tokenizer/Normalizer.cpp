@@ -5,7 +5,7 @@
 // stands for the same bytes as the one before it; canonical ordering permutes
 // the characters but not the bytes they stand for, as Hugging Face has it.
 #include "runtime/tokenizer/Normalizer.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>

@@ -5,7 +5,7 @@
 // character is dropped, stands alone, or joins a run of its kind. The others
 // cut by a program, or rewrite the words into a new text.
 #include "runtime/tokenizer/PreTokenizer.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>

@@ -8,7 +8,7 @@
 //
 // Numbers are little-endian; sections start at multiples of 8.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <cstring>
 #include <optional>

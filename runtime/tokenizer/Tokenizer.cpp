@@ -5,7 +5,7 @@
 // lies between them, find added tokens again, cut into words, words to tokens
 // by the model, cut to the maximum length, fill the template.
 #include "runtime/tokenizer/Tokenizer.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Bpe.h"
 #include "runtime/tokenizer/ByteLevel.h"

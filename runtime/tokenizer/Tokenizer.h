@@ -5,7 +5,7 @@
 // tables that the compiler laid out. Ids equal those of Hugging Face's
 // tokenizers; offsets count bytes of the given text.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include "runtime/tokenizer/Tables.h"
 #include <cstdint>
 #include <optional>

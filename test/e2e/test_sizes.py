@@ -6,7 +6,7 @@ import resource
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli", "commands"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools", "commands"))
 
 from base import ToolTest, goldens, write_tensors  # noqa: E402
 from models import write_bert  # noqa: E402

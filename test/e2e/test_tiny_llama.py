@@ -8,7 +8,7 @@ import re
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli", "commands"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools", "commands"))
 
 from base import ALL_TARGETS, SOURCE, ToolTest, goldens  # noqa: E402
 

@@ -7,8 +7,8 @@
 // result beginning or ending at a protected page, which catches what sanitizers
 // cannot see in generated code. Usage: same-bits MODEL..., artifacts of one
 // model, which must agree too.
-#include "runtime/Cpu.h"
-#include "runtime/Session.h"
+#include "runtime/execute/Cpu.h"
+#include "runtime/execute/Session.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

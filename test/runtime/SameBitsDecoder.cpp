@@ -7,8 +7,8 @@
 // hosts, walks of any size, instruction sets; the arena beginning or ending at
 // a protected page. Usage: same-bits-decoder FILE MODEL..., artifacts of one
 // model, which must agree too; FILE is written for sequences.
-#include "runtime/Cpu.h"
-#include "runtime/Session.h"
+#include "runtime/execute/Cpu.h"
+#include "runtime/execute/Session.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -3,7 +3,7 @@
 //
 // transom classify: one JSON line with the label of each text, of each pair of
 // texts, or of each token.
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 // The shared parts of commands.
 #include "tools/commands/Command.h"
-#include "runtime/support/Suggest.h"
+#include "runtime/base/Suggest.h"
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

@@ -4,7 +4,7 @@
 // What all commands of the tool share: how one is registered, what flags all
 // have, and how words reach stderr and data stdout.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

@@ -3,7 +3,7 @@
 //
 // transom compile: a model folder or graph.json to a shared object, or to the
 // text of a stage on the way.
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include <CLI/Validators.hpp>

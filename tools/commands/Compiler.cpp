@@ -3,7 +3,7 @@
 //
 // Finds the compiler's library beside the tool.
 #include "tools/commands/Compiler.h"
-#include "runtime/support/File.h"
+#include "runtime/base/File.h"
 #include "transom/transom.h"
 #include <cstring>
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 //
 // transom generate: continuations of prompts, as they come or as JSON lines.
 #include "runtime/generate/GenerationConfig.h"
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Prompts.h"
 #include "tools/commands/Texts.h"

@@ -4,9 +4,9 @@
 // transom inspect: what an artifact holds, read from its manifest; nothing of
 // it is executed. A model folder, or a config without weights, is read by the
 // compiler's importer.
-#include "runtime/Artifact.h"
-#include "runtime/support/File.h"
-#include "runtime/support/Json.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/base/File.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include <algorithm>

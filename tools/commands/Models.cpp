@@ -3,8 +3,8 @@
 //
 // Models and sessions of the commands.
 #include "tools/commands/Models.h"
-#include "runtime/support/File.h"
-#include "runtime/support/Suggest.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Suggest.h"
 #include <algorithm>
 
 using namespace transom;

@@ -3,8 +3,8 @@
 //
 // The C API with the tool's error type and owners that free.
 #pragma once
-#include "runtime/support/Error.h"
-#include "runtime/support/Manifest.h"
+#include "runtime/base/Error.h"
+#include "runtime/manifest/Manifest.h"
 #include "transom/transom.h"
 #include <functional>
 #include <memory>

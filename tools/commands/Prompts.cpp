@@ -3,9 +3,9 @@
 //
 // The JSON reader knows one line alone, so its places are moved to the file's.
 #include "tools/commands/Prompts.h"
-#include "runtime/support/Json.h"
-#include "runtime/support/Suggest.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/json/Json.h"
+#include "runtime/base/Suggest.h"
+#include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <limits>
 

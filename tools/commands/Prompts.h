@@ -3,7 +3,7 @@
 //
 // Prompts of `transom generate`, and how a line of a file says one.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom run: any entry point on the tensors of a safetensors file.
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"

@@ -3,8 +3,8 @@
 //
 // transom score: log-probabilities of given texts, one JSON line each, and the
 // perplexity of a file.
-#include "runtime/support/File.h"
-#include "runtime/support/Json.h"
+#include "runtime/base/File.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Texts.h"
 #include <cmath>

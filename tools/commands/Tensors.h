@@ -3,7 +3,7 @@
 //
 // Tensors between safetensors files and the C API.
 #pragma once
-#include "runtime/support/Safetensors.h"
+#include "runtime/safetensors/Safetensors.h"
 #include "tools/commands/Models.h"
 
 namespace transom::tools {

@@ -3,7 +3,7 @@
 //
 // Texts of the commands: from flags, files and stdin.
 #include "tools/commands/Texts.h"
-#include "runtime/support/File.h"
+#include "runtime/base/File.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

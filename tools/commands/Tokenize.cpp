@@ -4,7 +4,7 @@
 // transom tokenize: one JSON line with the tokens of each text or pair, or,
 // with
 // --decode, with the text of ids.
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Texts.h"
 #include <charconv>

@@ -11,7 +11,8 @@ import re
 
 from tree import Findings, list_files, parse_root, read_text
 
-SUPPORT = ["runtime/support"]
+# What every part may use: readers of files, sizes, errors, the manifest. None of it knows MLIR.
+SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
 ABI = ["runtime/abi"]
 DIALECTS = ["dialects"]
 MLIR = ["mlir", "llvm"]
@@ -19,12 +20,19 @@ PUBLIC = ["transom"]
 RUNTIME = ["runtime"] + PUBLIC
 
 LAYERS = {
-    "runtime/support": SUPPORT + ["nlohmann"],
     "runtime/abi": ABI + ["c"],
     "runtime/include": PUBLIC + ["c"],
+    "runtime/base": ["runtime/base"],
+    "runtime/json": ["runtime/json", "runtime/base", "nlohmann"],
+    "runtime/weights": ["runtime/weights", "runtime/base"],
+    "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
+    "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base"],
+    "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
     "runtime": RUNTIME + SUPPORT + ABI,
     # The shims: libraries of their own, which the runtime opens.
     "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
+    "runtime/onednn/OneDnn": RUNTIME + SUPPORT + ABI,
+    "dialects/common": ["dialects/common", "runtime/base", *MLIR],
     "dialects": DIALECTS + SUPPORT + MLIR,
     "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
     "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
@@ -36,10 +44,10 @@ LAYERS = {
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
-    "compiler/codegen": [
-        "compiler/codegen", *SUPPORT, *ABI, "llvm", "lld", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR",
-    ],
+    "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
+    "compiler/artifact": ["compiler/artifact", "compiler/codegen", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/inspect": ["compiler/inspect", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,
     ],

@@ -17,8 +17,11 @@ TALK_LINES = 500
 
 # Folders of the architecture, each documented by a README of its own.
 DOCUMENTED = [
-    "runtime", "runtime/support", "runtime/abi", "dialects/attn", "dialects/kern", "passes/graph", "passes/kernel",
-    "passes/lower", "compiler/import", "compiler/pipeline", "compiler/codegen", "compiler/evaluator",
+    "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/safetensors", "runtime/weights", "runtime/artifact", "runtime/execute",
+    "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
+    "runtime/abi", "dialects/common", "dialects/attn", "dialects/kern", "passes/graph", "passes/kernel",
+    "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
+    "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect",
     "compiler/driver", "tools", "tools/dev", "test", "examples",
 ]
 

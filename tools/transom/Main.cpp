@@ -3,7 +3,7 @@
 //
 // The command-line tool: finds the command, and turns what went wrong into one
 // line and an exit code.
-#include "runtime/support/Suggest.h"
+#include "runtime/base/Suggest.h"
 #include "tools/commands/Command.h"
 #include "transom/transom.h"
 #include <csignal>

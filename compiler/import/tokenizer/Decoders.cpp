@@ -4,7 +4,7 @@
 // Decoders become the stages of the runtime's stream. What is not built is no
 // error before text is decoded; it leaves one stage that names it.
 #include "compiler/import/tokenizer/Steps.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 
 namespace transom::tokenizer {
 

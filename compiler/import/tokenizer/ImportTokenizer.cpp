@@ -6,7 +6,7 @@
 #include "compiler/import/tokenizer/ImportTokenizer.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include <algorithm>
 
 namespace transom {

@@ -4,7 +4,7 @@
 // tokenizer.json to the flat tables that runtime/tokenizer reads. What the file
 // means is fixed here once, so that opening the tables is no work.
 #pragma once
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 // character; so looks cost no states of their own.
 #include "compiler/import/tokenizer/Regex.h"
 #include "compiler/import/tokenizer/RegexTree.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Splitter.h"
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 // alternatives, quantifiers, and a look at the next character.
 #pragma once
 #include "compiler/import/tokenizer/CharSet.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <string>
 #include <string_view>
 

@@ -5,7 +5,7 @@
 // character takes all that it can, so it is the greedy one followed by a look
 // that the next character is another one.
 #include "compiler/import/tokenizer/RegexTree.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include <optional>
 
 namespace transom::tokenizer {

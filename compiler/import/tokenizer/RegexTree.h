@@ -4,7 +4,7 @@
 // A parsed regular expression.
 #pragma once
 #include "compiler/import/tokenizer/CharSet.h"
-#include "runtime/support/Error.h"
+#include "runtime/base/Error.h"
 #include <memory>
 #include <string>
 #include <string_view>

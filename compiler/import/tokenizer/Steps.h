@@ -4,7 +4,7 @@
 // Reading the parts of tokenizer.json that become lists of steps or pieces.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include <functional>
 
 namespace transom::tokenizer {

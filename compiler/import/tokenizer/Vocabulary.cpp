@@ -5,7 +5,7 @@
 // it loads a file: a token that comes twice replaces its first definition.
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "compiler/import/tokenizer/Steps.h"
-#include "runtime/support/Utf8.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 // The vocabulary of the model and the tokens added to it.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
-#include "runtime/support/Json.h"
+#include "runtime/json/Json.h"
 #include <string>
 #include <vector>
 

@@ -6,7 +6,7 @@
 // The command `kernels` makes tables of what this prints.
 #include "test/bench/kernel-times/Peak.h"
 #include "test/support/KernelHarness.h"
-#include "tools/commands/Limits.h"
+#include "tools/commands/bench/Limits.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,0 +1,128 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes an artifact: link, code into the output file, weights into their
+// hole, and last the manifest, which tells sizes and hashes of the rest and
+// for which the note has kept room.
+#include "compiler/artifact/Artifact.h"
+#include "compiler/artifact/Link.h"
+#include "compiler/artifact/Tables.h"
+#include "compiler/artifact/WeightWriter.h"
+#include "runtime/base/Sha256.h"
+
+using namespace transom;
+
+static constexpr std::pair<WeightLayout, const char *> layoutNames[] = {
+    {WeightLayout::Rows, "rows"},
+    {WeightLayout::Panels32, "panels32"},
+    {WeightLayout::Padded32, "padded32"},
+};
+
+const char *transom::weightLayoutName(WeightLayout layout) {
+  for (auto [value, name] : layoutNames)
+    if (value == layout)
+      return name;
+  return "";
+}
+
+Result<WeightLayout> transom::parseWeightLayout(const std::string &name) {
+  for (auto [value, text] : layoutNames)
+    if (name == text)
+      return value;
+  return internalError("no weight layout is named '" + name + "'");
+}
+
+std::string transom::phaseSymbol(const std::string &isa,
+                                 const std::string &phase) {
+  return "transom.p." + isa + "." + phase;
+}
+
+/// The manifest as it will be, with sizes and hashes still missing but of
+/// their length.
+static Manifest preliminary(const ArtifactPlan &plan,
+                            const std::vector<IsaObject> &objects) {
+  Manifest manifest = plan.manifest;
+  manifest.isas.clear();
+  for (const IsaObject &object : objects)
+    manifest.isas.push_back(object.isa);
+  manifest.weightsBytes = plan.weightBytes;
+  manifest.weightsSha256 = std::string(64, '0');
+  manifest.fileBytes = INT64_MAX;
+  if (!plan.tokenizer.empty())
+    manifest.tokenizer = ManifestTokenizer{INT64_MAX, plan.tokenizer.size()};
+  return manifest;
+}
+
+/// Links the objects with tables whose note has `manifestBytes` of room.
+static Result<LinkedImage> link(const ArtifactPlan &plan,
+                                const std::vector<IsaObject> &objects,
+                                uint64_t manifestBytes) {
+  std::vector<std::string> isas, files;
+  for (const IsaObject &object : objects) {
+    isas.push_back(object.isa);
+    files.push_back(object.object);
+  }
+  Result<std::string> tables = makeTables(plan, isas, manifestBytes);
+  if (!tables)
+    return tables.takeError();
+  files.push_back(std::move(*tables));
+  return linkArtifact(files, plan.weightBytes);
+}
+
+/// Code and section headers into the file, with the weights' hole between.
+static Result<void> writeImage(const LinkedImage &image, OutputFile &file) {
+  if (Result<void> head = file.writeAt(0, image.head); !head)
+    return head;
+  return file.writeAt(image.tailOffset, image.tail);
+}
+
+/// The manifest into its note, spaces behind it, and its digest.
+static Result<void> writeManifest(const Manifest &manifest, size_t room,
+                                  uint64_t offset, OutputFile &file) {
+  std::string text = manifest.toJson();
+  if (text.size() > room)
+    return internalError("the manifest outgrew its note");
+  text.resize(room, ' ');
+  Sha256 hash;
+  hash.update(text);
+  std::array<uint8_t, 32> digest = hash.digest();
+  if (Result<void> written = file.writeAt(offset, text); !written)
+    return written;
+  return file.writeAt(offset + room + noteHeaderBytes,
+                      {reinterpret_cast<const char *>(digest.data()), 32});
+}
+
+Result<ArtifactReport>
+transom::writeArtifact(const ArtifactPlan &plan,
+                       const std::vector<IsaObject> &objects,
+                       const TensorSource &source,
+                       const std::function<void(const std::string &)> &release,
+                       const std::string &path, const WriteProgress &progress) {
+  Manifest manifest = preliminary(plan, objects);
+  const size_t room = (manifest.toJson().size() + 3) / 4 * 4;
+  Result<LinkedImage> image = link(plan, objects, room);
+  if (!image)
+    return image.takeError();
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (Result<void> written = writeImage(*image, *file); !written)
+    return written.takeError();
+  Result<std::string> hash = writeWeights(plan, source, release, *file,
+                                          image->weightsOffset, progress);
+  if (!hash)
+    return hash.takeError();
+
+  ArtifactReport report{image->weightsOffset + image->weightsBytes, *hash};
+  manifest.fileBytes = report.fileBytes;
+  manifest.weightsSha256 = report.weightsSha256;
+  if (manifest.tokenizer)
+    manifest.tokenizer->offset = image->tokenizerOffset;
+  if (Result<void> noted =
+          writeManifest(manifest, room, image->manifestOffset, *file);
+      !noted)
+    return noted.takeError();
+  if (Result<void> committed = file->commit(); !committed)
+    return committed.takeError();
+  return report;
+}

@@ -1,0 +1,102 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a compiled model consists of besides its code: phases, steps, layer
+// rows, the packed weights' places, tokenizer tables and manifest. The plan is
+// read from the module that the kernel passes leave; `writeArtifact` makes the
+// one file of it.
+#pragma once
+#include "runtime/base/Error.h"
+#include "runtime/manifest/Manifest.h"
+#include "runtime/weights/WeightExpr.h"
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// How a weight lies in the artifact; all are little-endian f32 or bf16.
+enum class WeightLayout {
+  Rows,     ///< row-major, as it is
+  Panels32, ///< [n, k] as [parts][ceil(part / 32)][k][32], zero-padded columns;
+            ///< in bf16 [..][k / 2][32][2] with k zero-padded to 32
+  Padded32, ///< [n], each part zero-padded to a multiple of 32; f32
+};
+
+/// The layout's name in the IR: `rows`, `panels32`, `padded32`.
+const char *weightLayoutName(WeightLayout layout);
+/// The layout of that name; `Internal` for another.
+Result<WeightLayout> parseWeightLayout(const std::string &name);
+
+/// One packed weight: what it is made of and where it lies.
+struct ArtifactWeight {
+  std::string symbol;
+  std::string expression; ///< text of a WeightExpr
+  WeightLayout layout = WeightLayout::Rows;
+  uint64_t offset = 0; ///< from the start of the packed weights
+  uint64_t bytes = 0;
+  std::vector<int64_t> shape; ///< of the expression
+  std::vector<int64_t> parts; ///< sizes along the first dimension that start
+                              ///< at a panel border; empty: one part
+  DType dtype = DType::F32;   ///< F32 or BF16, rounded to nearest even
+};
+
+/// Bytes that a weight takes; nothing for a layout or type that does not fit
+/// the shape, or on overflow.
+std::optional<uint64_t> packedBytes(const ArtifactWeight &weight);
+
+/// A phase with the first index of its layer row, -1 without one.
+struct ArtifactStep {
+  int32_t phase = 0;
+  int32_t row = -1;
+};
+
+/// The steps of an entry point.
+struct ArtifactEntry {
+  std::string name;
+  std::vector<ArtifactStep> steps;
+};
+
+/// All of an artifact but its code.
+struct ArtifactPlan {
+  std::vector<std::string> phases; ///< names, in the order of the tables
+  std::vector<ArtifactEntry> entries;
+  std::vector<int64_t> rows; ///< weight offsets of all layer rows
+  std::vector<ArtifactWeight> weights;
+  uint64_t weightBytes = 0; ///< of all packed weights, gaps included
+  std::string tokenizer;    ///< flat tables, empty for none
+  Manifest manifest;        ///< its isas say which code there is
+};
+
+/// The object file of one instruction set.
+struct IsaObject {
+  std::string isa;
+  std::string object; ///< ELF relocatable
+};
+
+/// Symbol of the phase's function for an instruction set.
+std::string phaseSymbol(const std::string &isa, const std::string &phase);
+
+/// What was written.
+struct ArtifactReport {
+  uint64_t fileBytes = 0; ///< end of the loaded segments in the file
+  std::string weightsSha256;
+};
+
+/// Called with the bytes of weights written so far and their total; false
+/// stops the writing with an error.
+using WriteProgress = std::function<bool(uint64_t done, uint64_t total)>;
+
+/// Links the objects with the plan's tables and writes the shared object at
+/// `path`: code first, then the weights, evaluated from `source` into their
+/// place. The file appears complete or not at all. `release` lets go of the
+/// pages of a file tensor that no later weight reads.
+Result<ArtifactReport>
+writeArtifact(const ArtifactPlan &plan, const std::vector<IsaObject> &objects,
+              const TensorSource &source,
+              const std::function<void(const std::string &)> &release,
+              const std::string &path, const WriteProgress &progress);
+
+} // namespace transom

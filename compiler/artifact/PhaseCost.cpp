@@ -1,0 +1,91 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An operation's buffers and operations come from its interface; its weights
+// are its operands. What it reads of a cache depends on the past, which costs
+// name `reads_of_ROWS`: the sum over the sequences of the positions that any of
+// the new rows sees.
+#include "compiler/artifact/PhaseCost.h"
+
+using namespace mlir;
+using namespace transom;
+
+static Polynomial bytesOf(ArrayRef<Value> buffers) {
+  Polynomial bytes;
+  for (Value buffer : buffers)
+    bytes = bytes + cast<kern::BufferType>(buffer.getType()).getByteSize();
+  return bytes;
+}
+
+/// What an operation writes for others to read: scratch is not.
+static SmallVector<Value> resultsOf(kern::BufferOp op) {
+  if (auto attention = dyn_cast<kern::AttentionOp>(op.getOperation()))
+    return {attention.getOuts()};
+  return op.writtenBuffers();
+}
+
+/// Bytes that an operation moves between the caller's rows and a cache: the new
+/// positions of an append, all that an attention sees.
+static Polynomial cacheBytesOf(Operation *op) {
+  auto bytes = [](kern::CacheType type, Polynomial positions) {
+    return Polynomial(type.getByteSize() / kern::kPiece) * positions;
+  };
+  if (auto append = dyn_cast<kern::AppendOp>(op))
+    return bytes(
+        cast<kern::CacheType>(append.getCache().getType()),
+        cast<kern::BufferType>(append.getKey().getType()).getRowCount());
+  auto attention = dyn_cast<kern::AttentionOp>(op);
+  kern::CacheType type = attention ? attention.getCacheType() : nullptr;
+  if (!type)
+    return {};
+  std::string name =
+      "reads_of_" + cast<kern::BufferType>(attention.getQuery().getType())
+                        .getRowCount()
+                        .str();
+  if (type.getWindow())
+    name += "_window_" + std::to_string(type.getWindow());
+  return bytes(type, Polynomial::symbol(name));
+}
+
+/// True for an operation that gathers rows of its weights.
+static bool gathersRows(Operation *op) {
+  return isa<kern::EmbeddingOp, kern::RotationOp>(op);
+}
+
+/// True for a product whose left side is bf16.
+static bool multipliesBf16(Operation *op) {
+  if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(op))
+    return false;
+  return cast<kern::BufferType>(op->getOperand(0).getType())
+      .getElementType()
+      .isBF16();
+}
+
+/// Orders costs whose symbols have no values yet.
+static int64_t weightOf(const Polynomial &flops) {
+  int64_t sum = 0;
+  for (const auto &[monomial, coefficient] : flops.terms())
+    sum += coefficient;
+  return sum;
+}
+
+PhaseCost transom::costOf(kern::PhaseOp phase) {
+  PhaseCost cost;
+  int64_t most = 0;
+  for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
+    if (int64_t weight = weightOf(op.flops()); weight > most) {
+      most = weight;
+      cost.heaviest = op;
+    }
+    cost.flops = cost.flops + op.flops();
+    if (multipliesBf16(op))
+      cost.bf16Flops = cost.bf16Flops + op.flops();
+    cost.bytes = cost.bytes + bytesOf(op.readBuffers()) +
+                 bytesOf(resultsOf(op)) + cacheBytesOf(op);
+    if (!gathersRows(op))
+      for (Value operand : op->getOperands())
+        if (isa<kern::WeightType>(operand.getType()))
+          cost.weights.push_back(operand);
+  }
+  return cost;
+}

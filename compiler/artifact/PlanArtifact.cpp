@@ -1,0 +1,370 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads tables and manifest off the attributes and operations of a planned
+// kern module.
+#include "compiler/artifact/PlanArtifact.h"
+#include "compiler/artifact/PhaseCost.h"
+#include "compiler/artifact/PlanCalls.h"
+#include "dialects/common/Location.h"
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include <set>
+
+using namespace mlir;
+using namespace transom;
+
+static std::string textOf(DictionaryAttr info, StringRef key) {
+  auto text = info ? info.getAs<StringAttr>(key) : StringAttr();
+  return text ? text.getValue().str() : "";
+}
+
+static std::vector<std::string> textsOf(DictionaryAttr info, StringRef key) {
+  std::vector<std::string> texts;
+  if (auto list = info ? info.getAs<ArrayAttr>(key) : ArrayAttr())
+    for (Attribute text : list)
+      texts.push_back(cast<StringAttr>(text).getValue().str());
+  return texts;
+}
+
+static std::optional<int64_t> integerOf(DictionaryAttr info, StringRef key) {
+  auto number = info ? info.getAs<IntegerAttr>(key) : IntegerAttr();
+  return number ? std::optional(number.getInt()) : std::nullopt;
+}
+
+static Polynomial polynomialOf(Attribute text) {
+  Result<Polynomial> parsed =
+      Polynomial::parse(cast<StringAttr>(text).getValue().str());
+  return parsed ? *parsed : Polynomial();
+}
+
+static DType dtypeOf(Type element) {
+  if (element.isInteger(64))
+    return DType::I64;
+  return element.isInteger(1) ? DType::Bool : DType::F32;
+}
+
+namespace {
+
+/// Collects one module's plan.
+class ArtifactPlanner {
+public:
+  explicit ArtifactPlanner(ModuleOp module)
+      : module(module), symbols(module),
+        info(module->getAttrOfType<DictionaryAttr>("attn.info")) {}
+
+  Result<ArtifactPlan> plan() {
+    planPhases();
+    if (Result<void> weights = planWeights(); !weights)
+      return weights.takeError();
+    planModel();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.isPublic())
+        planEntry(function);
+    planDecoder();
+    return std::move(result);
+  }
+
+private:
+  void planPhases() {
+    module.walk([&](kern::PhaseOp phase) {
+      if (phase.getCall())
+        return;
+      phaseIndex[phase] = result.phases.size();
+      result.phases.push_back(phase.getName().str());
+    });
+  }
+
+  Result<void> planWeights() {
+    for (auto weight : module.getOps<kern::WeightOp>()) {
+      auto type = cast<kern::WeightType>(weight.getType());
+      Result<WeightLayout> layout =
+          parseWeightLayout(kern::layoutName(type.getLayout()).str());
+      if (!layout)
+        return layout.takeError();
+      ArtifactWeight entry;
+      entry.symbol = weight.getSymName().str();
+      entry.expression = weight.getExpr().str();
+      entry.layout = *layout;
+      entry.offset = weight.getOffset().value_or(0);
+      entry.bytes = type.getByteSize();
+      entry.shape = type.getShape().vec();
+      entry.parts = type.getParts().vec();
+      if (type.isBf16())
+        entry.dtype = DType::BF16;
+      result.weights.push_back(std::move(entry));
+    }
+    if (auto bytes = module->getAttrOfType<IntegerAttr>("kern.weight_bytes"))
+      result.weightBytes = bytes.getInt();
+    result.manifest.weightsBytes = result.weightBytes;
+    return {};
+  }
+
+  void planModel() {
+    Manifest &manifest = result.manifest;
+    if (auto name = module->getAttrOfType<StringAttr>("attn.name"))
+      manifest.name = name.getValue().str();
+    if (auto backend = module->getAttrOfType<StringAttr>("transom.backend"))
+      manifest.backend = backend.getValue().str();
+    manifest.family = textOf(info, "family");
+    manifest.architecture = textOf(info, "architecture");
+    if (std::string head = textOf(info, "head"); !head.empty())
+      manifest.head = head;
+    manifest.labels = textsOf(info, "labels");
+    if (std::string problem = textOf(info, "problem_type"); !problem.empty())
+      manifest.problemType = problem;
+    manifest.notes = textsOf(info, "notes");
+    manifest.parameters = integerOf(info, "parameters").value_or(0);
+    if (auto declared = module->getAttrOfType<DictionaryAttr>("attn.symbols"))
+      for (NamedAttribute symbol : declared) {
+        std::optional<int64_t> max =
+            integerOf(cast<DictionaryAttr>(symbol.getValue()), "max");
+        manifest.symbols.push_back(
+            {symbol.getName().str(), max && *max >= 0 ? max : std::nullopt});
+      }
+  }
+
+  void planEntry(func::FuncOp function) {
+    ManifestEntry entry;
+    entry.name = function.getSymName().str();
+    int64_t inputs =
+        function->getAttrOfType<IntegerAttr>("kern.inputs").getInt();
+    for (int64_t i = 0; i < function.getNumArguments(); ++i)
+      (i < inputs ? entry.inputs : entry.outputs)
+          .push_back(tensorOf(function, i));
+    for (auto segments : function.getOps<kern::SegmentsOp>())
+      entry.segments.push_back(segmentsOf(segments, entry));
+    for (auto sequences : function.getOps<kern::SequencesOp>()) {
+      ManifestSegments segments;
+      segments.sequences = true;
+      segments.rows = sequences.getRows().str();
+      segments.keys = sequences.getKeys().str();
+      segmentIndex[segments.rows] = sequences.getType().getIndex();
+      entry.segments.push_back(std::move(segments));
+      step = function;
+    }
+    std::sort(entry.segments.begin(), entry.segments.end(),
+              [&](const auto &a, const auto &b) {
+                return segmentIndex[a.rows] < segmentIndex[b.rows];
+              });
+    entry.positionLimit = positionLimit(entry);
+    for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
+      entry.symbolOrder.push_back(cast<StringAttr>(symbol).getValue().str());
+    for (Attribute attribute :
+         function->getAttrOfType<ArrayAttr>("kern.buffers")) {
+      auto buffer = cast<DictionaryAttr>(attribute);
+      entry.buffers.push_back({polynomialOf(buffer.get("offset")),
+                               polynomialOf(buffer.get("bytes")),
+                               textOf(buffer, "place")});
+    }
+    entry.arenaBytes = polynomialOf(function->getAttr("kern.arena_bytes"));
+    entry.arenaLowerBound =
+        polynomialOf(function->getAttr("kern.arena_lower_bound"));
+    if (auto counters = function->getAttrOfType<IntegerAttr>("kern.counters"))
+      entry.counters = counters.getInt();
+    ArtifactEntry code{entry.name, {}};
+    streamed.clear();
+    entry.streamedBytes = 0;
+    planSteps(function, -1, code, entry);
+    result.entries.push_back(std::move(code));
+    result.manifest.entries.push_back(std::move(entry));
+  }
+
+  /// What the runtime has to know to run the entry of sequences, and the
+  /// entries that are its loops.
+  void planDecoder() {
+    if (!step)
+      return;
+    ManifestDecoder decoder;
+    if (auto context = step->getAttrOfType<IntegerAttr>("transom.context"))
+      decoder.context = context.getInt();
+    if (auto vocabulary =
+            step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
+      decoder.vocabulary = vocabulary.getInt();
+    if (auto groups = module->getAttrOfType<ArrayAttr>("kern.cache_groups"))
+      for (Attribute attribute : groups) {
+        auto group = cast<DictionaryAttr>(attribute);
+        ManifestCache cache;
+        cache.window = integerOf(group, "window").value_or(0);
+        cache.layers = integerOf(group, "layers").value_or(0);
+        cache.blockBytes = integerOf(group, "bytes").value_or(0);
+        Type element = group.getAs<TypeAttr>("type").getValue();
+        cache.dtype = element.isBF16()       ? DType::BF16
+                      : element.isInteger(8) ? DType::I8
+                                             : DType::F32;
+        decoder.caches.push_back(cache);
+      }
+    result.manifest.decoder = std::move(decoder);
+    for (ManifestEntry &loop : loopEntries(result.manifest))
+      result.manifest.entries.push_back(std::move(loop));
+  }
+
+  ManifestTensor tensorOf(func::FuncOp function, int64_t index) {
+    auto type = cast<kern::BufferType>(function.getArgument(index).getType());
+    DictionaryAttr attrs = function.getArgAttrDict(index);
+    ManifestTensor tensor;
+    tensor.name = textOf(attrs, "attn.name");
+    tensor.dtype = dtypeOf(type.getElementType());
+    if (std::string declared = textOf(attrs, "attn.dtype"); !declared.empty())
+      if (std::optional<DType> dtype = dtypeFromName(declared))
+        tensor.dtype = *dtype;
+    for (const Polynomial &dim : type.getDims())
+      tensor.shape.push_back(dim);
+    tensor.role = textOf(attrs, "attn.role");
+    tensor.bound = integerOf(attrs, "attn.bound");
+    tensor.fallback = integerOf(attrs, "attn.default");
+    return tensor;
+  }
+
+  ManifestSegments segmentsOf(kern::SegmentsOp op, const ManifestEntry &entry) {
+    ManifestSegments segments;
+    if (op.getMask()) {
+      segments.mask =
+          entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
+      segments.columnsOf = segments.mask;
+      segments.pairs = kern::pairsName(op.getRows());
+    }
+    segments.keepFirst = op.getKeepFirst();
+    segments.batch = op.getBatch().str();
+    segments.columns = op.getColumns().str();
+    segments.rows = op.getRows().str();
+    segments.keys = op.getKeys().str();
+    segmentIndex[segments.rows] = op.getType().getIndex();
+    return segments;
+  }
+
+  std::optional<ManifestPositionLimit>
+  positionLimit(const ManifestEntry &entry) {
+    auto limit =
+        info ? info.getAs<DictionaryAttr>("position_limit") : DictionaryAttr();
+    std::string input = textOf(limit, "input");
+    for (const ManifestTensor &tensor : entry.inputs)
+      if (limit && tensor.name == input)
+        return ManifestPositionLimit{input, textOf(limit, "rule"),
+                                     integerOf(limit, "pad").value_or(0),
+                                     integerOf(limit, "max").value_or(0)};
+    return std::nullopt;
+  }
+
+  /// The steps of a function; layers run their bodies' steps row by row.
+  void planSteps(func::FuncOp function, int64_t row, ArtifactEntry &code,
+                 ManifestEntry &entry) {
+    for (Operation &op : function.getBody().front()) {
+      if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
+        code.steps.push_back({stepOf(phase, entry), int32_t(row)});
+        describe(phase, entry);
+      } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
+        planLayers(layers, code, entry);
+      }
+    }
+  }
+
+  void planLayers(kern::LayersOp layers, ArtifactEntry &code,
+                  ManifestEntry &entry) {
+    size_t longest = 0;
+    site = layers;
+    for (Attribute row : layers.getRows()) {
+      planRow(cast<ArrayAttr>(row), code, entry);
+      longest = std::max(longest, cast<ArrayAttr>(row).size());
+    }
+    site = {};
+    // The last layer, too, looks at the row behind its own for what to fetch
+    // ahead.
+    result.rows.resize(result.rows.size() + longest);
+  }
+
+  /// A phase's number in a step, negative for one that a library does.
+  int32_t stepOf(kern::PhaseOp phase, ManifestEntry &entry) {
+    kern::OneDnnOp call = phase.getCall();
+    if (!call)
+      return int32_t(phaseIndex[phase]);
+    auto [known, isNew] = callStep.try_emplace(phase, 0);
+    if (isNew) {
+      known->second = -1 - int32_t(entry.calls.size());
+      entry.calls.push_back(planCall(call, site, symbols));
+    }
+    return known->second;
+  }
+
+  /// Where a weight lies in the artifact, or a layer's cache in a block.
+  int64_t offsetOf(StringRef symbol) {
+    if (auto cache = symbols.lookup<kern::CacheOp>(symbol))
+      return cache.getOffset().value_or(0);
+    return symbols.lookup<kern::WeightOp>(symbol).getOffset().value_or(0);
+  }
+
+  void planRow(ArrayAttr row, ArtifactEntry &code, ManifestEntry &entry) {
+    int64_t first = result.rows.size();
+    for (Attribute attribute : row.getValue().drop_front())
+      result.rows.push_back(
+          offsetOf(cast<FlatSymbolRefAttr>(attribute).getValue()));
+    layerRow = row;
+    planSteps(symbols.lookup<func::FuncOp>(
+                  cast<FlatSymbolRefAttr>(row[0]).getValue()),
+              first, code, entry);
+    layerRow = {};
+  }
+
+  /// A phase stands in the manifest once, with the number of rows that run it
+  /// and what one of them costs.
+  void describe(kern::PhaseOp phase, ManifestEntry &entry) {
+    PhaseCost cost = costOf(phase);
+    entry.flops = entry.flops + cost.flops;
+    entry.bf16Flops = entry.bf16Flops + cost.bf16Flops;
+    int64_t weightBytes = 0;
+    for (Value weight : cost.weights) {
+      const int64_t bytes =
+          cast<kern::WeightType>(weight.getType()).getByteSize();
+      weightBytes += bytes;
+      if (streamed.insert(symbolOf(weight)).second)
+        *entry.streamedBytes += bytes;
+    }
+    auto known = std::find_if(entry.steps.begin(), entry.steps.end(),
+                              [&](const ManifestStep &step) {
+                                return step.phase == phase.getName();
+                              });
+    entry.walk.push_back(known - entry.steps.begin());
+    if (known != entry.steps.end()) {
+      ++known->rows;
+      return;
+    }
+    std::string schedule;
+    for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
+      schedule = op.getSchedule().str();
+    entry.steps.push_back(
+        {phase.getName().str(),
+         placeOf(cost.heaviest ? cost.heaviest->getLoc() : phase.getLoc()), 1,
+         cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
+  }
+
+  /// The symbol of a weight; in the body of layers that of the row.
+  StringRef symbolOf(Value weight) {
+    if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
+      return get.getWeight();
+    // The row's weights and caches are the body's last arguments.
+    auto argument = cast<BlockArgument>(weight);
+    size_t fromEnd =
+        argument.getOwner()->getNumArguments() - argument.getArgNumber();
+    return cast<FlatSymbolRefAttr>(layerRow[layerRow.size() - fromEnd])
+        .getValue();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  DictionaryAttr info;
+  ArtifactPlan result;
+  DenseMap<Operation *, size_t> phaseIndex;
+  DenseMap<Operation *, int32_t> callStep;
+  func::FuncOp step;   // the entry of sequences
+  kern::LayersOp site; // whose body is planned now
+  std::map<std::string, int64_t> segmentIndex;
+  ArrayAttr layerRow;           // that is planned now
+  std::set<StringRef> streamed; // weights that the entry reads whole
+};
+
+} // namespace
+
+Result<ArtifactPlan> transom::planArtifact(ModuleOp module) {
+  return ArtifactPlanner(module).plan();
+}

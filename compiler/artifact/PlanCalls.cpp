@@ -1,0 +1,58 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What generated code would find in the frame by itself is written down for
+// the runtime: slots of the arena, arguments, offsets of weights.
+#include "compiler/artifact/PlanCalls.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// The operand of layers that a body's argument stands for, or the value.
+static Value atSite(Value value, kern::LayersOp site) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && site ? site->getOperand(argument.getArgNumber()) : value;
+}
+
+static ManifestOperand operandOf(Value buffer, kern::LayersOp site) {
+  ManifestOperand operand;
+  for (const Polynomial &dim :
+       cast<kern::BufferType>(buffer.getType()).getDims())
+    operand.shape.push_back(dim);
+  Value owner = kern::storageOf(atSite(kern::storageOf(buffer), site));
+  if (auto alloc = owner.getDefiningOp<kern::AllocOp>()) {
+    operand.index = alloc.getSlot().value_or(0);
+    return operand;
+  }
+  operand.isArgument = true;
+  operand.index = cast<BlockArgument>(owner).getArgNumber();
+  return operand;
+}
+
+static ManifestCallWeight weightOf(Value weight, kern::LayersOp site,
+                                   const SymbolTable &symbols) {
+  if (auto get = weight.getDefiningOp<kern::GetWeightOp>()) {
+    auto definition = symbols.lookup<kern::WeightOp>(get.getWeight());
+    return {false, int64_t(definition.getOffset().value_or(0))};
+  }
+  int64_t number = cast<BlockArgument>(weight).getArgNumber();
+  return {true, number - int64_t(site->getNumOperands())};
+}
+
+ManifestCall transom::planCall(kern::OneDnnOp op, kern::LayersOp site,
+                               const SymbolTable &symbols) {
+  ManifestCall call;
+  call.primitive = op.getPrimitive().str();
+  call.activation = op.getActivation().value_or("").str();
+  if (op.getEps())
+    call.epsilon = op.getEps()->convertToDouble();
+  call.input = operandOf(op.getInput(), site);
+  call.out = operandOf(op.getOuts(), site);
+  if (op.getRhs())
+    call.rhs = operandOf(op.getRhs(), site);
+  if (op.getResidual())
+    call.residual = operandOf(op.getResidual(), site);
+  for (auto [i, weight] : llvm::enumerate(op.getWeights()))
+    (i == 0 ? call.weights : call.bias) = weightOf(weight, site, symbols);
+  return call;
+}

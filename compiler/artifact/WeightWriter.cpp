@@ -1,0 +1,356 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The writer of weights. Blocks are evaluated, rounded to the weight's type and
+// packed in one thread while another hashes and writes the block before, in the
+// order of the file.
+#include "compiler/artifact/WeightWriter.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Sha256.h"
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+using namespace transom;
+
+/// Columns of a panel, and what parts of a vector are padded to.
+static constexpr int64_t panel = 32;
+/// In bf16 the k of panels is padded to a multiple of this.
+static constexpr int64_t paddedDepth = 32;
+/// Elements of a block, about: 4 MiB.
+static constexpr int64_t blockElements = 1 << 20;
+
+namespace {
+
+/// The ordered stream of packed bytes: hashes all, writes what is not zero.
+class PackedStream {
+public:
+  PackedStream(OutputFile &file, uint64_t base, uint64_t total,
+               const WriteProgress &progress)
+      : file(file), base(base), total(total), progress(progress) {}
+
+  /// Takes the buffer over; its bytes follow what came before.
+  template <typename T> Result<void> push(std::vector<T> block) {
+    if (Result<void> previous = wait(); !previous)
+      return previous;
+    if (progress && !progress(accepted, total))
+      return unavailable("interrupted");
+    accepted += block.size() * sizeof(T);
+    pending = std::async(std::launch::async, [this, block = std::move(block)] {
+      return consume({reinterpret_cast<const char *>(block.data()),
+                      block.size() * sizeof(T)});
+    });
+    return {};
+  }
+
+  /// Zeros up to an offset; they need no writing.
+  Result<void> skipTo(uint64_t offset) {
+    while (accepted < offset) {
+      uint64_t bytes =
+          std::min<uint64_t>(offset - accepted, blockElements * sizeof(float));
+      if (Result<void> previous = wait(); !previous)
+        return previous;
+      std::string zeros(static_cast<size_t>(bytes), '\0');
+      hash.update(zeros);
+      accepted += bytes;
+      written += bytes;
+    }
+    return {};
+  }
+
+  /// Ends the stream; the hash of all of it.
+  Result<std::string> finish() {
+    if (Result<void> previous = wait(); !previous)
+      return previous.takeError();
+    return hash.hex();
+  }
+
+  uint64_t offset() const { return accepted; }
+
+private:
+  Result<void> wait() {
+    return pending.valid() ? pending.get() : Result<void>();
+  }
+
+  Result<void> consume(std::string_view bytes) {
+    hash.update(bytes);
+    uint64_t at = base + written;
+    written += bytes.size();
+    bool zero = bytes.empty() ||
+                (bytes[0] == 0 &&
+                 memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+    return zero ? Result<void>() : file.writeAt(at, bytes);
+  }
+
+  OutputFile &file;
+  const uint64_t base, total;
+  const WriteProgress &progress;
+  Sha256 hash;
+  std::future<Result<void>> pending; // destroyed first: waits for `consume`
+  uint64_t accepted = 0, written = 0;
+};
+
+/// One weight with its evaluated form.
+struct Packing {
+  const ArtifactWeight &weight;
+  const WeightExpr &expression;
+  const TensorSource &source;
+  PackedStream &stream;
+
+  Error atWeight(Error error) const {
+    error.message = "weight '" + weight.symbol + "': " + error.message;
+    return error;
+  }
+  Result<void> rows() const {
+    std::vector<int64_t> offsets(weight.shape.size(), 0), sizes(weight.shape);
+    return rows(0, offsets, sizes);
+  }
+  Result<void> rows(size_t axis, std::vector<int64_t> &offsets,
+                    std::vector<int64_t> &sizes) const;
+  Result<void> block(const std::vector<int64_t> &offsets,
+                     const std::vector<int64_t> &sizes) const;
+  /// Panels of elements `T`, each by a function.
+  template <typename T> Result<void> panels() const;
+  Result<void> padded() const;
+};
+
+} // namespace
+
+/// A box of the tensor in row-major order, in blocks that are dense in it:
+/// full in all dimensions behind `axis`, of one index in those before.
+Result<void> Packing::rows(size_t axis, std::vector<int64_t> &offsets,
+                           std::vector<int64_t> &sizes) const {
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < sizes.size(); ++i)
+    inner *= sizes[i];
+  const int64_t extent = axis < sizes.size() ? sizes[axis] : 1;
+  const int64_t per = std::max<int64_t>(1, blockElements / inner);
+  for (int64_t begin = 0; begin < extent; begin += per) {
+    const int64_t count = std::min(per, extent - begin);
+    if (axis < sizes.size()) {
+      offsets[axis] = begin;
+      sizes[axis] = count;
+    }
+    Result<void> done = inner > blockElements ? rows(axis + 1, offsets, sizes)
+                                              : block(offsets, sizes);
+    if (!done)
+      return done;
+  }
+  if (axis < sizes.size()) {
+    offsets[axis] = 0;
+    sizes[axis] = extent;
+  }
+  return {};
+}
+
+static std::vector<uint16_t> rounded(const std::vector<float> &values) {
+  std::vector<uint16_t> result(values.size());
+  std::transform(values.begin(), values.end(), result.begin(), floatToBfloat16);
+  return result;
+}
+
+Result<void> Packing::block(const std::vector<int64_t> &offsets,
+                            const std::vector<int64_t> &sizes) const {
+  int64_t elements = 1;
+  for (int64_t size : sizes)
+    elements *= size;
+  std::vector<float> values(static_cast<size_t>(elements));
+  if (Result<void> done =
+          expression.evaluate(source, offsets, sizes, values.data());
+      !done)
+    return atWeight(done.takeError());
+  if (weight.dtype == DType::BF16)
+    return stream.push(rounded(values));
+  return stream.push(std::move(values));
+}
+
+/// Elements of k that a panel of `T` holds, zeros included.
+template <typename T> static int64_t depthOf(int64_t k) {
+  return sizeof(T) == sizeof(float)
+             ? k
+             : (k + paddedDepth - 1) / paddedDepth * paddedDepth;
+}
+
+/// [n][k] rows of one panel to [k/2][32][2], zeros behind the last row and k.
+static void packPanel(const float *rows, int64_t count, int64_t depth,
+                      uint16_t *out) {
+  constexpr int64_t tile = 16;
+  for (int64_t begin = 0; begin < depth; begin += tile) {
+    const int64_t end = std::min(depth, begin + tile);
+    for (int64_t lane = 0; lane < count; ++lane)
+      for (int64_t k = begin; k < end; ++k)
+        out[(k / 2 * panel + lane) * 2 + k % 2] =
+            floatToBfloat16(rows[lane * depth + k]);
+  }
+}
+
+/// [n][k] rows of one panel to [k][32], zeros behind the last row.
+static void packPanel(const float *rows, int64_t count, int64_t depth,
+                      float *out) {
+  constexpr int64_t tile = 16; // keeps the written lines in L1
+  for (int64_t begin = 0; begin < depth; begin += tile) {
+    const int64_t end = std::min(depth, begin + tile);
+    for (int64_t lane = 0; lane < count; ++lane)
+      for (int64_t k = begin; k < end; ++k)
+        out[k * panel + lane] = rows[lane * depth + k];
+  }
+}
+
+template <typename T> Result<void> Packing::panels() const {
+  const int64_t depth = weight.shape[1];
+  const int64_t per = // rows of a block, whole panels
+      std::max<int64_t>(1,
+                        blockElements / (panel * std::max<int64_t>(1, depth))) *
+      panel;
+  std::vector<float> rows;
+  int64_t first = 0;
+  for (int64_t part : weight.parts) {
+    for (int64_t begin = 0; begin < part; begin += per) {
+      const int64_t count = std::min(per, part - begin);
+      rows.resize(static_cast<size_t>(count * depth));
+      if (Result<void> done = expression.evaluate(source, {first + begin, 0},
+                                                  {count, depth}, rows.data());
+          !done)
+        return atWeight(done.takeError());
+      const int64_t panels = (count + panel - 1) / panel,
+                    size = panel * depthOf<T>(depth);
+      std::vector<T> block(static_cast<size_t>(panels * size));
+      for (int64_t p = 0; p < panels; ++p)
+        packPanel(rows.data() + p * panel * depth,
+                  std::min(panel, count - p * panel), depth,
+                  block.data() + p * size);
+      if (Result<void> pushed = stream.push(std::move(block)); !pushed)
+        return pushed;
+    }
+    first += part;
+  }
+  return {};
+}
+
+Result<void> Packing::padded() const {
+  int64_t first = 0;
+  for (int64_t part : weight.parts) {
+    std::vector<float> block(
+        static_cast<size_t>((part + panel - 1) / panel * panel));
+    if (Result<void> done =
+            expression.evaluate(source, {first}, {part}, block.data());
+        !done)
+      return atWeight(done.takeError());
+    if (Result<void> pushed = stream.push(std::move(block)); !pushed)
+      return pushed;
+    first += part;
+  }
+  return {};
+}
+
+/// Elements of [n] with each part padded, nothing when the parts do not sum up
+/// to n.
+static CheckedSize paddedColumns(int64_t n, const std::vector<int64_t> &parts) {
+  CheckedSize sum, padded;
+  for (int64_t part : parts) {
+    sum += CheckedSize::fromSigned(part);
+    padded += CheckedSize::fromSigned(part).alignUp(panel);
+  }
+  return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
+}
+
+std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
+  const auto &[layout, shape, parts] =
+      std::tie(weight.layout, weight.shape, weight.parts);
+  const bool bf16 = weight.dtype == DType::BF16;
+  CheckedSize elements(1);
+  const size_t rank = layout == WeightLayout::Panels32 ? 2 : 1;
+  if (layout == WeightLayout::Rows) {
+    for (int64_t size : shape)
+      elements *= CheckedSize::fromSigned(size);
+  } else {
+    if (shape.size() != rank || (bf16 && rank == 1))
+      return std::nullopt;
+    elements = paddedColumns(
+        shape[0], parts.empty() ? std::vector<int64_t>{shape[0]} : parts);
+    if (layout == WeightLayout::Panels32)
+      elements *=
+          CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? paddedDepth : 1);
+  }
+  return (elements * CheckedSize(bf16 ? 2 : 4)).value();
+}
+
+/// The weights in the order of their offsets; an error where two overlap or
+/// one is not what its layout needs.
+static Result<std::vector<ArtifactWeight>>
+orderedWeights(const ArtifactPlan &plan) {
+  std::vector<ArtifactWeight> weights = plan.weights;
+  std::sort(weights.begin(), weights.end(),
+            [](const ArtifactWeight &a, const ArtifactWeight &b) {
+              return a.offset < b.offset;
+            });
+  uint64_t end = 0;
+  for (ArtifactWeight &weight : weights) {
+    if (weight.parts.empty() && weight.layout != WeightLayout::Rows &&
+        !weight.shape.empty())
+      weight.parts = {weight.shape[0]};
+    if (packedBytes(weight) != weight.bytes)
+      return internalError("weight '" + weight.symbol + "' has " +
+                           std::to_string(weight.bytes) +
+                           " bytes, its layout needs another number");
+    if (weight.offset < end || weight.offset > plan.weightBytes ||
+        weight.bytes > plan.weightBytes - weight.offset)
+      return internalError("weight '" + weight.symbol + "' at offset " +
+                           std::to_string(weight.offset) +
+                           " overlaps another or the end");
+    end = weight.offset + weight.bytes;
+  }
+  return weights;
+}
+
+/// Evaluates and packs one weight into the stream.
+static Result<void> packWeight(const ArtifactWeight &weight,
+                               const WeightExpr &expression,
+                               const TensorSource &source,
+                               PackedStream &stream) {
+  Result<std::vector<int64_t>> shape = expression.shape(source);
+  if (!shape)
+    return shape.takeError();
+  if (*shape != weight.shape)
+    return internalError("weight '" + weight.symbol +
+                         "' is not of the shape that the code expects");
+  if (Result<void> skipped = stream.skipTo(weight.offset); !skipped)
+    return skipped;
+  Packing packing{weight, expression, source, stream};
+  switch (weight.layout) {
+  case WeightLayout::Rows:
+    return weight.bytes == 0 ? Result<void>() : packing.rows();
+  case WeightLayout::Panels32:
+    return weight.dtype == DType::BF16 ? packing.panels<uint16_t>()
+                                       : packing.panels<float>();
+  case WeightLayout::Padded32:
+    return packing.padded();
+  }
+  return {};
+}
+
+Result<std::string>
+transom::writeWeights(const ArtifactPlan &plan, const TensorSource &source,
+                      const std::function<void(const std::string &)> &release,
+                      OutputFile &file, uint64_t fileOffset,
+                      const WriteProgress &progress) {
+  Result<std::vector<ArtifactWeight>> weights = orderedWeights(plan);
+  if (!weights)
+    return weights.takeError();
+  PackedStream stream(file, fileOffset, plan.weightBytes, progress);
+  for (const ArtifactWeight &weight : *weights) {
+    Result<WeightExpr> expression = WeightExpr::parse(weight.expression);
+    if (!expression)
+      return internalError("weight '" + weight.symbol +
+                           "': " + expression.error().message);
+    if (Result<void> packed = packWeight(weight, *expression, source, stream);
+        !packed)
+      return packed.takeError();
+    if (release)
+      for (const std::string &tensor : expression->files())
+        release(tensor);
+  }
+  if (Result<void> skipped = stream.skipTo(plan.weightBytes); !skipped)
+    return skipped.takeError();
+  return stream.finish();
+}

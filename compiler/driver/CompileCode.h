@@ -1,0 +1,28 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The code of a planned module for several instruction sets.
+#pragma once
+#include "compiler/artifact/Artifact.h"
+#include "compiler/codegen/Object.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace transom {
+
+/// LLVM IR of each instruction set, not optimized.
+Result<std::vector<IsaModule>>
+lowerToLlvm(mlir::ModuleOp module, const std::vector<const TargetIsa *> &isas);
+
+/// How code is generated.
+struct CodeOptions {
+  CodeKind kind = CodeKind::Object;
+  unsigned level = 2; ///< of optimize()
+  unsigned jobs = 0;  ///< threads at most; 0: one a core
+};
+
+/// Optimizes and generates code: for each instruction set an object file, or
+/// its assembly.
+Result<std::vector<IsaObject>> generate(std::vector<IsaModule> modules,
+                                        const CodeOptions &options);
+
+} // namespace transom

@@ -1,0 +1,196 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention and rotary positions of graph.json: sizes that fit each other and
+// the cache, frequencies by width and base.
+#include "compiler/import/huggingface/DecoderConfig.h"
+#include "compiler/import/graphjson/GraphOpBuilders.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace transom;
+using graph::isBoolValue;
+using graph::isFloatValue;
+using graph::maxConstant;
+using graph::Values;
+
+/// The kind of an attention's mask by its type.
+static attn::MaskKind maskKindOf(Emitter &emit, Value mask) {
+  if (!mask)
+    return attn::MaskKind::None;
+  if (!isBoolValue(mask))
+    return attn::MaskKind::Additive;
+  return emit.shapeOf(mask).size() == 2 ? attn::MaskKind::Keys
+                                        : attn::MaskKind::Select;
+}
+
+namespace {
+
+/// The numbers of an attention node.
+struct AttentionSizes {
+  int64_t heads, kvHeads, window;
+  double scale, cap;
+  bool causal;
+};
+
+} // namespace
+
+static AttentionSizes attentionSizes(OpCall &call) {
+  AttentionSizes sizes = {};
+  sizes.heads = call.integer("heads", 1, 1, INT32_MAX);
+  sizes.kvHeads = call.integer("kv_heads", sizes.heads, 1, INT32_MAX);
+  std::optional<int64_t> width =
+      call.emit.shapeOf(call.inputs[1]).back().constant();
+  if (call.emit.failed())
+    return sizes;
+  if (sizes.heads % sizes.kvHeads || !width || *width % sizes.kvHeads) {
+    call.fail("'kv_heads' " + std::to_string(sizes.kvHeads) +
+              " must divide 'heads' " + std::to_string(sizes.heads) +
+              " and the key's width '" +
+              call.emit.shapeOf(call.inputs[1]).back().str() + "'");
+    return sizes;
+  }
+  sizes.scale = call.number(
+      "scale", 1 / std::sqrt(static_cast<double>(*width / sizes.kvHeads)));
+  sizes.causal = call.flag("causal");
+  sizes.window = call.integer("window", 0, 1, INT32_MAX);
+  sizes.cap = call.number("soft_cap", 0);
+  if (sizes.cap < 0)
+    call.fail("'soft_cap' is negative");
+  return sizes;
+}
+
+/// The slopes of ALiBi where the node asks for them.
+static Value slopesOf(OpCall &call, int64_t heads) {
+  if (!call.flag("alibi"))
+    return {};
+  if (heads > int64_t(maxConstant))
+    return call.fail("'alibi' with more than " + std::to_string(maxConstant) +
+                         " heads",
+                     Status::Unsupported);
+  return call.emit.weight("alibi.slopes." + std::to_string(heads),
+                          WeightExpr::values({heads}, alibiSlopes(heads)));
+}
+
+/// The cache that the node names; null after an error.
+static const GraphCache *findCache(OpCall &call) {
+  JsonValue at = *call.find("cache");
+  Result<std::string_view> name = at.asString();
+  if (!name) {
+    call.emit.fail(name.takeError());
+    return nullptr;
+  }
+  Result<const GraphCache *> found = call.caches.take(std::string(*name), at);
+  if (found)
+    return *found;
+  call.emit.fail(found.takeError());
+  return nullptr;
+}
+
+/// The cache as an operand, once the attention's sizes are its own.
+static Value cacheOperand(OpCall &call, const GraphCache &cache,
+                          AttentionSizes &sizes) {
+  auto fits = [&](const char *what, int64_t mine, const char *key,
+                  int64_t declared) {
+    if (mine != declared)
+      call.emit.fail(call.find("cache")->error(
+          "cache '" + cache.name + "' has '" + key + "' " +
+          std::to_string(declared) + ", the attention's " + what + " is " +
+          std::to_string(mine)));
+  };
+  auto widthOf = [&](int input) {
+    return call.emit.shapeOf(call.inputs[input]).back().constant().value_or(0);
+  };
+  fits("'kv_heads'", sizes.kvHeads, "heads", cache.heads);
+  fits("key width of a head", widthOf(1) / sizes.kvHeads, "key", cache.key);
+  fits("value width of a head", widthOf(2) / sizes.kvHeads, "value",
+       cache.value);
+  if (call.has("window"))
+    fits("'window'", sizes.window, "window", cache.window);
+  if (call.has("causal") && !sizes.causal)
+    return call.fail("an attention with a cache is causal");
+  if (call.inputs.size() == 4)
+    return call.fail("an attention with a cache takes no mask",
+                     Status::Unsupported);
+  sizes.causal = true;
+  sizes.window = cache.window;
+  return call.emit.cache(call.caches.place + cache.name,
+                         attn::CacheType::get(call.emit.ops().getContext(),
+                                              cache.heads, cache.key,
+                                              cache.value, cache.window));
+}
+
+Values graph::buildAttention(OpCall &call) {
+  Emitter &emit = call.emit;
+  const GraphCache *cached = call.has("cache") ? findCache(call) : nullptr;
+  if (emit.failed())
+    return {};
+  size_t rank = cached ? 2 : 3;
+  for (size_t i : {0, 1, 2})
+    if (!isFloatValue(call.inputs[i]) ||
+        emit.shapeOf(call.inputs[i]).size() != rank)
+      return {call.fail(
+          cached ? "op 'attention' with a cache expects query, key and value "
+                   "as f32 [rows, heads * width]"
+                 : "op 'attention' expects query, key and value as f32 [batch, "
+                   "seq, heads * width]")};
+  AttentionSizes sizes = attentionSizes(call);
+  if (emit.failed())
+    return {};
+  Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
+  Value slopes = slopesOf(call, sizes.heads);
+  Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
+  return {emit.make<attn::SdpaOp>(
+      call.inputs[0], call.inputs[1], call.inputs[2], mask,
+      cached ? call.step.segments : Value(), cache, slopes,
+      uint64_t(sizes.heads), uint64_t(sizes.kvHeads),
+      llvm::APFloat(sizes.scale),
+      cached ? attn::MaskKind::Segments : maskKindOf(emit, mask), sizes.causal,
+      uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
+}
+
+/// The frequencies that a rotation names, or those of a width and base (Su et
+/// al. 2021, 3.2.2).
+static std::vector<double> frequenciesOf(OpCall &call) {
+  bool listed = call.has("frequencies");
+  if (listed == call.has("width")) {
+    call.fail("op 'rotation' needs 'width' or 'frequencies'");
+    return {};
+  }
+  if (listed) {
+    std::vector<double> frequencies = call.numbers("frequencies");
+    if (frequencies.empty() || frequencies.size() > maxConstant)
+      call.fail("'frequencies' needs 1 to " + std::to_string(maxConstant) +
+                " numbers");
+    return frequencies;
+  }
+  int64_t width = call.integer("width", 2, 2, maxConstant);
+  double theta = call.number("theta", 10000);
+  if (!call.emit.failed() && (width % 2 || !(theta > 0)))
+    call.fail("op 'rotation' needs an even 'width' and a 'theta' above 0");
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < width / 2; ++i)
+    frequencies.push_back(std::pow(theta, -2.0 * static_cast<double>(i) /
+                                              static_cast<double>(width)));
+  return frequencies;
+}
+
+Values graph::buildRotation(OpCall &call) {
+  std::vector<double> frequencies = frequenciesOf(call);
+  int64_t positions = call.integer("positions", 1, 1, 1 << 24);
+  double factor = call.number("factor", 1);
+  OpBuilder &ops = call.emit.ops();
+  Value rotation = call.emit.make<attn::RotationOp>(
+      call.inputs[0], ops.getDenseF64ArrayAttr(frequencies),
+      ops.getF64FloatAttr(factor), ops.getI64IntegerAttr(positions));
+  if (rotation)
+    boundIndices(call, call.inputs[0], positions);
+  return {rotation};
+}
+
+Values graph::buildRotary(OpCall &call) {
+  return {call.emit.make<attn::RotaryOp>(
+      call.inputs[0], call.inputs[1],
+      uint64_t(call.integer("heads", 1, 1, INT32_MAX)),
+      call.flag("interleaved"))};
+}

@@ -1,0 +1,493 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys of graph.json, one function for each kind of object.
+#include "compiler/import/graphjson/GraphFile.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Suggest.h"
+#include <charconv>
+#include <set>
+
+using namespace transom;
+
+/// Caps of inputs.md.
+static constexpr int64_t maxRepeat = 4096;
+static constexpr int64_t maxDim = INT32_MAX;
+static constexpr size_t maxNodes = 1000000;
+static constexpr int64_t maxHeadSize = 65536;
+
+Result<std::string> transom::readName(JsonValue value,
+                                      const std::string &what) {
+  Result<std::string_view> text = value.asString();
+  if (!text)
+    return text.takeError();
+  bool good = !text->empty() && text->size() <= 255;
+  for (size_t i = 0; good && i < text->size(); ++i) {
+    unsigned char c = (*text)[i];
+    good =
+        isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
+  }
+  if (!good)
+    return value.error("bad name of " + what + " '" + std::string(*text) +
+                       "'; names are letters, digits, '_', '.' and '-', and "
+                       "begin with a letter or '_'");
+  return std::string(*text);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys that are known but not built
+//===----------------------------------------------------------------------===//
+
+/// Refuses keys that are well-formed and not built.
+static Result<void> refuseUnbuilt(JsonValue object,
+                                  const std::vector<const char *> &keys) {
+  for (const char *key : keys)
+    if (std::optional<JsonValue> value = object.find(key))
+      return value->error("'" + std::string(key) + "' is not built yet",
+                          Status::Unsupported);
+  return {};
+}
+
+/// Runs `read` on each element of an optional array.
+template <typename Read>
+static Result<void> forEach(JsonValue object, const char *key, Read read) {
+  std::optional<JsonValue> array = object.find(key);
+  if (!array)
+    return {};
+  if (Result<void> kind = array->expectArray(); !kind)
+    return kind;
+  for (JsonValue element : array->elements())
+    if (Result<void> done = read(element); !done)
+      return done;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Edges and nodes
+//===----------------------------------------------------------------------===//
+
+static Result<GraphEdge> readEdge(JsonValue value) {
+  Result<std::string_view> text = value.asString();
+  if (!text)
+    return text.takeError();
+  GraphEdge edge{std::string(*text), 0, value};
+  size_t colon = text->rfind(':');
+  if (colon == std::string_view::npos)
+    return edge;
+  std::string_view number = text->substr(colon + 1);
+  auto [end, problem] = std::from_chars(
+      number.data(), number.data() + number.size(), edge.result);
+  if (problem != std::errc() || end != number.data() + number.size())
+    return value.error("bad edge '" + std::string(*text) +
+                       "'; an edge is 'node' or 'node:1'");
+  edge.source = std::string(text->substr(0, colon));
+  return edge;
+}
+
+/// The keys of an instance of a block.
+static Result<void> readInstance(JsonValue value, GraphNode &node) {
+  Result<std::string> block = readName(*value.find("block"), "a block");
+  if (!block)
+    return block.takeError();
+  node.block = *block;
+  if (std::optional<JsonValue> repeat = value.find("repeat")) {
+    Result<int64_t> count = repeat->asInt(1, maxRepeat);
+    if (!count)
+      return count.takeError();
+    node.repeat = *count;
+  }
+  if (std::optional<JsonValue> prefix = value.find("weights")) {
+    Result<std::string_view> text = prefix->asString();
+    if (!text)
+      return text.takeError();
+    node.weights = std::string(*text);
+  }
+  return value.expectOnlyKeys(
+      {"name", "block", "repeat", "weights", "inputs", "outputs"});
+}
+
+static Result<void> readOperation(JsonValue value, GraphNode &node) {
+  Result<JsonValue> op = value.get("op");
+  if (!op)
+    return op.takeError();
+  Result<std::string_view> name = op->asString();
+  if (!name)
+    return name.takeError();
+  node.op = std::string(*name);
+  node.attrs = value.find("attrs");
+  if (node.attrs)
+    if (Result<void> kind = node.attrs->expectObject(); !kind)
+      return kind;
+  return value.expectOnlyKeys({"name", "op", "inputs", "attrs", "outputs"});
+}
+
+static Result<GraphNode> readNode(JsonValue value) {
+  if (Result<void> kind = value.expectObject(); !kind)
+    return kind.takeError();
+  GraphNode node{"", "", "", {}, {}, {}, 0, "", value};
+  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
+    return built.takeError();
+  bool instance = value.find("block").has_value();
+  Result<void> read =
+      instance ? readInstance(value, node) : readOperation(value, node);
+  if (!read)
+    return read.takeError();
+  // An instance may go by the name of its block.
+  std::optional<JsonValue> named =
+      value.find(instance && !value.find("name") ? "block" : "name");
+  if (!named)
+    return value.error("missing key 'name'");
+  Result<std::string> name = readName(*named, "a node");
+  if (!name)
+    return name.takeError();
+  node.name = *name;
+  Result<void> inputs = forEach(value, "inputs", [&](JsonValue each) {
+    Result<GraphEdge> edge = readEdge(each);
+    if (!edge)
+      return Result<void>(edge.takeError());
+    node.inputs.push_back(*edge);
+    return Result<void>();
+  });
+  if (!inputs)
+    return inputs.takeError();
+  Result<void> outputs = forEach(value, "outputs", [&](JsonValue each) {
+    Result<std::string> output = readName(each, "a result");
+    if (!output)
+      return Result<void>(output.takeError());
+    node.outputNames.push_back(*output);
+    return Result<void>();
+  });
+  if (!outputs)
+    return outputs.takeError();
+  return node;
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies, blocks, the file
+//===----------------------------------------------------------------------===//
+
+/// An output: an edge, or `{"name", "edge"}`.
+static Result<GraphOutput> readOutput(JsonValue value) {
+  JsonValue at = value;
+  std::optional<std::string> given;
+  if (value.isObject()) {
+    if (Result<void> keys = value.expectOnlyKeys({"name", "edge"}); !keys)
+      return keys.takeError();
+    Result<JsonValue> edge = value.get("edge"), name = value.get("name");
+    if (!edge || !name)
+      return edge ? name.takeError() : edge.takeError();
+    Result<std::string> text = readName(*name, "a result");
+    if (!text)
+      return text.takeError();
+    given = *text;
+    at = *edge;
+  }
+  Result<GraphEdge> edge = readEdge(at);
+  if (!edge)
+    return edge.takeError();
+  std::string name = given ? *given
+                     : edge->result
+                         ? edge->source + "." + std::to_string(edge->result)
+                         : edge->source;
+  return GraphOutput{name, *edge};
+}
+
+static Result<GraphCache> readCache(JsonValue value) {
+  if (Result<void> kind = value.expectObject(); !kind)
+    return kind.takeError();
+  if (Result<void> keys =
+          value.expectOnlyKeys({"name", "heads", "key", "value", "window"});
+      !keys)
+    return keys.takeError();
+  Result<JsonValue> named = value.get("name");
+  if (!named)
+    return named.takeError();
+  Result<std::string> name = readName(*named, "a cache");
+  if (!name)
+    return name.takeError();
+  GraphCache cache{*name, 0, 0, 0, 0, value};
+  for (auto [key, into] :
+       {std::pair<const char *, int64_t *>{"heads", &cache.heads},
+        {"key", &cache.key},
+        {"value", &cache.value}}) {
+    Result<JsonValue> size = value.get(key);
+    if (!size)
+      return size.takeError();
+    Result<int64_t> number = size->asInt(1, maxHeadSize);
+    if (!number)
+      return number.takeError();
+    *into = *number;
+  }
+  if (std::optional<JsonValue> window = value.find("window")) {
+    Result<int64_t> number = window->asInt(1, maxDim);
+    if (!number)
+      return number.takeError();
+    cache.window = *number;
+  }
+  return cache;
+}
+
+static Result<void> readCaches(JsonValue object, GraphBody &body) {
+  std::set<std::string> names;
+  return forEach(object, "caches", [&](JsonValue each) {
+    Result<GraphCache> cache = readCache(each);
+    if (!cache)
+      return Result<void>(cache.takeError());
+    if (!names.insert(cache->name).second)
+      return Result<void>(
+          each.error("name '" + cache->name + "' is used twice"));
+    body.caches.push_back(*cache);
+    return Result<void>();
+  });
+}
+
+/// `caches`, `nodes` and `outputs`, once `inputs` are there.
+static Result<void> readBody(JsonValue object, GraphBody &body) {
+  if (Result<void> caches = readCaches(object, body); !caches)
+    return caches;
+  for (const char *key : {"nodes", "outputs"})
+    if (Result<JsonValue> there = object.get(key); !there)
+      return there.takeError();
+  if (object.find("nodes")->size() > maxNodes)
+    return object.find("nodes")->error("more than " + std::to_string(maxNodes) +
+                                       " nodes");
+  Result<void> nodes = forEach(object, "nodes", [&](JsonValue each) {
+    Result<GraphNode> node = readNode(each);
+    if (!node)
+      return Result<void>(node.takeError());
+    body.nodes.push_back(std::move(*node));
+    return Result<void>();
+  });
+  if (!nodes)
+    return nodes;
+  std::set<std::string> outputNames;
+  Result<void> outputs = forEach(object, "outputs", [&](JsonValue each) {
+    Result<GraphOutput> output = readOutput(each);
+    if (!output)
+      return Result<void>(output.takeError());
+    if (!outputNames.insert(output->name).second)
+      return Result<void>(
+          each.error("name '" + output->name + "' is used twice"));
+    body.outputs.push_back(*output);
+    return Result<void>();
+  });
+  if (!outputs)
+    return outputs;
+  if (body.outputs.empty())
+    return object.find("outputs")->error("no outputs");
+  return orderBody(body);
+}
+
+static Result<GraphBody> readBlock(JsonValue value) {
+  if (Result<void> kind = value.expectObject(); !kind)
+    return kind.takeError();
+  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
+    return built.takeError();
+  if (Result<void> keys =
+          value.expectOnlyKeys({"inputs", "caches", "nodes", "outputs"});
+      !keys)
+    return keys.takeError();
+  GraphBody body;
+  Result<void> inputs = forEach(value, "inputs", [&](JsonValue each) {
+    Result<std::string> name = readName(each, "a parameter");
+    if (!name)
+      return Result<void>(name.takeError());
+    body.inputs.push_back({*name, each});
+    return Result<void>();
+  });
+  if (!inputs)
+    return inputs.takeError();
+  if (Result<void> read = readBody(value, body); !read)
+    return read.takeError();
+  return body;
+}
+
+/// True when the graph or one of its blocks declares caches.
+static bool hasCaches(JsonValue root) {
+  bool found = root.find("caches").has_value();
+  if (std::optional<JsonValue> blocks = root.find("blocks"))
+    for (JsonValue::Member member : blocks->members())
+      found = found || (member.value.isObject() && member.value.find("caches"));
+  return found;
+}
+
+/// Names that passes give to sizes of their own. A decoder's rows are `rows`.
+static bool isReservedDim(const std::string &name, bool decoder) {
+  if (decoder && name == "rows")
+    return false;
+  size_t digits = name.find_last_not_of("0123456789") + 1;
+  std::string stem = name.substr(0, digits);
+  return stem == "rows" || stem == "keys" || stem == "parts" ||
+         (decoder && name == "wanted");
+}
+
+static Result<void> readDims(JsonValue object, GraphFile &file) {
+  std::optional<JsonValue> dims = object.find("dims");
+  if (!dims)
+    return {};
+  if (Result<void> kind = dims->expectObject(); !kind)
+    return kind;
+  for (JsonValue::Member member : dims->members()) {
+    GraphDim dim{std::string(member.key), -1};
+    bool good = !dim.name.empty() && dim.name.size() <= 63 &&
+                !isdigit(static_cast<unsigned char>(dim.name[0]));
+    for (unsigned char c : dim.name)
+      good = good && (isalnum(c) || c == '_');
+    if (!good)
+      return member.value.error("bad name of a dim '" + dim.name +
+                                "'; names are letters, digits and '_'");
+    if (isReservedDim(dim.name, file.decoder))
+      return member.value.error("dim name '" + dim.name + "' is reserved");
+    if (Result<void> kind = member.value.expectObject(); !kind)
+      return kind;
+    if (Result<void> keys = member.value.expectOnlyKeys({"max"}); !keys)
+      return keys;
+    if (std::optional<JsonValue> largest = member.value.find("max")) {
+      Result<int64_t> number = largest->asInt(1, maxDim);
+      if (!number)
+        return number.takeError();
+      dim.largest = *number;
+    }
+    file.dims.push_back(dim);
+  }
+  return {};
+}
+
+static Result<DType> readDType(JsonValue value) {
+  Result<std::string_view> name = value.asString();
+  if (!name)
+    return name.takeError();
+  const std::vector<std::string> known = {"f32", "bf16", "f16",
+                                          "i64", "i32",  "bool"};
+  for (const std::string &each : known)
+    if (*name == each)
+      return *dtypeFromName(each);
+  std::string text(*name);
+  return value.error(
+      "unsupported dtype '" + text + "'; supported: " + joinNames(known) +
+          suggest(text, known),
+      dtypeFromName(text) ? Status::Unsupported : Status::Rejected);
+}
+
+static Result<GraphInput> readInput(JsonValue value) {
+  if (Result<void> kind = value.expectObject(); !kind)
+    return kind.takeError();
+  if (Result<void> keys = value.expectOnlyKeys(
+          {"name", "dtype", "shape", "mask_of", "default"});
+      !keys)
+    return keys.takeError();
+  Result<JsonValue> name = value.get("name"), dtype = value.get("dtype"),
+                    shape = value.get("shape");
+  for (Result<JsonValue> *each : {&name, &dtype, &shape})
+    if (!*each)
+      return each->takeError();
+  Result<std::string> text = readName(*name, "an input");
+  if (!text)
+    return text.takeError();
+  Result<DType> type = readDType(*dtype);
+  if (!type)
+    return type.takeError();
+  GraphInput input{*text, *type, *shape, {}, {}, value};
+  if (std::optional<JsonValue> mask = value.find("mask_of")) {
+    Result<std::string> of = readName(*mask, "an input");
+    if (!of)
+      return of.takeError();
+    input.maskOf = *of;
+  }
+  if (std::optional<JsonValue> fill = value.find("default")) {
+    if (isFloat(input.dtype))
+      return fill->error("only integer and bool inputs have a default");
+    Result<int64_t> number =
+        fill->asInt(0, input.dtype == DType::Bool ? 1 : maxDim);
+    if (!number)
+      return number.takeError();
+    input.defaultValue = *number;
+  }
+  return input;
+}
+
+/// `transom`, `name`, `entry` and `weights`.
+static Result<void> readHeader(JsonValue root, GraphFile &file) {
+  Result<JsonValue> version = root.get("transom");
+  if (!version)
+    return version.takeError();
+  Result<int64_t> number = version->asInt();
+  if (!number)
+    return number.takeError();
+  if (*number != 1)
+    return version->error("version " + std::to_string(*number) +
+                              " is not built; supported: 1",
+                          Status::Unsupported);
+  for (auto [key, into] :
+       {std::pair<const char *, std::string *>{"name", &file.name},
+        {"entry", &file.entry}})
+    if (std::optional<JsonValue> value = root.find(key)) {
+      Result<std::string> text = readName(*value, "a graph");
+      if (!text)
+        return text.takeError();
+      *into = *text;
+    }
+  return forEach(root, "weights", [&](JsonValue each) {
+    Result<std::string_view> name = each.asString();
+    if (!name)
+      return Result<void>(name.takeError());
+    if (Result<void> plain = checkPlainFileName(*name, "a file of weights");
+        !plain)
+      return Result<void>(each.error(plain.error().message));
+    file.weights.push_back(std::string(*name));
+    return Result<void>();
+  });
+}
+
+static Result<void> readBlocks(JsonValue root, GraphFile &file) {
+  std::optional<JsonValue> blocks = root.find("blocks");
+  if (!blocks)
+    return {};
+  if (Result<void> kind = blocks->expectObject(); !kind)
+    return kind;
+  for (JsonValue::Member member : blocks->members()) {
+    Result<GraphBody> block = readBlock(member.value);
+    if (!block)
+      return block.takeError();
+    file.blocks.emplace(std::string(member.key), std::move(*block));
+  }
+  return {};
+}
+
+Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
+  JsonValue root = document.root();
+  if (Result<void> kind = root.expectObject(); !kind)
+    return kind.takeError();
+  GraphFile file;
+  if (Result<void> header = readHeader(root, file); !header)
+    return header.takeError();
+  file.decoder = hasCaches(root);
+  if (file.entry.empty())
+    file.entry = file.decoder ? "step" : "run";
+  if (Result<void> built = refuseUnbuilt(root, {"graphs"}); !built)
+    return built.takeError();
+  if (Result<void> keys = root.expectOnlyKeys(
+          {"$schema", "transom", "name", "entry", "weights", "dims", "inputs",
+           "blocks", "caches", "nodes", "outputs"});
+      !keys)
+    return keys.takeError();
+  if (Result<void> dims = readDims(root, file); !dims)
+    return dims.takeError();
+  Result<void> inputs = forEach(root, "inputs", [&](JsonValue each) {
+    Result<GraphInput> input = readInput(each);
+    if (!input)
+      return Result<void>(input.takeError());
+    file.inputs.push_back(*input);
+    file.body.inputs.push_back({input->name, each});
+    return Result<void>();
+  });
+  if (!inputs)
+    return inputs.takeError();
+  if (file.inputs.empty())
+    return root.error("no inputs");
+  if (Result<void> blocks = readBlocks(root, file); !blocks)
+    return blocks.takeError();
+  if (Result<void> body = readBody(root, file.body); !body)
+    return body.takeError();
+  return file;
+}

@@ -1,0 +1,447 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a parsed graph.json to a module: inputs and masks, nodes through the
+// table of operations, blocks written out for each repetition.
+#include "compiler/import/graphjson/GraphImport.h"
+#include "compiler/import/graphjson/GraphStep.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Suggest.h"
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+using Values = SmallVector<Value>;
+
+/// Caps: nodes with blocks written out, and elements of a tensor for dims of
+/// size 1.
+constexpr size_t maxNodes = 1000000;
+constexpr uint64_t maxElements = uint64_t(1) << 40;
+
+/// An input that marks padding: bool [batch, seq].
+struct PaddingMask {
+  Dims shape;
+  Value visible;
+};
+
+class GraphBuilder {
+public:
+  GraphBuilder(Emitter &emit, const GraphFile &file)
+      : emit(emit), file(file), dims(file.dims), step(emit, file, dims) {}
+  /// Makes the entry; errors are the emitter's.
+  void build();
+  /// The manifest's word for the head.
+  const char *head() const { return step.head(); }
+  /// The longest sequence of a decoder.
+  std::optional<int64_t> longest() const { return step.state.context; }
+
+private:
+  using Scope = std::map<std::string, Values>;
+
+  void entryInputs(std::vector<EntryInput> &inputs);
+  void checkMask(const GraphInput &mask, const std::vector<EntryInput> &inputs);
+  void checkDimsAreBound();
+  void beginEntry(Scope &scope);
+  void endEntry(const Values &results);
+  Value result(const GraphOutput &output, Value value);
+
+  /// Builds the nodes of a body; gives its outputs.
+  Values body(const GraphBody &body, Scope scope, const std::string &place,
+              const std::string &prefix);
+  Values operation(const GraphNode &node, Values inputs,
+                   const std::string &place, const NodeScope &scope);
+  Values instance(const GraphNode &node, Values inputs,
+                  const std::string &place, const std::string &prefix);
+  std::string prefixFor(const GraphNode &node, const std::string &prefix,
+                        int64_t number);
+  Value resolve(const GraphEdge &edge, const Scope &scope);
+  void countNode(const GraphNode &node);
+  void checkSize(Value value, const GraphNode &node);
+
+  Emitter &emit;
+  const GraphFile &file;
+  DimTable dims;
+  std::vector<PaddingMask> masks;
+  GraphStep step;               // of a decoder
+  std::set<std::string> active; // blocks being written out
+  size_t nodes = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// True when a size is one integer or one dim.
+static bool isSimple(const Polynomial &size) {
+  if (size.isConstant())
+    return true;
+  return size.terms().size() == 1 && size.terms().begin()->second == 1 &&
+         size.terms().begin()->first.size() == 1;
+}
+
+/// Elements of a tensor when each dim is 1, nothing on overflow.
+static std::optional<uint64_t> unitElements(const Dims &shape) {
+  CheckedSize elements = 1;
+  for (const Polynomial &size : shape) {
+    CheckedSize sum;
+    for (const auto &[monomial, coefficient] : size.terms())
+      sum += CheckedSize(std::abs(coefficient));
+    elements *= sum;
+  }
+  return elements.value();
+}
+
+void GraphBuilder::entryInputs(std::vector<EntryInput> &inputs) {
+  for (const GraphInput &input : file.inputs) {
+    Result<Dims> shape = dims.shape(input.shape);
+    if (!shape) {
+      emit.fail(shape.takeError());
+      return;
+    }
+    for (auto [i, size] : llvm::enumerate(*shape))
+      if (!isSimple(size)) {
+        emit.fail(input.shape[i].error("a size of an input is an integer or "
+                                       "a dim"));
+        return;
+      }
+    if (unitElements(*shape).value_or(UINT64_MAX) > maxElements) {
+      emit.fail(input.at.error("input '" + input.name + "' is too large"));
+      return;
+    }
+    EntryInput entry{input.name, input.dtype, *shape, "data", {}, {}};
+    entry.defaultValue = input.defaultValue;
+    if (input.maskOf) {
+      entry.role = "mask";
+      entry.maskOf = *input.maskOf;
+    }
+    inputs.push_back(entry);
+  }
+}
+
+void GraphBuilder::checkMask(const GraphInput &mask,
+                             const std::vector<EntryInput> &inputs) {
+  const EntryInput *self = nullptr, *target = nullptr;
+  std::vector<std::string> names;
+  for (const EntryInput &input : inputs) {
+    names.push_back(input.name);
+    if (input.name == mask.name)
+      self = &input;
+    if (input.name == *mask.maskOf)
+      target = &input;
+  }
+  JsonValue at = *mask.at.find("mask_of");
+  if (!target || target == self || target->role == "mask")
+    emit.fail(at.error("'" + *mask.maskOf + "' is no input that can be masked" +
+                       suggest(*mask.maskOf, names)));
+  else if (isFloat(self->dtype) || self->shape.size() != 2 ||
+           target->shape.size() < 2 ||
+           !std::equal(self->shape.begin(), self->shape.end(),
+                       target->shape.begin()))
+    emit.fail(at.error("a mask is i64, i32 or bool [batch, seq] with the "
+                       "leading sizes of '" +
+                       target->name + "'"));
+}
+
+void GraphBuilder::checkDimsAreBound() {
+  std::set<std::string> bound;
+  for (const GraphInput &input : file.inputs)
+    for (JsonValue size : input.shape.elements())
+      if (size.isString())
+        bound.insert(std::string(*size.asString()));
+  for (const GraphDim &dim : file.dims)
+    if (!bound.count(dim.name))
+      emit.fail(file.inputs.front().at.error("dim '" + dim.name +
+                                             "' is in no input's shape"));
+}
+
+void GraphBuilder::beginEntry(Scope &scope) {
+  std::vector<EntryInput> inputs;
+  entryInputs(inputs);
+  if (emit.failed())
+    return;
+  for (const GraphInput &input : file.inputs)
+    if (input.maskOf)
+      checkMask(input, inputs);
+  checkDimsAreBound();
+  if (emit.failed())
+    return;
+  emit.at(file.entry, "/inputs");
+  SmallVector<Value> arguments = emit.beginEntry(file.entry, inputs);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    scope[input.name] = {arguments[i]};
+    if (input.role != "mask")
+      continue;
+    emit.at(input.name, "/inputs/" + std::to_string(i));
+    masks.push_back({input.shape, input.dtype == DType::Bool
+                                      ? arguments[i]
+                                      : emit.cast(arguments[i], DType::Bool)});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Value GraphBuilder::resolve(const GraphEdge &edge, const Scope &scope) {
+  const Values &values = scope.find(edge.source)->second;
+  if (edge.result < values.size())
+    return values[edge.result];
+  return emit.fail(edge.at.error("'" + edge.source + "' has " +
+                                 std::to_string(values.size()) +
+                                 (values.size() == 1 ? " result" : " results") +
+                                 ", no number " + std::to_string(edge.result)));
+}
+
+/// Empty blocks count too, so that the work is bounded.
+void GraphBuilder::countNode(const GraphNode &node) {
+  if (++nodes > maxNodes)
+    emit.fail(node.at.error("more than " + std::to_string(maxNodes) +
+                            " nodes with all blocks written out"));
+}
+
+void GraphBuilder::checkSize(Value value, const GraphNode &node) {
+  if (!value)
+    return;
+  Dims shape = emit.shapeOf(value);
+  if (shape.size() > 8)
+    emit.fail(node.at.error("a result of " + std::to_string(shape.size()) +
+                            " dimensions; supported: up to 8"));
+  else if (unitElements(shape).value_or(UINT64_MAX) > maxElements)
+    emit.fail(node.at.error("a result is too large"));
+}
+
+Values GraphBuilder::operation(const GraphNode &node, Values inputs,
+                               const std::string &place,
+                               const NodeScope &scope) {
+  const GraphOp *op = findGraphOp(node.op);
+  if (!op) {
+    std::vector<std::string> names;
+    for (const GraphOp &known : graphOps())
+      names.push_back(known.name);
+    emit.fail(node.at.find("op")->error("unknown op '" + node.op + "'" +
+                                            suggest(node.op, names),
+                                        Status::Unsupported));
+    return {};
+  }
+  emit.at(place + node.name, node.at.pointer());
+  emit.setErrorPrefix(node.at.where() + ": ");
+  OpCall call(emit, dims, *op, node, scope, std::move(inputs));
+  call.check();
+  if (emit.failed())
+    return {};
+  Values results = op->build(call);
+  for (Value result : results)
+    checkSize(result, node);
+  if (file.decoder && !emit.failed())
+    step.checkRows(call.inputs, results, node);
+  return results;
+}
+
+std::string GraphBuilder::prefixFor(const GraphNode &node,
+                                    const std::string &prefix, int64_t number) {
+  std::string own = node.weights;
+  for (size_t at = own.find("{i}"); at != std::string::npos;
+       at = own.find("{i}")) {
+    if (!node.repeat) {
+      emit.fail(node.at.find("weights")->error("'{i}' needs a 'repeat'"));
+      return prefix;
+    }
+    own.replace(at, 3, std::to_string(number));
+  }
+  return prefix + own;
+}
+
+Values GraphBuilder::instance(const GraphNode &node, Values inputs,
+                              const std::string &place,
+                              const std::string &prefix) {
+  auto found = file.blocks.find(node.block);
+  if (found == file.blocks.end()) {
+    std::vector<std::string> names;
+    for (const auto &[name, block] : file.blocks)
+      names.push_back(name);
+    emit.fail(node.at.find("block")->error("unknown block '" + node.block +
+                                           "'" + suggest(node.block, names)));
+    return {};
+  }
+  const GraphBody &block = found->second;
+  if (inputs.size() != block.inputs.size()) {
+    emit.fail(node.at.error("block '" + node.block + "' expects " +
+                            std::to_string(block.inputs.size()) +
+                            " inputs, got " + std::to_string(inputs.size())));
+    return {};
+  }
+  if (node.repeat > 1 && block.outputs.size() > block.inputs.size()) {
+    emit.fail(node.at.error("block '" + node.block +
+                            "' is repeated, but gives more than it takes"));
+    return {};
+  }
+  if (!active.insert(node.block).second) {
+    emit.fail(node.at.error("block '" + node.block + "' contains itself"));
+    return {};
+  }
+  Values state = std::move(inputs), results;
+  for (int64_t i = 0; i < std::max<int64_t>(node.repeat, 1); ++i) {
+    countNode(node);
+    Scope scope;
+    for (auto [parameter, value] : llvm::zip_equal(block.inputs, state))
+      scope[parameter.name] = {value};
+    std::string inside = place + node.name + ".";
+    if (node.repeat)
+      inside += std::to_string(i) + ".";
+    results = body(block, std::move(scope), inside, prefixFor(node, prefix, i));
+    if (emit.failed())
+      break;
+    std::copy(results.begin(),
+              results.begin() + std::min(results.size(), state.size()),
+              state.begin());
+  }
+  active.erase(node.block);
+  return results;
+}
+
+Values GraphBuilder::body(const GraphBody &body, Scope scope,
+                          const std::string &place, const std::string &prefix) {
+  CacheScope caches{body.caches, place, {}};
+  NodeScope inside{prefix, caches, step.state};
+  for (const GraphNode &node : body.nodes) {
+    countNode(node);
+    Values inputs;
+    for (const GraphEdge &edge : node.inputs)
+      if (!emit.failed())
+        inputs.push_back(resolve(edge, scope));
+    if (emit.failed())
+      return {};
+    Values results = node.block.empty()
+                         ? operation(node, std::move(inputs), place, inside)
+                         : instance(node, std::move(inputs), place, prefix);
+    if (emit.failed())
+      return {};
+    if (!node.outputNames.empty() && node.outputNames.size() != results.size())
+      emit.fail(node.at.error(
+          "'outputs' names " + std::to_string(node.outputNames.size()) +
+          " results, the node has " + std::to_string(results.size())));
+    for (size_t i = 0; i < node.outputNames.size() && !emit.failed(); ++i)
+      scope[node.outputNames[i]] = {results[i]};
+    scope[node.name] = std::move(results);
+  }
+  for (const GraphCache &cache : body.caches)
+    if (!caches.used.count(cache.name))
+      emit.fail(cache.at.error("no attention of this body uses the cache '" +
+                               cache.name + "'"));
+  Values outputs;
+  for (const GraphOutput &output : body.outputs)
+    if (!emit.failed())
+      outputs.push_back(resolve(output.edge, scope));
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// A result with zeros where its one mask says padding.
+Value GraphBuilder::result(const GraphOutput &output, Value value) {
+  JsonValue at = output.edge.at;
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<attn::GetWeightOp>(op))
+    return emit.fail(at.error("an output that is an input or a weight is not "
+                              "built",
+                              Status::Unsupported));
+  if (!isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
+    return emit.fail(at.error("an output of integers or bools is not built; "
+                              "cast it to f32",
+                              Status::Unsupported));
+  Dims shape = emit.shapeOf(value);
+  const PaddingMask *fits = nullptr;
+  for (const PaddingMask &mask : masks) {
+    // Of fixed sizes [batch, 5] may be anything; of named ones it is the
+    // tokens.
+    if (shape.size() < (mask.shape[1].isConstant() ? 3 : 2) ||
+        !std::equal(mask.shape.begin(), mask.shape.end(), shape.begin()))
+      continue;
+    if (fits) // two masks: neither says alone what padding is
+      return value;
+    fits = &mask;
+  }
+  if (!fits)
+    return value;
+  Dims wide = fits->shape;
+  wide.resize(shape.size(), Polynomial(1));
+  emit.at(output.name, at.pointer());
+  emit.setErrorPrefix(at.where() + ": ");
+  Value visible =
+      shape.size() == 2 ? fits->visible : emit.reshape(fits->visible, wide);
+  return emit.mask(value, visible, 0.0);
+}
+
+void GraphBuilder::endEntry(const Values &results) {
+  std::vector<EntryOutput> outputs;
+  for (auto [output, value] : llvm::zip_equal(file.body.outputs, results))
+    if (!emit.failed())
+      outputs.push_back({output.name, result(output, value)});
+  emit.at(file.entry, "/outputs");
+  emit.endEntry(outputs);
+}
+
+void GraphBuilder::build() {
+  Scope scope;
+  if (file.decoder)
+    scope[file.inputs.front().name] = {step.begin()};
+  else
+    beginEntry(scope);
+  if (emit.failed())
+    return;
+  Values results = body(file.body, std::move(scope), "", "");
+  if (emit.failed())
+    return;
+  if (file.decoder)
+    step.end(results);
+  else
+    endEntry(results);
+}
+
+Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
+                                                   ImportInfo &info) {
+  Result<JsonDocument> document =
+      parseJsonFile(joinPath(info.folder, info.baseFile));
+  if (!document)
+    return document.takeError();
+  Result<GraphFile> file = readGraphFile(*document);
+  if (!file)
+    return file.takeError();
+  if (!file->weights.empty()) {
+    Result<ModelFiles> files =
+        ModelFiles::openFiles(info.folder, file->weights);
+    if (!files)
+      return files.takeError();
+    info.files = std::move(*files);
+  }
+  if (!file->name.empty())
+    info.name = file->name;
+  info.family = "graph";
+  info.architecture = info.name;
+  info.inputFiles = {info.baseFile};
+  info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
+                         info.files.fileNames().end());
+
+  Emitter emit(context, info.files, info.baseFile);
+  GraphBuilder graph(emit, *file);
+  graph.build();
+  std::vector<std::pair<std::string, int64_t>> symbols;
+  for (const GraphDim &dim : file->dims)
+    symbols.push_back({dim.name, dim.largest});
+  if (file->decoder)
+    symbols = {{"keys", -1}, {"rows", -1}, {"wanted", -1}};
+  OpBuilder builder(&context);
+  SmallVector<NamedAttribute> extra = {
+      builder.getNamedAttr("head", builder.getStringAttr(graph.head()))};
+  if (std::optional<int64_t> longest = graph.longest())
+    extra.push_back(builder.getNamedAttr("max_length",
+                                         builder.getI64IntegerAttr(*longest)));
+  emit.finish(info, symbols, extra);
+  return emit.take();
+}

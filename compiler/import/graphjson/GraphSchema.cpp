@@ -1,0 +1,362 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The published forms of graph.json: its JSON schema and the reference of its
+// operations, both from the table, so that they cannot disagree with the
+// reader.
+#include "compiler/import/graphjson/GraphOps.h"
+
+using namespace transom;
+
+namespace {
+
+/// Writes the schema piece by piece.
+class SchemaWriter {
+public:
+  explicit SchemaWriter(std::string &out) : json(out, 2) {}
+  void run();
+
+private:
+  void definitions();
+  void reference(const char *name);
+  void arrayOf(const char *name, int64_t least = 0, int64_t most = -1);
+  void object(const std::vector<const char *> &required);
+  void closeObject();
+  void attribute(const OpAttr &attr);
+  void numbers(const char *type);
+  void operation(const GraphOp &op);
+  void instance();
+  void body();
+
+  JsonWriter json;
+};
+
+} // namespace
+
+void SchemaWriter::reference(const char *name) {
+  json.beginObject();
+  json.member("$ref", std::string("#/$defs/") + name);
+  json.endObject();
+}
+
+void SchemaWriter::arrayOf(const char *name, int64_t least, int64_t most) {
+  json.beginObject();
+  json.member("type", "array");
+  json.key("items");
+  reference(name);
+  if (least > 0)
+    json.member("minItems", least);
+  if (most >= 0)
+    json.member("maxItems", most);
+  json.endObject();
+}
+
+/// Opens an object schema and its properties; only those are allowed.
+void SchemaWriter::object(const std::vector<const char *> &required) {
+  json.beginObject();
+  json.member("type", "object");
+  json.member("additionalProperties", false);
+  if (!required.empty()) {
+    json.key("required");
+    json.array(required);
+  }
+  json.key("properties");
+  json.beginObject();
+}
+
+void SchemaWriter::closeObject() {
+  json.endObject();
+  json.endObject();
+}
+
+/// An array of a plain type.
+void SchemaWriter::numbers(const char *type) {
+  json.member("type", "array");
+  json.key("items");
+  json.beginObject();
+  json.member("type", type);
+  json.endObject();
+}
+
+void SchemaWriter::attribute(const OpAttr &attr) {
+  json.key(attr.name);
+  json.beginObject();
+  json.member("description", attr.doc);
+  switch (attr.kind) {
+  case AttrKind::Integer:
+    json.member("type", "integer");
+    break;
+  case AttrKind::Number:
+    json.member("type", "number");
+    break;
+  case AttrKind::Flag:
+    json.member("type", "boolean");
+    break;
+  case AttrKind::Tensor:
+    json.member("type", "string");
+    json.member("minLength", 1);
+    break;
+  case AttrKind::Integers:
+    numbers("integer");
+    break;
+  case AttrKind::Numbers:
+    numbers("number");
+    break;
+  case AttrKind::Cache:
+    json.member("$ref", "#/$defs/name");
+    break;
+  case AttrKind::Shape:
+    json.member("$ref", "#/$defs/shape");
+    break;
+  case AttrKind::Size:
+    json.member("$ref", "#/$defs/size");
+    break;
+  case AttrKind::Dtype:
+    json.key("enum");
+    json.array(std::vector<const char *>{"f32", "i64", "bool"});
+    break;
+  case AttrKind::Choice:
+    json.key("enum");
+    json.array(attr.choices);
+    break;
+  case AttrKind::Value:
+    json.key("type");
+    json.array(std::vector<const char *>{"number", "array"});
+    break;
+  case AttrKind::MaskValue:
+    json.key("type");
+    json.array(std::vector<const char *>{"number", "string"});
+    json.member("pattern", "^-inf$");
+    break;
+  }
+  json.endObject();
+}
+
+void SchemaWriter::operation(const GraphOp &op) {
+  std::vector<const char *> requiredAttrs;
+  for (const OpAttr &attr : op.attrs)
+    if (attr.required)
+      requiredAttrs.push_back(attr.name);
+  std::vector<const char *> required = {"name", "op"};
+  if (op.minInputs)
+    required.push_back("inputs");
+  if (!requiredAttrs.empty())
+    required.push_back("attrs");
+  object(required);
+  json.key("name");
+  reference("name");
+  json.key("op");
+  json.beginObject();
+  json.member("const", op.name);
+  json.member("description", op.doc);
+  json.endObject();
+  json.key("inputs");
+  arrayOf("edge", op.minInputs,
+          op.maxInputs == SIZE_MAX ? -1 : int64_t(op.maxInputs));
+  json.key("attrs");
+  object(requiredAttrs);
+  for (const OpAttr &attr : op.attrs)
+    attribute(attr);
+  closeObject();
+  json.key("outputs");
+  arrayOf("name");
+  closeObject();
+}
+
+void SchemaWriter::instance() {
+  object({"block"});
+  for (const char *key : {"name", "block"}) {
+    json.key(key);
+    reference("name");
+  }
+  json.key("repeat");
+  json.beginObject();
+  json.member("type", "integer");
+  json.member("minimum", 1);
+  json.member("maximum", 4096);
+  json.endObject();
+  json.key("weights");
+  json.beginObject();
+  json.member("type", "string");
+  json.member("description",
+              "prefix of the tensors' names inside; {i} is the repetition");
+  json.endObject();
+  json.key("inputs");
+  arrayOf("edge");
+  json.key("outputs");
+  arrayOf("name");
+  closeObject();
+}
+
+/// The keys that the graph and its blocks share.
+void SchemaWriter::body() {
+  json.key("caches");
+  arrayOf("cache");
+  json.key("nodes");
+  arrayOf("node");
+  json.key("outputs");
+  arrayOf("output", 1);
+}
+
+void SchemaWriter::definitions() {
+  auto plain = [&](const char *name, auto write) {
+    json.key(name);
+    json.beginObject();
+    write();
+    json.endObject();
+  };
+  plain("name", [&] {
+    json.member("type", "string");
+    json.member("maxLength", 255);
+    json.member("pattern", "^[A-Za-z_][A-Za-z0-9_.-]*$");
+  });
+  plain("edge", [&] {
+    json.member("type", "string");
+    json.member("description", "a node, input or parameter, or node:1");
+    json.member("pattern", "^[A-Za-z_][A-Za-z0-9_.-]*(:[0-9]+)?$");
+  });
+  plain("size", [&] {
+    json.member("description", "an integer, a dim, or text such as 2*seq+1");
+    json.key("type");
+    json.array(std::vector<const char *>{"integer", "string"});
+    json.member("minimum", 1);
+  });
+  json.key("shape");
+  arrayOf("size", 0, 8);
+  plain("dim", [&] {
+    json.member("type", "object");
+    json.member("additionalProperties", false);
+    json.key("properties");
+    json.beginObject();
+    plain("max", [&] {
+      json.member("type", "integer");
+      json.member("minimum", 1);
+    });
+    json.endObject();
+  });
+  json.key("input");
+  object({"name", "dtype", "shape"});
+  for (const char *key : {"name", "mask_of"}) {
+    json.key(key);
+    reference("name");
+  }
+  plain("dtype", [&] {
+    json.key("enum");
+    json.array(
+        std::vector<const char *>{"f32", "bf16", "f16", "i64", "i32", "bool"});
+  });
+  json.key("shape");
+  reference("shape");
+  plain("default", [&] { json.member("type", "integer"); });
+  closeObject();
+  plain("output", [&] {
+    json.key("anyOf");
+    json.beginArray();
+    reference("edge");
+    object({"name", "edge"});
+    json.key("name");
+    reference("name");
+    json.key("edge");
+    reference("edge");
+    closeObject();
+    json.endArray();
+  });
+  json.key("cache");
+  object({"name", "heads", "key", "value"});
+  json.key("name");
+  reference("name");
+  for (const char *key : {"heads", "key", "value", "window"})
+    plain(key, [&] {
+      json.member("type", "integer");
+      json.member("minimum", 1);
+    });
+  closeObject();
+  json.key("block");
+  object({"nodes", "outputs"});
+  json.key("inputs");
+  arrayOf("name");
+  body();
+  closeObject();
+  plain("node", [&] {
+    json.key("anyOf");
+    json.beginArray();
+    instance();
+    for (const GraphOp &op : graphOps())
+      operation(op);
+    json.endArray();
+  });
+}
+
+void SchemaWriter::run() {
+  json.beginObject();
+  json.member("$schema", "https://json-schema.org/draft/2020-12/schema");
+  json.member("$id", "graph.schema.json");
+  json.member("title", "graph.json of transom");
+  json.member("type", "object");
+  json.member("additionalProperties", false);
+  json.key("required");
+  json.array(
+      std::vector<const char *>{"transom", "inputs", "nodes", "outputs"});
+  json.key("properties");
+  json.beginObject();
+  json.key("$schema");
+  json.beginObject();
+  json.member("type", "string");
+  json.endObject();
+  json.key("transom");
+  json.beginObject();
+  json.member("const", 1);
+  json.endObject();
+  for (const char *key : {"name", "entry"}) {
+    json.key(key);
+    reference("name");
+  }
+  json.key("weights");
+  json.beginObject();
+  json.member("description", "plain names of safetensors files beside this");
+  numbers("string");
+  json.endObject();
+  for (auto [key, of] : {std::pair<const char *, const char *>{"dims", "dim"},
+                         {"blocks", "block"}}) {
+    json.key(key);
+    json.beginObject();
+    json.member("type", "object");
+    json.key("additionalProperties");
+    reference(of);
+    json.endObject();
+  }
+  json.key("inputs");
+  arrayOf("input", 1);
+  body();
+  json.endObject();
+  json.key("$defs");
+  json.beginObject();
+  definitions();
+  json.endObject();
+  json.endObject();
+}
+
+std::string transom::graphJsonSchema() {
+  std::string out;
+  SchemaWriter(out).run();
+  return out + "\n";
+}
+
+std::string transom::graphOpsReference() {
+  std::string out =
+      "# Operations of graph.json\n\n"
+      "Written from the table in GraphOpTable.cpp; a test compares them.\n"
+      "A *tensor* is the name of a tensor of the weights files, behind the\n"
+      "block's prefix; **bold** attributes must be there.\n\n"
+      "| op | inputs | attributes | meaning |\n|---|---|---|---|\n";
+  for (const GraphOp &op : graphOps()) {
+    out += "| `" + std::string(op.name) + "` | " + op.inputs + " | ";
+    for (const OpAttr &attr : op.attrs) {
+      const char *mark = attr.required ? "**" : "";
+      out += std::string(&attr == &op.attrs.front() ? "" : "; ") + mark + "`" +
+             attr.name + "`" + mark + " " + attr.doc;
+    }
+    out += " | " + std::string(op.doc) + " |\n";
+  }
+  return out;
+}

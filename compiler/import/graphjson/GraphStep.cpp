@@ -1,0 +1,117 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of a step belong to several sequences, so only attention on a cache may
+// look beyond its own row.
+#include "compiler/import/graphjson/GraphStep.h"
+
+using namespace mlir;
+using namespace transom;
+
+/// The new tokens of several sequences, and the rows that are asked for.
+Value GraphStep::begin() {
+  const GraphInput &input = file.inputs.front();
+  auto wrong = [&](JsonValue at, const std::string &text) {
+    return emit.fail(at.error("a graph with caches is a decoder: " + text));
+  };
+  if (file.entry != "step")
+    return wrong(input.at, "its entry is 'step', not '" + file.entry + "'");
+  if (file.inputs.size() != 1)
+    return wrong(file.inputs[1].at, "its one input is the new tokens");
+  Result<Dims> shape = dims.shape(input.shape);
+  if (!shape)
+    return emit.fail(shape.takeError());
+  const Polynomial rows = Polynomial::symbol("rows");
+  if (input.dtype != DType::I64 || *shape != Dims{rows})
+    return wrong(input.at, "its input is i64 [\"rows\"]");
+  if (input.maskOf || input.defaultValue)
+    return wrong(input.at, "its input has no 'mask_of' and no 'default'");
+  if (file.dims.size() != 1 || file.dims[0].largest >= 0)
+    return wrong(input.at, "its one dim is \"rows\": {}, without a 'max'");
+  emit.at(file.entry, "/inputs");
+  SmallVector<Value> arguments = emit.beginEntry(
+      file.entry,
+      {{"tokens", DType::I64, {rows}, "data", {}, {}},
+       {"wanted", DType::I64, {Polynomial::symbol("wanted")}, "data", {}, {}}});
+  wanted = arguments[1];
+  state.segments = emit.sequences();
+  return arguments[0];
+}
+
+/// What a row gives depends on the rows of its own sequence alone, and on those
+/// through the cache: no other operation may mix rows.
+void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
+                          const GraphNode &node) {
+  auto ofRows = [&](Value value) {
+    for (const Polynomial &size : emit.shapeOf(value))
+      if (!size.isConstant())
+        return true;
+    return false;
+  };
+  if (llvm::none_of(inputs, ofRows))
+    return;
+  const Polynomial rows = Polynomial::symbol("rows");
+  for (Value result : results) {
+    Dims shape = emit.shapeOf(result);
+    bool floats =
+        isa<FloatType>(cast<TensorType>(result.getType()).getElementType());
+    bool good =
+        !shape.empty() && shape[0] == rows && (!floats || shape.size() > 1);
+    for (const Polynomial &size : llvm::drop_begin(shape))
+      good = good && size.isConstant();
+    if (!good)
+      emit.fail(node.at.error(
+          "op '" + node.op + "' mixes rows of a decoder, which 'attention' " +
+          "with a cache alone may do; results are [rows, ...]"));
+  }
+}
+
+/// True for operations that compute each row of their first operand alone.
+static bool isByRow(Operation *op) {
+  return isa<attn::LinearOp, attn::LayerNormOp, attn::RmsNormOp,
+             attn::ActivationOp, attn::ScaleOp>(op);
+}
+
+Value GraphStep::wantedRows(Value result) {
+  SmallVector<Operation *> behind; // the last first
+  Value from = result;
+  // Nothing but the chain itself may read what it gives.
+  auto isFree = [&] {
+    return behind.empty() ? from.use_empty() : from.hasOneUse();
+  };
+  for (Operation *op = from.getDefiningOp(); op && isByRow(op) && isFree();
+       op = from.getDefiningOp()) {
+    behind.push_back(op);
+    from = op->getOperand(0);
+  }
+  return emit.gatherBefore(from, wanted, behind);
+}
+
+void GraphStep::end(ArrayRef<Value> results) {
+  if (results.size() != 1)
+    return (void)emit.fail(
+        file.body.outputs[1].edge.at.error("a decoder has one output"));
+  JsonValue at = file.body.outputs[0].edge.at;
+  Value value = results[0];
+  Dims shape = emit.shapeOf(value);
+  if (!value.getDefiningOp() || emit.weightOf(value) || shape.size() != 2 ||
+      shape[0] != Polynomial::symbol("rows") ||
+      !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
+    return (void)emit.fail(
+        at.error("the output of a decoder is f32 [rows, width]"));
+  emit.at(file.entry, "/outputs");
+  Value asked = wantedRows(value);
+  if (emit.failed())
+    return;
+  std::optional<int64_t> vocabulary = emit.boundOf(0);
+  if (!vocabulary)
+    return (void)emit.fail(file.inputs.front().at.error(
+        "a decoder's tokens are the ids of an 'embedding'"));
+  causal = *shape[1].constant() == *vocabulary;
+  emit.endEntry({{causal ? "logits" : "last_hidden_state", asked}});
+  OpBuilder &ops = emit.ops();
+  emit.annotateEntry("transom.vocabulary", ops.getI64IntegerAttr(*vocabulary));
+  if (state.context)
+    emit.annotateEntry("transom.context",
+                       ops.getI64IntegerAttr(*state.context));
+}

@@ -1,0 +1,188 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys of config.json and what their absence means.
+#include "compiler/import/huggingface/Config.h"
+#include "runtime/base/Suggest.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+using namespace transom;
+using attn::ActivationKind;
+
+namespace {
+struct ActivationRow {
+  const char *name;
+  std::optional<ActivationKind> kind;
+};
+/// Names of activations that are built; the tanh forms differ in rounding only.
+const ActivationRow activations[] = {
+    {"relu", ActivationKind::Relu},
+    {"gelu", ActivationKind::Gelu},
+    {"gelu_python", ActivationKind::Gelu},
+    {"gelu_new", ActivationKind::GeluTanh},
+    {"gelu_fast", ActivationKind::GeluTanh},
+    {"gelu_pytorch_tanh", ActivationKind::GeluTanh},
+    {"gelu_python_tanh", ActivationKind::GeluTanh},
+    {"gelu_accurate", ActivationKind::GeluTanh},
+    {"silu", ActivationKind::Silu},
+    {"swish", ActivationKind::Silu},
+    {"quick_gelu", ActivationKind::QuickGelu},
+    {"tanh", ActivationKind::Tanh},
+    {"sigmoid", ActivationKind::Sigmoid},
+    {"linear", std::nullopt},
+};
+} // namespace
+
+ActivationName transom::activationNamed(const std::string &name) {
+  for (const ActivationRow &row : activations)
+    if (name == row.name)
+      return {true, row.kind};
+  return {};
+}
+
+void Config::fail(Error error) {
+  if (!failure)
+    failure = std::move(error);
+}
+
+std::optional<JsonValue> Config::find(const ConfigKey &key) {
+  std::optional<JsonValue> found;
+  for (const char *spelling : key) {
+    known.insert(spelling);
+    std::optional<JsonValue> value = root().find(spelling);
+    if (!found && value && !value->isNull())
+      found = value;
+  }
+  return found;
+}
+
+bool Config::isNull(const ConfigKey &key) {
+  bool null = false;
+  for (const char *spelling : key) {
+    known.insert(spelling);
+    std::optional<JsonValue> value = root().find(spelling);
+    null = null || (value && value->isNull());
+  }
+  return null && !find(key);
+}
+
+int64_t Config::integer(const ConfigKey &key, int64_t absent, int64_t low,
+                        int64_t high) {
+  std::optional<JsonValue> value = find(key);
+  return value ? take(value->asInt(low, high), absent) : absent;
+}
+
+double Config::number(const ConfigKey &key, double absent) {
+  std::optional<JsonValue> value = find(key);
+  if (!value)
+    return absent;
+  double number = take(value->asDouble(), absent);
+  if (!std::isfinite(number) || number < 0)
+    fail(value->error("expected a finite number that is not negative"));
+  return number;
+}
+
+bool Config::flag(const ConfigKey &key, bool absent) {
+  std::optional<JsonValue> value = find(key);
+  return value ? take(value->asBool(), absent) : absent;
+}
+
+std::string Config::text(const ConfigKey &key, const std::string &absent) {
+  std::optional<JsonValue> value = find(key);
+  return value ? std::string(take(value->asString(), std::string_view()))
+               : absent;
+}
+
+std::optional<ActivationKind> Config::activation(const ConfigKey &key,
+                                                 const std::string &absent) {
+  std::string name = text(key, absent);
+  ActivationName found = activationNamed(name);
+  if (!found.known && !failed()) {
+    std::vector<std::string> names;
+    for (const ActivationRow &row : activations)
+      names.push_back(row.name);
+    fail(find(key)->error("unsupported activation '" + name +
+                              "'; supported: " + joinNames(names),
+                          Status::Unsupported));
+  }
+  return found.kind;
+}
+
+void Config::requireText(const ConfigKey &key, const std::string &built) {
+  std::string value = text(key, built);
+  if (value != built && !failed())
+    fail(find(key)->error("'" + std::string(key[0]) + "' is '" + value +
+                              "'; supported: " + built,
+                          Status::Unsupported));
+}
+
+void Config::requireFalse(const ConfigKey &key) {
+  if (flag(key, false))
+    fail(find(key)->error("'" + std::string(key[0]) +
+                              "' is true; supported: false",
+                          Status::Unsupported));
+}
+
+void Config::requireAbsent(const ConfigKey &key, const std::string &why) {
+  std::optional<JsonValue> value = find(key);
+  if (value && !((value->isObject() || value->isArray()) && value->size() == 0))
+    fail(value->error("'" + std::string(key[0]) + "' is set; " + why,
+                      Status::Unsupported));
+}
+
+void Config::checkMembers(JsonValue object,
+                          const std::vector<const char *> &names) {
+  for (JsonValue::Member member : object.members())
+    if (std::find(names.begin(), names.end(), member.key) == names.end())
+      unknownMembers.push_back(member.value.pointer().substr(1));
+}
+
+void Config::ignore(const std::vector<const char *> &keys) {
+  known.insert(keys.begin(), keys.end());
+}
+
+std::vector<std::string> Config::unknownKeys() const {
+  std::vector<std::string> unknown;
+  for (JsonValue::Member member : root().members())
+    if (member.key.substr(0, 1) != "_" && !known.count(std::string(member.key)))
+      unknown.push_back(std::string(member.key));
+  unknown.insert(unknown.end(), unknownMembers.begin(), unknownMembers.end());
+  return unknown;
+}
+
+Result<std::vector<std::string>> transom::readLabels(Config &config) {
+  int64_t count = config.integer({"num_labels"}, 2, 1, 1 << 20);
+  std::optional<JsonValue> names = config.find({"id2label"});
+  config.find({"label2id"});
+  std::vector<std::string> labels;
+  if (!names) {
+    for (int64_t i = 0; i < count; ++i)
+      labels.push_back("LABEL_" + std::to_string(i));
+    return labels;
+  }
+  if (Result<void> object = names->expectObject(); !object)
+    return object.takeError();
+  labels.resize(names->size());
+  std::vector<bool> seen(labels.size());
+  for (JsonValue::Member member : names->members()) {
+    size_t index = labels.size();
+    auto [end, problem] = std::from_chars(
+        member.key.data(), member.key.data() + member.key.size(), index);
+    bool whole =
+        problem == std::errc() && end == member.key.data() + member.key.size();
+    if (!whole || index >= labels.size() || seen[index])
+      return member.value.error("key '" + std::string(member.key) +
+                                "' is not one of the label numbers 0 to " +
+                                std::to_string(labels.size() - 1));
+    Result<std::string_view> label = member.value.asString();
+    if (!label)
+      return label.takeError();
+    labels[index] = std::string(*label);
+    seen[index] = true;
+  }
+  if (labels.empty())
+    return names->error("no labels");
+  return labels;
+}

@@ -1,0 +1,83 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading of config.json: typed keys with the defaults of their class, several
+// spellings of one key, and an account of the keys that nobody read. The first
+// error sticks.
+#pragma once
+#include "dialects/attn/Attn.h"
+#include "runtime/json/Json.h"
+#include <optional>
+#include <set>
+
+namespace transom {
+
+/// The spellings of one key, the preferred one first. Empty = the family has
+/// no such key.
+using ConfigKey = std::vector<const char *>;
+
+/// A config.json being read.
+class Config {
+public:
+  explicit Config(JsonDocument document) : document(std::move(document)) {}
+
+  /// The value of a key; nothing when absent or null. Marks it as known.
+  std::optional<JsonValue> find(const ConfigKey &key);
+  /// True when the key is there and null, which some classes read as 'off'.
+  bool isNull(const ConfigKey &key);
+  /// An integer in [low, high].
+  int64_t integer(const ConfigKey &key, int64_t absent, int64_t low,
+                  int64_t high);
+  /// A finite number >= 0.
+  double number(const ConfigKey &key, double absent);
+  bool flag(const ConfigKey &key, bool absent);
+  std::string text(const ConfigKey &key, const std::string &absent);
+  /// An activation by one of its names; nothing for 'linear'.
+  std::optional<attn::ActivationKind> activation(const ConfigKey &key,
+                                                 const std::string &absent);
+  /// Refuses (`Unsupported`) a key whose value is set and not `built`.
+  void requireText(const ConfigKey &key, const std::string &built);
+  void requireFalse(const ConfigKey &key);
+  /// Refuses a key that is there and neither null nor empty.
+  void requireAbsent(const ConfigKey &key, const std::string &why);
+
+  /// Notes members of an object that are not among the known ones.
+  void checkMembers(JsonValue object, const std::vector<const char *> &known);
+
+  /// Keys without effect on inference.
+  void ignore(const std::vector<const char *> &keys);
+  /// The keys that were neither read nor ignored, in the file's order.
+  std::vector<std::string> unknownKeys() const;
+
+  /// Records an error unless there is one.
+  void fail(Error error);
+  bool failed() const { return failure.has_value(); }
+  Error takeError() { return std::move(*failure); }
+  JsonValue root() const { return document.root(); }
+
+private:
+  template <typename T> T take(Result<T> result, T absent) {
+    if (result)
+      return *result;
+    fail(result.takeError());
+    return absent;
+  }
+  JsonDocument document;
+  std::set<std::string> known;
+  std::vector<std::string> unknownMembers; // of objects, by pointer
+  std::optional<Error> failure;
+};
+
+/// The activation of that name in Hugging Face's spelling, in two forms so that
+/// 'linear' (no function) differs from an unknown name.
+struct ActivationName {
+  bool known = false;
+  std::optional<attn::ActivationKind> kind;
+};
+ActivationName activationNamed(const std::string &name);
+
+/// The order of labels that `id2label` gives, or LABEL_0 ... of
+/// `num_labels` (2 when absent).
+Result<std::vector<std::string>> readLabels(Config &config);
+
+} // namespace transom

@@ -1,0 +1,28 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a model's files say that texts are generated: generation_config.json,
+// and the same keys of config.json where it does not have them.
+#pragma once
+#include "runtime/base/Error.h"
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// The settings of a model folder.
+struct GenerationSettings {
+  /// JSON text for the manifest: known keys with checked values, and what is
+  /// not built as words in "unbuilt" and "unbuilt_sampling", which is an error
+  /// only when texts are generated so.
+  std::string json;
+  std::vector<std::string> files; ///< that were read, in the folder
+  std::vector<std::string> notes; ///< keys that are not known
+};
+
+/// Reads the files; those that are missing are as if they were empty.
+/// `Rejected` for a key whose value has a wrong type or is out of range, with
+/// file and place.
+Result<GenerationSettings> readGenerationConfig(const std::string &folder);
+
+} // namespace transom

@@ -1,0 +1,293 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Frequencies by the types of scaling that checkpoints name. All arithmetic is
+// in double; which of two spellings a config uses makes no difference.
+#include "compiler/import/huggingface/Rotary.h"
+#include "runtime/base/Suggest.h"
+#include <cmath>
+
+using namespace transom;
+
+/// Largest number of positions: their table has a row for each 256 of them.
+static constexpr int64_t maxContext = 1 << 24;
+static constexpr double pi = 3.14159265358979323846;
+
+namespace {
+
+/// The keys of the scaling's object, or of nothing.
+class RotaryKeys {
+public:
+  RotaryKeys(Config &config, std::optional<JsonValue> object)
+      : config(config), object(object) {}
+
+  std::optional<JsonValue> find(const char *key) const {
+    std::optional<JsonValue> value = object ? object->find(key) : std::nullopt;
+    return value && value->isNull() ? std::nullopt : value;
+  }
+  /// A finite number from `low`; an error when it is missing and `absent` is
+  /// negative.
+  double number(const char *key, double absent, double low) {
+    std::optional<JsonValue> value = find(key);
+    if (!value) {
+      if (absent < 0)
+        config.fail((object ? *object : config.root())
+                        .error("missing key '" + std::string(key) + "'"));
+      return absent;
+    }
+    Result<double> number = value->asDouble();
+    if (number && std::isfinite(*number) && *number >= low)
+      return *number;
+    config.fail(number ? value->error("expected a finite number of at least " +
+                                      std::to_string(low))
+                       : number.takeError());
+    return absent;
+  }
+  bool flag(const char *key, bool absent) {
+    std::optional<JsonValue> value = find(key);
+    if (!value)
+      return absent;
+    Result<bool> set = value->asBool();
+    if (!set)
+      config.fail(set.takeError());
+    return set ? *set : absent;
+  }
+  /// Where an error of the whole belongs.
+  JsonValue at() const { return object ? *object : config.root(); }
+
+private:
+  Config &config;
+  std::optional<JsonValue> object;
+};
+
+/// What all types of scaling start from.
+struct Plain {
+  double theta;
+  int64_t size;      ///< numbers of a head that the share means
+  int64_t positions; ///< of the config
+  double original;   ///< positions before scaling
+
+  double frequency(int64_t pair) const {
+    return std::pow(theta, -2.0 * static_cast<double>(pair) /
+                               static_cast<double>(size));
+  }
+};
+
+} // namespace
+
+/// `rope_scaling` counts where both are there.
+static std::optional<JsonValue> findScaling(Config &config) {
+  std::optional<JsonValue> scaling = config.find({"rope_scaling"}),
+                           parameters = config.find({"rope_parameters"});
+  bool empty = scaling && scaling->isObject() && scaling->size() == 0;
+  std::optional<JsonValue> object = scaling && !empty ? scaling : parameters;
+  if (!object)
+    return std::nullopt;
+  if (Result<void> kind = object->expectObject(); !kind) {
+    config.fail(kind.takeError());
+    return std::nullopt;
+  }
+  for (JsonValue::Member member : object->members())
+    if (member.value.isObject())
+      config.fail(member.value.error(
+          "rotary positions that differ by layer are not built",
+          Status::Unsupported));
+  static const std::vector<const char *> known = {
+      "rope_type",       "type",
+      "rope_theta",      "partial_rotary_factor",
+      "factor",          "original_max_position_embeddings",
+      "low_freq_factor", "high_freq_factor",
+      "beta_fast",       "beta_slow",
+      "mscale",          "mscale_all_dim",
+      "truncate",        "attention_factor",
+      "short_factor",    "long_factor",
+      "finetuned"};
+  config.checkMembers(*object, known);
+  return object;
+}
+
+static std::string readType(Config &config, const DecoderFamily &family,
+                            const RotaryKeys &keys) {
+  std::optional<JsonValue> value = keys.find("rope_type");
+  if (!value)
+    value = keys.find("type");
+  if (!value)
+    return "default";
+  Result<std::string_view> text = value->asString();
+  if (!text) {
+    config.fail(text.takeError());
+    return "default";
+  }
+  std::vector<std::string> names(family.rotaryTypes.begin(),
+                                 family.rotaryTypes.end());
+  for (const std::string &name : names)
+    if (*text == name)
+      return name;
+  std::string why = "; supported: " + joinNames(names);
+  if (*text == "longrope" || *text == "su")
+    why = ": its frequencies depend on how much text there is at once" + why;
+  config.fail(value->error("unsupported type of rotary positions '" +
+                               std::string(*text) + "'" + why,
+                           Status::Unsupported));
+  return "default";
+}
+
+/// The numbers of a head that the share means; 0 = no positions. An odd one
+/// turns a number more, in as many pairs as there are even numbers below it.
+static int64_t readSize(Config &config, const DecoderFamily &family,
+                        RotaryKeys &keys, int64_t headDim) {
+  double share =
+      config.number(family.keys.rotaryShare, family.defaults.rotaryShare);
+  share = keys.number("partial_rotary_factor", share, 0);
+  if (config.failed())
+    return 2;
+  std::optional<JsonValue> said = keys.find("partial_rotary_factor");
+  if (!said)
+    said = config.find(family.keys.rotaryShare);
+  JsonValue at = said ? *said : keys.at();
+  if (!family.partialRotary && share != 1)
+    config.fail(at.error("a rotated share of " + std::to_string(share) +
+                             " of each head; supported with model_type '" +
+                             family.modelType + "': 1",
+                         Status::Unsupported));
+  auto size =
+      static_cast<int64_t>(static_cast<double>(headDim) * std::min(share, 2.0));
+  int64_t turned = size + size % 2;
+  if (turned > headDim)
+    config.fail(at.error("rotary positions turn " + std::to_string(turned) +
+                         " numbers of a head of " + std::to_string(headDim)));
+  return size;
+}
+
+/// Long waves are stretched by the factor, short ones stay, those between are
+/// blended (Llama 3.1).
+static void scaleLlama3(Config &config, RotaryKeys &keys, const Plain &plain,
+                        Rotary &rotary) {
+  double factor = keys.number("factor", -1, 1);
+  double low = keys.number("low_freq_factor", -1, 0);
+  double high = keys.number("high_freq_factor", -1, 0);
+  if (config.failed())
+    return;
+  if (!(low > 0 && high > low))
+    return config.fail(
+        keys.at().error("'high_freq_factor' " + std::to_string(high) +
+                        " is not above 'low_freq_factor' " +
+                        std::to_string(low) + " and both above 0"));
+  for (double &f : rotary.frequencies) {
+    double wave = 2 * pi / f;
+    double smooth = (plain.original / wave - low) / (high - low);
+    smooth = std::min(std::max(smooth, 0.0), 1.0);
+    f = (1 - smooth) * f / factor + smooth * f;
+  }
+}
+
+static double yarnScale(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
+
+/// The factor on cosines and sines (Peng et al. 2023, 3.4).
+static double yarnFactor(RotaryKeys &keys, double factor) {
+  if (keys.find("attention_factor"))
+    return keys.number("attention_factor", 1, 0);
+  double own = keys.number("mscale", 0, 0),
+         all = keys.number("mscale_all_dim", 0, 0);
+  if (own > 0 && all > 0)
+    return yarnScale(factor, own) / yarnScale(factor, all);
+  return yarnScale(factor, 1);
+}
+
+/// A ramp over the pairs from unscaled to stretched (Peng et al. 2023, 3.2).
+static void scaleYarn(Config &config, RotaryKeys &keys, const Plain &plain,
+                      Rotary &rotary) {
+  double positions = static_cast<double>(plain.positions);
+  double factor = keys.find("factor") ? keys.number("factor", 1, 0)
+                                      : positions / plain.original;
+  double fast = keys.number("beta_fast", 32, 0),
+         slow = keys.number("beta_slow", 1, 0);
+  rotary.factor = yarnFactor(keys, factor);
+  bool whole = keys.flag("truncate", true);
+  if (config.failed())
+    return;
+  if (!(factor > 0 && fast > 0 && slow > 0 && plain.theta != 1))
+    return config.fail(keys.at().error(
+        "'factor', 'beta_fast' and 'beta_slow' must be above 0, and "
+        "'rope_theta' not 1"));
+  double size = static_cast<double>(plain.size);
+  // The pair that turns this often over the original positions.
+  auto pairOf = [&](double turns) {
+    return size * std::log(plain.original / (turns * 2 * pi)) /
+           (2 * std::log(plain.theta));
+  };
+  double low = pairOf(fast), high = pairOf(slow);
+  if (whole) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, size - 1);
+  if (low == high)
+    high += 0.001;
+  for (size_t i = 0; i < rotary.frequencies.size(); ++i) {
+    double ramp = (static_cast<double>(i) - low) / (high - low);
+    ramp = std::min(std::max(ramp, 0.0), 1.0);
+    double f = rotary.frequencies[i];
+    rotary.frequencies[i] = f / factor * ramp + f * (1 - ramp);
+  }
+  rotary.context = std::max(
+      rotary.context, static_cast<int64_t>(std::min(plain.original * factor,
+                                                    double(maxContext) + 1)));
+}
+
+static void scaleLinear(Config &config, RotaryKeys &keys, Rotary &rotary) {
+  double factor = keys.number("factor", -1, 0);
+  if (config.failed())
+    return;
+  if (!(factor > 0))
+    return config.fail(keys.find("factor")->error("'factor' must be above 0"));
+  for (double &f : rotary.frequencies)
+    f /= factor;
+  double context = static_cast<double>(rotary.context) * std::max(factor, 1.0);
+  rotary.context =
+      static_cast<int64_t>(std::min(context, double(maxContext) + 1));
+}
+
+Rotary transom::readRotary(Config &config, const DecoderFamily &family,
+                           int64_t headDim, int64_t positions) {
+  RotaryKeys keys(config, findScaling(config));
+  std::string type = readType(config, family, keys);
+  Plain plain = {config.number(family.keys.theta, 10000), 2, positions,
+                 static_cast<double>(positions)};
+  plain.theta = keys.number("rope_theta", plain.theta, 0);
+  plain.size = readSize(config, family, keys, headDim);
+  if (type == "llama3" || type == "yarn") {
+    plain.original =
+        keys.number("original_max_position_embeddings", plain.original, 1);
+    plain.original =
+        config.number({"original_max_position_embeddings"}, plain.original);
+  }
+  if (!config.failed() && !(plain.theta > 0 && plain.original >= 1))
+    config.fail(keys.at().error("'rope_theta' and the original number of "
+                                "positions must be above 0"));
+  Rotary rotary;
+  rotary.context = positions;
+  if (config.failed())
+    return rotary;
+  for (int64_t i = 0; i < (plain.size + 1) / 2; ++i)
+    rotary.frequencies.push_back(plain.frequency(i));
+  if (type == "llama3")
+    scaleLlama3(config, keys, plain, rotary);
+  else if (type == "yarn")
+    scaleYarn(config, keys, plain, rotary);
+  else if (type == "linear")
+    scaleLinear(config, keys, rotary);
+  else if (type == "dynamic")
+    keys.number("factor", -1, 0); // has no effect up to the trained length
+  if (!config.failed() && rotary.context > maxContext)
+    config.fail(keys.at().error("more than " + std::to_string(maxContext) +
+                                    " positions are not built",
+                                Status::Unsupported));
+  for (double f : rotary.frequencies)
+    if (!config.failed() && !std::isfinite(f))
+      config.fail(keys.at().error("a frequency is not finite"));
+  return rotary;
+}

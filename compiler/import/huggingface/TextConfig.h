@@ -1,0 +1,29 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How texts go through a model: the tokenizer of its folder, and what the
+// files of sentence-transformers say about lengths, pooling and normalizing.
+#pragma once
+#include "runtime/base/Error.h"
+#include "runtime/manifest/Manifest.h"
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// What the text commands need.
+struct TextConfig {
+  std::string tokenizer; ///< tables; empty without a usable tokenizer
+  ManifestText manifest;
+  std::vector<std::string> files; ///< that were read, in the folder
+  std::vector<std::string> notes;
+};
+
+/// Reads the text files of a model folder. `modelMax` is the longest input
+/// that the model takes (0: no limit). A tokenizer that is missing or not
+/// built gives a note (a missing one only where `textExpected`), a malformed
+/// file an error.
+Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
+                                  bool textExpected);
+
+} // namespace transom

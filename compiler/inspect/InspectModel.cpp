@@ -1,0 +1,179 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a model folder, a config.json alone or a graph.json holds, before it is
+// compiled: entries, what they cost, tensors that are used and not, keys that
+// are not known.
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/CompileModule.h"
+#include "compiler/inspect/InspectModelCost.h"
+#include "compiler/import/Import.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/base/File.h"
+#include "runtime/json/Json.h"
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// An argument or result of an entry.
+struct TensorLine {
+  std::string name, type;
+};
+
+/// An entry of the module.
+struct EntryLines {
+  std::string name;
+  std::vector<TensorLine> inputs, outputs;
+  Polynomial flops;
+};
+
+} // namespace
+
+/// `tensor<...>` without the dialect's marks: `f32 [batch, seq, 768]`.
+static std::string typeText(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return "unknown";
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << tensor.getElementType() << " [";
+  llvm::interleaveComma(attn::shapeOf(tensor), stream,
+                        [&](const Polynomial &d) { stream << d.str(); });
+  stream << "]";
+  return stream.str();
+}
+
+static std::string nameOf(DictionaryAttr attributes) {
+  auto name =
+      attributes ? attributes.getAs<StringAttr>("attn.name") : StringAttr();
+  return name ? name.getValue().str() : "";
+}
+
+static std::vector<EntryLines> entriesOf(ModuleOp module) {
+  std::vector<EntryLines> entries;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isPublic())
+      continue;
+    EntryLines entry{function.getSymName().str(), {}, {}, flopsOf(function)};
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      entry.inputs.push_back({nameOf(function.getArgAttrDict(i)),
+                              typeText(function.getArgument(i).getType())});
+    Operation *end = function.getBody().back().getTerminator();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      entry.outputs.push_back({nameOf(function.getResultAttrDict(i)),
+                               typeText(end->getOperand(i).getType())});
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+static std::string textOf(const ImportInfo &info,
+                          const std::vector<EntryLines> &entries,
+                          const std::optional<DecoderReport> &decoder) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << info.name << ": " << info.architecture << " (" << info.family << ")\n"
+      << "parameters  " << info.parameters << "\n";
+  for (const auto &[dtype, count] : info.dtypes)
+    out << "tensors     " << count << " of " << dtype << "\n";
+  if (decoder)
+    decoder->addText(out);
+  for (const EntryLines &entry : entries) {
+    out << "\nentry " << entry.name << "\n";
+    for (const TensorLine &line : entry.inputs)
+      out << "  in   " << line.name << "  " << line.type << "\n";
+    for (const TensorLine &line : entry.outputs)
+      out << "  out  " << line.name << "  " << line.type << "\n";
+    out << "  flops  " << entry.flops.str() << "\n";
+  }
+  if (!info.unusedTensors.empty())
+    out << "\nnot used: " << llvm::join(info.unusedTensors, ", ") << "\n";
+  for (const std::string &note : info.notes)
+    out << "note: " << note << "\n";
+  return out.str();
+}
+
+static void writeLines(JsonWriter &json, const char *key,
+                       const std::vector<TensorLine> &lines) {
+  json.key(key);
+  json.beginArray();
+  for (const TensorLine &line : lines) {
+    json.beginObject();
+    json.member("name", line.name);
+    json.member("type", line.type);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static std::string jsonOf(const ImportInfo &info,
+                          const std::vector<EntryLines> &entries,
+                          const std::optional<DecoderReport> &decoder) {
+  std::string text;
+  JsonWriter json(text, 2);
+  json.beginObject();
+  json.member("name", info.name);
+  json.member("family", info.family);
+  json.member("architecture", info.architecture);
+  json.member("parameters", info.parameters);
+  json.key("dtypes");
+  json.beginObject();
+  for (const auto &[dtype, count] : info.dtypes)
+    json.member(dtype, count);
+  json.endObject();
+  json.key("entries");
+  json.beginArray();
+  for (const EntryLines &entry : entries) {
+    json.beginObject();
+    json.member("name", entry.name);
+    writeLines(json, "inputs", entry.inputs);
+    writeLines(json, "outputs", entry.outputs);
+    json.member("flops", entry.flops.str());
+    json.endObject();
+  }
+  json.endArray();
+  if (decoder)
+    decoder->writeJson(json);
+  json.key("files");
+  json.array(info.inputFiles);
+  json.key("unused_tensors");
+  json.array(info.unusedTensors);
+  json.key("notes");
+  json.array(info.notes);
+  json.endObject();
+  return text + "\n";
+}
+
+/// Names that weights have in a folder, those that are never opened too.
+static constexpr const char *weightFiles[] = {
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json"};
+
+/// True for a config that stands without weights: then their shapes are those
+/// that it asks for.
+static bool isConfigAlone(const std::string &path) {
+  if (!isFolder(path))
+    return fileNameOf(path) == "config.json";
+  return fileExists(joinPath(path, "config.json")) &&
+         llvm::none_of(weightFiles, [&](const char *name) {
+           return fileExists(joinPath(path, name));
+         });
+}
+
+Result<ModelReport> transom::inspectModel(const std::string &path) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  prepareContext(context);
+  ImportInfo info;
+  ImportOptions options{path};
+  options.configOnly = isConfigAlone(path);
+  Result<OwningOpRef<ModuleOp>> module = importModel(context, options, info);
+  if (!module)
+    return module.takeError();
+  std::vector<EntryLines> entries = entriesOf(**module);
+  std::optional<DecoderReport> decoder = reportDecoder(**module);
+  return ModelReport{jsonOf(info, entries, decoder),
+                     textOf(info, entries, decoder)};
+}

@@ -1,0 +1,62 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The text form of symbolic sizes inside attributes and types of the dialects:
+// terms of integers and symbols, `batch*seq+31*batch`.
+#pragma once
+#include "mlir/IR/OpImplementation.h"
+#include "runtime/base/Polynomial.h"
+
+namespace transom {
+
+/// `2*batch*seq`, after its sign; adds the product to `sum`.
+inline mlir::ParseResult parseTerm(mlir::AsmParser &parser, Polynomial &sum) {
+  Polynomial product(1);
+  do {
+    int64_t number = 0;
+    mlir::OptionalParseResult integer = parser.parseOptionalInteger(number);
+    if (integer.has_value()) {
+      if (mlir::failed(*integer))
+        return mlir::failure();
+      product = product * Polynomial(number);
+      continue;
+    }
+    llvm::StringRef name;
+    if (parser.parseOptionalKeyword(&name))
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expects a symbol or integer in a size");
+    product = product * Polynomial::symbol(name.str());
+  } while (mlir::succeeded(parser.parseOptionalStar()));
+  sum = sum + product;
+  return mlir::success();
+}
+
+/// One dimension: terms joined by `+`, or by the sign of the next number.
+inline mlir::ParseResult parsePolynomial(mlir::AsmParser &parser,
+                                         Polynomial &sum) {
+  sum = Polynomial();
+  if (parseTerm(parser, sum))
+    return mlir::failure();
+  while (true) {
+    if (mlir::succeeded(parser.parseOptionalPlus())) {
+      if (parseTerm(parser, sum))
+        return mlir::failure();
+      continue;
+    }
+    int64_t number = 0;
+    mlir::OptionalParseResult integer = parser.parseOptionalInteger(number);
+    if (!integer.has_value())
+      return mlir::success();
+    if (mlir::failed(*integer))
+      return mlir::failure();
+    Polynomial rest(1);
+    if (mlir::succeeded(parser.parseOptionalStar())) {
+      rest = Polynomial();
+      if (parseTerm(parser, rest))
+        return mlir::failure();
+    }
+    sum = sum + Polynomial(number) * rest;
+  }
+}
+
+} // namespace transom

@@ -1,0 +1,151 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elementwise regions: the scalar operations of the region on vectors of 16
+// columns, inputs broadcast over the rows of the output.
+#include "mlir/IR/IRMapping.h"
+#include "passes/lower/Phase.h"
+#include "passes/lower/emit/VectorMath.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+namespace {
+/// An input of the region: where its rows are, and how its columns broadcast.
+struct Input {
+  Value base;
+  SmallVector<Polynomial> dims;
+  Polynomial rowStride;
+  Type element;
+  bool oneColumn;
+};
+} // namespace
+
+static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
+  Input input;
+  if (auto weight = dyn_cast<kern::WeightType>(value.getType())) {
+    input.base = e.weight(value);
+    for (int64_t dim : weight.getShape())
+      input.dims.push_back(dim);
+    input.element = weight.getElementType();
+    input.rowStride = input.dims.empty() ? Polynomial(1) : input.dims.back();
+  } else {
+    auto buffer = PhaseEmitter::typeOf(value);
+    input.base = e.pointer(value);
+    input.dims = buffer.getDims();
+    input.element = buffer.getElementType();
+    input.rowStride = buffer.getRowStride();
+  }
+  Polynomial last = input.dims.empty() ? Polynomial(1) : input.dims.back();
+  input.oneColumn = last == Polynomial(1) && columns != Polynomial(1);
+  return input;
+}
+
+/// Bool lies in memory as bytes of 0 and 1; bf16 is taken as its bits, which
+/// only conversions look at.
+static Type memoryType(Emitter &e, Type element) {
+  if (element.isBF16())
+    return e.builder().getI16Type();
+  return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
+}
+static int64_t byteSize(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+static Value toMask(Emitter &e, Value bytes) {
+  Value zero = e.builder().create<arith::ConstantOp>(
+      e.location(), e.builder().getZeroAttr(bytes.getType()));
+  return e.builder().create<arith::CmpIOp>(
+      e.location(), arith::CmpIPredicate::ne, bytes, zero);
+}
+
+static Value loadInput(PhaseEmitter &e, const Input &input, Value rowOffset,
+                       Value column, Value mask) {
+  Type memory = memoryType(e, input.element);
+  Value offset = input.oneColumn ? rowOffset : e.add(rowOffset, column);
+  Value at = e.advance(input.base, e.mul(offset, byteSize(input.element)));
+  Value loaded = input.oneColumn ? e.splat(e.load(memory, at))
+                                 : e.loadVector(memory, at, mask);
+  return input.element.isInteger(1) ? toMask(e, loaded) : loaded;
+}
+
+/// x / y of integers. The instruction stops the program for y = 0, also in
+/// lanes that a mask hides, and for the smallest x over -1; here these give x
+/// and -x.
+static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
+  OpBuilder &b = e.builder();
+  auto splat = [&](int64_t value) -> Value {
+    auto type = cast<VectorType>(y.getType());
+    return b.create<arith::ConstantOp>(
+        e.location(),
+        DenseElementsAttr::get(type,
+                               b.getIntegerAttr(type.getElementType(), value)));
+  };
+  Value minus = e.equal(y, splat(-1));
+  Value plain =
+      b.create<arith::OrIOp>(e.location(), minus, e.equal(y, splat(0)));
+  Value quotient =
+      b.create<arith::DivSIOp>(e.location(), x, e.select(plain, splat(1), y));
+  return e.select(minus, b.create<arith::SubIOp>(e.location(), splat(0), x),
+                  quotient);
+}
+
+/// A scalar operation of the region on vectors.
+static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
+  OpBuilder &b = e.builder();
+  if (auto apply = dyn_cast<kern::ApplyOp>(op))
+    return emitActivation(e, apply.getKind(), values.lookup(apply.getInput()));
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto type = e.vectorOf(constant.getType());
+    return b.create<arith::ConstantOp>(
+        e.location(), DenseElementsAttr::get(type, constant.getValue()));
+  }
+  if (isa<arith::DivSIOp>(op))
+    return emitIntegerDivision(e, values.lookup(op.getOperand(0)),
+                               values.lookup(op.getOperand(1)));
+  if (isa<arith::ExtFOp>(op))
+    return e.widenBf16(values.lookup(op.getOperand(0)));
+  if (isa<arith::TruncFOp>(op))
+    return e.roundBf16(values.lookup(op.getOperand(0)));
+  OperationState state(e.location(), op.getName());
+  for (Value operand : op.getOperands())
+    state.addOperands(values.lookup(operand));
+  state.addTypes(e.vectorOf(op.getResult(0).getType()));
+  state.addAttributes(op.getAttrs());
+  return b.create(state)->getResult(0);
+}
+
+void lower::lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op) {
+  kern::BufferType out = PhaseEmitter::typeOf(op.getOuts());
+  SmallVector<Polynomial> dims = out.getDims();
+  if (dims.empty())
+    dims.push_back(1);
+  SmallVector<Input> inputs;
+  for (Value value : op.getInputs())
+    inputs.push_back(inputOf(e, value, dims.back()));
+  int64_t bytes = byteSize(out.getElementType());
+  Value stride = e.rowStride(op.getOuts());
+  e.shareRows(e.size(out.getRowCount()), [&](Value row) {
+    SmallVector<Value> rowOffsets;
+    for (const Input &input : inputs)
+      rowOffsets.push_back(
+          emitBroadcastOffset(e, row, dims, input.dims, input.rowStride));
+    Value line =
+        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, stride), bytes));
+    e.columns(e.size(dims.back()), [&](Value column, Value mask) {
+      IRMapping values;
+      Block &block = op.getBody().front();
+      for (auto [input, offset, argument] :
+           llvm::zip(inputs, rowOffsets, block.getArguments()))
+        values.map(argument, loadInput(e, input, offset, column, mask));
+      for (Operation &scalar : block.without_terminator())
+        values.map(scalar.getResult(0), emitScalar(e, scalar, values));
+      Value result = values.lookup(block.back().getOperand(0));
+      if (out.getElementType().isInteger(1))
+        result = e.builder().create<arith::ExtUIOp>(
+            e.location(), e.vectorOf(e.builder().getI8Type()), result);
+      e.storeVector(result, e.advance(line, e.mul(column, bytes)), mask);
+    });
+  });
+}

@@ -1,0 +1,339 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API for models, sessions and tensors: converts structs and errors.
+#include "runtime/api/ApiSupport.h"
+#include "runtime/execute/Tensor.h"
+#include <cstddef>
+#include <cstdlib>
+
+using namespace transom;
+using namespace transom::api;
+
+static thread_local char lastError[2048] = "";
+
+transom_status transom::api::fail(Status status, const std::string &message) {
+  size_t size = std::min(message.size(), sizeof lastError - 1);
+  std::memcpy(lastError, message.data(), size);
+  lastError[size] = 0;
+  return transom_status(int(status));
+}
+
+#define TRANSOM_TEXT_OF(number) #number
+#define TRANSOM_VERSION_TEXT(major, minor, patch)                              \
+  TRANSOM_TEXT_OF(major) "." TRANSOM_TEXT_OF(minor) "." TRANSOM_TEXT_OF(patch)
+
+const char *transom_version(void) {
+  return TRANSOM_VERSION_TEXT(TRANSOM_VERSION_MAJOR, TRANSOM_VERSION_MINOR,
+                              TRANSOM_VERSION_PATCH);
+}
+
+const char *transom_last_error(void) { return lastError; }
+
+const char *transom_status_name(transom_status status) {
+  switch (status) {
+  case TRANSOM_OK:
+    return "ok";
+  case TRANSOM_CHECK_FAILED:
+    return "check failed";
+  case TRANSOM_USAGE:
+    return "usage";
+  case TRANSOM_REJECTED:
+    return "rejected";
+  case TRANSOM_UNSUPPORTED:
+    return "unsupported";
+  case TRANSOM_LIMIT:
+    return "limit";
+  case TRANSOM_UNAVAILABLE:
+    return "unavailable";
+  case TRANSOM_INTERNAL:
+    return "internal error";
+  case TRANSOM_CANCELLED:
+    return "cancelled";
+  }
+  return "unknown";
+}
+
+const char *transom_dtype_name(transom_dtype dtype) { return dtypeText(dtype); }
+
+size_t transom_dtype_size(transom_dtype dtype) {
+  switch (dtype) {
+  case TRANSOM_I64:
+    return 8;
+  case TRANSOM_F32:
+  case TRANSOM_I32:
+    return 4;
+  case TRANSOM_BF16:
+  case TRANSOM_F16:
+    return 2;
+  case TRANSOM_BOOL:
+    return 1;
+  case TRANSOM_DTYPE_NONE:
+    break;
+  }
+  return 0;
+}
+
+transom_model_options transom_model_options_default(void) {
+  return sized<transom_model_options>();
+}
+
+transom_status transom_model_load(const char *path,
+                                  const transom_model_options *given,
+                                  transom_model **model) {
+  return guarded([&]() -> Result<void> {
+    if (!path || !model)
+      return nullArgument(path ? "model" : "path");
+    *model = nullptr;
+    transom_model_options options = transom_model_options_default();
+    if (Result<void> done = readOptions(given, options); !done)
+      return done;
+    const char *forced = std::getenv("TRANSOM_FORCE_ISA");
+    Result<std::unique_ptr<Model>> loaded =
+        Model::load(path, forced ? forced : "", options.populate != 0);
+    if (!loaded)
+      return loaded.takeError();
+    *model = new transom_model{std::move(*loaded)};
+    return {};
+  });
+}
+
+void transom_model_free(transom_model *model) { delete model; }
+
+transom_model_info transom_model_info_default(void) {
+  return sized<transom_model_info>();
+}
+
+transom_status transom_model_get_info(const transom_model *handle,
+                                      transom_model_info *info) {
+  return guarded([&]() -> Result<void> {
+    if (!handle)
+      return nullArgument("model");
+    const Model &model = *handle->model;
+    const Manifest &manifest = model.manifest();
+    transom_model_info filled = transom_model_info_default();
+    filled.name = manifest.name.c_str();
+    filled.family = manifest.family.c_str();
+    filled.architecture = manifest.architecture.c_str();
+    filled.head = manifest.head.c_str();
+    filled.compiler = manifest.compiler.c_str();
+    filled.dtype = manifest.dtype.c_str();
+    filled.isa = model.isa().name;
+    filled.manifest = model.manifestText().c_str();
+    filled.manifest_size = model.manifestText().size();
+    filled.parameters = manifest.parameters;
+    filled.weights_bytes = int64_t(manifest.weightsBytes);
+    filled.entry_count = model.entries().size();
+    filled.label_count = manifest.labels.size();
+    if (const Model::TextUse *use = model.embedding())
+      filled.embedding_size = use->perToken ? size_t(use->width) : 0;
+    if (const Tokenizer *tokenizer = model.tokenizer())
+      filled.vocabulary_size = tokenizer->size();
+    filled.max_text_tokens = model.maxTextTokens();
+    return writeInfo(filled, info);
+  });
+}
+
+const char *transom_model_label(const transom_model *model, size_t index) {
+  if (!model || index >= model->model->manifest().labels.size())
+    return nullptr;
+  return model->model->manifest().labels[index].c_str();
+}
+
+transom_entry_info transom_entry_info_default(void) {
+  return sized<transom_entry_info>();
+}
+
+transom_status transom_model_get_entry(const transom_model *model, size_t index,
+                                       transom_entry_info *info) {
+  return guarded([&]() -> Result<void> {
+    if (!model)
+      return nullArgument("model");
+    const auto &entries = model->model->entries();
+    if (index >= entries.size())
+      return usageError("the model has " + std::to_string(entries.size()) +
+                        " entries, none of index " + std::to_string(index));
+    transom_entry_info filled = transom_entry_info_default();
+    filled.name = entries[index].manifest->name.c_str();
+    filled.input_count = entries[index].inputs.size();
+    filled.output_count = entries[index].outputs.size();
+    if (entries[index].code)
+      filled.step_count = size_t(entries[index].code->step_count);
+    return writeInfo(filled, info);
+  });
+}
+
+transom_argument_info transom_argument_info_default(void) {
+  return sized<transom_argument_info>();
+}
+
+transom_status transom_model_get_argument(const transom_model *model,
+                                          const char *name, size_t index,
+                                          transom_argument_info *info) {
+  return guarded([&]() -> Result<void> {
+    if (!model)
+      return nullArgument("model");
+    const Entry *entry = model->model->findEntry(name ? name : "");
+    if (!entry)
+      return usageError(std::string("the model has no entry '") +
+                        (name ? name : "") + "'");
+    size_t inputs = entry->inputs.size();
+    if (index >= inputs + entry->outputs.size())
+      return usageError("entry '" + entry->manifest->name +
+                        "' has no argument of index " + std::to_string(index));
+    const Argument &argument =
+        index < inputs ? entry->inputs[index] : entry->outputs[index - inputs];
+    transom_argument_info filled = transom_argument_info_default();
+    filled.name = argument.name.c_str();
+    filled.dtype = argument.dtype;
+    filled.rank = int32_t(argument.dims.size());
+    for (size_t i = 0; i != argument.dims.size(); ++i)
+      filled.dims[i] = argument.dimTexts[i].c_str();
+    filled.optional = argument.fallback.has_value();
+    return writeInfo(filled, info);
+  });
+}
+
+transom_session_options transom_session_options_default(void) {
+  auto options = sized<transom_session_options>();
+  options.hold_results = -1;
+  return options;
+}
+
+transom_status transom_session_options_fit(const transom_model *model,
+                                           const char *entry,
+                                           const transom_tensor *inputs,
+                                           size_t input_count,
+                                           transom_session_options *options) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !options || (input_count && !inputs))
+      return nullArgument(!model ? "model" : !options ? "options" : "inputs");
+    if (options->struct_size < offsetof(transom_session_options, max_sequences))
+      return usageError("the options do not hold max_batch and max_tokens");
+    auto limited = [](uint64_t value) {
+      return int64_t(std::min<uint64_t>(value, INT64_MAX));
+    };
+    bool holdsCache =
+        options->struct_size >= offsetof(transom_session_options, mem_limit);
+    Capacity capacity{int64_t(options->max_batch),
+                      limited(options->max_tokens)};
+    if (holdsCache) {
+      capacity.maxSequences = int64_t(options->max_sequences);
+      capacity.maxKvTokens = limited(options->max_kv_tokens);
+    }
+    if (Result<void> done =
+            fitCapacity(*model->model, entry, inputs, input_count, capacity);
+        !done)
+      return done;
+    options->max_batch = uint32_t(capacity.maxBatch);
+    options->max_tokens = uint64_t(capacity.maxTokens);
+    if (holdsCache) {
+      options->max_sequences = uint32_t(capacity.maxSequences);
+      options->max_kv_tokens = uint64_t(capacity.maxKvTokens);
+    }
+    return {};
+  });
+}
+
+/// The session's configuration for a caller's options.
+static Result<SessionConfig> configFor(const transom_model *model,
+                                       const transom_session_options *given) {
+  transom_session_options options = transom_session_options_default();
+  if (Result<void> done = readOptions(given, options); !done)
+    return done.takeError();
+  return SessionConfig::from(*model->model, &options);
+}
+
+transom_status transom_memory(const transom_model *model,
+                              const transom_session_options *options,
+                              uint64_t *bytes) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !bytes)
+      return nullArgument(model ? "bytes" : "model");
+    Result<SessionConfig> config = configFor(model, options);
+    if (!config)
+      return config.takeError();
+    config->memLimit = UINT64_MAX;
+    Result<SessionLayout> layout = SessionLayout::plan(*model->model, *config);
+    if (!layout)
+      return layout.takeError();
+    *bytes = layout->total;
+    return {};
+  });
+}
+
+transom_status transom_session_create(const transom_model *model,
+                                      const transom_session_options *options,
+                                      transom_session **session) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !session)
+      return nullArgument(model ? "session" : "model");
+    *session = nullptr;
+    Result<SessionConfig> config = configFor(model, options);
+    if (!config)
+      return config.takeError();
+    Result<std::unique_ptr<Session>> made =
+        Session::create(*model->model, *config);
+    if (!made)
+      return made.takeError();
+    *session = new transom_session{std::move(*made)};
+    return {};
+  });
+}
+
+void transom_session_free(transom_session *session) { delete session; }
+
+transom_status transom_shape(const transom_session *session, const char *entry,
+                             const transom_tensor *inputs, size_t input_count,
+                             const char *name, transom_tensor *result) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !result || (input_count && !inputs))
+      return nullArgument(!session ? "session" : !result ? "result" : "inputs");
+    return session->session->shape(entry, inputs, input_count, name, *result);
+  });
+}
+
+transom_status transom_run(transom_session *session, const char *entry,
+                           const transom_tensor *inputs, size_t input_count,
+                           transom_tensor *outputs, size_t output_count) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (input_count && !inputs) || (output_count && !outputs))
+      return nullArgument(!session                   ? "session"
+                          : (input_count && !inputs) ? "inputs"
+                                                     : "outputs");
+    return session->session->run(entry, inputs, input_count, outputs,
+                                 output_count);
+  });
+}
+
+void transom_cancel(transom_session *session) {
+  if (session)
+    session->session->cancel();
+}
+
+transom_status transom_session_profile(const transom_session *session,
+                                       const int64_t **nanoseconds,
+                                       size_t *count) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !nanoseconds || !count)
+      return nullArgument(!session ? "session" : "nanoseconds");
+    *nanoseconds = session->session->profile(*count);
+    if (!*nanoseconds)
+      return usageError("the session does not record a profile");
+    return {};
+  });
+}
+
+transom_status transom_session_trace(const transom_session *session,
+                                     const transom_share **shares,
+                                     size_t *steps, size_t *parts) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !shares || !steps || !parts)
+      return nullArgument(!session ? "session" : "shares");
+    *shares = session->session->shares(*steps);
+    *parts = session->session->config().threads;
+    if (!*shares)
+      return usageError("the session does not record a trace");
+    return {};
+  });
+}

@@ -1,0 +1,148 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API for sequences and steps of a decoder.
+#include "runtime/api/ApiSupport.h"
+
+using namespace transom;
+using namespace transom::api;
+
+/// Runs a body that gets the session's decoder.
+template <typename Body>
+static transom_status withDecoder(const transom_session *session, Body body) {
+  return guarded([&]() -> Result<void> {
+    if (!session)
+      return nullArgument("session");
+    Decoder *decoder = session->session->decoder();
+    if (!decoder)
+      return usageError("the model has no entry 'step': it is no decoder");
+    return body(*decoder);
+  });
+}
+
+/// Likewise for calls that give a new sequence.
+template <typename Body>
+static transom_status makeSequence(const transom_session *session, int32_t *out,
+                                   Body body) {
+  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+    if (!out)
+      return nullArgument("sequence");
+    Result<int32_t> made = body(decoder);
+    if (!made)
+      return made.takeError();
+    *out = *made;
+    return {};
+  });
+}
+
+static Result<void> checkOpen(const Decoder &decoder, int32_t sequence) {
+  if (decoder.isOpen(sequence))
+    return {};
+  return usageError("sequence " + std::to_string(sequence) + " is not open");
+}
+
+transom_decoder_info transom_decoder_info_default(void) {
+  return sized<transom_decoder_info>();
+}
+
+transom_status transom_session_decoder(const transom_session *session,
+                                       transom_decoder_info *info) {
+  return withDecoder(session, [&](Decoder &decoder) {
+    transom_decoder_info filled = transom_decoder_info_default();
+    filled.context = decoder.context().value_or(0);
+    filled.vocabulary = decoder.vocabulary();
+    filled.width = decoder.width();
+    filled.max_sequences = decoder.maxSequences();
+    filled.free_sequences = decoder.freeSequences();
+    filled.positions = decoder.allPositions();
+    filled.free_positions = decoder.freePositions();
+    return writeInfo(filled, info);
+  });
+}
+
+transom_status transom_sequence_create(transom_session *session,
+                                       int32_t *sequence) {
+  return makeSequence(session, sequence,
+                      [](Decoder &decoder) { return decoder.open(); });
+}
+
+transom_status transom_sequence_free(transom_session *session,
+                                     int32_t sequence) {
+  return withDecoder(session, [&](Decoder &decoder) {
+    Result<void> done = checkOpen(decoder, sequence);
+    decoder.close(sequence);
+    return done;
+  });
+}
+
+transom_status transom_sequence_copy(transom_session *session, int32_t sequence,
+                                     int32_t *copy) {
+  return makeSequence(session, copy,
+                      [&](Decoder &decoder) { return decoder.fork(sequence); });
+}
+
+transom_status transom_sequence_length(const transom_session *session,
+                                       int32_t sequence, int64_t *length) {
+  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+    if (!length)
+      return nullArgument("length");
+    *length = decoder.length(sequence);
+    return checkOpen(decoder, sequence);
+  });
+}
+
+transom_status transom_sequence_rewind(transom_session *session,
+                                       int32_t sequence, int64_t length) {
+  return withDecoder(session, [&](Decoder &decoder) {
+    return decoder.rewind(sequence, length);
+  });
+}
+
+transom_status transom_sequence_save(const transom_session *session,
+                                     int32_t sequence, const char *path) {
+  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+    if (!path)
+      return nullArgument("path");
+    return decoder.save(sequence, path);
+  });
+}
+
+transom_status transom_sequence_load(transom_session *session, const char *path,
+                                     int32_t *sequence) {
+  return makeSequence(session, sequence,
+                      [&](Decoder &decoder) -> Result<int32_t> {
+                        if (!path)
+                          return nullArgument("path");
+                        return decoder.load(path);
+                      });
+}
+
+/// Bytes of the logits that a step gives; all of 64 bits on overflow.
+static uint64_t bytesOf(const transom_step_rows *rows, size_t count,
+                        int64_t width) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i != count; ++i) {
+    uint64_t more;
+    if (rows[i].wanted < 0)
+      continue; // the step refuses it
+    if (__builtin_mul_overflow(uint64_t(rows[i].wanted),
+                               uint64_t(width) * sizeof(float), &more) ||
+        __builtin_add_overflow(bytes, more, &bytes))
+      return UINT64_MAX;
+  }
+  return bytes;
+}
+
+transom_status transom_step(transom_session *session,
+                            const transom_step_rows *rows, size_t count,
+                            float *logits, size_t capacity) {
+  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+    if (count && !rows)
+      return nullArgument("rows");
+    uint64_t bytes = bytesOf(rows, count, decoder.width());
+    if (bytes && (!logits || capacity < bytes))
+      return rejected("the logits need " + std::to_string(bytes) + " bytes, " +
+                      (logits ? std::to_string(capacity) : "none") + " given");
+    return decoder.stepInto(rows, count, logits);
+  });
+}

@@ -1,0 +1,382 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API for generation and scoring: options over the settings of the
+// model's files, prompts as ids or texts, results that live in a handle.
+#include "runtime/api/ApiSupport.h"
+#include "runtime/generate/Generate.h"
+#include "runtime/text/Text.h"
+#include "runtime/generate/Scores.h"
+#include "runtime/base/Utf8.h"
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+using namespace transom;
+using namespace transom::api;
+
+/// Continuations, behind the handle.
+struct transom_generation {
+  std::vector<Continuation> rows;
+  std::vector<std::vector<transom_token_logprob>> top; ///< by row
+  int64_t fill = 0;
+};
+
+const char *transom_finish_name(transom_finish finish) {
+  return finishName(FinishReason(finish));
+}
+
+transom_generate_options transom_generate_options_default(void) {
+  constexpr double unset = std::numeric_limits<double>::quiet_NaN();
+  auto options = sized<transom_generate_options>();
+  options.max_new_tokens = options.min_new_tokens = -1;
+  options.sample = -1;
+  options.top_k = options.no_repeat_ngram_size = -1;
+  options.temperature = options.top_p = options.min_p = unset;
+  options.repetition_penalty = options.presence_penalty =
+      options.frequency_penalty = unset;
+  options.top_logprobs = -1;
+  return options;
+}
+
+transom_continuation transom_continuation_default(void) {
+  return sized<transom_continuation>();
+}
+
+/// Copies what the caller set over the numbers of the configuration.
+static void overrideNumbers(const transom_generate_options &options,
+                            GenerationConfig &config) {
+  auto integer = [](int64_t value, int64_t least, auto &out) {
+    if (value >= least)
+      out = value;
+  };
+  auto number = [](double value, auto &out) {
+    if (!std::isnan(value))
+      out = value;
+  };
+  integer(options.max_new_tokens, 0, config.maxNewTokens);
+  integer(options.min_new_tokens, 0, config.minNewTokens);
+  integer(options.num_return_sequences, 1, config.numReturnSequences);
+  integer(options.num_beams, 1, config.numBeams);
+  integer(options.no_repeat_ngram_size, 0, config.noRepeatNgramSize);
+  number(options.repetition_penalty, config.repetitionPenalty);
+  number(options.presence_penalty, config.presencePenalty);
+  number(options.frequency_penalty, config.frequencyPenalty);
+  integer(options.top_k, 0, config.topK);
+  number(options.temperature, config.temperature);
+  number(options.top_p, config.topP);
+  number(options.min_p, config.minP);
+  if (options.sample >= 0)
+    config.sample = options.sample != 0;
+  else if (options.top_k >= 0 || !std::isnan(options.temperature) ||
+           !std::isnan(options.top_p) || !std::isnan(options.min_p))
+    config.sample = true;
+  config.seed = options.seed;
+  config.ignoreEnd = options.ignore_end != 0;
+  config.topLogprobs = std::max(-1, options.top_logprobs);
+}
+
+/// The settings for a call: the model's, and the caller's over them.
+static Result<GenerationConfig>
+configFor(const Model &model, const transom_generate_options &options) {
+  Result<GenerationConfig> config = generationConfigOf(model);
+  if (!config)
+    return config;
+  overrideNumbers(options, *config);
+  if (options.context_policy > TRANSOM_CONTEXT_SHIFT)
+    return usageError("the context policy is 0, 1 or 2, got " +
+                      std::to_string(options.context_policy));
+  config->contextPolicy = ContextPolicy(options.context_policy);
+  if ((options.bias_count && !options.biases) ||
+      (options.stop_count && !options.stops))
+    return nullArgument(options.bias_count && !options.biases ? "biases"
+                                                              : "stops");
+  if (options.end_ids)
+    config->endTokens.assign(options.end_ids,
+                             options.end_ids + options.end_id_count);
+  const int64_t vocabulary = model.manifest().decoder->vocabulary;
+  for (size_t i = 0; i != options.bias_count; ++i)
+    if (options.biases[i].id < 0 || options.biases[i].id >= vocabulary)
+      return rejected("logit bias: id " + std::to_string(options.biases[i].id) +
+                      " lies outside the vocabulary of " +
+                      std::to_string(vocabulary));
+  for (size_t i = 0; i != options.bias_count; ++i)
+    config->logitBias.emplace_back(options.biases[i].id,
+                                   options.biases[i].bias);
+  if (options.stops)
+    config->stopStrings.clear();
+  for (size_t i = 0; i != options.stop_count; ++i) {
+    const transom_text &stop = options.stops[i];
+    config->stopStrings.emplace_back(stop.data ? stop.data : "", stop.size);
+    if (!utf8::isValid(config->stopStrings.back()))
+      return rejected("stop string " + std::to_string(i) + " is not UTF-8");
+  }
+  if (Result<void> settled = config->settle(); !settled)
+    return settled.takeError();
+  return config;
+}
+
+namespace {
+/// What a caller asks for.
+struct Request {
+  transom_generate_options options;
+  GenerationConfig config;
+};
+} // namespace
+
+/// The caller's options over the defaults, and the settings that follow.
+static Result<Request> requestOf(const Model &model,
+                                 const transom_generate_options *given) {
+  transom_generate_options options = transom_generate_options_default();
+  if (Result<void> done = readOptions(given, options); !done)
+    return done.takeError();
+  Result<GenerationConfig> config = configFor(model, options);
+  if (!config)
+    return config.takeError();
+  return Request{options, std::move(*config)};
+}
+
+/// The tokens of a prompt.
+static Result<std::vector<int64_t>>
+tokensOf(const Model &model, const transom_prompt &prompt, bool noSpecial) {
+  if (prompt.ids)
+    return std::vector<int64_t>(prompt.ids, prompt.ids + prompt.id_count);
+  if (prompt.text.size == 0 && !model.tokenizer())
+    return std::vector<int64_t>();
+  transom_tokenize_options how = transom_tokenize_options_default();
+  how.no_special = noSpecial;
+  how.no_truncation = 1;
+  Result<Encoding> encoding = encodeText(model, prompt.text, nullptr, how);
+  if (!encoding)
+    return encoding.takeError();
+  return std::move(encoding->ids);
+}
+
+/// The tokenizer where ids are generated from ids: texts only where someone
+/// looks at them.
+static const Tokenizer *textsFor(const Model &model,
+                                 const GenerationConfig &config,
+                                 const transom_generate_options &options) {
+  return config.stopStrings.empty() && !options.callback ? nullptr
+                                                         : model.tokenizer();
+}
+
+/// Generates into a handle; also one whose generation was cancelled is given.
+/// `tokenizer`: NULL for no texts.
+static Result<void> generateInto(Session &session,
+                                 const GenerationConfig &config,
+                                 const transom_generate_options &options,
+                                 const Tokenizer *tokenizer,
+                                 const Prompts &prompts,
+                                 transom_generation **out) {
+  Result<DecoderSource> source = DecoderSource::create(session);
+  if (!source)
+    return source.takeError();
+  GenerationCallback callback;
+  if (options.callback)
+    callback = [&](const GenerationEvent &event) {
+      const transom_generated_token token{
+          event.continuation.prompt,
+          event.continuation.number,
+          event.token,
+          {event.text.data(), event.text.size()},
+          transom_finish(event.continuation.finish)};
+      return options.callback(options.callback_context, &token) == 0;
+    };
+  auto made = std::make_unique<transom_generation>();
+  Result<void> done =
+      generate(*source, config, tokenizer, prompts, callback, made->rows);
+  // Cancelled behind the last step: that was this call, not the next one.
+  if (done)
+    done = session.takeCancel();
+  if (!done && done.error().status != cancelledStatus)
+    return done;
+  made->fill = config.fillToken();
+  for (const Continuation &row : made->rows) {
+    auto &top = made->top.emplace_back();
+    for (const TokenLogprob &token : row.top)
+      top.push_back({token.token, token.logprob});
+  }
+  *out = made.release();
+  return done;
+}
+
+transom_status transom_generate_fit(const transom_model *handle,
+                                    const size_t *promptTokens, size_t count,
+                                    const transom_generate_options *given,
+                                    transom_session_options *session) {
+  return guarded([&]() -> Result<void> {
+    if (!handle || !session || (count && !promptTokens))
+      return nullArgument(!handle    ? "model"
+                          : !session ? "session"
+                                     : "prompt_tokens");
+    if (session->struct_size < offsetof(transom_session_options, mem_limit))
+      return usageError("the options do not hold max_kv_tokens");
+    Result<Request> request = requestOf(*handle->model, given);
+    if (!request)
+      return request.takeError();
+    Capacity capacity;
+    capacity.maxBatch = session->max_batch;
+    capacity.maxTokens =
+        int64_t(std::min<uint64_t>(session->max_tokens, INT64_MAX));
+    capacity.maxSequences = session->max_sequences;
+    capacity.maxKvTokens =
+        int64_t(std::min<uint64_t>(session->max_kv_tokens, INT64_MAX));
+    fitGeneration(*handle->model, request->config,
+                  std::vector<size_t>(promptTokens, promptTokens + count),
+                  capacity);
+    session->max_batch = uint32_t(capacity.maxBatch);
+    session->max_tokens = uint64_t(capacity.maxTokens);
+    session->max_sequences = uint32_t(capacity.maxSequences);
+    session->max_kv_tokens = uint64_t(capacity.maxKvTokens);
+    return {};
+  });
+}
+
+/// `prompt 3: ` before the error of one of several prompts.
+static Error inPrompt(size_t index, size_t count, Error error) {
+  if (count > 1)
+    error.message = "prompt " + std::to_string(index) + ": " + error.message;
+  return error;
+}
+
+transom_status transom_generate(transom_session *session,
+                                const transom_prompt *prompts, size_t count,
+                                const transom_generate_options *given,
+                                transom_generation **generation) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !generation || (count && !prompts))
+      return nullArgument(!session      ? "session"
+                          : !generation ? "generation"
+                                        : "prompts");
+    *generation = nullptr;
+    const Model &model = session->session->model();
+    Result<Request> request = requestOf(model, given);
+    if (!request)
+      return request.takeError();
+    Prompts tokens;
+    for (size_t i = 0; i != count; ++i) {
+      Result<std::vector<int64_t>> ids =
+          tokensOf(model, prompts[i], request->options.no_special != 0);
+      if (!ids)
+        return inPrompt(i, count, ids.takeError());
+      tokens.push_back(std::move(*ids));
+    }
+    return generateInto(*session->session, request->config, request->options,
+                        model.tokenizer(), tokens, generation);
+  });
+}
+
+transom_status transom_generate_tensors(transom_session *session,
+                                        const transom_tensor *inputs,
+                                        size_t inputCount,
+                                        const transom_generate_options *given,
+                                        transom_generation **generation) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !generation || (inputCount && !inputs))
+      return nullArgument(!session      ? "session"
+                          : !generation ? "generation"
+                                        : "inputs");
+    *generation = nullptr;
+    const Model &model = session->session->model();
+    Result<Request> request = requestOf(model, given);
+    if (!request)
+      return request.takeError();
+    Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
+    if (!prompts)
+      return prompts.takeError();
+    return generateInto(*session->session, request->config, request->options,
+                        textsFor(model, request->config, request->options),
+                        *prompts, generation);
+  });
+}
+
+void transom_generation_free(transom_generation *generation) {
+  delete generation;
+}
+
+size_t transom_generation_count(const transom_generation *generation) {
+  return generation ? generation->rows.size() : 0;
+}
+
+transom_status transom_generation_get(const transom_generation *generation,
+                                      size_t index, transom_continuation *out) {
+  return guarded([&]() -> Result<void> {
+    if (!generation)
+      return nullArgument("generation");
+    if (index >= generation->rows.size())
+      return usageError("there are " + std::to_string(generation->rows.size()) +
+                        " continuations, none of index " +
+                        std::to_string(index));
+    const Continuation &row = generation->rows[index];
+    const auto &top = generation->top[index];
+    transom_continuation filled = transom_continuation_default();
+    filled.prompt = row.prompt;
+    filled.number = row.number;
+    filled.prompt_tokens = row.promptTokens;
+    filled.ids = row.tokens.data();
+    filled.id_count = row.tokens.size();
+    filled.text = {row.text.data(), row.text.size()};
+    filled.finish = transom_finish(row.finish);
+    filled.logprobs = row.logprobs.empty() ? nullptr : row.logprobs.data();
+    filled.top = top.empty() ? nullptr : top.data();
+    filled.top_count = top.empty() ? 0 : top.size() / row.tokens.size();
+    return writeInfo(filled, out);
+  });
+}
+
+transom_status
+transom_generation_output_ids(const transom_generation *generation,
+                              transom_tensor *result) {
+  return guarded([&]() -> Result<void> {
+    if (!generation || !result)
+      return nullArgument(generation ? "result" : "generation");
+    return writeOutputIds(generation->rows, generation->fill, *result);
+  });
+}
+
+transom_status transom_score(transom_session *session, const int64_t *ids,
+                             size_t count, double *logprobs,
+                             transom_token_logprob *top, size_t topCount) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (count && !ids) || (count > 1 && !logprobs))
+      return nullArgument(!session        ? "session"
+                          : count && !ids ? "ids"
+                                          : "logprobs");
+    Result<DecoderSource> source = DecoderSource::create(*session->session);
+    if (!source)
+      return source.takeError();
+    if (top && topCount > size_t(source->width()))
+      return usageError(
+          "the vocabulary has " + std::to_string(source->width()) +
+          " tokens, got a top_count of " + std::to_string(topCount));
+    Result<TokenScores> scores = scoreTokens(
+        *source, ids, count, 1, top ? int64_t(topCount) : 0, "the text");
+    if (!scores)
+      return scores.takeError();
+    std::copy(scores->logprobs.begin(), scores->logprobs.end(), logprobs);
+    for (size_t i = 0; i != scores->top.size(); ++i)
+      top[i] = {scores->top[i].token, scores->top[i].logprob};
+    return {};
+  });
+}
+
+transom_status transom_score_windows(transom_session *session,
+                                     const int64_t *ids, size_t count,
+                                     int64_t window, int64_t stride,
+                                     transom_text_score *score) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !score || (count && !ids))
+      return nullArgument(!session ? "session" : !score ? "score" : "ids");
+    Result<DecoderSource> source = DecoderSource::create(*session->session);
+    if (!source)
+      return source.takeError();
+    Result<TextScore> scored =
+        scoreWindows(*source, std::vector<int64_t>(ids, ids + count), window,
+                     stride, nullptr);
+    if (!scored)
+      return scored.takeError();
+    *score = {scored->sum, scored->tokens, scored->windows};
+    return {};
+  });
+}

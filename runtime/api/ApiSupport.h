@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the functions of the C API share: handles, errors that no exception
+// escapes, and option structs of callers that are older or newer. An older
+// caller's struct is shorter than ours and keeps our defaults; a newer one's
+// may only be longer by zeros.
+#pragma once
+#include "runtime/execute/Model.h"
+#include "runtime/execute/Session.h"
+#include "runtime/include/transom/transom.h"
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+/// A loaded model, behind the handle.
+struct transom_model {
+  std::unique_ptr<transom::Model> model;
+};
+
+/// A session, behind the handle.
+struct transom_session {
+  std::unique_ptr<transom::Session> session;
+};
+
+namespace transom::api {
+
+/// Keeps the message for transom_last_error() and gives the status.
+transom_status fail(Status status, const std::string &message);
+
+/// Runs the body of an API function, which gives a Result<void>.
+template <typename Body> transom_status guarded(Body body) {
+  try {
+    Result<void> result = body();
+    if (result)
+      return TRANSOM_OK;
+    return fail(result.error().status, result.error().message);
+  } catch (const std::bad_alloc &) {
+    return fail(Status::Unavailable, "out of memory");
+  } catch (...) {
+    return fail(Status::Internal, "an unexpected exception");
+  }
+}
+
+/// Copies the caller's options over the defaults.
+template <typename T> Result<void> readOptions(const T *given, T &options) {
+  if (!given)
+    return {};
+  size_t size = given->struct_size;
+  if (size <= sizeof(size_t) || size > 65536)
+    return usageError("struct_size is " + std::to_string(size) +
+                      "; start from the struct's _default() function");
+  auto bytes = reinterpret_cast<const char *>(given);
+  if (size > sizeof(T) &&
+      std::any_of(bytes + sizeof(T), bytes + size, [](char c) { return c; }))
+    return usageError("the options are those of a newer version of transom");
+  std::memcpy(&options, given, std::min(size, sizeof(T)));
+  options.struct_size = sizeof(T);
+  return {};
+}
+
+/// Gives the caller as much of `filled` as it knows of.
+template <typename T> Result<void> writeInfo(T filled, T *out) {
+  size_t size = out ? out->struct_size : 0;
+  if (size <= sizeof(size_t))
+    return usageError("the info struct is missing or its struct_size is " +
+                      std::to_string(size));
+  filled.struct_size = size;
+  std::memcpy(out, &filled, std::min(size, sizeof(T)));
+  return {};
+}
+
+/// The error for an argument that is NULL.
+inline Error nullArgument(const char *what) {
+  return usageError(std::string("the argument '") + what + "' is NULL");
+}
+
+/// A zeroed struct that knows its size.
+template <typename T> T sized() {
+  T value{};
+  value.struct_size = sizeof(T);
+  return value;
+}
+
+} // namespace transom::api

@@ -1,0 +1,191 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
+// checked before anything is run.
+#include "runtime/api/ApiSupport.h"
+#include "runtime/text/Text.h"
+#include "runtime/base/Checked.h"
+
+using namespace transom;
+using namespace transom::api;
+
+/// Copies text of any length, or says how long it is.
+static Result<void> writeText(std::string_view from, char *to, size_t capacity,
+                              size_t *size) {
+  if (size)
+    *size = from.size();
+  if (from.size() > capacity || (!to && !from.empty()))
+    return limitError(std::to_string(from.size()) +
+                      " bytes of text do not fit into " +
+                      std::to_string(capacity));
+  std::copy(from.begin(), from.end(), to);
+  return {};
+}
+
+transom_tokenize_options transom_tokenize_options_default(void) {
+  return sized<transom_tokenize_options>();
+}
+
+/// Gives the caller an encoding's tokens.
+static Result<void> writeTokens(const Encoding &encoding, transom_token *tokens,
+                                size_t capacity, size_t *count) {
+  size_t size = encoding.ids.size();
+  *count = size;
+  if (size > capacity || (size && !tokens))
+    return limitError(std::to_string(size) + " tokens do not fit into " +
+                      std::to_string(capacity));
+  for (size_t i = 0; i != size; ++i)
+    tokens[i] = {encoding.ids[i], encoding.typeIds[i],
+                 encoding.offsets[i].begin, encoding.offsets[i].end,
+                 encoding.specialMask[i]};
+  return {};
+}
+
+transom_status transom_tokenize(const transom_model *model,
+                                const transom_text *text,
+                                const transom_text *pair,
+                                const transom_tokenize_options *given,
+                                transom_token *tokens, size_t capacity,
+                                size_t *count, uint32_t *cut) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !text || !count)
+      return nullArgument(!model ? "model" : !text ? "text" : "count");
+    transom_tokenize_options options = transom_tokenize_options_default();
+    if (Result<void> done = readOptions(given, options); !done)
+      return done;
+    Result<Encoding> encoding = encodeText(*model->model, *text, pair, options);
+    if (!encoding)
+      return encoding.takeError();
+    if (cut)
+      *cut = encoding->truncatedTokens != 0;
+    return writeTokens(*encoding, tokens, capacity, count);
+  });
+}
+
+transom_status transom_detokenize(const transom_model *model,
+                                  const int64_t *ids, size_t count,
+                                  uint32_t skip_special, char *text,
+                                  size_t capacity, size_t *size) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !size || (count && !ids))
+      return nullArgument(!model ? "model" : !size ? "size" : "ids");
+    if (!model->model->tokenizer())
+      return unsupported("the model has no tokenizer");
+    std::vector<int64_t> list(ids, ids + count);
+    Result<std::string> decoded =
+        model->model->tokenizer()->decode(list, skip_special != 0);
+    if (!decoded)
+      return decoded.takeError();
+    return writeText(*decoded, text, capacity, size);
+  });
+}
+
+transom_status transom_token_text(const transom_model *model, int64_t id,
+                                  char *text, size_t capacity, size_t *size) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !size)
+      return nullArgument(model ? "size" : "model");
+    if (!model->model->tokenizer())
+      return unsupported("the model has no tokenizer");
+    auto token = model->model->tokenizer()->token(id);
+    if (!token)
+      return rejected("the tokenizer has no token of id " + std::to_string(id));
+    return writeText(*token, text, capacity, size);
+  });
+}
+
+transom_embed_options transom_embed_options_default(void) {
+  auto options = sized<transom_embed_options>();
+  options.normalize = -1;
+  return options;
+}
+
+/// Checks that `count` rows of `width` floats fit.
+static Result<void> checkRoom(const char *what, size_t count, size_t width,
+                              const float *data, size_t capacity) {
+  CheckedSize bytes = CheckedSize(count) * width * sizeof(float);
+  if (!bytes.value() || *bytes.value() > capacity || (count && !data))
+    return rejected(std::string(what) + " need " + std::to_string(count) +
+                    " times " + std::to_string(width) + " floats, room for " +
+                    std::to_string(data ? capacity / sizeof(float) : 0) +
+                    " is given");
+  return {};
+}
+
+transom_status transom_embed_texts(transom_session *session,
+                                   const transom_text *texts, size_t count,
+                                   const transom_embed_options *given,
+                                   float *embeddings, size_t capacity,
+                                   size_t *cut) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (count && !texts))
+      return nullArgument(session ? "texts" : "session");
+    transom_embed_options options = transom_embed_options_default();
+    if (Result<void> done = readOptions(given, options); !done)
+      return done;
+    const Model::TextUse *use = session->session->model().embedding();
+    if (Result<void> done =
+            checkRoom("embeddings", count, use ? size_t(use->width) : 0,
+                      embeddings, capacity);
+        !done)
+      return done;
+    size_t cutTexts = 0;
+    Result<void> done = embedTexts(*session->session, texts, count, options,
+                                   embeddings, cutTexts);
+    if (cut)
+      *cut = cutTexts;
+    return done;
+  });
+}
+
+transom_status transom_classify_texts(transom_session *session,
+                                      const transom_text *texts,
+                                      const transom_text *pairs, size_t count,
+                                      float *scores, size_t capacity,
+                                      size_t *cut) {
+  return guarded([&]() -> Result<void> {
+    if (!session || (count && !texts))
+      return nullArgument(session ? "texts" : "session");
+    const Model::TextUse *use = session->session->model().classification();
+    if (Result<void> done = checkRoom(
+            "scores", count, use ? size_t(use->width) : 0, scores, capacity);
+        !done)
+      return done;
+    size_t cutTexts = 0;
+    Result<void> done =
+        classifyTexts(*session->session, texts, pairs, count, scores, cutTexts);
+    if (cut)
+      *cut = cutTexts;
+    return done;
+  });
+}
+
+transom_status transom_classify_tokens(transom_session *session,
+                                       const transom_text *text,
+                                       transom_token *tokens,
+                                       size_t token_capacity, float *scores,
+                                       size_t *token_count, uint32_t *cut) {
+  return guarded([&]() -> Result<void> {
+    if (!session || !text || !token_count)
+      return nullArgument(!session ? "session"
+                          : !text  ? "text"
+                                   : "token_count");
+    Encoding encoding;
+    std::vector<float> values;
+    if (Result<void> done =
+            classifyTokens(*session->session, *text, encoding, values);
+        !done)
+      return done;
+    if (cut)
+      *cut = encoding.truncatedTokens != 0;
+    if (Result<void> done =
+            writeTokens(encoding, tokens, token_capacity, token_count);
+        !done)
+      return done;
+    if (!scores && !values.empty())
+      return nullArgument("scores");
+    std::copy(values.begin(), values.end(), scores);
+    return {};
+  });
+}

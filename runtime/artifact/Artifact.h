@@ -1,0 +1,66 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A compiled model's file: read and checked without running anything, then
+// mapped as code.
+#pragma once
+#include "runtime/abi/Abi.h"
+#include "runtime/base/Error.h"
+#include "runtime/manifest/Manifest.h"
+#include <string>
+#include <string_view>
+
+namespace transom {
+
+/// An artifact's file that was read and checked, not executed.
+class ArtifactFile {
+public:
+  /// Opens `path` and checks structure, size, digest, ABI and manifest.
+  /// Errors: `Unavailable` (missing, unreadable), `Rejected` (truncated, no
+  /// artifact, another ABI), `Unsupported` (a machine that there are no
+  /// artifacts for).
+  static Result<ArtifactFile> open(const std::string &path);
+
+  /// An error, `Unsupported`, when its code is for another machine than this.
+  Result<void> checkMachine() const;
+
+  const std::string &path() const { return name; }
+  const Manifest &manifest() const { return contents; }
+  /// The manifest as it stands in the file.
+  const std::string &manifestText() const { return text; }
+  /// Its address, counted from where the object gets loaded.
+  uint64_t manifestAddress() const { return address; }
+  /// Likewise of the tokenizer's tables, where there are some.
+  uint64_t tokenizerAddress() const { return tokenizer; }
+  /// Bytes of the file.
+  uint64_t size() const { return bytes; }
+
+private:
+  std::string name, text;
+  Manifest contents;
+  uint64_t address = 0, tokenizer = 0, bytes = 0;
+  uint16_t machine = 0;
+};
+
+/// An artifact's code, mapped by the dynamic loader. Move-only.
+class ArtifactCode {
+public:
+  /// Maps the code of a checked file. Makes sure that what gets mapped is this
+  /// file and not an older one of the same name that the process still holds.
+  static Result<ArtifactCode> load(const ArtifactFile &file);
+  ArtifactCode() = default;
+  ArtifactCode(ArtifactCode &&other) noexcept;
+  ArtifactCode &operator=(ArtifactCode &&other) noexcept;
+  ~ArtifactCode();
+
+  const transom_artifact_code &code() const { return *artifact; }
+  /// The tokenizer's tables, empty without one.
+  std::string_view tokenizer() const { return tables; }
+
+private:
+  void *handle = nullptr;
+  const transom_artifact_code *artifact = nullptr;
+  std::string_view tables;
+};
+
+} // namespace transom

@@ -1,0 +1,113 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files: read-only mappings whose pages can be let go, whole small files, and
+// output that appears under its name complete or not at all.
+#pragma once
+#include "runtime/base/Error.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace transom {
+
+/// A regular file mapped read-only. Links are followed. Move-only.
+/// The file must not be cut by others while it is mapped.
+class MappedFile {
+public:
+  /// Maps `path`; `Unavailable` when it is missing, unreadable or no regular
+  /// file.
+  static Result<MappedFile> open(const std::string &path);
+  MappedFile() = default;
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  const std::string &path() const { return name; }
+  uint64_t size() const { return length; }
+  std::string_view bytes() const {
+    return {static_cast<const char *>(base), static_cast<size_t>(length)};
+  }
+  /// Lets go of the pages wholly inside [begin, end); reading them again maps
+  /// them again.
+  void release(uint64_t begin, uint64_t end) const;
+  void release() const { release(0, length); }
+  /// Tells the kernel that [begin, end) is about to be read.
+  void willNeed(uint64_t begin, uint64_t end) const;
+
+private:
+  std::string name;
+  void *base = nullptr;
+  uint64_t length = 0;
+};
+
+/// The contents of a regular file of at most `cap` bytes. `Unavailable` when
+/// it cannot be read, `Rejected` when it is longer.
+Result<std::string> readSmallFile(const std::string &path, uint64_t cap);
+
+/// True when `path` leads to something that exists.
+bool fileExists(const std::string &path);
+/// True when `path` leads to a folder.
+bool isFolder(const std::string &path);
+/// `folder` and `name` joined with one slash.
+std::string joinPath(const std::string &folder, const std::string &name);
+/// What stands behind the last slash of a path.
+std::string fileNameOf(const std::string &path);
+
+/// Refuses what is not a plain file name of a folder: empty, `.`, `..`, with a
+/// slash or a NUL byte. `what` says in the error whose name it is.
+Result<void> checkPlainFileName(std::string_view name, const std::string &what);
+
+/// `unavailable` with `action 'path': reason` for an errno.
+Error systemError(const std::string &action, const std::string &path,
+                  int errorNumber);
+
+/// A file being written. It has no name until `commit`, so that nothing
+/// half-written remains on an error, a signal or a full disk. Where the file
+/// system has no unnamed files it is `.NAME.tmp` beside the target, which is
+/// removed on errors, on SIGINT and SIGTERM, and by the next output of that
+/// name. Move-only; destroying it without commit discards it.
+class OutputFile {
+public:
+  /// How the file stands in its folder before commit; `Named` is for file
+  /// systems without unnamed files, and for tests.
+  enum class Mode { Automatic, Named };
+
+  /// Starts writing what will be `path`, whose folder exists. Refuses a target
+  /// that is there and is no regular file or link.
+  static Result<OutputFile> create(const std::string &path,
+                                   Mode mode = Mode::Automatic);
+  OutputFile() = default;
+  OutputFile(OutputFile &&other) noexcept;
+  OutputFile &operator=(OutputFile &&other) noexcept;
+  ~OutputFile();
+
+  /// Appends at the end of what was appended.
+  Result<void> append(std::string_view bytes);
+  /// Writes at an offset; does not move the place of `append`.
+  Result<void> writeAt(uint64_t offset, std::string_view bytes);
+  /// Sets the length; new room is a hole of zeros.
+  Result<void> resize(uint64_t size);
+  /// Sets the permission bits of the file (0644 less the umask at first).
+  Result<void> setMode(unsigned bits);
+  /// Flushes to disk and gives the file its name, over an older one.
+  Result<void> commit();
+
+  /// The open descriptor, -1 when committed or moved from.
+  int descriptor() const { return fd; }
+  /// Bytes appended so far.
+  uint64_t appended() const { return position; }
+  const std::string &path() const { return target; }
+
+private:
+  void discard();
+  Result<void> linkTemporary();
+  std::string target;
+  std::string temporary; // `.NAME.tmp` beside the target
+  int fd = -1;
+  int guard = -1; // slot of the removal on signals
+  bool named = false;
+  uint64_t position = 0;
+};
+
+} // namespace transom

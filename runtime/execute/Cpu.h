@@ -1,0 +1,32 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What this machine is: the instruction sets that it runs, and how many cores
+// this process may use.
+#pragma once
+#include "runtime/base/Error.h"
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// The instruction sets that transom knows, best first.
+const std::vector<std::string> &knownIsas();
+
+/// Those that this CPU and its operating system run, best first.
+const std::vector<std::string> &runnableIsas();
+
+/// The index in `available` (an artifact's instruction sets) of the one to
+/// use: `forced` when not empty, else the best that runs here. Errors are
+/// `Unsupported` and begin with `name`.
+Result<size_t> chooseIsa(const std::vector<std::string> &available,
+                         const std::string &forced, const std::string &name);
+
+/// Physical cores in this thread's affinity mask, at most the cgroup's quota;
+/// at least 1.
+unsigned usableCores();
+
+/// Logical CPUs in this thread's affinity mask; at least 1.
+unsigned usableCpus();
+
+} // namespace transom

@@ -1,0 +1,358 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A symbol is bound by an input dimension that is just that symbol, by a
+// segments table, or by the number of parts. A formula over a symbol that
+// nothing binds is refused here, so that a call need not look.
+#include "runtime/execute/Entry.h"
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+using namespace transom;
+
+transom_dtype transom::toPublic(DType type) {
+  switch (type) {
+  case DType::F32:
+    return TRANSOM_F32;
+  case DType::BF16:
+    return TRANSOM_BF16;
+  case DType::F16:
+    return TRANSOM_F16;
+  case DType::I64:
+    return TRANSOM_I64;
+  case DType::I32:
+    return TRANSOM_I32;
+  case DType::Bool:
+    return TRANSOM_BOOL;
+  default:
+    return TRANSOM_DTYPE_NONE;
+  }
+}
+
+static int indexByName(const std::vector<Argument> &list, const char *name) {
+  for (size_t i = 0; i != list.size(); ++i)
+    if (std::strcmp(list[i].name.c_str(), name) == 0)
+      return int(i);
+  return -1;
+}
+
+static std::vector<std::string> namesOf(const std::vector<Argument> &list) {
+  std::vector<std::string> names;
+  for (const Argument &argument : list)
+    names.push_back(argument.name);
+  return names;
+}
+
+int Entry::inputIndex(const char *name) const {
+  return indexByName(inputs, name);
+}
+int Entry::outputIndex(const char *name) const {
+  return indexByName(outputs, name);
+}
+std::vector<std::string> Entry::inputNames() const { return namesOf(inputs); }
+std::vector<std::string> Entry::outputNames() const { return namesOf(outputs); }
+
+int Entry::symbolIndex(const std::string &name) const {
+  auto found = std::find(symbols.begin(), symbols.end(), name);
+  return found == symbols.end() ? -1 : int(found - symbols.begin());
+}
+
+bool Entry::isRagged() const {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const SegmentsRule &rule) { return rule.mask >= 0; });
+}
+
+namespace {
+
+/// Builds one entry; methods run in order and give the first error.
+class EntryBuilder {
+public:
+  EntryBuilder(const Manifest &manifest, const ManifestEntry &source,
+               Entry &entry)
+      : manifest(manifest), source(source), entry(entry) {}
+
+  Result<void> build() {
+    entry.manifest = &source;
+    entry.symbols = source.symbolOrder;
+    entry.kinds.assign(entry.symbols.size(), SymbolKind::Unbound);
+    entry.maxima.resize(entry.symbols.size());
+    entry.counters = source.counters;
+    for (const ManifestSymbol &symbol : manifest.symbols)
+      if (int index = entry.symbolIndex(symbol.name); index >= 0)
+        entry.maxima[index] = symbol.max;
+    using Step = Result<void> (EntryBuilder::*)();
+    for (Step step : {&EntryBuilder::addArguments, &EntryBuilder::addSegments,
+                      &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
+                      &EntryBuilder::addLimits, &EntryBuilder::addCalls,
+                      &EntryBuilder::addStep, &EntryBuilder::checkUses})
+      if (Result<void> done = (this->*step)(); !done)
+        return done;
+    return {};
+  }
+
+private:
+  Error error(const std::string &text) const {
+    return rejected("entry '" + source.name + "': " + text);
+  }
+  Result<Argument> argument(const ManifestTensor &tensor, bool isInput);
+  Result<void> addArguments();
+  Result<void> addSegments();
+  bool leadsOnly(int symbol) const;
+  Result<void> bindSymbols();
+  Result<void> addMemory();
+  Result<void> addLimits();
+  Result<void> addCalls();
+  Result<void> addStep();
+  Result<void> checkUses();
+  Result<Formula> compile(const Polynomial &polynomial);
+  Result<int> defineSymbol(const std::string &name, SymbolKind kind);
+  bool bounded(const Formula &formula) const {
+    return !formula.uses(SymbolKind::Unbound, entry.kinds);
+  }
+
+  const Manifest &manifest;
+  const ManifestEntry &source;
+  Entry &entry;
+};
+
+Result<Formula> EntryBuilder::compile(const Polynomial &polynomial) {
+  Result<Formula> formula = Formula::compile(polynomial, entry.symbols);
+  if (!formula)
+    return error(formula.error().message);
+  return formula;
+}
+
+Result<Argument> EntryBuilder::argument(const ManifestTensor &tensor,
+                                        bool isInput) {
+  Argument result;
+  result.name = tensor.name;
+  result.dtype = toPublic(tensor.dtype);
+  if (result.dtype == TRANSOM_DTYPE_NONE)
+    return error("'" + tensor.name + "' has the dtype '" +
+                 std::string(dtypeName(tensor.dtype)) +
+                 "'; supported: f32, bf16, f16, i64, i32, bool");
+  if (tensor.shape.size() > TRANSOM_MAX_RANK)
+    return error("'" + tensor.name + "' has " +
+                 std::to_string(tensor.shape.size()) +
+                 " dimensions, at most 8 are supported");
+  result.role = !isInput                ? Role::Data
+                : tensor.role == "ids"  ? Role::Ids
+                : tensor.role == "mask" ? Role::Mask
+                                        : Role::Data;
+  result.bound = tensor.bound;
+  result.fallback = tensor.fallback;
+  Polynomial elements(1);
+  for (const Polynomial &dim : tensor.shape) {
+    Result<Formula> formula = compile(dim);
+    if (!formula)
+      return formula.takeError();
+    result.dims.push_back(std::move(*formula));
+    result.dimTexts.push_back(dim.str());
+    elements = elements * dim;
+  }
+  Result<Formula> product = compile(elements);
+  if (!product)
+    return product.takeError();
+  result.elements = std::move(*product);
+  return result;
+}
+
+Result<void> EntryBuilder::addArguments() {
+  for (bool isInput : {true, false})
+    for (const ManifestTensor &tensor :
+         isInput ? source.inputs : source.outputs) {
+      Result<Argument> made = argument(tensor, isInput);
+      if (!made)
+        return made.takeError();
+      (isInput ? entry.inputs : entry.outputs).push_back(std::move(*made));
+    }
+  return {};
+}
+
+Result<int> EntryBuilder::defineSymbol(const std::string &name,
+                                       SymbolKind kind) {
+  int index = entry.symbolIndex(name);
+  if (index < 0 || entry.kinds[index] != SymbolKind::Unbound)
+    return error("segments define '" + name +
+                 "', which is no symbol or is defined twice");
+  entry.kinds[index] = kind;
+  return index;
+}
+
+Result<void> EntryBuilder::addSegments() {
+  for (const ManifestSegments &segments : source.segments) {
+    SegmentsRule rule;
+    Result<int> rows = defineSymbol(segments.rows, SymbolKind::Rows);
+    if (!rows)
+      return rows.takeError();
+    Result<int> keys = defineSymbol(segments.keys, SymbolKind::Keys);
+    if (!keys)
+      return keys.takeError();
+    rule.rowsSymbol = *rows;
+    rule.keysSymbol = *keys;
+    rule.keepFirst = segments.keepFirst;
+    rule.sequences = segments.sequences;
+    if (segments.sequences) {
+      entry.segments.push_back(std::move(rule));
+      continue;
+    }
+    if (!segments.mask.empty()) {
+      rule.mask = entry.inputIndex(segments.mask.c_str());
+      if (rule.mask < 0 || entry.inputs[rule.mask].dims.size() != 2 ||
+          entry.inputs[rule.mask].role != Role::Mask ||
+          !(entry.inputs[rule.mask].isInteger() ||
+            entry.inputs[rule.mask].dtype == TRANSOM_BOOL))
+        return error("segments are made from '" + segments.mask +
+                     "', which is no mask of two dimensions");
+      rule.batch = entry.inputs[rule.mask].dims[0];
+      rule.columns = entry.inputs[rule.mask].dims[1];
+    } else {
+      for (auto [text, formula] :
+           {std::pair(&segments.batch, &rule.batch),
+            std::pair(&segments.columns, &rule.columns)}) {
+        Result<Polynomial> size = Polynomial::parse(*text);
+        if (!size)
+          return size.takeError();
+        Result<Formula> compiled = compile(*size);
+        if (!compiled)
+          return compiled.takeError();
+        *formula = std::move(*compiled);
+      }
+    }
+    entry.segments.push_back(std::move(rule));
+  }
+  return {};
+}
+
+/// True when `symbol` leads an input that has a second dimension of its own,
+/// and stands in no other place: then it counts sequences.
+bool EntryBuilder::leadsOnly(int symbol) const {
+  bool leads = false;
+  for (const Argument &input : entry.inputs)
+    for (size_t i = 0; i != input.dims.size(); ++i) {
+      if (input.dims[i].onlySymbol() != symbol)
+        continue;
+      if (i != 0)
+        return false;
+      leads = leads || std::any_of(input.dims.begin() + 1, input.dims.end(),
+                                   [](const Formula &dim) {
+                                     return dim.onlySymbol() >= 0;
+                                   });
+    }
+  return leads;
+}
+
+Result<void> EntryBuilder::bindSymbols() {
+  entry.partsSymbol = entry.symbolIndex("parts");
+  if (entry.partsSymbol >= 0)
+    entry.kinds[entry.partsSymbol] = SymbolKind::Parts;
+  for (const Argument &input : entry.inputs)
+    for (const Formula &dim : input.dims) {
+      int symbol = dim.onlySymbol();
+      if (symbol < 0 || entry.kinds[symbol] != SymbolKind::Unbound)
+        continue;
+      bool isBatch = entry.symbols[symbol] == "batch" || leadsOnly(symbol);
+      entry.kinds[symbol] = isBatch ? SymbolKind::Batch : SymbolKind::Length;
+    }
+  return {};
+}
+
+Result<void> EntryBuilder::addMemory() {
+  for (const ManifestBuffer &buffer : source.buffers) {
+    Result<Formula> offset = compile(buffer.offset);
+    if (!offset)
+      return offset.takeError();
+    entry.offsets.push_back(std::move(*offset));
+  }
+  Result<Formula> arena = compile(source.arenaBytes);
+  if (!arena)
+    return arena.takeError();
+  entry.arenaBytes = std::move(*arena);
+  if (entry.counters < 0 || entry.counters > INT_MAX)
+    return error("has " + std::to_string(entry.counters) + " counters");
+  return {};
+}
+
+Result<void> EntryBuilder::addLimits() {
+  if (!source.positionLimit)
+    return {};
+  const ManifestPositionLimit &limit = *source.positionLimit;
+  entry.positionInput = entry.inputIndex(limit.input.c_str());
+  entry.positionLimit = limit.max;
+  if (entry.positionInput < 0 ||
+      entry.inputs[entry.positionInput].dims.size() < 2)
+    return error("limits the positions of '" + limit.input +
+                 "', which is no input of two dimensions");
+  return {};
+}
+
+Result<void> EntryBuilder::addCalls() {
+  for (const ManifestCall &call : source.calls) {
+    Result<OneDnnCall> made = OneDnnCall::create(call, entry.symbols);
+    if (!made)
+      return error(made.error().message);
+    entry.calls.push_back(std::move(*made));
+  }
+  return {};
+}
+
+/// An entry over sequences: tokens [rows] and wanted [wanted] in this order,
+/// and one result [wanted, width].
+Result<void> EntryBuilder::addStep() {
+  bool sequences =
+      std::any_of(entry.segments.begin(), entry.segments.end(),
+                  [](const SegmentsRule &rule) { return rule.sequences; });
+  if (!sequences)
+    return {};
+  auto isList = [&](const Argument &argument, const char *name) {
+    return argument.name == name && argument.dtype == TRANSOM_I64 &&
+           argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
+  };
+  bool right =
+      entry.segments.size() == 1 && entry.inputs.size() == 2 &&
+      entry.outputs.size() == 1 && isList(entry.inputs[0], "tokens") &&
+      isList(entry.inputs[1], "wanted") &&
+      entry.inputs[0].dims[0].onlySymbol() == entry.segments[0].rowsSymbol &&
+      entry.outputs[0].dtype == TRANSOM_F32 &&
+      entry.outputs[0].dims.size() == 2 &&
+      entry.outputs[0].dims[0].onlySymbol() ==
+          entry.inputs[1].dims[0].onlySymbol();
+  std::vector<int64_t> none(entry.symbols.size(), 0);
+  if (!right ||
+      !entry.outputs[0].dims[1].evaluate(none.data(), entry.stepWidth) ||
+      entry.stepWidth < 1 || entry.stepWidth > INT_MAX || !manifest.decoder)
+    return error("is over sequences, but not a decoder's step: tokens [rows], "
+                 "wanted [wanted] to one f32 result [wanted, width]");
+  return {};
+}
+
+Result<void> EntryBuilder::checkUses() {
+  auto known = [&](const Formula &formula) { return bounded(formula); };
+  bool right = known(entry.arenaBytes) &&
+               std::all_of(entry.offsets.begin(), entry.offsets.end(), known);
+  for (const SegmentsRule &rule : entry.segments)
+    right = right && known(rule.batch) && known(rule.columns);
+  for (const auto *list : {&entry.inputs, &entry.outputs})
+    for (const Argument &argument : *list)
+      for (const Formula &dim : argument.dims)
+        right = right && (known(dim) || source.loop == "generate") &&
+                (!dim.uses(SymbolKind::Rows, entry.kinds) || entry.isStep()) &&
+                !dim.uses(SymbolKind::Keys, entry.kinds) &&
+                !dim.uses(SymbolKind::Parts, entry.kinds);
+  if (!right)
+    return error("has a size over a symbol that its inputs do not bind");
+  return {};
+}
+
+} // namespace
+
+Result<Entry> Entry::create(const Manifest &manifest,
+                            const ManifestEntry &source,
+                            const transom_entry_code *code) {
+  Entry entry;
+  entry.code = code;
+  if (Result<void> done = EntryBuilder(manifest, source, entry).build(); !done)
+    return done.takeError();
+  return entry;
+}

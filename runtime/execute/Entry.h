@@ -1,0 +1,97 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An entry point as the runtime uses it: the manifest's description with names
+// resolved to indices and polynomials compiled, beside the code's table of
+// steps.
+#pragma once
+#include "runtime/execute/Formula.h"
+#include "runtime/onednn/OneDnn.h"
+#include "runtime/abi/Abi.h"
+#include "runtime/include/transom/transom.h"
+#include "runtime/manifest/Manifest.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transom {
+
+/// The C API's name of a type; NONE for types that no tensor of it has.
+transom_dtype toPublic(DType type);
+
+/// What an argument means, which decides how its values are checked.
+enum class Role : uint8_t { Data, Ids, Mask };
+
+/// An argument or result of an entry.
+struct Argument {
+  std::string name;
+  transom_dtype dtype = TRANSOM_DTYPE_NONE; ///< as declared
+  Role role = Role::Data;
+  std::optional<int64_t> bound; ///< ids are below it
+  std::optional<int64_t>
+      fallback; ///< it may be left out, and is filled with this
+  std::vector<Formula> dims;
+  std::vector<std::string> dimTexts;
+  Formula elements; ///< product of the dimensions
+
+  /// Declared as an integer, not bool: reaches the code as i64.
+  bool isInteger() const {
+    return dtype == TRANSOM_I64 || dtype == TRANSOM_I32;
+  }
+  /// Values always pass through the session's memory.
+  bool alwaysStaged() const { return dtype != TRANSOM_F32; }
+  /// Bytes of an element as an input reaches the code.
+  int64_t stagedSize() const {
+    return isInteger() ? 8 : dtype == TRANSOM_BOOL ? 1 : 4;
+  }
+};
+
+/// How one segments table of a call is made.
+struct SegmentsRule {
+  int mask = -1;          ///< index of the mask input; -1: uniform
+  bool keepFirst = false; ///< column 0 is a row even where it is masked
+  bool sequences = false; ///< new rows of sequences in the cache: a step's
+  Formula batch, columns; ///< their numbers
+  int rowsSymbol = -1, keysSymbol = -1; ///< what the table defines
+};
+
+/// An entry point, ready to be called.
+struct Entry {
+  /// Resolves an entry of a manifest. `code` may be NULL, for memory formulas
+  /// only. Errors are `Rejected`.
+  static Result<Entry> create(const Manifest &manifest,
+                              const ManifestEntry &entry,
+                              const transom_entry_code *code);
+
+  const ManifestEntry *manifest = nullptr;
+  const transom_entry_code *code = nullptr;
+  std::vector<Argument> inputs, outputs;
+  std::vector<std::string> symbols;
+  std::vector<SymbolKind> kinds;
+  std::vector<std::optional<int64_t>> maxima; ///< the model's, by symbol
+  int partsSymbol = -1;
+  std::vector<SegmentsRule> segments;
+  int positionInput = -1; ///< input whose length the table of positions limits
+  int64_t positionLimit = 0;
+  std::vector<Formula> offsets;
+  Formula arenaBytes;
+  int64_t counters = 0;
+  std::vector<OneDnnCall> calls; ///< what steps with a negative phase do
+  /// Of a decoder's step: the numbers of a row of its result; else 0.
+  int64_t stepWidth = 0;
+
+  /// True for a decoder's step, which Decoder runs.
+  bool isStep() const { return stepWidth > 0; }
+  /// True for a loop of the runtime over the step; it has no code.
+  bool isLoop() const { return !manifest->loop.empty(); }
+  /// True when rows are removed where a mask says padding.
+  bool isRagged() const;
+  int symbolIndex(const std::string &name) const;
+  /// Index of an input or output, -1 without one of that name.
+  int inputIndex(const char *name) const;
+  int outputIndex(const char *name) const;
+  std::vector<std::string> inputNames() const;
+  std::vector<std::string> outputNames() const;
+};
+
+} // namespace transom

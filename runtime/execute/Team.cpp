@@ -1,0 +1,116 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A sleeper announces itself before it looks at the counter for the last time,
+// and who advances looks for sleepers after it has counted on: one of the two
+// sees the other. The kernel compares the counter once more as it puts to
+// sleep.
+#include "runtime/execute/Team.h"
+#include "runtime/execute/Cpu.h"
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+using namespace transom;
+
+static void spinOnce() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void futex(std::atomic<uint32_t> &word, int operation, uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value,
+          nullptr, nullptr, 0);
+}
+
+void Event::advance() {
+  lastCpu.store(sched_getcpu(), std::memory_order_relaxed);
+  value.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0)
+    futex(value, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+/// Hope grows slowly with each wait that ends awake; at its bound the line is
+/// only read.
+bool Event::spinPast(uint32_t old) {
+  unsigned most = spins();
+  for (unsigned i = 0; i != most; ++i) {
+    if (now() != old) {
+      if (most < mostSpins)
+        patience.store(std::min(most + most / 16 + 1, mostSpins),
+                       std::memory_order_relaxed);
+      return true;
+    }
+    spinOnce();
+  }
+  return false;
+}
+
+/// A short sleep would have been better spent awake, unless who ended it ran on
+/// this very CPU, and could only because this thread slept. A long one means
+/// that the others wait for a CPU.
+void Event::sleepPast(uint32_t old) {
+  constexpr std::chrono::microseconds longSleep(200);
+  int cpu = sched_getcpu();
+  auto start = std::chrono::steady_clock::now();
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (value.load(std::memory_order_seq_cst) == old)
+    futex(value, FUTEX_WAIT_PRIVATE, old);
+  sleepers.fetch_sub(1, std::memory_order_relaxed);
+  bool useless = lastCpu.load(std::memory_order_relaxed) == cpu ||
+                 std::chrono::steady_clock::now() - start > longSleep;
+  patience.store(useless ? std::max(spins() / 2, leastSpins)
+                         : std::min(spins() * 2, mostSpins),
+                 std::memory_order_relaxed);
+}
+
+void Event::waitPast(uint32_t old) {
+  if (!spinPast(old))
+    sleepPast(old);
+}
+
+Result<std::unique_ptr<Team>> Team::create(unsigned size) {
+  std::unique_ptr<Team> team(new Team(size, size > usableCpus()));
+  try {
+    team->workers.reserve(size - 1);
+    for (unsigned i = 1; i < size; ++i)
+      team->workers.emplace_back([raw = team.get(), i] { raw->work(i); });
+  } catch (const std::system_error &) {
+    return unavailable("cannot start " + std::to_string(size - 1) +
+                       " threads, only " +
+                       std::to_string(team->workers.size()));
+  }
+  return team;
+}
+
+Team::~Team() {
+  ending = true;
+  forked.advance();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+void Team::work(unsigned index) {
+  for (uint32_t seen = 0;; ++seen) {
+    forked.waitPast(seen);
+    if (ending)
+      return;
+    body(context, index);
+  }
+}
+
+void Team::run(Body newBody, void *newContext) {
+  body = newBody;
+  context = newContext;
+  if (threads > 1)
+    forked.advance();
+  newBody(newContext, 0);
+}

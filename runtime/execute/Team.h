@@ -1,0 +1,93 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A team of threads that does one call at a time: one fork a call, and inside
+// it a barrier after each step. Waiting spins and then sleeps. How long it
+// spins is learnt from how waits end: long while the others run, hardly at all
+// while they wait for a CPU, which spinning would keep from them.
+#pragma once
+#include "runtime/base/Error.h"
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace transom {
+
+/// A counter that threads wait for to change.
+class alignas(64) Event {
+public:
+  /// `crowded`: there are more threads than CPUs, so do not begin with hope.
+  explicit Event(bool crowded) : patience(crowded ? leastSpins : mostSpins) {}
+
+  uint32_t now() const { return value.load(std::memory_order_acquire); }
+  /// Counts on and wakes who sleeps.
+  void advance();
+  /// Returns once the counter is not `old`.
+  void waitPast(uint32_t old);
+  /// Rounds that the next wait spins before it sleeps.
+  unsigned spins() const { return patience.load(std::memory_order_relaxed); }
+
+  /// Bounds of spins(): about a microsecond, and long enough for the steps of a
+  /// small model to follow each other awake.
+  static constexpr unsigned leastSpins = 50, mostSpins = 4000;
+
+private:
+  bool spinPast(uint32_t old);
+  void sleepPast(uint32_t old);
+
+  std::atomic<uint32_t> value{0};
+  std::atomic<uint32_t> sleepers{0};
+  std::atomic<unsigned> patience;
+  std::atomic<int> lastCpu{-1}; // where the counter was advanced
+};
+
+/// The threads of one session, the caller's being number 0.
+class Team {
+public:
+  /// Work of one fork; runs on every thread of the team with its number.
+  using Body = void (*)(void *context, unsigned index);
+
+  /// Starts `size` - 1 threads; `Unavailable` when the system refuses.
+  static Result<std::unique_ptr<Team>> create(unsigned size);
+  /// Ends and joins the threads.
+  ~Team();
+  Team(const Team &) = delete;
+  Team &operator=(const Team &) = delete;
+
+  unsigned size() const { return threads; }
+
+  /// Runs `body` on all threads, the caller's too. The body's last act must be
+  /// a barrier: that is what run waits for.
+  void run(Body body, void *context);
+
+  /// Waits until all threads of the team are here. The last to come calls
+  /// `completion` before any goes on.
+  template <typename Completion> void barrier(Completion &&completion) {
+    uint32_t generation = passed.now();
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
+      arrived.store(0, std::memory_order_relaxed);
+      completion();
+      passed.advance();
+    } else {
+      passed.waitPast(generation);
+    }
+  }
+
+private:
+  Team(unsigned size, bool crowded)
+      : threads(size), forked(crowded), passed(crowded) {}
+  void work(unsigned index);
+
+  const unsigned threads;
+  Event forked;
+  Event passed;
+  alignas(64) std::atomic<unsigned> arrived{0};
+  Body body = nullptr;
+  void *context = nullptr;
+  bool ending = false;
+  std::vector<std::thread> workers;
+};
+
+} // namespace transom

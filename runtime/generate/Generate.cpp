@@ -1,0 +1,266 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How long the result gets is known when it is there, so its room is checked
+// for the largest.
+#include "runtime/generate/Generate.h"
+#include "runtime/execute/Tensor.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Suggest.h"
+#include <algorithm>
+#include <functional>
+
+using namespace transom;
+
+Result<DecoderSource> DecoderSource::create(Session &session) {
+  if (!session.decoder() || !session.model().findEntry("generate"))
+    return unsupported("the model does not generate; its head is '" +
+                       session.model().manifest().head + "'");
+  return DecoderSource(*session.decoder());
+}
+
+Result<const float *> DecoderSource::step(const NewTokens *rows, size_t count) {
+  steps.clear();
+  for (size_t i = 0; i != count; ++i)
+    steps.push_back(
+        {rows[i].sequence, rows[i].tokens, rows[i].count, rows[i].wanted});
+  return decoder->step(steps.data(), steps.size());
+}
+
+Result<GenerationConfig> transom::generationConfigOf(const Model &model) {
+  const auto &decoder = model.manifest().decoder;
+  if (!decoder || !model.findEntry("generate"))
+    return unsupported("the model does not generate; its head is '" +
+                       model.manifest().head + "'");
+  return GenerationConfig::parse(decoder->generation);
+}
+
+namespace {
+/// The inputs of the entry, checked and bound.
+struct BoundPrompts {
+  explicit BoundPrompts(const Entry &entry)
+      : symbols(entry.symbols.size()),
+        tensors(entry.inputs.size() + entry.outputs.size()),
+        shapes(tensors.size()),
+        call(entry, {symbols.data(), tensors.data(), shapes.data()}) {}
+  int64_t batch() const { return call.inputShape(0).dims[0]; }
+  int64_t columns() const { return call.inputShape(0).dims[1]; }
+
+  std::vector<int64_t> symbols;
+  std::vector<const transom_tensor *> tensors;
+  std::vector<ShapeValue> shapes;
+  Call call;
+};
+} // namespace
+
+Result<Prompts> transom::promptsOf(const Model &model,
+                                   const transom_tensor *inputs, size_t count) {
+  Result<const Entry *> entry = findEntry(model, "generate");
+  if (!entry)
+    return entry.takeError();
+  BoundPrompts bound(**entry);
+  if (Result<void> done = bound.call.bindInputs(inputs, count, true); !done)
+    return done.takeError();
+  const size_t columns = size_t(bound.columns());
+  const int64_t shape[2] = {bound.batch(), bound.columns()};
+  std::vector<int64_t> ids(size_t(bound.batch()) * columns);
+  std::vector<int64_t> mask(ids.size(), 1);
+  stageInput(*bound.call.input(0), shape, 2, ids.data());
+  if (const transom_tensor *given = bound.call.input(1)) {
+    stageInput(*given, shape, 2, mask.data());
+    if (Result<void> valid =
+            checkValues((*entry)->inputs[1], mask.data(), shape, 2);
+        !valid)
+      return valid.takeError();
+  }
+  Prompts prompts(size_t(bound.batch()));
+  for (size_t i = 0; i != ids.size(); ++i)
+    if (mask[i])
+      prompts[i / columns].push_back(ids[i]);
+  return prompts;
+}
+
+void transom::fitGeneration(const Model &model, const GenerationConfig &config,
+                            const std::vector<size_t> &promptLengths,
+                            Capacity &capacity) {
+  constexpr int64_t walkRows = 1024, together = 16;
+  constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
+  const std::optional<int64_t> context = model.manifest().decoder->context;
+  const int64_t rows =
+      int64_t(promptLengths.size()) * config.numReturnSequences;
+  const int64_t sequences = std::clamp<int64_t>(rows, 1, together);
+  GenerationConfig each = config;
+  each.numReturnSequences = std::min(config.numReturnSequences, sequences);
+  std::vector<int64_t> positions;
+  int64_t tokens = 0;
+  for (size_t given : promptLengths) {
+    const int64_t length = int64_t(std::min(given, longestPrompt));
+    positions.push_back(positionsFor(each, length, context));
+    tokens += length;
+  }
+  std::sort(positions.begin(), positions.end(), std::greater<int64_t>());
+  const int64_t prompts = std::max<int64_t>(
+      1, (sequences + each.numReturnSequences - 1) / each.numReturnSequences);
+  int64_t kept = 0;
+  for (size_t i = 0; i != positions.size() && int64_t(i) != prompts; ++i)
+    kept += positions[i];
+  capacity.maxSequences = std::max(capacity.maxSequences, sequences);
+  capacity.maxKvTokens = std::max(capacity.maxKvTokens, kept);
+  capacity.maxBatch = std::max(capacity.maxBatch, sequences);
+  capacity.maxTokens =
+      std::max({capacity.maxTokens, std::min(walkRows, tokens), sequences});
+}
+
+static int64_t longestOf(const std::vector<Continuation> &rows) {
+  size_t longest = 0;
+  for (const Continuation &row : rows)
+    longest = std::max(longest, row.tokens.size());
+  return int64_t(longest);
+}
+
+static void describeOutput(int64_t rows, int64_t columns, transom_tensor &out) {
+  out.dtype = TRANSOM_I64;
+  out.rank = 2;
+  out.shape[0] = rows;
+  out.shape[1] = columns;
+}
+
+Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
+                                     int64_t fill, transom_tensor &out) {
+  const int64_t columns = longestOf(rows);
+  const size_t needed = rows.size() * size_t(columns) * sizeof(int64_t);
+  const bool fits = needed == 0 || (out.data && out.capacity >= needed);
+  describeOutput(int64_t(rows.size()), columns, out);
+  if (!fits) {
+    const size_t given = out.data ? out.capacity : 0;
+    out.capacity = needed;
+    return limitError("result 'output_ids' needs " + std::to_string(needed) +
+                      " bytes, room for " + std::to_string(given) +
+                      " is given");
+  }
+  auto ids = static_cast<int64_t *>(out.data);
+  for (const Continuation &row : rows) {
+    ids = std::copy(row.tokens.begin(), row.tokens.end(), ids);
+    ids = std::fill_n(ids, size_t(columns) - row.tokens.size(), fill);
+  }
+  return {};
+}
+
+/// The settings of the model's files, settled.
+static Result<GenerationConfig> settledConfigOf(const Model &model) {
+  Result<GenerationConfig> config = generationConfigOf(model);
+  if (config)
+    if (Result<void> settled = config->settle(); !settled)
+      return settled.takeError();
+  return config;
+}
+
+/// The most columns that the result gets.
+static int64_t mostColumns(const Model &model, const GenerationConfig &config) {
+  int64_t most = config.mostNewTokens(0);
+  if (auto context = model.manifest().decoder->context)
+    most = std::min(most, *context);
+  return std::max<int64_t>(0, most);
+}
+
+/// The bytes of a result of so many ids.
+static Result<size_t> bytesOfIds(int64_t rows, int64_t columns) {
+  const CheckedSize bytes = CheckedSize::fromSigned(rows) *
+                            CheckedSize::fromSigned(columns) * sizeof(int64_t);
+  if (auto value = bytes.signedValue())
+    return size_t(*value);
+  return rejected("the sizes of result 'output_ids', " + std::to_string(rows) +
+                  " rows of up to " + std::to_string(columns) +
+                  " ids, are out of range");
+}
+
+static Result<void> checkName(const Entry &entry, const char *name) {
+  const std::string wanted = name ? name : "";
+  if (entry.outputIndex(wanted.c_str()) >= 0)
+    return {};
+  return rejected("entry 'generate' has no result '" + wanted +
+                  "'; it has: " + joinNames(entry.outputNames()) +
+                  suggest(wanted, entry.outputNames()));
+}
+
+Result<void> transom::shapeGenerate(const Session &session,
+                                    const transom_tensor *inputs,
+                                    size_t inputCount, const char *name,
+                                    transom_tensor &result) {
+  Result<GenerationConfig> config = settledConfigOf(session.model());
+  if (!config)
+    return config.takeError();
+  const Entry &entry = *session.model().findEntry("generate");
+  BoundPrompts bound(entry);
+  if (Result<void> done = bound.call.bindInputs(inputs, inputCount, false);
+      !done)
+    return done;
+  if (Result<void> done = checkName(entry, name); !done)
+    return done;
+  const int64_t rows = bound.batch() * config->numReturnSequences;
+  const int64_t columns = mostColumns(session.model(), *config);
+  Result<size_t> bytes = bytesOfIds(rows, columns);
+  if (!bytes)
+    return bytes.takeError();
+  describeOutput(rows, columns, result);
+  result.capacity = *bytes;
+  return {};
+}
+
+/// Checks the caller's tensor for the result before anything runs.
+static Result<void> checkOutput(const Entry &entry,
+                                const transom_tensor &output, int64_t rows,
+                                int64_t columns) {
+  if (Result<void> done = checkName(entry, output.name); !done)
+    return done;
+  if (output.dtype != TRANSOM_DTYPE_NONE && output.dtype != TRANSOM_I64)
+    return rejected("result 'output_ids' is i64, got " +
+                    std::string(dtypeText(output.dtype)));
+  if (output.strides[0] != 0 || output.strides[1] != 0)
+    return rejected("result 'output_ids' is dense: its strides are 0");
+  const Result<size_t> needed = bytesOfIds(rows, columns);
+  if (!needed)
+    return Error(needed.error());
+  if (*needed && (!output.data || output.capacity < *needed))
+    return rejected("result 'output_ids' may take " + std::to_string(*needed) +
+                    " bytes, room for " +
+                    std::to_string(output.data ? output.capacity : 0) +
+                    " is given");
+  return {};
+}
+
+Result<void> transom::runGenerate(Session &session,
+                                  const transom_tensor *inputs,
+                                  size_t inputCount, transom_tensor *outputs,
+                                  size_t outputCount) {
+  const Model &model = session.model();
+  Result<GenerationConfig> config = settledConfigOf(model);
+  if (!config)
+    return config.takeError();
+  Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
+  if (!prompts)
+    return prompts.takeError();
+  for (size_t i = 0; i != outputCount; ++i)
+    if (Result<void> done =
+            checkOutput(*model.findEntry("generate"), outputs[i],
+                        int64_t(prompts->size()) * config->numReturnSequences,
+                        mostColumns(model, *config));
+        !done)
+      return done;
+  Result<DecoderSource> source = DecoderSource::create(session);
+  if (!source)
+    return source.takeError();
+  std::vector<Continuation> rows;
+  const bool texts = !config->stopStrings.empty();
+  if (Result<void> done =
+          generate(*source, *config, texts ? model.tokenizer() : nullptr,
+                   *prompts, nullptr, rows);
+      !done)
+    return done;
+  for (size_t i = 0; i != outputCount; ++i)
+    if (Result<void> done =
+            writeOutputIds(rows, config->fillToken(), outputs[i]);
+        !done)
+      return done;
+  return {};
+}

@@ -1,0 +1,72 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generation on a session: its decoder as a source of logits, the model's
+// settings, and the entry `generate`, which takes its prompts from tensors.
+#pragma once
+#include "runtime/execute/Session.h"
+#include "runtime/generate/Generator.h"
+
+namespace transom {
+
+/// A session's decoder; the session outlives it.
+class DecoderSource final : public LogitsSource {
+public:
+  /// `Unsupported` unless the model is a causal language model.
+  static Result<DecoderSource> create(Session &session);
+
+  Result<int32_t> open() override { return decoder->open(); }
+  void close(int32_t sequence) override { decoder->close(sequence); }
+  Result<int32_t> fork(int32_t sequence) override {
+    return decoder->fork(sequence);
+  }
+  Result<void> rewind(int32_t sequence, int64_t length) override {
+    return decoder->rewind(sequence, length);
+  }
+  Result<const float *> step(const NewTokens *rows, size_t count) override;
+  int64_t width() const override { return decoder->width(); }
+  std::optional<int64_t> context() const override { return decoder->context(); }
+  int64_t vocabulary() const override { return decoder->vocabulary(); }
+  int64_t maxWanted() const override { return decoder->maxWanted(); }
+  int64_t freePositions() const override { return decoder->freePositions(); }
+  int64_t longest() const override { return decoder->longest(); }
+
+private:
+  explicit DecoderSource(Decoder &decoder) : decoder(&decoder) {}
+  Decoder *decoder;
+  std::vector<StepRows> steps;
+};
+
+/// The settings that the model's files give, not settled; `Unsupported` where
+/// the model does not generate.
+Result<GenerationConfig> generationConfigOf(const Model &model);
+
+/// Tokens of prompts.
+using Prompts = std::vector<std::vector<int64_t>>;
+
+/// The real tokens of each row of the inputs of the entry `generate`.
+Result<Prompts> promptsOf(const Model &model, const transom_tensor *inputs,
+                          size_t count);
+
+/// Raises a capacity so that a session generates quickly for prompts of these
+/// lengths. `config` is settled.
+void fitGeneration(const Model &model, const GenerationConfig &config,
+                   const std::vector<size_t> &promptLengths,
+                   Capacity &capacity);
+
+/// Writes the result `output_ids`: a row a continuation, as many columns as the
+/// longest has tokens, `fill` behind the others. `Limit` where it does not fit;
+/// then dtype, shape and needed capacity are filled in.
+Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
+                            transom_tensor &out);
+
+/// Runs the entry with the settings of the model's files, as transom_run().
+Result<void> runGenerate(Session &session, const transom_tensor *inputs,
+                         size_t inputCount, transom_tensor *outputs,
+                         size_t outputCount);
+/// Its largest result, as transom_shape().
+Result<void> shapeGenerate(const Session &session, const transom_tensor *inputs,
+                           size_t inputCount, const char *name,
+                           transom_tensor &result);
+
+} // namespace transom

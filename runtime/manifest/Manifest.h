@@ -1,0 +1,201 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The manifest of an artifact: what a loader, the command line and a reader
+// need to know about a compiled model without running it. It is JSON in a note
+// of the shared object; reading it takes hostile bytes.
+#pragma once
+#include "runtime/base/DType.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Polynomial.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom {
+
+/// A symbol of the model's shapes, such as `seq`.
+struct ManifestSymbol {
+  std::string name;
+  std::optional<int64_t> max; ///< the model's limit, if it has one
+};
+
+/// An input or output of an entry.
+struct ManifestTensor {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Polynomial> shape;
+  std::string role;                ///< inputs: `ids`, `mask` or `data`
+  std::optional<int64_t> bound;    ///< ids lie in [0, bound)
+  std::optional<int64_t> fallback; ///< "default": the input may be left out
+};
+
+/// How a segments table is made for a call: from a mask input (`mask`,
+/// `columnsOf`, `keepFirst`), or all columns of all rows of the batch (`batch`,
+/// `columns`), or the new rows of sequences with a past (`sequences`).
+struct ManifestSegments {
+  std::string mask;       ///< name of the mask input; empty: uniform
+  std::string columnsOf;  ///< input whose second dimension is the columns
+  bool keepFirst = false; ///< column 0 is a row even where the mask hides it
+  std::string batch;      ///< uniform: number of sequences, a polynomial
+  std::string columns;    ///< uniform: rows of each, a polynomial
+  bool sequences = false; ///< new rows of sequences that stand in a cache
+  std::string rows;       ///< symbol that gets the number of rows
+  /// Symbol that gets the positions in key panels; of sequences the largest
+  /// past and new rows of one, rounded up to 32.
+  std::string keys;
+  /// Name for the sum over the sequences of rows times keys, which costs alone
+  /// may use; empty where nothing does. Costs over `sequences` may use all
+  /// names that begin with `pairs_of_ROWS` or `reads_of_ROWS`.
+  std::string pairs;
+};
+
+/// Which lengths the model's table of positions allows.
+struct ManifestPositionLimit {
+  std::string input; ///< the input whose ids it looks at
+  std::string rule;  ///< `column` or `nonpad_rank`
+  int64_t pad = 0;   ///< the padding id of `nonpad_rank`
+  int64_t max = 0;   ///< longest length that is allowed
+};
+
+/// A planned buffer; its index is that of `frame.offsets`.
+struct ManifestBuffer {
+  Polynomial offset, bytes;
+  std::string what;
+};
+
+/// A phase as `inspect` and `bench` show it, with what one run of it costs.
+struct ManifestStep {
+  std::string phase, place;
+  int64_t rows = 1;        ///< layer rows that the step stands for
+  Polynomial flops{};      ///< of one row
+  Polynomial bf16Flops{};  ///< those of them that multiply bf16
+  int64_t weightBytes = 0; ///< weights that one row reads whole
+  Polynomial bytes{};      ///< activations that one row reads and writes
+  std::string schedule{};  ///< of an attention in it, empty without one
+};
+
+/// An operand of a library's call: a buffer, or an argument of the entry.
+struct ManifestOperand {
+  bool isArgument = false;
+  int64_t index = 0; ///< in `buffers`, or in the inputs and then the outputs
+  std::vector<Polynomial> shape;
+};
+
+/// A weight of a library's call: by its offset, or by its place in the layer
+/// row of the step.
+struct ManifestCallWeight {
+  bool inRow = false;
+  int64_t at = 0;
+};
+
+/// A step that a library does and no generated code: step `phase` -1 is call
+/// 0, -2 is call 1, ... See `kern.onednn` for what it means.
+struct ManifestCall {
+  std::string primitive;  ///< `matmul`, `batch_matmul`, `softmax`, ...
+  std::string activation; ///< of a matmul; empty: none
+  double epsilon = 0;     ///< of a norm
+  ManifestOperand input, out;
+  std::optional<ManifestOperand> rhs, residual;
+  std::optional<ManifestCallWeight> weights, bias;
+
+  /// The primitives and activations that there are.
+  static const std::vector<std::string> &primitives();
+  static const std::vector<std::string> &activations();
+};
+
+struct ManifestEntry {
+  std::string name;
+  /// Empty: the artifact has code for it. Else the runtime's loop over `step`
+  /// that it is: `logits`, `score`, `generate` or `encode`.
+  std::string loop;
+  std::vector<ManifestTensor> inputs, outputs;
+  std::vector<ManifestSegments> segments;
+  std::optional<ManifestPositionLimit> positionLimit;
+  std::vector<std::string> symbolOrder; ///< of `frame.symbols`, sorted
+  std::vector<ManifestBuffer> buffers;
+  Polynomial arenaBytes, arenaLowerBound;
+  int64_t counters = 0; ///< words of `frame.counters`
+  std::vector<ManifestCall> calls;
+  std::vector<ManifestStep> steps;
+  std::vector<int64_t> walk; ///< index in `steps` of each step of a call
+  Polynomial flops;
+  Polynomial bf16Flops; ///< those of them that multiply bf16
+  /// Bytes of weights that a call reads whole, each once: not the tables of
+  /// which it gathers rows. Absent in artifacts that do not tell.
+  std::optional<int64_t> streamedBytes;
+};
+
+/// How the text commands use the model.
+struct ManifestText {
+  bool tokenizer = false;
+  int64_t maxLength = 0;
+  std::string pooling; ///< `mean`, `cls`, ...
+  bool normalize = false;
+};
+
+/// Where the tokenizer's tables lie in the file.
+struct ManifestTokenizer {
+  uint64_t offset = 0, bytes = 0;
+};
+
+/// One group of a decoder's caches: those of equal window and type.
+struct ManifestCache {
+  int64_t window = 0; ///< positions that a row sees, itself among them; 0: all
+  DType dtype = DType::F32; ///< of keys and values
+  int64_t layers = 0;
+  int64_t blockBytes = 0; ///< of 256 positions of all its layers, times 64
+};
+
+/// What the runtime has to know of a model with the entry `step`.
+struct ManifestDecoder {
+  std::optional<int64_t> context;    ///< most positions; absent: any number
+  int64_t vocabulary = 0;            ///< ids lie in [0, vocabulary)
+  std::vector<ManifestCache> caches; ///< by group
+  std::string generation; ///< JSON text of the settings for generation
+};
+
+struct Manifest {
+  int64_t abi = 2; ///< TRANSOM_ABI_VERSION
+  std::string compiler, name, family, architecture, head = "none";
+  uint64_t fileBytes = 0; ///< exact size of the artifact
+  std::vector<std::string> isas;
+  std::string dtype = "f32";
+  std::string backend = "native"; ///< or `onednn`
+  std::vector<std::pair<std::string, std::string>> options;
+  std::map<std::string, std::string> inputsSha256;
+  std::string weightsSha256;
+  int64_t parameters = 0;
+  uint64_t weightsBytes = 0;
+  std::vector<ManifestSymbol> symbols; ///< sorted by name
+  std::vector<ManifestEntry> entries;
+  std::optional<ManifestText> text;
+  std::optional<ManifestTokenizer> tokenizer;
+  std::optional<ManifestDecoder> decoder;
+  std::vector<std::string> labels;        ///< empty: absent
+  std::optional<std::string> problemType; ///< of a classification head
+  std::vector<std::string> places, notes, disabledPasses;
+
+  const ManifestEntry *findEntry(std::string_view entry) const;
+  const ManifestSymbol *findSymbol(std::string_view symbol) const;
+
+  /// The JSON text in one line; parse(toJson()) gives the same manifest.
+  std::string toJson() const;
+  /// Reads and checks a manifest: types, polynomials over known symbols, names
+  /// that refer to inputs. Errors are `Rejected` and begin with `fileName`.
+  /// Another ABI version gives an error that names both before the rest is
+  /// looked at.
+  static Result<Manifest> parse(std::string_view text,
+                                const std::string &fileName = "manifest");
+};
+
+/// The entries that the runtime makes of the entry `step` of a decoder: what
+/// their names, arguments and results are. Empty for other models. A causal
+/// language model has `logits`, `score` and `generate`; one with labels, or
+/// without a head, has `encode`.
+std::vector<ManifestEntry> loopEntries(const Manifest &manifest);
+
+} // namespace transom

@@ -1,0 +1,323 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tensors of a folder as one source: finding the files, the index of
+// shards, and reading blocks with conversion.
+#include "runtime/json/Json.h"
+#include "runtime/safetensors/Safetensors.h"
+#include "runtime/base/Utf8.h"
+#include <algorithm>
+#include <set>
+
+namespace transom {
+namespace {
+
+constexpr const char *singleFile = "model.safetensors";
+constexpr const char *indexFile = "model.safetensors.index.json";
+
+/// The error for a folder without safetensors: other formats are never opened.
+Error noWeights(const std::string &folder) {
+  std::string shown = utf8::printable(folder, 400);
+  if (!isFolder(folder))
+    return unavailable("cannot open '" + shown + "': no such folder");
+  for (const char *other :
+       {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5",
+        "flax_model.msgpack", "model.ckpt.index", "adapter_model.safetensors"})
+    if (fileExists(joinPath(folder, other)))
+      return unsupported("'" + shown + "' has no '" + singleFile + "', only '" +
+                         other + "', which is not read; convert it to '" +
+                         singleFile +
+                         "' (save_pretrained(..., safe_serialization=True))");
+  return unavailable("'" + shown + "' has no '" + singleFile + "' and no '" +
+                     indexFile + "'");
+}
+
+/// The shard of each tensor, by the index.
+Result<std::vector<std::pair<std::string, std::string>>>
+readIndex(const std::string &path) {
+  Result<JsonDocument> json = parseJsonFile(path);
+  if (!json)
+    return json.takeError();
+  Result<JsonValue> map = json->root().get("weight_map");
+  if (!map)
+    return map.takeError();
+  if (Result<void> isList = map->expectObject(); !isList)
+    return isList.takeError();
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (JsonValue::Member member : map->members()) {
+    Result<std::string_view> shard = member.value.asString();
+    if (!shard)
+      return shard.takeError();
+    if (Result<void> plain =
+            checkPlainFileName(*shard, member.value.where() + ": shard");
+        !plain)
+      return plain.takeError();
+    entries.emplace_back(member.key, *shard);
+  }
+  if (entries.empty())
+    return map->error("the index names no tensor");
+  return entries;
+}
+
+/// Calls visit(elementOffset, elements, outOffset) for the longest runs of a
+/// block that are contiguous in the tensor, in order.
+template <typename Visit>
+void forEachRun(const std::vector<int64_t> &shape,
+                const std::vector<int64_t> &offsets,
+                const std::vector<int64_t> &sizes, Visit visit) {
+  size_t rank = shape.size();
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+    return;
+  std::vector<int64_t> strides(rank, 1);
+  for (size_t d = rank; d-- > 1;)
+    strides[d - 1] = strides[d] * shape[d];
+  // Dimensions from `inner` on form a run.
+  size_t inner = rank;
+  int64_t run = 1;
+  while (inner > 0) {
+    --inner;
+    run *= sizes[inner];
+    if (sizes[inner] != shape[inner])
+      break;
+  }
+  int64_t at = 0;
+  for (size_t d = 0; d < rank; ++d)
+    at += offsets[d] * strides[d];
+  std::vector<int64_t> index(inner, 0);
+  for (int64_t done = 0;; done += run) {
+    visit(at, run, done);
+    size_t d = inner;
+    while (d > 0) {
+      --d;
+      at += strides[d];
+      if (++index[d] < sizes[d])
+        break;
+      at -= sizes[d] * strides[d];
+      index[d] = 0;
+      if (d == 0)
+        return;
+    }
+    if (inner == 0)
+      return;
+  }
+}
+
+/// Refuses a block that is not inside the tensor.
+Result<void> checkBlock(const SafetensorsTensor &tensor,
+                        const std::vector<int64_t> &offsets,
+                        const std::vector<int64_t> &sizes) {
+  size_t rank = tensor.shape.size();
+  bool inside = offsets.size() == rank && sizes.size() == rank;
+  for (size_t d = 0; inside && d < rank; ++d)
+    inside = offsets[d] >= 0 && sizes[d] >= 0 &&
+             offsets[d] <= tensor.shape[d] &&
+             sizes[d] <= tensor.shape[d] - offsets[d];
+  if (inside)
+    return {};
+  return internalError("block at " + shapeText(offsets) + " of " +
+                       shapeText(sizes) + " is outside of tensor '" +
+                       utf8::printable(tensor.name) + "' of shape " +
+                       shapeText(tensor.shape));
+}
+
+bool convert(DType type, const void *data, size_t count, float *out) {
+  return convertToF32(type, data, count, out);
+}
+bool convert(DType type, const void *data, size_t count, int64_t *out) {
+  return convertToI64(type, data, count, out);
+}
+
+template <typename Out>
+Result<void> readBlock(const SafetensorsFile &file,
+                       const SafetensorsTensor &tensor,
+                       const std::vector<int64_t> &offsets,
+                       const std::vector<int64_t> &sizes, Out *out) {
+  if (Result<void> inside = checkBlock(tensor, offsets, sizes); !inside)
+    return inside;
+  const char *data = file.data(tensor).data();
+  unsigned width = dtypeBits(tensor.dtype) / 8;
+  forEachRun(tensor.shape, offsets, sizes,
+             [&](int64_t at, int64_t count, int64_t done) {
+               convert(tensor.dtype, data + at * width,
+                       static_cast<size_t>(count), out + done);
+             });
+  return {};
+}
+
+Error wrongType(const SafetensorsFile &file, const SafetensorsTensor &tensor,
+                const char *supported) {
+  return unsupported(file.path() + ": tensor '" + utf8::printable(tensor.name) +
+                     "' has dtype " +
+                     std::string(safetensorsName(tensor.dtype)) +
+                     "; supported here: " + supported);
+}
+
+} // namespace
+
+Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
+  if (fileExists(joinPath(folder, singleFile)))
+    return openFiles(folder, {singleFile});
+  std::string indexPath = joinPath(folder, indexFile);
+  if (!fileExists(indexPath))
+    return noWeights(folder);
+  Result<std::vector<std::pair<std::string, std::string>>> index =
+      readIndex(indexPath);
+  if (!index)
+    return index.takeError();
+  std::set<std::string> shards;
+  for (const auto &entry : *index)
+    shards.insert(entry.second);
+  ModelFiles files;
+  files.where = folder;
+  files.opened.push_back(indexFile);
+  for (const std::string &shard : shards)
+    if (Result<void> added = files.addFile(shard); !added) {
+      Error error = added.takeError();
+      if (error.status == Status::Unavailable)
+        error.message += std::string(" (a shard of ") + indexFile + ")";
+      return error;
+    }
+  for (const auto &[name, shard] : *index) {
+    auto found = files.slots.find(name);
+    if (found != files.slots.end() &&
+        files.opened[found->second.file + 1] == shard)
+      continue;
+    return rejected(
+        indexPath + ": tensor '" + utf8::printable(name) +
+        "' is not in shard '" + utf8::printable(shard) +
+        "', which the index names" +
+        (found == files.slots.end()
+             ? ""
+             : ", but in '" + files.opened[found->second.file + 1] + "'"));
+  }
+  return files;
+}
+
+Result<ModelFiles>
+ModelFiles::openFiles(const std::string &folder,
+                      const std::vector<std::string> &names) {
+  ModelFiles files;
+  files.where = folder;
+  for (const std::string &name : names) {
+    if (Result<void> plain = checkPlainFileName(name, "weights file"); !plain)
+      return plain.takeError();
+    if (Result<void> added = files.addFile(name); !added)
+      return added.takeError();
+  }
+  return files;
+}
+
+Result<void> ModelFiles::addFile(const std::string &name) {
+  Result<SafetensorsFile> file = SafetensorsFile::open(joinPath(where, name));
+  if (!file)
+    return file.takeError();
+  size_t index = parts.size();
+  for (const SafetensorsTensor &tensor : file->tensors()) {
+    auto [place, isNew] = slots.emplace(tensor.name, Slot{index, &tensor});
+    if (!isNew)
+      return rejected(file->path() + ": tensor '" +
+                      utf8::printable(tensor.name) + "' stands in '" +
+                      parts[place->second.file].path() + "' too");
+  }
+  parts.push_back(std::move(*file));
+  opened.push_back(name);
+  return {};
+}
+
+const SafetensorsTensor *ModelFiles::find(const std::string &name) const {
+  auto found = slots.find(name);
+  return found == slots.end() ? nullptr : found->second.tensor;
+}
+
+std::vector<std::string> ModelFiles::names() const {
+  std::vector<std::string> names;
+  for (const auto &slot : slots)
+    names.push_back(slot.first);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string ModelFiles::fileOf(const std::string &name) const {
+  auto found = slots.find(name);
+  return found == slots.end() ? "" : parts[found->second.file].path();
+}
+
+Result<const ModelFiles::Slot *>
+ModelFiles::slot(const std::string &name) const {
+  auto found = slots.find(name);
+  if (found != slots.end())
+    return &found->second;
+  std::string places;
+  for (const SafetensorsFile &file : parts)
+    places += (places.empty() ? "" : ", ") + file.path();
+  return rejected("tensor '" + utf8::printable(name) + "' is not in " +
+                  (places.empty() ? "the model: it has no tensor files"
+                                  : utf8::printable(places, 400)));
+}
+
+Result<std::vector<int64_t>> ModelFiles::shape(const std::string &name) const {
+  Result<const Slot *> found = slot(name);
+  if (!found)
+    return found.takeError();
+  return (*found)->tensor->shape;
+}
+
+template <typename Out>
+Result<void> ModelFiles::readAs(Accepts accepts, const std::string &name,
+                                const std::vector<int64_t> &offsets,
+                                const std::vector<int64_t> &sizes,
+                                Out *out) const {
+  Result<const Slot *> found = slot(name);
+  if (!found)
+    return found.takeError();
+  const SafetensorsTensor &tensor = *(*found)->tensor;
+  const SafetensorsFile &file = parts[(*found)->file];
+  bool floats = accepts != Accepts::Integers;
+  bool integers = accepts != Accepts::Floats;
+  if (!(floats && isFloat(tensor.dtype)) &&
+      !(integers && isInteger(tensor.dtype)))
+    return wrongType(file, tensor,
+                     !integers ? "F32, F16, BF16, F64"
+                     : !floats ? "integers, BOOL"
+                               : "F32, F16, BF16, F64, integers, BOOL");
+  return readBlock(file, tensor, offsets, sizes, out);
+}
+
+Result<void> ModelFiles::read(const std::string &name,
+                              const std::vector<int64_t> &offsets,
+                              const std::vector<int64_t> &sizes,
+                              float *out) const {
+  return readAs(Accepts::Floats, name, offsets, sizes, out);
+}
+
+Result<void> ModelFiles::readAsF32(const std::string &name,
+                                   const std::vector<int64_t> &offsets,
+                                   const std::vector<int64_t> &sizes,
+                                   float *out) const {
+  return readAs(Accepts::All, name, offsets, sizes, out);
+}
+
+Result<void> ModelFiles::readIntegers(const std::string &name,
+                                      const std::vector<int64_t> &offsets,
+                                      const std::vector<int64_t> &sizes,
+                                      int64_t *out) const {
+  return readAs(Accepts::Integers, name, offsets, sizes, out);
+}
+
+void ModelFiles::release(const std::string &name) const {
+  auto found = slots.find(name);
+  if (found == slots.end())
+    return;
+  const SafetensorsTensor &tensor = *found->second.tensor;
+  // Pages shared with the neighbours go too: they come back when read.
+  constexpr uint64_t page = 4096;
+  parts[found->second.file].mapped().release(tensor.begin - tensor.begin % page,
+                                             tensor.end + page);
+}
+
+void ModelFiles::releaseAll() const {
+  for (const SafetensorsFile &file : parts)
+    file.mapped().release();
+}
+
+} // namespace transom

@@ -1,0 +1,186 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// safetensors: a reader that checks every rule of the format before anything
+// is used, the tensors of a model folder as one source (one file or shards
+// with an index), and a writer.
+#pragma once
+#include "runtime/base/DType.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/File.h"
+#include "runtime/weights/WeightExpr.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace transom {
+
+inline constexpr uint64_t safetensorsMaxHeader = 100000000;
+
+/// One tensor of a file.
+struct SafetensorsTensor {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  uint64_t begin = 0; ///< offset of its first byte in the file
+  uint64_t end = 0;   ///< offset behind its last byte in the file
+};
+
+/// What a header says; `tensors` in the order of the data.
+struct SafetensorsHeader {
+  std::vector<SafetensorsTensor> tensors;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+/// Reads and checks the header of a whole safetensors file; `fileName` is for
+/// errors, each of which is one line that names the file, the tensor and both
+/// values. Data is not touched.
+Result<SafetensorsHeader> parseSafetensors(std::string_view file,
+                                           const std::string &fileName);
+
+/// A mapped safetensors file with a checked header. Move-only.
+class SafetensorsFile {
+public:
+  static Result<SafetensorsFile> open(const std::string &path);
+
+  const std::vector<SafetensorsTensor> &tensors() const {
+    return header.tensors;
+  }
+  const std::vector<std::pair<std::string, std::string>> &metadata() const {
+    return header.metadata;
+  }
+  /// The tensor of that name, or null.
+  const SafetensorsTensor *find(std::string_view name) const;
+  /// The tensor's bytes in the file (no alignment).
+  std::string_view data(const SafetensorsTensor &tensor) const {
+    return file.bytes().substr(tensor.begin, tensor.end - tensor.begin);
+  }
+  const MappedFile &mapped() const { return file; }
+  const std::string &path() const { return file.path(); }
+
+private:
+  MappedFile file;
+  SafetensorsHeader header;
+  std::unordered_map<std::string_view, size_t> byName;
+};
+
+/// The tensors of a model folder as one source. Move-only; safe to read from
+/// several threads at once.
+class ModelFiles : public TensorSource {
+public:
+  /// `model.safetensors`, else the shards of `model.safetensors.index.json`.
+  /// Without either an error that says what is there instead and what to
+  /// convert to.
+  static Result<ModelFiles> openFolder(const std::string &folder);
+  /// Given plain file names in a folder; a tensor in two of them is an error.
+  static Result<ModelFiles> openFiles(const std::string &folder,
+                                      const std::vector<std::string> &names);
+  /// No files and no tensors, for models that have none.
+  ModelFiles() = default;
+  ModelFiles(ModelFiles &&) = default;
+  ModelFiles &operator=(ModelFiles &&) = default;
+
+  /// The tensor of that name, or null.
+  const SafetensorsTensor *find(const std::string &name) const;
+  /// All names, sorted.
+  std::vector<std::string> names() const;
+  /// The file that holds the tensor, as a path, for errors; empty when it is
+  /// missing.
+  std::string fileOf(const std::string &name) const;
+  /// All files that were opened (the index too) as plain names in the folder,
+  /// in order of opening; for hashing.
+  const std::vector<std::string> &fileNames() const { return opened; }
+  const std::string &folder() const { return where; }
+  /// The mapped safetensors files.
+  const std::vector<SafetensorsFile> &files() const { return parts; }
+
+  Result<std::vector<int64_t>> shape(const std::string &name) const override;
+  /// Reads a block of a tensor of floats; integers are refused.
+  Result<void> read(const std::string &name,
+                    const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override;
+  /// The same, and integers and Bool are converted too.
+  Result<void> readAsF32(const std::string &name,
+                         const std::vector<int64_t> &offsets,
+                         const std::vector<int64_t> &sizes, float *out) const;
+  /// Reads a block of a tensor of integers or Bool.
+  Result<void> readIntegers(const std::string &name,
+                            const std::vector<int64_t> &offsets,
+                            const std::vector<int64_t> &sizes,
+                            int64_t *out) const;
+  /// Lets go of the pages of a tensor; without effect on later reads.
+  void release(const std::string &name) const;
+  /// Lets go of the pages of all files.
+  void releaseAll() const;
+
+private:
+  struct Slot {
+    size_t file;
+    const SafetensorsTensor *tensor;
+  };
+  /// Types of tensors that a read takes.
+  enum class Accepts { Floats, Integers, All };
+  Result<void> addFile(const std::string &name);
+  Result<const Slot *> slot(const std::string &name) const;
+  template <typename Out>
+  Result<void> readAs(Accepts accepts, const std::string &name,
+                      const std::vector<int64_t> &offsets,
+                      const std::vector<int64_t> &sizes, Out *out) const;
+  std::string where;
+  std::vector<std::string> opened;
+  std::vector<SafetensorsFile> parts;
+  std::unordered_map<std::string, Slot> slots;
+};
+
+/// Writes a safetensors file. Tensors are announced first; then their data
+/// follows in the same order, in pieces of any size.
+///
+///   SafetensorsWriter writer;
+///   writer.add("x", DType::F32, {2, 3});
+///   writer.begin(path); writer.append(bytes); writer.commit();
+class SafetensorsWriter {
+public:
+  /// Announces a tensor; names are unique.
+  Result<void> add(const std::string &name, DType dtype,
+                   std::vector<int64_t> shape);
+  void addMetadata(std::string key, std::string value);
+  /// The 8 bytes of the length and the header; its end is a multiple of 8.
+  std::string headerBytes() const;
+  /// Creates the file and writes the header.
+  Result<void> begin(const std::string &path);
+  Result<void> append(std::string_view bytes);
+  /// Checks that all data came, and gives the file its name.
+  Result<void> commit();
+
+private:
+  struct Entry {
+    std::string name;
+    DType dtype;
+    std::vector<int64_t> shape;
+    uint64_t begin, end;
+  };
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+  uint64_t dataBytes = 0, written = 0;
+  OutputFile out;
+};
+
+/// A tensor in memory.
+struct TensorView {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  const void *data = nullptr;
+};
+/// Writes tensors from memory in one call.
+Result<void> writeSafetensors(const std::string &path,
+                              const std::vector<TensorView> &tensors);
+
+} // namespace transom

@@ -1,0 +1,462 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluating weight expressions block by block. Each node turns the wanted
+// block into blocks of its operands; transposes read tiles that stay in the
+// cache, so that writing gigabytes of packed weights runs at the speed of
+// copying.
+#include "runtime/base/DType.h"
+#include "runtime/weights/WeightExpr.h"
+#include "runtime/weights/WeightNode.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace transom {
+namespace {
+
+using Kind = WeightExpr::Kind;
+using Shape = std::vector<int64_t>;
+
+/// Floats of a transposed tile: half of a usual second-level cache.
+constexpr int64_t tileElements = 1 << 16;
+
+/// A block of a tensor.
+struct Block {
+  Shape offsets, sizes;
+  int64_t count() const {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    return count;
+  }
+  bool empty() const {
+    return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  }
+};
+
+int64_t productOf(const Shape &dims, size_t begin, size_t end) {
+  int64_t product = 1;
+  for (size_t d = begin; d < end; ++d)
+    product *= dims[d];
+  return product;
+}
+
+class Evaluator {
+public:
+  explicit Evaluator(const TensorSource &source) : source(source) {}
+
+  /// Evaluates a block that lies inside of e's shape.
+  Result<void> run(const WeightExpr &e, const Block &block, float *out) {
+    if (block.empty())
+      return {};
+    switch (e.kind()) {
+    case Kind::File:
+      return source.read((*e).name, block.offsets, block.sizes, out);
+    case Kind::Transpose:
+      return transpose(e, block, out);
+    case Kind::Slice: {
+      Block inner = block;
+      inner.offsets[(*e).axis] += (*e).start;
+      return run((*e).operand(), inner, out);
+    }
+    case Kind::Concat:
+      return concat(e, block, out);
+    case Kind::Scale:
+      return scale(e, block, out);
+    case Kind::Add:
+      return add(e, block, out);
+    case Kind::Pad:
+      return pad(e, block, out);
+    case Kind::Reshape:
+      return reshape(e, block, out);
+    case Kind::Fill:
+      std::fill_n(out, block.count(), static_cast<float>((*e).number));
+      return {};
+    case Kind::Sinusoid:
+      sinusoid(e, block, out);
+      return {};
+    case Kind::Values:
+      values(e, block, out);
+      return {};
+    case Kind::Angles:
+      return angles(e, block, out);
+    case Kind::Interleave:
+      return interleave(e, block, out);
+    }
+    return internalError("unknown kind of weight expression");
+  }
+
+private:
+  /// Evaluates what of `part` (which lies at [at, at + size) along the axis)
+  /// meets the block, into its place of the block's dense output.
+  Result<void> runPart(const WeightExpr &part, int64_t axis, int64_t at,
+                       int64_t size, const Block &block, float *out) {
+    int64_t begin = std::max(block.offsets[axis], at);
+    int64_t end = std::min(block.offsets[axis] + block.sizes[axis], at + size);
+    if (begin >= end)
+      return {};
+    Block inner = block;
+    inner.offsets[axis] = begin - at;
+    inner.sizes[axis] = end - begin;
+    int64_t outer = productOf(block.sizes, 0, axis);
+    int64_t row = productOf(block.sizes, axis + 1, block.sizes.size());
+    float *target = out + (begin - block.offsets[axis]) * row;
+    if (outer == 1 || inner.sizes[axis] == block.sizes[axis])
+      return run(part, inner, target);
+    std::vector<float> dense(static_cast<size_t>(inner.count()));
+    if (Result<void> done = run(part, inner, dense.data()); !done)
+      return done;
+    int64_t length = (end - begin) * row, stride = block.sizes[axis] * row;
+    for (int64_t i = 0; i < outer; ++i)
+      std::memcpy(target + i * stride, dense.data() + i * length,
+                  static_cast<size_t>(length) * sizeof(float));
+    return {};
+  }
+
+  Result<void> concat(const WeightExpr &e, const Block &block, float *out) {
+    int64_t at = 0, axis = (*e).axis;
+    for (const WeightExpr &part : (*e).parts) {
+      Result<Shape> shape = part.shape(source);
+      if (!shape)
+        return shape.takeError();
+      int64_t size = (*shape)[axis];
+      if (Result<void> done = runPart(part, axis, at, size, block, out); !done)
+        return done;
+      at += size;
+    }
+    return {};
+  }
+
+  /// Each part's rows are read at once, since they lie side by side, and then
+  /// put in their places.
+  Result<void> interleave(const WeightExpr &e, const Block &block, float *out) {
+    int64_t size = (*e).size;
+    int64_t parts = static_cast<int64_t>((*e).parts.size());
+    int64_t row = productOf(block.sizes, 1, block.sizes.size());
+    int64_t begin = block.offsets[0], end = begin + block.sizes[0];
+    int64_t firstRow = begin / (size * parts) * size;
+    int64_t lastRow = ((end - 1) / (size * parts) + 1) * size;
+    Block inner = block;
+    inner.offsets[0] = firstRow;
+    inner.sizes[0] = lastRow - firstRow;
+    std::vector<float> dense(static_cast<size_t>(inner.count()));
+    for (int64_t part = 0; part < parts; ++part) {
+      if (Result<void> done = run((*e).operand(part), inner, dense.data());
+          !done)
+        return done;
+      for (int64_t r = begin; r < end; ++r) {
+        if (r / size % parts != part)
+          continue;
+        int64_t from = r / (size * parts) * size + r % size - firstRow;
+        std::copy_n(dense.data() + from * row, row, out + (r - begin) * row);
+      }
+    }
+    return {};
+  }
+
+  Result<void> pad(const WeightExpr &e, const Block &block, float *out) {
+    int64_t axis = (*e).axis;
+    Result<Shape> shape = (*e).operand().shape(source);
+    if (!shape)
+      return shape.takeError();
+    int64_t size = (*shape)[axis];
+    if (block.offsets[axis] + block.sizes[axis] > size)
+      std::fill_n(out, block.count(), 0.0f);
+    return runPart((*e).operand(), axis, 0, size, block, out);
+  }
+
+  Result<void> scale(const WeightExpr &e, const Block &block, float *out) {
+    if (Result<void> done = run((*e).operand(), block, out); !done)
+      return done;
+    double factor = (*e).number;
+    for (int64_t i = 0, n = block.count(); i < n; ++i)
+      out[i] = static_cast<float>(out[i] * factor);
+    return {};
+  }
+
+  Result<void> add(const WeightExpr &e, const Block &block, float *out) {
+    if (Result<void> done = run((*e).operand(0), block, out); !done)
+      return done;
+    std::vector<float> second(static_cast<size_t>(block.count()));
+    if (Result<void> done = run((*e).operand(1), block, second.data()); !done)
+      return done;
+    for (size_t i = 0; i < second.size(); ++i)
+      out[i] += second[i];
+    return {};
+  }
+
+  Result<void> transpose(const WeightExpr &e, const Block &block, float *out) {
+    const Shape &permutation = (*e).dims;
+    size_t rank = permutation.size();
+    Shape strides(rank, 1); // of the dense output
+    for (size_t d = rank; d-- > 1;)
+      strides[d - 1] = strides[d] * block.sizes[d];
+    // Tiles: halve the longest dimension until one fits.
+    Shape tile = block.sizes;
+    while (productOf(tile, 0, rank) > tileElements) {
+      auto longest = std::max_element(tile.begin(), tile.end());
+      *longest = (*longest + 1) / 2;
+    }
+    std::vector<float> dense(static_cast<size_t>(productOf(tile, 0, rank)));
+    Shape at(rank, 0);
+    while (true) {
+      Block part;
+      part.sizes.resize(rank);
+      int64_t start = 0;
+      for (size_t d = 0; d < rank; ++d) {
+        part.sizes[d] = std::min(tile[d], block.sizes[d] - at[d]);
+        start += at[d] * strides[d];
+      }
+      Block inner{Shape(rank), Shape(rank)};
+      Shape innerStrides(rank); // of the output, by the operand's dimensions
+      for (size_t d = 0; d < rank; ++d) {
+        inner.offsets[permutation[d]] = block.offsets[d] + at[d];
+        inner.sizes[permutation[d]] = part.sizes[d];
+        innerStrides[permutation[d]] = strides[d];
+      }
+      if (Result<void> done = run((*e).operand(), inner, dense.data()); !done)
+        return done;
+      scatter(dense.data(), inner.sizes, innerStrides, out + start);
+      size_t d = rank;
+      while (d > 0 && (at[d - 1] += tile[d - 1]) >= block.sizes[d - 1])
+        at[--d] = 0;
+      if (d == 0)
+        return {};
+    }
+  }
+
+  /// Stores a dense tile at the given strides. The loop that walks the output
+  /// by ones runs inside: stores are then contiguous and loads stay in cache.
+  static void scatter(const float *in, const Shape &sizes, const Shape &strides,
+                      float *out) {
+    size_t rank = sizes.size();
+    if (rank == 0) {
+      *out = *in;
+      return;
+    }
+    Shape inStrides(rank, 1);
+    for (size_t d = rank; d-- > 1;)
+      inStrides[d - 1] = inStrides[d] * sizes[d];
+    size_t inside = 0;
+    for (size_t d = 1; d < rank; ++d)
+      if (std::make_pair(strides[d], -sizes[d]) <
+          std::make_pair(strides[inside], -sizes[inside]))
+        inside = d;
+    Shape index(rank, 0);
+    int64_t from = 0, to = 0, count = sizes[inside], step = inStrides[inside],
+            stride = strides[inside];
+    while (true) {
+      for (int64_t i = 0; i < count; ++i)
+        out[to + i * stride] = in[from + i * step];
+      size_t d = rank;
+      for (; d > 0; --d) {
+        size_t dim = d - 1;
+        if (dim == inside)
+          continue;
+        from += inStrides[dim];
+        to += strides[dim];
+        if (++index[dim] < sizes[dim])
+          break;
+        from -= sizes[dim] * inStrides[dim];
+        to -= sizes[dim] * strides[dim];
+        index[dim] = 0;
+      }
+      if (d == 0)
+        return;
+    }
+  }
+
+  static void sinusoid(const WeightExpr &e, const Block &block, float *out) {
+    int64_t width = (*e).dims[1], sines = (width + 1) / 2;
+    int64_t columns = block.sizes[1];
+    std::vector<double> rates(static_cast<size_t>(columns));
+    std::vector<char> isSine(static_cast<size_t>(columns));
+    for (int64_t i = 0; i < columns; ++i) {
+      int64_t column = block.offsets[1] + i;
+      isSine[i] = (*e).halves ? column < sines : column % 2 == 0;
+      int64_t pair = !(*e).halves     ? column / 2
+                     : column < sines ? column
+                                      : column - sines;
+      rates[i] = std::pow(10000.0, 2.0 * static_cast<double>(pair) /
+                                       static_cast<double>(width));
+    }
+    for (int64_t r = 0; r < block.sizes[0]; ++r)
+      for (int64_t i = 0; i < columns; ++i) {
+        double angle = static_cast<double>(block.offsets[0] + r) / rates[i];
+        *out++ =
+            static_cast<float>(isSine[i] ? std::sin(angle) : std::cos(angle));
+      }
+  }
+
+  Result<void> angles(const WeightExpr &e, const Block &block, float *out) {
+    Result<Shape> shape = e.shape(source);
+    if (!shape)
+      return shape.takeError();
+    int64_t coarse = (*shape)[0] - weightExprAngleStep;
+    int64_t pairs = (*shape)[1] / 2;
+    for (int64_t r = 0; r < block.sizes[0]; ++r) {
+      int64_t index = block.offsets[0] + r;
+      bool isCoarse = index < coarse;
+      double position = static_cast<double>(
+          isCoarse ? index * weightExprAngleStep : index - coarse);
+      double factor = isCoarse ? 1.0 : (*e).number;
+      for (int64_t i = 0; i < block.sizes[1]; ++i) {
+        int64_t column = block.offsets[1] + i;
+        double angle = position * (*e).data[column % pairs];
+        *out++ = static_cast<float>(
+            factor * (column < pairs ? std::cos(angle) : std::sin(angle)));
+      }
+    }
+    return {};
+  }
+
+  static void values(const WeightExpr &e, const Block &block, float *out) {
+    const Shape &shape = (*e).dims;
+    int64_t count = block.count();
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, at = 0, stride = 1;
+      for (size_t d = shape.size(); d-- > 0;) {
+        at += (block.offsets[d] + rest % block.sizes[d]) * stride;
+        rest /= block.sizes[d];
+        stride *= shape[d];
+      }
+      out[i] = static_cast<float>((*e).data[at]);
+    }
+  }
+
+  Result<void> reshape(const WeightExpr &e, const Block &block, float *out);
+  Result<void> reshapeSplit(const WeightExpr &e, const Block &block,
+                            float *out);
+
+  const TensorSource &source;
+};
+
+// Reshape: the dimensions of both sides fall into groups of equal products.
+// Where each group's part of the block is a rectangle of the operand too, one
+// block of the operand is the answer; else the block is split.
+
+/// A range of dimensions on each side that hold the same elements.
+struct Group {
+  size_t newBegin, newEnd, oldBegin, oldEnd;
+};
+
+std::vector<Group> groupsOf(const Shape &newShape, const Shape &oldShape) {
+  std::vector<Group> groups;
+  size_t i = 0, j = 0;
+  while (i < newShape.size() || j < oldShape.size()) {
+    Group group{i, i, j, j};
+    int64_t left = 1, right = 1;
+    do {
+      bool takeNew =
+          i < newShape.size() && (left <= right || j == oldShape.size());
+      if (takeNew)
+        left *= newShape[i++];
+      else
+        right *= oldShape[j++];
+    } while (left != right || (i == group.newBegin && i < newShape.size()) ||
+             (j == group.oldBegin && j < oldShape.size()));
+    group.newEnd = i;
+    group.oldEnd = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+/// The operand's rectangle for the elements [start, start + length) of a
+/// group, or as much of their beginning as one rectangle holds (returned).
+int64_t rectangleOf(const Shape &oldShape, const Group &group, int64_t start,
+                    int64_t length, Block &block) {
+  int64_t inner = productOf(oldShape, group.oldBegin, group.oldEnd);
+  for (size_t d = group.oldBegin; d < group.oldEnd; ++d) {
+    inner /= oldShape[d];
+    int64_t index = start / inner;
+    start -= index * inner;
+    block.offsets[d] = index;
+    block.sizes[d] = 1;
+    if (start != 0 || length < inner)
+      continue;
+    // Whole steps of this dimension: all further ones are taken in full.
+    int64_t steps = std::min(length / inner, oldShape[d] - index);
+    block.sizes[d] = steps;
+    for (size_t k = d + 1; k < group.oldEnd; ++k) {
+      block.offsets[k] = 0;
+      block.sizes[k] = oldShape[k];
+    }
+    return steps * inner;
+  }
+  return 1; // a group without dimensions of the operand has one element
+}
+
+/// The elements of a group that a block takes, as one range, if they are one.
+bool rangeOf(const Shape &newShape, const Group &group, const Block &block,
+             int64_t &start, int64_t &length) {
+  start = 0;
+  length = 1;
+  bool mustBeFull = false;
+  for (size_t d = group.newBegin; d < group.newEnd; ++d) {
+    if (mustBeFull && block.sizes[d] != newShape[d])
+      return false;
+    mustBeFull = mustBeFull || block.sizes[d] != 1;
+    start = start * newShape[d] + block.offsets[d];
+    length *= block.sizes[d];
+  }
+  return true;
+}
+
+Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
+                                float *out) {
+  const WeightExpr &operand = (*e).operand();
+  Result<Shape> oldShape = operand.shape(source);
+  if (!oldShape)
+    return oldShape.takeError();
+  const Shape &newShape = (*e).dims;
+  Block inner{Shape(oldShape->size(), 0), Shape(oldShape->size(), 1)};
+  for (const Group &group : groupsOf(newShape, *oldShape)) {
+    int64_t start, length;
+    if (rangeOf(newShape, group, block, start, length) &&
+        rectangleOf(*oldShape, group, start, length, inner) == length)
+      continue;
+    return reshapeSplit(e, block, out);
+  }
+  return run(operand, inner, out);
+}
+
+/// Halves the block along its first dimension of more than one element, which
+/// keeps both halves contiguous in the output.
+Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
+                                     float *out) {
+  size_t d = 0;
+  while (d + 1 < block.sizes.size() && block.sizes[d] == 1)
+    ++d;
+  int64_t row = productOf(block.sizes, d + 1, block.sizes.size());
+  Block first = block, second = block;
+  first.sizes[d] = block.sizes[d] / 2;
+  second.sizes[d] -= first.sizes[d];
+  second.offsets[d] += first.sizes[d];
+  if (Result<void> done = reshape(e, first, out); !done)
+    return done;
+  return reshape(e, second, out + first.sizes[d] * row);
+}
+
+} // namespace
+
+Result<void> WeightExpr::evaluate(const TensorSource &source,
+                                  const Shape &offsets, const Shape &sizes,
+                                  float *out) const {
+  Result<Shape> whole = shape(source);
+  if (!whole)
+    return whole.takeError();
+  bool inside =
+      offsets.size() == whole->size() && sizes.size() == whole->size();
+  for (size_t d = 0; inside && d < sizes.size(); ++d)
+    inside = offsets[d] >= 0 && sizes[d] >= 0 && offsets[d] <= (*whole)[d] &&
+             sizes[d] <= (*whole)[d] - offsets[d];
+  if (!inside)
+    return internalError(
+        "block at " + shapeText(offsets) + " of " + shapeText(sizes) +
+        " is outside of a weight of shape " + shapeText(*whole));
+  return Evaluator(source).run(*this, {offsets, sizes}, out);
+}
+
+} // namespace transom

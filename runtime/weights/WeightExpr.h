@@ -1,0 +1,114 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a weight of the IR is made of: an expression over the tensors of the
+// model's files. Fusions rewrite expressions, never data; the writer of the
+// artifact and the reference evaluator evaluate them block by block, so that
+// no more than a block is ever in memory.
+#pragma once
+#include "runtime/base/Error.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom {
+
+/// Where expressions find the tensors of the files.
+class TensorSource {
+public:
+  virtual ~TensorSource() = default;
+  /// Dimensions of a file tensor; an error that names it when it is missing.
+  virtual Result<std::vector<int64_t>> shape(const std::string &name) const = 0;
+  /// Reads a block of a file tensor, converted to f32, densely into `out`.
+  virtual Result<void> read(const std::string &name,
+                            const std::vector<int64_t> &offsets,
+                            const std::vector<int64_t> &sizes,
+                            float *out) const = 0;
+};
+
+/// An immutable expression over file tensors. Its text is the form in the IR:
+///   file("a.weight")                     a tensor of the files
+///   transpose(E, [1, 0])                 dimensions permuted
+///   slice(E, axis, start, size)          a range along one axis
+///   concat(axis, E, E, ...)              along one axis
+///   scale(E, 0.125)                      times a constant
+///   add(E, E)                            same shapes
+///   pad(E, axis, size)                   zeros behind, up to size
+///   reshape(E, [2, 3])                   same elements, row-major
+///   fill([2, 3], 1.0)                    a constant tensor
+///   sinusoid(positions, width, halves)   the table of sine and cosine
+///                                        positions; halves = 0 or 1
+///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
+///   angles(limit, factor, [f, ...])      cosines and sines of positions below
+///                                        limit for n frequencies: [C + 256,
+///                                        2n] with C = ceil(limit / 256). Row
+///                                        i < C: cos(256 i f), then sin; row
+///                                        C + j: factor cos(j f), factor sin
+///   interleave(8, E, E, ...)             along axis 0: 8 rows of the first, 8
+///                                        of the second, ..., again of the
+///                                        first
+class WeightExpr {
+public:
+  enum class Kind {
+    File,
+    Transpose,
+    Slice,
+    Concat,
+    Scale,
+    Add,
+    Pad,
+    Reshape,
+    Fill,
+    Sinusoid,
+    Values,
+    Angles,
+    Interleave
+  };
+
+  static WeightExpr file(std::string name);
+  static WeightExpr transpose(WeightExpr e, std::vector<int64_t> permutation);
+  static WeightExpr slice(WeightExpr e, int64_t axis, int64_t start,
+                          int64_t size);
+  static WeightExpr concat(int64_t axis, std::vector<WeightExpr> parts);
+  static WeightExpr scale(WeightExpr e, double factor);
+  static WeightExpr add(WeightExpr a, WeightExpr b);
+  static WeightExpr pad(WeightExpr e, int64_t axis, int64_t size);
+  static WeightExpr reshape(WeightExpr e, std::vector<int64_t> shape);
+  static WeightExpr fill(std::vector<int64_t> shape, double value);
+  static WeightExpr sinusoid(int64_t positions, int64_t width, bool halves);
+  static WeightExpr values(std::vector<int64_t> shape,
+                           std::vector<double> data);
+  static WeightExpr angles(int64_t limit, double factor,
+                           std::vector<double> frequencies);
+  static WeightExpr interleave(int64_t size, std::vector<WeightExpr> parts);
+
+  /// Reads the text form; errors give the column.
+  static Result<WeightExpr> parse(std::string_view text);
+  /// The text form; parse(str()) is the same expression.
+  std::string str() const;
+
+  Kind kind() const;
+  /// Dimensions, checked against the files' headers.
+  Result<std::vector<int64_t>> shape(const TensorSource &source) const;
+  /// Evaluates a block densely (row-major) into `out`, which holds the
+  /// product of `sizes` floats.
+  Result<void> evaluate(const TensorSource &source,
+                        const std::vector<int64_t> &offsets,
+                        const std::vector<int64_t> &sizes, float *out) const;
+  /// The file tensors it reads, each once, in order of appearance.
+  std::vector<std::string> files() const;
+
+  /// The operation itself, for the library's own sources.
+  struct Node;
+  const Node &operator*() const { return *node; }
+
+private:
+  explicit WeightExpr(std::shared_ptr<const Node> node)
+      : node(std::move(node)) {}
+  std::shared_ptr<const Node> node;
+};
+
+} // namespace transom

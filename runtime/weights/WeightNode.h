@@ -1,0 +1,34 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The node behind a weight expression, shared by its text form and its
+// evaluation.
+#pragma once
+#include "runtime/weights/WeightExpr.h"
+
+namespace transom {
+
+/// Expressions nest at most this deep, so that recursion is bounded.
+inline constexpr unsigned weightExprMaxDepth = 200;
+
+/// Fine steps of an angle table; its coarse rows are so many positions apart.
+inline constexpr int64_t weightExprAngleStep = 256;
+
+/// One operation; which fields count depends on the kind.
+struct WeightExpr::Node {
+  Kind kind;
+  std::string name;              ///< File
+  std::vector<WeightExpr> parts; ///< operands
+  std::vector<int64_t> dims;     ///< Transpose: permutation; Reshape, Fill,
+                                 ///< Values: shape; Sinusoid: positions, width
+  int64_t axis = 0;              ///< Slice, Concat, Pad
+  int64_t start = 0;             ///< Slice
+  int64_t size = 0;              ///< Slice, Pad, Interleave; Angles: limit
+  double number = 0;             ///< Scale, Fill; Angles: factor
+  bool halves = false;           ///< Sinusoid
+  std::vector<double> data;      ///< Values; Angles: frequencies
+
+  const WeightExpr &operand(size_t i = 0) const { return parts[i]; }
+};
+
+} // namespace transom

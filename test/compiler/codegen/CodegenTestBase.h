@@ -1,0 +1,96 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A small model written by hand in the LLVM dialect, and a source of tensors
+// whose values follow from their indices.
+#pragma once
+#include "compiler/artifact/Artifact.h"
+#include "compiler/codegen/Object.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+namespace transom::test {
+
+/// Tensor "NxK" of any size: element [i, j] is i * 1000 + j (one dimension:
+/// [i] is i).
+class IndexSource : public TensorSource {
+public:
+  Result<std::vector<int64_t>> shape(const std::string &name) const override {
+    std::vector<int64_t> sizes;
+    for (llvm::StringRef part : llvm::split(name, 'x')) {
+      int64_t size;
+      if (part.getAsInteger(10, size))
+        return rejected("missing tensor '" + name + "'");
+      sizes.push_back(size);
+    }
+    return sizes;
+  }
+  Result<void> read(const std::string &name,
+                    const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override {
+    if (sizes.size() == 1) {
+      for (int64_t i = 0; i < sizes[0]; ++i)
+        *out++ = static_cast<float>(offsets[0] + i);
+      return {};
+    }
+    for (int64_t i = 0; i < sizes[0]; ++i)
+      for (int64_t j = 0; j < sizes[1]; ++j)
+        *out++ = static_cast<float>((offsets[0] + i) * 1000 + offsets[1] + j);
+    return {};
+  }
+};
+
+/// Phase "double": arena[part] = 2 * weights[row[0] bytes + part], as f32.
+/// Phase "mark": counters[0] = the number given to it. `body` replaces it.
+inline std::string phasesFor(const std::string &isa) {
+  return R"(
+llvm.func @"transom.p.)" +
+         isa +
+         R"(.double"(%frame: !llvm.ptr, %row: !llvm.ptr, %part: i64, %parts: i64) {
+  %arena = llvm.load %frame : !llvm.ptr -> !llvm.ptr
+  %wp = llvm.getelementptr %frame[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %weights = llvm.load %wp : !llvm.ptr -> !llvm.ptr
+  %offset = llvm.load %row : !llvm.ptr -> i64
+  %base = llvm.getelementptr %weights[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %in = llvm.getelementptr %base[%part] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.load %in : !llvm.ptr -> f32
+  %y = llvm.fadd %x, %x : f32
+  %out = llvm.getelementptr %arena[%part] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.store %y, %out : f32, !llvm.ptr
+  llvm.return
+}
+llvm.func @"transom.p.)" +
+         isa +
+         R"(.mark"(%frame: !llvm.ptr, %row: !llvm.ptr, %part: i64, %parts: i64) {
+  %cp = llvm.getelementptr %frame[48] : (!llvm.ptr) -> !llvm.ptr, i8
+  %counters = llvm.load %cp : !llvm.ptr -> !llvm.ptr
+  llvm.store %parts, %counters : i64, !llvm.ptr
+  llvm.return
+}
+)";
+}
+
+/// The object of a module's text for an instruction set.
+inline Result<std::string> objectOf(const std::string &text,
+                                    const std::string &isa,
+                                    CodeKind kind = CodeKind::Object) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::LLVM::LLVMDialect>();
+  mlir::MLIRContext context(registry);
+  registerLLVMTranslations(context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return internalError("the test's module does not parse");
+  Result<const TargetIsa *> target = isaOfName(isa);
+  if (!target)
+    return target.takeError();
+  Result<IsaModule> code = translate(*module, **target);
+  if (!code)
+    return code.takeError();
+  if (Result<void> done = optimize(*code); !done)
+    return done.takeError();
+  return emitCode(*code, kind);
+}
+
+} // namespace transom::test

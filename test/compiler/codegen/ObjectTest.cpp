@@ -1,0 +1,104 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What LLVM makes of a module for each instruction set.
+#include "test/compiler/codegen/CodegenTestBase.h"
+
+using namespace transom;
+using namespace transom::test;
+
+static std::string assembly(const std::string &text, const std::string &isa) {
+  Result<std::string> result = objectOf(text, isa, CodeKind::Assembly);
+  return result ? *result : "error: " + result.error().message;
+}
+
+/// A function of three vectors of 16 floats that returns through its first.
+static std::string vectorFunction(const std::string &body) {
+  return "llvm.func @f(%p: !llvm.ptr, %q: !llvm.ptr, %r: !llvm.ptr) {\n"
+         "%a = llvm.load %p : !llvm.ptr -> vector<16xf32>\n"
+         "%b = llvm.load %q : !llvm.ptr -> vector<16xf32>\n"
+         "%c = llvm.load %r : !llvm.ptr -> vector<16xf32>\n" +
+         body + "llvm.store %d, %p : vector<16xf32>, !llvm.ptr\nllvm.return\n}";
+}
+
+TEST(Object, KeepsFullVectorsOnEachInstructionSet) {
+  const std::string text =
+      vectorFunction("%d = llvm.intr.fma(%a, %b, %c) : (vector<16xf32>, "
+                     "vector<16xf32>, vector<16xf32>) -> vector<16xf32>\n");
+  EXPECT_NE(assembly(text, "avx512").find("zmm"), std::string::npos);
+  EXPECT_EQ(assembly(text, "avx2").find("zmm"), std::string::npos);
+  EXPECT_NE(assembly(text, "avx2").find("vfmadd"), std::string::npos);
+}
+
+TEST(Object, NeverContractsSeparateProductsAndSums) {
+  const std::string text =
+      vectorFunction("%m = llvm.fmul %a, %b : vector<16xf32>\n"
+                     "%d = llvm.fadd %m, %c : vector<16xf32>\n");
+  for (const TargetIsa &isa : targetIsas()) {
+    std::string code = assembly(text, isa.name);
+    for (const char *fused : {"vfmadd", "fmla", "fmadd"})
+      EXPECT_EQ(code.find(fused), std::string::npos) << code;
+    EXPECT_NE(code.find(isa.name == std::string("neon") ? "fmul" : "vmulps"),
+              std::string::npos)
+        << code;
+  }
+}
+
+TEST(Object, MakesNoLibraryCallsOfLoops) {
+  // A loop that clears memory stays a loop.
+  const std::string text = R"(
+llvm.func @f(%p: !llvm.ptr, %n: i64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %value = llvm.mlir.constant(0.0 : f32) : f32
+  llvm.br ^head(%zero : i64)
+^head(%i: i64):
+  %more = llvm.icmp "slt" %i, %n : i64
+  llvm.cond_br %more, ^body, ^end
+^body:
+  %at = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.store %value, %at : f32, !llvm.ptr
+  %next = llvm.add %i, %one : i64
+  llvm.br ^head(%next : i64)
+^end:
+  llvm.return
+})";
+  for (const TargetIsa &isa : targetIsas()) {
+    std::string code = assembly(text, isa.name);
+    EXPECT_EQ(code.find("memset"), std::string::npos) << code;
+    EXPECT_EQ(code.find("error"), std::string::npos) << code;
+  }
+}
+
+TEST(Object, TargetsAreSortedAndDefaultToAllOfTheHost) {
+  Result<std::vector<const TargetIsa *>> all = isasOfTargets({});
+  ASSERT_TRUE(all);
+  EXPECT_GE(all->size(), 2u);
+  for (const TargetIsa *isa : *all)
+    EXPECT_STREQ(isa->triple, targetIsas().front().triple);
+  Result<std::vector<const TargetIsa *>> both =
+      isasOfTargets({"x86-64-v4", "x86-64-v3", "x86-64-v4"});
+  ASSERT_TRUE(both);
+  ASSERT_EQ(both->size(), 2u);
+  EXPECT_STREQ((*both)[0]->name, "avx2");
+}
+
+TEST(Object, TargetsOfTwoMachinesDoNotMix) {
+  Result<std::vector<const TargetIsa *>> arm = isasOfTargets({"aarch64"});
+  ASSERT_TRUE(arm);
+  ASSERT_EQ(arm->size(), 1u);
+  EXPECT_STREQ((*arm)[0]->name, "neon");
+  Result<std::vector<const TargetIsa *>> mixed =
+      isasOfTargets({"x86-64-v3", "aarch64"});
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().status, Status::Usage);
+  EXPECT_NE(mixed.error().message.find("'x86-64-v3' and 'aarch64'"),
+            std::string::npos);
+}
+
+TEST(Object, UnknownTargetIsAUsageErrorWithASuggestion) {
+  Result<std::vector<const TargetIsa *>> none = isasOfTargets({"x86-64-v5"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().status, Status::Usage);
+  EXPECT_NE(none.error().message.find("x86-64-v4"), std::string::npos);
+}

@@ -1,0 +1,78 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every operation of the attn dialect against what torch computed in float64
+// (test/goldens/evaluator, made by tools/dev/goldens/make-evaluator-goldens.py).
+#include "compiler/evaluator/Evaluator.h"
+#include "dialects/attn/Attn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/json/Json.h"
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+double numberOf(JsonValue value) {
+  if (value.isString())
+    return *value.asString() == "-inf" ? -INFINITY : INFINITY;
+  return *value.asDouble();
+}
+
+Tensor tensorOf(JsonValue value) {
+  std::vector<int64_t> sizes = *value.get("shape")->asIntArray(0, 1 << 20);
+  if (*value.get("dtype")->asString() == "f32") {
+    std::vector<double> elements;
+    for (JsonValue element : value.get("values")->elements())
+      elements.push_back(numberOf(element));
+    return Tensor::of(sizes, std::move(elements));
+  }
+  return Tensor::of(sizes,
+                    *value.get("values")->asIntArray(INT64_MIN, INT64_MAX));
+}
+
+void expectEqual(const Tensor &got, const Tensor &expected) {
+  ASSERT_EQ(got.sizes, expected.sizes);
+  ASSERT_EQ(got.isFloat, expected.isFloat);
+  EXPECT_EQ(got.whole, expected.whole);
+  for (size_t i = 0; i < expected.real.size(); ++i)
+    EXPECT_NEAR(got.real[i], expected.real[i],
+                1e-13 * (1 + std::abs(expected.real[i])))
+        << "element " << i;
+}
+
+void runCase(JsonValue test) {
+  MLIRContext context;
+  context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+  std::string text(*test.get("module")->asString());
+  auto module = parseSourceString<ModuleOp>(StringRef(text.data(), text.size()),
+                                            &context);
+  ASSERT_TRUE(module);
+  std::vector<NamedTensor> inputs;
+  for (JsonValue input : test.get("inputs")->elements())
+    inputs.push_back(
+        {std::string(*input.get("name")->asString()), tensorOf(input)});
+  auto result = evaluate(*module, "run", inputs);
+  ASSERT_TRUE(result) << result.error().message;
+  expectEqual((*result)[0].tensor, tensorOf(*test.get("result")));
+}
+
+TEST(Operations, computeWhatTorchComputes) {
+  const char *source = std::getenv("TRANSOM_SOURCE_DIR");
+  ASSERT_TRUE(source) << "run by ctest";
+  auto file =
+      parseJsonFile(std::string(source) + "/test/goldens/evaluator/cases.json");
+  ASSERT_TRUE(file) << file.error().message;
+  JsonValue cases = *file->root().get("cases");
+  ASSERT_GT(cases.size(), 60u);
+  for (JsonValue test : cases.elements()) {
+    SCOPED_TRACE(std::string(*test.get("name")->asString()));
+    runCase(test);
+  }
+}
+
+} // namespace

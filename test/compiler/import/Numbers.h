@@ -1,0 +1,63 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of golden folders, and the comparison of results with them.
+#pragma once
+#include "compiler/evaluator/Evaluator.h"
+#include "test/compiler/import/Fixture.h"
+#include <cmath>
+
+namespace transom::testing {
+
+/// Reads the tensors of a safetensors file for the evaluator.
+inline std::vector<NamedTensor> readTensors(const std::string &folder,
+                                            const std::string &name) {
+  std::vector<NamedTensor> tensors;
+  Result<ModelFiles> files = ModelFiles::openFiles(folder, {name});
+  EXPECT_TRUE(files) << (files ? "" : files.error().message);
+  if (!files)
+    return tensors;
+  for (const std::string &tensor : files->names()) {
+    const SafetensorsTensor *info = files->find(tensor);
+    std::vector<int64_t> zeros(info->shape.size(), 0);
+    size_t count = *elementCount(info->shape);
+    Sizes sizes(info->shape.begin(), info->shape.end());
+    if (isFloat(info->dtype)) {
+      std::vector<float> data(count);
+      EXPECT_TRUE(files->read(tensor, zeros, info->shape, data.data()));
+      tensors.push_back(
+          {tensor,
+           Tensor::of(sizes, std::vector<double>(data.begin(), data.end()))});
+    } else {
+      std::vector<int64_t> data(count);
+      EXPECT_TRUE(files->readIntegers(tensor, zeros, info->shape, data.data()));
+      tensors.push_back({tensor, Tensor::of(sizes, data)});
+    }
+  }
+  return tensors;
+}
+
+/// Expects a result of that name with these numbers, up to `allowed` and 1e-6
+/// of each.
+inline void expectNear(const NamedTensor &wanted,
+                       const std::vector<NamedTensor> &results,
+                       double allowed) {
+  for (const NamedTensor &result : results) {
+    if (result.name != wanted.name)
+      continue;
+    ASSERT_EQ(result.tensor.sizes, wanted.tensor.sizes) << wanted.name;
+    double worst = 0;
+    for (int64_t i = 0; i < wanted.tensor.count(); ++i) {
+      double error =
+          std::fabs(result.tensor.number(i) - wanted.tensor.number(i));
+      ASSERT_TRUE(std::isfinite(error)) << wanted.name << " at " << i;
+      worst =
+          std::max(worst, error - 1e-6 * std::fabs(wanted.tensor.number(i)));
+    }
+    EXPECT_LE(worst, allowed) << wanted.name;
+    return;
+  }
+  FAIL() << "no result '" << wanted.name << "'";
+}
+
+} // namespace transom::testing

@@ -1,0 +1,413 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Configs of decoders: features that keys switch, values that are not built,
+// sizes that contradict each other, and a config without files.
+#include "compiler/import/huggingface/DecoderConfig.h"
+#include "dialects/attn/Attn.h"
+#include "test/compiler/import/Fixture.h"
+
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+const char *const sizes =
+    R"("vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 3,
+       "num_attention_heads": 2, "intermediate_size": 12,
+       "max_position_embeddings": 64)";
+
+std::string config(const std::string &type, const std::string &more = "",
+                   const std::string &instead = sizes) {
+  return "{\"model_type\": \"" + type + "\", " + instead +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+
+/// Imports a config alone.
+struct FromConfig : Imported {
+  explicit FromConfig(const std::string &text)
+      : Imported(write(text), /*configOnly=*/true) {}
+
+  std::vector<attn::SdpaOp> attentions() {
+    std::vector<attn::SdpaOp> found;
+    module->walk([&](attn::SdpaOp op) { found.push_back(op); });
+    return found;
+  }
+  std::vector<int64_t> windows() {
+    std::vector<int64_t> found;
+    for (attn::SdpaOp op : attentions())
+      found.push_back(op.getWindow());
+    return found;
+  }
+  std::optional<attn::RotationOp> rotation() {
+    std::optional<attn::RotationOp> found;
+    module->walk([&](attn::RotationOp op) { found = op; });
+    return found;
+  }
+  std::optional<int64_t> context() {
+    auto step = module->lookupSymbol<mlir::func::FuncOp>("step");
+    auto context = step->getAttrOfType<mlir::IntegerAttr>("transom.context");
+    return context ? std::optional<int64_t>(context.getInt()) : std::nullopt;
+  }
+
+private:
+  std::string write(const std::string &text) {
+    folder.write("config.json", text);
+    return folder.path;
+  }
+  inline static ModelFolder folder;
+};
+
+void expectConfigError(const std::string &text, Status status,
+                       const std::vector<std::string> &parts) {
+  FromConfig result(text);
+  EXPECT_FALSE(result.module) << "imported";
+  EXPECT_EQ(int(result.error.status), int(status)) << result.error.message;
+  EXPECT_EQ(result.error.message.find('\n'), std::string::npos);
+  for (const std::string &part : parts)
+    EXPECT_NE(result.error.message.find(part), std::string::npos)
+        << "no \"" << part << "\" in: " << result.error.message;
+}
+
+using Windows = std::vector<int64_t>;
+
+//===--- Windows ---------------------------------------------------------===//
+
+TEST(DecoderConfig, a_window_for_all_layers) {
+  EXPECT_EQ(FromConfig(config("mistral", "\"sliding_window\": 5, "
+                                         "\"num_key_value_heads\": 1"))
+                .windows(),
+            (Windows{5, 5, 5}));
+  EXPECT_EQ(FromConfig(config("mistral", "\"sliding_window\": null, "
+                                         "\"num_key_value_heads\": null"))
+                .windows(),
+            (Windows{0, 0, 0}));
+  // The default of 4096 is beyond the context.
+  EXPECT_EQ(
+      FromConfig(config("mistral", "\"num_key_value_heads\": 2")).windows(),
+      (Windows{0, 0, 0}));
+}
+
+TEST(DecoderConfig, windows_from_a_layer_on) {
+  const std::string on = "\"num_key_value_heads\": 2, \"sliding_window\": 7, "
+                         "\"max_window_layers\": 1";
+  EXPECT_EQ(FromConfig(config("qwen2", on)).windows(), (Windows{0, 0, 0}));
+  EXPECT_EQ(FromConfig(config("qwen2", on + ", \"use_sliding_window\": true"))
+                .windows(),
+            (Windows{0, 7, 7}));
+  EXPECT_EQ(FromConfig(config("qwen2", on + R"(, "use_sliding_window": true,
+      "layer_types": ["sliding_attention", "full_attention", "full_attention"])"))
+                .windows(),
+            (Windows{7, 0, 0}));
+}
+
+TEST(DecoderConfig, windows_in_turn) {
+  const std::string heads = "\"num_key_value_heads\": 1, \"head_dim\": 4, ";
+  EXPECT_EQ(
+      FromConfig(config("gemma2", heads + "\"sliding_window\": 6")).windows(),
+      (Windows{6, 0, 6}));
+}
+
+TEST(DecoderConfig, layer_types_that_are_wrong) {
+  const std::string heads = "\"num_key_value_heads\": 2, ";
+  expectConfigError(config("qwen2", heads + "\"layer_types\": []"),
+                    Status::Rejected,
+                    {"'/layer_types'", "names 0 layers", "is 3"});
+  expectConfigError(config("qwen2", heads + R"("layer_types": ["full_attention",
+        "linear_attention", "full_attention"])"),
+                    Status::Unsupported,
+                    {"'/layer_types/1'", "'linear_attention'"});
+  expectConfigError(
+      config("mistral", heads + R"("sliding_window": 4, "layer_types":
+        ["full_attention", "sliding_attention", "full_attention"])"),
+      Status::Unsupported, {"'/layer_types'", "model_type 'mistral'"});
+}
+
+//===--- Heads and scales ------------------------------------------------===//
+
+TEST(DecoderConfig, heads_that_do_not_divide) {
+  expectConfigError(config("llama", "\"num_key_value_heads\": 3"),
+                    Status::Rejected,
+                    {"'/num_key_value_heads'", "'num_key_value_heads' 3",
+                     "'num_attention_heads' 2"});
+  expectConfigError(config("gpt2", "\"n_head\": 3"), Status::Rejected,
+                    {"'/n_head'", "'n_head' 3", "does not divide"});
+  expectConfigError(config("llama", "\"head_dim\": 70000"), Status::Rejected,
+                    {"'/head_dim'", "65536"});
+}
+
+TEST(DecoderConfig, at_least_one_layer) {
+  expectConfigError(
+      config("bloom", "\"n_layer\": 0", R"("vocab_size": 11, "n_head": 2)"),
+      Status::Unsupported, {"'/n_layer'", "without layers"});
+}
+
+TEST(DecoderConfig, any_size_of_heads) {
+  FromConfig result(config("llama", "\"head_dim\": 6"));
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_NE(result.text().find("!attn.cache<heads 2, key 6, value 6>"),
+            std::string::npos);
+  expectConfigError(config("llama", "\"head_dim\": 5"), Status::Rejected,
+                    {"rotary positions turn 6 numbers of a head of 5"});
+}
+
+TEST(DecoderConfig, scales_of_scores) {
+  FromConfig plain(config("gpt2", "\"scale_attn_weights\": false"));
+  ASSERT_TRUE(plain.module) << plain.error.message;
+  EXPECT_EQ(plain.attentions()[2].getScale().convertToDouble(), 1);
+  FromConfig byLayer(
+      config("gpt2", "\"scale_attn_by_inverse_layer_idx\": true"));
+  EXPECT_EQ(byLayer.attentions()[2].getScale().convertToDouble(), 0.5 / 3);
+  FromConfig scalar(config("gemma2", "\"query_pre_attn_scalar\": 100, "
+                                     "\"num_key_value_heads\": 1"));
+  ASSERT_TRUE(scalar.module) << scalar.error.message;
+  EXPECT_EQ(scalar.attentions()[0].getScale().convertToDouble(), 0.1);
+}
+
+TEST(DecoderConfig, soft_caps_are_off_when_null) {
+  const std::string heads = "\"num_key_value_heads\": 1, ";
+  FromConfig on(config("gemma2", heads + "\"final_logit_softcapping\": 7"));
+  ASSERT_TRUE(on.module) << on.error.message;
+  EXPECT_EQ(on.attentions()[0].getSoftCap().convertToDouble(), 50);
+  EXPECT_EQ(countOf(on.text(), "activation <tanh>"), 1u);
+  FromConfig off(config("gemma2", heads + R"("final_logit_softcapping": null,
+                                   "attn_logit_softcapping": null)"));
+  ASSERT_TRUE(off.module) << off.error.message;
+  EXPECT_EQ(off.attentions()[0].getSoftCap().convertToDouble(), 0);
+  EXPECT_EQ(countOf(off.text(), "activation <tanh>"), 0u);
+}
+
+TEST(DecoderConfig, slopes_of_any_number_of_heads) {
+  EXPECT_EQ(alibiSlopes(1), (std::vector<double>{1.0 / 256}));
+  EXPECT_EQ(alibiSlopes(4),
+            (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256}));
+  EXPECT_EQ(alibiSlopes(6), (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64,
+                                                 1.0 / 256, 1.0 / 2, 1.0 / 8}));
+}
+
+TEST(DecoderConfig, keys_that_win) {
+  FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
+                                      "hidden_act": "relu")"));
+  ASSERT_TRUE(gelu.module) << gelu.error.message;
+  EXPECT_EQ(countOf(gelu.text(), "activation <relu>"), 0u);
+  EXPECT_EQ(gelu.info.notes, std::vector<std::string>{});
+  FromConfig narrow(config("bloom", "\"n_embed\": 6"));
+  ASSERT_TRUE(narrow.module) << narrow.error.message;
+  EXPECT_NE(narrow.text().find("!attn.cache<heads 2, key 3, value 3>"),
+            std::string::npos);
+}
+
+//===--- Rotary positions ------------------------------------------------===//
+
+TEST(DecoderConfig, both_spellings_of_rotary_positions) {
+  const std::string scaling =
+      R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+         "high_freq_factor": 4, "original_max_position_embeddings": 32)";
+  FromConfig now(config("llama", "\"rope_parameters\": {\"rope_theta\": 500, " +
+                                     scaling + "}"));
+  FromConfig old(config("llama", "\"rope_theta\": 500, \"rope_scaling\": {" +
+                                     scaling + "}"));
+  ASSERT_TRUE(now.module && old.module) << now.error.message;
+  EXPECT_EQ(now.info.notes, std::vector<std::string>{});
+  EXPECT_EQ(now.rotation()->getFrequencies(), old.rotation()->getFrequencies());
+  EXPECT_EQ(now.context(), 64);
+  // The first wave is short and stays, the second is long: 2 pi sqrt(500).
+  EXPECT_EQ(now.rotation()->getFrequencies()[0], 1);
+  EXPECT_DOUBLE_EQ(now.rotation()->getFrequencies()[1],
+                   1 / std::sqrt(500.0) / 8);
+}
+
+TEST(DecoderConfig, scaling_lengthens_the_context) {
+  EXPECT_EQ(FromConfig(config("llama", R"("rope_scaling": {"type": "linear",
+                                           "factor": 2.5})"))
+                .context(),
+            160);
+  FromConfig yarn(config("llama", R"("rope_scaling": {"rope_type": "yarn",
+      "factor": 4, "original_max_position_embeddings": 32})"));
+  ASSERT_TRUE(yarn.module) << yarn.error.message;
+  EXPECT_EQ(yarn.context(), 128);
+  EXPECT_DOUBLE_EQ(yarn.rotation()->getFactor().convertToDouble(),
+                   0.1 * std::log(4.0) + 1);
+  EXPECT_EQ(yarn.rotation()->getLimit(), 128u);
+}
+
+TEST(DecoderConfig, rotated_shares_of_any_size) {
+  auto share = [](const char *value) {
+    return config("gpt_neox",
+                  std::string("\"hidden_size\": 24, "
+                              "\"rotary_pct\": ") +
+                      value,
+                  R"("vocab_size": 11, "num_hidden_layers": 1,
+       "num_attention_heads": 2, "intermediate_size": 12)");
+  };
+  // An odd share of 12: a number more is turned, in pairs of waves by it.
+  FromConfig odd(share("0.3"));
+  ASSERT_TRUE(odd.module) << odd.error.message;
+  llvm::ArrayRef<double> waves = odd.rotation()->getFrequencies();
+  ASSERT_EQ(waves.size(), 2u);
+  EXPECT_DOUBLE_EQ(waves[1], std::pow(10000.0, -2.0 / 3));
+  FromConfig none(share("0.05"));
+  ASSERT_TRUE(none.module) << none.error.message;
+  EXPECT_FALSE(none.rotation());
+  EXPECT_EQ(none.context(), 2048);
+}
+
+TEST(DecoderConfig, dynamic_scaling_ends_at_the_trained_length) {
+  FromConfig plain(config("llama"));
+  FromConfig dynamic(
+      config("llama", R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
+  ASSERT_TRUE(dynamic.module) << dynamic.error.message;
+  EXPECT_EQ(dynamic.context(), 64);
+  EXPECT_EQ(dynamic.rotation()->getFrequencies(),
+            plain.rotation()->getFrequencies());
+}
+
+TEST(DecoderConfig, rotary_positions_that_are_not_built) {
+  auto with = [](const std::string &scaling) {
+    return config("llama", "\"rope_scaling\": {" + scaling + "}");
+  };
+  expectConfigError(with(R"("type": "longrope", "short_factor": [1])"),
+                    Status::Unsupported,
+                    {"'/rope_scaling/type'", "'longrope'", "how much text"});
+  expectConfigError(with(R"("rope_type": "spiral")"), Status::Unsupported,
+                    {"'spiral'", "default, linear, dynamic, llama3, yarn"});
+  expectConfigError(with(R"("full_attention": {"rope_type": "default"})"),
+                    Status::Unsupported, {"differ by layer"});
+  expectConfigError(with(R"("partial_rotary_factor": 0.5)"),
+                    Status::Unsupported, {"share", "model_type 'llama'"});
+  expectConfigError(config("phi3", "\"rope_scaling\": {\"type\": \"yarn\"}"),
+                    Status::Unsupported, {"'yarn'", "supported: default"});
+  expectConfigError(config("llama", R"("use_mrope": true)"),
+                    Status::Unsupported, {"'use_mrope'"});
+  expectConfigError(config("llama", R"("rope_scaling": {"type": "linear",
+                           "factor": 1e9})"),
+                    Status::Unsupported, {"16777216"});
+}
+
+TEST(DecoderConfig, rotary_positions_that_are_wrong) {
+  auto with = [](const std::string &scaling) {
+    return config("llama", "\"rope_scaling\": " + scaling);
+  };
+  expectConfigError(with("[1]"), Status::Rejected, {"'/rope_scaling'"});
+  expectConfigError(with(R"({"type": 3})"), Status::Rejected,
+                    {"'/rope_scaling/type'"});
+  expectConfigError(with(R"({"type": "linear"})"), Status::Rejected,
+                    {"missing key 'factor'"});
+  expectConfigError(with(R"({"type": "linear", "factor": 0})"),
+                    Status::Rejected, {"'factor' must be above 0"});
+  expectConfigError(with(R"({"type": "llama3", "factor": 8, "low_freq_factor":
+                           4, "high_freq_factor": 1})"),
+                    Status::Rejected, {"'high_freq_factor'"});
+  expectConfigError(config("llama", "\"rope_theta\": 0"), Status::Rejected,
+                    {"'rope_theta'"});
+  FromConfig unknown(with(R"({"type": "default", "spin": 1})"));
+  ASSERT_TRUE(unknown.module) << unknown.error.message;
+  EXPECT_EQ(unknown.info.notes,
+            (std::vector<std::string>{"config.json: key 'rope_scaling/spin' is "
+                                      "not known and was ignored"}));
+}
+
+//===--- Heads of the model ----------------------------------------------===//
+
+TEST(DecoderConfig, architectures) {
+  EXPECT_EQ(FromConfig(config("gpt2")).info.architecture, "GPT2LMHeadModel");
+  FromConfig bare(config("opt", R"("architectures": ["OPTModel"])"));
+  ASSERT_TRUE(bare.module) << bare.error.message;
+  EXPECT_EQ(countOf(bare.text(), "attn.name = \"last_hidden_state\""), 1u);
+  FromConfig labels(config("phi3", R"("architectures":
+      ["Phi3ForSequenceClassification"], "num_labels": 5)"));
+  ASSERT_TRUE(labels.module) << labels.error.message;
+  EXPECT_EQ(countOf(labels.text(), "@score.weight : tensor<5x8xf32>"), 2u);
+  expectConfigError(
+      config("gpt2", R"("architectures": ["GPT2DoubleHeadsModel"])"),
+      Status::Unsupported,
+      {"'/architectures/0'", "'GPT2DoubleHeadsModel'", "GPT2LMHeadModel"});
+}
+
+TEST(DecoderConfig, what_is_not_built) {
+  expectConfigError(config("gpt2", "\"add_cross_attention\": true"),
+                    Status::Unsupported, {"'add_cross_attention'"});
+  expectConfigError(config("gemma2", "\"use_bidirectional_attention\": true, "
+                                     "\"num_key_value_heads\": 1"),
+                    Status::Unsupported, {"'use_bidirectional_attention'"});
+  expectConfigError(config("llama", "\"quantization_config\": {\"bits\": 4}"),
+                    Status::Unsupported, {"'quantization_config'"});
+  expectConfigError(config("llama", "\"hidden_act\": \"relu6\""),
+                    Status::Unsupported, {"'relu6'", "silu"});
+}
+
+TEST(DecoderConfig, a_bound_of_positions) {
+  EXPECT_EQ(FromConfig(config("gpt2")).context(), 64);
+  EXPECT_EQ(FromConfig(config("opt")).context(), 64);
+  EXPECT_EQ(FromConfig(config("bloom")).context(), std::nullopt);
+}
+
+//===--- A config alone --------------------------------------------------===//
+
+TEST(ConfigAlone, counts_the_parameters_of_the_class) {
+  FromConfig result(R"({"model_type": "gpt2", "n_embd": 12288, "n_layer": 96,
+                        "n_head": 96, "n_positions": 2048})");
+  ASSERT_TRUE(result.module) << result.error.message;
+  uint64_t d = 12288;
+  EXPECT_EQ(result.info.parameters,
+            96 * (12 * d * d + 13 * d) + (50257 + 2048) * d + 2 * d);
+  EXPECT_EQ(result.info.inputFiles, std::vector<std::string>{"config.json"});
+}
+
+TEST(ConfigAlone, agrees_with_the_files) {
+  for (const char *name :
+       {"gemma2", "phi3", "opt-post-norm", "bloom-alibi", "llama-scaled",
+        "llama-classify", "gpt2-by-layer", "bert", "roberta", "bert-mlm"}) {
+    const std::string folder = sourceFolder() + "/test/goldens/" + name;
+    Imported files(folder), alone(folder, /*configOnly=*/true);
+    ASSERT_TRUE(files.module && alone.module) << alone.error.message;
+    EXPECT_EQ(alone.info.parameters, files.info.parameters) << name;
+    EXPECT_EQ(alone.info.dtypes, files.info.dtypes) << name;
+  }
+}
+
+TEST(ConfigAlone, has_the_type_that_the_config_names) {
+  FromConfig result(config("llama", "\"torch_dtype\": \"bfloat16\""));
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_EQ(result.info.dtypes.size(), 1u);
+  EXPECT_EQ(result.info.dtypes.count("BF16"), 1u);
+}
+
+//===--- Files -----------------------------------------------------------===//
+
+TEST(DecoderFiles, a_tensor_of_another_shape) {
+  ModelFolder folder;
+  folder.write("config.json", config("gpt2"));
+  folder.writeTensors({{"wte.weight", {11, 8}},
+                       {"wpe.weight", {64, 8}},
+                       {"h.0.ln_1.weight", {8}},
+                       {"h.0.ln_1.bias", {8}},
+                       {"h.0.attn.c_attn.weight", {24, 8}}});
+  expectError(folder.path, Status::Rejected,
+              {"model.safetensors", "'h.0.attn.c_attn.weight'", "[24, 8]",
+               "expected [8, 24]"});
+}
+
+TEST(DecoderFiles, a_head_that_is_neither_there_nor_tied) {
+  ModelFolder folder;
+  folder.write("config.json",
+               R"({"model_type": "llama", "vocab_size": 11, "hidden_size": 8,
+                   "num_hidden_layers": 1, "num_attention_heads": 2,
+                   "intermediate_size": 3})");
+  const std::string layer = "model.layers.0.";
+  folder.writeTensors({{"model.embed_tokens.weight", {11, 8}},
+                       {layer + "input_layernorm.weight", {8}},
+                       {layer + "self_attn.q_proj.weight", {8, 8}},
+                       {layer + "self_attn.k_proj.weight", {8, 8}},
+                       {layer + "self_attn.v_proj.weight", {8, 8}},
+                       {layer + "self_attn.o_proj.weight", {8, 8}},
+                       {layer + "post_attention_layernorm.weight", {8}},
+                       {layer + "mlp.gate_proj.weight", {3, 8}},
+                       {layer + "mlp.up_proj.weight", {3, 8}},
+                       {layer + "mlp.down_proj.weight", {8, 3}},
+                       {"model.norm.weight", {8}}});
+  expectError(folder.path, Status::Rejected,
+              {"tensor 'lm_head.weight' is missing", "[11, 8]"});
+}
+
+} // namespace

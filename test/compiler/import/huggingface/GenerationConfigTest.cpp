@@ -1,0 +1,97 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files that say how texts are generated: what is merged, checked, noted,
+// and kept for the time when it is used.
+#include "compiler/import/huggingface/GenerationConfig.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace transom;
+
+namespace {
+class GenerationConfigTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "generation-config-XXXXXX";
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / name).string();
+    folder = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  void write(const char *file, const std::string &text) {
+    std::ofstream(folder + "/" + file) << text;
+  }
+  std::string json() {
+    Result<GenerationSettings> read = readGenerationConfig(folder);
+    EXPECT_TRUE(bool(read)) << read.error().message;
+    return read ? read->json : "";
+  }
+  std::string error(const std::string &text) {
+    write("generation_config.json", text);
+    Result<GenerationSettings> read = readGenerationConfig(folder);
+    EXPECT_FALSE(bool(read)) << text;
+    EXPECT_EQ(read.error().status, Status::Rejected);
+    return read ? "" : read.error().message.substr(folder.size() + 1);
+  }
+
+  std::string folder;
+};
+} // namespace
+
+TEST_F(GenerationConfigTest, no_files) { EXPECT_EQ(json(), "{}"); }
+
+TEST_F(GenerationConfigTest, its_own_file_wins) {
+  write("config.json", R"({"model_type": "x", "eos_token_id": 7, "top_k": 5,
+                           "pad_token_id": null, "bos_token_id": 1})");
+  write("generation_config.json",
+        R"({"eos_token_id": [2, 3], "pad_token_id": null, "do_sample": true,
+            "temperature": 1, "transformers_version": "4.40"})");
+  EXPECT_EQ(json(), R"({"do_sample":true,"temperature":1.0,"top_k":5,)"
+                    R"("eos_token_id":[2,3],"bos_token_id":1})");
+}
+
+TEST_F(GenerationConfigTest, unknown_keys_are_noted) {
+  write("generation_config.json", R"({"top_q": 1, "use_cache": true})");
+  Result<GenerationSettings> read = readGenerationConfig(folder);
+  ASSERT_TRUE(bool(read));
+  EXPECT_EQ(read->notes,
+            std::vector<std::string>{"generation_config.json: key 'top_q' is "
+                                     "not known and has no effect"});
+  EXPECT_EQ(read->files, std::vector<std::string>{"generation_config.json"});
+}
+
+TEST_F(GenerationConfigTest, what_is_not_built_is_kept) {
+  write("generation_config.json",
+        R"({"num_beams": 4, "penalty_alpha": 0.6, "num_beam_groups": 1,
+            "typical_p": 0.5, "eta_cutoff": 0.0, "guidance_scale": 1.0,
+            "bad_words_ids": [[3]], "dola_layers": ""})");
+  EXPECT_EQ(json(),
+            R"({"num_beams":4,"unbuilt":["'penalty_alpha' 0.6",)"
+            R"("'bad_words_ids'"],"unbuilt_sampling":["'typical_p' 0.5"]})");
+}
+
+TEST_F(GenerationConfigTest, wrong_values) {
+  EXPECT_EQ(error(R"({"top_p": 1.5})"),
+            "generation_config.json:1:11: '/top_p': expected a number in "
+            "[0, 1], got 1.5");
+  EXPECT_NE(error(R"({"temperature": "hot"})").find("expected a number"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"eos_token_id": "</s>"})")
+                .find("expected an integer or a list of integers"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"eos_token_id": [1, 2.5]})").find("/eos_token_id/1"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"num_beams": 0})").find("/num_beams"), std::string::npos);
+  EXPECT_NE(error(R"({"max_new_tokens": -1})").find("/max_new_tokens"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"do_sample": 1})").find("/do_sample"), std::string::npos);
+  EXPECT_NE(error(R"({"stop_strings": [""]})").find("stop string is empty"),
+            std::string::npos);
+  error("[]");
+  error(R"({"top_k": 1, "top_k": 2})");
+  error(R"({"top_k": 99999999999999999999})");
+  error("{");
+}

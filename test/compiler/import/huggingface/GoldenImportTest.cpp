@@ -1,0 +1,91 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The golden models import to verified modules that hold the operations their
+// families have, each at a known place.
+#include "dialects/attn/Attn.h"
+#include "dialects/common/Location.h"
+#include "test/compiler/import/Fixture.h"
+
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+struct GoldenCase {
+  const char *folder;
+  const char *architecture;
+  size_t linears, tanhs, results, arguments;
+};
+
+class GoldenImport : public ::testing::TestWithParam<GoldenCase> {};
+
+TEST_P(GoldenImport, gives_a_verified_module) {
+  const GoldenCase &wanted = GetParam();
+  Imported result(sourceFolder() + "/test/goldens/" + wanted.folder);
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_EQ(result.info.architecture, wanted.architecture);
+  EXPECT_EQ(result.info.notes, std::vector<std::string>{});
+  size_t linears = 0, tanhs = 0, softmaxes = 0;
+  result.module->walk([&](mlir::Operation *op) {
+    linears += mlir::isa<attn::LinearOp>(op);
+    softmaxes += mlir::isa<attn::SoftmaxOp>(op);
+    if (auto activation = mlir::dyn_cast<attn::ActivationOp>(op))
+      tanhs += activation.getKind() == attn::ActivationKind::Tanh;
+    EXPECT_TRUE(isKnownPlace(op->getLoc()))
+        << op->getName().getStringRef().str();
+  });
+  EXPECT_EQ(linears, wanted.linears);
+  EXPECT_EQ(tanhs, wanted.tanhs);
+  EXPECT_EQ(softmaxes, 2u);
+  auto entry = result.module->lookupSymbol<mlir::func::FuncOp>("encode");
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry.getNumResults(), wanted.results);
+  EXPECT_EQ(entry.getNumArguments(), wanted.arguments);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, GoldenImport,
+    ::testing::Values(GoldenCase{"bert", "BertModel", 13, 1, 2, 3},
+                      GoldenCase{"bert-mlm", "BertForMaskedLM", 14, 0, 1, 3},
+                      GoldenCase{"bert-classify",
+                                 "BertForSequenceClassification", 14, 1, 2, 3},
+                      GoldenCase{"bert-tokens", "BertForTokenClassification",
+                                 13, 0, 1, 3},
+                      GoldenCase{"distilbert", "DistilBertModel", 12, 0, 1, 2},
+                      GoldenCase{"roberta", "RobertaModel", 13, 1, 2, 3}),
+    [](const auto &info) {
+      std::string name = info.param.folder;
+      for (char &c : name)
+        c = c == '-' ? '_' : c;
+      return name;
+    });
+
+TEST(GoldenImport, places_are_the_modules_of_hugging_face) {
+  Imported result(sourceFolder() + "/test/goldens/bert-mlm");
+  ASSERT_TRUE(result.module) << result.error.message;
+  std::set<std::string> places;
+  result.module->walk(
+      [&](mlir::Operation *op) { places.insert(placeOf(op->getLoc())); });
+  for (const char *place :
+       {"bert.embeddings.word_embeddings",
+        "bert.encoder.layer.1.attention.self",
+        "bert.encoder.layer.0.attention.self.query",
+        "bert.encoder.layer.0.attention.output.LayerNorm",
+        "bert.encoder.layer.1.output.dense", "cls.predictions.decoder"})
+    EXPECT_TRUE(places.count(place)) << place;
+}
+
+TEST(GoldenImport, counts_parameters_and_types) {
+  Imported result(sourceFolder() + "/test/goldens/distilbert");
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_EQ(result.info.dtypes.at("F32"), 36u);
+  EXPECT_EQ(result.info.parameters,
+            64u * (211 + 96 + 2) +
+                2u * (4 * (64 * 64 + 64) + 4 * 64 + 2 * 160 * 64 + 160 + 64));
+  EXPECT_TRUE(result.info.unusedTensors.empty());
+  EXPECT_EQ(result.info.inputFiles,
+            (std::vector<std::string>{"config.json", "model.safetensors"}));
+}
+
+} // namespace

@@ -1,0 +1,100 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of the evaluator to those of the C API and back.
+#include "test/e2e/random/CompiledModel.h"
+#include <cmath>
+#include <cstdlib>
+
+using llvm::ArrayRef;
+
+namespace transom::testing {
+
+namespace {
+
+/// A buffer for one tensor of the C API.
+struct Buffer {
+  std::vector<float> real;
+  std::vector<int64_t> whole;
+};
+
+} // namespace
+
+CompiledModel::~CompiledModel() {
+  transom_session_free(session);
+  transom_model_free(model);
+}
+
+bool CompiledModel::runsHere(const std::string &isa) {
+  if (isa == "avx2")
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == "avx512bf16" && !__builtin_cpu_supports("avx512bf16"))
+    return false;
+  return __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+std::string CompiledModel::load(const std::string &path, const std::string &isa,
+                                unsigned threads) {
+  ::setenv("TRANSOM_FORCE_ISA", isa.c_str(), 1);
+  transom_status status = transom_model_load(path.c_str(), nullptr, &model);
+  ::unsetenv("TRANSOM_FORCE_ISA");
+  if (status != TRANSOM_OK)
+    return std::string("load: ") + transom_last_error();
+  transom_session_options options = transom_session_options_default();
+  options.threads = threads;
+  options.max_batch = 4;
+  options.max_tokens = 1024;
+  if (transom_session_create(model, &options, &session) != TRANSOM_OK)
+    return std::string("session: ") + transom_last_error();
+  return {};
+}
+
+/// Describes a tensor and its buffer to the C API.
+static transom_tensor describe(const NamedTensor &named, Buffer &buffer) {
+  transom_tensor tensor = {};
+  tensor.name = named.name.c_str();
+  tensor.dtype = named.tensor.isFloat ? TRANSOM_F32 : TRANSOM_I64;
+  tensor.rank = static_cast<int32_t>(named.tensor.rank());
+  for (int64_t d = 0; d < named.tensor.rank(); ++d)
+    tensor.shape[d] = named.tensor.sizes[d];
+  tensor.data = named.tensor.isFloat ? static_cast<void *>(buffer.real.data())
+                                     : buffer.whole.data();
+  tensor.capacity = named.tensor.isFloat
+                        ? buffer.real.size() * sizeof(float)
+                        : buffer.whole.size() * sizeof(int64_t);
+  return tensor;
+}
+
+Result<std::vector<NamedTensor>>
+CompiledModel::run(const std::string &entry, ArrayRef<NamedTensor> inputs,
+                   ArrayRef<NamedTensor> like) {
+  std::vector<Buffer> in(inputs.size()), out(like.size());
+  std::vector<transom_tensor> arguments, results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    in[i].real.assign(inputs[i].tensor.real.begin(),
+                      inputs[i].tensor.real.end());
+    in[i].whole = inputs[i].tensor.whole;
+    arguments.push_back(describe(inputs[i], in[i]));
+  }
+  for (size_t i = 0; i < like.size(); ++i) {
+    out[i].real.assign(like[i].tensor.real.size(), NAN);
+    results.push_back(describe(like[i], out[i]));
+  }
+  transom_status status =
+      transom_run(session, entry.c_str(), arguments.data(), arguments.size(),
+                  results.data(), results.size());
+  if (status != TRANSOM_OK)
+    return Error{static_cast<Status>(status), transom_last_error(), {}};
+  std::vector<NamedTensor> got;
+  for (size_t i = 0; i < like.size(); ++i)
+    got.push_back(
+        {like[i].name, Tensor::of(like[i].tensor.sizes,
+                                  std::vector<double>(out[i].real.begin(),
+                                                      out[i].real.end()))});
+  return got;
+}
+
+} // namespace transom::testing

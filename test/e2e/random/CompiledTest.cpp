@@ -1,0 +1,258 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random models from module to shared object to results, through the public C
+// API, against the reference evaluator: for each instruction set, with fusions
+// on and off, and with the same bits for all numbers of threads.
+#include "compiler/driver/CompileModule.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/onednn/OneDnn.h"
+#include "test/compiler/evaluator/Compare.h"
+#include "test/e2e/random/CompiledModel.h"
+#include "test/e2e/random/RandomGraph.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// f32 against float64, after norms that may magnify small differences. In bf16
+/// a difference may tip the rounding of an operand.
+constexpr double inFloat32 = 2e-4, inBf16 = 0.02;
+
+int64_t fromEnvironment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+/// LLVM's part takes most of the time: it optimizes each fifth batch.
+unsigned optLevelFor(uint64_t seed) {
+  return seed / seedsOfOneSize % 5 == 1 ? 2 : 0;
+}
+
+/// Models that are compiled together.
+struct Batch {
+  Batch(uint64_t first, int64_t count);
+  /// Lets cases expect what kernels of bf16 give, rounded where they round; the
+  /// error of the evaluator, or empty.
+  std::string expectBf16();
+  /// Compiles to a file; the error of the compiler, or empty.
+  std::string compile();
+  /// The first complaint about the results of an instruction set; appends them
+  /// to `results`.
+  std::string run(const char *isa, unsigned threads,
+                  std::vector<std::vector<NamedTensor>> &results) const;
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+  RandomWeights weights;
+  std::vector<Case> cases;
+  CompileOptions options;
+};
+
+/// Instruction sets for a batch: one, since code for two takes twice the time,
+/// and for each fourth batch both, so that their bits are compared; for bf16
+/// all, since each multiplies it in its own way.
+std::vector<std::string> targetsFor(uint64_t seed, const std::string &dtype) {
+  uint64_t batch = seed / seedsOfOneSize;
+  if (batch % 4 == 0 || dtype == "bf16")
+    return {"x86-64-v3", "x86-64-v4"};
+  return {batch % 2 ? "x86-64-v4" : "x86-64-v3"};
+}
+
+/// One batch of five has its products done by oneDNN, where that is installed.
+std::string backendFor(uint64_t seed) {
+  static const bool isThere = bool(OneDnnModel::open("avx512"));
+  return isThere && seed / seedsOfOneSize % 5 == 3 ? "onednn" : "native";
+}
+
+/// One batch of ten has weights and operands of products in bf16; of the first
+/// ten one with heads of an even size, whose attention is bf16 too.
+std::string dtypeFor(uint64_t seed) {
+  return seed / seedsOfOneSize % 10 == 7 ? "bf16" : "f32";
+}
+
+/// The instruction sets that an artifact for a target holds.
+std::vector<std::string> isasOf(const std::string &target,
+                                const std::string &dtype) {
+  if (target == "x86-64-v3")
+    return {"avx2"};
+  return dtype == "bf16" ? std::vector<std::string>{"avx512", "avx512bf16"}
+                         : std::vector<std::string>{"avx512"};
+}
+
+/// Optional passes that are left out: none for half of the batches.
+std::vector<std::string> disabledFor(uint64_t seed) {
+  Random random(seed ^ 0xd15ab1ed);
+  std::vector<std::string> disabled;
+  if (random.chance(50))
+    return disabled;
+  for (const transom::PassInfo &pass : allPasses())
+    if (!pass.required && random.chance(30) &&
+        pass.flag != "kern-choose-precision") // without it bf16 is f32
+      disabled.push_back(pass.flag.str());
+  return disabled;
+}
+
+Batch::Batch(uint64_t first, int64_t count) {
+  prepareContext(context);
+  module = makeRandomModule(&context);
+  for (int64_t i = 0; i < count; ++i)
+    addRandomGraph(*module, first + i, weights);
+  EvaluateOptions evaluation;
+  evaluation.source = &weights;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    std::string entry = "g" + std::to_string(first + i / 2);
+    Case test = {
+        entry, randomInputs(*module, entry, 2 * first + i, Lengths::Long), {}};
+    auto result = evaluate(*module, entry, test.inputs, evaluation);
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    if (result)
+      test.outputs = *result;
+    cases.push_back(std::move(test));
+  }
+  options.dtype = dtypeFor(first);
+  options.targets = targetsFor(first, options.dtype);
+  options.optLevel = optLevelFor(first);
+  options.backend = backendFor(first);
+  options.output = ::testing::TempDir() + "/random-" + std::to_string(first) +
+                   "-" + std::to_string(count) + "-" +
+                   std::to_string(::getpid()) + ".so";
+}
+
+std::string Batch::expectBf16() {
+  OwningOpRef<ModuleOp> kernels(module->clone());
+  (*kernels)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
+  PipelineOptions pipeline;
+  pipeline.disabled = {options.disabledPasses.begin(),
+                       options.disabledPasses.end()};
+  PassManager passes(&context);
+  for (Stage stage : {Stage::Graph, Stage::Kernel})
+    populateStage(passes, stage, pipeline);
+  if (failed(passes.run(*kernels)))
+    return "a pass failed";
+  EvaluateOptions evaluation;
+  evaluation.source = &weights;
+  for (Case &test : cases) {
+    auto result = evaluate(*kernels, test.entry, test.inputs, evaluation);
+    if (!result)
+      return result.error().message;
+    test.outputs = *result;
+  }
+  return {};
+}
+
+std::string Batch::compile() {
+  auto report = compileModule(*module, weights, options);
+  if (report && std::getenv("TRANSOM_RANDOM_TIMES"))
+    for (auto &[stage, seconds] : report->seconds)
+      llvm::errs() << stage << " " << seconds << " s\n";
+  return report ? "" : report.error().message;
+}
+
+std::string Batch::run(const char *isa, unsigned threads,
+                       std::vector<std::vector<NamedTensor>> &results) const {
+  CompiledModel model;
+  const double tolerance = options.dtype == "bf16" ? inBf16 : inFloat32;
+  if (std::string error = model.load(options.output, isa, threads);
+      !error.empty())
+    return error;
+  for (const Case &test : cases) {
+    auto result = model.run(test.entry, test.inputs, test.outputs);
+    std::string complaint = result
+                                ? differenceOf(*result, test.outputs, tolerance)
+                                : result.error().message;
+    if (!complaint.empty())
+      return "entry '" + test.entry + "': " + complaint;
+    results.push_back(std::move(*result));
+  }
+  return {};
+}
+
+/// Compiles and runs a batch; the first complaint.
+std::string check(Batch &batch, const std::vector<std::string> &disabled) {
+  batch.options.disabledPasses = disabled;
+  if (batch.options.dtype == "bf16")
+    if (std::string error = batch.expectBf16(); !error.empty())
+      return "evaluate: " + error;
+  if (std::string error = batch.compile(); !error.empty())
+    return "compile: " + error;
+  std::vector<std::vector<NamedTensor>> first;
+  std::string complaint;
+  std::vector<std::string> isas;
+  for (const std::string &target : batch.options.targets)
+    llvm::append_range(isas, isasOf(target, batch.options.dtype));
+  for (const std::string &isa : isas) {
+    if (!complaint.empty() || !CompiledModel::runsHere(isa))
+      continue;
+    if (batch.options.dtype == "bf16")
+      first.clear(); // pairs are not multiplied alike everywhere
+    for (unsigned threads : {1u, 2u}) {
+      std::vector<std::vector<NamedTensor>> results;
+      complaint = batch.run(isa.c_str(), threads, results);
+      if (batch.options.backend != "native")
+        continue; // its bits may depend on the threads
+      if (first.empty())
+        first = results;
+      for (size_t i = 0; complaint.empty() && i < results.size(); ++i)
+        complaint = differenceOf(results[i], first[i], 0.0);
+      if (!complaint.empty()) {
+        complaint =
+            isa + ", " + std::to_string(threads) + " threads: " + complaint;
+        break;
+      }
+    }
+  }
+  std::remove(batch.options.output.c_str());
+  return complaint;
+}
+
+/// Checks seeds together, and one by one where that fails.
+void checkSeeds(uint64_t first, int64_t count) {
+  std::vector<std::string> disabled = disabledFor(first);
+  Batch together(first, count);
+  std::string complaint = check(together, disabled);
+  if (complaint.empty())
+    return;
+  std::string without;
+  for (const std::string &pass : disabled)
+    without += " " + pass;
+  int failures = count == 1;
+  if (failures)
+    ADD_FAILURE() << "seed " << first << ": " << complaint
+                  << ", without:" << without;
+  for (uint64_t seed = first; seed < first + count && failures < 3; ++seed) {
+    Batch alone(seed, 1);
+    std::string one = check(alone, disabled);
+    failures += !one.empty();
+    EXPECT_EQ(one, "") << "seed " << seed << ", without:" << without;
+  }
+  EXPECT_TRUE(failures) << "seeds " << first << " to " << first + count - 1
+                        << " together: " << complaint
+                        << ", without:" << without;
+}
+
+/// The seeds that are tested: some from a first one on.
+int64_t firstSeed() { return fromEnvironment("TRANSOM_RANDOM_SEED", 0); }
+int64_t seedCount() { return fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500); }
+
+/// Its parameter is the first seed of a batch.
+class RandomGraphs : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(RandomGraphs, compileToTheResultsOfTheEvaluator) {
+  int64_t behind = firstSeed() + seedCount();
+  checkSeeds(GetParam(),
+             std::min<int64_t>(seedsOfOneSize, behind - GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(From, RandomGraphs,
+                         ::testing::Range<int64_t>(firstSeed(),
+                                                   firstSeed() + seedCount(),
+                                                   seedsOfOneSize),
+                         ::testing::PrintToStringParamName());
+
+} // namespace

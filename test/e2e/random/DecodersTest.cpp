@@ -1,0 +1,431 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random decoders: they mean the same after each pass, in one call and in
+// chunks; compiled they give what the evaluator gives, with the same bits for
+// all chunks, neighbours, copies and numbers of threads.
+#include "compiler/driver/CompileModule.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/include/transom/transom.h"
+#include "test/compiler/evaluator/Compare.h"
+#include "test/e2e/random/CompiledModel.h"
+#include "test/e2e/random/RandomDecoder.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// Graph passes may reorder sums of float64; constants of kern are f32.
+constexpr double reordered = 1e-10, inKern = 1e-5;
+/// What rounding to bf16 may change, through several norms that magnify it.
+constexpr double inBf16 = 0.3;
+/// f32 against float64; in bf16 a difference may tip a rounding.
+constexpr double compiledF32 = 5e-4, compiledBf16 = 0.05;
+
+int64_t fromEnvironment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+using Tokens = std::vector<int64_t>;
+/// Logits by sequence, row after row.
+using Logits = std::vector<std::vector<double>>;
+
+/// One decoder, some sequences, and what the evaluator gives for them.
+struct Model {
+  explicit Model(uint64_t seed) : random(seed ^ 0xdec0de) {
+    prepareContext(context);
+    module = makeRandomDecoder(&context, seed, weights);
+    options.source = &weights;
+    vocabulary = vocabularyOf(*module);
+    sequences = randomSequences(random, vocabulary);
+    dtype = random.chance(30) ? "bf16" : "f32";
+    kvDtype = random.chance(60) ? dtype : random.pick({"f32", "bf16", "int8"});
+  }
+
+  bool rounds() const { return dtype != "f32" || kvDtype != "f32"; }
+  bool hasBf16() const { return dtype == "bf16" || kvDtype == "bf16"; }
+  /// Says in a module what its types are to be, as the driver does.
+  void choose(ModuleOp module) {
+    module->setAttr("transom.dtype", StringAttr::get(&context, dtype));
+    module->setAttr("transom.kv_dtype", StringAttr::get(&context, kvDtype));
+  }
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  RandomWeights weights;
+  OwningOpRef<ModuleOp> module;
+  EvaluateOptions options;
+  Random random;
+  int64_t vocabulary;
+  std::vector<Tokens> sequences;
+  std::string dtype, kvDtype;
+};
+
+/// New rows of some sequences, and all their logits.
+Case stepOf(const Tokens &tokens, std::vector<SequenceRows> rows) {
+  auto count = static_cast<int64_t>(tokens.size());
+  Tokens wanted(tokens.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  return {"step",
+          {{"tokens", Tensor::of({count}, tokens)},
+           {"wanted", Tensor::of({count}, wanted)}},
+          {},
+          std::move(rows)};
+}
+
+/// All sequences in one step.
+Case wholeStep(const std::vector<Tokens> &sequences) {
+  Tokens tokens;
+  std::vector<SequenceRows> rows;
+  for (const Tokens &sequence : sequences) {
+    rows.push_back({static_cast<int64_t>(rows.size()), 0,
+                    static_cast<int64_t>(sequence.size())});
+    tokens.insert(tokens.end(), sequence.begin(), sequence.end());
+  }
+  return stepOf(tokens, rows);
+}
+
+/// Which rows of which sequences come in one call of a schedule.
+std::vector<SequenceRows> drawRows(Random &random,
+                                   const std::vector<Tokens> &sequences,
+                                   const std::vector<int64_t> &lengths) {
+  std::vector<SequenceRows> rows;
+  for (size_t s = 0; s < sequences.size(); ++s) {
+    int64_t left = static_cast<int64_t>(sequences[s].size()) - lengths[s];
+    if (left == 0 || random.chance(30))
+      continue;
+    int64_t count = random.chance(40) ? 1 : random.between(1, left);
+    rows.insert(rows.begin() + random.below(rows.size() + 1),
+                {static_cast<int64_t>(s), lengths[s], count});
+  }
+  return rows;
+}
+
+bool isDone(const std::vector<Tokens> &sequences,
+            const std::vector<int64_t> &lengths) {
+  for (size_t s = 0; s < sequences.size(); ++s)
+    if (lengths[s] < static_cast<int64_t>(sequences[s].size()))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// The sequences in random chunks give what they give in one step.
+std::string checkChunks(Model &model) {
+  Case all = wholeStep(model.sequences);
+  auto expected = evaluateCase(*model.module, all, model.options);
+  if (!expected)
+    return expected.error().message;
+  const Tensor &logits = (*expected)[0].tensor;
+  std::vector<int64_t> lengths(model.sequences.size());
+  CacheStore store;
+  EvaluateOptions options = model.options;
+  options.caches = &store;
+  while (!isDone(model.sequences, lengths)) {
+    std::vector<SequenceRows> rows =
+        drawRows(model.random, model.sequences, lengths);
+    Tokens tokens;
+    std::vector<double> part;
+    for (const SequenceRows &row : rows) {
+      const Tokens &sequence = model.sequences[row.sequence];
+      tokens.insert(tokens.end(), sequence.begin() + row.past,
+                    sequence.begin() + row.past + row.rows);
+      int64_t first = row.past;
+      for (int64_t s = 0; s < row.sequence; ++s)
+        first += all.sequences[s].rows;
+      auto begin = logits.real.begin() + first * model.vocabulary;
+      part.insert(part.end(), begin, begin + row.rows * model.vocabulary);
+      lengths[row.sequence] += row.rows;
+    }
+    if (rows.empty())
+      continue;
+    auto got = evaluateCase(*model.module, stepOf(tokens, rows), options);
+    if (!got)
+      return got.error().message;
+    Tensor wanted = Tensor::of(
+        {static_cast<int64_t>(tokens.size()), model.vocabulary}, part);
+    std::string difference =
+        differenceOf(*got, {{"logits", wanted}}, reordered);
+    if (!difference.empty())
+      return "in chunks: " + difference;
+  }
+  return {};
+}
+
+/// The first complaint about one seed.
+std::string checkPassesOf(uint64_t seed) {
+  Model model(seed);
+  Case test = wholeStep(model.sequences);
+  auto result = evaluateCase(*model.module, test, model.options);
+  if (!result)
+    return result.error().message;
+  test.outputs = *result;
+  model.choose(*model.module);
+  for (Stage stage : {Stage::Graph, Stage::Kernel}) {
+    std::string complaint =
+        checkPasses(*model.module, stage, model.options, test,
+                    stage == Stage::Graph ? reordered : inKern, {}, inBf16);
+    if (complaint.empty())
+      complaint = checkChunks(model);
+    if (!complaint.empty())
+      return complaint;
+  }
+  return {};
+}
+
+TEST(RandomDecoders, meanTheSameAfterEachPass) {
+  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
+  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 30);
+  for (int64_t seed = first; seed < first + count; ++seed)
+    EXPECT_EQ(checkPassesOf(seed), "") << "seed " << seed;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiled
+//===----------------------------------------------------------------------===//
+
+/// Steps of an artifact through the C API.
+class CompiledDecoder {
+public:
+  CompiledDecoder() = default;
+  CompiledDecoder(const CompiledDecoder &) = delete;
+  ~CompiledDecoder() {
+    transom_session_free(session);
+    transom_model_free(model);
+  }
+
+  /// Loads the artifact; the error, or empty.
+  std::string load(const std::string &path, const std::string &isa,
+                   unsigned threads, uint64_t maxTokens);
+  /// Logits of all tokens of all sequences, in one call each (`random` null) or
+  /// in chunks, with copies and rewinds; the error, or empty.
+  std::string run(const std::vector<Tokens> &sequences, Random *random,
+                  Logits &logits);
+
+private:
+  std::string step(const std::vector<Tokens> &sequences,
+                   const std::vector<SequenceRows> &rows, Logits &logits);
+  std::string disturb(Random &random, size_t sequence,
+                      std::vector<int64_t> &lengths, Logits &logits);
+
+  transom_model *model = nullptr;
+  transom_session *session = nullptr;
+  std::vector<int32_t> handles;
+  int64_t width = 0;
+};
+
+std::string failureIn(const char *call) {
+  return std::string(call) + ": " + transom_last_error();
+}
+
+std::string CompiledDecoder::load(const std::string &path,
+                                  const std::string &isa, unsigned threads,
+                                  uint64_t maxTokens) {
+  ::setenv("TRANSOM_FORCE_ISA", isa.c_str(), 1);
+  transom_status status = transom_model_load(path.c_str(), nullptr, &model);
+  ::unsetenv("TRANSOM_FORCE_ISA");
+  if (status != TRANSOM_OK)
+    return failureIn("load");
+  transom_session_options options = transom_session_options_default();
+  options.threads = threads;
+  options.max_sequences = 6;
+  options.max_kv_tokens = 6 * 600;
+  options.max_tokens = maxTokens;
+  if (transom_session_create(model, &options, &session) != TRANSOM_OK)
+    return failureIn("session");
+  transom_decoder_info info = transom_decoder_info_default();
+  if (transom_session_decoder(session, &info) != TRANSOM_OK)
+    return failureIn("decoder");
+  width = info.width;
+  return {};
+}
+
+std::string CompiledDecoder::step(const std::vector<Tokens> &sequences,
+                                  const std::vector<SequenceRows> &rows,
+                                  Logits &logits) {
+  std::vector<transom_step_rows> wanted;
+  int64_t count = 0;
+  for (const SequenceRows &row : rows) {
+    wanted.push_back({handles[row.sequence],
+                      sequences[row.sequence].data() + row.past, row.rows,
+                      row.rows});
+    count += row.rows;
+  }
+  std::vector<float> out(count * width, NAN);
+  if (transom_step(session, wanted.data(), wanted.size(), out.data(),
+                   out.size() * sizeof(float)) != TRANSOM_OK)
+    return failureIn("step");
+  auto next = out.begin();
+  for (const SequenceRows &row : rows) {
+    logits[row.sequence].insert(logits[row.sequence].end(), next,
+                                next + row.rows * width);
+    next += row.rows * width;
+  }
+  return {};
+}
+
+/// Goes on with a copy in place of a sequence, or drops its last tokens.
+std::string CompiledDecoder::disturb(Random &random, size_t sequence,
+                                     std::vector<int64_t> &lengths,
+                                     Logits &logits) {
+  if (random.chance(50)) {
+    int32_t copy = 0;
+    if (transom_sequence_copy(session, handles[sequence], &copy) != TRANSOM_OK)
+      return failureIn("copy");
+    if (transom_sequence_free(session, handles[sequence]) != TRANSOM_OK)
+      return failureIn("free");
+    handles[sequence] = copy;
+    return {};
+  }
+  int64_t length = random.below(lengths[sequence] + 1);
+  transom_status status =
+      transom_sequence_rewind(session, handles[sequence], length);
+  if (status == TRANSOM_LIMIT)
+    return {}; // a window has let go of what would be seen
+  if (status != TRANSOM_OK)
+    return failureIn("rewind");
+  lengths[sequence] = length;
+  logits[sequence].resize(length * width);
+  return {};
+}
+
+std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
+                                 Random *random, Logits &logits) {
+  logits.assign(sequences.size(), {});
+  handles.assign(sequences.size(), 0);
+  for (int32_t &handle : handles)
+    if (transom_sequence_create(session, &handle) != TRANSOM_OK)
+      return failureIn("create");
+  std::vector<int64_t> lengths(sequences.size());
+  std::string error;
+  for (size_t s = 0; !random && error.empty() && s < sequences.size(); ++s)
+    error = step(sequences,
+                 {{static_cast<int64_t>(s), 0,
+                   static_cast<int64_t>(sequences[s].size())}},
+                 logits);
+  while (random && error.empty() && !isDone(sequences, lengths)) {
+    std::vector<SequenceRows> rows = drawRows(*random, sequences, lengths);
+    if (rows.empty())
+      continue;
+    error = step(sequences, rows, logits);
+    for (const SequenceRows &row : rows)
+      lengths[row.sequence] += row.rows;
+    if (error.empty() && random->chance(15))
+      error =
+          disturb(*random, random->below(sequences.size()), lengths, logits);
+  }
+  for (int32_t handle : handles)
+    transom_sequence_free(session, handle);
+  return error;
+}
+
+/// What the compiled model has to give: by the evaluator, where numbers are
+/// rounded behind the passes that choose which.
+Result<Logits> expectedLogits(Model &model) {
+  OwningOpRef<ModuleOp> module(model.module->clone());
+  if (model.rounds()) {
+    model.choose(*module);
+    PassManager passes(&model.context);
+    for (Stage stage : {Stage::Graph, Stage::Kernel})
+      populateStage(passes, stage, {});
+    if (failed(passes.run(*module)))
+      return internalError("a pass failed");
+  }
+  auto result =
+      evaluateCase(*module, wholeStep(model.sequences), model.options);
+  if (!result)
+    return result.takeError();
+  Logits logits;
+  auto next = (*result)[0].tensor.real.begin();
+  for (const Tokens &tokens : model.sequences) {
+    auto end = next + tokens.size() * model.vocabulary;
+    logits.emplace_back(next, end);
+    next = end;
+  }
+  return logits;
+}
+
+std::string differenceOf(const Logits &got, const Logits &expected,
+                         double tolerance) {
+  for (size_t s = 0; s < expected.size(); ++s) {
+    Sizes sizes = {static_cast<int64_t>(expected[s].size())};
+    if (got[s].size() != expected[s].size())
+      return "sequence " + std::to_string(s) + " has another length";
+    std::string difference = transom::testing::differenceOf(
+        {{"logits", Tensor::of(sizes, got[s])}},
+        {{"logits", Tensor::of(sizes, expected[s])}}, tolerance);
+    if (!difference.empty())
+      return "sequence " + std::to_string(s) + ": " + difference;
+  }
+  return {};
+}
+
+/// All ways to run an artifact with one instruction set.
+std::string checkIsa(Model &model, const std::string &path, const char *isa,
+                     const Logits &expected) {
+  Logits first;
+  for (unsigned way = 0; way < 4; ++way) {
+    CompiledDecoder decoder;
+    std::string error = decoder.load(path, isa, 1 + way % 2, way == 3 ? 5 : 64);
+    Logits logits;
+    if (error.empty())
+      error =
+          decoder.run(model.sequences, way ? &model.random : nullptr, logits);
+    if (error.empty())
+      error = way ? differenceOf(logits, first, 0.0)
+                  : differenceOf(logits, expected,
+                                 model.rounds() ? compiledBf16 : compiledF32);
+    if (!error.empty())
+      return std::string(isa) + ", way " + std::to_string(way) + ": " + error;
+    if (way == 0)
+      first = std::move(logits);
+  }
+  return {};
+}
+
+/// The first complaint about one seed.
+std::string checkCompiled(uint64_t seed) {
+  Model model(seed);
+  auto expected = expectedLogits(model);
+  if (!expected)
+    return expected.error().message;
+  CompileOptions options;
+  options.dtype = model.dtype;
+  options.kvDtype = model.kvDtype;
+  options.optLevel = seed % 8 == 3 ? 2 : 0; // most of the time is LLVM's
+  bool wide = CompiledModel::runsHere("avx512") && seed % 2 == 0;
+  options.targets = {wide ? "x86-64-v4" : "x86-64-v3"};
+  options.output = ::testing::TempDir() + "/decoder-" + std::to_string(seed) +
+                   "-" + std::to_string(::getpid()) + ".so";
+  auto report = compileModule(*model.module, model.weights, options);
+  if (!report)
+    return "compile: " + report.error().message;
+  std::string complaint;
+  for (const char *isa : {"avx2", "avx512", "avx512bf16"}) {
+    bool held = wide == (isa != StringRef("avx2")) &&
+                (isa != StringRef("avx512bf16") || model.hasBf16());
+    if (held && complaint.empty() && CompiledModel::runsHere(isa))
+      complaint = checkIsa(model, options.output, isa, *expected);
+  }
+  std::remove(options.output.c_str());
+  return complaint;
+}
+
+TEST(RandomDecoders, compileToTheResultsOfTheEvaluator) {
+  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
+  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 16);
+  for (int64_t seed = first; seed < first + count; ++seed)
+    EXPECT_EQ(checkCompiled(seed), "") << "seed " << seed;
+}
+
+} // namespace

@@ -1,0 +1,141 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks of random models other than attention.
+#include "test/e2e/random/GraphBuilder.h"
+
+using namespace mlir;
+
+namespace transom::testing {
+
+using namespace attn;
+
+Value GraphBuilder::norm(Value x) {
+  int64_t kind = random.below(3);
+  if (kind == 0)
+    return make<RmsNormOp>(x, gains(width), number(1e-5));
+  Value beta = kind == 1 ? weight({width}, 0.3) : Value();
+  return make<LayerNormOp>(x, gains(width), beta, number(1e-5));
+}
+
+/// x + y, normalized or not.
+Value GraphBuilder::residual(Value x, Value y) {
+  Value sum = random.chance(50) ? make<AddOp>(x, y) : make<AddOp>(y, x);
+  return random.chance(70) ? norm(sum) : sum;
+}
+
+Value GraphBuilder::feedForward(Value x) {
+  Value y = random.chance(30) ? norm(x) : x;
+  auto kind = random.pick({ActivationKind::Relu, ActivationKind::Gelu,
+                           ActivationKind::GeluTanh, ActivationKind::Silu,
+                           ActivationKind::Tanh, ActivationKind::QuickGelu});
+  Value up = make<ActivationOp>(linear(y, inner, random.chance(80)), kind);
+  if (random.chance(25))
+    up = make<MulOp>(up, linear(y, inner, random.chance(50)));
+  return residual(x, linear(up, width, random.chance(80)));
+}
+
+Value GraphBuilder::elementwise(Value x) {
+  switch (random.below(7)) {
+  case 0:
+    return make<AddOp>(x, weight({width}, 0.5));
+  case 1:
+    return make<MulOp>(weight({width}, 1.0), x);
+  case 2:
+    return make<SubOp>(scale(x, random.unit(), random.unit()), constant(0.25));
+  case 3:
+    return make<DivOp>(
+        x, scale(make<ActivationOp>(x, ActivationKind::Sigmoid), 1.0, 1.0));
+  case 4:
+    return make<ActivationOp>(
+        x, random.pick({ActivationKind::Neg, ActivationKind::Tanh,
+                        ActivationKind::Sigmoid, ActivationKind::Silu}));
+  case 5: {
+    Value positive = scale(make<MulOp>(x, x), 1.0, 0.5);
+    auto kind =
+        random.chance(50) ? ActivationKind::Sqrt : ActivationKind::Rsqrt;
+    return make<MulOp>(x, make<ActivationOp>(positive, kind));
+  }
+  default: {
+    Value bounded = make<ActivationOp>(x, ActivationKind::Tanh);
+    return residual(x, make<ActivationOp>(bounded, ActivationKind::Exp));
+  }
+  }
+}
+
+/// Choices by the mask input.
+Value GraphBuilder::logic(Value x) {
+  Value keep = maskTo({batch, seq, Polynomial(1)});
+  switch (random.below(4)) {
+  case 0:
+    return make<WhereOp>(keep, x, constant(random.unit()));
+  case 1:
+    return make<WhereOp>(make<NotOp>(keep), scale(x, 0.5), x);
+  case 2: {
+    Value first = cast(x, builder.getI1Type());
+    Value both =
+        random.chance(50) ? make<AndOp>(keep, first) : make<OrOp>(first, keep);
+    return make<attn::MaskOp>(x, both, number(0.125));
+  }
+  default: {
+    Value factor =
+        reshape(cast(mask, builder.getF32Type()), {batch, seq, Polynomial(1)});
+    return make<MulOp>(x, factor);
+  }
+  }
+}
+
+/// Moves elements without changing them.
+Value GraphBuilder::shuffle(Value x) {
+  Polynomial half(width / 2);
+  switch (random.below(4)) {
+  case 0: {
+    Value split = reshape(x, {batch, seq, Polynomial(2), half});
+    return reshape(transpose(split, {0, 1, 3, 2}),
+                   {batch, seq, Polynomial(width)});
+  }
+  case 1: {
+    Value low = slice(x, 2, 0, half), high = slice(x, 2, width / 2, half);
+    return make<ConcatOp>(ValueRange{high, low}, 2);
+  }
+  case 2: {
+    Value flat = reshape(x, {batch * seq, Polynomial(width)});
+    return reshape(make<SoftmaxOp>(flat), {batch, seq, Polynomial(width)});
+  }
+  default: {
+    Value turned = transpose(x, {0, 2, 1});
+    Value doubled = make<ConcatOp>(ValueRange{turned, turned}, 1);
+    return transpose(slice(doubled, 1, width / 2, Polynomial(width)),
+                     {0, 2, 1});
+  }
+  }
+}
+
+/// Products of activations that are no attention; normalized, since they grow
+/// from layer to layer and rounding would grow with them.
+Value GraphBuilder::mixRows(Value x) {
+  if (random.chance(50)) {
+    Value gram = make<MatmulOp>(x, x, /*transpose_lhs=*/true,
+                                /*transpose_rhs=*/false);
+    gram = make<SoftmaxOp>(scale(gram, 0.25));
+    return norm(
+        make<AddOp>(x, make<MatmulOp>(x, gram, false, random.chance(50))));
+  }
+  Value similar = make<MatmulOp>(x, x, false, true);
+  similar =
+      make<ActivationOp>(scale(similar, 0.5 / width), ActivationKind::Tanh);
+  return norm(
+      make<AddOp>(x, make<MatmulOp>(similar, x, random.chance(50), false)));
+}
+
+/// Rows of a table by index.
+Value GraphBuilder::lookUp(Value x) {
+  if (!ids)
+    return elementwise(x);
+  Value table = weight({11, width}, 1.0);
+  if (random.chance(50))
+    table = make<ActivationOp>(table, ActivationKind::Tanh);
+  return residual(x, make<GatherOp>(table, ids));
+}
+
+} // namespace transom::testing

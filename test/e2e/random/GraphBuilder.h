@@ -1,0 +1,110 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes one random entry: a builder that gives each operation its inferred
+// type and place, and the blocks that a model is made of. Private to the
+// generator.
+#pragma once
+#include "dialects/attn/Attn.h"
+#include "dialects/common/Location.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "test/e2e/random/RandomGraph.h"
+
+namespace transom::testing {
+
+/// Sizes of a tensor.
+using Dims = llvm::SmallVector<Polynomial>;
+
+/// One entry in the making. The state of a model is [batch, seq, width].
+class GraphBuilder {
+public:
+  GraphBuilder(mlir::ModuleOp module, uint64_t seed, RandomWeights &weights);
+
+  /// Makes the whole entry.
+  void build();
+
+private:
+  // Making operations.
+
+  mlir::Location place();
+  /// An operation with one result, whose type its shape rule gives.
+  template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
+    auto op = builder.create<OpT>(
+        place(), mlir::UnrankedTensorType::get(builder.getF32Type()),
+        std::forward<Args>(args)...);
+    auto types = op.inferShapes([&]() { return op.emitOpError(); });
+    assert(mlir::succeeded(types) && "the generator makes valid graphs");
+    mlir::Value result = op.getResult();
+    result.setType(types->front());
+    return result;
+  }
+  llvm::APFloat number(double value) { return llvm::APFloat(value); }
+  mlir::Value input(const std::string &name, llvm::ArrayRef<Polynomial> dims,
+                    mlir::Type element, llvm::StringRef role,
+                    std::vector<mlir::NamedAttribute> more = {});
+  /// A weight with elements in [-range, range], spelt in one of several ways.
+  mlir::Value weight(std::vector<int64_t> shape, double range);
+  /// A vector of numbers about 1, for norms.
+  mlir::Value gains(int64_t size);
+  mlir::Value constant(double value);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<Polynomial> dims);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value scale(mlir::Value x, double factor, double offset = 0);
+  mlir::Value slice(mlir::Value x, int64_t axis, int64_t start,
+                    const Polynomial &size);
+  mlir::Value linear(mlir::Value x, int64_t width, bool bias);
+  mlir::Value cast(mlir::Value x, mlir::Type to);
+  mlir::Value maskTo(llvm::ArrayRef<Polynomial> dims);
+
+  // Blocks: each takes a state and gives one.
+
+  void chooseSizes(uint64_t seed);
+  void declareInputs();
+  mlir::Value embed();
+  mlir::Value block(mlir::Value x);
+  mlir::Value norm(mlir::Value x);
+  mlir::Value residual(mlir::Value x, mlir::Value y);
+  mlir::Value feedForward(mlir::Value x);
+  mlir::Value elementwise(mlir::Value x);
+  mlir::Value logic(mlir::Value x);
+  mlir::Value shuffle(mlir::Value x);
+  mlir::Value mixRows(mlir::Value x);
+  mlir::Value lookUp(mlir::Value x);
+  mlir::Value attention(mlir::Value x);
+  void finish(mlir::Value x);
+
+  // The parts of attention.
+
+  /// Widths of one attention, and where its keys are.
+  struct Heads {
+    int64_t count, dk, dv;
+    Polynomial length; ///< of the keys
+    bool self;         ///< keys are the state: its mask may hide them
+    bool flat;         ///< one head, never split: rank 3
+  };
+  mlir::Value splitHeads(mlir::Value x, const Polynomial &length, int64_t width,
+                         const Heads &heads);
+  mlir::Value scoresOf(mlir::Value query, mlir::Value key, const Heads &heads);
+  mlir::Value maskScores(mlir::Value scores, const Heads &heads);
+  mlir::Value keyMask(mlir::Value scores, const Heads &heads);
+  mlir::Value wholeAttention(mlir::Value query, mlir::Value key,
+                             mlir::Value value, const Heads &heads);
+
+  mlir::ModuleOp module;
+  Random random;
+  std::string name;
+  RandomWeights &weights;
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp function;
+  mlir::Block *body = nullptr;
+  Polynomial batch, seq, memoryLength;
+  int64_t width = 0, inner = 0;
+  int64_t headCount = 0, keyWidth = 0, valueWidth = 0;
+  mlir::Value ids, mask, memory, bias; ///< inputs; null where there is none
+  llvm::SmallVector<mlir::DictionaryAttr> arguments;
+  std::string blockName;
+  int nodes = 0, tensors = 0;
+};
+
+} // namespace transom::testing

@@ -1,0 +1,19 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes an entry of a random model as graph.json with its weights beside it,
+// so that the importer can be held against the module that it came from.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/weights/WeightExpr.h"
+#include <string>
+
+namespace transom::testing {
+
+/// Writes `graph.json` and `model.safetensors` into the folder; the entry is
+/// called `run` there. Gives false for a model that graph.json cannot spell:
+/// infinite constants, finite masks of whole attentions.
+bool exportGraph(mlir::ModuleOp module, llvm::StringRef entry,
+                 const TensorSource &source, const std::string &folder);
+
+} // namespace transom::testing

@@ -1,0 +1,68 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random models written as graph.json and imported mean what they meant.
+#include "compiler/import/Import.h"
+#include "test/compiler/evaluator/Compare.h"
+#include "test/e2e/random/GraphExport.h"
+#include "test/e2e/random/RandomGraph.h"
+#include "llvm/Support/FileSystem.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+/// What became of a seed.
+struct Outcome {
+  bool imported = false; ///< false: graph.json cannot spell it
+  std::string complaint;
+};
+
+Outcome check(uint64_t seed, const std::string &folder) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> module = makeRandomModule(&context);
+  RandomWeights weights;
+  addRandomGraph(*module, seed, weights);
+  std::string entry = "g" + std::to_string(seed);
+  Outcome outcome;
+  if (!exportGraph(*module, entry, weights, folder))
+    return outcome;
+  outcome.imported = true;
+  ImportInfo info;
+  auto imported = importModel(context, {folder + "/graph.json"}, info);
+  if (!imported)
+    return {true, imported.error().message};
+  std::vector<NamedTensor> inputs =
+      randomInputs(*module, entry, seed, Lengths::Short);
+  EvaluateOptions before, after;
+  before.source = &weights;
+  after.source = &info.files;
+  auto expected = evaluate(*module, entry, inputs, before);
+  auto got = evaluate(**imported, "run", inputs, after);
+  if (!expected || !got)
+    outcome.complaint =
+        expected ? got.error().message : expected.error().message;
+  else
+    outcome.complaint = differenceOf(*got, *expected, 1e-12);
+  return outcome;
+}
+
+TEST(RandomGraphs, meanTheSameWhenImportedFromGraphJson) {
+  std::string folder =
+      ::testing::TempDir() + "/random-import-" + std::to_string(::getpid());
+  ASSERT_FALSE(llvm::sys::fs::create_directory(folder));
+  int imported = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Outcome outcome = check(seed, folder);
+    EXPECT_EQ(outcome.complaint, "") << "seed " << seed;
+    imported += outcome.imported;
+  }
+  EXPECT_GE(imported, 300);
+  llvm::sys::fs::remove_directories(folder);
+}
+
+} // namespace

@@ -1,0 +1,26 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Seeded random decoders: a small `step` with caches from the parts that
+// families are made of, in sizes that no family has.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "test/e2e/random/RandomGraph.h"
+
+namespace transom::testing {
+
+/// A module with the one entry `step`; adds its weights.
+mlir::OwningOpRef<mlir::ModuleOp> makeRandomDecoder(mlir::MLIRContext *context,
+                                                    uint64_t seed,
+                                                    RandomWeights &weights);
+
+/// Ids are below it.
+int64_t vocabularyOf(mlir::ModuleOp decoder);
+
+/// Token ids of some sequences: mostly short, sometimes beyond a block of the
+/// cache.
+std::vector<std::vector<int64_t>> randomSequences(Random &random,
+                                                  int64_t vocabulary);
+
+} // namespace transom::testing

@@ -1,0 +1,82 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Seeded random models: small valid entries of the attn dialect that use every
+// operation, spell attention in many ways and repeat layers, with weights and
+// inputs that follow from the seed alone.
+#pragma once
+#include "compiler/evaluator/Evaluator.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/weights/WeightExpr.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transom::testing {
+
+/// A generator of numbers that gives the same sequence everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
+
+  uint64_t next();
+  /// A number in [0, count).
+  int64_t below(int64_t count) {
+    return static_cast<int64_t>(next() % static_cast<uint64_t>(count));
+  }
+  /// A number in [low, high].
+  int64_t between(int64_t low, int64_t high) {
+    return low + below(high - low + 1);
+  }
+  bool chance(int percent) { return below(100) < percent; }
+  /// A float in [-1, 1] with few bits, exact in f32.
+  double unit() { return static_cast<double>(between(-1024, 1024)) / 1024.0; }
+  template <typename T> T pick(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<int64_t>(choices.size()))];
+  }
+
+private:
+  uint64_t state;
+};
+
+/// File tensors that exist only in memory; their elements follow from their
+/// names.
+class RandomWeights : public TensorSource {
+public:
+  /// Announces a tensor with elements in [-range, range].
+  void add(const std::string &name, std::vector<int64_t> shape, double range);
+
+  Result<std::vector<int64_t>> shape(const std::string &name) const override;
+  Result<void> read(const std::string &name,
+                    const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override;
+
+private:
+  struct Entry {
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+  };
+  std::map<std::string, Entry> tensors;
+};
+
+/// So many seeds in a row, from a multiple on, have the same widths.
+inline constexpr uint64_t seedsOfOneSize = 50;
+
+/// An empty module with the symbols and attributes that random entries need.
+mlir::OwningOpRef<mlir::ModuleOp> makeRandomModule(mlir::MLIRContext *context);
+
+/// Adds the entry `g<seed>` to the module, and its weights.
+void addRandomGraph(mlir::ModuleOp module, uint64_t seed,
+                    RandomWeights &weights);
+
+/// How long sequences may be: up to 40, or rarely also up to 300.
+enum class Lengths { Short, Long };
+
+/// Inputs for an entry of `addRandomGraph`: sizes, values and masks follow from
+/// the seed.
+std::vector<NamedTensor> randomInputs(mlir::ModuleOp module,
+                                      llvm::StringRef entry, uint64_t seed,
+                                      Lengths lengths);
+
+} // namespace transom::testing

@@ -1,0 +1,96 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks the module after every pass of the table: no operation may have an
+// unknown place, and each decision names one.
+#include "compiler/import/Import.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Register.h"
+#include "dialects/common/Location.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Decisions.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// Collects operations without a place.
+class PlaceCheck : public PassInstrumentation {
+public:
+  PlaceCheck(std::vector<std::string> &missing, int &passes)
+      : missing(missing), passes(passes) {}
+
+  void runAfterPass(Pass *pass, Operation *root) override {
+    ++passes;
+    root->walk([&](Operation *op) {
+      if (!isKnownPlace(op->getLoc()))
+        missing.push_back(pass->getArgument().str() + ": " +
+                          op->getName().getStringRef().str());
+    });
+  }
+
+private:
+  std::vector<std::string> &missing;
+  int &passes;
+};
+
+class Places
+    : public testing::TestWithParam<std::tuple<const char *, Backend>> {};
+
+TEST_P(Places, areKnownAfterEachPass) {
+  const char *source = std::getenv("TRANSOM_SOURCE_DIR");
+  ASSERT_NE(source, nullptr);
+  DialectRegistry registry;
+  registerTransomDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  ImportInfo info;
+  ImportOptions options;
+  auto [path, backend] = GetParam();
+  options.path = std::string(source) + "/" + path;
+  auto module = importModel(context, options, info);
+  ASSERT_TRUE(module) << module.error().message;
+
+  std::vector<std::string> missing;
+  int passes = 0;
+  PassManager manager(&context);
+  manager.addInstrumentation(std::make_unique<PlaceCheck>(missing, passes));
+  PipelineOptions pipeline;
+  pipeline.backend = backend;
+  for (const StageInfo &stage : allStages())
+    populateStage(manager, stage.stage, pipeline);
+  ASSERT_TRUE(succeeded(manager.run(**module)));
+
+  EXPECT_GE(passes,
+            llvm::count_if(allPasses(), [&](const transom::PassInfo &info) {
+              return runsPass(info, pipeline);
+            }));
+  for (const std::string &each : missing)
+    ADD_FAILURE() << "unknown place after " << each;
+  std::vector<Decision> decisions = Decisions::of(**module);
+  EXPECT_FALSE(decisions.empty());
+  for (const Decision &decision : decisions)
+    EXPECT_FALSE(decision.place.empty()) << decision.pass << decision.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Places,
+    testing::Combine(testing::Values("test/goldens/bert",
+                                     "test/goldens/roberta",
+                                     "examples/spelt-attention",
+                                     "examples/transformer-encoder"),
+                     testing::Values(Backend::Native, Backend::OneDnn)));
+
+INSTANTIATE_TEST_SUITE_P(
+    Decoders, Places,
+    testing::Combine(testing::Values("test/goldens/llama-gqa",
+                                     "test/goldens/gemma2",
+                                     "test/goldens/gpt2-by-layer",
+                                     "test/goldens/bloom-alibi"),
+                     testing::Values(Backend::Native)));
+
+} // namespace

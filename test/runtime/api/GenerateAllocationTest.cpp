@@ -1,0 +1,60 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A token more allocates nothing: `new` is replaced by one that counts.
+#include "runtime/generate/Generate.h"
+#include "test/support/fake/FakeDecoder.h"
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+static std::atomic<size_t> allocations{0};
+
+void *operator new(size_t size) {
+  ++allocations;
+  if (void *memory = std::malloc(size ? size : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+using namespace transom;
+using namespace transom::test;
+
+/// Allocations of a generation of so many tokens.
+static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
+  GenerationConfig config;
+  config.maxNewTokens = tokens;
+  config.contextPolicy = ContextPolicy::Shift;
+  config.logitBias = {{FAKE_NAN_TOKEN, -1e6}};
+  config.numReturnSequences = 3;
+  if (sampling) {
+    config.sample = true;
+    config.topP = 0.9;
+    config.minP = 0.01;
+    config.repetitionPenalty = 1.1;
+    config.frequencyPenalty = 0.1;
+    config.noRepeatNgramSize = 9;
+  }
+  EXPECT_TRUE(bool(config.settle()));
+  Result<DecoderSource> source = DecoderSource::create(session);
+  std::vector<Continuation> rows;
+  const size_t before = allocations;
+  Result<void> done = generate(
+      *source, config, nullptr, {randomTokens(30, 1), randomTokens(5, 2)},
+      [](const GenerationEvent &) { return true; }, rows);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  EXPECT_EQ(rows[5].tokens.size(), size_t(tokens));
+  return allocations - before;
+}
+
+TEST(GenerateAllocation, none_for_a_token) {
+  auto model = fakeModel(fakeDecoderManifest());
+  auto session = makeSession(*model, decoderConfig(6, 6 * 2048));
+  for (bool sampling : {false, true}) {
+    const size_t few = allocationsFor(*session, 10, sampling);
+    EXPECT_GT(few, 0u);
+    EXPECT_EQ(allocationsFor(*session, 2500, sampling), few);
+  }
+}

@@ -1,0 +1,367 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps of a decoder over an artifact by hand, whose logits depend on each
+// token of the past: what they are however the tokens come, what is refused,
+// and that what is refused changes nothing.
+#include "test/support/fake/FakeDecoder.h"
+#include <atomic>
+#include <random>
+#include <thread>
+
+using namespace transom;
+using namespace transom::test;
+
+TEST(Decoder, is_there_for_a_model_with_a_step) {
+  auto model = fakeModel();
+  EXPECT_EQ(makeSession(*model, configOf(1, 8))->decoder(), nullptr);
+  FakeDecoder fake;
+  EXPECT_EQ(fake->width(), FAKE_VOCABULARY);
+  EXPECT_EQ(fake->vocabulary(), FAKE_VOCABULARY);
+  EXPECT_EQ(fake->context(), 2000);
+  EXPECT_EQ(fake->longest(), 2000);
+}
+
+TEST(Decoder, a_token_sees_its_past) {
+  FakeDecoder fake;
+  int32_t sequence = fake.open();
+  std::vector<int64_t> tokens = randomTokens(700, 1);
+  for (size_t i = 0; i != tokens.size(); ++i)
+    fake.feed(sequence, {tokens[i]}, 1);
+  fake.checkFed();
+  EXPECT_EQ(fake->length(sequence), 700);
+}
+
+TEST(Decoder, chunks_and_neighbours_do_not_show) {
+  std::mt19937 random(7);
+  for (int64_t maxTokens : {3, 64, 1000}) {
+    SessionConfig config = decoderConfig(5, 4000, maxTokens);
+    config.threads = 1 + unsigned(random() % 4);
+    FakeDecoder fake(config);
+    std::vector<std::vector<int64_t>> texts;
+    std::vector<int32_t> sequences;
+    std::vector<size_t> done(5, 0);
+    for (unsigned i = 0; i != 5; ++i) {
+      texts.push_back(randomTokens(200 + random() % 500, i));
+      sequences.push_back(fake.open());
+    }
+    for (bool left = true; left;) {
+      FakeStep step;
+      left = false;
+      for (size_t i = 0; i != 5; ++i) {
+        size_t rest = texts[i].size() - done[i];
+        left = left || rest;
+        if (rest == 0 || random() % 3 == 0)
+          continue;
+        size_t take = std::min(rest, 1 + random() % (random() % 4 ? 9 : 300));
+        auto begin = texts[i].begin() + ptrdiff_t(done[i]);
+        step.add(sequences[i], {begin, begin + ptrdiff_t(take)},
+                 int64_t(random() % (std::min<size_t>(take, 40) + 1)));
+        done[i] += take;
+      }
+      if (step.size())
+        fake.run(step);
+    }
+    fake.checkFed();
+  }
+}
+
+TEST(Decoder, a_hosts_threads_walk_steps) {
+  SessionConfig config = decoderConfig(1, 600);
+  config.threads = 3;
+  config.parallel = [](void *, size_t count, transom_task task, void *arg) {
+    while (count--)
+      task(arg, count);
+  };
+  FakeDecoder fake(config);
+  int32_t sequence = fake.open();
+  fake.feed(sequence, randomTokens(300, 1), 100);
+  fake.checkFed();
+}
+
+TEST(Decoder, sessions_of_one_model_on_several_threads) {
+  auto model = fakeModel(fakeDecoderManifest());
+  auto work = [&](unsigned seed) {
+    SessionConfig config = decoderConfig(2, 3000, 16);
+    config.threads = 1 + seed % 2;
+    auto session = makeSession(*model, config);
+    Decoder &decoder = *session->decoder();
+    int32_t first = *decoder.open(), second = *decoder.open();
+    std::vector<int64_t> tokens = randomTokens(400, seed);
+    for (size_t end = 20; end <= tokens.size(); end += 20) {
+      StepRows rows[] = {{first, &tokens[end - 20], 20, 1},
+                         {second, &tokens[end - 20], 20, 0}};
+      Result<const float *> logits = decoder.step(rows, 2);
+      ASSERT_TRUE(bool(logits));
+      expectRow(*logits, {tokens.begin(), tokens.begin() + ptrdiff_t(end)});
+    }
+  };
+  std::thread other(work, 1), third(work, 2);
+  work(3);
+  other.join();
+  third.join();
+}
+
+TEST(Decoder, logits_of_any_number_of_rows_go_to_a_callers_memory) {
+  FakeDecoder fake(decoderConfig(1, 600, 7));
+  ASSERT_LT(fake->maxWanted(), 50);
+  int32_t sequence = fake.open();
+  std::vector<int64_t> tokens = randomTokens(60, 3);
+  StepRows rows{sequence, tokens.data(), 60, 50};
+  std::vector<float> logits(50 * FAKE_VOCABULARY);
+  ASSERT_TRUE(bool(fake->stepInto(&rows, 1, logits.data())));
+  for (size_t i = 0; i != 50; ++i)
+    expectRow(&logits[i * FAKE_VOCABULARY],
+              {tokens.begin(), tokens.begin() + ptrdiff_t(11 + i)});
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+TEST(Decoder, copies_share_blocks_and_go_their_own_ways) {
+  FakeDecoder fake(decoderConfig(6, 6000));
+  int64_t all = fake->allPositions();
+  int32_t first = fake.open();
+  fake.feed(first, randomTokens(700, 1), 1); // two blocks and a part
+  EXPECT_EQ(fake->freePositions(), all - 3 * 256);
+  std::vector<int32_t> copies;
+  for (int i = 0; i != 4; ++i)
+    copies.push_back(fake.fork(first));
+  EXPECT_EQ(fake->freePositions(), all - 3 * 256);
+  FakeStep step;
+  for (unsigned i = 0; i != 4; ++i)
+    step.add(copies[i], randomTokens(5, 10 + i), 3);
+  step.add(first, randomTokens(5, 20), 5);
+  fake.run(step);
+  // The last of those that shared the third block keeps it.
+  EXPECT_EQ(fake->freePositions(), all - 7 * 256);
+  fake.feed(copies[2], randomTokens(300, 2), 2);
+  fake->close(first);
+  fake.feed(copies[1], randomTokens(30, 3), 2);
+  fake.checkFed();
+  for (int32_t copy : copies)
+    fake->close(copy);
+  EXPECT_EQ(fake->freePositions(), all);
+}
+
+TEST(Decoder, a_copy_needs_no_room_until_it_goes_on) {
+  FakeDecoder fake(decoderConfig(2, 256 + 100)); // (356 + 510) / 256: 3 blocks
+  int32_t first = fake.open();
+  fake.feed(first, randomTokens(600, 1), 1);
+  ASSERT_EQ(fake->freePositions(), 0);
+  int32_t copy = fake.fork(first);
+  std::vector<int64_t> token = {3};
+  StepRows rows[] = {{copy, token.data(), 1, 1}, {first, token.data(), 1, 1}};
+  EXPECT_EQ(fake->step(rows, 2).error().status, Status::Limit);
+  fake->close(first);
+  fake.feed(copy, {3}, 1); // it has the block for itself now
+  fake.checkFed();
+}
+
+TEST(Decoder, a_rewound_sequence_takes_another_way) {
+  FakeDecoder fake;
+  int32_t sequence = fake.open();
+  fake.feed(sequence, randomTokens(290, 1), 1);
+  for (int64_t length : {280, 257, 256, 100, 0}) {
+    fake.rewind(sequence, length);
+    fake.feed(sequence, randomTokens(20, unsigned(length)), 20);
+  }
+  fake.checkFed();
+  EXPECT_EQ(fake->rewind(sequence, 21).error().status, Status::Usage);
+  EXPECT_EQ(fake->rewind(sequence, -1).error().status, Status::Usage);
+}
+
+TEST(Decoder, a_block_is_zero_when_it_is_taken) {
+  FakeDecoder fake(decoderConfig(1, 600));
+  int32_t sequence = fake.open();
+  fake.feed(sequence, std::vector<int64_t>(600, 9), 1);
+  fake->close(sequence);
+  sequence = fake.open();
+  const float *logits = fake.feed(sequence, {2, 3}, 1);
+  EXPECT_EQ(logits[FAKE_VOCABULARY - 1], 0);
+  fake.checkFed();
+}
+
+TEST(Decoder, all_sequences_may_be_open) {
+  FakeDecoder fake(decoderConfig(3, 600));
+  EXPECT_EQ(fake->freeSequences(), 3);
+  int32_t first = fake.open();
+  fake.open();
+  fake.open();
+  Result<int32_t> more = fake->open();
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().status, Status::Limit);
+  EXPECT_NE(more.error().message.find("all 3 sequences"), std::string::npos);
+  EXPECT_EQ(fake->fork(first).error().status, Status::Limit);
+  fake->close(first);
+  fake->close(first); // not open: ignored
+  fake->close(99);
+  EXPECT_EQ(fake->freeSequences(), 1);
+  EXPECT_EQ(*fake->open(), first);
+}
+
+//===----------------------------------------------------------------------===//
+// Refusals
+//===----------------------------------------------------------------------===//
+
+/// Expects a step to be refused.
+static void expectRefused(FakeDecoder &fake, std::vector<StepRows> rows,
+                          Status status, const std::string &text) {
+  int64_t free = fake->freePositions();
+  Result<const float *> done = fake->step(rows.data(), rows.size());
+  ASSERT_FALSE(done) << text;
+  EXPECT_EQ(done.error().status, status) << done.error().message;
+  EXPECT_NE(done.error().message.find(text), std::string::npos)
+      << done.error().message;
+  EXPECT_EQ(fake->freePositions(), free);
+}
+
+TEST(Decoder, wrong_steps_are_refused_and_change_nothing) {
+  FakeDecoder fake(decoderConfig(2, 1000, 64), fakeDecoderManifest(600));
+  int32_t a = fake.open(), b = fake.open();
+  fake.feed(a, randomTokens(500, 1), 1);
+  std::vector<int64_t> ids = randomTokens(700, 2);
+  const int64_t *t = ids.data();
+  expectRefused(fake, {}, Status::Rejected, "without a sequence");
+  expectRefused(fake, {{a, t, 0, 0}}, Status::Rejected, "0 new tokens");
+  expectRefused(fake, {{a, t, 2, 3}}, Status::Rejected, "wants logits of 3");
+  expectRefused(fake, {{a, t, 2, -1}}, Status::Rejected, "wants logits of -1");
+  expectRefused(fake, {{a, nullptr, 2, 1}}, Status::Rejected, "new tokens");
+  expectRefused(fake, {{a, t, 1, 1}, {b, t, 1, 1}, {a, t, 1, 1}},
+                Status::Rejected, "stands twice");
+  expectRefused(fake, {{7, t, 1, 1}}, Status::Usage, "7 is not open");
+  expectRefused(fake, {{-1, t, 1, 1}}, Status::Usage, "-1 is not open");
+  expectRefused(fake, {{b, t, 5, 1}, {a, t, 101, 1}}, Status::Limit,
+                "has 500 positions and would get 101 more, over the model's "
+                "context of 600");
+  expectRefused(fake, {{b, t, 500, 500}}, Status::Limit,
+                "wants logits of 500 rows");
+  // Counts are not believed: nobody reads so far.
+  expectRefused(fake, {{a, t, INT64_MAX, 1}}, Status::Limit, "would get 922");
+  expectRefused(fake, {{b, t, 601, 0}}, Status::Limit, "would get 601 more");
+  expectRefused(fake, {{b, t, INT64_MAX, INT64_MAX}}, Status::Limit, "wants");
+  std::vector<int64_t> wrong = {1, 2, FAKE_VOCABULARY};
+  expectRefused(fake, {{a, wrong.data(), 3, 1}}, Status::Rejected,
+                "token 2 for sequence 0 is 16; ids of this model are 0 to 15");
+  wrong[2] = -1;
+  expectRefused(fake, {{b, t, 5, 1}, {a, wrong.data(), 3, 1}}, Status::Rejected,
+                "is -1");
+  EXPECT_EQ(fake->length(a), 500);
+  EXPECT_EQ(fake->length(b), 0);
+  fake.feed(a, randomTokens(100, 3), 20);
+  fake.feed(b, randomTokens(10, 3), 10);
+  fake.checkFed();
+}
+
+TEST(Decoder, a_full_cache_says_what_is_missing) {
+  // (1000 + 2 * 255) / 256: 5 blocks.
+  FakeDecoder fake(decoderConfig(2, 1000, 64));
+  int32_t a = fake.open(), b = fake.open();
+  fake.feed(a, randomTokens(600, 1), 1);
+  std::vector<int64_t> ids = randomTokens(1500, 2);
+  expectRefused(fake, {{a, ids.data(), 10, 1}, {b, ids.data(), 600, 1}},
+                Status::Limit,
+                "the cache is full: 768 more positions are needed in blocks "
+                "of 256, 512 are free of 1280");
+  expectRefused(
+      fake, {{b, ids.data(), 1300, 1}}, Status::Limit,
+      "would get 1300 more, over the 1280 that the cache holds of one "
+      "sequence");
+  EXPECT_EQ(fake->length(b), 0);
+  fake.feed(b, randomTokens(512, 2), 12);
+  fake.feed(a, randomTokens(100, 3), 10);
+  fake.checkFed();
+  fake->close(a);
+  EXPECT_EQ(fake->freePositions(), 768);
+}
+
+TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
+  struct Host {
+    Session *session = nullptr;
+    int until = -1;
+  } host;
+  SessionConfig config = decoderConfig(3, 6000, 64);
+  config.parallelContext = &host;
+  config.parallel = [](void *context, size_t count, transom_task task,
+                       void *arg) {
+    for (size_t i = 0; i != count; ++i)
+      task(arg, i);
+    Host &host = *static_cast<Host *>(context);
+    if (host.until-- == 0)
+      host.session->cancel();
+  };
+  FakeDecoder fake(config);
+  host.session = &fake.session();
+  int32_t a = fake.open(), b = fake.open();
+  fake.feed(a, randomTokens(700, 1), 1);
+  fake.feed(b, randomTokens(10, 2), 1);
+  int32_t c = fake.fork(a);
+  int64_t free = fake->freePositions();
+  std::vector<int64_t> ids = randomTokens(900, 3);
+  for (int until : {0, 2, 6, 20, 26}) { // a walk is two calls of the host
+    host.until = until;
+    StepRows rows[] = {{a, ids.data(), 800, 1}, {b, ids.data(), 60, 60}};
+    Result<const float *> done = fake->step(rows, 2);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().status, cancelledStatus);
+    EXPECT_EQ(fake->length(a), 700);
+    EXPECT_EQ(fake->length(b), 10);
+    EXPECT_GE(fake->freePositions(), free - 256); // the copied last block
+  }
+  host.until = -1;
+  fake.feed(a, randomTokens(100, 4), 20);
+  fake.feed(b, randomTokens(100, 5), 20);
+  fake.feed(c, randomTokens(100, 6), 20);
+  fake.checkFed();
+  fake.session().cancel(); // before a step
+  StepRows rows{a, ids.data(), 1, 1};
+  EXPECT_EQ(fake->step(&rows, 1).error().status, cancelledStatus);
+  fake.feed(a, {1}, 1);
+  fake.checkFed();
+}
+
+TEST(Decoder, another_thread_cancels_at_any_time) {
+  SessionConfig config = decoderConfig(2, 8000, 16);
+  config.threads = 3;
+  FakeDecoder fake(config);
+  int32_t a = fake.open(), b = fake.open();
+  std::vector<int64_t> first = randomTokens(300, 1), second;
+  fake.feed(a, first, 1);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) {
+      fake.session().cancel();
+      std::this_thread::yield();
+    }
+  });
+  std::vector<int64_t> ids = randomTokens(200, 3);
+  int ended = 0;
+  // On a busy machine the other thread may come late.
+  for (int i = 0; i < 50 || (ended == 0 && i < 1000000); ++i) {
+    if (first.size() > 1500) {
+      ASSERT_TRUE(fake->rewind(a, 0) && fake->rewind(b, 0));
+      first.clear();
+      second.clear();
+    }
+    StepRows rows[] = {{a, ids.data(), 200, 1}, {b, ids.data(), 100, 1}};
+    if (Result<const float *> done = fake->step(rows, 2); !done) {
+      EXPECT_EQ(done.error().status, cancelledStatus);
+      ++ended;
+    } else {
+      first.insert(first.end(), ids.begin(), ids.end());
+      second.insert(second.end(), ids.begin(), ids.begin() + 100);
+    }
+    EXPECT_EQ(fake->length(a), int64_t(first.size()));
+    EXPECT_EQ(fake->length(b), int64_t(second.size()));
+  }
+  stop = true;
+  other.join();
+  EXPECT_GT(ended, 0);
+  (void)fake.session().takeCancel();
+  fake.adopt(a, first);
+  fake.adopt(b, second);
+  fake.feed(a, {1, 2}, 2);
+  fake.feed(b, {1, 2}, 2);
+  fake.checkFed();
+}

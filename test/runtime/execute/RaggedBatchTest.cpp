@@ -1,0 +1,121 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables of ragged batches: order of rows, kept first columns, key panels.
+#include "runtime/execute/RaggedBatch.h"
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+using namespace transom;
+
+namespace {
+
+/// A table with its memory.
+struct Table {
+  std::vector<transom_sequence> sequences;
+  std::vector<int32_t> rowSequence, rowColumn;
+  std::vector<int64_t> rowKey;
+  transom_segments segments{};
+
+  SegmentsStorage storage(int64_t batch, int64_t rows) {
+    sequences.resize(size_t(batch));
+    rowSequence.resize(size_t(rows));
+    rowColumn.resize(size_t(rows));
+    rowKey.resize(size_t(rows));
+    return {sequences.data(), rowSequence.data(), rowColumn.data(),
+            rowKey.data()};
+  }
+};
+
+template <typename Mask>
+Table build(const std::vector<Mask> &mask, int64_t batch, bool keepFirst) {
+  Table table;
+  int64_t columns = int64_t(mask.size()) / batch;
+  int64_t rows = countRows(mask.data(), batch, columns, keepFirst);
+  buildRagged(mask.data(), batch, columns, keepFirst,
+              table.storage(batch, rows), table.segments);
+  EXPECT_EQ(table.segments.rows, rows);
+  return table;
+}
+
+} // namespace
+
+TEST(Segments, rows_stand_in_column_order) {
+  Table table = build<int64_t>({1, 0, 1, 1, 0, 0, 1, 0}, 2, false);
+  EXPECT_EQ(table.rowColumn, (std::vector<int32_t>{0, 2, 3, 2}));
+  EXPECT_EQ(table.rowSequence, (std::vector<int32_t>{0, 0, 0, 1}));
+  EXPECT_EQ(table.rowKey, (std::vector<int64_t>{0, 1, 2, 32}));
+  EXPECT_EQ(table.segments.key_positions, 64);
+  EXPECT_EQ(table.sequences[0].column0_row, 0);
+  EXPECT_EQ(table.sequences[1].column0_row, -1);
+  EXPECT_EQ(table.sequences[1].first_row, 3);
+  EXPECT_EQ(table.sequences[1].keys, 1);
+}
+
+TEST(Segments, keeps_a_masked_first_column_as_the_last_row) {
+  Table table = build<uint8_t>({0, 1, 1, 0, 0, 0}, 2, true);
+  EXPECT_EQ(table.rowColumn, (std::vector<int32_t>{1, 2, 0, 0}));
+  EXPECT_EQ(table.sequences[0].rows, 3);
+  EXPECT_EQ(table.sequences[0].keys, 2);
+  EXPECT_EQ(table.sequences[0].column0_row, 2);
+  EXPECT_EQ(table.sequences[1].rows, 1);
+  EXPECT_EQ(table.sequences[1].keys, 0);
+  EXPECT_EQ(table.sequences[1].column0_row, 3);
+  EXPECT_EQ(table.sequences[1].key_base, 32);
+}
+
+TEST(Segments, an_empty_sequence_takes_no_panel) {
+  Table table = build<int64_t>({0, 0, 1, 1}, 2, false);
+  EXPECT_EQ(table.sequences[0].rows, 0);
+  EXPECT_EQ(table.sequences[1].key_base, 0);
+  EXPECT_EQ(table.segments.key_positions, 32);
+}
+
+TEST(Segments, uniform_batches_have_all_rows) {
+  Table table;
+  buildUniform(2, 33, table.storage(2, 66), table.segments);
+  EXPECT_EQ(table.segments.rows, 66);
+  EXPECT_EQ(table.segments.columns, 33);
+  EXPECT_EQ(table.sequences[1].first_row, 33);
+  EXPECT_EQ(table.sequences[1].keys, 33);
+  EXPECT_EQ(table.sequences[1].key_base, 64);
+  EXPECT_EQ(table.sequences[1].column0_row, 33);
+  EXPECT_EQ(table.segments.key_positions, 128);
+}
+
+TEST(Segments, hold_for_random_masks) {
+  std::mt19937 random(3);
+  for (int round = 0; round != 300; ++round) {
+    int64_t batch = 1 + int64_t(random() % 5),
+            columns = 1 + int64_t(random() % 70);
+    bool keepFirst = random() % 2;
+    std::vector<int64_t> mask(size_t(batch * columns));
+    for (int64_t &value : mask)
+      value = random() % 4 != 0;
+    Table table = build(mask, batch, keepFirst);
+    const transom_segments &segments = table.segments;
+    EXPECT_LE(segments.key_positions, segments.rows + 31 * batch);
+    EXPECT_EQ(segments.key_positions % 32, 0);
+    std::vector<bool> used(size_t(segments.key_positions));
+    std::vector<int64_t> seen(mask.size());
+    for (int64_t b = 0; b != batch; ++b) {
+      const transom_sequence &sequence = table.sequences[size_t(b)];
+      EXPECT_EQ(sequence.key_base % 32, 0);
+      for (int64_t r = 0; r != sequence.rows; ++r) {
+        size_t row = size_t(sequence.first_row + r);
+        EXPECT_EQ(table.rowSequence[row], b);
+        EXPECT_EQ(table.rowKey[row], sequence.key_base + r);
+        EXPECT_FALSE(used[size_t(table.rowKey[row])]);
+        used[size_t(table.rowKey[row])] = true;
+        size_t at = size_t(b * columns + table.rowColumn[row]);
+        EXPECT_EQ(mask[at], r < sequence.keys);
+        ++seen[at];
+        EXPECT_EQ(table.rowColumn[row] == 0,
+                  int64_t(row) == sequence.column0_row);
+      }
+    }
+    for (size_t i = 0; i != mask.size(); ++i)
+      EXPECT_EQ(seen[i], mask[i] || (keepFirst && i % size_t(columns) == 0));
+  }
+}

@@ -1,0 +1,70 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The logits are a hash of the last tokens and the number of all.
+#include "test/runtime/generate/FakeSource.h"
+#include <limits>
+#include <set>
+
+using namespace transom;
+using namespace transom::test;
+
+float FakeSource::logitOf(const std::vector<int64_t> &past,
+                          int64_t token) const {
+  uint64_t hash = past.size() * 1000003 + uint64_t(token) * 7919;
+  for (int64_t id : past)
+    hash = (hash ^ uint64_t(id + 1)) * 0x9e3779b97f4a7c15 + (hash >> 29);
+  hash ^= hash >> 31;
+  const float value = float(hash % 100003) / 12500 - 4;
+  const size_t at = past.size() - saysFrom;
+  return at < says.size() && says[at] == token ? 9 : value;
+}
+
+int64_t FakeSource::used() const {
+  std::set<int *> all;
+  for (const auto &[handle, past] : open_)
+    for (const auto &block : past.blocks)
+      all.insert(block.get());
+  return int64_t(all.size());
+}
+
+Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
+  if (steps == cancelAt)
+    return Error{cancelledStep, "cancelled", {}};
+  int64_t needed = 0, all = 0;
+  for (size_t i = 0; i != count; ++i) {
+    const Past &past = open_.at(rows[i].sequence);
+    const int64_t length = int64_t(past.tokens.size()) + rows[i].count;
+    if (contextLength && length > *contextLength)
+      return limitError("over the context");
+    needed += (length + 255) / 256 - int64_t(past.blocks.size());
+    // The last block is copied where others look at it.
+    needed += past.tokens.size() % 256 && past.blocks.back().use_count() > 1;
+    all += rows[i].wanted;
+  }
+  if (needed > blocks - used())
+    return limitError("the cache is full");
+  if (all > wanted)
+    return limitError("too many rows");
+  ++steps;
+  mostRows = std::max(mostRows, count);
+  logits.clear();
+  for (size_t i = 0; i != count; ++i) {
+    Past &past = open_.at(rows[i].sequence);
+    if (past.tokens.size() % 256 && past.blocks.back().use_count() > 1)
+      past.blocks.back() = std::make_shared<int>(0);
+    for (int64_t t = 0; t != rows[i].count; ++t) {
+      past.tokens.push_back(rows[i].tokens[t]);
+      if (t < rows[i].count - rows[i].wanted)
+        continue;
+      for (int64_t token = 0; token != ids; ++token)
+        logits.push_back(past.tokens.size() == poisonAt
+                             ? std::numeric_limits<float>::quiet_NaN()
+                             : logitOf(past.tokens, token));
+    }
+    fed += rows[i].count;
+    while (past.blocks.size() * 256 < past.tokens.size())
+      past.blocks.push_back(std::make_shared<int>(0));
+  }
+  return logits.data();
+}

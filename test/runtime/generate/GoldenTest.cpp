@@ -1,0 +1,111 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Against transformers: logits after the processors, and what sampling leaves
+// with which probability.
+#include "runtime/generate/Sampler.h"
+#include "runtime/json/Json.h"
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace transom;
+
+static constexpr float banned = -std::numeric_limits<float>::infinity();
+
+static JsonDocument goldens() {
+  const std::string path = std::string(std::getenv("TRANSOM_SOURCE_DIR")) +
+                           "/test/goldens/sampling/processors.json";
+  Result<JsonDocument> document = parseJsonFile(path);
+  EXPECT_TRUE(bool(document)) << document.error().message;
+  return *document;
+}
+
+static std::vector<float> floatsOf(JsonValue values) {
+  std::vector<float> floats;
+  for (JsonValue value : values.elements())
+    floats.push_back(value.isNull() ? banned : float(*value.asDouble()));
+  return floats;
+}
+
+/// The configuration of a case; biases are no part of the files' keys.
+static GenerationConfig configOf(JsonValue from) {
+  std::string text;
+  JsonWriter json(text);
+  json.beginObject();
+  for (JsonValue::Member member : from.members()) {
+    if (member.key == "logit_bias")
+      continue;
+    json.key(member.key);
+    if (member.value.isArray())
+      json.array(*member.value.asIntArray(0, 1000));
+    else if (member.value.isInteger())
+      json.value(*member.value.asInt());
+    else
+      json.value(*member.value.asDouble());
+  }
+  json.endObject();
+  Result<GenerationConfig> config = GenerationConfig::parse(text);
+  EXPECT_TRUE(bool(config)) << config.error().message;
+  if (auto biases = from.find("logit_bias"))
+    for (JsonValue bias : biases->elements())
+      config->logitBias.emplace_back(*bias[0].asInt(), *bias[1].asDouble());
+  config->sample = true;
+  Result<void> settled = config->settle();
+  EXPECT_TRUE(bool(settled)) << settled.error().message;
+  return *config;
+}
+
+TEST(Golden, processors) {
+  JsonDocument document = goldens();
+  size_t changed = 0;
+  for (JsonValue golden : document.root().elements()) {
+    GenerationConfig config = configOf(*golden.find("config"));
+    std::vector<float> logits = floatsOf(*golden.find("logits"));
+    std::vector<float> expected = floatsOf(*golden.find("processed"));
+    std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
+    SamplingPlace place{tokens.data(), tokens.size(),
+                        size_t(*golden.find("prompt")->asInt()), 0};
+    LogitProcessors processors(config, int64_t(logits.size()));
+    const std::vector<float> before = logits;
+    if (processors.changes(place))
+      processors.apply(logits.data(), place);
+    changed += before != logits;
+    for (size_t i = 0; i != logits.size(); ++i)
+      if (expected[i] == banned)
+        EXPECT_EQ(logits[i], banned) << golden.where() << " token " << i;
+      else
+        EXPECT_NEAR(logits[i], expected[i], 1e-6)
+            << golden.where() << " token " << i;
+  }
+  EXPECT_GT(changed, 30u);
+}
+
+TEST(Golden, candidates_and_their_probabilities) {
+  JsonDocument document = goldens();
+  for (JsonValue golden : document.root().elements()) {
+    GenerationConfig config = configOf(*golden.find("config"));
+    std::vector<float> logits = floatsOf(*golden.find("logits"));
+    std::vector<float> processed = floatsOf(*golden.find("processed"));
+    std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
+    SamplingPlace place{tokens.data(), tokens.size(),
+                        size_t(*golden.find("prompt")->asInt()), 0};
+    Sampler sampler(config, int64_t(logits.size()));
+    ASSERT_TRUE(bool(sampler.choose(logits.data(), place)));
+    JsonValue left = *golden.find("left");
+    double sum = 0;
+    for (int32_t token : sampler.candidates())
+      sum += std::exp(double(processed[size_t(token)]) / *config.temperature);
+    EXPECT_EQ(sampler.candidates().size(), left.size()) << golden.where();
+    for (int32_t token : sampler.candidates()) {
+      auto expected = left.find(std::to_string(token));
+      ASSERT_TRUE(expected) << golden.where() << " token " << token;
+      EXPECT_NEAR(
+          std::exp(double(processed[size_t(token)]) / *config.temperature) /
+              sum,
+          *expected->asDouble(), 1e-6)
+          << golden.where();
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Byte-pair tokenizers as decoders have them: ids, offsets and texts equal to
+// those of the PyPI package tokenizers.
+#include "runtime/json/Json.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/base/Utf8.h"
+#include "test/runtime/tokenizer/Corpus.h"
+#include "test/runtime/tokenizer/Fixture.h"
+
+namespace transom::test {
+namespace {
+
+class BpeGolden : public testing::TestWithParam<std::string> {
+protected:
+  std::string file(const std::string &ending) const {
+    return golden("bpe/" + GetParam() + ending);
+  }
+};
+
+std::vector<int64_t> numbers(JsonValue object, std::string_view key) {
+  return *object.get(key)->asIntArray(0, INT32_MAX);
+}
+
+std::vector<int64_t> flat(const std::vector<TokenOffsets> &offsets) {
+  std::vector<int64_t> values;
+  for (TokenOffsets o : offsets)
+    values.insert(values.end(), {int64_t(o.begin), int64_t(o.end)});
+  return values;
+}
+
+void expectCase(const Tokenizer &tokenizer, JsonValue wanted) {
+  std::optional<std::string_view> pair;
+  if (auto value = wanted.find("pair"))
+    pair = *value->asString();
+  auto encoding = tokenizer.encode(*wanted.get("text")->asString(), pair, {});
+  ASSERT_TRUE(encoding) << encoding.error().message;
+  EXPECT_EQ(encoding->ids, numbers(wanted, "ids"));
+  EXPECT_EQ(flat(encoding->offsets), numbers(wanted, "offsets"));
+  if (wanted.find("type_ids"))
+    EXPECT_EQ(encoding->typeIds, numbers(wanted, "type_ids"));
+  std::string_view decoded = *wanted.get("decoded")->asString();
+  auto plain = wanted.find("plain");
+  EXPECT_EQ(*tokenizer.decode(encoding->ids, false), decoded);
+  EXPECT_EQ(*tokenizer.decode(encoding->ids, true),
+            plain ? *plain->asString() : decoded);
+}
+
+TEST_P(BpeGolden, WrittenCases) {
+  Loaded loaded = load(file(".json"));
+  ASSERT_TRUE(loaded.tokenizer);
+  auto document = parseJson(file(".cases.json"), "cases.json");
+  ASSERT_TRUE(document) << document.error().message;
+  ASSERT_GE(document->root().size(), 80u);
+  for (JsonValue wanted : document->root().elements()) {
+    SCOPED_TRACE(utf8::printable(*wanted.get("text")->asString()) + " (" +
+                 wanted.where() + ")");
+    expectCase(*loaded.tokenizer, wanted);
+  }
+}
+
+std::array<uint8_t, 32> digestOf(const Tokenizer &tokenizer,
+                                 const Encoding &encoding) {
+  Sha256 hash;
+  auto add = [&](int64_t value) {
+    char bytes[4];
+    for (int i = 0; i < 4; ++i)
+      bytes[i] = static_cast<char>(value >> 8 * i);
+    hash.update(std::string_view(bytes, 4));
+  };
+  for (int64_t id : encoding.ids)
+    add(id);
+  for (int64_t offset : flat(encoding.offsets))
+    add(offset);
+  hash.update(*tokenizer.decode(encoding.ids, false));
+  return hash.digest();
+}
+
+/// The strings of the corpus that the hashes are of.
+std::vector<size_t> corpusIndices() {
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < corpusSize; ++i)
+    if (i < 8192 || i >= randomStrings)
+      indices.push_back(i);
+  return indices;
+}
+
+class BpeCorpus : public BpeGolden {};
+
+TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
+  Loaded loaded = load(file(".json"));
+  ASSERT_TRUE(loaded.tokenizer);
+  std::string hashes = file(".hashes.bin");
+  std::vector<size_t> indices = corpusIndices();
+  ASSERT_EQ(hashes.size(), indices.size() + 32);
+  Sha256 all;
+  size_t wrong = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    std::string text = corpusString(indices[i]);
+    auto encoding = loaded->encode(text);
+    ASSERT_TRUE(encoding) << encoding.error().message;
+    auto digest = digestOf(*loaded.tokenizer, *encoding);
+    all.update(std::string_view(reinterpret_cast<const char *>(digest.data()),
+                                digest.size()));
+    if (digest[0] != static_cast<uint8_t>(hashes[i]))
+      EXPECT_GE(++wrong, 6u)
+          << "string " << indices[i] << ": " << utf8::printable(text, 400);
+  }
+  EXPECT_EQ(wrong, 0u);
+  auto digest = all.digest();
+  EXPECT_EQ(std::string(digest.begin(), digest.end()),
+            hashes.substr(indices.size()));
+}
+
+std::string nameOf(const testing::TestParamInfo<std::string> &info) {
+  return info.param;
+}
+
+const auto withCorpus =
+    testing::Values("gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta",
+                    "o200k", "cl100k", "scripts");
+INSTANTIATE_TEST_SUITE_P(Decoders, BpeGolden, withCorpus, nameOf);
+INSTANTIATE_TEST_SUITE_P(Decoders, BpeCorpus, withCorpus, nameOf);
+// The reference takes too long on the corpus with these.
+INSTANTIATE_TEST_SUITE_P(WholeWords, BpeGolden,
+                         testing::Values("word_end", "no_unknown"), nameOf);
+
+} // namespace
+} // namespace transom::test

@@ -1,0 +1,109 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tokenizer-compare TOKENIZER.json STRINGS RESULTS: what tools/dev/
+// compare-tokenizers.py reads. Strings are u32 lengths and bytes; a length with
+// the highest bit is that of u32 ids to decode. A result is the number of ids,
+// ids, offsets, and the decoded text with and without special tokens. Fails
+// where a stream gives half a character.
+#include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Utf8.h"
+#include "runtime/tokenizer/DecodeStream.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include <cstdio>
+#include <cstring>
+
+using namespace transom;
+
+static int fail(const std::string &message) {
+  fprintf(stderr, "tokenizer-compare: %s\n", message.c_str());
+  return 1;
+}
+
+static void put(std::string &out, size_t number) {
+  uint32_t value = static_cast<uint32_t>(number);
+  out.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+/// Decodes id by id; what is wrong, if anything.
+static std::string stream(const Tokenizer &tokenizer, const Encoding &encoding,
+                          bool skipSpecial, std::string &out) {
+  auto decoder = DecodeStream::create(tokenizer, skipSpecial);
+  if (!decoder)
+    return decoder.error().message;
+  std::string text;
+  bool whole = true;
+  for (int64_t id : encoding.ids) {
+    size_t before = text.size();
+    decoder->feed(id, text);
+    whole &= utf8::isValid(std::string_view(text).substr(before));
+  }
+  decoder->flush(text);
+  put(out, text.size());
+  out += text;
+  return whole && utf8::isValid(text) ? "" : "half a character in a stream";
+}
+
+static std::string addResult(const Tokenizer &tokenizer,
+                             const Encoding &encoding, std::string &out) {
+  put(out, encoding.ids.size());
+  for (int64_t id : encoding.ids)
+    put(out, static_cast<size_t>(id));
+  for (TokenOffsets offsets : encoding.offsets) {
+    put(out, offsets.begin);
+    put(out, offsets.end);
+  }
+  std::string wrong = stream(tokenizer, encoding, false, out);
+  return wrong.empty() ? stream(tokenizer, encoding, true, out) : wrong;
+}
+
+/// The bit of a length whose bytes are ids.
+static constexpr uint32_t idsBit = 0x80000000u;
+
+static Encoding idsOf(std::string_view bytes) {
+  Encoding encoding;
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    uint32_t id;
+    std::memcpy(&id, bytes.data() + i, sizeof id);
+    encoding.ids.push_back(id);
+  }
+  encoding.offsets.resize(encoding.ids.size());
+  return encoding;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4)
+    return fail("expected TOKENIZER.json STRINGS RESULTS");
+  auto json = readSmallFile(argv[1], 256 << 20);
+  auto strings = readSmallFile(argv[2], uint64_t(1) << 30);
+  if (!json || !strings)
+    return fail((json ? strings.error() : json.error()).message);
+  auto imported = importTokenizer(*json, argv[1]);
+  if (!imported)
+    return fail(imported.error().message);
+  auto tokenizer = Tokenizer::open(imported->tables);
+  if (!tokenizer)
+    return fail(tokenizer.error().message);
+  std::string out;
+  for (size_t at = 0; at + 4 <= strings->size();) {
+    uint32_t size;
+    std::memcpy(&size, strings->data() + at, sizeof size);
+    bool isIds = size & idsBit;
+    size &= ~idsBit;
+    std::string_view bytes = std::string_view(*strings).substr(at + 4, size);
+    Result<Encoding> encoding =
+        isIds ? Result<Encoding>(idsOf(bytes)) : tokenizer->encode(bytes);
+    if (!encoding)
+      return fail(encoding.error().message);
+    if (std::string wrong = addResult(*tokenizer, *encoding, out);
+        !wrong.empty())
+      return fail("the string at byte " + std::to_string(at) + ": " + wrong);
+    at += 4 + size;
+  }
+  FILE *file = fopen(argv[3], "wbe");
+  bool written = file && fwrite(out.data(), 1, out.size(), file) == out.size();
+  if (!file || fclose(file) != 0 || !written)
+    return fail(std::string("cannot write ") + argv[3]);
+  return 0;
+}

@@ -1,0 +1,159 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoding id by id: what comes out is whole characters, and all of it is what
+// decoding at once gives.
+#include "runtime/base/Utf8.h"
+#include "runtime/tokenizer/DecodeStream.h"
+#include "test/runtime/tokenizer/Fixture.h"
+
+namespace transom::test {
+namespace {
+
+/// What each id gives, then what the flush gives.
+std::vector<std::string> pieces(const Tokenizer &tokenizer,
+                                const std::vector<int64_t> &ids,
+                                bool skipSpecial = true) {
+  auto stream = DecodeStream::create(tokenizer, skipSpecial);
+  if (!stream)
+    return {stream.error().message};
+  std::vector<std::string> result;
+  std::string all;
+  for (int64_t id : ids) {
+    size_t before = all.size();
+    stream->feed(id, all);
+    result.push_back(all.substr(before));
+    EXPECT_TRUE(utf8::isValid(result.back()));
+  }
+  size_t before = all.size();
+  stream->flush(all);
+  result.push_back(all.substr(before));
+  EXPECT_EQ(all, *tokenizer.decode(ids, skipSpecial));
+  return result;
+}
+
+using Pieces = std::vector<std::string>;
+constexpr const char *unknown = "\ufffd";
+
+TEST(TokenizerDecode, BytesWaitForTheirCharacter) {
+  Loaded loaded = load(smallBpeJson());
+  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 4, 5, 1}),
+            (Pieces{"a", "", "\u00e9", "b", ""}));
+  // A start without its end is U+FFFD once it cannot be a character.
+  EXPECT_EQ(pieces(*loaded.tokenizer, {4, 0}), (Pieces{"", "\ufffda", ""}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 4}), (Pieces{"a", "", unknown}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {5, 4, 4}),
+            (Pieces{unknown, "", unknown, unknown}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {}), Pieces{""});
+}
+
+TEST(TokenizerDecode, SpecialAndForeignIds) {
+  Loaded loaded = load(smallBpeJson());
+  EXPECT_EQ(pieces(*loaded.tokenizer, {4, 13, -1, 99, 5}),
+            (Pieces{"", "", "", "", "\u00e9", ""}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {13, 0}, false),
+            (Pieces{"<|end|>", "a", ""}));
+  EXPECT_TRUE(loaded->isSpecial(13));
+  EXPECT_FALSE(loaded->isSpecial(0));
+}
+
+/// A tokenizer.json with these tokens (ids in their order) and decoder.
+Loaded withDecoder(const std::vector<std::string> &tokens,
+                   const std::string &decoder) {
+  std::string vocabulary;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    vocabulary += (i ? ", \"" : "\"") + tokens[i] + "\": " + std::to_string(i);
+  return load(R"({"version": "1.0", "added_tokens": [], "decoder": )" +
+              decoder + R"(, "model": {"type": "BPE", "vocab": {)" +
+              vocabulary + R"(}, "merges": []}})");
+}
+
+TEST(TokenizerDecode, RunsOfBytesAreTextOrAllUnknown) {
+  Loaded loaded = withDecoder(
+      {"<0xC3>", "<0xA9>", "\u2581a", "<0x41>"},
+      R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+ {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})");
+  EXPECT_EQ(pieces(*loaded.tokenizer, {2, 0, 1, 2}),
+            (Pieces{"a", "", "", "\u00e9 a", ""}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {3, 0, 2}),
+            (Pieces{"", "", "\ufffd\ufffd a", ""}));
+  EXPECT_EQ(pieces(*loaded.tokenizer, {2, 0}), (Pieces{"a", "", unknown}));
+}
+
+TEST(TokenizerDecode, StrippedEndsWait) {
+  Loaded loaded = withDecoder(
+      {"a", "_", "__b"},
+      R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "_", "start": 2, "stop": 2}]})");
+  EXPECT_EQ(pieces(*loaded.tokenizer, {1, 2, 1, 1, 1, 0, 1}),
+            (Pieces{"", "_b", "", "", "_", "__a", "", ""}));
+}
+
+TEST(TokenizerDecode, WordEndsWaitForTheNextToken) {
+  Loaded loaded =
+      withDecoder({"a;", "b", ";"}, R"({"type": "BPEDecoder", "suffix": ";"})");
+  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 1, 0}), (Pieces{"", "a ", "b", "a"}));
+}
+
+TEST(TokenizerDecode, Metaspace) {
+  const std::string tokens = R"({"type": "Metaspace", "replacement": "_", )";
+  Loaded loaded =
+      withDecoder({"_a_", "_b"}, tokens + R"("prepend_scheme": "always"})");
+  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 1}), (Pieces{"a", " b", ""}));
+  loaded = withDecoder({"_a_"}, tokens + R"("prepend_scheme": "never"})");
+  EXPECT_EQ(pieces(*loaded.tokenizer, {0}), (Pieces{" a ", ""}));
+  auto wrong = importTokenizer(
+      R"({"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": )" +
+          tokens + R"("prepend_scheme": "always", "add_prefix_space": false}})",
+      "t.json");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::Rejected);
+}
+
+TEST(TokenizerDecode, StripAndMetaspaceAreOfOneCharacter) {
+  for (const char *decoder :
+       {R"({"type": "Strip", "content": "ab", "start": 1, "stop": 0})",
+        R"({"type": "Metaspace", "replacement": ""})"}) {
+    auto wrong = importTokenizer(
+        R"({"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": )" +
+            std::string(decoder) + "}",
+        "t.json");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().status, Status::Rejected);
+    EXPECT_NE(wrong.error().message.find("expected one character, got '"),
+              std::string::npos);
+  }
+}
+
+TEST(TokenizerDecode, OrdersThatAreNotBuiltAreNamedWhenUsed) {
+  for (
+      const char *order :
+      {R"({"type": "ByteFallback"}, {"type": "Metaspace", "replacement": "_"})",
+       R"({"type": "Fuse"}, {"type": "ByteLevel"})",
+       R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})",
+       R"({"type": "Replace", "pattern": {"String": ""}, "content": "a"})"}) {
+    Loaded loaded = withDecoder({"a"}, R"({"type": "Sequence", "decoders": [)" +
+                                           std::string(order) + "]}");
+    auto text = loaded->decode({0});
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().status, Status::Unsupported);
+  }
+}
+
+TEST(TokenizerDecode, CopiesGoOnAlone) {
+  Loaded loaded = load(smallBpeJson());
+  auto first = DecodeStream::create(*loaded.tokenizer);
+  std::string text, other;
+  first->feed(4, text);
+  DecodeStream second = *first;
+  first->feed(5, text);
+  second.feed(0, other);
+  EXPECT_EQ(text, "\u00e9");
+  EXPECT_EQ(other, "\ufffda");
+  second.feed(4, other);
+  second.reset();
+  second.flush(other);
+  EXPECT_EQ(other, "\ufffda");
+}
+
+} // namespace
+} // namespace transom::test

@@ -1,0 +1,145 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Encoding and decoding: options, errors, hostile lengths.
+#include "test/runtime/tokenizer/Fixture.h"
+#include <chrono>
+
+namespace transom::test {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+TEST(TokenizerEncode, WordsBecomePieces) {
+  Loaded loaded = load(smallJson());
+  auto encoding = loaded->encode("Unaffable, the unk");
+  ASSERT_TRUE(encoding);
+  EXPECT_EQ(encoding->ids, (Ids{1, 2, 3, 4, 6, 8, 0}));
+  EXPECT_EQ(encoding->offsets[3].begin, 5u);
+  EXPECT_EQ(encoding->offsets[3].end, 9u);
+  EXPECT_EQ(encoding->sequence, (std::vector<uint8_t>{2, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encoding->specialMask[0], 1);
+}
+
+TEST(TokenizerEncode, EmptyText) {
+  Loaded loaded = load(smallJson());
+  EXPECT_EQ(loaded->encode("")->ids, Ids{1});
+  EXPECT_EQ(loaded->encode("", {false, 0})->ids, Ids{});
+}
+
+TEST(TokenizerEncode, AddedTokens) {
+  Loaded loaded = load(smallJson());
+  EXPECT_EQ(loaded->encode("a[CLS]anew a")->ids, (Ids{1, 5, 1, 5, 9, 5}));
+  EXPECT_EQ(loaded->idOf("New"), 9);
+  EXPECT_EQ(loaded->token(9), "new");
+}
+
+TEST(TokenizerEncode, InvalidUtf8NamesTheByte) {
+  Loaded loaded = load(smallJson());
+  for (const char *text : {"ab\xff", "ab\xed\xa0\x80", "ab\xc3"}) {
+    auto encoding = loaded->encode(text);
+    ASSERT_FALSE(encoding);
+    EXPECT_EQ(encoding.error().status, Status::Rejected);
+    EXPECT_EQ(encoding.error().message, "text is not UTF-8 at byte 2");
+  }
+  EXPECT_FALSE(loaded->encode("a", std::string_view("\xff"), {}));
+}
+
+TEST(TokenizerEncode, MaximumLength) {
+  Loaded loaded = load(smallJson());
+  auto encoding = loaded->encode("a a a a a", {true, 3});
+  ASSERT_TRUE(encoding);
+  EXPECT_EQ(encoding->ids, (Ids{1, 5, 5}));
+  EXPECT_EQ(encoding->truncatedTokens, 3u);
+  EXPECT_EQ(loaded->encode("a a", {true, 1})->ids, Ids{1});
+}
+
+TEST(TokenizerEncode, MaximumLengthWithoutRoom) {
+  std::string json =
+      replaceOnce(smallJson(), "\"ids\": [1]", "\"ids\": [1, 1, 1]");
+  auto encoding = load(json)->encode("a", {true, 2});
+  ASSERT_FALSE(encoding);
+  EXPECT_EQ(encoding.error().status, Status::Limit);
+  EXPECT_EQ(encoding.error().message, "a maximum length of 2 has no room for "
+                                      "the 3 special tokens around a text");
+}
+
+TEST(TokenizerEncode, OnlyOneOfAPairIsCut) {
+  std::string json =
+      replaceOnce(smallJson(), "\"truncation\": null",
+                  "\"truncation\": {\"max_length\": 4, \"strategy\": "
+                  "\"OnlyFirst\", \"stride\": 0}");
+  Loaded loaded = load(json);
+  auto encoding = loaded->encode("a a a", std::string_view("a a"), {true, 4});
+  ASSERT_TRUE(encoding) << encoding.error().message;
+  EXPECT_EQ(encoding->typeIds, (Ids{0, 0, 1, 1}));
+  encoding = loaded->encode("a", std::string_view("a a a a a"), {true, 4});
+  ASSERT_FALSE(encoding);
+  EXPECT_EQ(encoding.error().status, Status::Limit);
+}
+
+TEST(TokenizerEncode, HostileLengthsTakeLinearTime) {
+  Loaded loaded = load(smallJson());
+  auto start = std::chrono::steady_clock::now();
+  std::string word(1000000, 'a');
+  EXPECT_EQ(loaded->encode(word)->ids, (Ids{1, 0}));
+  std::string words;
+  for (int i = 0; i < 50000; ++i)
+    words += "aaaaaaaaaaaaaaaaaaax ";
+  EXPECT_EQ(loaded->encode(words)->ids.size(), 50001u);
+  EXPECT_EQ(loaded->encode(std::string(1000000, '['))->ids.size(), 1000001u);
+  EXPECT_EQ(loaded->encode(std::string(1000000, ' '))->ids.size(), 1u);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_LT(seconds.count(), 20);
+}
+
+/// The small tokenizer with a space as a token that takes the spaces beside it.
+std::string spaceToken(const std::string &flags) {
+  std::string json =
+      replaceOnce(smallJson(), "\"content\": \"New\"", "\"content\": \" \"");
+  json = replaceOnce(json, "\"normalized\": true", "\"normalized\": false");
+  size_t second = json.find("\"single_word\": false", json.find("\" \""));
+  size_t end = json.find("\"normalized\"", second);
+  return json.replace(second, end - second, "\"single_word\": false, " + flags);
+}
+
+TEST(TokenizerEncode, StrippingTokensInALongRunTakeLinearTime) {
+  std::string spaces(200000, ' ');
+  // Each space is found, but the first has taken them all.
+  auto encoding = load(spaceToken("\"lstrip\": true, \"rstrip\": true, "))
+                      ->encode(spaces, {false, 0});
+  ASSERT_TRUE(encoding);
+  EXPECT_EQ(encoding->ids, Ids{9});
+  encoding = load(spaceToken("\"lstrip\": false, \"rstrip\": true, "))
+                 ->encode(spaces, {false, 0});
+  ASSERT_TRUE(encoding);
+  EXPECT_EQ(encoding->ids.size(), 200000u);
+  EXPECT_EQ(encoding->offsets[1].begin, 1u);
+  EXPECT_EQ(encoding->offsets[1].end, 200000u);
+}
+
+TEST(TokenizerDecode, JoinsPiecesAndCleansUp) {
+  Loaded loaded = load(smallJson());
+  EXPECT_EQ(*loaded->decode({1, 2, 3, 4, 6, 8, 0}), "unaffable, the [UNK]");
+  EXPECT_EQ(*loaded->decode({1, 2}, false), "[CLS] un");
+  EXPECT_EQ(*loaded->decode({-1, 8, int64_t(1) << 40, 5}), "the a");
+  EXPECT_EQ(*loaded->decode({}), "");
+}
+
+TEST(TokenizerDecode, UnsupportedDecoderIsNamedOnlyWhenUsed) {
+  std::string json = replaceOnce(
+      smallJson(), R"({"type": "WordPiece", "prefix": "##", "cleanup": true})",
+      R"({"type": "CTC"})");
+  Loaded loaded = load(json);
+  EXPECT_TRUE(loaded->encode("a"));
+  auto text = loaded->decode({5});
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().status, Status::Unsupported);
+  EXPECT_EQ(text.error().message,
+            "unsupported decoder 'CTC'; supported: BPEDecoder, ByteFallback, "
+            "ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece");
+}
+
+} // namespace
+} // namespace transom::test

@@ -1,0 +1,83 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The golden data's folder is fixed when the tests are built.
+#include "test/runtime/tokenizer/Fixture.h"
+#include "runtime/base/File.h"
+#include <cstdlib>
+
+namespace transom::test {
+
+std::string golden(const std::string &name) {
+  const char *root = std::getenv("TRANSOM_SOURCE_DIR");
+  std::string path = joinPath(root ? root : ".", "test/goldens/tokenizer");
+  auto bytes = readSmallFile(joinPath(path, name), 16 << 20);
+  if (!bytes) {
+    ADD_FAILURE() << bytes.error().message;
+    return {};
+  }
+  return *bytes;
+}
+
+Loaded load(const std::string &json) {
+  Loaded loaded;
+  auto imported = importTokenizer(json, "tokenizer.json");
+  if (!imported) {
+    ADD_FAILURE() << imported.error().message;
+    return loaded;
+  }
+  loaded.tables = std::make_shared<std::string>(std::move(imported->tables));
+  loaded.notes = std::move(imported->notes);
+  auto opened = Tokenizer::open(*loaded.tables);
+  if (!opened)
+    ADD_FAILURE() << opened.error().message;
+  else
+    loaded.tokenizer = *opened;
+  return loaded;
+}
+
+std::string replaceOnce(std::string text, const std::string &from,
+                        const std::string &to) {
+  size_t at = text.find(from);
+  if (at == std::string::npos || text.find(from, at + 1) != std::string::npos)
+    ADD_FAILURE() << "not exactly once: " << from;
+  else
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string smallJson() {
+  return R"({"version": "1.0",
+"truncation": null, "padding": null,
+"added_tokens": [
+ {"id": 1, "content": "[CLS]", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},
+ {"id": 9, "content": "New", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}],
+"normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+"pre_tokenizer": {"type": "BertPreTokenizer"},
+"post_processor": {"type": "TemplateProcessing",
+ "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+ "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+ "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [1], "tokens": ["[CLS]"]}}},
+"decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+"model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
+ "vocab": {"[UNK]": 0, "[CLS]": 1, "un": 2, "##aff": 3, "##able": 4, "a": 5, ",": 6, "##a": 7, "the": 8}}})";
+}
+
+std::string smallBpeJson() {
+  return R"({"version": "1.0",
+"truncation": null, "padding": null,
+"added_tokens": [
+ {"id": 13, "content": "<|end|>", "single_word": false, "lstrip": true, "rstrip": false, "normalized": false, "special": true}],
+"normalizer": {"type": "NFC"},
+"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+ {"type": "Split", "pattern": {"Regex": " ?[a-z]+|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated", "invert": false},
+ {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
+"post_processor": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+"decoder": {"type": "ByteLevel"},
+"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+ "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+ "vocab": {"a": 0, "b": 1, "c": 2, "Ġ": 3, "Ã": 4, "©": 5, "Ċ": 6, "ab": 7, "bc": 8, "abc": 9, "Ġa": 10, "Ġab": 11, "Ã©": 12},
+ "merges": ["b c", ["a", "b"], ["Ġ", "a"], ["a", "bc"], "Ġa b", ["Ã", "©"]]}})";
+}
+
+} // namespace transom::test

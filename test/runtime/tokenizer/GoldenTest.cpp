@@ -1,0 +1,150 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ids and offsets equal to those of the PyPI package tokenizers, on the whole
+// corpus and on the cases that are written out.
+#include "runtime/json/Json.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/base/Utf8.h"
+#include "test/runtime/tokenizer/Corpus.h"
+#include "test/runtime/tokenizer/Fixture.h"
+
+namespace transom::test {
+namespace {
+
+/// tokenizer.json with the replacements that a variant or a case lists.
+std::string replaced(std::string base, JsonValue replacements) {
+  for (JsonValue replacement : replacements.elements())
+    base = replaceOnce(std::move(base), std::string(*replacement[0].asString()),
+                       std::string(*replacement[1].asString()));
+  return base;
+}
+
+std::string pack(const std::vector<uint32_t> &values) {
+  std::string bytes;
+  for (uint32_t value : values)
+    for (int shift = 0; shift < 32; shift += 8)
+      bytes += static_cast<char>(value >> shift);
+  return bytes;
+}
+
+std::string packIds(const Encoding &encoding) {
+  return pack({encoding.ids.begin(), encoding.ids.end()});
+}
+
+std::string packOffsets(const Encoding &encoding) {
+  std::vector<uint32_t> values;
+  for (TokenOffsets offsets : encoding.offsets) {
+    values.push_back(static_cast<uint32_t>(offsets.begin));
+    values.push_back(static_cast<uint32_t>(offsets.end));
+  }
+  return pack(values);
+}
+
+std::string listOf(const std::vector<int64_t> &values) {
+  std::string text;
+  for (int64_t value : values)
+    text += std::to_string(value) + " ";
+  return text;
+}
+
+TEST(TokenizerGolden, CorpusIsTheOneOfTheScript) {
+  auto document = parseJson(golden("corpus.json"), "corpus.json");
+  ASSERT_TRUE(document) << document.error().message;
+  EXPECT_EQ(*document->root().get("strings")->asInt(), int64_t(corpusSize));
+  Sha256 hash;
+  for (size_t i = 0; i < corpusSize; ++i)
+    hash.update(corpusString(i) + '\xff');
+  EXPECT_EQ(hash.hex(), *document->root().get("corpus_sha256")->asString());
+}
+
+TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
+  auto document = parseJson(golden("corpus.json"), "corpus.json");
+  ASSERT_TRUE(document) << document.error().message;
+  std::string base = golden("tokenizer.json"), hashes = golden("hashes.bin");
+  JsonValue variants = *document->root().get("variants");
+  ASSERT_EQ(hashes.size(), variants.size() * corpusSize);
+  ASSERT_GE(corpusSize, 100000u);
+  for (size_t v = 0; v < variants.size(); ++v) {
+    SCOPED_TRACE(*variants[v].get("name")->asString());
+    Loaded loaded = load(replaced(base, *variants[v].get("replace")));
+    ASSERT_TRUE(loaded.tokenizer);
+    Sha256 allIds, allOffsets;
+    size_t wrong = 0;
+    for (size_t i = 0; i < corpusSize; ++i) {
+      std::string text = corpusString(i);
+      auto encoding = loaded->encode(text);
+      ASSERT_TRUE(encoding) << encoding.error().message;
+      std::string ids = packIds(*encoding), offsets = packOffsets(*encoding);
+      allIds.update(ids);
+      allOffsets.update(offsets);
+      Sha256 hash;
+      hash.update(ids + offsets);
+      if (hash.digest()[0] !=
+          static_cast<uint8_t>(hashes[v * corpusSize + i])) {
+        EXPECT_GE(++wrong, 6u)
+            << "string " << i << ": " << utf8::printable(text, 400)
+            << "\nids: " << listOf(encoding->ids);
+      }
+    }
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(allIds.hex(), *variants[v].get("ids_sha256")->asString());
+    EXPECT_EQ(allOffsets.hex(), *variants[v].get("offsets_sha256")->asString());
+  }
+}
+
+std::vector<int64_t> numbers(JsonValue object, std::string_view key) {
+  return *object.get(key)->asIntArray(0, INT32_MAX);
+}
+
+void expectCase(const Tokenizer &tokenizer, JsonValue wanted) {
+  std::string text(*wanted.get("text")->asString());
+  std::optional<std::string_view> pair;
+  if (JsonValue value = *wanted.get("pair"); !value.isNull())
+    pair = *value.asString();
+  EncodeOptions options;
+  options.addSpecial = *wanted.get("add_special")->asBool();
+  options.maxLength = *wanted.get("max_length")->asUint();
+  EXPECT_EQ(tokenizer.truncation().value_or(0), options.maxLength);
+  auto encoding = tokenizer.encode(text, pair, options);
+  ASSERT_TRUE(encoding) << encoding.error().message;
+  EXPECT_EQ(encoding->ids, numbers(wanted, "ids"));
+  EXPECT_EQ(encoding->typeIds, numbers(wanted, "type_ids"));
+  std::vector<int64_t> mask(encoding->specialMask.begin(),
+                            encoding->specialMask.end());
+  EXPECT_EQ(mask, numbers(wanted, "special_mask"));
+  std::vector<std::vector<int64_t>> got, expected;
+  for (TokenOffsets offsets : encoding->offsets)
+    got.push_back({int64_t(offsets.begin), int64_t(offsets.end)});
+  for (JsonValue offsets : wanted.get("offsets")->elements())
+    expected.push_back(*offsets.asIntArray(0, INT32_MAX));
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(encoding->truncatedTokens, *wanted.get("truncated")->asUint());
+  EXPECT_EQ(*tokenizer.decode(encoding->ids, false),
+            *wanted.get("decoded")->asString());
+  EXPECT_EQ(*tokenizer.decode(encoding->ids, true),
+            *wanted.get("plain")->asString());
+}
+
+TEST(TokenizerGolden, WrittenCases) {
+  auto document = parseJson(golden("cases.json"), "cases.json");
+  ASSERT_TRUE(document) << document.error().message;
+  std::string base = golden("tokenizer.json");
+  ASSERT_GE(document->root().size(), 200u);
+  std::string lastJson;
+  Loaded loaded;
+  for (JsonValue wanted : document->root().elements()) {
+    SCOPED_TRACE(std::string(*wanted.get("variant")->asString()) + ": " +
+                 utf8::printable(*wanted.get("text")->asString()) + " (" +
+                 wanted.where() + ")");
+    std::string json = replaced(base, *wanted.get("replace"));
+    if (json != lastJson)
+      loaded = load(json);
+    lastJson = json;
+    ASSERT_TRUE(loaded.tokenizer);
+    expectCase(*loaded.tokenizer, wanted);
+  }
+}
+
+} // namespace
+} // namespace transom::test

@@ -1,0 +1,97 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What tests of the runtime share: the manifest of the artifact by hand, the
+// file with a manifest filled in, models and sessions over it, tensors, and the
+// results that its code should give.
+#pragma once
+#include "runtime/execute/Session.h"
+#include "runtime/include/transom/transom.h"
+#include "test/support/fake/FakeArtifact.h"
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The code of the artifact, linked into the test.
+extern "C" const transom_artifact_code transom_artifact;
+
+namespace transom::test {
+
+/// The manifest that fits FakeArtifact.c.
+Manifest fakeManifest();
+
+/// The manifest of the decoder in FakeArtifact.c, with its loops. No context:
+/// no limit. `head` and `result` as of a compiled model.
+Manifest fakeDecoderManifest(std::optional<int64_t> context = 2000,
+                             const char *head = "causal_lm",
+                             const char *result = "logits");
+
+/// The row of logits that the decoder should give for the last of these tokens;
+/// the last number is not told.
+std::vector<float> expectedLogits(const std::vector<int64_t> &tokens);
+
+/// A folder that goes away with its files.
+class TemporaryFolder {
+public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  std::string path(const std::string &name) const {
+    return folder + "/" + name;
+  }
+
+private:
+  std::string folder;
+};
+
+/// The bytes of the built shared object with this manifest (its file_bytes set
+/// unless it has some) and tokenizer tables filled in.
+std::string fakeFile(Manifest manifest, const std::string &tokenizer = "");
+/// Likewise with any manifest text; `rightDigest` also writes the digest.
+std::string fakeFileWithText(const std::string &text, bool rightDigest = true);
+
+void writeFile(const std::string &path, const std::string &bytes);
+std::string readFile(const std::string &path);
+
+/// A model over the code that is linked into the test.
+std::unique_ptr<Model> fakeModel(Manifest manifest = fakeManifest(),
+                                 std::string_view tokenizer = {});
+
+/// A dense tensor over a vector's data.
+template <typename T>
+transom_tensor tensorOf(const char *name, transom_dtype dtype,
+                        std::vector<int64_t> shape, std::vector<T> &data) {
+  transom_tensor tensor{};
+  tensor.name = name;
+  tensor.dtype = dtype;
+  tensor.rank = int32_t(shape.size());
+  std::copy(shape.begin(), shape.end(), tensor.shape);
+  tensor.data = data.data();
+  tensor.capacity = data.size() * sizeof(T);
+  return tensor;
+}
+
+/// Inputs and results of one call of the entry `encode`.
+struct EncodeCall {
+  EncodeCall(int64_t batch, int64_t seq);
+  int64_t batch, seq;
+  std::vector<int64_t> ids, mask, types;
+  std::vector<float> hidden, pooled;
+  std::vector<transom_tensor> inputs, outputs;
+
+  /// Fills ids, types and a mask with holes from a seed.
+  void randomize(unsigned seed, bool ragged);
+  /// Runs the entry `encode`.
+  Result<void> run(Session &session);
+  /// What the results should be.
+  void expect(std::vector<float> &hidden, std::vector<float> &pooled) const;
+  void checkResults() const;
+};
+
+/// A session over a model; the test fails when there is none.
+std::unique_ptr<Session> makeSession(const Model &model,
+                                     const SessionConfig &config);
+/// A configuration for calls up to batch times tokens.
+SessionConfig configOf(int64_t batch, int64_t tokens, unsigned threads = 1);
+
+} // namespace transom::test

@@ -1,0 +1,138 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every row that a step gives is compared, so tests need only say what to feed.
+#include "test/support/fake/FakeDecoder.h"
+#include <random>
+
+using namespace transom;
+using namespace transom::test;
+
+SessionConfig transom::test::decoderConfig(int64_t sequences, int64_t positions,
+                                           int64_t maxTokens) {
+  SessionConfig config;
+  config.maxBatch = 8;
+  config.maxTokens = maxTokens;
+  config.maxSequences = sequences;
+  config.maxKvTokens = positions;
+  return config;
+}
+
+std::vector<int64_t> transom::test::randomTokens(size_t count, unsigned seed) {
+  std::mt19937 random(seed + 1);
+  std::vector<int64_t> tokens(count);
+  for (int64_t &token : tokens)
+    token = int64_t(random() % FAKE_NAN_TOKEN);
+  return tokens;
+}
+
+void transom::test::expectRow(const float *logits,
+                              const std::vector<int64_t> &tokens) {
+  std::vector<float> given(logits, logits + FAKE_VOCABULARY);
+  given.back() = 0;
+  EXPECT_EQ(given, expectedLogits(tokens)) << "position " << tokens.size() - 1;
+}
+
+void FakeStep::add(int32_t sequence, std::vector<int64_t> tokens,
+                   int64_t rows) {
+  sequences.push_back(sequence);
+  texts.push_back(std::move(tokens));
+  wanted.push_back(rows);
+}
+
+std::vector<StepRows> FakeStep::rows() const {
+  std::vector<StepRows> made;
+  for (size_t i = 0; i != texts.size(); ++i)
+    made.push_back(
+        {sequences[i], texts[i].data(), int64_t(texts[i].size()), wanted[i]});
+  return made;
+}
+
+FakeDecoder::FakeDecoder(const SessionConfig &config, Manifest manifest)
+    : model(fakeModel(std::move(manifest))), made(makeSession(*model, config)) {
+}
+
+int32_t FakeDecoder::open() {
+  Result<int32_t> sequence = made->decoder()->open();
+  EXPECT_TRUE(bool(sequence)) << sequence.error().message;
+  past[*sequence].clear();
+  return *sequence;
+}
+
+int32_t FakeDecoder::fork(int32_t sequence) {
+  Result<int32_t> copy = made->decoder()->fork(sequence);
+  EXPECT_TRUE(bool(copy)) << copy.error().message;
+  past[*copy] = past[sequence];
+  return *copy;
+}
+
+void FakeDecoder::rewind(int32_t sequence, int64_t length) {
+  Result<void> done = made->decoder()->rewind(sequence, length);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  past[sequence].resize(size_t(length));
+}
+
+Result<const float *> FakeDecoder::logitsOf(const std::vector<StepRows> &rows) {
+  int64_t wanted = 0;
+  for (const StepRows &what : rows)
+    wanted += what.wanted;
+  if (wanted <= made->decoder()->maxWanted())
+    return made->decoder()->step(rows.data(), rows.size());
+  large.assign(size_t(wanted * FAKE_VOCABULARY), -1);
+  Result<void> done =
+      made->decoder()->stepInto(rows.data(), rows.size(), large.data());
+  if (!done)
+    return done.takeError();
+  return static_cast<const float *>(large.data());
+}
+
+const float *FakeDecoder::run(const FakeStep &step) {
+  std::vector<StepRows> rows = step.rows();
+  Result<const float *> logits = logitsOf(rows);
+  EXPECT_TRUE(bool(logits)) << logits.error().message;
+  if (!logits)
+    return nullptr;
+  const float *row = *logits;
+  for (const StepRows &what : rows) {
+    std::vector<int64_t> &tokens = past[what.sequence];
+    for (int64_t i = 0; i != what.count; ++i) {
+      tokens.push_back(what.tokens[i]);
+      if (i < what.count - what.wanted)
+        continue;
+      expectRow(row, tokens);
+      row += FAKE_VOCABULARY;
+      ++compared;
+    }
+    EXPECT_EQ(made->decoder()->length(what.sequence), int64_t(tokens.size()));
+  }
+  return *logits;
+}
+
+const float *FakeDecoder::feed(int32_t sequence, std::vector<int64_t> tokens,
+                               int64_t wanted) {
+  FakeStep step;
+  step.add(sequence, std::move(tokens), wanted);
+  return run(step);
+}
+
+void FakeDecoderFile::openFile(const Manifest &manifest, uint64_t positions) {
+  FakeDecoderFile::TearDown();
+  writeFile(folder.path("model.so"), fakeFile(manifest));
+  ASSERT_EQ(
+      transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
+      TRANSOM_OK)
+      << transom_last_error();
+  transom_session_options options = transom_session_options_default();
+  options.threads = 2;
+  options.max_sequences = 3;
+  options.max_kv_tokens = positions;
+  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK)
+      << transom_last_error();
+}
+
+void FakeDecoderFile::TearDown() {
+  transom_session_free(session);
+  transom_model_free(model);
+  session = nullptr;
+  model = nullptr;
+}

@@ -1,0 +1,184 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Each rule of the checks of the source tree, shown on a small tree that keeps
+# every rule and then on the same tree with one rule broken.
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+CHECKS = os.path.join(ROOT, "tools", "dev")
+
+BANNER = (
+    "// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.\n"
+    "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+    "//\n"
+    "// The idea of the file.\n"
+)
+
+PASSES = BANNER + """
+include "mlir/Pass/PassBase.td"
+def FuseThingPass : Pass<"attn-fuse-thing"> {
+  let summary = "fuse a thing";
+  let description = [{ Fuses.
+```mlir
+example
+``` }];
+  let statistics = [Statistic<"numFused", "num-fused", "things fused">];
+}
+"""
+
+OPS = BANNER + """
+include "mlir/IR/OpBase.td"
+def My_Dialect : Dialect { let name = "my"; }
+def My_AddOp : Op<My_Dialect, "add"> {
+  let summary = "adds";
+  let description = [{ Adds.
+```mlir
+%0 = my.add
+``` }];
+}
+"""
+
+CLEAN = {
+    "README.md": "# A tree\n",
+    "runtime/README.md": "# Runtime\n",
+    "runtime/Load.cpp": BANNER + '#include "runtime/abi/Abi.h"\n#include <string>\n',
+    "runtime/abi/README.md": "# ABI\n",
+    "runtime/abi/Abi.h": BANNER + "#include <stdint.h>\n",
+    "dialects/my/MyOps.td": OPS,
+    "passes/graph/README.md": "# Passes\n",
+    "passes/graph/Passes.td": PASSES,
+    "passes/graph/FuseThing.cpp": BANNER + '#include "mlir/IR/Builders.h"\n#define DEBUG_TYPE "attn-fuse-thing"\n',
+    "test/passes/graph/fuse-thing.mlir": "// RUN: true\n",
+}
+
+
+class Rules(unittest.TestCase):
+    def run_check(self, check, changes):
+        """The exit code and output of one check on the clean tree with some files replaced (None: removed)."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**CLEAN, **changes}.items():
+                if text is None:
+                    continue
+                path = os.path.join(folder, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as stream:
+                    stream.write(text)
+            script = os.path.join(CHECKS, f"check-{check}.py")
+            run = subprocess.run([sys.executable, script, "--root", folder], capture_output=True, text=True)
+            self.assertEqual(run.stderr, "")
+            return run.returncode, run.stdout
+
+    def expect(self, check, changes, message):
+        code, output = self.run_check(check, changes)
+        self.assertIn(message, output)
+        self.assertEqual(code, 1, output)
+
+    def test_clean_tree_passes(self):
+        for check in ("layers", "text", "td"):
+            self.assertEqual(self.run_check(check, {}), (0, ""), check)
+
+    def test_runtime_may_not_include_mlir(self):
+        text = BANNER + '#include "mlir/IR/Builders.h"\n'
+        self.expect("layers", {"runtime/Load.cpp": text}, "runtime/Load.cpp:5: 'runtime' may not include 'mlir/IR/Builders.h'")
+
+    def test_graph_may_not_include_lower(self):
+        text = BANNER + '#include "passes/lower/Lower.h"\n'
+        self.expect("layers", {"passes/graph/A.h": text}, "'passes/graph' may not include 'passes/lower/Lower.h'")
+
+    def test_dialects_may_not_include_passes(self):
+        text = BANNER + '#include "passes/Decisions.h"\n'
+        self.expect("layers", {"dialects/my/A.h": text}, "'dialects' may not include 'passes/Decisions.h'")
+
+    def test_passes_may_not_include_compiler(self):
+        text = BANNER + '#include "compiler/driver/Driver.h"\n'
+        self.expect("layers", {"passes/graph/A.h": text}, "may not include 'compiler/driver/Driver.h'")
+
+    def test_planner_knows_no_ir(self):
+        text = BANNER + '#include "llvm/ADT/SmallVector.h"\n'
+        self.expect("layers", {"passes/kernel/MemoryPlanner.cpp": text}, "may not include 'llvm/ADT/SmallVector.h'")
+
+    def test_abi_includes_c_headers_only(self):
+        self.expect("layers", {"runtime/abi/Abi.h": BANNER + "#include <vector>\n"}, "may include C headers only, got 'vector'")
+
+    def test_includes_are_root_relative(self):
+        self.expect("layers", {"runtime/Load.cpp": BANNER + '#include "Load.h"\n'}, "'Load.h' is not relative to the root")
+
+    def test_tablegen_includes_are_layered_too(self):
+        text = OPS + 'include "passes/graph/Passes.td"\n'
+        self.expect("layers", {"dialects/my/MyOps.td": text}, "may not include 'passes/graph/Passes.td'")
+
+    def test_no_header_registers_everything(self):
+        text = BANNER + '#include "mlir/InitAllPasses.h"\n'
+        self.expect("layers", {"passes/graph/A.cpp": text}, "registers everything")
+
+    def test_unknown_folder_has_no_layer(self):
+        self.expect("layers", {"stray/A.cpp": BANNER}, "no layer names this folder")
+
+    def test_banner_is_missing(self):
+        self.expect("text", {"runtime/Load.cpp": "#include <string>\n"}, "does not start with the licence banner")
+
+    def test_banner_without_idea(self):
+        text = "\n".join(BANNER.splitlines()[:3]) + "\n\nint x;\n"
+        self.expect("text", {"runtime/Load.cpp": text}, "does not tell the idea")
+
+    def test_readme_is_missing(self):
+        self.expect("text", {"runtime/README.md": None}, "runtime:1: the folder has no README.md")
+
+    def test_readme_is_too_long(self):
+        self.expect("text", {"README.md": "line\n" * 151}, "a README has at most 150 lines, got 151")
+
+    def test_path_of_a_machine(self):
+        for folder in ("home", "work", "tmp", "opt"):
+            self.expect("text", {"README.md": f"see /{folder}/someone/file\n"}, "names a path of one machine")
+
+    def test_path_out_of_the_tree(self):
+        up = ".." + "/"
+        self.expect("text", {"README.md": f"see {up}elsewhere\n"}, "outside of the repository")
+        self.assertEqual(self.run_check("text", {"runtime/README.md": f"see {up}dialects\n"})[0], 0)
+
+    def test_unknown_host(self):
+        self.expect("text", {"README.md": "see http" + "://registry.invalid/simple\n"}, "names the host 'registry.invalid'")
+
+    def test_long_source_is_a_warning(self):
+        code, output = self.run_check("text", {"runtime/Load.cpp": BANNER + "\n" * 500})
+        self.assertIn("warning: 504 lines", output)
+        self.assertEqual(code, 0)
+
+    def test_op_without_description(self):
+        self.expect("td", {"dialects/my/MyOps.td": OPS.replace("Adds.", "").replace("```mlir\n%0 = my.add\n```", "")}, "op 'add' has no description")
+
+    def test_op_without_example(self):
+        self.expect("td", {"dialects/my/MyOps.td": OPS.replace("```", "")}, "the description of op 'add' has no example")
+
+    def test_op_without_summary(self):
+        self.expect("td", {"dialects/my/MyOps.td": OPS.replace('"adds"', '""')}, "op 'add' has no summary")
+
+    def test_pass_without_statistic(self):
+        text = "\n".join(line for line in PASSES.splitlines() if "statistics" not in line)
+        self.expect("td", {"passes/graph/Passes.td": text}, "pass 'attn-fuse-thing' has no statistic")
+
+    def test_pass_flag_is_not_its_class(self):
+        text = PASSES.replace("FuseThingPass", "FuseOtherPass")
+        self.expect("td", {"passes/graph/Passes.td": text}, "pass class 'FuseOther' and flag 'attn-fuse-thing' are not one name")
+
+    def test_pass_without_source(self):
+        self.expect("td", {"passes/graph/FuseThing.cpp": None}, "has no source 'passes/graph/FuseThing.cpp'")
+
+    def test_pass_with_other_debug_type(self):
+        text = BANNER + '#define DEBUG_TYPE "fuse"\n'
+        self.expect("td", {"passes/graph/FuseThing.cpp": text}, "DEBUG_TYPE is not the flag 'attn-fuse-thing'")
+
+    def test_pass_without_test(self):
+        self.expect("td", {"test/passes/graph/fuse-thing.mlir": None}, "has no test 'fuse-thing.mlir'")
+
+    def test_broken_tablegen_is_reported(self):
+        self.expect("td", {"dialects/my/MyOps.td": BANNER + "def X : Missing;\n"}, "dialects/my/MyOps.td:1: ")
+
+
+if __name__ == "__main__":
+    unittest.main()

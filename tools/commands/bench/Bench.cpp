@@ -1,0 +1,297 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom bench: the time of an entry point, or of a decoder's prompts and new
+// tokens, beside what the machine could do at most, which is measured between
+// the runs; against another artifact; and where the time goes.
+#include "runtime/base/File.h"
+#include "tools/commands/bench/BenchDecode.h"
+#include "tools/commands/bench/BenchReport.h"
+#include "tools/commands/Command.h"
+#include <CLI/Validators.hpp>
+#include <algorithm>
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+struct BenchFlags {
+  std::string model, entry, texts, compare, trace, format = "md";
+  std::vector<std::string> in;
+  std::vector<int64_t> batches{1}, lengths, prompts, news, depths;
+  bool oneByOne = false, profile = false;
+  unsigned warmups = 1, repeat = 5;
+};
+} // namespace
+
+/// The lengths to time: by default 128, or what the model allows.
+static std::vector<int64_t> lengthsOf(const BenchModel &bench,
+                                      const BenchFlags &flags) {
+  if (!flags.lengths.empty())
+    return flags.lengths;
+  int64_t length = 128;
+  for (const ManifestSymbol &symbol : bench.manifest.symbols)
+    length = std::min(length, symbol.max.value_or(length));
+  return {length};
+}
+
+using Works = std::vector<std::unique_ptr<BenchWork>>;
+
+/// Lines on entries that are called on tensors.
+static Result<void> addCalls(const BenchModel &bench, const BenchFlags &flags,
+                             Works &works) {
+  auto add = [&](Result<Workload> work) -> Result<void> {
+    if (work && flags.oneByOne)
+      work = Workload::oneByOne(bench, std::move(*work));
+    if (!work)
+      return work.takeError();
+    works.push_back(std::make_unique<Workload>(std::move(*work)));
+    return {};
+  };
+  if (!flags.in.empty())
+    return add(Workload::read(bench, flags.in));
+  if (!flags.texts.empty())
+    return add(Workload::tokenize(bench, flags.texts));
+  for (int64_t batch : flags.batches)
+    for (int64_t length : lengthsOf(bench, flags))
+      if (Result<void> done = add(Workload::make(bench, batch, length)); !done)
+        return done;
+  return {};
+}
+
+/// Lines on a decoder: each prompt, then each number of new tokens at each
+/// depth for each number of sequences.
+static void addSteps(const BenchModel &bench, const BenchFlags &flags,
+                     Works &works) {
+  auto add = [&](DecoderWork work) {
+    works.push_back(std::make_unique<DecoderWork>(std::move(work)));
+  };
+  std::vector<int64_t> prompts = flags.prompts, news = flags.news;
+  const int64_t context =
+      bench.manifest.decoder->context.value_or(int64_t(1) << 30);
+  if (prompts.empty() && news.empty() && flags.depths.empty())
+    prompts = {std::min<int64_t>(512, context)};
+  if (news.empty() && flags.prompts.empty())
+    news = {std::min<int64_t>(128, context)};
+  for (int64_t prompt : prompts)
+    add(DecoderWork::prefill(prompt));
+  const std::vector<int64_t> depths =
+      flags.depths.empty() ? std::vector<int64_t>{0} : flags.depths;
+  for (int64_t batch : flags.batches)
+    for (int64_t depth : depths)
+      for (int64_t tokens : news)
+        add(DecoderWork::decode(batch, depth, tokens));
+}
+
+/// What is timed, a line of the table each.
+static Result<Works> worksOf(const BenchModel &bench, const BenchFlags &flags) {
+  Works works;
+  const bool steps =
+      !flags.prompts.empty() || !flags.news.empty() || !flags.depths.empty();
+  if (bench.entry->name == "step" && bench.manifest.decoder) {
+    if (!flags.in.empty() || !flags.texts.empty() || !flags.lengths.empty())
+      return usageError("'--seq', '--in' and '--texts' need '--entry' of a "
+                        "decoder: logits, score or generate");
+    addSteps(bench, flags, works);
+    return Result<Works>(std::move(works));
+  }
+  if (steps)
+    return usageError("'--prompt-tokens', '--new-tokens' and '--depth' are for "
+                      "decoders, without '--entry'");
+  if (Result<void> added = addCalls(bench, flags, works); !added)
+    return added.takeError();
+  return Result<Works>(std::move(works));
+}
+
+static void noteLimits(const CommonFlags &common, const BenchModel &bench,
+                       const MachineLimits &limits) {
+  auto giga = [](double value) {
+    return std::to_string(std::lround(value * 1e-9));
+  };
+  std::string text = bench.isa + ", " + std::to_string(bench.threads) +
+                     " threads; limits " + giga(limits.flops) + " GFLOP/s";
+  if (bench.manifest.dtype == "bf16")
+    text += ", " + giga(limits.bf16Flops) + " in bf16";
+  text += ", " + giga(limits.bandwidth) + " GB/s";
+  if (!bench.entry->walk.empty())
+    text += "; " + std::to_string(bench.entry->walk.size()) +
+            (bench.entry->name == "step" ? " steps a token" : " steps a call") +
+            ", a barrier after each";
+  note(common, text);
+}
+
+static Result<void> writeTrace(const std::string &path,
+                               const std::string &text) {
+  FILE *file = fopen(path.c_str(), "wbe");
+  if (!file)
+    return systemError("cannot write", path, errno);
+  const bool written = fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (fclose(file) != 0 || !written)
+    return systemError("cannot write", path, errno);
+  return {};
+}
+
+static Result<void> checkFlags(const BenchFlags &flags) {
+  if (!flags.in.empty() && !flags.texts.empty())
+    return usageError("'--in' and '--texts' exclude each other");
+  return {};
+}
+
+/// The artifact to take turns with, where one is given.
+static Result<std::optional<BenchModel>>
+loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
+  using Optional = std::optional<BenchModel>;
+  if (flags.compare.empty())
+    return Optional();
+  const bool steps = bench.entry->name == "step";
+  Result<BenchModel> loaded =
+      BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads);
+  if (!loaded)
+    return loaded.takeError();
+  if (loaded->entry->name != bench.entry->name)
+    return usageError("'" + flags.compare + "' is no decoder");
+  return Result<Optional>(Optional(std::move(*loaded)));
+}
+
+/// Measures all lines, and then fills in what the machine could do.
+static Result<BenchTable>
+measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
+           const MeasureOptions &options, LimitMeter &meter) {
+  BenchTable table;
+  for (const auto &work : works) {
+    Result<BenchRow> row = measure(bench, other, *work, options, meter);
+    if (!row)
+      return row.takeError();
+    table.rows.push_back(std::move(*row));
+  }
+  meter.settle();
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const std::vector<BenchWalk> walks = works[i]->walks(bench);
+    applyLimits(table.rows[i], walks, bench.entry->walk.size(), meter.best());
+    table.profiles.emplace_back();
+    if (options.profile)
+      table.profiles.back() =
+          profileOf(table.rows[i], bench, walks, meter.best());
+  }
+  return Result<BenchTable>(std::move(table));
+}
+
+static Result<void> runBench(const BenchFlags &flags,
+                             const CommonFlags &common) {
+  if (Result<void> valid = checkFlags(flags); !valid)
+    return valid;
+  Result<BenchModel> bench =
+      BenchModel::load(flags.model, flags.entry, common.threads);
+  if (!bench)
+    return bench.takeError();
+  Result<std::optional<BenchModel>> other =
+      loadOther(flags, *bench, common.threads);
+  if (!other)
+    return other.takeError();
+  Result<Works> works = worksOf(*bench, flags);
+  if (!works)
+    return works.takeError();
+  MeasureOptions options;
+  options.warmups = flags.warmups;
+  options.repeat = flags.repeat;
+  options.profile = flags.profile;
+  options.trace = !flags.trace.empty();
+  LimitMeter meter(bench->isa, bench->threads);
+  Result<BenchTable> table =
+      measureAll(*bench, *other ? &**other : nullptr, *works, options, meter);
+  if (!table)
+    return table.takeError();
+  if (!flags.trace.empty())
+    if (Result<void> written =
+            writeTrace(flags.trace, traceOf(table->rows.back(), *bench));
+        !written)
+      return written;
+  noteLimits(common, *bench, meter.best());
+  if (common.json || flags.format == "json")
+    return writeOut(table->json());
+  return writeOut(flags.format == "md" ? table->markdown() : table->csv());
+}
+
+static void addStepFlags(CLI::App &app, BenchFlags &flags) {
+  const CLI::Validator size = wholeNumber(1, uint64_t(1) << 30);
+  auto add = [&](const char *names, std::vector<int64_t> &to, const char *help,
+                 const CLI::Validator &range) {
+    app.add_option(names, to, help)
+        ->type_name("N,N..")
+        ->delimiter(',')
+        ->check(range);
+  };
+  add("-p,--prompt-tokens", flags.prompts,
+      "of a decoder: lengths of prompts, from an empty cache (default 512)",
+      size);
+  add("-n,--new-tokens", flags.news,
+      "of a decoder: new tokens of each sequence (default 128)", size);
+  add("-d,--depth", flags.depths,
+      "of a decoder: positions before the new tokens (default 0)",
+      wholeNumber(0, uint64_t(1) << 30));
+}
+
+static void addInputFlags(CLI::App &app, BenchFlags &flags) {
+  const CLI::Validator size = wholeNumber(1, uint64_t(1) << 30);
+  app.add_option("-b,--batch", flags.batches,
+                 "batch sizes, of a decoder sequences that get tokens "
+                 "together (default 1)")
+      ->type_name("N,N..")
+      ->delimiter(',')
+      ->check(size);
+  app.add_option("-s,--seq", flags.lengths,
+                 "lengths (default 128, or the model's maximum)")
+      ->type_name("N,N..")
+      ->delimiter(',')
+      ->check(size);
+  app.add_option("--in", flags.in,
+                 "time these inputs instead (safetensors); several are "
+                 "calls one after another")
+      ->type_name("FILE..");
+  app.add_option("--texts", flags.texts,
+                 "time the lines of this file instead, as one call")
+      ->type_name("FILE");
+  app.add_flag("--one-by-one", flags.oneByOne,
+               "a call for each sequence, without its padding");
+}
+
+void tools::addBench(CLI::App &app, CommandList &commands) {
+  Command &command = addCommand(app, commands, "bench",
+                                "time an entry against the machine's limits");
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App &flagsOf = *command.app;
+  flagsOf.add_option("MODEL", flags->model, "a compiled model")->required();
+  flagsOf.add_option("--entry", flags->entry,
+                     "the entry point (default: the first, of a decoder its "
+                     "steps)");
+  addInputFlags(flagsOf, *flags);
+  addStepFlags(flagsOf, *flags);
+  const CLI::Validator count = wholeNumber(1, 1000000);
+  flagsOf
+      .add_option("-r,--repeat", flags->repeat,
+                  "repetitions that are timed (default 5)")
+      ->type_name("N")
+      ->check(count);
+  flagsOf
+      .add_option("--warmup", flags->warmups,
+                  "repetitions before them (default 1)")
+      ->type_name("N")
+      ->check(count);
+  flagsOf
+      .add_option("--compare", flags->compare,
+                  "another artifact, which takes turns with MODEL; 'ratio' is "
+                  "its time over MODEL's")
+      ->type_name("SO");
+  flagsOf.add_flag("--profile", flags->profile,
+                   "where the time of the fastest repetition went");
+  flagsOf
+      .add_option("--trace", flags->trace,
+                  "write the last call as a trace for Chrome's viewer")
+      ->type_name("FILE");
+  addChoice(flagsOf, "--format", flags->format, {"md", "json", "csv"},
+            "form of the table (default md)");
+  command.run = [flags](const CommonFlags &common) {
+    return runBench(*flags, common);
+  };
+}

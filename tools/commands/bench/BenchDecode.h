@@ -1,0 +1,51 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The work of bench on decoders: a prompt from an empty cache, or tokens one
+// after the other behind a past, several sequences together.
+#pragma once
+#include "tools/commands/bench/BenchCalls.h"
+
+namespace transom::tools {
+
+/// A line on a decoder. Its tokens are random; the past is there before the
+/// clock starts.
+class DecoderWork : public BenchWork {
+public:
+  /// A prompt of so many tokens, cut into walks of at most `longestChunk`.
+  static DecoderWork prefill(int64_t tokens);
+  /// So many tokens of each of `sequences` behind `depth` positions. In each
+  /// step the most likely token is looked for.
+  static DecoderWork decode(int64_t sequences, int64_t depth, int64_t tokens);
+
+  Result<std::unique_ptr<Runner>>
+  runner(const BenchModel &bench, const MeasureOptions &options) const override;
+  std::vector<BenchWalk> walks(const BenchModel &bench) const override;
+  void describe(BenchRow &row) const override;
+
+  /// Most rows of a walk of a prompt.
+  static constexpr int64_t longestChunk = 512;
+
+private:
+  DecoderWork(bool decodes, int64_t sequences, int64_t depth, int64_t tokens)
+      : decodes(decodes), sequences(sequences), depth(depth), tokens(tokens) {}
+
+  bool decodes;
+  int64_t sequences, depth, tokens;
+};
+
+/// Sizes of a walk of a decoder.
+struct StepSizes {
+  int64_t sequences = 1; ///< that get new rows
+  int64_t past = 0;      ///< positions of each before
+  int64_t rows = 1;      ///< new rows of each
+  int64_t wanted = 1;    ///< rows of each that give logits
+};
+
+/// The values of the symbols of `step` for a walk, those of its costs too.
+SymbolValues symbolsOf(const BenchModel &bench, const StepSizes &sizes);
+
+/// Bytes of the cache that a walk reads.
+double cacheBytes(const Manifest &manifest, const StepSizes &sizes);
+
+} // namespace transom::tools

@@ -1,0 +1,284 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A burst empties the caches and leaves threads awake, so bursts stand between
+// some repetitions only, and a repetition that nobody times follows where it is
+// short enough for that to matter.
+#include "tools/commands/bench/BenchMeasure.h"
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+using namespace transom;
+using namespace transom::tools;
+
+/// Bursts of the peak loops in one line of the table.
+static constexpr unsigned burstsOfRow = 12;
+/// A repetition that takes longer does not feel what a burst leaves behind.
+static constexpr double longRunMs = 50;
+
+/// The value at a share of a sorted list.
+static double quantile(const std::vector<double> &sorted, double share) {
+  return sorted[static_cast<size_t>(share * double(sorted.size() - 1) + 0.5)];
+}
+
+Times Times::of(std::vector<double> milliseconds) {
+  std::sort(milliseconds.begin(), milliseconds.end());
+  Times times;
+  times.min = milliseconds.front();
+  times.median = quantile(milliseconds, 0.5);
+  times.spread = (quantile(milliseconds, 0.75) - quantile(milliseconds, 0.25)) /
+                 times.median;
+  return times;
+}
+
+Result<void> Runner::keepSteps(const transom_session *session) {
+  if (!options.profile && !options.trace)
+    return {};
+  const int64_t *nanoseconds = nullptr;
+  size_t steps = 0;
+  if (Result<void> read =
+          check(transom_session_profile(session, &nanoseconds, &steps));
+      !read)
+    return read;
+  last.nanoseconds.resize(steps);
+  for (size_t i = 0; i < steps; ++i)
+    last.nanoseconds[i] += nanoseconds[i];
+  if (!options.trace)
+    return {};
+  const transom_share *shares = nullptr;
+  if (Result<void> read =
+          check(transom_session_trace(session, &shares, &steps, &last.parts));
+      !read)
+    return read;
+  last.shares.assign(shares, shares + steps * last.parts);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Calls on tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One artifact with memory for all calls of a workload.
+class CallRunner : public Runner {
+public:
+  CallRunner(const Workload &work, const MeasureOptions &options)
+      : Runner(options), work(work) {}
+  Result<void> prepare(const BenchModel &bench);
+  Result<double> run() override;
+
+private:
+  const Workload &work;
+  SessionPtr session;
+  std::vector<OutputTensors> outputs; // by call
+};
+
+} // namespace
+
+Result<void> CallRunner::prepare(const BenchModel &bench) {
+  const transom_model *model = bench.model.get();
+  transom_session_options sizes = transom_session_options_default();
+  sizes.threads = bench.threads;
+  sizes.profile = options.trace ? 2 : options.profile ? 1 : 0;
+  for (const BenchCall &call : work.calls)
+    if (Result<void> fits = check(transom_session_options_fit(
+            model, work.name.c_str(), call.inputs.data(), call.inputs.size(),
+            &sizes));
+        !fits)
+      return fits;
+  Result<SessionPtr> created = createSession(model, sizes);
+  if (!created)
+    return created.takeError();
+  session = std::move(*created);
+  for (const BenchCall &call : work.calls) {
+    outputs.emplace_back();
+    if (Result<void> ready = outputs.back().allocate(model, session.get(),
+                                                     work.name, call.inputs);
+        !ready)
+      return ready;
+  }
+  return {};
+}
+
+Result<double> CallRunner::run() {
+  forgetSteps();
+  double seconds = 0;
+  for (size_t i = 0; i < work.calls.size(); ++i) {
+    const BenchCall &call = work.calls[i];
+    std::vector<transom_tensor> &results = outputs[i].tensors();
+    const auto start = std::chrono::steady_clock::now();
+    if (Result<void> ran = check(
+            transom_run(session.get(), work.name.c_str(), call.inputs.data(),
+                        call.inputs.size(), results.data(), results.size()));
+        !ran)
+      return ran.takeError();
+    seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    if (Result<void> kept = keepSteps(session.get()); !kept)
+      return kept.takeError();
+  }
+  return seconds * 1e3;
+}
+
+Result<std::unique_ptr<Runner>>
+Workload::runner(const BenchModel &bench, const MeasureOptions &options) const {
+  auto runner = std::make_unique<CallRunner>(*this, options);
+  if (Result<void> ready = runner->prepare(bench); !ready)
+    return ready.takeError();
+  return std::unique_ptr<Runner>(std::move(runner));
+}
+
+void Workload::describe(BenchRow &row) const {
+  row.entry = name;
+  row.calls = calls.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Repetitions
+//===----------------------------------------------------------------------===//
+
+/// Until threads that spin have gone to sleep.
+static void letSleep() {
+  const timespec pause = {0, 500000};
+  nanosleep(&pause, nullptr);
+}
+
+namespace {
+/// The repetitions of one line of the table.
+class Repetitions {
+public:
+  Repetitions(Runner &ours, Runner *theirs, const MeasureOptions &options,
+              LimitMeter &meter)
+      : ours(ours), theirs(theirs), options(options), meter(meter) {}
+
+  Result<void> run() {
+    for (unsigned i = 0; i < std::max(1u, options.warmups); ++i)
+      if (Result<void> done = warm(); !done)
+        return done;
+    for (unsigned i = 0; i < options.repeat; ++i) {
+      if (Result<void> done = maybeBurst(i); !done)
+        return done;
+      if (Result<void> done = repetition(i); !done)
+        return done;
+    }
+    return {};
+  }
+
+  std::vector<double> mine, others;
+  StepTimes best; // of the fastest of mine
+
+private:
+  /// Bursts, as many as are due before a repetition.
+  Result<void> maybeBurst(unsigned index) {
+    const unsigned due = (index + 1) * burstsOfRow / options.repeat;
+    if (bursts >= due)
+      return {};
+    letSleep();
+    for (; bursts < due; ++bursts)
+      meter.burst();
+    letSleep();
+    return lastMs < longRunMs ? warm() : Result<void>();
+  }
+
+  Result<void> warm() {
+    for (Runner *runner : {&ours, theirs})
+      if (runner) {
+        Result<double> done = runner->run();
+        if (!done)
+          return done.takeError();
+        lastMs = *done;
+        if (theirs)
+          letSleep();
+      }
+    return {};
+  }
+
+  /// The two take turns in who goes first.
+  Result<void> repetition(unsigned index) {
+    Runner *order[] = {&ours, theirs};
+    if (theirs && index % 2)
+      std::swap(order[0], order[1]);
+    for (Runner *runner : order) {
+      if (!runner)
+        continue;
+      Result<double> done = runner->run();
+      if (!done)
+        return done.takeError();
+      (runner == &ours ? mine : others).push_back(*done);
+      if (runner == &ours &&
+          *done <= *std::min_element(mine.begin(), mine.end()))
+        best = ours.steps();
+      if (theirs)
+        letSleep();
+    }
+    return {};
+  }
+
+  Runner &ours, *theirs;
+  const MeasureOptions &options;
+  LimitMeter &meter;
+  unsigned bursts = 0;
+  double lastMs = 0;
+};
+} // namespace
+
+static void addRatio(const Repetitions &runs, BenchRow &row) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < runs.mine.size(); ++i)
+    ratios.push_back(runs.others[i] / runs.mine[i]);
+  std::sort(ratios.begin(), ratios.end());
+  row.ratioLow = quantile(ratios, 0.25);
+  row.ratio = quantile(ratios, 0.5);
+  row.ratioHigh = quantile(ratios, 0.75);
+  row.other = Times::of(runs.others);
+}
+
+Result<BenchRow> tools::measure(const BenchModel &bench,
+                                const BenchModel *other, const BenchWork &work,
+                                const MeasureOptions &options,
+                                LimitMeter &meter) {
+  Result<std::unique_ptr<Runner>> ours = work.runner(bench, options);
+  if (!ours)
+    return ours.takeError();
+  std::unique_ptr<Runner> theirs;
+  if (other) {
+    MeasureOptions plain = options;
+    plain.profile = plain.trace = false;
+    Result<std::unique_ptr<Runner>> made = work.runner(*other, plain);
+    if (!made)
+      return made.takeError();
+    theirs = std::move(*made);
+  }
+  Repetitions runs(**ours, theirs.get(), options, meter);
+  if (Result<void> done = runs.run(); !done)
+    return done.takeError();
+  BenchRow row;
+  work.describe(row);
+  row.times = Times::of(runs.mine);
+  row.steps = std::move(runs.best);
+  if (other)
+    addRatio(runs, row);
+  return Result<BenchRow>(std::move(row));
+}
+
+void tools::applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
+                        size_t barriersOfWalk, const MachineLimits &limits) {
+  for (const auto &[symbols, cost] : walks) {
+    row.limitMs += 1e3 * cost.limit(limits);
+    row.cost.flops += cost.flops;
+    row.cost.bf16Flops += cost.bf16Flops;
+    row.cost.bytes += cost.bytes;
+    row.cost.tokens += cost.tokens;
+    row.cost.rows = std::max(row.cost.rows, cost.rows);
+    row.cost.columns = std::max(row.cost.columns, cost.columns);
+  }
+  if (!row.decoder || row.cost.tokens == 0)
+    return;
+  const auto tokens = static_cast<double>(row.cost.tokens);
+  row.decoder->bytesPerToken = row.cost.bytes / tokens;
+  row.decoder->barriersPerToken =
+      static_cast<double>(barriersOfWalk * walks.size()) / tokens;
+}

@@ -1,0 +1,85 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Timed runs: a workload again and again, alone or taking turns with another
+// artifact, with bursts of the peak loops between them.
+#pragma once
+#include "tools/commands/bench/BenchCalls.h"
+
+namespace transom::tools {
+
+/// How to measure.
+struct MeasureOptions {
+  unsigned warmups = 1, repeat = 5;
+  bool profile = false; ///< keep the times of the steps
+  bool trace = false;   ///< and of each share
+};
+
+/// What repetitions took, in milliseconds.
+struct Times {
+  double min = 0, median = 0;
+  double spread = 0; ///< quartile range over the median
+
+  static Times of(std::vector<double> milliseconds);
+};
+
+/// Where the time of the fastest repetition went.
+struct StepTimes {
+  std::vector<int64_t> nanoseconds; ///< by step, all calls together
+  size_t parts = 0;
+  std::vector<transom_share> shares; ///< of the last call: [steps][parts]
+};
+
+/// What does the work of a line on one artifact.
+class Runner {
+public:
+  virtual ~Runner() = default;
+  /// Does all of it once; milliseconds.
+  virtual Result<double> run() = 0;
+  /// Step times of the last run.
+  const StepTimes &steps() const { return last; }
+
+protected:
+  explicit Runner(const MeasureOptions &options) : options(options) {}
+  /// Forgets the step times of the run before.
+  void forgetSteps() { last.nanoseconds.clear(); }
+  /// Adds the times of the session's last walk, where they are wanted.
+  Result<void> keepSteps(const transom_session *session);
+  const MeasureOptions options;
+
+private:
+  StepTimes last;
+};
+
+/// What a line on a decoder says besides.
+struct DecoderFigures {
+  int64_t depth = 0;           ///< positions before the first new one
+  double bytesPerToken = 0;    ///< read from memory
+  double barriersPerToken = 0; ///< steps of the walks
+};
+
+/// One line of the table.
+struct BenchRow {
+  std::string entry;
+  size_t calls = 1;
+  BenchCost cost; ///< all walks together; `rows` and `columns` of the largest
+  double limitMs = 0; ///< sum of the walks' limits
+  Times times;
+  std::optional<Times> other; ///< of the artifact that is compared
+  /// The other's time over this one's, repetition by repetition: quartiles and
+  /// median; above 1 this one is faster.
+  double ratioLow = 0, ratio = 0, ratioHigh = 0;
+  StepTimes steps;
+  std::optional<DecoderFigures> decoder;
+};
+
+/// Times work; `other` may be NULL.
+Result<BenchRow> measure(const BenchModel &bench, const BenchModel *other,
+                         const BenchWork &work, const MeasureOptions &options,
+                         LimitMeter &meter);
+
+/// Fills in the row's costs and limit once the machine's limits are known.
+void applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
+                 size_t barriersOfWalk, const MachineLimits &limits);
+
+} // namespace transom::tools

@@ -1,0 +1,282 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One list of named numbers makes all three forms of a table.
+#include "tools/commands/bench/BenchReport.h"
+#include "runtime/json/Json.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+//===----------------------------------------------------------------------===//
+// Profile
+//===----------------------------------------------------------------------===//
+
+std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
+                                          const BenchModel &bench,
+                                          const std::vector<BenchWalk> &walks,
+                                          const MachineLimits &limits) {
+  const ManifestEntry &entry = *bench.entry;
+  std::vector<ProfileLine> lines(entry.steps.size());
+  double inSteps = 0;
+  for (size_t i = 0; i < row.steps.nanoseconds.size(); ++i) {
+    const auto index = i < entry.walk.size() ? size_t(entry.walk[i]) : 0;
+    if (index >= lines.size())
+      continue;
+    const double ms = static_cast<double>(row.steps.nanoseconds[i]) * 1e-6;
+    lines[index].ms += ms;
+    ++lines[index].steps;
+    inSteps += ms;
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const ManifestStep &step = entry.steps[i];
+    ProfileLine &line = lines[i];
+    double flops = 0, bf16 = 0, bytes = 0;
+    for (const BenchWalk &walk : walks) {
+      flops += valueOf(step.flops, walk.symbols);
+      bf16 += valueOf(step.bf16Flops, walk.symbols);
+      bytes += valueOf(step.bytes, walk.symbols) +
+               static_cast<double>(step.weightBytes);
+    }
+    const double runs = static_cast<double>(step.rows);
+    const double seconds = std::max(line.ms * 1e-3, 1e-12);
+    line.place = step.place;
+    line.phase = step.phase;
+    line.share = line.ms / row.times.min;
+    line.gflops = flops * runs / seconds * 1e-9;
+    line.gbps = bytes * runs / seconds * 1e-9;
+    line.peak = ((flops - bf16) / limits.flops + bf16 / limits.bf16Flops) *
+                runs / seconds;
+  }
+  std::sort(lines.begin(), lines.end(),
+            [](const auto &a, const auto &b) { return a.ms > b.ms; });
+  ProfileLine rest;
+  rest.place = "outside steps";
+  rest.ms = std::max(0.0, row.times.min - inSteps);
+  rest.share = rest.ms / row.times.min;
+  lines.push_back(rest);
+  return lines;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Cell {
+  const char *name;
+  double number = 0;
+  std::string text; ///< instead of the number, where it is not empty
+};
+using Cells = std::vector<Cell>;
+} // namespace
+
+static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+static Cells cellsOf(const BenchRow &row) {
+  const double seconds = row.times.min * 1e-3;
+  const BenchCost &cost = row.cost;
+  Cells cells = {{"entry", 0, row.entry},
+                 {"batch", double(cost.rows), {}},
+                 {"seq", double(cost.columns), {}},
+                 {"tokens", double(cost.tokens), {}},
+                 {"ms_min", rounded(row.times.min), {}},
+                 {"ms_median", rounded(row.times.median), {}},
+                 {"tokens_per_s", rounded(double(cost.tokens) / seconds), {}},
+                 {"gflops", rounded(cost.flops / seconds * 1e-9), {}},
+                 {"gbps", rounded(cost.bytes / seconds * 1e-9), {}},
+                 {"limit_share", rounded(row.limitMs / row.times.min), {}},
+                 {"ms_limit", rounded(row.limitMs), {}},
+                 {"spread", rounded(row.times.spread), {}},
+                 {"calls", double(row.calls), {}}};
+  if (row.decoder)
+    cells.insert(
+        cells.end(),
+        {{"depth", double(row.decoder->depth), {}},
+         {"bytes_per_token", std::round(row.decoder->bytesPerToken), {}},
+         {"barriers_per_token", rounded(row.decoder->barriersPerToken), {}}});
+  if (row.other)
+    cells.insert(cells.end(),
+                 {{"other_ms_min", rounded(row.other->min), {}},
+                  {"other_ms_median", rounded(row.other->median), {}},
+                  {"ratio", rounded(row.ratio), {}},
+                  {"ratio_low", rounded(row.ratioLow), {}},
+                  {"ratio_high", rounded(row.ratioHigh), {}}});
+  return cells;
+}
+
+static Cells cellsOf(const ProfileLine &line) {
+  return {{"place", 0, line.place},
+          {"phase", 0, line.phase.empty() ? "-" : line.phase},
+          {"steps", double(line.steps), {}},
+          {"ms", rounded(line.ms), {}},
+          {"share", rounded(line.share), {}},
+          {"gflops", rounded(line.gflops), {}},
+          {"gbps", rounded(line.gbps), {}},
+          {"peak_share", rounded(line.peak), {}}};
+}
+
+static void writeCells(JsonWriter &json, const Cells &cells) {
+  for (const Cell &cell : cells) {
+    if (!cell.text.empty())
+      json.member(cell.name, cell.text);
+    else if (cell.number == std::floor(cell.number) &&
+             std::abs(cell.number) < 1e15)
+      json.member(cell.name, static_cast<int64_t>(cell.number));
+    else
+      json.member(cell.name, cell.number);
+  }
+}
+
+std::string BenchTable::json() const {
+  std::string text;
+  JsonWriter json(text, 2);
+  json.beginArray();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    json.beginObject();
+    writeCells(json, cellsOf(rows[i]));
+    if (!profiles[i].empty()) {
+      json.key("profile");
+      json.beginArray();
+      for (const ProfileLine &line : profiles[i]) {
+        json.beginObject();
+        writeCells(json, cellsOf(line));
+        json.endObject();
+      }
+      json.endArray();
+    }
+    json.endObject();
+  }
+  json.endArray();
+  return text + "\n";
+}
+
+namespace {
+/// How a table's lines are put together.
+struct TableForm {
+  const char *begin, *separator, *end;
+  bool rule; ///< a line of dashes below the names
+};
+} // namespace
+
+static constexpr TableForm markdownForm = {"| ", " | ", " |\n", true};
+static constexpr TableForm csvForm = {"", ",", "\n", false};
+
+/// A cell of CSV, in quotes where it needs them.
+static std::string quoted(const std::string &text) {
+  return text.find(',') == std::string::npos ? text : '"' + text + '"';
+}
+
+static void addTable(std::string &text, const std::vector<Cells> &lines,
+                     const TableForm &form) {
+  std::string header, rule = "|";
+  for (const Cell &cell : lines.front()) {
+    header +=
+        (header.empty() ? form.begin : form.separator) + std::string(cell.name);
+    rule += cell.text.empty() ? "---:|" : "---|";
+  }
+  text += header + form.end + (form.rule ? rule + "\n" : "");
+  for (const Cells &cells : lines) {
+    std::string line;
+    for (const Cell &cell : cells) {
+      char number[64];
+      snprintf(number, sizeof number, "%.15g", cell.number);
+      line += line.empty() ? form.begin : form.separator;
+      line += cell.text.empty() ? number
+              : form.rule       ? cell.text
+                                : quoted(cell.text);
+    }
+    text += line + form.end;
+  }
+}
+
+/// The table of rows, and behind it one for each profile.
+static std::string tablesOf(const BenchTable &table, const TableForm &form) {
+  std::vector<Cells> lines;
+  for (const BenchRow &row : table.rows)
+    lines.push_back(cellsOf(row));
+  std::string text;
+  addTable(text, lines, form);
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    if (table.profiles[i].empty())
+      continue;
+    lines.clear();
+    for (const ProfileLine &line : table.profiles[i])
+      lines.push_back(cellsOf(line));
+    text += "\n";
+    if (form.rule) {
+      const BenchRow &row = table.rows[i];
+      text += row.entry + " " + std::to_string(row.cost.rows) + "x" +
+              std::to_string(row.cost.columns) + ", " +
+              std::to_string(row.steps.nanoseconds.size()) + " barriers a " +
+              (row.decoder ? "walk" : "call") + ":\n\n";
+    }
+    addTable(text, lines, form);
+  }
+  return text;
+}
+
+std::string BenchTable::markdown() const {
+  return tablesOf(*this, markdownForm);
+}
+std::string BenchTable::csv() const { return tablesOf(*this, csvForm); }
+
+//===----------------------------------------------------------------------===//
+// Trace
+//===----------------------------------------------------------------------===//
+
+static void writeThreadName(JsonWriter &json, size_t part) {
+  json.beginObject();
+  json.member("name", "thread_name");
+  json.member("ph", "M");
+  json.member("pid", int64_t(1));
+  json.member("tid", static_cast<int64_t>(part));
+  json.key("args");
+  json.beginObject();
+  json.member("name", "part " + std::to_string(part));
+  json.endObject();
+  json.endObject();
+}
+
+std::string tools::traceOf(const BenchRow &row, const BenchModel &bench) {
+  const ManifestEntry &entry = *bench.entry;
+  const std::vector<transom_share> &shares = row.steps.shares;
+  const size_t parts = row.steps.parts;
+  int64_t origin = shares.empty() ? 0 : shares.front().begin;
+  for (const transom_share &share : shares)
+    origin = std::min(origin, share.begin);
+  std::string text;
+  JsonWriter json(text, 0);
+  json.beginObject();
+  json.member("displayTimeUnit", "ms");
+  json.key("traceEvents");
+  json.beginArray();
+  for (size_t part = 0; part < parts; ++part)
+    writeThreadName(json, part);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const size_t step = i / parts;
+    const size_t index =
+        step < entry.walk.size() ? size_t(entry.walk[step]) : 0;
+    json.beginObject();
+    json.member("name", index < entry.steps.size() ? entry.steps[index].place
+                                                   : std::to_string(step));
+    json.member("cat",
+                index < entry.steps.size() ? entry.steps[index].phase : "step");
+    json.member("ph", "X");
+    json.member("pid", int64_t(1));
+    json.member("tid", static_cast<int64_t>(i % parts));
+    json.member("ts", static_cast<double>(shares[i].begin - origin) * 1e-3);
+    json.member("dur",
+                static_cast<double>(shares[i].end - shares[i].begin) * 1e-3);
+    json.key("args");
+    json.beginObject();
+    json.member("step", static_cast<int64_t>(step));
+    json.endObject();
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+  return text + "\n";
+}

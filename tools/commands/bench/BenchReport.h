@@ -1,0 +1,41 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What bench prints: its table, the profile by operation of the model, and a
+// trace for Chrome's viewer.
+#pragma once
+#include "tools/commands/bench/BenchMeasure.h"
+
+namespace transom::tools {
+
+/// A line of the profile: all steps that run one phase.
+struct ProfileLine {
+  std::string place, phase;
+  int64_t steps = 0; ///< in one call
+  double ms = 0;     ///< in all calls
+  double share = 0;  ///< of the time of the row
+  double gflops = 0; ///< a second
+  double gbps = 0;   ///< weights and activations
+  double peak = 0;   ///< share of the peak of multiply-adds
+};
+
+/// The lines of a row's profile, the heaviest first; the last is what happens
+/// outside the steps.
+std::vector<ProfileLine> profileOf(const BenchRow &row, const BenchModel &bench,
+                                   const std::vector<BenchWalk> &walks,
+                                   const MachineLimits &limits);
+
+/// Rows with their profiles, which are empty where none is wanted.
+struct BenchTable {
+  std::vector<BenchRow> rows;
+  std::vector<std::vector<ProfileLine>> profiles;
+
+  std::string json() const;
+  std::string markdown() const;
+  std::string csv() const;
+};
+
+/// The shares of a row's last call as trace events, JSON text.
+std::string traceOf(const BenchRow &row, const BenchModel &bench);
+
+} // namespace transom::tools

@@ -1,0 +1,243 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Peak loops. The multiply-add loops keep as many independent chains as the
+// registers hold, more than two pipes of six cycles need; the read loop sums a
+// buffer that no cache holds.
+#include "tools/commands/bench/Limits.h"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace transom::tools;
+
+namespace {
+typedef float Vector4 __attribute__((vector_size(16)));
+typedef float Vector8 __attribute__((vector_size(32)));
+typedef float Vector16 __attribute__((vector_size(64)));
+typedef uint64_t Words2 __attribute__((vector_size(16)));
+typedef uint64_t Words4 __attribute__((vector_size(32)));
+typedef uint64_t Words8 __attribute__((vector_size(64)));
+
+/// The loops of one instruction set; each gives a number that depends on all it
+/// did.
+struct PeakLoops {
+  double (*multiply)(int64_t steps); ///< f32
+  int64_t flops;                     ///< of one step
+  double (*multiplyBf16)(int64_t steps);
+  int64_t bf16Flops;
+  double (*read)(const char *bytes, int64_t size);
+};
+} // namespace
+
+/// Defines the two loops for one width of vectors. `NAME##Multiply` does
+/// `steps` steps of one multiply-add in each of CHAINS chains; `NAME##Read`
+/// reads a buffer of a multiple of 8 vectors.
+#define TRANSOM_LOOPS(NAME, ATTRIBUTE, CHAINS, REGISTER, FLOATS, WORDS)        \
+  ATTRIBUTE static double NAME##Multiply(int64_t steps) {                      \
+    FLOATS sums[CHAINS];                                                       \
+    for (int i = 0; i < CHAINS; ++i)                                           \
+      sums[i] = FLOATS{} + static_cast<float>(i);                              \
+    FLOATS factor = FLOATS{} + 0.001f, term = FLOATS{} + 0.001f;               \
+    asm volatile("" : REGISTER(factor), REGISTER(term));                       \
+    _Pragma("clang loop unroll(disable)") for (int64_t step = 0; step < steps; \
+                                               ++step) {                       \
+      _Pragma("clang loop unroll(full)") for (int i = 0; i < CHAINS; ++i)      \
+          sums[i] = __builtin_elementwise_fma(factor, term, sums[i]);          \
+    }                                                                          \
+    double total = 0;                                                          \
+    for (int i = 0; i < CHAINS; ++i)                                           \
+      total += sums[i][0];                                                     \
+    return total;                                                              \
+  }                                                                            \
+  ATTRIBUTE static double NAME##Read(const char *bytes, int64_t size) {        \
+    const WORDS *at = reinterpret_cast<const WORDS *>(bytes);                  \
+    const WORDS *end = reinterpret_cast<const WORDS *>(bytes + size);          \
+    WORDS sums[8] = {};                                                        \
+    for (; at < end; at += 8) {                                                \
+      _Pragma("clang loop unroll(full)") for (int i = 0; i < 8; ++i)           \
+          sums[i] += at[i];                                                    \
+    }                                                                          \
+    uint64_t total = 0;                                                        \
+    for (int i = 0; i < 8; ++i)                                                \
+      total += sums[i][0];                                                     \
+    return static_cast<double>(total);                                         \
+  }
+
+#if defined(__x86_64__)
+TRANSOM_LOOPS(avx2, __attribute__((target("avx2,fma"))), 12, "+v", Vector8,
+              Words4)
+TRANSOM_LOOPS(avx512,
+              __attribute__((target("avx512f,avx512vl,fma"),
+                             min_vector_width(512))),
+              24, "+v", Vector16, Words8)
+
+/// As the loops above, with pairs of bf16.
+__attribute__((target("avx512f,avx512vl,avx512bf16"),
+               min_vector_width(512))) static double
+avx512Bf16Multiply(int64_t steps) {
+  __m512 sums[24];
+  for (int i = 0; i < 24; ++i)
+    sums[i] = _mm512_set1_ps(static_cast<float>(i));
+  __m512i pairs = _mm512_set1_epi16(0x3f80); // ones
+  asm volatile("" : "+v"(pairs));
+  __m512bh ones;
+  __builtin_memcpy(&ones, &pairs, sizeof ones);
+#pragma clang loop unroll(disable)
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 24; ++i)
+      sums[i] = _mm512_dpbf16_ps(sums[i], ones, ones);
+  }
+  double total = 0;
+  for (int i = 0; i < 24; ++i)
+    total += _mm512_cvtss_f32(sums[i]);
+  return total;
+}
+
+static PeakLoops loopsOf(const std::string &isa) {
+  if (isa == "avx512bf16")
+    return {avx512Multiply, 2 * 24 * 16, avx512Bf16Multiply, 4 * 24 * 16,
+            avx512Read};
+  if (isa.compare(0, 6, "avx512") == 0)
+    return {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
+  return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
+}
+#else
+TRANSOM_LOOPS(narrow, , 24, "+w", Vector4, Words2)
+
+static PeakLoops loopsOf(const std::string &) {
+  return {narrowMultiply, 2 * 24 * 4, nullptr, 0, narrowRead};
+}
+#endif
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+namespace {
+/// A piece of work that all threads of a burst do at once.
+struct BurstTask {
+  std::function<double(unsigned)> work;
+  double seconds = 0; ///< from the first begin to the last end
+};
+} // namespace
+
+/// Does the tasks one after the other, each on all threads. They begin
+/// together: a barrier that spins stands before each.
+static void doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
+  std::atomic<unsigned> arrived{0};
+  std::vector<double> sinks(threads);
+  std::vector<std::vector<Clock::time_point>> begins(
+      tasks.size(), std::vector<Clock::time_point>(threads)),
+      ends = begins;
+  auto body = [&](unsigned index) {
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      const auto all = static_cast<unsigned>(i + 1) * threads;
+      arrived.fetch_add(1);
+      for (int spins = 0; arrived.load() < all; ++spins)
+        if (spins > 10000)
+          std::this_thread::yield();
+      begins[i][index] = Clock::now();
+      sinks[index] += tasks[i].work(index);
+      ends[i][index] = Clock::now();
+    }
+  };
+  std::vector<std::thread> team;
+  for (unsigned i = 1; i < threads; ++i)
+    team.emplace_back(body, i);
+  body(0);
+  for (std::thread &thread : team)
+    thread.join();
+  for (size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].seconds =
+        std::chrono::duration<double>(
+            *std::max_element(ends[i].begin(), ends[i].end()) -
+            *std::min_element(begins[i].begin(), begins[i].end()))
+            .count();
+  volatile double sink = 0; // keeps the work from being dropped
+  for (double value : sinks)
+    sink = sink + value;
+}
+
+/// Steps that take about two milliseconds.
+static int64_t stepsOf(double (*loop)(int64_t)) {
+  const int64_t some = 100000;
+  auto start = Clock::now();
+  volatile double sink = loop(some);
+  (void)sink;
+  return std::max<int64_t>(
+      some, static_cast<int64_t>(2e-3 / secondsSince(start) * some));
+}
+
+LimitMeter::LimitMeter(const std::string &isa, unsigned threads)
+    : isa(isa), threads(threads) {
+  window = int64_t(32) << 20;
+  region = window * std::max<int64_t>(2, 4 / threads);
+  // Small pages, as those of a mapped artifact; all of them there from the
+  // start, and pages of zeros of their own, since they may be written.
+  void *pages = mmap(nullptr, static_cast<size_t>(region) * threads,
+                     PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (pages != MAP_FAILED)
+    buffer = static_cast<char *>(pages);
+}
+
+LimitMeter::~LimitMeter() {
+  if (buffer)
+    munmap(buffer, static_cast<size_t>(region) * threads);
+}
+
+void LimitMeter::burst() {
+  const PeakLoops loops = loopsOf(isa);
+  const int64_t steps = stepsOf(loops.multiply);
+  const int64_t bf16Steps =
+      loops.multiplyBf16 ? stepsOf(loops.multiplyBf16) : 0;
+  std::vector<BurstTask> tasks;
+  tasks.push_back({[&](unsigned) { return loops.multiply(steps); }});
+  tasks.push_back({[&](unsigned index) {
+    return buffer ? loops.read(buffer + index * region + at, window) : 0.0;
+  }});
+  if (bf16Steps)
+    tasks.push_back({[&](unsigned) { return loops.multiplyBf16(bf16Steps); }});
+  doTogether(threads, tasks);
+  at = (at + window) % region;
+  auto keep = [&](double &best, double work, const BurstTask &task) {
+    best = std::max(best, work * threads / task.seconds);
+  };
+  keep(limits.flops, static_cast<double>(loops.flops * steps), tasks[0]);
+  if (buffer)
+    keep(limits.bandwidth, static_cast<double>(window), tasks[1]);
+  if (bf16Steps)
+    keep(limits.bf16Flops, static_cast<double>(loops.bf16Flops * bf16Steps),
+         tasks[2]);
+  else
+    limits.bf16Flops = limits.flops;
+}
+
+void LimitMeter::settle() {
+  for (int quiet = 0, all = 0; quiet < 8 && all < 48; ++quiet, ++all) {
+    const MachineLimits before = limits;
+    burst();
+    if (limits.flops > 1.005 * before.flops ||
+        limits.bf16Flops > 1.005 * before.bf16Flops ||
+        limits.bandwidth > 1.005 * before.bandwidth)
+      quiet = 0;
+  }
+}
+
+MachineLimits transom::tools::measureLimits(const std::string &isa,
+                                            unsigned threads) {
+  LimitMeter meter(isa, threads);
+  meter.settle();
+  return meter.best();
+}
