@@ -62,10 +62,8 @@ static Result<LinkedImage> link(const ArtifactPlan &plan,
     isas.push_back(object.isa);
     files.push_back(object.object);
   }
-  Result<std::string> tables = makeTables(plan, isas, manifestBytes);
-  if (!tables)
-    return tables.takeError();
-  files.push_back(std::move(*tables));
+  TRANSOM_ASSIGN(std::string tables, makeTables(plan, isas, manifestBytes));
+  files.push_back(std::move(tables));
   return linkArtifact(files, plan.weightBytes);
 }
 
@@ -100,29 +98,18 @@ transom::writeArtifact(const ArtifactPlan &plan,
                        const std::string &path, const WriteProgress &progress) {
   Manifest manifest = preliminary(plan, objects);
   const size_t room = (manifest.toJson().size() + 3) / 4 * 4;
-  Result<LinkedImage> image = link(plan, objects, room);
-  if (!image)
-    return image.takeError();
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (Result<void> written = writeImage(*image, *file); !written)
-    return written.takeError();
-  Result<std::string> hash = writeWeights(plan, source, release, *file,
-                                          image->weightsOffset, progress);
-  if (!hash)
-    return hash.takeError();
+  TRANSOM_ASSIGN(LinkedImage image, link(plan, objects, room));
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  TRANSOM_TRY(writeImage(image, file));
+  TRANSOM_ASSIGN(std::string hash, writeWeights(plan, source, release, file,
+                                                image.weightsOffset, progress));
 
-  ArtifactReport report{image->weightsOffset + image->weightsBytes, *hash};
+  ArtifactReport report{image.weightsOffset + image.weightsBytes, hash};
   manifest.fileBytes = report.fileBytes;
   manifest.weightsSha256 = report.weightsSha256;
   if (manifest.tokenizer)
-    manifest.tokenizer->offset = image->tokenizerOffset;
-  if (Result<void> noted =
-          writeManifest(manifest, room, image->manifestOffset, *file);
-      !noted)
-    return noted.takeError();
-  if (Result<void> committed = file->commit(); !committed)
-    return committed.takeError();
+    manifest.tokenizer->offset = image.tokenizerOffset;
+  TRANSOM_TRY(writeManifest(manifest, room, image.manifestOffset, file));
+  TRANSOM_TRY(file.commit());
   return report;
 }

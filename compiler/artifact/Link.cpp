@@ -177,10 +177,8 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
   std::vector<llvm::StringRef> contents = {linkerScript, versionScript};
   contents.insert(contents.end(), objects.begin(), objects.end());
   for (llvm::StringRef bytes : contents) {
-    Result<MemoryFile> file = MemoryFile::create(bytes);
-    if (!file)
-      return file.takeError();
-    files.push_back(std::move(*file));
+    TRANSOM_ASSIGN(MemoryFile file, MemoryFile::create(bytes));
+    files.push_back(std::move(file));
   }
   OutputPipe output;
   if (!output.isOpen())
@@ -195,8 +193,7 @@ static Result<std::string> linkStub(const std::vector<std::string> &objects) {
     arguments.push_back(flag);
   for (size_t i = 2; i < files.size(); ++i)
     arguments.push_back(files[i].path());
-  if (Result<void> linked = runLinker(arguments); !linked)
-    return linked.takeError();
+  TRANSOM_TRY(runLinker(arguments));
   return output.finish();
 }
 
@@ -275,8 +272,6 @@ static Result<LinkedImage> widen(std::string image, uint64_t weightBytes) {
 Result<LinkedImage>
 transom::linkArtifact(const std::vector<std::string> &objects,
                       uint64_t weightBytes) {
-  Result<std::string> image = linkStub(objects);
-  if (!image)
-    return image.takeError();
-  return widen(std::move(*image), weightBytes);
+  TRANSOM_ASSIGN(std::string image, linkStub(objects));
+  return widen(std::move(image), weightBytes);
 }

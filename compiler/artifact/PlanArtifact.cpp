@@ -56,8 +56,7 @@ public:
 
   Result<ArtifactPlan> plan() {
     planPhases();
-    if (Result<void> weights = planWeights(); !weights)
-      return weights.takeError();
+    TRANSOM_TRY(planWeights());
     planModel();
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic())
@@ -79,14 +78,13 @@ private:
   Result<void> planWeights() {
     for (auto weight : module.getOps<kern::WeightOp>()) {
       auto type = cast<kern::WeightType>(weight.getType());
-      Result<WeightLayout> layout =
-          parseWeightLayout(kern::layoutName(type.getLayout()).str());
-      if (!layout)
-        return layout.takeError();
+      TRANSOM_ASSIGN(
+          WeightLayout layout,
+          parseWeightLayout(kern::layoutName(type.getLayout()).str()));
       ArtifactWeight entry;
       entry.symbol = weight.getSymName().str();
       entry.expression = weight.getExpr().str();
-      entry.layout = *layout;
+      entry.layout = layout;
       entry.offset = weight.getOffset().value_or(0);
       entry.bytes = type.getByteSize();
       entry.shape = type.getShape().vec();

@@ -168,15 +168,11 @@ Result<std::string> transom::makeTables(const ArtifactPlan &plan,
                                         const std::vector<std::string> &isas,
                                         uint64_t manifestBytes) {
   IsaModule code;
-  Result<const TargetIsa *> isa = isaOfName(isas.front());
-  if (!isa)
-    return isa.takeError();
-  code.isa = *isa;
-  Result<std::unique_ptr<llvm::TargetMachine>> machine =
-      createTargetMachine(*code.isa);
-  if (!machine)
-    return machine.takeError();
-  code.machine = std::move(*machine);
+  TRANSOM_ASSIGN(const TargetIsa *isa, isaOfName(isas.front()));
+  code.isa = isa;
+  TRANSOM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine,
+                 createTargetMachine(*code.isa));
+  code.machine = std::move(machine);
   code.context = std::make_unique<llvm::LLVMContext>();
   code.module = std::make_unique<llvm::Module>("tables", *code.context);
   code.module->setTargetTriple(code.machine->getTargetTriple().str());

@@ -60,8 +60,7 @@ public:
 
   /// Ends the stream; the hash of all of it.
   Result<std::string> finish() {
-    if (Result<void> previous = wait(); !previous)
-      return previous.takeError();
+    TRANSOM_TRY(wait());
     return hash.hex();
   }
 
@@ -308,10 +307,8 @@ static Result<void> packWeight(const ArtifactWeight &weight,
                                const WeightExpr &expression,
                                const TensorSource &source,
                                PackedStream &stream) {
-  Result<std::vector<int64_t>> shape = expression.shape(source);
-  if (!shape)
-    return shape.takeError();
-  if (*shape != weight.shape)
+  TRANSOM_ASSIGN(std::vector<int64_t> shape, expression.shape(source));
+  if (shape != weight.shape)
     return internalError("weight '" + weight.symbol +
                          "' is not of the shape that the code expects");
   if (Result<void> skipped = stream.skipTo(weight.offset); !skipped)
@@ -334,23 +331,18 @@ transom::writeWeights(const ArtifactPlan &plan, const TensorSource &source,
                       const std::function<void(const std::string &)> &release,
                       OutputFile &file, uint64_t fileOffset,
                       const WriteProgress &progress) {
-  Result<std::vector<ArtifactWeight>> weights = orderedWeights(plan);
-  if (!weights)
-    return weights.takeError();
+  TRANSOM_ASSIGN(std::vector<ArtifactWeight> weights, orderedWeights(plan));
   PackedStream stream(file, fileOffset, plan.weightBytes, progress);
-  for (const ArtifactWeight &weight : *weights) {
+  for (const ArtifactWeight &weight : weights) {
     Result<WeightExpr> expression = WeightExpr::parse(weight.expression);
     if (!expression)
       return internalError("weight '" + weight.symbol +
                            "': " + expression.error().message);
-    if (Result<void> packed = packWeight(weight, *expression, source, stream);
-        !packed)
-      return packed.takeError();
+    TRANSOM_TRY(packWeight(weight, *expression, source, stream));
     if (release)
       for (const std::string &tensor : expression->files())
         release(tensor);
   }
-  if (Result<void> skipped = stream.skipTo(plan.weightBytes); !skipped)
-    return skipped.takeError();
+  TRANSOM_TRY(stream.skipTo(plan.weightBytes));
   return stream.finish();
 }

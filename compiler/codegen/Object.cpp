@@ -71,11 +71,9 @@ Result<IsaModule> transom::translate(mlir::ModuleOp module,
                                      const TargetIsa &isa) {
   IsaModule code;
   code.isa = &isa;
-  Result<std::unique_ptr<llvm::TargetMachine>> machine =
-      createTargetMachine(isa);
-  if (!machine)
-    return machine.takeError();
-  code.machine = std::move(*machine);
+  TRANSOM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine,
+                 createTargetMachine(isa));
+  code.machine = std::move(machine);
   code.context = std::make_unique<llvm::LLVMContext>();
   code.module = mlir::translateModuleToLLVMIR(module, *code.context, "transom");
   if (!code.module)
@@ -83,8 +81,7 @@ Result<IsaModule> transom::translate(mlir::ModuleOp module,
   code.module->setTargetTriple(code.machine->getTargetTriple().str());
   code.module->setDataLayout(code.machine->createDataLayout());
   setAttributes(*code.module, isa);
-  if (Result<void> valid = verify(*code.module, "after translation"); !valid)
-    return valid.takeError();
+  TRANSOM_TRY(verify(*code.module, "after translation"));
   return code;
 }
 

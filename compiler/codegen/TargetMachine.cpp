@@ -76,15 +76,13 @@ Result<std::vector<const TargetIsa *>>
 transom::isasOfTargets(const std::vector<std::string> &targets, bool bf16) {
   std::vector<const TargetIsa *> wanted, sorted;
   for (const std::string &target : targets) {
-    Result<const TargetIsa *> isa = isaOfTarget(target);
-    if (!isa)
-      return isa.takeError();
-    if (!wanted.empty() && (*isa)->triple != wanted.front()->triple)
+    TRANSOM_ASSIGN(const TargetIsa *isa, isaOfTarget(target));
+    if (!wanted.empty() && isa->triple != wanted.front()->triple)
       return usageError("the targets '" + std::string(wanted.front()->target) +
-                        "' and '" + (*isa)->target +
+                        "' and '" + isa->target +
                         "' are of different machines; an artifact has code of "
                         "one");
-    wanted.push_back(*isa);
+    wanted.push_back(isa);
   }
   auto isWanted = [&](const TargetIsa &isa) {
     return llvm::any_of(wanted, [&](const TargetIsa *other) {

@@ -5,10 +5,10 @@
 // what the manifest says about the files.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
-#include "compiler/import/huggingface/GenerationConfig.h"
 #include "compiler/driver/Hashes.h"
-#include "compiler/import/huggingface/TextConfig.h"
 #include "compiler/import/Import.h"
+#include "compiler/import/huggingface/GenerationConfig.h"
+#include "compiler/import/huggingface/TextConfig.h"
 #include <chrono>
 
 using namespace mlir;
@@ -79,20 +79,18 @@ struct ModelFacts {
 
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module) {
-  Result<TextConfig> config =
-      readTextConfig(info.folder, maxLengthOf(module), info.family != "graph");
-  if (!config)
-    return config.takeError();
-  text = std::move(*config);
+  TRANSOM_ASSIGN(
+      TextConfig config,
+      readTextConfig(info.folder, maxLengthOf(module), info.family != "graph"));
+  text = std::move(config);
   notes = info.notes;
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
   if (stepOf(module)) {
-    Result<GenerationSettings> settings = readGenerationConfig(info.folder);
-    if (!settings)
-      return settings.takeError();
-    generation = std::move(*settings);
+    TRANSOM_ASSIGN(GenerationSettings settings,
+                   readGenerationConfig(info.folder));
+    generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());
   }
@@ -101,10 +99,8 @@ Result<void> ModelFacts::read(ModuleOp module) {
 }
 
 Result<void> ModelFacts::complete(ArtifactPlan &plan) {
-  Result<std::map<std::string, std::string>> hashed = hashes.take();
-  if (!hashed)
-    return hashed.takeError();
-  plan.manifest.inputsSha256 = std::move(*hashed);
+  TRANSOM_ASSIGN(auto hashed, hashes.take());
+  plan.manifest.inputsSha256 = std::move(hashed);
   plan.manifest.text = text.manifest;
   plan.manifest.notes = notes;
   plan.tokenizer = std::move(text.tokenizer);
@@ -114,22 +110,17 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
 }
 
 Result<CompileReport> transom::compile(const CompileOptions &options) {
-  if (Result<void> valid = checkOptions(options); !valid)
-    return valid.takeError();
+  TRANSOM_TRY(checkOptions(options));
   if (options.progress && !options.progress({"import"}))
     return unavailable("interrupted");
   const auto started = std::chrono::steady_clock::now();
   MLIRContext context(MLIRContext::Threading::DISABLED);
   prepareContext(context);
   ModelFacts facts;
-  Result<OwningOpRef<ModuleOp>> module =
-      importModel(context, {options.model}, facts.info);
-  if (!module)
-    return module.takeError();
-  if (Result<void> fits = checkMemory(facts.info, options.memLimit); !fits)
-    return fits.takeError();
-  if (Result<void> read = facts.read(**module); !read)
-    return read.takeError();
+  TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
+                 importModel(context, {options.model}, facts.info));
+  TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
+  TRANSOM_TRY(facts.read(*module));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();
@@ -142,11 +133,9 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
     facts.info.files.release(name);
   };
   source.complete = [&](ArtifactPlan &plan) { return facts.complete(plan); };
-  Result<CompileReport> report =
-      compileModule(std::move(*module), source, recorded);
-  if (!report)
-    return report.takeError();
-  report->notes = facts.notes;
-  report->seconds.insert(report->seconds.begin(), {"import", seconds});
+  TRANSOM_ASSIGN(CompileReport report,
+                 compileModule(std::move(module), source, recorded));
+  report.notes = facts.notes;
+  report.seconds.insert(report.seconds.begin(), {"import", seconds});
   return report;
 }

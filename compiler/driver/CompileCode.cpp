@@ -20,10 +20,8 @@ transom::lowerToLlvm(mlir::ModuleOp module,
     auto lowered = lowerForIsa(module, isa->name);
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");
-    Result<IsaModule> code = translate(**lowered, *isa);
-    if (!code)
-      return code.takeError();
-    modules.push_back(std::move(*code));
+    TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));
+    modules.push_back(std::move(code));
   }
   return Result<std::vector<IsaModule>>(std::move(modules));
 }
@@ -31,8 +29,7 @@ transom::lowerToLlvm(mlir::ModuleOp module,
 /// Optimizes and generates one; frees its IR.
 static Result<std::string> generateOne(IsaModule code,
                                        const CodeOptions &options) {
-  if (Result<void> done = optimize(code, options.level); !done)
-    return done.takeError();
+  TRANSOM_TRY(optimize(code, options.level));
   return emitCode(code, options.kind);
 }
 

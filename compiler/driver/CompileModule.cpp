@@ -4,11 +4,11 @@
 // Walks the stages. Between two of them the module is written and read back,
 // so that nothing can hide in C++ objects: what a stage needs is in the IR.
 #include "compiler/driver/CompileModule.h"
+#include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/CodeSize.h"
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
-#include "compiler/artifact/PlanArtifact.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
@@ -202,41 +202,36 @@ Result<void> ModuleCompiler::makeCode() {
   CodeOptions how{options.emit == EmitStage::Asm ? CodeKind::Assembly
                                                  : CodeKind::Object,
                   options.optLevel, options.jobs};
-  Result<std::vector<IsaObject>> objects = generate(std::move(*modules), how);
-  if (!objects)
-    return objects.takeError();
+  TRANSOM_ASSIGN(std::vector<IsaObject> objects,
+                 generate(std::move(*modules), how));
   if (how.kind == CodeKind::Object)
-    for (const IsaObject &object : *objects) {
-      Result<CodeSize> size = codeSizeOf(object.object);
-      if (!size)
-        return size.takeError();
+    for (const IsaObject &object : objects) {
+      TRANSOM_ASSIGN(CodeSize size, codeSizeOf(object.object));
       report.code.push_back(
-          {object.isa, size->phases, size->kernels, size->bytes});
+          {object.isa, size.phases, size.kernels, size.bytes});
     }
   end("code");
   if (options.emit == EmitStage::So)
-    return writeLibrary(std::move(*objects));
-  for (const IsaObject &object : *objects)
+    return writeLibrary(std::move(objects));
+  for (const IsaObject &object : objects)
     if (Result<void> done = emitText(object.object, object.isa); !done)
       return done;
   return {};
 }
 
 Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
-  Result<ArtifactPlan> plan = planArtifact(*module);
-  if (!plan)
-    return plan.takeError();
-  plan->manifest.compiler = TRANSOM_VERSION;
-  plan->manifest.dtype = options.dtype;
-  plan->manifest.options = options.flags;
-  plan->manifest.disabledPasses = options.disabledPasses;
+  TRANSOM_ASSIGN(ArtifactPlan plan, planArtifact(*module));
+  plan.manifest.compiler = TRANSOM_VERSION;
+  plan.manifest.dtype = options.dtype;
+  plan.manifest.options = options.flags;
+  plan.manifest.disabledPasses = options.disabledPasses;
   if (source.complete)
-    if (Result<void> done = source.complete(*plan); !done)
+    if (Result<void> done = source.complete(plan); !done)
       return done;
   if (Result<void> begun = begin("weights"); !begun)
     return begun;
   Result<ArtifactReport> written = writeArtifact(
-      *plan, objects, *source.tensors, source.release, options.output,
+      plan, objects, *source.tensors, source.release, options.output,
       [&](uint64_t done, uint64_t total) {
         return !options.progress || options.progress({"weights", done, total});
       });
@@ -244,7 +239,7 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
     return written.takeError();
   end("weights");
   report.fileBytes = written->fileBytes;
-  report.parameters = static_cast<uint64_t>(plan->manifest.parameters);
+  report.parameters = static_cast<uint64_t>(plan.manifest.parameters);
   report.written.push_back(options.output);
   return {};
 }
@@ -252,11 +247,10 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
 Result<CompileReport> ModuleCompiler::run() {
   const std::string &kvDtype =
       options.kvDtype.empty() ? options.dtype : options.kvDtype;
-  Result<std::vector<const TargetIsa *>> chosen = isasOfTargets(
-      options.targets, options.dtype == "bf16" || kvDtype == "bf16");
-  if (!chosen)
-    return chosen.takeError();
-  isas = std::move(*chosen);
+  TRANSOM_ASSIGN(std::vector<const TargetIsa *> chosen,
+                 isasOfTargets(options.targets,
+                               options.dtype == "bf16" || kvDtype == "bf16"));
+  isas = std::move(chosen);
   // The passes are told by the module itself.
   if (options.dtype != "f32")
     (*module)->setAttr("transom.dtype",
@@ -275,16 +269,14 @@ Result<CompileReport> ModuleCompiler::run() {
       {EmitStage::AttnOpt, Stage::Graph, "optimize"},
       {EmitStage::Kern, Stage::Kernel, "plan"}};
   for (const auto &[emit, stage, name] : stages) {
-    if (Result<void> done = stage ? runPasses(*stage, name) : readBack(); !done)
-      return done.takeError();
+    TRANSOM_TRY(stage ? runPasses(*stage, name) : readBack());
     if (options.emit == emit) {
       if (Result<void> done = emitText(printModule(*module), {}); !done)
         return done.takeError();
       return std::move(report);
     }
   }
-  if (Result<void> done = makeCode(); !done)
-    return done.takeError();
+  TRANSOM_TRY(makeCode());
   return std::move(report);
 }
 
@@ -293,9 +285,8 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
           {options.disabledPasses.begin(), options.disabledPasses.end()});
       !known)
     return known;
-  Result<std::vector<const TargetIsa *>> isas = isasOfTargets(options.targets);
-  if (!isas)
-    return isas.takeError();
+  TRANSOM_ASSIGN(std::vector<const TargetIsa *> isas,
+                 isasOfTargets(options.targets));
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
@@ -326,8 +317,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
 Result<CompileReport> transom::compileModule(OwningOpRef<ModuleOp> module,
                                              const ModuleSource &source,
                                              const CompileOptions &options) {
-  if (Result<void> valid = checkOptions(options); !valid)
-    return valid.takeError();
+  TRANSOM_TRY(checkOptions(options));
   return ModuleCompiler(std::move(module), source, options).run();
 }
 

@@ -13,14 +13,12 @@ using HashMap = std::map<std::string, std::string>;
 /// The hash of a file; its pages are let go behind the reading.
 static Result<std::string> hashOf(const std::string &path,
                                   const std::atomic<bool> &stopped) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return file.takeError();
+  TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
   const uint64_t step = uint64_t(8) << 20;
   Sha256 hash;
-  for (uint64_t at = 0; at < file->size() && !stopped; at += step) {
-    hash.update(file->bytes().substr(at, step));
-    file->release(at, at + step);
+  for (uint64_t at = 0; at < file.size() && !stopped; at += step) {
+    hash.update(file.bytes().substr(at, step));
+    file.release(at, at + step);
   }
   return hash.hex();
 }
@@ -35,10 +33,9 @@ void InputHashes::start(const std::string &folder,
       std::launch::async, [this, folder, names]() -> Result<HashMap> {
         HashMap hashes;
         for (const std::string &name : names) {
-          Result<std::string> hash = hashOf(joinPath(folder, name), stopped);
-          if (!hash)
-            return hash.takeError();
-          hashes[name] = *hash;
+          TRANSOM_ASSIGN(std::string hash,
+                         hashOf(joinPath(folder, name), stopped));
+          hashes[name] = hash;
         }
         return hashes;
       });

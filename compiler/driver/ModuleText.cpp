@@ -42,10 +42,8 @@ std::string transom::writeReproducer(const std::string &text) {
 
 Result<void> transom::writeTextFile(const std::string &path,
                                     const std::string &text) {
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (Result<void> written = file->append(text); !written)
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  if (Result<void> written = file.append(text); !written)
     return written;
-  return file->commit();
+  return file.commit();
 }

@@ -69,21 +69,17 @@ Result<Segments> segmentsOf(ArrayRef<SequenceRows> sequences) {
 Result<Segments> Evaluation::stepSegments(StringRef rows) const {
   if (!options.sequences.empty())
     return segmentsOf(options.sequences);
-  Result<int64_t> count = size(Polynomial::symbol(rows.str()));
-  if (!count)
-    return count.takeError();
-  return segmentsOf({SequenceRows{0, 0, *count}});
+  TRANSOM_ASSIGN(int64_t count, size(Polynomial::symbol(rows.str())));
+  return segmentsOf({SequenceRows{0, 0, count}});
 }
 
 static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
   auto type = cast<SegmentsType>(op.getResult().getType());
-  Result<Segments> segments = e.stepSegments(type.getRows().getValue());
-  if (!segments)
-    return segments.takeError();
-  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), *segments);
+  TRANSOM_ASSIGN(Segments segments, e.stepSegments(type.getRows().getValue()));
+  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), segments);
       !bound)
     return bound;
-  e.set(op.getResult(), std::move(*segments));
+  e.set(op.getResult(), std::move(segments));
   return {};
 }
 

@@ -17,13 +17,11 @@ using namespace kern;
 //===----------------------------------------------------------------------===//
 
 static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
-  Result<Segments> segments = e.stepSegments(op.getRows());
-  if (!segments)
-    return segments.takeError();
-  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), *segments);
+  TRANSOM_ASSIGN(Segments segments, e.stepSegments(op.getRows()));
+  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), segments);
       !bound)
     return bound;
-  e.set(op.getResult(), std::move(*segments));
+  e.set(op.getResult(), std::move(segments));
   return {};
 }
 

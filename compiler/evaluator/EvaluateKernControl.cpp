@@ -16,10 +16,9 @@ using namespace kern;
 //===----------------------------------------------------------------------===//
 
 static Result<void> evaluateGetWeight(kern::GetWeightOp op, Evaluation &e) {
-  Result<std::shared_ptr<const Tensor>> weight = e.weight(op.getWeight());
-  if (!weight)
-    return weight.takeError();
-  e.set(op.getResult(), KernEvaluation::weightAs(op.getType(), **weight));
+  TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
+                 e.weight(op.getWeight()));
+  e.set(op.getResult(), KernEvaluation::weightAs(op.getType(), *weight));
   return {};
 }
 
@@ -41,13 +40,9 @@ static Result<Segments> uniformSegments(kern::SegmentsOp op, Evaluation &e) {
   for (auto [text, target] :
        {std::make_pair(op.getBatch(), &segments.batch),
         std::make_pair(op.getColumns(), &segments.columns)}) {
-    Result<Polynomial> polynomial = Polynomial::parse(text.str());
-    if (!polynomial)
-      return polynomial.takeError();
-    Result<int64_t> size = e.size(*polynomial);
-    if (!size)
-      return size.takeError();
-    *target = *size;
+    TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(text.str()));
+    TRANSOM_ASSIGN(int64_t size, e.size(polynomial));
+    *target = size;
   }
   for (int64_t i = 0; i < segments.batch * segments.columns; ++i)
     segments.rows.push_back({i / segments.columns, i % segments.columns, true});
@@ -136,10 +131,8 @@ static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
       e.setCache(argument, symbol);
       continue;
     }
-    auto weight = e.weight(symbol);
-    if (!weight)
-      return weight.takeError();
-    e.set(argument, KernEvaluation::weightAs(argument.getType(), **weight));
+    TRANSOM_ASSIGN(auto weight, e.weight(symbol));
+    e.set(argument, KernEvaluation::weightAs(argument.getType(), *weight));
   }
   return e.run(block);
 }
@@ -219,14 +212,10 @@ static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
   auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
   if (!bytes)
     return {};
-  Result<Polynomial> polynomial = Polynomial::parse(bytes.str());
-  if (!polynomial)
-    return polynomial.takeError();
-  Result<int64_t> size = e.size(*polynomial);
-  if (!size)
-    return size.takeError();
-  e.kern->arenaBytes = *size;
-  e.kern->arena = e.kern->memory.grow(*size);
+  TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(bytes.str()));
+  TRANSOM_ASSIGN(int64_t size, e.size(polynomial));
+  e.kern->arenaBytes = size;
+  e.kern->arena = e.kern->memory.grow(size);
   e.kern->slots = function->getAttrOfType<ArrayAttr>("kern.buffers");
   return {};
 }
@@ -236,18 +225,12 @@ Result<std::vector<NamedTensor>> evaluateKernEntry(func::FuncOp function,
                                                    Evaluation &e) {
   unsigned count = static_cast<unsigned>(
       function->getAttrOfType<IntegerAttr>("kern.inputs").getInt());
-  if (auto bound = e.bind("parts", KernEvaluation::parts); !bound)
-    return bound.takeError();
-  if (auto filled = fillInputs(function, count, inputs, e); !filled)
-    return filled.takeError();
-  if (auto ready = prepareArena(function, e); !ready)
-    return ready.takeError();
+  TRANSOM_TRY(e.bind("parts", KernEvaluation::parts));
+  TRANSOM_TRY(fillInputs(function, count, inputs, e));
+  TRANSOM_TRY(prepareArena(function, e));
   for (unsigned i = count; i < function.getNumArguments(); ++i)
-    if (auto allocated = e.kern->allocate(function.getArgument(i), e);
-        !allocated)
-      return allocated.takeError();
-  if (auto done = e.run(function.getBody().front()); !done)
-    return done.takeError();
+    TRANSOM_TRY(e.kern->allocate(function.getArgument(i), e));
+  TRANSOM_TRY(e.run(function.getBody().front()));
   ++e.kern->turn.phase;
   std::vector<NamedTensor> outputs;
   for (unsigned i = count; i < function.getNumArguments(); ++i) {

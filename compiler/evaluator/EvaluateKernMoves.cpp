@@ -126,10 +126,8 @@ static Result<void> evaluateTranspose(kern::TransposeOp op, Evaluation &e) {
 }
 
 static Result<int64_t> sizeOf(StringRef text, Evaluation &e) {
-  Result<Polynomial> polynomial = Polynomial::parse(text.str());
-  if (!polynomial)
-    return polynomial.takeError();
-  return e.size(*polynomial);
+  TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(text.str()));
+  return e.size(polynomial);
 }
 
 static Result<void> evaluateCopy(CopyOp op, Evaluation &e) {

@@ -208,23 +208,20 @@ static Result<Value> runLayer(LayersOp op, RowAttr row, Value state,
       e.setCache(block.getArgument(next++), symbol.getValue());
       continue;
     }
-    Result<std::shared_ptr<const Tensor>> weight = e.weight(symbol.getValue());
-    if (!weight)
-      return weight.takeError();
-    e.set(block.getArgument(next++), **weight);
+    TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
+                   e.weight(symbol.getValue()));
+    e.set(block.getArgument(next++), *weight);
   }
-  if (Result<void> done = e.run(block); !done)
-    return done.takeError();
+  TRANSOM_TRY(e.run(block));
   return block.getTerminator()->getOperand(0);
 }
 
 static Result<void> evaluateLayers(LayersOp op, Evaluation &e) {
   e.alias(op.getResult(), op.getState());
   for (Attribute row : op.getRows()) {
-    Result<Value> state = runLayer(op, cast<RowAttr>(row), op.getResult(), e);
-    if (!state)
-      return state.takeError();
-    e.alias(op.getResult(), *state);
+    TRANSOM_ASSIGN(Value state,
+                   runLayer(op, cast<RowAttr>(row), op.getResult(), e));
+    e.alias(op.getResult(), state);
   }
   return {};
 }

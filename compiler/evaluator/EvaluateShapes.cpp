@@ -13,10 +13,9 @@ namespace transom {
 using namespace attn;
 
 static Result<void> evaluateGetWeight(GetWeightOp op, Evaluation &e) {
-  Result<std::shared_ptr<const Tensor>> weight = e.weight(op.getWeight());
-  if (!weight)
-    return weight.takeError();
-  e.set(op.getResult(), **weight);
+  TRANSOM_ASSIGN(std::shared_ptr<const Tensor> weight,
+                 e.weight(op.getWeight()));
+  e.set(op.getResult(), *weight);
   return {};
 }
 
@@ -68,10 +67,8 @@ static Result<void> evaluateReshape(ReshapeOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   Sizes sizes;
   for (const Polynomial &dim : op.getShape().getDims()) {
-    Result<int64_t> size = e.size(dim);
-    if (!size)
-      return size.takeError();
-    sizes.push_back(*size);
+    TRANSOM_ASSIGN(int64_t size, e.size(dim));
+    sizes.push_back(size);
   }
   result.sizes = sizes;
   e.set(op.getResult(), std::move(result));
@@ -94,18 +91,14 @@ static Tensor sliceOf(const Tensor &input, int64_t axis, int64_t start,
 
 static Result<void> evaluateSlice(SliceOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  Result<Polynomial> polynomial = Polynomial::parse(op.getSize().str());
-  if (!polynomial)
-    return polynomial.takeError();
-  Result<int64_t> size = e.size(*polynomial);
-  if (!size)
-    return size.takeError();
+  TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(op.getSize().str()));
+  TRANSOM_ASSIGN(int64_t size, e.size(polynomial));
   int64_t axis = op.getAxis(), start = op.getStart();
-  if (*size < 0 || start + *size > input.sizes[axis])
-    return rejected("range of " + std::to_string(*size) + " from " +
+  if (size < 0 || start + size > input.sizes[axis])
+    return rejected("range of " + std::to_string(size) + " from " +
                     std::to_string(start) + " leaves axis of size " +
                     std::to_string(input.sizes[axis]));
-  e.set(op.getResult(), sliceOf(input, axis, start, *size));
+  e.set(op.getResult(), sliceOf(input, axis, start, size));
   return {};
 }
 
@@ -154,22 +147,18 @@ static Result<Tensor> rowsOf(const Tensor &table, const Tensor &indices) {
 }
 
 static Result<void> evaluateGather(GatherOp op, Evaluation &e) {
-  Result<Tensor> result =
-      rowsOf(e.tensor(op.getTable()), e.tensor(op.getIndices()));
-  if (!result)
-    return result.takeError();
-  e.set(op.getResult(), std::move(*result));
+  TRANSOM_ASSIGN(Tensor result,
+                 rowsOf(e.tensor(op.getTable()), e.tensor(op.getIndices())));
+  e.set(op.getResult(), std::move(result));
   return {};
 }
 
 static Result<void> evaluateEmbedding(EmbeddingOp op, Evaluation &e) {
-  Result<Tensor> result =
-      rowsOf(e.tensor(op.getTable()), e.tensor(op.getIds()));
-  if (!result)
-    return result.takeError();
-  for (double &x : result->real)
+  TRANSOM_ASSIGN(Tensor result,
+                 rowsOf(e.tensor(op.getTable()), e.tensor(op.getIds())));
+  for (double &x : result.real)
     x *= op.getScale().convertToDouble();
-  e.set(op.getResult(), std::move(*result));
+  e.set(op.getResult(), std::move(result));
   return {};
 }
 

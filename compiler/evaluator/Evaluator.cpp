@@ -69,10 +69,8 @@ Result<int64_t> Evaluation::size(const Polynomial &polynomial) const {
 Result<Sizes> Evaluation::sizes(Type type) const {
   Sizes result;
   for (const Polynomial &dim : attn::shapeOf(type)) {
-    Result<int64_t> value = size(dim);
-    if (!value)
-      return value.takeError();
-    result.push_back(*value);
+    TRANSOM_ASSIGN(int64_t value, size(dim));
+    result.push_back(value);
   }
   return result;
 }
@@ -92,21 +90,15 @@ static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
     }
   } noFiles;
   const TensorSource &files = source ? *source : noFiles;
-  Result<WeightExpr> expr = WeightExpr::parse(text.str());
-  if (!expr)
-    return expr.takeError();
-  Result<std::vector<int64_t>> shape = expr->shape(files);
-  if (!shape)
-    return shape.takeError();
-  if (ArrayRef<int64_t>(*shape) != sizes)
+  TRANSOM_ASSIGN(WeightExpr expr, WeightExpr::parse(text.str()));
+  TRANSOM_ASSIGN(std::vector<int64_t> shape, expr.shape(files));
+  if (ArrayRef<int64_t>(shape) != sizes)
     return rejected("weight '" + symbol.str() +
                     "' does not have the shape of its expression");
-  std::vector<float> values(countOf(*shape));
-  std::vector<int64_t> offsets(shape->size(), 0);
-  if (Result<void> done = expr->evaluate(files, offsets, *shape, values.data());
-      !done)
-    return done.takeError();
-  return Tensor::of(*shape, std::vector<double>(values.begin(), values.end()));
+  std::vector<float> values(countOf(shape));
+  std::vector<int64_t> offsets(shape.size(), 0);
+  TRANSOM_TRY(expr.evaluate(files, offsets, shape, values.data()));
+  return Tensor::of(shape, std::vector<double>(values.begin(), values.end()));
 }
 
 Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
@@ -184,13 +176,11 @@ Result<void> Evaluation::bindShape(ArrayRef<Polynomial> dims,
     if (names.size() == 1 && dim == Polynomial::symbol(names[0]))
       if (Result<void> bound = bind(names[0], given); !bound)
         return bound;
-    Result<int64_t> expected = size(dim);
-    if (!expected)
-      return expected.takeError();
-    if (*expected != given)
+    TRANSOM_ASSIGN(int64_t expected, size(dim));
+    if (expected != given)
       return rejected("input '" + input.name + "' has size " +
                       std::to_string(given) + " where '" + dim.str() + "' is " +
-                      std::to_string(*expected));
+                      std::to_string(expected));
   }
   return {};
 }
@@ -230,11 +220,9 @@ static Result<void> setDefaults(Evaluation &evaluation, func::FuncOp function,
       return rejected("input '" + argumentName(function, index) +
                       "' is missing");
     BlockArgument argument = function.getArgument(index);
-    Result<Sizes> sizes = evaluation.sizes(argument.getType());
-    if (!sizes)
-      return sizes.takeError();
-    std::vector<int64_t> values(countOf(*sizes), value.getInt());
-    evaluation.set(argument, Tensor::of(*sizes, std::move(values)));
+    TRANSOM_ASSIGN(Sizes sizes, evaluation.sizes(argument.getType()));
+    std::vector<int64_t> values(countOf(sizes), value.getInt());
+    evaluation.set(argument, Tensor::of(sizes, std::move(values)));
   }
   return {};
 }
@@ -252,13 +240,10 @@ Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
     return evaluateKernEntry(function, inputs, evaluation);
   }
   std::vector<bool> given(function.getNumArguments());
-  if (auto set = setInputs(evaluation, function, inputs, given); !set)
-    return set.takeError();
-  if (auto set = setDefaults(evaluation, function, given); !set)
-    return set.takeError();
+  TRANSOM_TRY(setInputs(evaluation, function, inputs, given));
+  TRANSOM_TRY(setDefaults(evaluation, function, given));
   Block &body = function.getBody().front();
-  if (Result<void> done = evaluation.run(body); !done)
-    return done.takeError();
+  TRANSOM_TRY(evaluation.run(body));
   std::vector<NamedTensor> outputs;
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands()))

@@ -16,19 +16,13 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
   auto type = cast<BufferType>(buffer.getType());
   Held held;
   for (const Polynomial &dim : type.getDims()) {
-    Result<int64_t> size = e.size(dim);
-    if (!size)
-      return size.takeError();
-    held.sizes.push_back(*size);
+    TRANSOM_ASSIGN(int64_t size, e.size(dim));
+    held.sizes.push_back(size);
   }
-  Result<int64_t> stride = e.size(type.getRowStride());
-  if (!stride)
-    return stride.takeError();
-  Result<int64_t> bytes = e.size(type.getByteSize());
-  if (!bytes)
-    return bytes.takeError();
-  held.stride = *stride;
-  held.extent.bytes = *bytes;
+  TRANSOM_ASSIGN(int64_t stride, e.size(type.getRowStride()));
+  TRANSOM_ASSIGN(int64_t bytes, e.size(type.getByteSize()));
+  held.stride = stride;
+  held.extent.bytes = bytes;
   held.width = type.getElementBytes();
   held.keyPanels = type.getKeyPanels();
   held.bf16 = type.isBf16();
@@ -36,42 +30,32 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
 }
 
 Result<void> KernEvaluation::allocate(Value buffer, Evaluation &e) {
-  Result<Held> held = describe(buffer, e);
-  if (!held)
-    return held.takeError();
-  held->extent.offset = memory.grow(held->extent.bytes);
-  held->extent.storage = storages++;
-  buffers[buffer] = *held;
+  TRANSOM_ASSIGN(Held held, describe(buffer, e));
+  held.extent.offset = memory.grow(held.extent.bytes);
+  held.extent.storage = storages++;
+  buffers[buffer] = held;
   return {};
 }
 
 Result<void> KernEvaluation::place(Value buffer, const std::string &offset,
                                    Evaluation &e) {
-  Result<Held> held = describe(buffer, e);
-  if (!held)
-    return held.takeError();
-  Result<Polynomial> polynomial = Polynomial::parse(offset);
-  if (!polynomial)
-    return polynomial.takeError();
-  Result<int64_t> at = e.size(*polynomial);
-  if (!at)
-    return at.takeError();
-  if (*at < 0 || *at + held->extent.bytes > arenaBytes)
-    return rejected("buffer of " + std::to_string(held->extent.bytes) +
-                    " bytes at " + std::to_string(*at) +
-                    " leaves an arena of " + std::to_string(arenaBytes));
-  held->extent.offset = arena + *at;
-  held->extent.storage = storages++;
-  buffers[buffer] = *held;
+  TRANSOM_ASSIGN(Held held, describe(buffer, e));
+  TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(offset));
+  TRANSOM_ASSIGN(int64_t at, e.size(polynomial));
+  if (at < 0 || at + held.extent.bytes > arenaBytes)
+    return rejected("buffer of " + std::to_string(held.extent.bytes) +
+                    " bytes at " + std::to_string(at) + " leaves an arena of " +
+                    std::to_string(arenaBytes));
+  held.extent.offset = arena + at;
+  held.extent.storage = storages++;
+  buffers[buffer] = held;
   return {};
 }
 
 Result<void> KernEvaluation::alias(Value buffer, Value other, Evaluation &e) {
-  Result<Held> held = describe(buffer, e);
-  if (!held)
-    return held.takeError();
-  held->extent = buffers.find(other)->second.extent;
-  buffers[buffer] = *held;
+  TRANSOM_ASSIGN(Held held, describe(buffer, e));
+  held.extent = buffers.find(other)->second.extent;
+  buffers[buffer] = held;
   return {};
 }
 

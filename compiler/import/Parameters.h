@@ -5,8 +5,8 @@
 // a module's parameter is, under which symbol and place it stands in the
 // module. Shared by the builders of encoders and decoders.
 #pragma once
-#include "compiler/import/huggingface/Config.h"
 #include "compiler/import/Emitter.h"
+#include "compiler/import/huggingface/Config.h"
 #include <functional>
 
 namespace transom {

@@ -6,8 +6,8 @@
 // are not known.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
-#include "compiler/inspect/InspectModelCost.h"
 #include "compiler/import/Import.h"
+#include "compiler/inspect/InspectModelCost.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/base/File.h"
@@ -169,11 +169,10 @@ Result<ModelReport> transom::inspectModel(const std::string &path) {
   ImportInfo info;
   ImportOptions options{path};
   options.configOnly = isConfigAlone(path);
-  Result<OwningOpRef<ModuleOp>> module = importModel(context, options, info);
-  if (!module)
-    return module.takeError();
-  std::vector<EntryLines> entries = entriesOf(**module);
-  std::optional<DecoderReport> decoder = reportDecoder(**module);
+  TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
+                 importModel(context, options, info));
+  std::vector<EntryLines> entries = entriesOf(*module);
+  std::optional<DecoderReport> decoder = reportDecoder(*module);
   return ModelReport{jsonOf(info, entries, decoder),
                      textOf(info, entries, decoder)};
 }

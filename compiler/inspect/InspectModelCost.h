@@ -7,8 +7,8 @@
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/json/Json.h"
 #include "runtime/base/Polynomial.h"
+#include "runtime/json/Json.h"
 #include <optional>
 #include <string>
 #include <vector>

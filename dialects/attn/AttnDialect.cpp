@@ -3,8 +3,8 @@
 //
 // The attn dialect's attributes and types: symbolic shapes with their text
 // form, segments, and the helpers that make and read tensor types.
-#include "dialects/common/SizeParser.h"
 #include "dialects/attn/Attn.h"
+#include "dialects/common/SizeParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -89,11 +89,10 @@ transom_status transom_model_load(const char *path,
     if (Result<void> done = readOptions(given, options); !done)
       return done;
     const char *forced = std::getenv("TRANSOM_FORCE_ISA");
-    Result<std::unique_ptr<Model>> loaded =
-        Model::load(path, forced ? forced : "", options.populate != 0);
-    if (!loaded)
-      return loaded.takeError();
-    *model = new transom_model{std::move(*loaded)};
+    TRANSOM_ASSIGN(
+        std::unique_ptr<Model> loaded,
+        Model::load(path, forced ? forced : "", options.populate != 0));
+    *model = new transom_model{std::move(loaded)};
     return {};
   });
 }
@@ -239,8 +238,7 @@ transom_status transom_session_options_fit(const transom_model *model,
 static Result<SessionConfig> configFor(const transom_model *model,
                                        const transom_session_options *given) {
   transom_session_options options = transom_session_options_default();
-  if (Result<void> done = readOptions(given, options); !done)
-    return done.takeError();
+  TRANSOM_TRY(readOptions(given, options));
   return SessionConfig::from(*model->model, &options);
 }
 
@@ -250,14 +248,11 @@ transom_status transom_memory(const transom_model *model,
   return guarded([&]() -> Result<void> {
     if (!model || !bytes)
       return nullArgument(model ? "bytes" : "model");
-    Result<SessionConfig> config = configFor(model, options);
-    if (!config)
-      return config.takeError();
-    config->memLimit = UINT64_MAX;
-    Result<SessionLayout> layout = SessionLayout::plan(*model->model, *config);
-    if (!layout)
-      return layout.takeError();
-    *bytes = layout->total;
+    TRANSOM_ASSIGN(SessionConfig config, configFor(model, options));
+    config.memLimit = UINT64_MAX;
+    TRANSOM_ASSIGN(SessionLayout layout,
+                   SessionLayout::plan(*model->model, config));
+    *bytes = layout.total;
     return {};
   });
 }
@@ -269,14 +264,10 @@ transom_status transom_session_create(const transom_model *model,
     if (!model || !session)
       return nullArgument(model ? "session" : "model");
     *session = nullptr;
-    Result<SessionConfig> config = configFor(model, options);
-    if (!config)
-      return config.takeError();
-    Result<std::unique_ptr<Session>> made =
-        Session::create(*model->model, *config);
-    if (!made)
-      return made.takeError();
-    *session = new transom_session{std::move(*made)};
+    TRANSOM_ASSIGN(SessionConfig config, configFor(model, options));
+    TRANSOM_ASSIGN(std::unique_ptr<Session> made,
+                   Session::create(*model->model, config));
+    *session = new transom_session{std::move(made)};
     return {};
   });
 }

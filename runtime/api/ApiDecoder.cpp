@@ -27,10 +27,8 @@ static transom_status makeSequence(const transom_session *session, int32_t *out,
   return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
     if (!out)
       return nullArgument("sequence");
-    Result<int32_t> made = body(decoder);
-    if (!made)
-      return made.takeError();
-    *out = *made;
+    TRANSOM_ASSIGN(int32_t made, body(decoder));
+    *out = made;
     return {};
   });
 }

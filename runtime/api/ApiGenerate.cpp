@@ -4,10 +4,10 @@
 // The C API for generation and scoring: options over the settings of the
 // model's files, prompts as ids or texts, results that live in a handle.
 #include "runtime/api/ApiSupport.h"
-#include "runtime/generate/Generate.h"
-#include "runtime/text/Text.h"
-#include "runtime/generate/Scores.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/generate/Generate.h"
+#include "runtime/generate/Scores.h"
+#include "runtime/text/Text.h"
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -111,8 +111,7 @@ configFor(const Model &model, const transom_generate_options &options) {
     if (!utf8::isValid(config->stopStrings.back()))
       return rejected("stop string " + std::to_string(i) + " is not UTF-8");
   }
-  if (Result<void> settled = config->settle(); !settled)
-    return settled.takeError();
+  TRANSOM_TRY(config->settle());
   return config;
 }
 
@@ -128,12 +127,9 @@ struct Request {
 static Result<Request> requestOf(const Model &model,
                                  const transom_generate_options *given) {
   transom_generate_options options = transom_generate_options_default();
-  if (Result<void> done = readOptions(given, options); !done)
-    return done.takeError();
-  Result<GenerationConfig> config = configFor(model, options);
-  if (!config)
-    return config.takeError();
-  return Request{options, std::move(*config)};
+  TRANSOM_TRY(readOptions(given, options));
+  TRANSOM_ASSIGN(GenerationConfig config, configFor(model, options));
+  return Request{options, std::move(config)};
 }
 
 /// The tokens of a prompt.
@@ -146,10 +142,9 @@ tokensOf(const Model &model, const transom_prompt &prompt, bool noSpecial) {
   transom_tokenize_options how = transom_tokenize_options_default();
   how.no_special = noSpecial;
   how.no_truncation = 1;
-  Result<Encoding> encoding = encodeText(model, prompt.text, nullptr, how);
-  if (!encoding)
-    return encoding.takeError();
-  return std::move(encoding->ids);
+  TRANSOM_ASSIGN(Encoding encoding,
+                 encodeText(model, prompt.text, nullptr, how));
+  return std::move(encoding.ids);
 }
 
 /// The tokenizer where ids are generated from ids: texts only where someone
@@ -169,9 +164,7 @@ static Result<void> generateInto(Session &session,
                                  const Tokenizer *tokenizer,
                                  const Prompts &prompts,
                                  transom_generation **out) {
-  Result<DecoderSource> source = DecoderSource::create(session);
-  if (!source)
-    return source.takeError();
+  TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
   GenerationCallback callback;
   if (options.callback)
     callback = [&](const GenerationEvent &event) {
@@ -185,7 +178,7 @@ static Result<void> generateInto(Session &session,
     };
   auto made = std::make_unique<transom_generation>();
   Result<void> done =
-      generate(*source, config, tokenizer, prompts, callback, made->rows);
+      generate(source, config, tokenizer, prompts, callback, made->rows);
   // Cancelled behind the last step: that was this call, not the next one.
   if (done)
     done = session.takeCancel();
@@ -212,9 +205,7 @@ transom_status transom_generate_fit(const transom_model *handle,
                                      : "prompt_tokens");
     if (session->struct_size < offsetof(transom_session_options, mem_limit))
       return usageError("the options do not hold max_kv_tokens");
-    Result<Request> request = requestOf(*handle->model, given);
-    if (!request)
-      return request.takeError();
+    TRANSOM_ASSIGN(Request request, requestOf(*handle->model, given));
     Capacity capacity;
     capacity.maxBatch = session->max_batch;
     capacity.maxTokens =
@@ -222,7 +213,7 @@ transom_status transom_generate_fit(const transom_model *handle,
     capacity.maxSequences = session->max_sequences;
     capacity.maxKvTokens =
         int64_t(std::min<uint64_t>(session->max_kv_tokens, INT64_MAX));
-    fitGeneration(*handle->model, request->config,
+    fitGeneration(*handle->model, request.config,
                   std::vector<size_t>(promptTokens, promptTokens + count),
                   capacity);
     session->max_batch = uint32_t(capacity.maxBatch);
@@ -251,18 +242,16 @@ transom_status transom_generate(transom_session *session,
                                         : "prompts");
     *generation = nullptr;
     const Model &model = session->session->model();
-    Result<Request> request = requestOf(model, given);
-    if (!request)
-      return request.takeError();
+    TRANSOM_ASSIGN(Request request, requestOf(model, given));
     Prompts tokens;
     for (size_t i = 0; i != count; ++i) {
       Result<std::vector<int64_t>> ids =
-          tokensOf(model, prompts[i], request->options.no_special != 0);
+          tokensOf(model, prompts[i], request.options.no_special != 0);
       if (!ids)
         return inPrompt(i, count, ids.takeError());
       tokens.push_back(std::move(*ids));
     }
-    return generateInto(*session->session, request->config, request->options,
+    return generateInto(*session->session, request.config, request.options,
                         model.tokenizer(), tokens, generation);
   });
 }
@@ -279,15 +268,11 @@ transom_status transom_generate_tensors(transom_session *session,
                                         : "inputs");
     *generation = nullptr;
     const Model &model = session->session->model();
-    Result<Request> request = requestOf(model, given);
-    if (!request)
-      return request.takeError();
-    Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
-    if (!prompts)
-      return prompts.takeError();
-    return generateInto(*session->session, request->config, request->options,
-                        textsFor(model, request->config, request->options),
-                        *prompts, generation);
+    TRANSOM_ASSIGN(Request request, requestOf(model, given));
+    TRANSOM_ASSIGN(Prompts prompts, promptsOf(model, inputs, inputCount));
+    return generateInto(*session->session, request.config, request.options,
+                        textsFor(model, request.config, request.options),
+                        prompts, generation);
   });
 }
 
@@ -343,20 +328,18 @@ transom_status transom_score(transom_session *session, const int64_t *ids,
       return nullArgument(!session        ? "session"
                           : count && !ids ? "ids"
                                           : "logprobs");
-    Result<DecoderSource> source = DecoderSource::create(*session->session);
-    if (!source)
-      return source.takeError();
-    if (top && topCount > size_t(source->width()))
-      return usageError(
-          "the vocabulary has " + std::to_string(source->width()) +
-          " tokens, got a top_count of " + std::to_string(topCount));
-    Result<TokenScores> scores = scoreTokens(
-        *source, ids, count, 1, top ? int64_t(topCount) : 0, "the text");
-    if (!scores)
-      return scores.takeError();
-    std::copy(scores->logprobs.begin(), scores->logprobs.end(), logprobs);
-    for (size_t i = 0; i != scores->top.size(); ++i)
-      top[i] = {scores->top[i].token, scores->top[i].logprob};
+    TRANSOM_ASSIGN(DecoderSource source,
+                   DecoderSource::create(*session->session));
+    if (top && topCount > size_t(source.width()))
+      return usageError("the vocabulary has " + std::to_string(source.width()) +
+                        " tokens, got a top_count of " +
+                        std::to_string(topCount));
+    TRANSOM_ASSIGN(TokenScores scores,
+                   scoreTokens(source, ids, count, 1,
+                               top ? int64_t(topCount) : 0, "the text"));
+    std::copy(scores.logprobs.begin(), scores.logprobs.end(), logprobs);
+    for (size_t i = 0; i != scores.top.size(); ++i)
+      top[i] = {scores.top[i].token, scores.top[i].logprob};
     return {};
   });
 }
@@ -368,15 +351,12 @@ transom_status transom_score_windows(transom_session *session,
   return guarded([&]() -> Result<void> {
     if (!session || !score || (count && !ids))
       return nullArgument(!session ? "session" : !score ? "score" : "ids");
-    Result<DecoderSource> source = DecoderSource::create(*session->session);
-    if (!source)
-      return source.takeError();
-    Result<TextScore> scored =
-        scoreWindows(*source, std::vector<int64_t>(ids, ids + count), window,
-                     stride, nullptr);
-    if (!scored)
-      return scored.takeError();
-    *score = {scored->sum, scored->tokens, scored->windows};
+    TRANSOM_ASSIGN(DecoderSource source,
+                   DecoderSource::create(*session->session));
+    TRANSOM_ASSIGN(TextScore scored,
+                   scoreWindows(source, std::vector<int64_t>(ids, ids + count),
+                                window, stride, nullptr));
+    *score = {scored.sum, scored.tokens, scored.windows};
     return {};
   });
 }

@@ -4,8 +4,8 @@
 // The C API for texts: tokens, embeddings, labels. Room is counted in bytes and
 // checked before anything is run.
 #include "runtime/api/ApiSupport.h"
-#include "runtime/text/Text.h"
 #include "runtime/base/Checked.h"
+#include "runtime/text/Text.h"
 
 using namespace transom;
 using namespace transom::api;
@@ -54,12 +54,11 @@ transom_status transom_tokenize(const transom_model *model,
     transom_tokenize_options options = transom_tokenize_options_default();
     if (Result<void> done = readOptions(given, options); !done)
       return done;
-    Result<Encoding> encoding = encodeText(*model->model, *text, pair, options);
-    if (!encoding)
-      return encoding.takeError();
+    TRANSOM_ASSIGN(Encoding encoding,
+                   encodeText(*model->model, *text, pair, options));
     if (cut)
-      *cut = encoding->truncatedTokens != 0;
-    return writeTokens(*encoding, tokens, capacity, count);
+      *cut = encoding.truncatedTokens != 0;
+    return writeTokens(encoding, tokens, capacity, count);
   });
 }
 
@@ -73,11 +72,9 @@ transom_status transom_detokenize(const transom_model *model,
     if (!model->model->tokenizer())
       return unsupported("the model has no tokenizer");
     std::vector<int64_t> list(ids, ids + count);
-    Result<std::string> decoded =
-        model->model->tokenizer()->decode(list, skip_special != 0);
-    if (!decoded)
-      return decoded.takeError();
-    return writeText(*decoded, text, capacity, size);
+    TRANSOM_ASSIGN(std::string decoded,
+                   model->model->tokenizer()->decode(list, skip_special != 0));
+    return writeText(decoded, text, capacity, size);
   });
 }
 

@@ -35,34 +35,26 @@ static Result<void> checkExtent(const std::string &path,
 }
 
 Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
-  Result<MappedFile> mapping = MappedFile::open(path);
-  if (!mapping)
-    return mapping.takeError();
-  Result<ElfImage> image = readElf(mapping->bytes(), path);
-  if (!image)
-    return image.takeError();
-  if (image->digest) {
+  TRANSOM_ASSIGN(MappedFile mapping, MappedFile::open(path));
+  TRANSOM_ASSIGN(ElfImage image, readElf(mapping.bytes(), path));
+  if (image.digest) {
     Sha256 hash;
-    hash.update(image->manifest);
+    hash.update(image.manifest);
     auto digest = hash.digest();
-    if (std::memcmp(digest.data(), image->digest->data(), digest.size()) != 0)
+    if (std::memcmp(digest.data(), image.digest->data(), digest.size()) != 0)
       return rejected(path + ": its manifest was changed: the digest differs");
   }
-  Result<Manifest> manifest = Manifest::parse(image->manifest, path);
-  if (!manifest)
-    return manifest.takeError();
-  if (Result<void> done = checkExtent(path, *manifest, *image, mapping->size());
-      !done)
-    return done.takeError();
+  TRANSOM_ASSIGN(Manifest manifest, Manifest::parse(image.manifest, path));
+  TRANSOM_TRY(checkExtent(path, manifest, image, mapping.size()));
   ArtifactFile result;
   result.name = path;
-  result.text = image->manifest;
-  result.address = image->manifestAddress;
-  result.bytes = mapping->size();
-  result.machine = image->machine;
-  if (const auto &tables = manifest->tokenizer)
-    result.tokenizer = *image->addressOf(tables->offset, tables->bytes);
-  result.contents = std::move(*manifest);
+  result.text = image.manifest;
+  result.address = image.manifestAddress;
+  result.bytes = mapping.size();
+  result.machine = image.machine;
+  if (const auto &tables = manifest.tokenizer)
+    result.tokenizer = *image.addressOf(tables->offset, tables->bytes);
+  result.contents = std::move(manifest);
   return result;
 }
 

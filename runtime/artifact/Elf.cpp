@@ -26,10 +26,8 @@ public:
       : bytes(bytes), name(name) {}
 
   Result<ElfImage> read() {
-    if (Result<void> done = readHeader(); !done)
-      return done.takeError();
-    if (Result<void> done = checkSegments(); !done)
-      return done.takeError();
+    TRANSOM_TRY(readHeader());
+    TRANSOM_TRY(checkSegments());
     for (const Elf64_Phdr &segment : segments) {
       Result<void> done;
       if (segment.p_type == PT_NOTE)

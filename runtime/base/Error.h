@@ -33,7 +33,8 @@ struct Error {
   std::vector<std::string> notes;
 };
 
-/// A value of type T or an error. `if (!r) return r.takeError();`
+/// A value of type T or an error. `TRANSOM_ASSIGN` takes the value or returns
+/// the error.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::in_place_index<0>, std::move(value)) {}
@@ -87,3 +88,25 @@ inline Error internalError(std::string text) {
 }
 
 } // namespace transom
+
+/// Evaluates an expression of type `Result<void>` and returns its error from
+/// the enclosing function if it failed.
+#define TRANSOM_TRY(...)                                                       \
+  do {                                                                         \
+    if (auto transomResult = (__VA_ARGS__); !transomResult)                    \
+      return transomResult.takeError();                                        \
+  } while (false)
+
+/// `TRANSOM_ASSIGN(int n, readCount())` declares `n` with the value of an
+/// expression of type `Result<int>`, or returns its error from the enclosing
+/// function. The declaration must not contain a comma.
+#define TRANSOM_ASSIGN(declaration, ...)                                       \
+  TRANSOM_ASSIGN_RESULT(TRANSOM_CONCATENATE(transomResult, __LINE__),          \
+                        declaration, __VA_ARGS__)
+#define TRANSOM_CONCATENATE(left, right) TRANSOM_CONCATENATE_TOKENS(left, right)
+#define TRANSOM_CONCATENATE_TOKENS(left, right) left##right
+#define TRANSOM_ASSIGN_RESULT(result, declaration, ...)                        \
+  auto result = (__VA_ARGS__);                                                 \
+  if (!result)                                                                 \
+    return result.takeError();                                                 \
+  declaration = std::move(*result)

@@ -70,18 +70,16 @@ Error systemError(const std::string &action, const std::string &path,
 }
 
 Result<MappedFile> MappedFile::open(const std::string &path) {
-  Result<ReadHandle> handle = ReadHandle::open(path);
-  if (!handle)
-    return handle.takeError();
+  TRANSOM_ASSIGN(ReadHandle handle, ReadHandle::open(path));
   MappedFile file;
   file.name = path;
-  if (handle->size() != 0) {
-    void *base = mmap(nullptr, handle->size(), PROT_READ, MAP_PRIVATE,
-                      handle->descriptor(), 0);
+  if (handle.size() != 0) {
+    void *base = mmap(nullptr, handle.size(), PROT_READ, MAP_PRIVATE,
+                      handle.descriptor(), 0);
     if (base == MAP_FAILED)
       return systemError("cannot map", path, errno);
     file.base = base;
-    file.length = handle->size();
+    file.length = handle.size();
   }
   return file;
 }
@@ -121,21 +119,19 @@ void MappedFile::willNeed(uint64_t begin, uint64_t end) const {
 }
 
 Result<std::string> readSmallFile(const std::string &path, uint64_t cap) {
-  Result<ReadHandle> handle = ReadHandle::open(path);
-  if (!handle)
-    return handle.takeError();
+  TRANSOM_ASSIGN(ReadHandle handle, ReadHandle::open(path));
   auto tooLong = [&](uint64_t size) {
     return rejected(utf8::printable(path, 400) + ": file of " +
                     std::to_string(size) + " bytes is over the limit of " +
                     std::to_string(cap));
   };
-  if (handle->size() > cap)
-    return tooLong(handle->size());
+  if (handle.size() > cap)
+    return tooLong(handle.size());
   // Files of /proc say that they are empty: read until the end.
-  std::string contents(handle->size() + 1, '\0');
+  std::string contents(handle.size() + 1, '\0');
   size_t filled = 0;
   while (true) {
-    ssize_t got = ::read(handle->descriptor(), &contents[filled],
+    ssize_t got = ::read(handle.descriptor(), &contents[filled],
                          contents.size() - filled);
     if (got < 0 && errno == EINTR)
       continue;

@@ -76,8 +76,7 @@ public:
     std::map<Polynomial::Monomial, int64_t> terms;
     bool negative = takeSign('-');
     while (true) {
-      if (Result<void> read = term(terms, negative); !read)
-        return read.takeError();
+      TRANSOM_TRY(term(terms, negative));
       skipSpaces();
       if (position == text.size())
         break;

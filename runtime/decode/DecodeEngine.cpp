@@ -5,8 +5,8 @@
 // logits. Lengths change at the end, so that a step that was cancelled between
 // walks leaves the sequences as they were.
 #include "runtime/decode/DecodeEngine.h"
-#include "runtime/kvcache/KvFile.h"
 #include "runtime/execute/Session.h"
+#include "runtime/kvcache/KvFile.h"
 
 using namespace transom;
 
@@ -158,14 +158,12 @@ StepCutter Decoder::cut(const StepRows *rows, size_t count) const {
 }
 
 Result<void> Decoder::checkRoom(int64_t positions) {
-  Result<int32_t> sequence = open();
-  if (!sequence)
-    return sequence.takeError();
-  StepRows rows{*sequence, nullptr, positions, 0};
+  TRANSOM_ASSIGN(int32_t sequence, open());
+  StepRows rows{sequence, nullptr, positions, 0};
   Result<void> done = checkLength(rows);
   if (done)
     done = pool.reserve(cut(&rows, 1));
-  close(*sequence);
+  close(sequence);
   return done;
 }
 
@@ -179,8 +177,7 @@ Result<const float *> Decoder::step(const StepRows *rows, size_t count) {
                       " rows, the session holds those of " +
                       std::to_string(maxWanted()));
   float *logits = session.at<float>(session.layout.kv->logits);
-  if (Result<void> done = stepInto(rows, count, logits); !done)
-    return done.takeError();
+  TRANSOM_TRY(stepInto(rows, count, logits));
   return static_cast<const float *>(logits);
 }
 

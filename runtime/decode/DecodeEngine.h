@@ -6,10 +6,10 @@
 // each with its own past, go in; logits of the rows that are asked for come
 // out. Prefill, its chunks, decode and mixed batches are this function.
 #pragma once
-#include "runtime/kvcache/KvPool.h"
-#include "runtime/execute/SessionLayout.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
+#include "runtime/execute/SessionLayout.h"
+#include "runtime/kvcache/KvPool.h"
 #include <cstdint>
 #include <optional>
 #include <string>

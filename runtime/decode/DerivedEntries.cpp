@@ -228,12 +228,10 @@ Result<void> Loop::add(int64_t row, int64_t rows) {
   if (full && grouped)
     if (Result<void> done = runGroup(); !done)
       return done;
-  Result<int32_t> sequence = decoder.open();
-  if (!sequence)
-    return sequence.takeError();
+  TRANSOM_ASSIGN(int32_t sequence, decoder.open());
   int64_t column = 0, *tokens = storage.tokens + groupedRows;
   gather(row, column, rows, tokens);
-  storage.rows[grouped] = {*sequence, tokens, rows,
+  storage.rows[grouped] = {sequence, tokens, rows,
                            kind == Kind::LastToken ? 1 : rows};
   storage.batchRows[grouped++] = row;
   groupedRows += rows;
@@ -264,16 +262,14 @@ Result<void> Loop::runGroup() {
 
 /// Runs one sequence in chunks.
 Result<void> Loop::runLong(int64_t row, int64_t rows) {
-  Result<int32_t> sequence = decoder.open();
-  if (!sequence)
-    return sequence.takeError();
+  TRANSOM_ASSIGN(int32_t sequence, decoder.open());
   Result<void> done;
   int64_t column = 0;
   for (int64_t begin = 0; begin != rows && done;) {
     int64_t count = std::min(mostRows, rows - begin), first = column;
     gather(row, column, count, storage.tokens);
     bool last = begin + count == rows;
-    StepRows chunk{*sequence, storage.tokens, count,
+    StepRows chunk{sequence, storage.tokens, count,
                    kind != Kind::LastToken ? count : int64_t(last)};
     Result<const float *> logits = decoder.step(&chunk, 1);
     done = !logits        ? Result<void>(logits.takeError())
@@ -281,7 +277,7 @@ Result<void> Loop::runLong(int64_t row, int64_t rows) {
                           : Result<void>();
     begin += count;
   }
-  decoder.close(*sequence);
+  decoder.close(sequence);
   return done;
 }
 

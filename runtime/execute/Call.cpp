@@ -4,8 +4,8 @@
 // Names first, then types, ranks, sizes, data: the order in which a person
 // would look for the mistake.
 #include "runtime/execute/Call.h"
-#include "runtime/execute/Tensor.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/execute/Tensor.h"
 #include <algorithm>
 #include <cinttypes>
 

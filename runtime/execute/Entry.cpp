@@ -144,17 +144,13 @@ Result<Argument> EntryBuilder::argument(const ManifestTensor &tensor,
   result.fallback = tensor.fallback;
   Polynomial elements(1);
   for (const Polynomial &dim : tensor.shape) {
-    Result<Formula> formula = compile(dim);
-    if (!formula)
-      return formula.takeError();
-    result.dims.push_back(std::move(*formula));
+    TRANSOM_ASSIGN(Formula formula, compile(dim));
+    result.dims.push_back(std::move(formula));
     result.dimTexts.push_back(dim.str());
     elements = elements * dim;
   }
-  Result<Formula> product = compile(elements);
-  if (!product)
-    return product.takeError();
-  result.elements = std::move(*product);
+  TRANSOM_ASSIGN(Formula product, compile(elements));
+  result.elements = std::move(product);
   return result;
 }
 
@@ -162,10 +158,8 @@ Result<void> EntryBuilder::addArguments() {
   for (bool isInput : {true, false})
     for (const ManifestTensor &tensor :
          isInput ? source.inputs : source.outputs) {
-      Result<Argument> made = argument(tensor, isInput);
-      if (!made)
-        return made.takeError();
-      (isInput ? entry.inputs : entry.outputs).push_back(std::move(*made));
+      TRANSOM_ASSIGN(Argument made, argument(tensor, isInput));
+      (isInput ? entry.inputs : entry.outputs).push_back(std::move(made));
     }
   return {};
 }
@@ -183,14 +177,10 @@ Result<int> EntryBuilder::defineSymbol(const std::string &name,
 Result<void> EntryBuilder::addSegments() {
   for (const ManifestSegments &segments : source.segments) {
     SegmentsRule rule;
-    Result<int> rows = defineSymbol(segments.rows, SymbolKind::Rows);
-    if (!rows)
-      return rows.takeError();
-    Result<int> keys = defineSymbol(segments.keys, SymbolKind::Keys);
-    if (!keys)
-      return keys.takeError();
-    rule.rowsSymbol = *rows;
-    rule.keysSymbol = *keys;
+    TRANSOM_ASSIGN(int rows, defineSymbol(segments.rows, SymbolKind::Rows));
+    TRANSOM_ASSIGN(int keys, defineSymbol(segments.keys, SymbolKind::Keys));
+    rule.rowsSymbol = rows;
+    rule.keysSymbol = keys;
     rule.keepFirst = segments.keepFirst;
     rule.sequences = segments.sequences;
     if (segments.sequences) {
@@ -211,13 +201,9 @@ Result<void> EntryBuilder::addSegments() {
       for (auto [text, formula] :
            {std::pair(&segments.batch, &rule.batch),
             std::pair(&segments.columns, &rule.columns)}) {
-        Result<Polynomial> size = Polynomial::parse(*text);
-        if (!size)
-          return size.takeError();
-        Result<Formula> compiled = compile(*size);
-        if (!compiled)
-          return compiled.takeError();
-        *formula = std::move(*compiled);
+        TRANSOM_ASSIGN(Polynomial size, Polynomial::parse(*text));
+        TRANSOM_ASSIGN(Formula compiled, compile(size));
+        *formula = std::move(compiled);
       }
     }
     entry.segments.push_back(std::move(rule));
@@ -260,15 +246,11 @@ Result<void> EntryBuilder::bindSymbols() {
 
 Result<void> EntryBuilder::addMemory() {
   for (const ManifestBuffer &buffer : source.buffers) {
-    Result<Formula> offset = compile(buffer.offset);
-    if (!offset)
-      return offset.takeError();
-    entry.offsets.push_back(std::move(*offset));
+    TRANSOM_ASSIGN(Formula offset, compile(buffer.offset));
+    entry.offsets.push_back(std::move(offset));
   }
-  Result<Formula> arena = compile(source.arenaBytes);
-  if (!arena)
-    return arena.takeError();
-  entry.arenaBytes = std::move(*arena);
+  TRANSOM_ASSIGN(Formula arena, compile(source.arenaBytes));
+  entry.arenaBytes = std::move(arena);
   if (entry.counters < 0 || entry.counters > INT_MAX)
     return error("has " + std::to_string(entry.counters) + " counters");
   return {};
@@ -352,7 +334,6 @@ Result<Entry> Entry::create(const Manifest &manifest,
                             const transom_entry_code *code) {
   Entry entry;
   entry.code = code;
-  if (Result<void> done = EntryBuilder(manifest, source, entry).build(); !done)
-    return done.takeError();
+  TRANSOM_TRY(EntryBuilder(manifest, source, entry).build());
   return entry;
 }

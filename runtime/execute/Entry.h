@@ -5,11 +5,11 @@
 // resolved to indices and polynomials compiled, beside the code's table of
 // steps.
 #pragma once
-#include "runtime/execute/Formula.h"
-#include "runtime/onednn/OneDnn.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/execute/Formula.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/manifest/Manifest.h"
+#include "runtime/onednn/OneDnn.h"
 #include <optional>
 #include <string>
 #include <vector>

@@ -4,10 +4,10 @@
 // Walks an entry's table of steps: every share of a step, then the next step,
 // on the session's team, on the host's threads, or on the caller alone.
 #pragma once
-#include "runtime/onednn/OneDnn.h"
-#include "runtime/execute/Team.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/execute/Team.h"
 #include "runtime/include/transom/transom.h"
+#include "runtime/onednn/OneDnn.h"
 #include <atomic>
 
 namespace transom {

@@ -49,27 +49,17 @@ static void populateWeights(const char *weights, uint64_t bytes) {
 Result<std::unique_ptr<Model>> Model::load(const std::string &path,
                                            const std::string &forcedIsa,
                                            bool populate) {
-  Result<ArtifactFile> file = ArtifactFile::open(path);
-  if (!file)
-    return file.takeError();
+  TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
   // A wrong machine or CPU is told before any code is mapped.
-  if (Result<void> fits = file->checkMachine(); !fits)
-    return fits.takeError();
-  Result<size_t> isa = chooseIsa(file->manifest().isas, forcedIsa, path);
-  if (!isa)
-    return isa.takeError();
-  Result<ArtifactCode> code = ArtifactCode::load(*file);
-  if (!code)
-    return code.takeError();
+  TRANSOM_TRY(file.checkMachine());
+  TRANSOM_TRY(chooseIsa(file.manifest().isas, forcedIsa, path));
+  TRANSOM_ASSIGN(ArtifactCode code, ArtifactCode::load(file));
   std::unique_ptr<Model> model(new Model());
-  model->library = std::move(*code);
-  model->contents = file->manifest();
-  model->text = file->manifestText();
+  model->library = std::move(code);
+  model->contents = file.manifest();
+  model->text = file.manifestText();
   model->artifact = &model->library.code();
-  if (Result<void> done =
-          model->resolve(model->library.tokenizer(), forcedIsa, path);
-      !done)
-    return done.takeError();
+  TRANSOM_TRY(model->resolve(model->library.tokenizer(), forcedIsa, path));
   if (populate && model->artifact->weights)
     populateWeights(model->artifact->weights, model->contents.weightsBytes);
   return model;
@@ -84,9 +74,7 @@ Model::fromCode(Manifest manifest, std::string manifestText,
   model->contents = std::move(manifest);
   model->text = std::move(manifestText);
   model->artifact = &code;
-  if (Result<void> done = model->resolve(tokenizerTables, forcedIsa, name);
-      !done)
-    return done.takeError();
+  TRANSOM_TRY(model->resolve(tokenizerTables, forcedIsa, name));
   return model;
 }
 
@@ -96,10 +84,8 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
   std::vector<std::string> isas;
   for (uint32_t i = 0; i != artifact->isa_count; ++i)
     isas.push_back(artifact->isas[i].name);
-  Result<size_t> isa = chooseIsa(isas, forcedIsa, name);
-  if (!isa)
-    return isa.takeError();
-  chosen = &artifact->isas[*isa];
+  TRANSOM_ASSIGN(size_t isa, chooseIsa(isas, forcedIsa, name));
+  chosen = &artifact->isas[isa];
   for (const ManifestEntry &source : contents.entries) {
     const transom_entry_code *code =
         source.loop.empty() ? findCode(*artifact, source.name) : nullptr;
@@ -112,11 +98,9 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
         !done)
       return done;
     if (!source.calls.empty() && !oneDnnModel) {
-      Result<std::unique_ptr<OneDnnModel>> opened =
-          OneDnnModel::open(chosen->name);
-      if (!opened)
-        return opened.takeError();
-      oneDnnModel = std::move(*opened);
+      TRANSOM_ASSIGN(std::unique_ptr<OneDnnModel> opened,
+                     OneDnnModel::open(chosen->name));
+      oneDnnModel = std::move(opened);
     }
     Result<Entry> entry = Entry::create(contents, source, code);
     if (!entry)

@@ -5,10 +5,10 @@
 // Everything that can fail comes before the walk, and nothing of the caller's
 // is written before it.
 #include "runtime/execute/Session.h"
-#include "runtime/generate/Generate.h"
-#include "runtime/execute/Tensor.h"
-#include "runtime/execute/Executor.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/execute/Executor.h"
+#include "runtime/execute/Tensor.h"
+#include "runtime/generate/Generate.h"
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
@@ -63,22 +63,16 @@ Mapping::~Mapping() {
 Result<std::unique_ptr<Session>> Session::create(const Model &model,
                                                  const SessionConfig &config) {
   std::unique_ptr<Session> session(new Session(model, config));
-  Result<SessionLayout> layout = SessionLayout::plan(model, config);
-  if (!layout)
-    return layout.takeError();
-  session->layout = std::move(*layout);
-  Result<Mapping> mapping = Mapping::create(session->layout);
-  if (!mapping)
-    return mapping.takeError();
-  session->mapping = std::move(*mapping);
+  TRANSOM_ASSIGN(SessionLayout layout, SessionLayout::plan(model, config));
+  session->layout = std::move(layout);
+  TRANSOM_ASSIGN(Mapping mapping, Mapping::create(session->layout));
+  session->mapping = std::move(mapping);
   if (session->layout.kv)
     session->decoderPart = std::make_unique<Decoder>(*session);
   if (model.oneDnn()) {
-    Result<std::unique_ptr<OneDnnSession>> made =
-        OneDnnSession::create(*model.oneDnn(), config.threads);
-    if (!made)
-      return made.takeError();
-    session->oneDnn = std::move(*made);
+    TRANSOM_ASSIGN(std::unique_ptr<OneDnnSession> made,
+                   OneDnnSession::create(*model.oneDnn(), config.threads));
+    session->oneDnn = std::move(made);
     // One set of threads for both kinds of steps: two would spin at once.
     if (!config.parallel && session->oneDnn->parallel()) {
       session->settings.parallel = session->oneDnn->parallel();
@@ -86,10 +80,8 @@ Result<std::unique_ptr<Session>> Session::create(const Model &model,
     }
   }
   if (config.threads > 1 && !session->settings.parallel) {
-    Result<std::unique_ptr<Team>> team = Team::create(config.threads);
-    if (!team)
-      return team.takeError();
-    session->team = std::move(*team);
+    TRANSOM_ASSIGN(std::unique_ptr<Team> team, Team::create(config.threads));
+    session->team = std::move(team);
   }
   return session;
 }
@@ -146,17 +138,15 @@ static void fitLoop(const Entry &entry, const Call &call, Capacity &capacity) {
 Result<void> transom::fitCapacity(const Model &model, const char *name,
                                   const transom_tensor *inputs,
                                   size_t inputCount, Capacity &capacity) {
-  Result<const Entry *> entry = findEntry(model, name);
-  if (!entry)
-    return entry.takeError();
-  if ((*entry)->isStep())
-    return stepIsNoRun(**entry);
-  ShapeStorage storage(**entry);
-  Call call(**entry, storage.view());
+  TRANSOM_ASSIGN(const Entry *entry, findEntry(model, name));
+  if (entry->isStep())
+    return stepIsNoRun(*entry);
+  ShapeStorage storage(*entry);
+  Call call(*entry, storage.view());
   if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
     return done;
-  if ((*entry)->isLoop()) {
-    fitLoop(**entry, call, capacity);
+  if (entry->isLoop()) {
+    fitLoop(*entry, call, capacity);
     return {};
   }
   if (Result<void> done = call.checkMaxima(); !done)
@@ -368,10 +358,8 @@ Result<void> Session::takeCancel() {
 Result<void> Session::run(const char *name, const transom_tensor *inputs,
                           size_t inputCount, transom_tensor *outputs,
                           size_t outputCount) {
-  Result<const Entry *> found = findEntry(source, name);
-  if (!found)
-    return found.takeError();
-  const Entry &entry = **found;
+  TRANSOM_ASSIGN(const Entry *found, findEntry(source, name));
+  const Entry &entry = *found;
   if (entry.isStep())
     return stepIsNoRun(entry);
   if (Result<void> done = takeCancel(); !done)
@@ -415,10 +403,8 @@ Result<void> Session::run(const char *name, const transom_tensor *inputs,
 Result<void> Session::shape(const char *name, const transom_tensor *inputs,
                             size_t inputCount, const char *result,
                             transom_tensor &out) const {
-  Result<const Entry *> found = findEntry(source, name);
-  if (!found)
-    return found.takeError();
-  const Entry &entry = **found;
+  TRANSOM_ASSIGN(const Entry *found, findEntry(source, name));
+  const Entry &entry = *found;
   if (entry.isStep())
     return stepIsNoRun(entry);
   if (entry.manifest->loop == "generate")

@@ -4,11 +4,11 @@
 // A session: the memory and threads to call a model's entries with. All memory
 // is taken when it is made; a call allocates nothing.
 #pragma once
-#include "runtime/execute/Call.h"
 #include "runtime/decode/DecodeEngine.h"
-#include "runtime/execute/SessionLayout.h"
 #include "runtime/decode/DerivedEntries.h"
+#include "runtime/execute/Call.h"
 #include "runtime/execute/RaggedBatch.h"
+#include "runtime/execute/SessionLayout.h"
 #include "runtime/execute/Team.h"
 #include <atomic>
 #include <memory>

@@ -5,9 +5,9 @@
 // that calls are checked against, lengths by the model's maximum. Products of
 // batch and length are bounded by the rows only where padding counts as rows.
 #include "runtime/execute/SessionLayout.h"
-#include "runtime/execute/Cpu.h"
-#include "runtime/decode/StepCutter.h"
 #include "runtime/base/Checked.h"
+#include "runtime/decode/StepCutter.h"
+#include "runtime/execute/Cpu.h"
 #include <algorithm>
 #include <unistd.h>
 
@@ -85,8 +85,7 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
         defaultTokens, std::min(longest, defaultTokens) * config.maxBatch);
   }
   if (const auto &decoder = model.manifest().decoder)
-    if (Result<void> done = configDecoder(*decoder, options, config); !done)
-      return done.takeError();
+    TRANSOM_TRY(configDecoder(*decoder, options, config));
   if (options.mem_limit)
     config.memLimit = options.mem_limit;
   config.parallel = options.parallel;
@@ -249,12 +248,11 @@ SegmentsLayout EntryPlanner::planTable(const SegmentsRule &rule,
 Result<KvLayout> planCache(const ManifestDecoder &decoder, int64_t width,
                            const SessionConfig &config, Regions &regions,
                            CheckedSize &blockBytes) {
-  Result<KvPlan> plan = KvPlan::create(decoder, config.maxSequences,
-                                       config.maxKvTokens, config.maxTokens);
-  if (!plan)
-    return plan.takeError();
+  TRANSOM_ASSIGN(KvPlan plan,
+                 KvPlan::create(decoder, config.maxSequences,
+                                config.maxKvTokens, config.maxTokens));
   KvLayout layout;
-  layout.plan = std::move(*plan);
+  layout.plan = std::move(plan);
   layout.maxWanted =
       std::max(config.maxSequences,
                std::min(config.maxTokens, mostLogitBytes / (4 * width)));
@@ -297,12 +295,10 @@ Result<void> planShared(const Model &model, const SessionConfig &config,
                               config.threads * sizeof(transom_share));
   for (const Entry &entry : model.entries())
     if (entry.isStep()) {
-      Result<KvLayout> kv =
-          planCache(*model.manifest().decoder, entry.stepWidth, config, shared,
-                    blockBytes);
-      if (!kv)
-        return kv.takeError();
-      layout.kv = std::move(*kv);
+      TRANSOM_ASSIGN(KvLayout kv,
+                     planCache(*model.manifest().decoder, entry.stepWidth,
+                               config, shared, blockBytes));
+      layout.kv = std::move(kv);
     }
   return {};
 }
@@ -363,9 +359,7 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   layout.page = uint64_t(sysconf(_SC_PAGESIZE));
   Regions shared{CheckedSize(0)};
   CheckedSize blockBytes(0);
-  if (Result<void> done = planShared(model, config, layout, shared, blockBytes);
-      !done)
-    return done.takeError();
+  TRANSOM_TRY(planShared(model, config, layout, shared, blockBytes));
   if (!planEntries(model, config, shared, layout) ||
       !placeInMapping(layout, blockBytes))
     return limitError("the sizes of a session with max_batch " +

@@ -5,8 +5,8 @@
 // formulas and the session's options alone, so that its size can be told
 // without making it.
 #pragma once
-#include "runtime/kvcache/KvPlan.h"
 #include "runtime/execute/Model.h"
+#include "runtime/kvcache/KvPlan.h"
 #include <vector>
 
 namespace transom {

@@ -4,9 +4,9 @@
 // How long the result gets is known when it is there, so its room is checked
 // for the largest.
 #include "runtime/generate/Generate.h"
-#include "runtime/execute/Tensor.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/execute/Tensor.h"
 #include <algorithm>
 #include <functional>
 
@@ -55,12 +55,9 @@ struct BoundPrompts {
 
 Result<Prompts> transom::promptsOf(const Model &model,
                                    const transom_tensor *inputs, size_t count) {
-  Result<const Entry *> entry = findEntry(model, "generate");
-  if (!entry)
-    return entry.takeError();
-  BoundPrompts bound(**entry);
-  if (Result<void> done = bound.call.bindInputs(inputs, count, true); !done)
-    return done.takeError();
+  TRANSOM_ASSIGN(const Entry *entry, findEntry(model, "generate"));
+  BoundPrompts bound(*entry);
+  TRANSOM_TRY(bound.call.bindInputs(inputs, count, true));
   const size_t columns = size_t(bound.columns());
   const int64_t shape[2] = {bound.batch(), bound.columns()};
   std::vector<int64_t> ids(size_t(bound.batch()) * columns);
@@ -68,10 +65,7 @@ Result<Prompts> transom::promptsOf(const Model &model,
   stageInput(*bound.call.input(0), shape, 2, ids.data());
   if (const transom_tensor *given = bound.call.input(1)) {
     stageInput(*given, shape, 2, mask.data());
-    if (Result<void> valid =
-            checkValues((*entry)->inputs[1], mask.data(), shape, 2);
-        !valid)
-      return valid.takeError();
+    TRANSOM_TRY(checkValues(entry->inputs[1], mask.data(), shape, 2));
   }
   Prompts prompts(size_t(bound.batch()));
   for (size_t i = 0; i != ids.size(); ++i)
@@ -150,8 +144,7 @@ Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
 static Result<GenerationConfig> settledConfigOf(const Model &model) {
   Result<GenerationConfig> config = generationConfigOf(model);
   if (config)
-    if (Result<void> settled = config->settle(); !settled)
-      return settled.takeError();
+    TRANSOM_TRY(config->settle());
   return config;
 }
 
@@ -187,9 +180,7 @@ Result<void> transom::shapeGenerate(const Session &session,
                                     const transom_tensor *inputs,
                                     size_t inputCount, const char *name,
                                     transom_tensor &result) {
-  Result<GenerationConfig> config = settledConfigOf(session.model());
-  if (!config)
-    return config.takeError();
+  TRANSOM_ASSIGN(GenerationConfig config, settledConfigOf(session.model()));
   const Entry &entry = *session.model().findEntry("generate");
   BoundPrompts bound(entry);
   if (Result<void> done = bound.call.bindInputs(inputs, inputCount, false);
@@ -197,13 +188,11 @@ Result<void> transom::shapeGenerate(const Session &session,
     return done;
   if (Result<void> done = checkName(entry, name); !done)
     return done;
-  const int64_t rows = bound.batch() * config->numReturnSequences;
-  const int64_t columns = mostColumns(session.model(), *config);
-  Result<size_t> bytes = bytesOfIds(rows, columns);
-  if (!bytes)
-    return bytes.takeError();
+  const int64_t rows = bound.batch() * config.numReturnSequences;
+  const int64_t columns = mostColumns(session.model(), config);
+  TRANSOM_ASSIGN(size_t bytes, bytesOfIds(rows, columns));
   describeOutput(rows, columns, result);
-  result.capacity = *bytes;
+  result.capacity = bytes;
   return {};
 }
 
@@ -234,32 +223,26 @@ Result<void> transom::runGenerate(Session &session,
                                   size_t inputCount, transom_tensor *outputs,
                                   size_t outputCount) {
   const Model &model = session.model();
-  Result<GenerationConfig> config = settledConfigOf(model);
-  if (!config)
-    return config.takeError();
-  Result<Prompts> prompts = promptsOf(model, inputs, inputCount);
-  if (!prompts)
-    return prompts.takeError();
+  TRANSOM_ASSIGN(GenerationConfig config, settledConfigOf(model));
+  TRANSOM_ASSIGN(Prompts prompts, promptsOf(model, inputs, inputCount));
   for (size_t i = 0; i != outputCount; ++i)
     if (Result<void> done =
             checkOutput(*model.findEntry("generate"), outputs[i],
-                        int64_t(prompts->size()) * config->numReturnSequences,
-                        mostColumns(model, *config));
+                        int64_t(prompts.size()) * config.numReturnSequences,
+                        mostColumns(model, config));
         !done)
       return done;
-  Result<DecoderSource> source = DecoderSource::create(session);
-  if (!source)
-    return source.takeError();
+  TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
   std::vector<Continuation> rows;
-  const bool texts = !config->stopStrings.empty();
+  const bool texts = !config.stopStrings.empty();
   if (Result<void> done =
-          generate(*source, *config, texts ? model.tokenizer() : nullptr,
-                   *prompts, nullptr, rows);
+          generate(source, config, texts ? model.tokenizer() : nullptr, prompts,
+                   nullptr, rows);
       !done)
     return done;
   for (size_t i = 0; i != outputCount; ++i)
     if (Result<void> done =
-            writeOutputIds(rows, config->fillToken(), outputs[i]);
+            writeOutputIds(rows, config.fillToken(), outputs[i]);
         !done)
       return done;
   return {};

@@ -61,12 +61,9 @@ Result<GenerationConfig> GenerationConfig::parse(std::string_view json) {
   GenerationConfig config;
   if (json.empty())
     return config;
-  Result<JsonDocument> document = parseJson(json, "generation settings");
-  if (!document)
-    return document.takeError();
-  if (Result<void> object = document->root().expectObject(); !object)
-    return object.takeError();
-  MemberReader read(document->root());
+  TRANSOM_ASSIGN(JsonDocument document, parseJson(json, "generation settings"));
+  TRANSOM_TRY(document.root().expectObject());
+  MemberReader read(document.root());
   read.integer("max_new_tokens", config.maxNewTokens);
   read.integer("min_new_tokens", config.minNewTokens);
   read.integer("max_length", config.maxLength);
@@ -90,8 +87,7 @@ Result<GenerationConfig> GenerationConfig::parse(std::string_view json) {
   read.texts("stop_strings", config.stopStrings);
   read.texts("unbuilt", config.unbuilt);
   read.texts("unbuilt_sampling", config.unbuiltSampling);
-  if (Result<void> done = read.done(); !done)
-    return done.takeError();
+  TRANSOM_TRY(read.done());
   // A file that asks for sampling and names no top_k has the class default.
   if (config.sample.value_or(false) && !config.topK)
     config.topK = 50;

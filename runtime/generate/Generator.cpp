@@ -127,10 +127,8 @@ Result<Row> Generation::makeRow(std::vector<int64_t> tokens,
       return rejected(name + " is empty, and the model has no begin token");
     tokens.push_back(*config.beginToken);
   }
-  if (Result<void> known =
-          checkTokens(tokens.data(), tokens.size(), source.vocabulary(), name);
-      !known)
-    return known.takeError();
+  TRANSOM_TRY(
+      checkTokens(tokens.data(), tokens.size(), source.vocabulary(), name));
   Row row;
   const int64_t length = int64_t(tokens.size());
   const int64_t half = std::max<int64_t>(1, context / 2);
@@ -173,14 +171,12 @@ std::string Generation::nameOf(const Row &row) const {
 Result<void> Generation::openText(Row &row) {
   if (!tokenizer)
     return {};
-  Result<DecodeStream> stream = DecodeStream::create(*tokenizer);
-  if (!stream)
-    return stream.takeError();
+  TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*tokenizer));
   row.stops = StopStrings(config.stopStrings);
   piece.clear();
-  stream->feed(row.tokens.back(), piece);
-  row.stream = *stream;
-  stream->flush(row.promptEnd);
+  stream.feed(row.tokens.back(), piece);
+  row.stream = stream;
+  stream.flush(row.promptEnd);
   return {};
 }
 
@@ -194,12 +190,11 @@ Generation::prepare(const std::vector<std::vector<int64_t>> &prompts,
   out.clear();
   out.resize(prompts.size() * copies);
   for (size_t i = 0; i != prompts.size(); ++i) {
-    Result<Row> made = makeRow(prompts[i], "prompt " + std::to_string(i));
-    if (!made)
-      return made.takeError();
+    TRANSOM_ASSIGN(Row made,
+                   makeRow(prompts[i], "prompt " + std::to_string(i)));
     const size_t leader = rows.size();
     for (size_t number = 0; number != copies; ++number) {
-      rows.push_back(*made);
+      rows.push_back(made);
       Row &row = rows.back();
       row.out = &out[leader + number];
       row.out->prompt = i;

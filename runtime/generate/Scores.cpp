@@ -14,10 +14,8 @@ namespace {
 class OpenSequence {
 public:
   static Result<OpenSequence> create(LogitsSource &source) {
-    Result<int32_t> opened = source.open();
-    if (!opened)
-      return opened.takeError();
-    return OpenSequence(source, *opened);
+    TRANSOM_ASSIGN(int32_t opened, source.open());
+    return OpenSequence(source, opened);
   }
   OpenSequence(OpenSequence &&other) noexcept
       : source(other.source), handle(std::exchange(other.handle, -1)) {}
@@ -59,9 +57,7 @@ Result<TokenScores> transom::scoreTokens(LogitsSource &source,
                                          const int64_t *tokens, size_t count,
                                          size_t first, int64_t topCount,
                                          const std::string &name) {
-  if (Result<void> valid = checkScored(source, tokens, count, first, name);
-      !valid)
-    return valid.takeError();
+  TRANSOM_TRY(checkScored(source, tokens, count, first, name));
   TokenScores scores;
   if (first == count)
     return scores;
@@ -70,23 +66,19 @@ Result<TokenScores> transom::scoreTokens(LogitsSource &source,
   config.sample = false;
   config.topLogprobs = topCount;
   Sampler sampler(config, width);
-  Result<OpenSequence> sequence = OpenSequence::create(source);
-  if (!sequence)
-    return sequence.takeError();
+  TRANSOM_ASSIGN(OpenSequence sequence, OpenSequence::create(source));
   // The last token is only looked up, never fed.
   size_t fed = 0;
   while (fed + 1 < count) {
     const size_t unwanted = fed + 1 < first ? first - 1 - fed : 0;
     const size_t wanted =
         std::min(size_t(source.maxWanted()), count - 1 - fed - unwanted);
-    const NewTokens rows{sequence->get(), tokens + fed,
+    const NewTokens rows{sequence.get(), tokens + fed,
                          int64_t(unwanted + wanted), int64_t(wanted)};
-    Result<const float *> logits = source.step(&rows, 1);
-    if (!logits)
-      return logits.takeError();
+    TRANSOM_ASSIGN(const float *logits, source.step(&rows, 1));
     fed += unwanted;
     for (size_t i = 0; i != wanted; ++i, ++fed) {
-      const float *row = *logits + int64_t(i) * width;
+      const float *row = logits + int64_t(i) * width;
       if (firstNonFinite(row, width) >= 0)
         return nonFiniteLogit(int64_t(fed), name);
       const double sum = logSumExp(row, width);
@@ -115,14 +107,13 @@ transom::scoreWindows(LogitsSource &source, const std::vector<int64_t> &tokens,
     scored = end;
     if (first >= end - begin)
       continue;
-    Result<TokenScores> scores =
-        scoreTokens(source, tokens.data() + begin, size_t(end - begin),
-                    size_t(first), 0, "the text");
-    if (!scores)
-      return scores.takeError();
-    for (double logprob : scores->logprobs)
+    TRANSOM_ASSIGN(TokenScores scores,
+                   scoreTokens(source, tokens.data() + begin,
+                               size_t(end - begin), size_t(first), 0,
+                               "the text"));
+    for (double logprob : scores.logprobs)
       score.sum += logprob;
-    score.tokens += int64_t(scores->logprobs.size());
+    score.tokens += int64_t(scores.logprobs.size());
     ++score.windows;
     if (tell && !tell(score))
       break;

@@ -3,9 +3,9 @@
 //
 // The values of a JSON document: their places, and getters with errors.
 #include "runtime/json/Json.h"
-#include "runtime/json/JsonStorage.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/JsonStorage.h"
 #include <algorithm>
 
 namespace transom {
@@ -203,8 +203,7 @@ std::optional<JsonValue> JsonValue::find(std::string_view key) const {
 }
 
 Result<JsonValue> JsonValue::get(std::string_view key) const {
-  if (Result<void> isList = expectObject(); !isList)
-    return isList.takeError();
+  TRANSOM_TRY(expectObject());
   if (std::optional<JsonValue> member = find(key))
     return *member;
   return error("missing key '" + utf8::printable(key) + "'");
@@ -228,10 +227,8 @@ Result<std::vector<int64_t>> JsonValue::asIntArray(int64_t low,
     return typeError("an array of integers");
   std::vector<int64_t> values;
   for (JsonValue element : elements()) {
-    Result<int64_t> value = element.asInt(low, high);
-    if (!value)
-      return value.takeError();
-    values.push_back(*value);
+    TRANSOM_ASSIGN(int64_t value, element.asInt(low, high));
+    values.push_back(value);
   }
   return values;
 }
@@ -241,10 +238,8 @@ Result<std::vector<std::string>> JsonValue::asStringArray() const {
     return typeError("an array of strings");
   std::vector<std::string> values;
   for (JsonValue element : elements()) {
-    Result<std::string_view> value = element.asString();
-    if (!value)
-      return value.takeError();
-    values.emplace_back(*value);
+    TRANSOM_ASSIGN(std::string_view value, element.asString());
+    values.emplace_back(value);
   }
   return values;
 }

@@ -6,8 +6,8 @@
 // starts at the first byte that is no space or separator behind the last
 // event. Nothing throws: the SAX interface reports errors as events.
 #include "runtime/base/File.h"
-#include "runtime/json/JsonStorage.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/JsonStorage.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -316,10 +316,8 @@ Result<JsonDocument> parseJson(std::string_view bytes,
 }
 
 Result<JsonDocument> parseJsonFile(const std::string &path) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file)
-    return file.takeError();
-  return parseJson(file->bytes(), path);
+  TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
+  return parseJson(file.bytes(), path);
 }
 
 } // namespace transom

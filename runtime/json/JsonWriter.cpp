@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writing JSON: separators, indentation, escapes and stable numbers.
-#include "runtime/json/Json.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include <cassert>
 #include <charconv>
 #include <cmath>

@@ -52,10 +52,8 @@ public:
   SequenceFile(const KvPool &pool, const char *path) : pool(pool), path(path) {}
 
   Result<void> open(const std::string &digest) {
-    Result<MappedFile> mapped = MappedFile::open(path);
-    if (!mapped)
-      return mapped.takeError();
-    file = std::move(*mapped);
+    TRANSOM_ASSIGN(MappedFile mapped, MappedFile::open(path));
+    file = std::move(mapped);
     if (Result<void> done = readHeader(digest); !done)
       return done;
     if (Result<void> done = readGroups(); !done)
@@ -180,16 +178,14 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
   for (size_t g = 0; g != pool.groups().size(); ++g)
     groups.push_back(groupOf(pool, g, header.length));
 
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file)
-    return file.takeError();
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
   Sha256 hash;
   hash.update(&header, offsetof(FileHeader, sum));
-  if (Result<void> done = file->append(bytesOf(&header, sizeof header)); !done)
+  if (Result<void> done = file.append(bytesOf(&header, sizeof header)); !done)
     return done;
   auto add = [&](const void *data, size_t size) {
     hash.update(data, size);
-    return file->append(bytesOf(data, size));
+    return file.append(bytesOf(data, size));
   };
   if (Result<void> done = add(groups.data(), groups.size() * sizeof(FileGroup));
       !done)
@@ -201,18 +197,17 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
           !done)
         return done;
   auto sum = hash.digest();
-  if (Result<void> done = file->writeAt(offsetof(FileHeader, sum),
-                                        bytesOf(sum.data(), sum.size()));
+  if (Result<void> done = file.writeAt(offsetof(FileHeader, sum),
+                                       bytesOf(sum.data(), sum.size()));
       !done)
     return done;
-  return file->commit();
+  return file.commit();
 }
 
 Result<int32_t> transom::loadSequence(KvPool &pool, const std::string &digest,
                                       const char *path) {
   SequenceFile file(pool, path);
-  if (Result<void> done = file.open(digest); !done)
-    return done.takeError();
+  TRANSOM_TRY(file.open(digest));
   Result<int32_t> sequence = pool.adopt(file.length());
   if (sequence)
     file.copyTo(*sequence);

@@ -6,10 +6,10 @@
 // count of users per block. Sequences with a common past share blocks; the last
 // one is copied when one of them goes on. Blocks behind a window go back.
 #pragma once
-#include "runtime/kvcache/KvPlan.h"
-#include "runtime/decode/StepCutter.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
+#include "runtime/decode/StepCutter.h"
+#include "runtime/kvcache/KvPlan.h"
 #include <cstdint>
 
 namespace transom {

@@ -3,10 +3,10 @@
 //
 // Reading a manifest from bytes that anybody may have made: every type, range
 // and reference is checked, so that the runtime can rely on what it holds.
-#include "runtime/json/Json.h"
-#include "runtime/manifest/Manifest.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
+#include "runtime/manifest/Manifest.h"
 #include <algorithm>
 
 namespace transom {
@@ -488,10 +488,8 @@ private:
 
 Result<Manifest> Manifest::parse(std::string_view text,
                                  const std::string &fileName) {
-  Result<JsonDocument> json = parseJson(text, fileName);
-  if (!json)
-    return json.takeError();
-  return ManifestReader().read(json->root());
+  TRANSOM_ASSIGN(JsonDocument json, parseJson(text, fileName));
+  return ManifestReader().read(json.root());
 }
 
 } // namespace transom

@@ -22,10 +22,8 @@ compileOperand(const ManifestOperand &source,
   operand.isArgument = source.isArgument;
   operand.index = size_t(source.index);
   for (const Polynomial &dim : source.shape) {
-    Result<Formula> formula = Formula::compile(dim, order);
-    if (!formula)
-      return formula.takeError();
-    operand.dims.push_back(std::move(*formula));
+    TRANSOM_ASSIGN(Formula formula, Formula::compile(dim, order));
+    operand.dims.push_back(std::move(formula));
   }
   return operand;
 }
@@ -57,19 +55,15 @@ Result<OneDnnCall> OneDnnCall::create(const ManifestCall &source,
   call.bias = source.bias;
   for (auto [from, to] : {std::pair(&source.input, &call.input),
                           std::pair(&source.out, &call.out)}) {
-    Result<Operand> operand = compileOperand(*from, order);
-    if (!operand)
-      return operand.takeError();
-    *to = std::move(*operand);
+    TRANSOM_ASSIGN(Operand operand, compileOperand(*from, order));
+    *to = std::move(operand);
   }
   for (auto [from, to] : {std::pair(&source.rhs, &call.rhs),
                           std::pair(&source.residual, &call.residual)}) {
     if (!*from)
       continue;
-    Result<Operand> operand = compileOperand(**from, order);
-    if (!operand)
-      return operand.takeError();
-    *to = std::move(*operand);
+    TRANSOM_ASSIGN(Operand operand, compileOperand(**from, order));
+    *to = std::move(operand);
   }
   return call;
 }

@@ -4,9 +4,9 @@
 // Steps that oneDNN does: the shim is found and opened when a model has such
 // steps, and each call's sizes and pointers are looked up in the frame.
 #pragma once
-#include "runtime/execute/Formula.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/OneDnn.h"
+#include "runtime/execute/Formula.h"
 #include "runtime/include/transom/transom.h"
 #include "runtime/manifest/Manifest.h"
 #include <memory>

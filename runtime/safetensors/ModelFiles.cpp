@@ -3,9 +3,9 @@
 //
 // The tensors of a folder as one source: finding the files, the index of
 // shards, and reading blocks with conversion.
+#include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
 #include "runtime/safetensors/Safetensors.h"
-#include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <set>
 
@@ -35,27 +35,17 @@ Error noWeights(const std::string &folder) {
 /// The shard of each tensor, by the index.
 Result<std::vector<std::pair<std::string, std::string>>>
 readIndex(const std::string &path) {
-  Result<JsonDocument> json = parseJsonFile(path);
-  if (!json)
-    return json.takeError();
-  Result<JsonValue> map = json->root().get("weight_map");
-  if (!map)
-    return map.takeError();
-  if (Result<void> isList = map->expectObject(); !isList)
-    return isList.takeError();
+  TRANSOM_ASSIGN(JsonDocument json, parseJsonFile(path));
+  TRANSOM_ASSIGN(JsonValue map, json.root().get("weight_map"));
+  TRANSOM_TRY(map.expectObject());
   std::vector<std::pair<std::string, std::string>> entries;
-  for (JsonValue::Member member : map->members()) {
-    Result<std::string_view> shard = member.value.asString();
-    if (!shard)
-      return shard.takeError();
-    if (Result<void> plain =
-            checkPlainFileName(*shard, member.value.where() + ": shard");
-        !plain)
-      return plain.takeError();
-    entries.emplace_back(member.key, *shard);
+  for (JsonValue::Member member : map.members()) {
+    TRANSOM_ASSIGN(std::string_view shard, member.value.asString());
+    TRANSOM_TRY(checkPlainFileName(shard, member.value.where() + ": shard"));
+    entries.emplace_back(member.key, shard);
   }
   if (entries.empty())
-    return map->error("the index names no tensor");
+    return map.error("the index names no tensor");
   return entries;
 }
 
@@ -160,12 +150,9 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
   std::string indexPath = joinPath(folder, indexFile);
   if (!fileExists(indexPath))
     return noWeights(folder);
-  Result<std::vector<std::pair<std::string, std::string>>> index =
-      readIndex(indexPath);
-  if (!index)
-    return index.takeError();
+  TRANSOM_ASSIGN(auto index, readIndex(indexPath));
   std::set<std::string> shards;
-  for (const auto &entry : *index)
+  for (const auto &entry : index)
     shards.insert(entry.second);
   ModelFiles files;
   files.where = folder;
@@ -177,7 +164,7 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
         error.message += std::string(" (a shard of ") + indexFile + ")";
       return error;
     }
-  for (const auto &[name, shard] : *index) {
+  for (const auto &[name, shard] : index) {
     auto found = files.slots.find(name);
     if (found != files.slots.end() &&
         files.opened[found->second.file + 1] == shard)
@@ -199,27 +186,24 @@ ModelFiles::openFiles(const std::string &folder,
   ModelFiles files;
   files.where = folder;
   for (const std::string &name : names) {
-    if (Result<void> plain = checkPlainFileName(name, "weights file"); !plain)
-      return plain.takeError();
-    if (Result<void> added = files.addFile(name); !added)
-      return added.takeError();
+    TRANSOM_TRY(checkPlainFileName(name, "weights file"));
+    TRANSOM_TRY(files.addFile(name));
   }
   return files;
 }
 
 Result<void> ModelFiles::addFile(const std::string &name) {
-  Result<SafetensorsFile> file = SafetensorsFile::open(joinPath(where, name));
-  if (!file)
-    return file.takeError();
+  TRANSOM_ASSIGN(SafetensorsFile file,
+                 SafetensorsFile::open(joinPath(where, name)));
   size_t index = parts.size();
-  for (const SafetensorsTensor &tensor : file->tensors()) {
+  for (const SafetensorsTensor &tensor : file.tensors()) {
     auto [place, isNew] = slots.emplace(tensor.name, Slot{index, &tensor});
     if (!isNew)
-      return rejected(file->path() + ": tensor '" +
+      return rejected(file.path() + ": tensor '" +
                       utf8::printable(tensor.name) + "' stands in '" +
                       parts[place->second.file].path() + "' too");
   }
-  parts.push_back(std::move(*file));
+  parts.push_back(std::move(file));
   opened.push_back(name);
   return {};
 }
@@ -256,10 +240,8 @@ ModelFiles::slot(const std::string &name) const {
 }
 
 Result<std::vector<int64_t>> ModelFiles::shape(const std::string &name) const {
-  Result<const Slot *> found = slot(name);
-  if (!found)
-    return found.takeError();
-  return (*found)->tensor->shape;
+  TRANSOM_ASSIGN(const Slot *found, slot(name));
+  return found->tensor->shape;
 }
 
 template <typename Out>
@@ -267,11 +249,9 @@ Result<void> ModelFiles::readAs(Accepts accepts, const std::string &name,
                                 const std::vector<int64_t> &offsets,
                                 const std::vector<int64_t> &sizes,
                                 Out *out) const {
-  Result<const Slot *> found = slot(name);
-  if (!found)
-    return found.takeError();
-  const SafetensorsTensor &tensor = *(*found)->tensor;
-  const SafetensorsFile &file = parts[(*found)->file];
+  TRANSOM_ASSIGN(const Slot *found, slot(name));
+  const SafetensorsTensor &tensor = *found->tensor;
+  const SafetensorsFile &file = parts[found->file];
   bool floats = accepts != Accepts::Integers;
   bool integers = accepts != Accepts::Floats;
   if (!(floats && isFloat(tensor.dtype)) &&

@@ -6,9 +6,9 @@
 // touched.
 #include "runtime/safetensors/Safetensors.h"
 #include "runtime/base/Checked.h"
-#include "runtime/json/Json.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include <algorithm>
 #include <tuple>
 
@@ -22,23 +22,16 @@ public:
       : file(file), fileName(fileName) {}
 
   Result<SafetensorsHeader> read() {
-    Result<std::string_view> text = headerText();
-    if (!text)
-      return text.takeError();
-    dataBegin = 8 + text->size();
-    Result<JsonDocument> json = parseJson(*text, fileName + ": header");
-    if (!json)
-      return json.takeError();
+    TRANSOM_ASSIGN(std::string_view text, headerText());
+    dataBegin = 8 + text.size();
+    TRANSOM_ASSIGN(JsonDocument json, parseJson(text, fileName + ": header"));
     SafetensorsHeader header;
-    for (JsonValue::Member member : json->root().members()) {
-      Result<void> read = member.key == "__metadata__"
-                              ? readMetadata(member.value, header)
-                              : readTensor(member, header);
-      if (!read)
-        return read.takeError();
+    for (JsonValue::Member member : json.root().members()) {
+      TRANSOM_TRY(member.key == "__metadata__"
+                      ? readMetadata(member.value, header)
+                      : readTensor(member, header));
     }
-    if (Result<void> tiled = checkTiling(header); !tiled)
-      return tiled.takeError();
+    TRANSOM_TRY(checkTiling(header));
     return header;
   }
 
@@ -83,10 +76,8 @@ private:
     if (Result<void> isList = value.expectObject(); !isList)
       return isList;
     for (JsonValue::Member member : value.members()) {
-      Result<std::string_view> text = member.value.asString();
-      if (!text)
-        return text.takeError();
-      header.metadata.emplace_back(member.key, *text);
+      TRANSOM_ASSIGN(std::string_view text, member.value.asString());
+      header.metadata.emplace_back(member.key, text);
     }
     return {};
   }
@@ -99,38 +90,27 @@ private:
             member.value.expectOnlyKeys({"dtype", "shape", "data_offsets"});
         !keys)
       return keys;
-    Result<JsonValue> dtype = member.value.get("dtype");
-    if (!dtype)
-      return dtype.takeError();
-    Result<JsonValue> shape = member.value.get("shape");
-    if (!shape)
-      return shape.takeError();
-    Result<JsonValue> offsets = member.value.get("data_offsets");
-    if (!offsets)
-      return offsets.takeError();
-    if (Result<void> read = readDType(*dtype, tensor); !read)
+    TRANSOM_ASSIGN(JsonValue dtype, member.value.get("dtype"));
+    TRANSOM_ASSIGN(JsonValue shape, member.value.get("shape"));
+    TRANSOM_ASSIGN(JsonValue offsets, member.value.get("data_offsets"));
+    if (Result<void> read = readDType(dtype, tensor); !read)
       return read;
-    Result<std::vector<int64_t>> dims = shape->asIntArray(0, INT64_MAX);
-    if (!dims)
-      return dims.takeError();
-    tensor.shape = std::move(*dims);
-    if (Result<void> read = readOffsets(*offsets, tensor); !read)
+    TRANSOM_ASSIGN(std::vector<int64_t> dims, shape.asIntArray(0, INT64_MAX));
+    tensor.shape = std::move(dims);
+    if (Result<void> read = readOffsets(offsets, tensor); !read)
       return read;
     header.tensors.push_back(std::move(tensor));
     return {};
   }
 
   Result<void> readDType(JsonValue value, SafetensorsTensor &tensor) const {
-    Result<std::string_view> name = value.asString();
-    if (!name)
-      return name.takeError();
-    std::optional<DType> type = dtypeFromSafetensors(*name);
+    TRANSOM_ASSIGN(std::string_view name, value.asString());
+    std::optional<DType> type = dtypeFromSafetensors(name);
     if (!type) {
       std::vector<std::string> known;
       for (int i = 0; i < dtypeCount; ++i)
         known.emplace_back(safetensorsName(static_cast<DType>(i)));
-      return failTensor(tensor.name, "unknown dtype '" +
-                                         utf8::printable(*name) +
+      return failTensor(tensor.name, "unknown dtype '" + utf8::printable(name) +
                                          "'; known: " + joinNames(known));
     }
     tensor.dtype = *type;
@@ -138,15 +118,13 @@ private:
   }
 
   Result<void> readOffsets(JsonValue value, SafetensorsTensor &tensor) const {
-    Result<std::vector<int64_t>> pair = value.asIntArray(0, INT64_MAX);
-    if (!pair)
-      return pair.takeError();
-    if (pair->size() != 2)
+    TRANSOM_ASSIGN(std::vector<int64_t> pair, value.asIntArray(0, INT64_MAX));
+    if (pair.size() != 2)
       return failTensor(tensor.name, "data_offsets has " +
-                                         std::to_string(pair->size()) +
+                                         std::to_string(pair.size()) +
                                          " numbers; expected 2");
-    uint64_t begin = (*pair)[0], end = (*pair)[1];
-    std::string text = "data_offsets " + shapeText(*pair);
+    uint64_t begin = pair[0], end = pair[1];
+    std::string text = "data_offsets " + shapeText(pair);
     if (begin > end)
       return failTensor(tensor.name, text + " end before they begin");
     uint64_t dataSize = file.size() - dataBegin;
@@ -209,15 +187,12 @@ Result<SafetensorsHeader> parseSafetensors(std::string_view file,
 }
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
-  Result<MappedFile> mapped = MappedFile::open(path);
-  if (!mapped)
-    return mapped.takeError();
-  Result<SafetensorsHeader> header = parseSafetensors(mapped->bytes(), path);
-  if (!header)
-    return header.takeError();
+  TRANSOM_ASSIGN(MappedFile mapped, MappedFile::open(path));
+  TRANSOM_ASSIGN(SafetensorsHeader header,
+                 parseSafetensors(mapped.bytes(), path));
   SafetensorsFile file;
-  file.file = std::move(*mapped);
-  file.header = std::move(*header);
+  file.file = std::move(mapped);
+  file.header = std::move(header);
   file.byName.reserve(file.header.tensors.size());
   for (size_t i = 0; i < file.header.tensors.size(); ++i)
     file.byName.emplace(file.header.tensors[i].name, i);

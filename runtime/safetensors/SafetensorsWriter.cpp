@@ -4,9 +4,9 @@
 // Writing safetensors: the header from the announced tensors, then the data in
 // the same order.
 #include "runtime/base/Checked.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
 #include "runtime/safetensors/Safetensors.h"
-#include "runtime/base/Utf8.h"
 
 namespace transom {
 
@@ -63,10 +63,8 @@ std::string SafetensorsWriter::headerBytes() const {
 }
 
 Result<void> SafetensorsWriter::begin(const std::string &path) {
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file)
-    return file.takeError();
-  out = std::move(*file);
+  TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
+  out = std::move(file);
   written = 0;
   return out.append(headerBytes());
 }

@@ -293,11 +293,10 @@ Result<void> transom::classifyTokens(Session &session, const transom_text &text,
   if (!use || !use->perToken)
     return unsupported("the model does not classify tokens; its head is '" +
                        model.manifest().head + "'");
-  Result<Encoding> encoded =
-      encodeText(model, text, nullptr, transom_tokenize_options_default());
-  if (!encoded)
-    return encoded.takeError();
-  encoding = std::move(*encoded);
+  TRANSOM_ASSIGN(
+      Encoding encoded,
+      encodeText(model, text, nullptr, transom_tokenize_options_default()));
+  encoding = std::move(encoded);
   size_t labels = size_t(use->width);
   LabelScores kind = labelScoresOf(model);
   scores.assign(encoding.ids.size() * labels, 0);

@@ -184,15 +184,13 @@ Result<void> Tables::checkContents() const {
 
 Result<Tables> Tables::open(std::string_view bytes) {
   Tables tables;
-  if (auto read = tables.readDirectory(bytes); !read)
-    return read.takeError();
+  TRANSOM_TRY(tables.readDirectory(bytes));
   auto parameters = tables.array<Parameters>(Section::Parameters);
   if (parameters.size() != 1)
     return bad("expected one set of parameters, got " +
                std::to_string(parameters.size()));
   tables.params = parameters[0];
-  if (auto checked = tables.checkContents(); !checked)
-    return checked.takeError();
+  TRANSOM_TRY(tables.checkContents());
   return tables;
 }
 

@@ -21,10 +21,8 @@ namespace transom {
 using namespace tokenizer;
 
 Result<Tokenizer> Tokenizer::open(std::string_view bytes) {
-  Result<Tables> tables = Tables::open(bytes);
-  if (!tables)
-    return tables.takeError();
-  return Tokenizer(*tables);
+  TRANSOM_ASSIGN(Tables tables, Tables::open(bytes));
+  return Tokenizer(tables);
 }
 
 //===-- Text to tokens ----------------------------------------------------===//
@@ -275,12 +273,10 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
                                    std::optional<std::string_view> pair,
                                    const EncodeOptions &options) const {
   std::vector<Token> sequences[2];
-  if (auto valid = checkText(text); !valid)
-    return valid.takeError();
+  TRANSOM_TRY(checkText(text));
   sequences[0] = SequenceEncoder(tables).encode(text);
   if (pair) {
-    if (auto valid = checkText(*pair); !valid)
-      return valid.takeError();
+    TRANSOM_TRY(checkText(*pair));
     sequences[1] = SequenceEncoder(tables).encode(*pair);
   }
   auto pieces = tables.array<TemplatePiece>(pair ? Section::PairTemplate
@@ -293,11 +289,10 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
                         std::to_string(options.maxLength) +
                         " has no room for the " + std::to_string(special) +
                         " special tokens around a text");
-    auto cut = truncate(tables.parameters(), options.maxLength - special,
-                        pair.has_value(), sequences);
-    if (!cut)
-      return cut.takeError();
-    truncated = *cut;
+    TRANSOM_ASSIGN(auto cut,
+                   truncate(tables.parameters(), options.maxLength - special,
+                            pair.has_value(), sequences));
+    truncated = cut;
   }
   if (tables.parameters().flags & TrimOffsets) {
     trimOffsets(tables, text, sequences[0]);
@@ -312,13 +307,11 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
 
 Result<std::string> Tokenizer::decode(const std::vector<int64_t> &ids,
                                       bool skipSpecial) const {
-  Result<DecodeStream> stream = DecodeStream::create(*this, skipSpecial);
-  if (!stream)
-    return stream.takeError();
+  TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*this, skipSpecial));
   std::string text;
   for (int64_t id : ids)
-    stream->feed(id, text);
-  stream->flush(text);
+    stream.feed(id, text);
+  stream.flush(text);
   return text;
 }
 

@@ -117,10 +117,8 @@ private:
   Result<void> concat(const WeightExpr &e, const Block &block, float *out) {
     int64_t at = 0, axis = (*e).axis;
     for (const WeightExpr &part : (*e).parts) {
-      Result<Shape> shape = part.shape(source);
-      if (!shape)
-        return shape.takeError();
-      int64_t size = (*shape)[axis];
+      TRANSOM_ASSIGN(Shape shape, part.shape(source));
+      int64_t size = shape[axis];
       if (Result<void> done = runPart(part, axis, at, size, block, out); !done)
         return done;
       at += size;
@@ -157,10 +155,8 @@ private:
 
   Result<void> pad(const WeightExpr &e, const Block &block, float *out) {
     int64_t axis = (*e).axis;
-    Result<Shape> shape = (*e).operand().shape(source);
-    if (!shape)
-      return shape.takeError();
-    int64_t size = (*shape)[axis];
+    TRANSOM_ASSIGN(Shape shape, (*e).operand().shape(source));
+    int64_t size = shape[axis];
     if (block.offsets[axis] + block.sizes[axis] > size)
       std::fill_n(out, block.count(), 0.0f);
     return runPart((*e).operand(), axis, 0, size, block, out);
@@ -290,11 +286,9 @@ private:
   }
 
   Result<void> angles(const WeightExpr &e, const Block &block, float *out) {
-    Result<Shape> shape = e.shape(source);
-    if (!shape)
-      return shape.takeError();
-    int64_t coarse = (*shape)[0] - weightExprAngleStep;
-    int64_t pairs = (*shape)[1] / 2;
+    TRANSOM_ASSIGN(Shape shape, e.shape(source));
+    int64_t coarse = shape[0] - weightExprAngleStep;
+    int64_t pairs = shape[1] / 2;
     for (int64_t r = 0; r < block.sizes[0]; ++r) {
       int64_t index = block.offsets[0] + r;
       bool isCoarse = index < coarse;
@@ -407,15 +401,13 @@ bool rangeOf(const Shape &newShape, const Group &group, const Block &block,
 Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
                                 float *out) {
   const WeightExpr &operand = (*e).operand();
-  Result<Shape> oldShape = operand.shape(source);
-  if (!oldShape)
-    return oldShape.takeError();
+  TRANSOM_ASSIGN(Shape oldShape, operand.shape(source));
   const Shape &newShape = (*e).dims;
-  Block inner{Shape(oldShape->size(), 0), Shape(oldShape->size(), 1)};
-  for (const Group &group : groupsOf(newShape, *oldShape)) {
+  Block inner{Shape(oldShape.size(), 0), Shape(oldShape.size(), 1)};
+  for (const Group &group : groupsOf(newShape, oldShape)) {
     int64_t start, length;
     if (rangeOf(newShape, group, block, start, length) &&
-        rectangleOf(*oldShape, group, start, length, inner) == length)
+        rectangleOf(oldShape, group, start, length, inner) == length)
       continue;
     return reshapeSplit(e, block, out);
   }
@@ -444,18 +436,15 @@ Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
 Result<void> WeightExpr::evaluate(const TensorSource &source,
                                   const Shape &offsets, const Shape &sizes,
                                   float *out) const {
-  Result<Shape> whole = shape(source);
-  if (!whole)
-    return whole.takeError();
-  bool inside =
-      offsets.size() == whole->size() && sizes.size() == whole->size();
+  TRANSOM_ASSIGN(Shape whole, shape(source));
+  bool inside = offsets.size() == whole.size() && sizes.size() == whole.size();
   for (size_t d = 0; inside && d < sizes.size(); ++d)
-    inside = offsets[d] >= 0 && sizes[d] >= 0 && offsets[d] <= (*whole)[d] &&
-             sizes[d] <= (*whole)[d] - offsets[d];
+    inside = offsets[d] >= 0 && sizes[d] >= 0 && offsets[d] <= whole[d] &&
+             sizes[d] <= whole[d] - offsets[d];
   if (!inside)
     return internalError(
         "block at " + shapeText(offsets) + " of " + shapeText(sizes) +
-        " is outside of a weight of shape " + shapeText(*whole));
+        " is outside of a weight of shape " + shapeText(whole));
   return Evaluator(source).run(*this, {offsets, sizes}, out);
 }
 

@@ -79,15 +79,10 @@ static Result<std::string> compile(mlir::ModuleOp module, const lower::Isa &isa,
       lower::lowerToLLVM(module, isa);
   if (mlir::failed(lowered))
     return internalError("the module does not lower");
-  Result<const TargetIsa *> target = isaOfName(isa.name.str());
-  if (!target)
-    return target.takeError();
-  Result<IsaModule> translated = translate(**lowered, **target);
-  if (!translated)
-    return translated.takeError();
-  if (Result<void> optimized = optimize(*translated, level); !optimized)
-    return optimized.takeError();
-  return emitCode(*translated, CodeKind::Object);
+  TRANSOM_ASSIGN(const TargetIsa *target, isaOfName(isa.name.str()));
+  TRANSOM_ASSIGN(IsaModule translated, translate(**lowered, *target));
+  TRANSOM_TRY(optimize(translated, level));
+  return emitCode(translated, CodeKind::Object);
 }
 
 KernelHarness::KernelHarness(const std::string &text, const std::string &only,

@@ -119,11 +119,9 @@ Result<void> Classifier::tokensOf(const std::string &text) {
 
 static Result<Classifier> openClassifier(const ClassifyFlags &flags,
                                          unsigned threads) {
-  Result<TextModel> opened = openTextModel(flags.model);
-  if (!opened)
-    return opened.takeError();
+  TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
   Classifier classifier;
-  classifier.text = std::move(*opened);
+  classifier.text = std::move(opened);
   const transom_model *model = classifier.text.model.get();
   const transom_model_info &info = classifier.text.info;
   if (info.label_count == 0)
@@ -133,10 +131,8 @@ static Result<Classifier> openClassifier(const ClassifyFlags &flags,
   for (size_t i = 0; i < info.label_count; ++i)
     classifier.labels.push_back(transom_model_label(model, i));
   classifier.tokens = std::string(info.head) == "token_classification";
-  Result<SessionPtr> session = textSession(model, threads);
-  if (!session)
-    return session.takeError();
-  classifier.session = std::move(*session);
+  TRANSOM_ASSIGN(SessionPtr session, textSession(model, threads));
+  classifier.session = std::move(session);
   return Result<Classifier>(std::move(classifier));
 }
 
@@ -148,10 +144,8 @@ static Result<void> runClassify(const ClassifyFlags &flags,
     return usageError("each '--pair' belongs to a '--text'; got " +
                       std::to_string(flags.pairs.size()) + " and " +
                       std::to_string(flags.input.texts.size()));
-  Result<Classifier> opened = openClassifier(flags, common.threads);
-  if (!opened)
-    return opened.takeError();
-  Classifier &classifier = *opened;
+  TRANSOM_ASSIGN(Classifier opened, openClassifier(flags, common.threads));
+  Classifier &classifier = opened;
   Result<void> done = forEachBatch(
       flags.input, textBatch,
       [&](std::vector<std::string> texts) -> Result<void> {

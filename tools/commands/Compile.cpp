@@ -127,29 +127,23 @@ static std::string jsonOf(const CompileReport &report) {
 static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
   if (Result<void> built = checkBuilt(flags); !built)
     return built;
-  Result<EmitStage> emit = parseEmitStage(flags.emit);
-  if (!emit)
-    return emit.takeError();
-  flags.options.emit = *emit;
+  TRANSOM_ASSIGN(EmitStage emit, parseEmitStage(flags.emit));
+  flags.options.emit = emit;
   if (flags.options.output == "-") {
-    if (*emit == EmitStage::So || *emit == EmitStage::Obj)
+    if (emit == EmitStage::So || emit == EmitStage::Obj)
       return usageError("'" + flags.emit +
                         "' is not written to stdout; give -o a file");
     flags.options.output.clear();
   }
   if (!flags.memLimit.empty()) {
-    Result<uint64_t> bytes = parseBytes(flags.memLimit);
-    if (!bytes)
-      return bytes.takeError();
-    flags.options.memLimit = *bytes;
+    TRANSOM_ASSIGN(uint64_t bytes, parseBytes(flags.memLimit));
+    flags.options.memLimit = bytes;
   }
-  Result<const CompilerApi *> compiler = openCompiler();
-  if (!compiler)
-    return compiler.takeError();
+  TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
   if (flags.options.jobs == 0)
     flags.options.jobs = common.threads;
   flags.options.progress = progressPrinter(flags.progress, common.quiet);
-  Result<CompileReport> report = (*compiler)->compile(flags.options);
+  Result<CompileReport> report = compiler->compile(flags.options);
   if (flags.options.progress && flags.progress != "json")
     flags.options.progress({""});
   if (!report)

@@ -46,15 +46,12 @@ static Result<void> runEmbed(const EmbedFlags &flags,
                              const CommonFlags &common) {
   if (Result<void> valid = flags.input.validate(); !valid)
     return valid;
-  Result<TextModel> opened = openTextModel(flags.model);
-  if (!opened)
-    return opened.takeError();
-  const transom_model_info &info = opened->info;
+  TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
+  const transom_model_info &info = opened.info;
   if (info.embedding_size == 0)
     return unsupported("'" + flags.model + "' gives no embeddings of texts");
-  Result<SessionPtr> session = textSession(opened->model.get(), common.threads);
-  if (!session)
-    return session.takeError();
+  TRANSOM_ASSIGN(SessionPtr session,
+                 textSession(opened.model.get(), common.threads));
   const transom_embed_options options = optionsOf(flags);
   CutTexts cuts;
   Result<void> done = forEachBatch(
@@ -64,7 +61,7 @@ static Result<void> runEmbed(const EmbedFlags &flags,
         std::vector<transom_text> views = viewsOf(texts);
         size_t cut = 0;
         if (Result<void> embedded = check(transom_embed_texts(
-                session->get(), views.data(), views.size(), &options,
+                session.get(), views.data(), views.size(), &options,
                 embeddings.data(), embeddings.size() * sizeof(float), &cut));
             !embedded)
           return embedded;

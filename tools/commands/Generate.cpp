@@ -83,10 +83,8 @@ static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
   for (const std::string &text : flags.prompts)
     prompts.push_back({text, std::nullopt});
   for (const std::string &list : flags.idLists) {
-    Result<std::vector<int64_t>> ids = parseIds(list);
-    if (!ids)
-      return ids.takeError();
-    prompts.push_back({{}, std::move(*ids)});
+    TRANSOM_ASSIGN(std::vector<int64_t> ids, parseIds(list));
+    prompts.push_back({{}, std::move(ids)});
   }
   return prompts;
 }
@@ -144,11 +142,9 @@ GenerateCommand::session(const std::vector<Prompt> &prompts) {
   }
   transom_session_options options = transom_session_options_default();
   options.threads = common.threads;
-  if (Result<void> fits =
-          check(transom_generate_fit(model, lengths.data(), lengths.size(),
-                                     flags.generation.options(), &options));
-      !fits)
-    return fits.takeError();
+  TRANSOM_TRY(
+      check(transom_generate_fit(model, lengths.data(), lengths.size(),
+                                 flags.generation.options(), &options)));
   return createSession(model, options);
 }
 
@@ -320,9 +316,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
 
 Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
                                   bool only) {
-  Result<SessionPtr> made = session(prompts);
-  if (!made)
-    return made.takeError();
+  TRANSOM_ASSIGN(SessionPtr made, session(prompts));
   std::vector<transom_prompt> views;
   static const int64_t none = 0;
   for (const Prompt &prompt : prompts)
@@ -340,10 +334,10 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   options.callback = takeToken;
   options.callback_context = &progress;
   transom_generation *generation = nullptr;
-  const CancelOnSignal signals(made->get());
+  const CancelOnSignal signals(made.get());
   const Clock::time_point begin = Clock::now();
   Result<void> done = check(transom_generate(
-      made->get(), views.data(), views.size(), &options, &generation));
+      made.get(), views.data(), views.size(), &options, &generation));
   const GenerationPtr owner(generation);
   if (!progress.written)
     return progress.written;
@@ -376,10 +370,8 @@ static Result<void> runFile(const GenerateFlags &flags,
           ++line;
           if (text.find_first_not_of(" \t") == std::string::npos)
             continue;
-          Result<Prompt> prompt = promptOfLine(text, name, line);
-          if (!prompt)
-            return prompt.takeError();
-          prompts.push_back(std::move(*prompt));
+          TRANSOM_ASSIGN(Prompt prompt, promptOfLine(text, name, line));
+          prompts.push_back(std::move(prompt));
         }
         if (prompts.empty())
           return {};
@@ -399,16 +391,12 @@ static Result<int64_t> continuationsOf(const GenerateFlags &flags,
                                        const transom_model *model) {
   if (flags.generation.values.num_return_sequences > 0)
     return flags.generation.values.num_return_sequences;
-  Result<Manifest> manifest = manifestOf(model);
-  if (!manifest)
-    return manifest.takeError();
-  if (!manifest->decoder)
+  TRANSOM_ASSIGN(Manifest manifest, manifestOf(model));
+  if (!manifest.decoder)
     return int64_t(1);
-  Result<GenerationConfig> config =
-      GenerationConfig::parse(manifest->decoder->generation);
-  if (!config)
-    return config.takeError();
-  return config->numReturnSequences;
+  TRANSOM_ASSIGN(GenerationConfig config,
+                 GenerationConfig::parse(manifest.decoder->generation));
+  return config.numReturnSequences;
 }
 
 static Result<void> runGenerate(GenerateFlags &flags,
@@ -417,21 +405,12 @@ static Result<void> runGenerate(GenerateFlags &flags,
     return valid;
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;
-  Result<std::vector<Prompt>> prompts = givenPrompts(flags);
-  if (!prompts)
-    return prompts.takeError();
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  Result<transom_model_info> info = infoOf(model->get());
-  if (!info)
-    return info.takeError();
-  Result<int64_t> continuations = continuationsOf(flags, model->get());
-  if (!continuations)
-    return continuations.takeError();
-  GenerateCommand command(flags, common, model->get(), *info, *continuations);
-  return prompts->empty() ? runFile(flags, command)
-                          : command.run(*prompts, true);
+  TRANSOM_ASSIGN(std::vector<Prompt> prompts, givenPrompts(flags));
+  TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  TRANSOM_ASSIGN(int64_t continuations, continuationsOf(flags, model.get()));
+  GenerateCommand command(flags, common, model.get(), info, continuations);
+  return prompts.empty() ? runFile(flags, command) : command.run(prompts, true);
 }
 
 void tools::addGenerate(CLI::App &app, CommandList &commands) {

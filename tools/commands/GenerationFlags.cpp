@@ -167,10 +167,8 @@ static Result<transom_logit_bias> parseBias(const std::string &text) {
 
 Result<void> GenerationFlags::finish() {
   for (const std::string &text : biases) {
-    Result<transom_logit_bias> bias = parseBias(text);
-    if (!bias)
-      return bias.takeError();
-    biasValues.push_back(*bias);
+    TRANSOM_ASSIGN(transom_logit_bias bias, parseBias(text));
+    biasValues.push_back(bias);
   }
   for (const std::string &stop : stops)
     stopViews.push_back({stop.data(), stop.size()});

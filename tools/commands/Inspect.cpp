@@ -445,18 +445,12 @@ static bool isModel(const std::string &path) {
 
 static Result<void> runInspect(const std::string &path, bool asJson) {
   if (isModel(path)) {
-    Result<const CompilerApi *> compiler = openCompiler();
-    if (!compiler)
-      return compiler.takeError();
-    Result<ModelReport> report = (*compiler)->inspectModel(path);
-    if (!report)
-      return report.takeError();
-    return writeOut(asJson ? report->json : report->text);
+    TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
+    TRANSOM_ASSIGN(ModelReport report, compiler->inspectModel(path));
+    return writeOut(asJson ? report.json : report.text);
   }
-  Result<ArtifactFile> file = ArtifactFile::open(path);
-  if (!file)
-    return file.takeError();
-  return writeOut(asJson ? jsonOf(*file) : textOf(*file));
+  TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
+  return writeOut(asJson ? jsonOf(file) : textOf(file));
 }
 
 void tools::addInspect(CLI::App &app, CommandList &commands) {

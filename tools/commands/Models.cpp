@@ -49,10 +49,8 @@ Result<transom_model_info> tools::infoOf(const transom_model *model) {
 }
 
 Result<Manifest> tools::manifestOf(const transom_model *model) {
-  Result<transom_model_info> info = infoOf(model);
-  if (!info)
-    return info.takeError();
-  return Manifest::parse({info->manifest, info->manifest_size});
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(model));
+  return Manifest::parse({info.manifest, info.manifest_size});
 }
 
 std::vector<std::string> tools::entryNames(const transom_model *model) {

@@ -3,9 +3,9 @@
 //
 // The JSON reader knows one line alone, so its places are moved to the file's.
 #include "tools/commands/Prompts.h"
-#include "runtime/json/Json.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include <algorithm>
 #include <limits>
 
@@ -35,11 +35,10 @@ static Result<Prompt> promptOf(JsonValue value) {
   if (!value.isArray())
     return value.typeError("a string, a list of ids, or an object with "
                            "'prompt' or 'ids'");
-  Result<std::vector<int64_t>> ids = value.asIntArray(
-      std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-  if (!ids)
-    return ids.takeError();
-  prompt.ids = std::move(*ids);
+  TRANSOM_ASSIGN(std::vector<int64_t> ids,
+                 value.asIntArray(std::numeric_limits<int64_t>::min(),
+                                  std::numeric_limits<int64_t>::max()));
+  prompt.ids = std::move(ids);
   return prompt;
 }
 

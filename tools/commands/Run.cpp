@@ -47,11 +47,9 @@ generationSession(const transom_model *model, const RunFlags &flags,
       lengths.assign(size_t(input.shape[0]), size_t(input.shape[1]));
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
-  if (Result<void> fits =
-          check(transom_generate_fit(model, lengths.data(), lengths.size(),
-                                     flags.generation.options(), &options));
-      !fits)
-    return fits.takeError();
+  TRANSOM_TRY(
+      check(transom_generate_fit(model, lengths.data(), lengths.size(),
+                                 flags.generation.options(), &options)));
   return createSession(model, options);
 }
 
@@ -60,14 +58,12 @@ static Result<void> runGeneration(const transom_model *model,
                                   const RunFlags &flags,
                                   const CommonFlags &common,
                                   const std::vector<transom_tensor> &inputs) {
-  Result<SessionPtr> session =
-      generationSession(model, flags, inputs, common.threads);
-  if (!session)
-    return session.takeError();
-  const CancelOnSignal signals(session->get());
+  TRANSOM_ASSIGN(SessionPtr session,
+                 generationSession(model, flags, inputs, common.threads));
+  const CancelOnSignal signals(session.get());
   transom_generation *generation = nullptr;
   Result<void> done = check(
-      transom_generate_tensors(session->get(), inputs.data(), inputs.size(),
+      transom_generate_tensors(session.get(), inputs.data(), inputs.size(),
                                flags.generation.options(), &generation));
   const std::unique_ptr<transom_generation, void (*)(transom_generation *)>
       owner(generation, transom_generation_free);
@@ -108,28 +104,23 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
     return valid;
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  if (Result<void> known = checkEntry(model->get(), flags.entry); !known)
+  TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
+  if (Result<void> known = checkEntry(model.get(), flags.entry); !known)
     return known;
-  Result<InputTensors> inputs = InputTensors::read(flags.in);
-  if (!inputs)
-    return inputs.takeError();
+  TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(flags.in));
   if (flags.entry == "generate")
-    return runGeneration(model->get(), flags, common, inputs->tensors());
-  Result<SessionPtr> session =
-      sessionFor(model->get(), flags.entry, inputs->tensors(), common.threads);
-  if (!session)
-    return session.takeError();
+    return runGeneration(model.get(), flags, common, inputs.tensors());
+  TRANSOM_ASSIGN(
+      SessionPtr session,
+      sessionFor(model.get(), flags.entry, inputs.tensors(), common.threads));
   OutputTensors outputs;
-  if (Result<void> ready = outputs.allocate(model->get(), session->get(),
-                                            flags.entry, inputs->tensors());
+  if (Result<void> ready = outputs.allocate(model.get(), session.get(),
+                                            flags.entry, inputs.tensors());
       !ready)
     return ready;
   if (Result<void> ran = check(
-          transom_run(session->get(), flags.entry.c_str(),
-                      inputs->tensors().data(), inputs->tensors().size(),
+          transom_run(session.get(), flags.entry.c_str(),
+                      inputs.tensors().data(), inputs.tensors().size(),
                       outputs.tensors().data(), outputs.tensors().size()));
       !ran)
     return ran;

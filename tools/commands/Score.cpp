@@ -89,10 +89,8 @@ Result<void> Scorer::prepare(size_t tokens) {
           check(transom_generate_fit(model, &tokens, 1, &generation, &options));
       !fits)
     return fits;
-  Result<SessionPtr> made = createSession(model, options);
-  if (!made)
-    return made.takeError();
-  session = std::move(*made);
+  TRANSOM_ASSIGN(SessionPtr made, createSession(model, options));
+  session = std::move(made);
   room = tokens;
   return {};
 }
@@ -165,13 +163,9 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
 /// Tokens of one window: of the flag, else the context, at most 2048.
 Result<size_t> Scorer::windowOf(size_t tokens) {
   constexpr int64_t most = 2048;
-  if (Result<void> ready = prepare(1); !ready)
-    return ready.takeError();
+  TRANSOM_TRY(prepare(1));
   transom_decoder_info decoder = transom_decoder_info_default();
-  if (Result<void> got =
-          check(transom_session_decoder(session.get(), &decoder));
-      !got)
-    return got.takeError();
+  TRANSOM_TRY(check(transom_session_decoder(session.get(), &decoder)));
   int64_t window = flags.window;
   if (decoder.context && window > decoder.context)
     return limitError("a window of " + std::to_string(window) +
@@ -184,32 +178,26 @@ Result<size_t> Scorer::windowOf(size_t tokens) {
 
 Result<void> Scorer::scoreFile(const std::string &path) {
   constexpr uint64_t largest = uint64_t(256) << 20;
-  Result<std::string> text = readSmallFile(path, largest);
-  if (!text)
-    return text.takeError();
-  Result<std::vector<int64_t>> ids = tokensOf(*text);
-  if (!ids)
-    return ids.takeError();
-  Result<size_t> window = windowOf(ids->size());
-  if (!window)
-    return window.takeError();
-  if (Result<void> ready = prepare(std::min(*window, ids->size())); !ready)
+  TRANSOM_ASSIGN(std::string text, readSmallFile(path, largest));
+  TRANSOM_ASSIGN(std::vector<int64_t> ids, tokensOf(text));
+  TRANSOM_ASSIGN(size_t window, windowOf(ids.size()));
+  if (Result<void> ready = prepare(std::min(window, ids.size())); !ready)
     return ready;
   const int64_t stride =
-      flags.stride ? flags.stride : std::max<int64_t>(1, int64_t(*window) / 2);
+      flags.stride ? flags.stride : std::max<int64_t>(1, int64_t(window) / 2);
   transom_text_score score{};
   const CancelOnSignal signals(session.get());
   if (Result<void> done =
-          check(transom_score_windows(session.get(), ids->data(), ids->size(),
-                                      int64_t(*window), stride, &score));
+          check(transom_score_windows(session.get(), ids.data(), ids.size(),
+                                      int64_t(window), stride, &score));
       !done)
     return signals.explain(done.takeError());
   std::string line;
   JsonWriter json(line);
   json.beginObject();
   json.member("file", path);
-  json.member("tokens", uint64_t(ids->size()));
-  json.member("window", uint64_t(*window));
+  json.member("tokens", uint64_t(ids.size()));
+  json.member("window", uint64_t(window));
   json.member("stride", stride);
   json.member("windows", score.windows);
   json.member("scored", score.tokens);
@@ -238,18 +226,12 @@ static Result<void> runScore(const ScoreFlags &flags,
     return valid;
   std::vector<std::vector<int64_t>> lists;
   for (const std::string &list : flags.idLists) {
-    Result<std::vector<int64_t>> ids = parseIds(list);
-    if (!ids)
-      return ids.takeError();
-    lists.push_back(std::move(*ids));
+    TRANSOM_ASSIGN(std::vector<int64_t> ids, parseIds(list));
+    lists.push_back(std::move(ids));
   }
-  Result<ModelPtr> model = loadModel(flags.model);
-  if (!model)
-    return model.takeError();
-  Result<transom_model_info> info = infoOf(model->get());
-  if (!info)
-    return info.takeError();
-  Scorer scorer(flags, common, model->get(), *info);
+  TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  Scorer scorer(flags, common, model.get(), info);
   if (!flags.perplexity.empty())
     return scorer.scoreFile(flags.perplexity);
   for (size_t i = 0; i != lists.size(); ++i) {

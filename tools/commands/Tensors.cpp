@@ -59,16 +59,13 @@ viewOf(const SafetensorsFile &file, const SafetensorsTensor &tensor,
 }
 
 Result<InputTensors> InputTensors::read(const std::string &path) {
-  Result<SafetensorsFile> file = SafetensorsFile::open(path);
-  if (!file)
-    return file.takeError();
+  TRANSOM_ASSIGN(SafetensorsFile file, SafetensorsFile::open(path));
   InputTensors inputs;
-  inputs.file = std::make_unique<SafetensorsFile>(std::move(*file));
+  inputs.file = std::make_unique<SafetensorsFile>(std::move(file));
   for (const SafetensorsTensor &tensor : inputs.file->tensors()) {
-    Result<transom_tensor> view = viewOf(*inputs.file, tensor, inputs.copies);
-    if (!view)
-      return view.takeError();
-    inputs.views.push_back(*view);
+    TRANSOM_ASSIGN(transom_tensor view,
+                   viewOf(*inputs.file, tensor, inputs.copies));
+    inputs.views.push_back(view);
   }
   return Result<InputTensors>(std::move(inputs));
 }
@@ -102,36 +99,30 @@ Result<SessionPtr> tools::sessionFor(const transom_model *model,
                                      unsigned threads) {
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
-  if (Result<void> fits = check(transom_session_options_fit(
-          model, entry.c_str(), inputs.data(), inputs.size(), &options));
-      !fits)
-    return fits.takeError();
+  TRANSOM_TRY(check(transom_session_options_fit(
+      model, entry.c_str(), inputs.data(), inputs.size(), &options)));
   return createSession(model, options);
 }
 
 Result<void> OutputTensors::allocate(
     const transom_model *model, const transom_session *session,
     const std::string &entry, const std::vector<transom_tensor> &inputs) {
-  Result<transom_entry_info> info = entryOf(model, entry);
-  if (!info)
-    return info.takeError();
-  for (size_t i = 0; i < info->output_count; ++i) {
-    Result<transom_argument_info> result =
-        argumentOf(model, entry, info->input_count + i);
-    if (!result)
-      return result.takeError();
+  TRANSOM_ASSIGN(transom_entry_info info, entryOf(model, entry));
+  for (size_t i = 0; i < info.output_count; ++i) {
+    TRANSOM_ASSIGN(transom_argument_info result,
+                   argumentOf(model, entry, info.input_count + i));
     transom_tensor tensor = {};
-    tensor.name = result->name;
+    tensor.name = result.name;
     if (Result<void> shaped =
             check(transom_shape(session, entry.c_str(), inputs.data(),
-                                inputs.size(), result->name, &tensor));
+                                inputs.size(), result.name, &tensor));
         !shaped)
       return shaped;
     memory.push_back(
         std::unique_ptr<char[]>(new (std::nothrow) char[tensor.capacity + 1]));
     if (!memory.back())
       return unavailable("cannot take " + std::to_string(tensor.capacity) +
-                         " bytes for result '" + result->name + "'");
+                         " bytes for result '" + result.name + "'");
     tensor.data = memory.back().get();
     views.push_back(tensor);
   }

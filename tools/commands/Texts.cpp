@@ -50,15 +50,11 @@ tools::viewsOf(const std::vector<std::string> &texts) {
 }
 
 Result<TextModel> tools::openTextModel(const std::string &path) {
-  Result<ModelPtr> model = loadModel(path);
-  if (!model)
-    return model.takeError();
-  Result<transom_model_info> info = infoOf(model->get());
-  if (!info)
-    return info.takeError();
-  if (info->vocabulary_size == 0)
+  TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  if (info.vocabulary_size == 0)
     return unsupported("'" + path + "' has no tokenizer");
-  return TextModel{std::move(*model), *info};
+  return TextModel{std::move(model), info};
 }
 
 Result<SessionPtr> tools::textSession(const transom_model *model,
@@ -146,17 +142,15 @@ Result<void> tools::forEachBatch(
   std::vector<std::string> texts;
   std::string line;
   while (true) {
-    Result<bool> more = reader.next(line);
-    if (!more)
-      return more.takeError();
-    if (*more)
+    TRANSOM_ASSIGN(bool more, reader.next(line));
+    if (more)
       texts.push_back(std::move(line));
-    if (texts.size() == batch || (!*more && !texts.empty())) {
+    if (texts.size() == batch || (!more && !texts.empty())) {
       if (Result<void> done = take(std::move(texts)); !done)
         return done;
       texts.clear();
     }
-    if (!*more)
+    if (!more)
       return {};
   }
 }

@@ -127,26 +127,22 @@ static Result<std::string> textOf(const transom_model *model,
 
 static Result<void> decodeLine(const transom_model *model,
                                const std::string &line, bool skipSpecial) {
-  Result<std::vector<int64_t>> ids = readIds(line);
-  if (!ids)
-    return ids.takeError();
+  TRANSOM_ASSIGN(std::vector<int64_t> ids, readIds(line));
   // The library leaves out ids that are no token, as others do.
-  for (int64_t id : *ids) {
+  for (int64_t id : ids) {
     size_t size = 0;
     const transom_status known =
         transom_token_text(model, id, nullptr, 0, &size);
     if (known != TRANSOM_OK && known != TRANSOM_LIMIT)
       return lastError(known);
   }
-  Result<std::string> text = textOf(model, *ids, skipSpecial);
-  if (!text)
-    return text.takeError();
+  TRANSOM_ASSIGN(std::string text, textOf(model, ids, skipSpecial));
   std::string out;
   JsonWriter json(out);
   json.beginObject();
   json.key("ids");
-  json.array(*ids);
-  json.member("text", *text);
+  json.array(ids);
+  json.member("text", text);
   json.endObject();
   return writeOut(out + "\n");
 }
@@ -173,10 +169,8 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
                                 const CommonFlags &common) {
   if (Result<void> valid = validate(flags); !valid)
     return valid;
-  Result<TextModel> opened = openTextModel(flags.model);
-  if (!opened)
-    return opened.takeError();
-  const transom_model *model = opened->model.get();
+  TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
+  const transom_model *model = opened.model.get();
   transom_tokenize_options options = transom_tokenize_options_default();
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
@@ -184,12 +178,10 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   size_t index = 0;
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
     uint32_t cut = 0;
-    Result<std::vector<transom_token>> tokens =
-        tokensOf(model, text, options, cut);
-    if (!tokens)
-      return tokens.takeError();
+    TRANSOM_ASSIGN(std::vector<transom_token> tokens,
+                   tokensOf(model, text, options, cut));
     cuts.count += cut;
-    return writeOut(lineOf(text, *tokens));
+    return writeOut(lineOf(text, tokens));
   };
   auto takeBatch = [&](std::vector<std::string> texts) -> Result<void> {
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -206,7 +198,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
     return {};
   };
   Result<void> done = forEachBatch(flags.input, textBatch, takeBatch);
-  cuts.tell(common, opened->info.max_text_tokens);
+  cuts.tell(common, opened.info.max_text_tokens);
   return done;
 }
 

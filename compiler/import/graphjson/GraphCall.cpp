@@ -50,10 +50,8 @@ std::optional<int64_t> DimTable::largest(const Polynomial &size) const {
 
 Result<Polynomial> DimTable::size(JsonValue value) const {
   if (value.isInteger()) {
-    Result<int64_t> number = value.asInt(1, INT32_MAX);
-    if (!number)
-      return number.takeError();
-    return Polynomial(*number);
+    TRANSOM_ASSIGN(int64_t number, value.asInt(1, INT32_MAX));
+    return Polynomial(number);
   }
   if (!value.isString())
     return value.typeError("an integer or the name of a dim");
@@ -81,17 +79,14 @@ Result<Polynomial> DimTable::size(JsonValue value) const {
 }
 
 Result<Dims> DimTable::shape(JsonValue value) const {
-  if (Result<void> kind = value.expectArray(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(value.expectArray());
   if (value.size() > 8)
     return value.error("a shape of " + std::to_string(value.size()) +
                        " dimensions; supported: up to 8");
   Dims shape;
   for (JsonValue each : value.elements()) {
-    Result<Polynomial> one = size(each);
-    if (!one)
-      return one.takeError();
-    shape.push_back(*one);
+    TRANSOM_ASSIGN(Polynomial one, size(each));
+    shape.push_back(one);
   }
   return shape;
 }

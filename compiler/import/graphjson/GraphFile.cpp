@@ -18,20 +18,18 @@ static constexpr int64_t maxHeadSize = 65536;
 
 Result<std::string> transom::readName(JsonValue value,
                                       const std::string &what) {
-  Result<std::string_view> text = value.asString();
-  if (!text)
-    return text.takeError();
-  bool good = !text->empty() && text->size() <= 255;
-  for (size_t i = 0; good && i < text->size(); ++i) {
-    unsigned char c = (*text)[i];
+  TRANSOM_ASSIGN(std::string_view text, value.asString());
+  bool good = !text.empty() && text.size() <= 255;
+  for (size_t i = 0; good && i < text.size(); ++i) {
+    unsigned char c = text[i];
     good =
         isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
   }
   if (!good)
-    return value.error("bad name of " + what + " '" + std::string(*text) +
+    return value.error("bad name of " + what + " '" + std::string(text) +
                        "'; names are letters, digits, '_', '.' and '-', and "
                        "begin with a letter or '_'");
-  return std::string(*text);
+  return std::string(text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,53 +65,41 @@ static Result<void> forEach(JsonValue object, const char *key, Read read) {
 //===----------------------------------------------------------------------===//
 
 static Result<GraphEdge> readEdge(JsonValue value) {
-  Result<std::string_view> text = value.asString();
-  if (!text)
-    return text.takeError();
-  GraphEdge edge{std::string(*text), 0, value};
-  size_t colon = text->rfind(':');
+  TRANSOM_ASSIGN(std::string_view text, value.asString());
+  GraphEdge edge{std::string(text), 0, value};
+  size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
     return edge;
-  std::string_view number = text->substr(colon + 1);
+  std::string_view number = text.substr(colon + 1);
   auto [end, problem] = std::from_chars(
       number.data(), number.data() + number.size(), edge.result);
   if (problem != std::errc() || end != number.data() + number.size())
-    return value.error("bad edge '" + std::string(*text) +
+    return value.error("bad edge '" + std::string(text) +
                        "'; an edge is 'node' or 'node:1'");
-  edge.source = std::string(text->substr(0, colon));
+  edge.source = std::string(text.substr(0, colon));
   return edge;
 }
 
 /// The keys of an instance of a block.
 static Result<void> readInstance(JsonValue value, GraphNode &node) {
-  Result<std::string> block = readName(*value.find("block"), "a block");
-  if (!block)
-    return block.takeError();
-  node.block = *block;
+  TRANSOM_ASSIGN(std::string block, readName(*value.find("block"), "a block"));
+  node.block = block;
   if (std::optional<JsonValue> repeat = value.find("repeat")) {
-    Result<int64_t> count = repeat->asInt(1, maxRepeat);
-    if (!count)
-      return count.takeError();
-    node.repeat = *count;
+    TRANSOM_ASSIGN(int64_t count, repeat->asInt(1, maxRepeat));
+    node.repeat = count;
   }
   if (std::optional<JsonValue> prefix = value.find("weights")) {
-    Result<std::string_view> text = prefix->asString();
-    if (!text)
-      return text.takeError();
-    node.weights = std::string(*text);
+    TRANSOM_ASSIGN(std::string_view text, prefix->asString());
+    node.weights = std::string(text);
   }
   return value.expectOnlyKeys(
       {"name", "block", "repeat", "weights", "inputs", "outputs"});
 }
 
 static Result<void> readOperation(JsonValue value, GraphNode &node) {
-  Result<JsonValue> op = value.get("op");
-  if (!op)
-    return op.takeError();
-  Result<std::string_view> name = op->asString();
-  if (!name)
-    return name.takeError();
-  node.op = std::string(*name);
+  TRANSOM_ASSIGN(JsonValue op, value.get("op"));
+  TRANSOM_ASSIGN(std::string_view name, op.asString());
+  node.op = std::string(name);
   node.attrs = value.find("attrs");
   if (node.attrs)
     if (Result<void> kind = node.attrs->expectObject(); !kind)
@@ -122,25 +108,20 @@ static Result<void> readOperation(JsonValue value, GraphNode &node) {
 }
 
 static Result<GraphNode> readNode(JsonValue value) {
-  if (Result<void> kind = value.expectObject(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(value.expectObject());
   GraphNode node{"", "", "", {}, {}, {}, 0, "", value};
   if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
     return built.takeError();
   bool instance = value.find("block").has_value();
-  Result<void> read =
-      instance ? readInstance(value, node) : readOperation(value, node);
-  if (!read)
-    return read.takeError();
+  TRANSOM_TRY(instance ? readInstance(value, node)
+                       : readOperation(value, node));
   // An instance may go by the name of its block.
   std::optional<JsonValue> named =
       value.find(instance && !value.find("name") ? "block" : "name");
   if (!named)
     return value.error("missing key 'name'");
-  Result<std::string> name = readName(*named, "a node");
-  if (!name)
-    return name.takeError();
-  node.name = *name;
+  TRANSOM_ASSIGN(std::string name, readName(*named, "a node"));
+  node.name = name;
   Result<void> inputs = forEach(value, "inputs", [&](JsonValue each) {
     Result<GraphEdge> edge = readEdge(each);
     if (!edge)
@@ -176,53 +157,38 @@ static Result<GraphOutput> readOutput(JsonValue value) {
     Result<JsonValue> edge = value.get("edge"), name = value.get("name");
     if (!edge || !name)
       return edge ? name.takeError() : edge.takeError();
-    Result<std::string> text = readName(*name, "a result");
-    if (!text)
-      return text.takeError();
-    given = *text;
+    TRANSOM_ASSIGN(std::string text, readName(*name, "a result"));
+    given = text;
     at = *edge;
   }
-  Result<GraphEdge> edge = readEdge(at);
-  if (!edge)
-    return edge.takeError();
+  TRANSOM_ASSIGN(GraphEdge edge, readEdge(at));
   std::string name = given ? *given
-                     : edge->result
-                         ? edge->source + "." + std::to_string(edge->result)
-                         : edge->source;
-  return GraphOutput{name, *edge};
+                     : edge.result
+                         ? edge.source + "." + std::to_string(edge.result)
+                         : edge.source;
+  return GraphOutput{name, edge};
 }
 
 static Result<GraphCache> readCache(JsonValue value) {
-  if (Result<void> kind = value.expectObject(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(value.expectObject());
   if (Result<void> keys =
           value.expectOnlyKeys({"name", "heads", "key", "value", "window"});
       !keys)
     return keys.takeError();
-  Result<JsonValue> named = value.get("name");
-  if (!named)
-    return named.takeError();
-  Result<std::string> name = readName(*named, "a cache");
-  if (!name)
-    return name.takeError();
-  GraphCache cache{*name, 0, 0, 0, 0, value};
+  TRANSOM_ASSIGN(JsonValue named, value.get("name"));
+  TRANSOM_ASSIGN(std::string name, readName(named, "a cache"));
+  GraphCache cache{name, 0, 0, 0, 0, value};
   for (auto [key, into] :
        {std::pair<const char *, int64_t *>{"heads", &cache.heads},
         {"key", &cache.key},
         {"value", &cache.value}}) {
-    Result<JsonValue> size = value.get(key);
-    if (!size)
-      return size.takeError();
-    Result<int64_t> number = size->asInt(1, maxHeadSize);
-    if (!number)
-      return number.takeError();
-    *into = *number;
+    TRANSOM_ASSIGN(JsonValue size, value.get(key));
+    TRANSOM_ASSIGN(int64_t number, size.asInt(1, maxHeadSize));
+    *into = number;
   }
   if (std::optional<JsonValue> window = value.find("window")) {
-    Result<int64_t> number = window->asInt(1, maxDim);
-    if (!number)
-      return number.takeError();
-    cache.window = *number;
+    TRANSOM_ASSIGN(int64_t number, window->asInt(1, maxDim));
+    cache.window = number;
   }
   return cache;
 }
@@ -279,8 +245,7 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
 }
 
 static Result<GraphBody> readBlock(JsonValue value) {
-  if (Result<void> kind = value.expectObject(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(value.expectObject());
   if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
     return built.takeError();
   if (Result<void> keys =
@@ -297,8 +262,7 @@ static Result<GraphBody> readBlock(JsonValue value) {
   });
   if (!inputs)
     return inputs.takeError();
-  if (Result<void> read = readBody(value, body); !read)
-    return read.takeError();
+  TRANSOM_TRY(readBody(value, body));
   return body;
 }
 
@@ -343,10 +307,8 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
     if (Result<void> keys = member.value.expectOnlyKeys({"max"}); !keys)
       return keys;
     if (std::optional<JsonValue> largest = member.value.find("max")) {
-      Result<int64_t> number = largest->asInt(1, maxDim);
-      if (!number)
-        return number.takeError();
-      dim.largest = *number;
+      TRANSOM_ASSIGN(int64_t number, largest->asInt(1, maxDim));
+      dim.largest = number;
     }
     file.dims.push_back(dim);
   }
@@ -354,15 +316,13 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
 }
 
 static Result<DType> readDType(JsonValue value) {
-  Result<std::string_view> name = value.asString();
-  if (!name)
-    return name.takeError();
+  TRANSOM_ASSIGN(std::string_view name, value.asString());
   const std::vector<std::string> known = {"f32", "bf16", "f16",
                                           "i64", "i32",  "bool"};
   for (const std::string &each : known)
-    if (*name == each)
+    if (name == each)
       return *dtypeFromName(each);
-  std::string text(*name);
+  std::string text(name);
   return value.error(
       "unsupported dtype '" + text + "'; supported: " + joinNames(known) +
           suggest(text, known),
@@ -370,8 +330,7 @@ static Result<DType> readDType(JsonValue value) {
 }
 
 static Result<GraphInput> readInput(JsonValue value) {
-  if (Result<void> kind = value.expectObject(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(value.expectObject());
   if (Result<void> keys = value.expectOnlyKeys(
           {"name", "dtype", "shape", "mask_of", "default"});
       !keys)
@@ -381,51 +340,37 @@ static Result<GraphInput> readInput(JsonValue value) {
   for (Result<JsonValue> *each : {&name, &dtype, &shape})
     if (!*each)
       return each->takeError();
-  Result<std::string> text = readName(*name, "an input");
-  if (!text)
-    return text.takeError();
-  Result<DType> type = readDType(*dtype);
-  if (!type)
-    return type.takeError();
-  GraphInput input{*text, *type, *shape, {}, {}, value};
+  TRANSOM_ASSIGN(std::string text, readName(*name, "an input"));
+  TRANSOM_ASSIGN(DType type, readDType(*dtype));
+  GraphInput input{text, type, *shape, {}, {}, value};
   if (std::optional<JsonValue> mask = value.find("mask_of")) {
-    Result<std::string> of = readName(*mask, "an input");
-    if (!of)
-      return of.takeError();
-    input.maskOf = *of;
+    TRANSOM_ASSIGN(std::string of, readName(*mask, "an input"));
+    input.maskOf = of;
   }
   if (std::optional<JsonValue> fill = value.find("default")) {
     if (isFloat(input.dtype))
       return fill->error("only integer and bool inputs have a default");
-    Result<int64_t> number =
-        fill->asInt(0, input.dtype == DType::Bool ? 1 : maxDim);
-    if (!number)
-      return number.takeError();
-    input.defaultValue = *number;
+    TRANSOM_ASSIGN(int64_t number,
+                   fill->asInt(0, input.dtype == DType::Bool ? 1 : maxDim));
+    input.defaultValue = number;
   }
   return input;
 }
 
 /// `transom`, `name`, `entry` and `weights`.
 static Result<void> readHeader(JsonValue root, GraphFile &file) {
-  Result<JsonValue> version = root.get("transom");
-  if (!version)
-    return version.takeError();
-  Result<int64_t> number = version->asInt();
-  if (!number)
-    return number.takeError();
-  if (*number != 1)
-    return version->error("version " + std::to_string(*number) +
-                              " is not built; supported: 1",
-                          Status::Unsupported);
+  TRANSOM_ASSIGN(JsonValue version, root.get("transom"));
+  TRANSOM_ASSIGN(int64_t number, version.asInt());
+  if (number != 1)
+    return version.error("version " + std::to_string(number) +
+                             " is not built; supported: 1",
+                         Status::Unsupported);
   for (auto [key, into] :
        {std::pair<const char *, std::string *>{"name", &file.name},
         {"entry", &file.entry}})
     if (std::optional<JsonValue> value = root.find(key)) {
-      Result<std::string> text = readName(*value, "a graph");
-      if (!text)
-        return text.takeError();
-      *into = *text;
+      TRANSOM_ASSIGN(std::string text, readName(*value, "a graph"));
+      *into = text;
     }
   return forEach(root, "weights", [&](JsonValue each) {
     Result<std::string_view> name = each.asString();
@@ -446,21 +391,17 @@ static Result<void> readBlocks(JsonValue root, GraphFile &file) {
   if (Result<void> kind = blocks->expectObject(); !kind)
     return kind;
   for (JsonValue::Member member : blocks->members()) {
-    Result<GraphBody> block = readBlock(member.value);
-    if (!block)
-      return block.takeError();
-    file.blocks.emplace(std::string(member.key), std::move(*block));
+    TRANSOM_ASSIGN(GraphBody block, readBlock(member.value));
+    file.blocks.emplace(std::string(member.key), std::move(block));
   }
   return {};
 }
 
 Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
   JsonValue root = document.root();
-  if (Result<void> kind = root.expectObject(); !kind)
-    return kind.takeError();
+  TRANSOM_TRY(root.expectObject());
   GraphFile file;
-  if (Result<void> header = readHeader(root, file); !header)
-    return header.takeError();
+  TRANSOM_TRY(readHeader(root, file));
   file.decoder = hasCaches(root);
   if (file.entry.empty())
     file.entry = file.decoder ? "step" : "run";
@@ -471,8 +412,7 @@ Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
            "blocks", "caches", "nodes", "outputs"});
       !keys)
     return keys.takeError();
-  if (Result<void> dims = readDims(root, file); !dims)
-    return dims.takeError();
+  TRANSOM_TRY(readDims(root, file));
   Result<void> inputs = forEach(root, "inputs", [&](JsonValue each) {
     Result<GraphInput> input = readInput(each);
     if (!input)
@@ -485,9 +425,7 @@ Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
     return inputs.takeError();
   if (file.inputs.empty())
     return root.error("no inputs");
-  if (Result<void> blocks = readBlocks(root, file); !blocks)
-    return blocks.takeError();
-  if (Result<void> body = readBody(root, file.body); !body)
-    return body.takeError();
+  TRANSOM_TRY(readBlocks(root, file));
+  TRANSOM_TRY(readBody(root, file.body));
   return file;
 }

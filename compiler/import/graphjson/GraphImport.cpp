@@ -406,22 +406,16 @@ void GraphBuilder::build() {
 
 Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
                                                    ImportInfo &info) {
-  Result<JsonDocument> document =
-      parseJsonFile(joinPath(info.folder, info.baseFile));
-  if (!document)
-    return document.takeError();
-  Result<GraphFile> file = readGraphFile(*document);
-  if (!file)
-    return file.takeError();
-  if (!file->weights.empty()) {
-    Result<ModelFiles> files =
-        ModelFiles::openFiles(info.folder, file->weights);
-    if (!files)
-      return files.takeError();
-    info.files = std::move(*files);
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJsonFile(joinPath(info.folder, info.baseFile)));
+  TRANSOM_ASSIGN(GraphFile file, readGraphFile(document));
+  if (!file.weights.empty()) {
+    TRANSOM_ASSIGN(ModelFiles files,
+                   ModelFiles::openFiles(info.folder, file.weights));
+    info.files = std::move(files);
   }
-  if (!file->name.empty())
-    info.name = file->name;
+  if (!file.name.empty())
+    info.name = file.name;
   info.family = "graph";
   info.architecture = info.name;
   info.inputFiles = {info.baseFile};
@@ -429,12 +423,12 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
                          info.files.fileNames().end());
 
   Emitter emit(context, info.files, info.baseFile);
-  GraphBuilder graph(emit, *file);
+  GraphBuilder graph(emit, file);
   graph.build();
   std::vector<std::pair<std::string, int64_t>> symbols;
-  for (const GraphDim &dim : file->dims)
+  for (const GraphDim &dim : file.dims)
     symbols.push_back({dim.name, dim.largest});
-  if (file->decoder)
+  if (file.decoder)
     symbols = {{"keys", -1}, {"rows", -1}, {"wanted", -1}};
   OpBuilder builder(&context);
   SmallVector<NamedAttribute> extra = {

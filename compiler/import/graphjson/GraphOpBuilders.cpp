@@ -45,12 +45,10 @@ static Result<void> flatten(JsonValue value, size_t depth,
   if (!value.isArray()) {
     if (depth != shape.size())
       return value.error("arrays of different depth");
-    Result<double> number = value.asDouble();
-    if (!number)
-      return number.takeError();
-    if (!std::isfinite(*number) || std::fabs(*number) > FLT_MAX)
+    TRANSOM_ASSIGN(double number, value.asDouble());
+    if (!std::isfinite(number) || std::fabs(number) > FLT_MAX)
       return value.error("a number beyond f32");
-    data.push_back(*number);
+    data.push_back(number);
     return {};
   }
   if (data.empty() && depth == shape.size())

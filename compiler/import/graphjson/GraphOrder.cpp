@@ -84,10 +84,9 @@ Result<void> BodyOrder::visit(size_t start) {
       stack.pop_back();
       continue;
     }
-    Result<const Definition *> source = find(body.nodes[node].inputs[next++]);
-    if (!source)
-      return source.takeError();
-    size_t from = (*source)->node;
+    TRANSOM_ASSIGN(const Definition *source,
+                   find(body.nodes[node].inputs[next++]));
+    size_t from = source->node;
     if (from == Definition::anInput || marks[from] == Mark::Done)
       continue;
     if (marks[from] == Mark::Open)

@@ -162,8 +162,7 @@ Result<std::vector<std::string>> transom::readLabels(Config &config) {
       labels.push_back("LABEL_" + std::to_string(i));
     return labels;
   }
-  if (Result<void> object = names->expectObject(); !object)
-    return object.takeError();
+  TRANSOM_TRY(names->expectObject());
   labels.resize(names->size());
   std::vector<bool> seen(labels.size());
   for (JsonValue::Member member : names->members()) {
@@ -176,10 +175,8 @@ Result<std::vector<std::string>> transom::readLabels(Config &config) {
       return member.value.error("key '" + std::string(member.key) +
                                 "' is not one of the label numbers 0 to " +
                                 std::to_string(labels.size() - 1));
-    Result<std::string_view> label = member.value.asString();
-    if (!label)
-      return label.takeError();
-    labels[index] = std::string(*label);
+    TRANSOM_ASSIGN(std::string_view label, member.value.asString());
+    labels[index] = std::string(label);
     seen[index] = true;
   }
   if (labels.empty())

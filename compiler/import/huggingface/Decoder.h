@@ -5,8 +5,8 @@
 // numbers: embeddings, layers over a cache each, the head on the rows that are
 // asked for.
 #pragma once
-#include "compiler/import/huggingface/DecoderConfig.h"
 #include "compiler/import/Parameters.h"
+#include "compiler/import/huggingface/DecoderConfig.h"
 
 namespace transom {
 

@@ -4,8 +4,8 @@
 // Builds an encoder with its head from a family's row: embeddings, layers of
 // attention and feed-forward with the norm behind each residual sum, results.
 #pragma once
-#include "compiler/import/huggingface/EncoderConfig.h"
 #include "compiler/import/Parameters.h"
+#include "compiler/import/huggingface/EncoderConfig.h"
 
 namespace transom {
 

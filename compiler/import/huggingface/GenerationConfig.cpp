@@ -5,8 +5,8 @@
 // absent key and a null are the same.
 #include "compiler/import/huggingface/GenerationConfig.h"
 #include "runtime/base/File.h"
-#include "runtime/json/Json.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -155,12 +155,9 @@ SettingsReader::open(const std::string &name) {
   const std::string path = joinPath(folder, name);
   if (!fileExists(path))
     return std::optional<JsonDocument>();
-  Result<JsonDocument> document = parseJsonFile(path);
-  if (!document)
-    return document.takeError();
-  if (Result<void> object = document->root().expectObject(); !object)
-    return object.takeError();
-  return std::optional<JsonDocument>(*document);
+  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  TRANSOM_TRY(document.root().expectObject());
+  return std::optional<JsonDocument>(document);
 }
 
 std::optional<JsonValue> SettingsReader::find(const char *key) const {
@@ -203,13 +200,11 @@ static std::string textOf(double value) {
 
 static Result<void> writeNumber(JsonWriter &json, const Key &key,
                                 JsonValue value) {
-  Result<double> number = value.asDouble();
-  if (!number)
-    return number.takeError();
-  if (!(*number >= key.low && *number <= key.high))
+  TRANSOM_ASSIGN(double number, value.asDouble());
+  if (!(number >= key.low && number <= key.high))
     return value.error("expected a number in [" + textOf(key.low) + ", " +
-                       textOf(key.high) + "], got " + textOf(*number));
-  json.member(key.name, *number);
+                       textOf(key.high) + "], got " + textOf(number));
+  json.member(key.name, number);
   return {};
 }
 
@@ -219,10 +214,8 @@ static Result<void> writeIds(JsonWriter &json, const Key &key,
   constexpr int64_t high = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> ids;
   if (value.isArray()) {
-    Result<std::vector<int64_t>> list = value.asIntArray(low, high);
-    if (!list)
-      return list.takeError();
-    ids = std::move(*list);
+    TRANSOM_ASSIGN(std::vector<int64_t> list, value.asIntArray(low, high));
+    ids = std::move(list);
   } else {
     Result<int64_t> id = value.asInt();
     if (!id)
@@ -240,10 +233,8 @@ static Result<void> writeTexts(JsonWriter &json, const Key &key,
   if (value.isString()) {
     texts.emplace_back(*value.asString());
   } else {
-    Result<std::vector<std::string>> list = value.asStringArray();
-    if (!list)
-      return list.takeError();
-    texts = std::move(*list);
+    TRANSOM_ASSIGN(std::vector<std::string> list, value.asStringArray());
+    texts = std::move(list);
   }
   for (const std::string &text : texts)
     if (text.empty())
@@ -300,23 +291,20 @@ void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
 Result<GenerationSettings> SettingsReader::read() {
   const std::string own = "generation_config.json";
   for (const std::string &name : {own, std::string("config.json")}) {
-    Result<std::optional<JsonDocument>> document = open(name);
+    TRANSOM_ASSIGN(std::optional<JsonDocument> document, open(name));
     if (!document)
-      return document.takeError();
-    if (!*document)
       continue;
-    documents.push_back(**document);
+    documents.push_back(*document);
     if (name != own)
       continue;
     settings.files.push_back(name);
-    noteUnknown((*document)->root(), name);
+    noteUnknown(document->root(), name);
   }
   JsonWriter json(settings.json);
   json.beginObject();
   for (const Key &key : keys)
     if (auto value = find(key.name))
-      if (Result<void> done = write(json, key, *value); !done)
-        return done.takeError();
+      TRANSOM_TRY(write(json, key, *value));
   for (auto [name, list] : {std::pair("unbuilt", &unbuilt),
                             std::pair("unbuilt_sampling", &unbuiltSampling)})
     if (!list->empty()) {

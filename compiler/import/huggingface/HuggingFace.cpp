@@ -73,18 +73,16 @@ Result<size_t> HuggingFaceImport::chooseHead(
   std::optional<JsonValue> value = config.find({"architectures"});
   if (!value)
     return absent;
-  Result<std::vector<std::string>> names = value->asStringArray();
-  if (!names)
-    return names.takeError();
-  if (names->empty())
+  TRANSOM_ASSIGN(std::vector<std::string> names, value->asStringArray());
+  if (names.empty())
     return absent;
   std::vector<std::string> supported;
   for (const std::string &suffix : suffixes) {
     supported.push_back(stem + suffix);
-    if (names->front() == supported.back())
+    if (names.front() == supported.back())
       return supported.size() - 1;
   }
-  return (*value)[0].error("unsupported architecture '" + names->front() +
+  return (*value)[0].error("unsupported architecture '" + names.front() +
                                "' of model_type '" + modelType +
                                "'; supported: " + joinNames(supported),
                            Status::Unsupported);
@@ -96,11 +94,9 @@ Result<void> HuggingFaceImport::readHeadInfo(const char *kind, bool hasLabels,
   set("head", builder.getStringAttr(kind));
   if (!hasLabels)
     return {};
-  Result<std::vector<std::string>> labels = readLabels(config);
-  if (!labels)
-    return labels.takeError();
-  count = labels->size();
-  SmallVector<StringRef> names(labels->begin(), labels->end());
+  TRANSOM_ASSIGN(std::vector<std::string> labels, readLabels(config));
+  count = labels.size();
+  SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
   std::string problem = config.text({"problem_type"}, "");
   if (problem.empty())
@@ -140,10 +136,8 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
                                    "' is not known and was ignored");
   if (configOnly)
     return {};
-  Result<ModelFiles> files = ModelFiles::openFolder(info.folder);
-  if (!files)
-    return files.takeError();
-  info.files = std::move(*files);
+  TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
+  info.files = std::move(files);
   info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
                          info.files.fileNames().end());
   return {};
@@ -186,19 +180,15 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::encoder(const Family &family) {
   std::vector<std::string> suffixes;
   for (const FamilyHead &head : family.heads)
     suffixes.push_back(head.suffix);
-  Result<size_t> chosen =
-      chooseHead(family.modelType, family.stem, suffixes, 0);
-  if (!chosen)
-    return chosen.takeError();
-  const FamilyHead &head = family.heads[*chosen];
+  TRANSOM_ASSIGN(size_t chosen,
+                 chooseHead(family.modelType, family.stem, suffixes, 0));
+  const FamilyHead &head = family.heads[chosen];
   ModelSizes sizes = readEncoder(config, family);
   Result<void> headInfo = readHeadInfo(head.kind, head.labels, sizes.labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
-  if (Result<void> opened =
-          openFiles(family.modelType, std::string(family.stem) + head.suffix);
-      !opened)
-    return opened.takeError();
+  TRANSOM_TRY(
+      openFiles(family.modelType, std::string(family.stem) + head.suffix));
   set("position_limit", positionLimit(builder, family, sizes));
   set("max_length", builder.getI64IntegerAttr(sizes.maxLength));
   Emitter emit(context, info.files, "config.json");
@@ -221,20 +211,16 @@ HuggingFaceImport::decoder(const DecoderFamily &family) {
   std::vector<std::string> suffixes;
   for (const DecoderHead &head : heads)
     suffixes.push_back(head.suffix);
-  Result<size_t> chosen =
-      chooseHead(family.modelType, family.stem, suffixes, 0);
-  if (!chosen)
-    return chosen.takeError();
-  const DecoderHead &head = heads[*chosen];
+  TRANSOM_ASSIGN(size_t chosen,
+                 chooseHead(family.modelType, family.stem, suffixes, 0));
+  const DecoderHead &head = heads[chosen];
   DecoderModel model = readDecoder(config, family);
   bool labels = std::string(head.kind) == "sequence_classification";
   Result<void> headInfo = readHeadInfo(head.kind, labels, model.labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
-  if (Result<void> opened =
-          openFiles(family.modelType, std::string(family.stem) + head.suffix);
-      !opened)
-    return opened.takeError();
+  TRANSOM_TRY(
+      openFiles(family.modelType, std::string(family.stem) + head.suffix));
   if (model.context)
     set("max_length", builder.getI64IntegerAttr(*model.context));
   Emitter emit(context, info.files, "config.json");
@@ -254,10 +240,8 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
       "; supported: " + joinNames(supportedModelTypes());
   if (!type)
     return config.root().error("missing key 'model_type'" + supported);
-  Result<std::string_view> text = type->asString();
-  if (!text)
-    return text.takeError();
-  const std::string name(*text);
+  TRANSOM_ASSIGN(std::string_view text, type->asString());
+  const std::string name(text);
   checkCheckpoint(config);
   if (const Family *family = findFamily(name))
     return encoder(*family);
@@ -270,12 +254,9 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
 Result<OwningOpRef<ModuleOp>> transom::importHuggingFace(MLIRContext &context,
                                                          ImportInfo &info,
                                                          bool configOnly) {
-  Result<JsonDocument> document =
-      parseJsonFile(joinPath(info.folder, "config.json"));
-  if (!document)
-    return document.takeError();
-  if (Result<void> object = document->root().expectObject(); !object)
-    return object.takeError();
-  Config config(*document);
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJsonFile(joinPath(info.folder, "config.json")));
+  TRANSOM_TRY(document.root().expectObject());
+  Config config(document);
   return HuggingFaceImport(context, info, config, configOnly).run();
 }

@@ -38,11 +38,9 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   const std::string path = joinPath(folder, name);
   if (!fileExists(path))
     return std::optional<JsonDocument>();
-  Result<JsonDocument> document = parseJsonFile(path);
-  if (!document)
-    return document.takeError();
+  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
   config.files.push_back(name);
-  return std::optional<JsonDocument>(*document);
+  return std::optional<JsonDocument>(document);
 }
 
 Result<void> TextReader::tokenizer(bool expected) {
@@ -53,10 +51,8 @@ Result<void> TextReader::tokenizer(bool expected) {
       config.notes.push_back("no tokenizer.json: texts cannot be given");
     return {};
   }
-  Result<std::string> text = readSmallFile(path, jsonMaxBytes);
-  if (!text)
-    return text.takeError();
-  Result<ImportedTokenizer> imported = importTokenizer(*text, path);
+  TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+  Result<ImportedTokenizer> imported = importTokenizer(text, path);
   if (!imported) {
     if (imported.error().status != Status::Unsupported)
       return imported.takeError();
@@ -74,17 +70,13 @@ Result<void> TextReader::tokenizer(bool expected) {
 
 Result<void> TextReader::maxLength(int64_t modelMax) {
   int64_t length = truncation > 0 ? truncation : modelMax;
-  Result<std::optional<JsonDocument>> document =
-      json("sentence_bert_config.json");
-  if (!document)
-    return document.takeError();
-  if (*document)
-    if (auto value = (*document)->root().find("max_seq_length");
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document,
+                 json("sentence_bert_config.json"));
+  if (document)
+    if (auto value = document->root().find("max_seq_length");
         value && !value->isNull()) {
-      Result<int64_t> given = value->asInt(1, INT32_MAX);
-      if (!given)
-        return given.takeError();
-      length = *given;
+      TRANSOM_ASSIGN(int64_t given, value->asInt(1, INT32_MAX));
+      length = given;
     }
   if (modelMax > 0 && (length == 0 || length > modelMax))
     length = modelMax;
@@ -93,12 +85,10 @@ Result<void> TextReader::maxLength(int64_t modelMax) {
 }
 
 Result<void> TextReader::pooling(const std::string &name) {
-  Result<std::optional<JsonDocument>> document = json(name);
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json(name));
   if (!document)
-    return document.takeError();
-  if (!*document)
     return {};
-  JsonValue root = (*document)->root();
+  JsonValue root = document->root();
   if (auto mode = root.find("pooling_mode"); mode && mode->isString()) {
     config.manifest.pooling = std::string(*mode->asString());
     return {};
@@ -127,13 +117,11 @@ Result<void> TextReader::pooling(const std::string &name) {
 Result<void> TextReader::modules() {
   config.manifest.pooling = "mean";
   config.manifest.normalize = true;
-  Result<std::optional<JsonDocument>> document = json("modules.json");
+  TRANSOM_ASSIGN(std::optional<JsonDocument> document, json("modules.json"));
   if (!document)
-    return document.takeError();
-  if (!*document)
     return {};
   config.manifest.normalize = false;
-  for (JsonValue module : (*document)->root().elements()) {
+  for (JsonValue module : document->root().elements()) {
     auto member = [&](const char *key) {
       auto value = module.find(key);
       return value && value->isString() ? std::string(*value->asString())
@@ -163,12 +151,9 @@ Result<TextConfig> transom::readTextConfig(const std::string &folder,
                                            bool textExpected) {
   TextConfig config;
   TextReader reader(folder, config);
-  if (Result<void> read = reader.tokenizer(textExpected); !read)
-    return read.takeError();
+  TRANSOM_TRY(reader.tokenizer(textExpected));
   config.manifest.tokenizer = !config.tokenizer.empty();
-  if (Result<void> read = reader.maxLength(modelMax); !read)
-    return read.takeError();
-  if (Result<void> read = reader.modules(); !read)
-    return read.takeError();
+  TRANSOM_TRY(reader.maxLength(modelMax));
+  TRANSOM_TRY(reader.modules());
   return config;
 }

@@ -25,43 +25,34 @@ static Result<void> readUnknown(JsonValue model, Draft &draft) {
   auto value = model.find("unk_token");
   if (!value || value->isNull())
     return {};
-  auto text = value->asString();
-  if (!text)
-    return text.takeError();
-  const uint32_t *id = findToken(draft, *text);
+  TRANSOM_ASSIGN(auto text, value->asString());
+  const uint32_t *id = findToken(draft, text);
   if (!id)
-    return value->error("unknown token " + quoted(*text) +
+    return value->error("unknown token " + quoted(text) +
                         " is not in the vocabulary");
   draft.parameters.unknownId = *id;
   return {};
 }
 
 static Result<void> readOptions(JsonValue model, Draft &draft) {
-  auto prefix = readOptionalText(model, "continuing_subword_prefix");
-  if (!prefix)
-    return prefix.takeError();
-  auto suffix = readOptionalText(model, "end_of_word_suffix");
-  if (!suffix)
-    return suffix.takeError();
-  draft.continuingPrefix = *prefix;
-  draft.wordSuffix = *suffix;
+  TRANSOM_ASSIGN(auto prefix,
+                 readOptionalText(model, "continuing_subword_prefix"));
+  TRANSOM_ASSIGN(auto suffix, readOptionalText(model, "end_of_word_suffix"));
+  draft.continuingPrefix = prefix;
+  draft.wordSuffix = suffix;
   const std::pair<const char *, ModelFlag> flags[] = {
       {"fuse_unk", FuseUnknown},
       {"byte_fallback", ByteFallback},
       {"ignore_merges", IgnoreMerges}};
   for (auto &[key, bit] : flags) {
-    auto flag = readFlag(model, key, false);
-    if (!flag)
-      return flag.takeError();
-    draft.parameters.flags |= *flag ? bit : 0;
+    TRANSOM_ASSIGN(auto flag, readFlag(model, key, false));
+    draft.parameters.flags |= flag ? bit : 0;
   }
   auto dropout = model.find("dropout");
   if (!dropout || dropout->isNull())
     return {};
-  auto share = dropout->asDouble();
-  if (!share)
-    return share.takeError();
-  if (*share != 0)
+  TRANSOM_ASSIGN(auto share, dropout->asDouble());
+  if (share != 0)
     return dropout->error("unsupported dropout of merges; supported: null, 0",
                           Status::Unsupported);
   return {};
@@ -84,32 +75,24 @@ readParts(JsonValue value) {
     if (value.size() != 2)
       return value.error("expected a merge of two tokens, got " +
                          std::to_string(value.size()));
-    auto left = value[0].asString();
-    if (!left)
-      return left.takeError();
-    auto right = value[1].asString();
-    if (!right)
-      return right.takeError();
-    return std::pair(*left, *right);
+    TRANSOM_ASSIGN(auto left, value[0].asString());
+    TRANSOM_ASSIGN(auto right, value[1].asString());
+    return std::pair(left, right);
   }
-  auto text = value.asString();
-  if (!text)
-    return text.takeError();
-  size_t space = text->find(' ');
+  TRANSOM_ASSIGN(auto text, value.asString());
+  size_t space = text.find(' ');
   if (space == std::string_view::npos ||
-      text->find(' ', space + 1) != std::string_view::npos)
+      text.find(' ', space + 1) != std::string_view::npos)
     return value.error("expected a merge of two tokens with a space between "
                        "them, got " +
-                       quoted(*text));
-  return std::pair(text->substr(0, space), text->substr(space + 1));
+                       quoted(text));
+  return std::pair(text.substr(0, space), text.substr(space + 1));
 }
 
 static Result<void> readMerge(JsonValue value, const TokenIds &ids,
                               Draft &draft) {
-  auto parts = readParts(value);
-  if (!parts)
-    return parts.takeError();
-  auto [left, right] = *parts;
+  TRANSOM_ASSIGN(auto parts, readParts(value));
+  auto [left, right] = parts;
   auto missing = [&](std::string_view token) {
     return value.error("token " + quoted(token) +
                        " of a merge is not in the vocabulary");
@@ -138,15 +121,10 @@ static bool isVersionLine(JsonValue value) {
 
 Result<void> readBpe(JsonValue model, Draft &draft) {
   draft.parameters.model = ModelKind::Bpe;
-  auto vocabulary = model.get("vocab");
-  if (!vocabulary)
-    return vocabulary.takeError();
-  if (auto read = readTokens(*vocabulary, draft); !read)
-    return read.takeError();
-  if (auto read = readUnknown(model, draft); !read)
-    return read.takeError();
-  if (auto read = readOptions(model, draft); !read)
-    return read.takeError();
+  TRANSOM_ASSIGN(auto vocabulary, model.get("vocab"));
+  TRANSOM_TRY(readTokens(vocabulary, draft));
+  TRANSOM_TRY(readUnknown(model, draft));
+  TRANSOM_TRY(readOptions(model, draft));
   TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
   if (draft.parameters.flags & ByteFallback)
     addByteTokens(draft, ids);

@@ -20,81 +20,59 @@ static void addUnsupported(Draft &draft, std::string_view name) {
 }
 
 static Result<void> readWordPiece(JsonValue value, Draft &draft) {
-  auto cleanup = readFlag(value, "cleanup");
-  if (!cleanup)
-    return cleanup.takeError();
-  auto prefix = readText(value, "prefix");
-  if (!prefix)
-    return prefix.takeError();
+  TRANSOM_ASSIGN(auto cleanup, readFlag(value, "cleanup"));
+  TRANSOM_ASSIGN(auto prefix, readText(value, "prefix"));
   Step &step = add(draft, DecoderStep::WordPiece);
-  step.first = draft.addStepText(*prefix);
-  step.option = *cleanup;
+  step.first = draft.addStepText(prefix);
+  step.option = cleanup;
   return {};
 }
 
 static Result<void> readReplace(JsonValue value, Draft &draft) {
-  auto content = readText(value, "content");
-  if (!content)
-    return content.takeError();
-  auto pattern = value.get("pattern");
-  if (!pattern)
-    return pattern.takeError();
-  auto literal = pattern->find("String");
+  TRANSOM_ASSIGN(auto content, readText(value, "content"));
+  TRANSOM_ASSIGN(auto pattern, value.get("pattern"));
+  auto literal = pattern.find("String");
   if (!literal) {
     addUnsupported(draft, "Replace of a regular expression");
     return {};
   }
-  auto text = literal->asString();
-  if (!text)
-    return text.takeError();
-  if (text->empty()) {
+  TRANSOM_ASSIGN(auto text, literal->asString());
+  if (text.empty()) {
     addUnsupported(draft, "Replace of an empty text");
     return {};
   }
   Step &step = add(draft, DecoderStep::Replace);
-  step.first = draft.addStepText(*text);
-  step.second = draft.addStepText(*content);
+  step.first = draft.addStepText(text);
+  step.second = draft.addStepText(content);
   return {};
 }
 
 static Result<void> readStrip(JsonValue value, Draft &draft) {
-  auto content = readCharacter(value, "content");
-  if (!content)
-    return content.takeError();
+  TRANSOM_ASSIGN(auto content, readCharacter(value, "content"));
   Step &step = add(draft, DecoderStep::Strip);
-  step.first = draft.addStepText(*content);
+  step.first = draft.addStepText(content);
   const std::pair<const char *, uint32_t *> counts[] = {
       {"start", &step.option}, {"stop", &step.secondOption}};
   for (auto &[key, target] : counts) {
-    auto count = value.get(key);
-    if (!count)
-      return count.takeError();
-    auto number = count->asInt(0, INT32_MAX);
-    if (!number)
-      return number.takeError();
-    *target = static_cast<uint32_t>(*number);
+    TRANSOM_ASSIGN(auto count, value.get(key));
+    TRANSOM_ASSIGN(auto number, count.asInt(0, INT32_MAX));
+    *target = static_cast<uint32_t>(number);
   }
   return {};
 }
 
 static Result<void> readMetaspace(JsonValue value, Draft &draft) {
-  auto replacement = readCharacter(value, "replacement");
-  if (!replacement)
-    return replacement.takeError();
-  auto scheme = readPrependScheme(value);
-  if (!scheme)
-    return scheme.takeError();
+  TRANSOM_ASSIGN(auto replacement, readCharacter(value, "replacement"));
+  TRANSOM_ASSIGN(auto scheme, readPrependScheme(value));
   Step &step = add(draft, DecoderStep::Metaspace);
-  step.first = draft.addStepText(*replacement);
-  step.option = *scheme != PrependScheme::Never;
+  step.first = draft.addStepText(replacement);
+  step.option = scheme != PrependScheme::Never;
   return {};
 }
 
 static Result<void> readWordEnd(JsonValue value, Draft &draft) {
-  auto suffix = readText(value, "suffix");
-  if (!suffix)
-    return suffix.takeError();
-  add(draft, DecoderStep::WordEnd).first = draft.addStepText(*suffix);
+  TRANSOM_ASSIGN(auto suffix, readText(value, "suffix"));
+  add(draft, DecoderStep::WordEnd).first = draft.addStepText(suffix);
   return {};
 }
 
@@ -106,23 +84,21 @@ static Result<void> readOne(JsonValue value, Draft &draft) {
       {"Replace", readReplace},
       {"Strip", readStrip},
       {"WordPiece", readWordPiece}};
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "Sequence")
+  TRANSOM_ASSIGN(auto type, readType(value));
+  if (type == "Sequence")
     return readEach(value, "decoders",
                     [&](JsonValue element) { return readOne(element, draft); });
   for (auto &[name, reader] : readers)
-    if (*type == name)
+    if (type == name)
       return reader(value, draft);
-  if (*type == "ByteLevel")
+  if (type == "ByteLevel")
     add(draft, DecoderStep::ByteLevel);
-  else if (*type == "ByteFallback")
+  else if (type == "ByteFallback")
     add(draft, DecoderStep::ByteFallback);
-  else if (*type == "Fuse")
+  else if (type == "Fuse")
     add(draft, DecoderStep::Fuse);
   else
-    addUnsupported(draft, *type);
+    addUnsupported(draft, type);
   return {};
 }
 
@@ -154,8 +130,7 @@ Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
     add(draft, DecoderStep::JoinWithSpaces);
     return {};
   }
-  if (auto read = readOne(*value, draft); !read)
-    return read.takeError();
+  TRANSOM_TRY(readOne(*value, draft));
   refuseUnusualOrder(draft);
   return {};
 }

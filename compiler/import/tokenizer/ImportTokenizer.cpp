@@ -17,27 +17,21 @@ static Result<void> readVersion(JsonValue root) {
   auto version = root.find("version");
   if (!version)
     return {};
-  auto text = version->asString();
-  if (!text)
-    return text.takeError();
-  if (*text != "1.0")
+  TRANSOM_ASSIGN(auto text, version->asString());
+  if (text != "1.0")
     return version->error("unsupported tokenizer version '" +
-                              std::string(*text) + "'; supported: 1.0",
+                              std::string(text) + "'; supported: 1.0",
                           Status::Unsupported);
   return {};
 }
 
 static Result<void> readSteps(JsonValue root, Draft &draft) {
   if (auto value = root.find("normalizer"); value && !value->isNull())
-    if (auto read = readNormalizer(*value, draft); !read)
-      return read.takeError();
+    TRANSOM_TRY(readNormalizer(*value, draft));
   if (auto value = root.find("pre_tokenizer"); value && !value->isNull())
-    if (auto read = readPreTokenizer(*value, draft); !read)
-      return read.takeError();
-  if (auto read = readPostProcessor(root.find("post_processor"), draft); !read)
-    return read.takeError();
-  if (auto read = readDecoder(root.find("decoder"), draft); !read)
-    return read.takeError();
+    TRANSOM_TRY(readPreTokenizer(*value, draft));
+  TRANSOM_TRY(readPostProcessor(root.find("post_processor"), draft));
+  TRANSOM_TRY(readDecoder(root.find("decoder"), draft));
   return readTruncation(root.find("truncation"), draft.parameters);
 }
 
@@ -53,27 +47,16 @@ static uint32_t idEndOf(const Draft &draft) {
 
 Result<ImportedTokenizer> importTokenizer(std::string_view json,
                                           const std::string &fileName) {
-  auto document = parseJson(json, fileName);
-  if (!document)
-    return document.takeError();
-  JsonValue root = document->root();
-  if (auto object = root.expectObject(); !object)
-    return object.takeError();
-  if (auto version = readVersion(root); !version)
-    return version.takeError();
+  TRANSOM_ASSIGN(auto document, parseJson(json, fileName));
+  JsonValue root = document.root();
+  TRANSOM_TRY(root.expectObject());
+  TRANSOM_TRY(readVersion(root));
   Draft draft;
   ImportedTokenizer result;
-  auto model = root.get("model");
-  if (!model)
-    return model.takeError();
-  if (auto read = readModel(*model, draft); !read)
-    return read.takeError();
-  if (auto read = readSteps(root, draft); !read)
-    return read.takeError();
-  if (auto read =
-          readAddedTokens(root.find("added_tokens"), draft, result.notes);
-      !read)
-    return read.takeError();
+  TRANSOM_ASSIGN(auto model, root.get("model"));
+  TRANSOM_TRY(readModel(model, draft));
+  TRANSOM_TRY(readSteps(root, draft));
+  TRANSOM_TRY(readAddedTokens(root.find("added_tokens"), draft, result.notes));
   draft.parameters.idEnd = idEndOf(draft);
   auto tables = writeTables(draft);
   if (!tables) {

@@ -35,107 +35,81 @@ static Result<Behavior> readBehavior(JsonValue value,
   std::optional<uint32_t> number;
   if (fallback)
     number = static_cast<uint32_t>(*fallback);
-  auto index = readName(value, "behavior",
-                        {"Removed", "Isolated", "MergedWithPrevious",
-                         "MergedWithNext", "Contiguous"},
-                        number);
-  if (!index)
-    return index.takeError();
-  return static_cast<Behavior>(*index);
+  TRANSOM_ASSIGN(auto index,
+                 readName(value, "behavior",
+                          {"Removed", "Isolated", "MergedWithPrevious",
+                           "MergedWithNext", "Contiguous"},
+                          number));
+  return static_cast<Behavior>(index);
 }
 
 static Result<void> readSplit(JsonValue value, Draft &draft) {
-  auto program = readPattern(value);
-  if (!program)
-    return program.takeError();
-  auto behavior = readBehavior(value);
-  if (!behavior)
-    return behavior.takeError();
-  auto invert = readFlag(value, "invert");
-  if (!invert)
-    return invert.takeError();
-  addSplit(draft, *program, *behavior, *invert);
+  TRANSOM_ASSIGN(auto program, readPattern(value));
+  TRANSOM_ASSIGN(auto behavior, readBehavior(value));
+  TRANSOM_ASSIGN(auto invert, readFlag(value, "invert"));
+  addSplit(draft, program, behavior, invert);
   return {};
 }
 
 static Result<void> readByteLevel(JsonValue value, Draft &draft) {
-  auto prefix = readFlag(value, "add_prefix_space");
-  if (!prefix)
-    return prefix.takeError();
-  auto useRegex = readFlag(value, "use_regex", true);
-  if (!useRegex)
-    return useRegex.takeError();
-  if (*prefix)
+  TRANSOM_ASSIGN(auto prefix, readFlag(value, "add_prefix_space"));
+  TRANSOM_ASSIGN(auto useRegex, readFlag(value, "use_regex", true));
+  if (prefix)
     add(draft, PreTokenizerStep::PrefixSpace).first = draft.addStepText(" ");
-  if (*useRegex)
+  if (useRegex)
     addSplit(draft, *compileRegex(byteLevelPattern), Behavior::Isolated);
   add(draft, PreTokenizerStep::ToBytes);
   return {};
 }
 
 static Result<void> readMetaspace(JsonValue value, Draft &draft) {
-  auto replacement = readCharacter(value, "replacement");
-  if (!replacement)
-    return replacement.takeError();
-  auto split = readFlag(value, "split", true);
-  if (!split)
-    return split.takeError();
-  auto scheme = readPrependScheme(value);
-  if (!scheme)
-    return scheme.takeError();
+  TRANSOM_ASSIGN(auto replacement, readCharacter(value, "replacement"));
+  TRANSOM_ASSIGN(auto split, readFlag(value, "split", true));
+  TRANSOM_ASSIGN(auto scheme, readPrependScheme(value));
   Step &rewrite = add(draft, PreTokenizerStep::Rewrite);
   rewrite.first = draft.addStepText(*compileLiteral(" "));
-  rewrite.second = draft.addStepText(*replacement);
-  if (*scheme != PrependScheme::Never) {
+  rewrite.second = draft.addStepText(replacement);
+  if (scheme != PrependScheme::Never) {
     Step &prefix = add(draft, PreTokenizerStep::PrefixSpace);
-    prefix.first = draft.addStepText(*replacement);
-    prefix.option = *scheme == PrependScheme::First;
+    prefix.first = draft.addStepText(replacement);
+    prefix.option = scheme == PrependScheme::First;
   }
-  if (*split)
-    addSplit(draft, *compileLiteral(*replacement), Behavior::MergedWithNext);
+  if (split)
+    addSplit(draft, *compileLiteral(replacement), Behavior::MergedWithNext);
   return {};
 }
 
 static Result<void> readDigits(JsonValue value, Draft &draft) {
-  auto individual = readFlag(value, "individual_digits");
-  if (!individual)
-    return individual.takeError();
+  TRANSOM_ASSIGN(auto individual, readFlag(value, "individual_digits"));
   addSplit(draft, *compileSet(CharSet::numeric()),
-           *individual ? Behavior::Isolated : Behavior::Contiguous);
+           individual ? Behavior::Isolated : Behavior::Contiguous);
   return {};
 }
 
 static Result<void> readPunctuation(JsonValue value, Draft &draft) {
-  auto behavior = readBehavior(value, Behavior::Isolated);
-  if (!behavior)
-    return behavior.takeError();
-  addSplit(draft, *compileSet(CharSet::punctuation()), *behavior);
+  TRANSOM_ASSIGN(auto behavior, readBehavior(value, Behavior::Isolated));
+  addSplit(draft, *compileSet(CharSet::punctuation()), behavior);
   return {};
 }
 
 static Result<void> readDelimiter(JsonValue value, Draft &draft) {
-  auto delimiter = readCharacter(value, "delimiter");
-  if (!delimiter)
-    return delimiter.takeError();
-  addSplit(draft, *compileLiteral(*delimiter), Behavior::Removed);
+  TRANSOM_ASSIGN(auto delimiter, readCharacter(value, "delimiter"));
+  addSplit(draft, *compileLiteral(delimiter), Behavior::Removed);
   return {};
 }
 
 Result<PrependScheme> readPrependScheme(JsonValue value) {
-  auto scheme = readName(value, "prepend_scheme", {"always", "first", "never"},
-                         static_cast<uint32_t>(PrependScheme::Always));
-  if (!scheme)
-    return scheme.takeError();
+  TRANSOM_ASSIGN(auto scheme,
+                 readName(value, "prepend_scheme", {"always", "first", "never"},
+                          static_cast<uint32_t>(PrependScheme::Always)));
   auto old = value.find("add_prefix_space");
   if (!old || old->isNull())
-    return static_cast<PrependScheme>(*scheme);
-  auto flag = old->asBool();
-  if (!flag)
-    return flag.takeError();
-  if (*flag)
-    return static_cast<PrependScheme>(*scheme);
+    return static_cast<PrependScheme>(scheme);
+  TRANSOM_ASSIGN(auto flag, old->asBool());
+  if (flag)
+    return static_cast<PrependScheme>(scheme);
   if (value.find("prepend_scheme") &&
-      *scheme != static_cast<uint32_t>(PrependScheme::Never))
+      scheme != static_cast<uint32_t>(PrependScheme::Never))
     return old->error("contradicts 'prepend_scheme'");
   return PrependScheme::Never;
 }
@@ -146,26 +120,24 @@ Result<void> readPreTokenizer(JsonValue value, Draft &draft) {
       {"ByteLevel", readByteLevel},     {"CharDelimiterSplit", readDelimiter},
       {"Digits", readDigits},           {"Metaspace", readMetaspace},
       {"Punctuation", readPunctuation}, {"Split", readSplit}};
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "Sequence")
+  TRANSOM_ASSIGN(auto type, readType(value));
+  if (type == "Sequence")
     return readEach(value, "pretokenizers", [&](JsonValue element) {
       return readPreTokenizer(element, draft);
     });
   for (auto &[name, reader] : readers)
-    if (*type == name)
+    if (type == name)
       return reader(value, draft);
-  if (*type == "BertPreTokenizer") {
+  if (type == "BertPreTokenizer") {
     add(draft, PreTokenizerStep::SplitWhitespace);
     add(draft, PreTokenizerStep::IsolatePunctuation);
-  } else if (*type == "WhitespaceSplit") {
+  } else if (type == "WhitespaceSplit") {
     add(draft, PreTokenizerStep::SplitWhitespace);
-  } else if (*type == "Whitespace") {
+  } else if (type == "Whitespace") {
     add(draft, PreTokenizerStep::WordsAndSymbols);
   } else {
     return unsupportedType(
-        value, "pre-tokenizer", *type,
+        value, "pre-tokenizer", type,
         "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, "
         "Punctuation, Sequence, Split, Whitespace, WhitespaceSplit");
   }

@@ -148,10 +148,8 @@ Result<RegexTree> Parser::atom(unsigned depth) {
   if (take("("))
     return group(depth + 1);
   if (take("[")) {
-    auto found = bracket(depth);
-    if (!found)
-      return found.takeError();
-    return setTree(std::move(*found));
+    TRANSOM_ASSIGN(auto found, bracket(depth));
+    return setTree(std::move(found));
   }
   if (take("."))
     return setTree(CharSet('\n', '\n' + 1).complement());
@@ -160,10 +158,8 @@ Result<RegexTree> Parser::atom(unsigned depth) {
   if (take("\\")) {
     if (take("z"))
       return lookTree(CharSet(), true);
-    auto found = escape();
-    if (!found)
-      return found.takeError();
-    return set(std::move(*found));
+    TRANSOM_ASSIGN(auto found, escape());
+    return set(std::move(found));
   }
   if (peek() == '^')
     return bad("'^'");
@@ -353,12 +349,10 @@ Result<CharSet> Parser::escape() {
     return one('\v');
   case 'x':
   case 'u': {
-    auto code = hexadecimal(c == 'x' ? 2 : 4);
-    if (!code)
-      return code.takeError();
-    if (c == 'x' && *code >= 0x80)
+    TRANSOM_ASSIGN(auto code, hexadecimal(c == 'x' ? 2 : 4));
+    if (c == 'x' && code >= 0x80)
       return bad("'\\x' beyond ASCII");
-    return one(*code);
+    return one(code);
   }
   default:
     break;

@@ -14,8 +14,7 @@ namespace transom::tokenizer {
 //===-- Members -----------------------------------------------------------===//
 
 Result<std::string_view> readType(JsonValue value) {
-  if (auto object = value.expectObject(); !object)
-    return object.takeError();
+  TRANSOM_TRY(value.expectObject());
   return readText(value, "type");
 }
 
@@ -27,10 +26,8 @@ Error unsupportedType(JsonValue value, const std::string &what,
 }
 
 Result<std::string_view> readText(JsonValue object, std::string_view key) {
-  auto value = object.get(key);
-  if (!value)
-    return value.takeError();
-  return value->asString();
+  TRANSOM_ASSIGN(auto value, object.get(key));
+  return value.asString();
 }
 
 Result<std::string_view> readCharacter(JsonValue object, std::string_view key) {
@@ -45,10 +42,8 @@ Result<bool> readFlag(JsonValue object, std::string_view key,
                       std::optional<bool> fallback) {
   if (fallback && !object.find(key))
     return *fallback;
-  auto value = object.get(key);
-  if (!value)
-    return value.takeError();
-  return value->asBool();
+  TRANSOM_ASSIGN(auto value, object.get(key));
+  return value.asBool();
 }
 
 Result<uint32_t> readName(JsonValue object, std::string_view key,
@@ -57,40 +52,31 @@ Result<uint32_t> readName(JsonValue object, std::string_view key,
   auto present = object.find(key);
   if (fallback && (!present || present->isNull()))
     return *fallback;
-  auto value = object.get(key);
-  if (!value)
-    return value.takeError();
-  auto text = value->asString();
-  if (!text)
-    return text.takeError();
+  TRANSOM_ASSIGN(auto value, object.get(key));
+  TRANSOM_ASSIGN(auto text, value.asString());
   uint32_t index = 1;
   std::string all;
   for (const char *name : names) {
-    if (*text == name)
+    if (text == name)
       return index;
     ++index;
     all += (all.empty() ? "" : ", ") + std::string(name);
   }
-  return value->error("unknown " + std::string(key) + " '" +
-                      std::string(*text) + "'; supported: " + all);
+  return value.error("unknown " + std::string(key) + " '" + std::string(text) +
+                     "'; supported: " + all);
 }
 
 Result<std::string> readPattern(JsonValue object) {
-  auto pattern = object.get("pattern");
-  if (!pattern)
-    return pattern.takeError();
-  if (auto isObject = pattern->expectObject(); !isObject)
-    return isObject.takeError();
-  auto regex = pattern->find("Regex"), literal = pattern->find("String");
+  TRANSOM_ASSIGN(auto pattern, object.get("pattern"));
+  TRANSOM_TRY(pattern.expectObject());
+  auto regex = pattern.find("Regex"), literal = pattern.find("String");
   if (!regex && !literal)
-    return pattern->error("expected a 'String' or a 'Regex'");
+    return pattern.error("expected a 'String' or a 'Regex'");
   JsonValue value = regex ? *regex : *literal;
-  auto text = value.asString();
-  if (!text)
-    return text.takeError();
-  if (text->empty())
+  TRANSOM_ASSIGN(auto text, value.asString());
+  if (text.empty())
     return value.error("unsupported empty pattern", Status::Unsupported);
-  auto program = regex ? compileRegex(*text) : compileLiteral(*text);
+  auto program = regex ? compileRegex(text) : compileLiteral(text);
   if (!program)
     return value.error(program.error().message, Status::Unsupported);
   return program;
@@ -98,14 +84,10 @@ Result<std::string> readPattern(JsonValue object) {
 
 Result<void> readEach(JsonValue object, std::string_view key,
                       const std::function<Result<void>(JsonValue)> &read) {
-  auto list = object.get(key);
-  if (!list)
-    return list.takeError();
-  if (auto array = list->expectArray(); !array)
-    return array.takeError();
-  for (JsonValue element : list->elements())
-    if (auto done = read(element); !done)
-      return done.takeError();
+  TRANSOM_ASSIGN(auto list, object.get(key));
+  TRANSOM_TRY(list.expectArray());
+  for (JsonValue element : list.elements())
+    TRANSOM_TRY(read(element));
   return {};
 }
 
@@ -119,96 +101,76 @@ static Step &add(Draft &draft, NormalizerStep kind) {
 }
 
 static Result<void> readBertNormalizer(JsonValue value, Draft &draft) {
-  auto clean = readFlag(value, "clean_text");
-  if (!clean)
-    return clean.takeError();
-  auto chinese = readFlag(value, "handle_chinese_chars");
-  if (!chinese)
-    return chinese.takeError();
-  auto lowercase = readFlag(value, "lowercase");
-  if (!lowercase)
-    return lowercase.takeError();
-  bool stripAccents = *lowercase;
+  TRANSOM_ASSIGN(auto clean, readFlag(value, "clean_text"));
+  TRANSOM_ASSIGN(auto chinese, readFlag(value, "handle_chinese_chars"));
+  TRANSOM_ASSIGN(auto lowercase, readFlag(value, "lowercase"));
+  bool stripAccents = lowercase;
   if (auto strip = value.find("strip_accents"); strip && !strip->isNull()) {
-    auto flag = strip->asBool();
-    if (!flag)
-      return flag.takeError();
-    stripAccents = *flag;
+    TRANSOM_ASSIGN(auto flag, strip->asBool());
+    stripAccents = flag;
   }
-  if (*clean)
+  if (clean)
     add(draft, NormalizerStep::CleanText);
-  if (*chinese)
+  if (chinese)
     add(draft, NormalizerStep::SpaceChinese);
   if (stripAccents) {
     add(draft, NormalizerStep::Decompose);
     add(draft, NormalizerStep::RemoveNonspacing);
   }
-  if (*lowercase)
+  if (lowercase)
     add(draft, NormalizerStep::Lowercase);
   return {};
 }
 
 static Result<void> readPrepend(JsonValue value, Draft &draft) {
-  auto text = readText(value, "prepend");
-  if (!text)
-    return text.takeError();
-  add(draft, NormalizerStep::Prepend).first = draft.addStepText(*text);
+  TRANSOM_ASSIGN(auto text, readText(value, "prepend"));
+  add(draft, NormalizerStep::Prepend).first = draft.addStepText(text);
   return {};
 }
 
 static Result<void> readReplace(JsonValue value, Draft &draft) {
-  auto program = readPattern(value);
-  if (!program)
-    return program.takeError();
-  auto content = readText(value, "content");
-  if (!content)
-    return content.takeError();
+  TRANSOM_ASSIGN(auto program, readPattern(value));
+  TRANSOM_ASSIGN(auto content, readText(value, "content"));
   Step &step = add(draft, NormalizerStep::Replace);
-  step.first = draft.addStepText(*program);
-  step.second = draft.addStepText(*content);
+  step.first = draft.addStepText(program);
+  step.second = draft.addStepText(content);
   return {};
 }
 
 static Result<void> readStrip(JsonValue value, Draft &draft) {
-  auto left = readFlag(value, "strip_left");
-  if (!left)
-    return left.takeError();
-  auto right = readFlag(value, "strip_right");
-  if (!right)
-    return right.takeError();
-  if (*left)
+  TRANSOM_ASSIGN(auto left, readFlag(value, "strip_left"));
+  TRANSOM_ASSIGN(auto right, readFlag(value, "strip_right"));
+  if (left)
     add(draft, NormalizerStep::StripLeft);
-  if (*right)
+  if (right)
     add(draft, NormalizerStep::StripRight);
   return {};
 }
 
 Result<void> readNormalizer(JsonValue value, Draft &draft) {
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "BertNormalizer")
+  TRANSOM_ASSIGN(auto type, readType(value));
+  if (type == "BertNormalizer")
     return readBertNormalizer(value, draft);
-  if (*type == "Sequence")
+  if (type == "Sequence")
     return readEach(value, "normalizers", [&](JsonValue element) {
       return readNormalizer(element, draft);
     });
-  if (*type == "Prepend")
+  if (type == "Prepend")
     return readPrepend(value, draft);
-  if (*type == "Replace")
+  if (type == "Replace")
     return readReplace(value, draft);
-  if (*type == "Strip")
+  if (type == "Strip")
     return readStrip(value, draft);
-  if (*type == "Lowercase")
+  if (type == "Lowercase")
     add(draft, NormalizerStep::Lowercase);
-  else if (*type == "NFC")
+  else if (type == "NFC")
     add(draft, NormalizerStep::Compose);
-  else if (*type == "NFD")
+  else if (type == "NFD")
     add(draft, NormalizerStep::Decompose);
-  else if (*type == "StripAccents")
+  else if (type == "StripAccents")
     add(draft, NormalizerStep::RemoveMarks);
   else
-    return unsupportedType(value, "normalizer", *type,
+    return unsupportedType(value, "normalizer", type,
                            "BertNormalizer, Lowercase, NFC, NFD, Prepend, "
                            "Replace, Sequence, Strip, StripAccents");
   return {};
@@ -222,28 +184,20 @@ Result<void> readTruncation(std::optional<JsonValue> value,
   parameters.truncationSide = TruncationSide::Right;
   if (!value || value->isNull())
     return {};
-  if (auto object = value->expectObject(); !object)
-    return object.takeError();
-  auto length = value->get("max_length");
-  if (!length)
-    return length.takeError();
-  auto number = length->asUint();
-  if (!number)
-    return number.takeError();
-  if (*number == 0)
-    return length->error("expected a maximum length of at least 1, got 0");
-  auto strategy =
-      readName(*value, "strategy", {"LongestFirst", "OnlyFirst", "OnlySecond"});
-  if (!strategy)
-    return strategy.takeError();
+  TRANSOM_TRY(value->expectObject());
+  TRANSOM_ASSIGN(auto length, value->get("max_length"));
+  TRANSOM_ASSIGN(auto number, length.asUint());
+  if (number == 0)
+    return length.error("expected a maximum length of at least 1, got 0");
+  TRANSOM_ASSIGN(auto strategy,
+                 readName(*value, "strategy",
+                          {"LongestFirst", "OnlyFirst", "OnlySecond"}));
   parameters.truncationLength =
-      static_cast<uint32_t>(std::min<uint64_t>(*number, UINT32_MAX));
-  parameters.truncationStrategy = static_cast<TruncationStrategy>(*strategy);
+      static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX));
+  parameters.truncationStrategy = static_cast<TruncationStrategy>(strategy);
   if (value->find("direction")) {
-    auto side = readName(*value, "direction", {"Right", "Left"});
-    if (!side)
-      return side.takeError();
-    parameters.truncationSide = static_cast<TruncationSide>(*side);
+    TRANSOM_ASSIGN(auto side, readName(*value, "direction", {"Right", "Left"}));
+    parameters.truncationSide = static_cast<TruncationSide>(side);
   }
   return {};
 }

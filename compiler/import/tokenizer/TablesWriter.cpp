@@ -34,8 +34,7 @@ public:
     at(Section::ModelTrie) = trieOf(draft.modelTokens);
     addVocabulary();
     addAddedTokens();
-    if (auto added = addMerges(); !added)
-      return added.takeError();
+    TRANSOM_TRY(addMerges());
     addParameters();
     return join();
   }

@@ -10,104 +10,76 @@ namespace transom::tokenizer {
 static constexpr int64_t largestId = idLimit - 1;
 
 static Result<uint32_t> readNumber(JsonValue object, std::string_view key) {
-  auto value = object.get(key);
-  if (!value)
-    return value.takeError();
-  auto number = value->asInt(0, largestId);
-  if (!number)
-    return number.takeError();
-  return static_cast<uint32_t>(*number);
+  TRANSOM_ASSIGN(auto value, object.get(key));
+  TRANSOM_ASSIGN(auto number, value.asInt(0, largestId));
+  return static_cast<uint32_t>(number);
 }
 
 /// A text's place in a template.
 static Result<void> readSequencePiece(JsonValue value, bool pair,
                                       std::vector<TemplatePiece> &pieces) {
-  auto typeId = readNumber(value, "type_id");
-  if (!typeId)
-    return typeId.takeError();
-  auto id = readText(value, "id");
-  if (!id)
-    return id.takeError();
-  if (*id != "A" && *id != "B")
-    return value.error("unknown sequence '" + std::string(*id) +
+  TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
+  TRANSOM_ASSIGN(auto id, readText(value, "id"));
+  if (id != "A" && id != "B")
+    return value.error("unknown sequence '" + std::string(id) +
                        "'; supported: A, B");
-  if (*id == "B" && !pair)
+  if (id == "B" && !pair)
     return value.error("sequence 'B' in the template of a single text");
   pieces.push_back(
-      {*id == "A" ? PieceKind::SequenceA : PieceKind::SequenceB, 0, *typeId});
+      {id == "A" ? PieceKind::SequenceA : PieceKind::SequenceB, 0, typeId});
   return {};
 }
 
 /// A special token's place in a template; it may stand for several ids.
 static Result<void> readTokenPiece(JsonValue value, JsonValue specialTokens,
                                    std::vector<TemplatePiece> &pieces) {
-  auto typeId = readNumber(value, "type_id");
-  if (!typeId)
-    return typeId.takeError();
-  auto name = readText(value, "id");
-  if (!name)
-    return name.takeError();
-  auto token = specialTokens.find(*name);
+  TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
+  TRANSOM_ASSIGN(auto name, readText(value, "id"));
+  auto token = specialTokens.find(name);
   if (!token)
-    return value.error("special token '" + std::string(*name) +
+    return value.error("special token '" + std::string(name) +
                        "' is not among 'special_tokens'");
-  auto ids = token->get("ids");
-  if (!ids)
-    return ids.takeError();
-  auto numbers = ids->asIntArray(0, largestId);
-  if (!numbers)
-    return numbers.takeError();
-  for (int64_t id : *numbers)
-    pieces.push_back({PieceKind::Token, static_cast<uint32_t>(id), *typeId});
+  TRANSOM_ASSIGN(auto ids, token->get("ids"));
+  TRANSOM_ASSIGN(auto numbers, ids.asIntArray(0, largestId));
+  for (int64_t id : numbers)
+    pieces.push_back({PieceKind::Token, static_cast<uint32_t>(id), typeId});
   return {};
 }
 
 static Result<void> readTemplate(JsonValue processor, std::string_view key,
                                  JsonValue specialTokens,
                                  std::vector<TemplatePiece> &pieces) {
-  auto list = processor.get(key);
-  if (!list)
-    return list.takeError();
-  if (auto array = list->expectArray(); !array)
-    return array.takeError();
-  for (JsonValue element : list->elements()) {
-    if (auto object = element.expectObject(); !object)
-      return object.takeError();
+  TRANSOM_ASSIGN(auto list, processor.get(key));
+  TRANSOM_TRY(list.expectArray());
+  for (JsonValue element : list.elements()) {
+    TRANSOM_TRY(element.expectObject());
     auto sequence = element.find("Sequence");
     auto token = element.find("SpecialToken");
     if (!sequence && !token)
       return element.error("expected a 'Sequence' or a 'SpecialToken'");
-    auto done = sequence ? readSequencePiece(*sequence, key == "pair", pieces)
-                         : readTokenPiece(*token, specialTokens, pieces);
-    if (!done)
-      return done.takeError();
+    TRANSOM_TRY(sequence ? readSequencePiece(*sequence, key == "pair", pieces)
+                         : readTokenPiece(*token, specialTokens, pieces));
   }
   return {};
 }
 
 /// The id in a pair [token, id] of a BertProcessing.
 static Result<uint32_t> readTokenId(JsonValue processor, std::string_view key) {
-  auto value = processor.get(key);
-  if (!value)
-    return value.takeError();
-  if (!value->isArray() || value->size() != 2)
-    return value->error("expected a token and its id");
-  auto id = (*value)[1].asInt(0, largestId);
-  if (!id)
-    return id.takeError();
-  return static_cast<uint32_t>(*id);
+  TRANSOM_ASSIGN(auto value, processor.get(key));
+  if (!value.isArray() || value.size() != 2)
+    return value.error("expected a token and its id");
+  TRANSOM_ASSIGN(auto id, value[1].asInt(0, largestId));
+  return static_cast<uint32_t>(id);
 }
 
 /// A text between the tokens 'cls' and 'sep'; a pair begins in the same way.
 /// Gives 'sep'.
 static Result<uint32_t> readBetweenTokens(JsonValue value, Draft &draft) {
-  auto cls = readTokenId(value, "cls");
-  if (!cls)
-    return cls.takeError();
+  TRANSOM_ASSIGN(auto cls, readTokenId(value, "cls"));
   auto sep = readTokenId(value, "sep");
   if (!sep)
     return sep.takeError();
-  draft.single = {{PieceKind::Token, *cls, 0},
+  draft.single = {{PieceKind::Token, cls, 0},
                   {PieceKind::SequenceA, 0, 0},
                   {PieceKind::Token, *sep, 0}};
   draft.pair = draft.single;
@@ -115,73 +87,58 @@ static Result<uint32_t> readBetweenTokens(JsonValue value, Draft &draft) {
 }
 
 static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
-  auto sep = readBetweenTokens(value, draft);
-  if (!sep)
-    return sep.takeError();
+  TRANSOM_ASSIGN(auto sep, readBetweenTokens(value, draft));
   draft.pair.push_back({PieceKind::SequenceB, 0, 1});
-  draft.pair.push_back({PieceKind::Token, *sep, 1});
+  draft.pair.push_back({PieceKind::Token, sep, 1});
   return {};
 }
 
 static Result<void> readTemplates(JsonValue value, Draft &draft) {
-  auto specialTokens = value.get("special_tokens");
-  if (!specialTokens)
-    return specialTokens.takeError();
-  if (auto object = specialTokens->expectObject(); !object)
-    return object.takeError();
+  TRANSOM_ASSIGN(auto specialTokens, value.get("special_tokens"));
+  TRANSOM_TRY(specialTokens.expectObject());
   draft.single.clear();
   draft.pair.clear();
-  if (auto done = readTemplate(value, "single", *specialTokens, draft.single);
-      !done)
-    return done.takeError();
-  return readTemplate(value, "pair", *specialTokens, draft.pair);
+  TRANSOM_TRY(readTemplate(value, "single", specialTokens, draft.single));
+  return readTemplate(value, "pair", specialTokens, draft.pair);
 }
 
 /// Whether offsets leave out spaces.
 static Result<void> readTrimming(JsonValue value, Draft &draft) {
-  auto trim = readFlag(value, "trim_offsets");
+  TRANSOM_ASSIGN(auto trim, readFlag(value, "trim_offsets"));
+  TRANSOM_ASSIGN(auto prefix, readFlag(value, "add_prefix_space"));
   if (!trim)
-    return trim.takeError();
-  auto prefix = readFlag(value, "add_prefix_space");
-  if (!prefix)
-    return prefix.takeError();
-  if (!*trim)
     return {};
   if (draft.parameters.flags & TrimOffsets)
     return value.error("unsupported second post-processor that trims offsets",
                        Status::Unsupported);
-  draft.parameters.flags |= TrimOffsets | (*prefix ? PrefixSpace : 0);
+  draft.parameters.flags |= TrimOffsets | (prefix ? PrefixSpace : 0);
   return {};
 }
 
 static Result<void> readRobertaProcessing(JsonValue value, Draft &draft) {
-  auto sep = readBetweenTokens(value, draft);
-  if (!sep)
-    return sep.takeError();
-  draft.pair.push_back({PieceKind::Token, *sep, 0});
+  TRANSOM_ASSIGN(auto sep, readBetweenTokens(value, draft));
+  draft.pair.push_back({PieceKind::Token, sep, 0});
   draft.pair.push_back({PieceKind::SequenceB, 0, 0});
-  draft.pair.push_back({PieceKind::Token, *sep, 0});
+  draft.pair.push_back({PieceKind::Token, sep, 0});
   return readTrimming(value, draft);
 }
 
 /// One processor; `templates` counts those that surround the text.
 static Result<void> readProcessor(JsonValue value, unsigned &templates,
                                   Draft &draft) {
-  auto type = readType(value);
-  if (!type)
-    return type.takeError();
-  if (*type == "Sequence")
+  TRANSOM_ASSIGN(auto type, readType(value));
+  if (type == "Sequence")
     return readEach(value, "processors", [&](JsonValue element) {
       return readProcessor(element, templates, draft);
     });
-  if (*type == "ByteLevel")
+  if (type == "ByteLevel")
     return readTrimming(value, draft);
-  auto read = *type == "BertProcessing"       ? readBertProcessing
-              : *type == "RobertaProcessing"  ? readRobertaProcessing
-              : *type == "TemplateProcessing" ? readTemplates
-                                              : nullptr;
+  auto read = type == "BertProcessing"       ? readBertProcessing
+              : type == "RobertaProcessing"  ? readRobertaProcessing
+              : type == "TemplateProcessing" ? readTemplates
+                                             : nullptr;
   if (!read)
-    return unsupportedType(value, "post-processor", *type,
+    return unsupportedType(value, "post-processor", type,
                            "BertProcessing, ByteLevel, RobertaProcessing, "
                            "Sequence, TemplateProcessing");
   if (templates++ > 0)

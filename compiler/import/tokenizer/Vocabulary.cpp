@@ -21,15 +21,12 @@ std::string quoted(std::string_view text) {
 }
 
 Result<void> readTokens(JsonValue vocabulary, Draft &draft) {
-  if (auto object = vocabulary.expectObject(); !object)
-    return object.takeError();
+  TRANSOM_TRY(vocabulary.expectObject());
   draft.entries.reserve(vocabulary.size());
   draft.modelTokens.reserve(vocabulary.size());
   for (auto member : vocabulary.members()) {
-    auto id = member.value.asInt(0, idLimit - 1);
-    if (!id)
-      return id.takeError();
-    uint32_t number = static_cast<uint32_t>(*id);
+    TRANSOM_ASSIGN(auto id, member.value.asInt(0, idLimit - 1));
+    uint32_t number = static_cast<uint32_t>(id);
     draft.entries.push_back({number, std::string(member.key), false});
     draft.modelTokens.push_back({member.key, number});
   }
@@ -60,8 +57,7 @@ const uint32_t *findToken(const Draft &draft, std::string_view text) {
 
 /// A model without `type`, as old files have it, is told by its keys.
 static Result<std::string_view> readModelType(JsonValue model) {
-  if (auto object = model.expectObject(); !object)
-    return object.takeError();
+  TRANSOM_TRY(model.expectObject());
   if (!model.find("type") && model.find("max_input_chars_per_word"))
     return std::string_view("WordPiece");
   if (!model.find("type") && model.find("merges"))
@@ -70,50 +66,33 @@ static Result<std::string_view> readModelType(JsonValue model) {
 }
 
 static Result<void> readWordPiece(JsonValue model, Draft &draft) {
-  auto limit = model.get("max_input_chars_per_word");
-  if (!limit)
-    return limit.takeError();
-  auto characters = limit->asUint();
-  if (!characters)
-    return characters.takeError();
-  auto prefixValue = model.get("continuing_subword_prefix");
-  if (!prefixValue)
-    return prefixValue.takeError();
-  auto prefix = prefixValue->asString();
-  if (!prefix)
-    return prefix.takeError();
-  auto unknownValue = model.get("unk_token");
-  if (!unknownValue)
-    return unknownValue.takeError();
-  auto unknown = unknownValue->asString();
-  if (!unknown)
-    return unknown.takeError();
-  auto vocabulary = model.get("vocab");
-  if (!vocabulary)
-    return vocabulary.takeError();
-  if (auto read = readTokens(*vocabulary, draft); !read)
-    return read.takeError();
-  const uint32_t *unknownId = findToken(draft, *unknown);
+  TRANSOM_ASSIGN(auto limit, model.get("max_input_chars_per_word"));
+  TRANSOM_ASSIGN(auto characters, limit.asUint());
+  TRANSOM_ASSIGN(auto prefixValue, model.get("continuing_subword_prefix"));
+  TRANSOM_ASSIGN(auto prefix, prefixValue.asString());
+  TRANSOM_ASSIGN(auto unknownValue, model.get("unk_token"));
+  TRANSOM_ASSIGN(auto unknown, unknownValue.asString());
+  TRANSOM_ASSIGN(auto vocabulary, model.get("vocab"));
+  TRANSOM_TRY(readTokens(vocabulary, draft));
+  const uint32_t *unknownId = findToken(draft, unknown);
   if (!unknownId)
-    return unknownValue->error("unknown token " + quoted(*unknown) +
-                               " is not in the vocabulary");
-  draft.continuingPrefix = *prefix;
+    return unknownValue.error("unknown token " + quoted(unknown) +
+                              " is not in the vocabulary");
+  draft.continuingPrefix = prefix;
   draft.parameters.model = ModelKind::WordPiece;
   draft.parameters.unknownId = *unknownId;
   draft.parameters.maxWordCharacters =
-      static_cast<uint32_t>(std::min<uint64_t>(*characters, UINT32_MAX));
+      static_cast<uint32_t>(std::min<uint64_t>(characters, UINT32_MAX));
   return {};
 }
 
 Result<void> readModel(JsonValue model, Draft &draft) {
-  auto type = readModelType(model);
-  if (!type)
-    return type.takeError();
-  if (*type == "WordPiece")
+  TRANSOM_ASSIGN(auto type, readModelType(model));
+  if (type == "WordPiece")
     return readWordPiece(model, draft);
-  if (*type == "BPE")
+  if (type == "BPE")
     return readBpe(model, draft);
-  return unsupportedType(model, "tokenizer model", *type, "BPE, WordPiece");
+  return unsupportedType(model, "tokenizer model", type, "BPE, WordPiece");
 }
 
 //===-- Added tokens ------------------------------------------------------===//
@@ -160,22 +139,13 @@ private:
 
 Result<AddedElement> AddedTokens::read(JsonValue value) const {
   AddedElement element{value, 0, {}, false, false, false, false, false};
-  if (auto object = value.expectObject(); !object)
-    return object.takeError();
-  auto id = value.get("id");
-  if (!id)
-    return id.takeError();
-  auto number = id->asInt(0, idLimit - 1);
-  if (!number)
-    return number.takeError();
-  element.id = static_cast<uint32_t>(*number);
-  auto content = value.get("content");
-  if (!content)
-    return content.takeError();
-  auto text = content->asString();
-  if (!text)
-    return text.takeError();
-  element.content = *text;
+  TRANSOM_TRY(value.expectObject());
+  TRANSOM_ASSIGN(auto id, value.get("id"));
+  TRANSOM_ASSIGN(auto number, id.asInt(0, idLimit - 1));
+  element.id = static_cast<uint32_t>(number);
+  TRANSOM_ASSIGN(auto content, value.get("content"));
+  TRANSOM_ASSIGN(auto text, content.asString());
+  element.content = text;
   const std::pair<const char *, bool *> flags[] = {
       {"special", &element.special},
       {"single_word", &element.singleWord},
@@ -183,13 +153,9 @@ Result<AddedElement> AddedTokens::read(JsonValue value) const {
       {"rstrip", &element.rightStrip},
       {"normalized", &element.normalized}};
   for (auto &[key, target] : flags) {
-    auto flag = value.get(key);
-    if (!flag)
-      return flag.takeError();
-    auto set = flag->asBool();
-    if (!set)
-      return set.takeError();
-    *target = *set;
+    TRANSOM_ASSIGN(auto flag, value.get(key));
+    TRANSOM_ASSIGN(auto set, flag.asBool());
+    *target = set;
   }
   return element;
 }
@@ -204,42 +170,40 @@ std::string AddedTokens::normalizedForm(std::string_view content) const {
 }
 
 Result<void> AddedTokens::add(JsonValue value) {
-  auto element = read(value);
-  if (!element)
-    return element.takeError();
-  if (element->content.empty())
+  TRANSOM_ASSIGN(auto element, read(value));
+  if (element.content.empty())
     return {};
   uint32_t id;
-  if (auto known = idOf.find(element->content); known != idOf.end()) {
+  if (auto known = idOf.find(element.content); known != idOf.end()) {
     id = known->second;
-  } else if (const uint32_t *inModel = findToken(draft, element->content)) {
+  } else if (const uint32_t *inModel = findToken(draft, element.content)) {
     id = *inModel;
   } else {
     id = nextId++;
     if (id >= idLimit)
       return value.error("no id is left for it");
   }
-  if (id != element->id)
-    notes.push_back(value.where() + ": added token " +
-                    quoted(element->content) + " has id " + std::to_string(id) +
-                    ", not " + std::to_string(element->id) +
+  if (id != element.id)
+    notes.push_back(value.where() + ": added token " + quoted(element.content) +
+                    " has id " + std::to_string(id) + ", not " +
+                    std::to_string(element.id) +
                     ", as the tokenizers library counts");
   DraftAdded token;
   token.id = id;
-  token.flags = (element->singleWord ? SingleWord : 0) |
-                (element->leftStrip ? LeftStrip : 0) |
-                (element->rightStrip ? RightStrip : 0);
-  token.normalized = element->normalized;
-  token.content = element->content;
-  token.pattern = element->normalized ? normalizedForm(element->content)
-                                      : std::string(element->content);
+  token.flags = (element.singleWord ? SingleWord : 0) |
+                (element.leftStrip ? LeftStrip : 0) |
+                (element.rightStrip ? RightStrip : 0);
+  token.normalized = element.normalized;
+  token.content = element.content;
+  token.pattern = element.normalized ? normalizedForm(element.content)
+                                     : std::string(element.content);
   // The form of an earlier, normalized definition stays the one shown.
   auto earlier = byId.find(id);
-  bool keeps = !element->normalized && earlier != byId.end();
+  bool keeps = !element.normalized && earlier != byId.end();
   token.shown = keeps ? earlier->second.token.shown : token.pattern;
-  idOf[element->content] = id;
-  if (element->special)
-    special.insert(element->content);
+  idOf[element.content] = id;
+  if (element.special)
+    special.insert(element.content);
   byId.insert_or_assign(id, Put{std::move(token), value});
   return {};
 }
@@ -298,8 +262,7 @@ Result<void> AddedTokens::mergeEntries() {
 }
 
 Result<void> AddedTokens::finish() {
-  if (auto checked = checkPatterns(); !checked)
-    return checked.takeError();
+  TRANSOM_TRY(checkPatterns());
   return mergeEntries();
 }
 
@@ -307,11 +270,9 @@ Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
                              std::vector<std::string> &notes) {
   AddedTokens added(draft, notes);
   if (value && !value->isNull()) {
-    if (auto array = value->expectArray(); !array)
-      return array.takeError();
+    TRANSOM_TRY(value->expectArray());
     for (JsonValue element : value->elements())
-      if (auto done = added.add(element); !done)
-        return done.takeError();
+      TRANSOM_TRY(added.add(element));
   }
   return added.finish();
 }

@@ -4,8 +4,8 @@
 // The ends of attention's two micro-kernels: scores with the maxima of their
 // rows, and the product with the values divided by the total, so that neither
 // is read again to be scaled.
-#include "passes/lower/microkernel/MicroKernelBody.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "passes/lower/microkernel/MicroKernelBody.h"
 
 using namespace mlir;
 using namespace transom::lower;

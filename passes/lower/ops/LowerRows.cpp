@@ -4,8 +4,8 @@
 // Norms, casts, softmax and embeddings: a part owns whole rows. Sums run in 16
 // lanes by column and a fixed tree; bf16 is widened when it is read and rounded
 // when it is written.
-#include "passes/lower/ops/Rows.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "passes/lower/ops/Rows.h"
 
 using namespace mlir;
 using namespace transom;

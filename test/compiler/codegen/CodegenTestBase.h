@@ -82,15 +82,10 @@ inline Result<std::string> objectOf(const std::string &text,
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return internalError("the test's module does not parse");
-  Result<const TargetIsa *> target = isaOfName(isa);
-  if (!target)
-    return target.takeError();
-  Result<IsaModule> code = translate(*module, **target);
-  if (!code)
-    return code.takeError();
-  if (Result<void> done = optimize(*code); !done)
-    return done.takeError();
-  return emitCode(*code, kind);
+  TRANSOM_ASSIGN(const TargetIsa *target, isaOfName(isa));
+  TRANSOM_ASSIGN(IsaModule code, translate(*module, *target));
+  TRANSOM_TRY(optimize(code));
+  return emitCode(code, kind);
 }
 
 } // namespace transom::test

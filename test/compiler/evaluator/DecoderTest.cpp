@@ -174,12 +174,11 @@ protected:
     options.sequences = std::move(sequences);
     std::vector<int64_t> wanted(tokens.size());
     std::iota(wanted.begin(), wanted.end(), 0);
-    auto result = evaluate(
-        *module, "step",
-        {{"tokens", integers(tokens)}, {"wanted", integers(wanted)}}, options);
-    if (!result)
-      return result.takeError();
-    return (*result)[0].tensor.real;
+    TRANSOM_ASSIGN(auto result, evaluate(*module, "step",
+                                         {{"tokens", integers(tokens)},
+                                          {"wanted", integers(wanted)}},
+                                         options));
+    return result[0].tensor.real;
   }
 
   /// The states of a sequence, without caches.

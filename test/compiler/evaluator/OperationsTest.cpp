@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every operation of the attn dialect against what torch computed in float64
-// (test/goldens/evaluator, made by tools/dev/goldens/make-evaluator-goldens.py).
+// (test/goldens/evaluator, made by
+// tools/dev/goldens/make-evaluator-goldens.py).
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -341,12 +341,10 @@ Result<Logits> expectedLogits(Model &model) {
     if (failed(passes.run(*module)))
       return internalError("a pass failed");
   }
-  auto result =
-      evaluateCase(*module, wholeStep(model.sequences), model.options);
-  if (!result)
-    return result.takeError();
+  TRANSOM_ASSIGN(auto result, evaluateCase(*module, wholeStep(model.sequences),
+                                           model.options));
   Logits logits;
-  auto next = (*result)[0].tensor.real.begin();
+  auto next = result[0].tensor.real.begin();
   for (const Tokens &tokens : model.sequences) {
     auto end = next + tokens.size() * model.vocabulary;
     logits.emplace_back(next, end);

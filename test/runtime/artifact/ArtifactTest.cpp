@@ -3,8 +3,8 @@
 //
 // Loading the artifact by hand from a file, and files that are cut, changed or
 // not artifacts at all: every one gives an error in one line.
-#include "runtime/execute/Cpu.h"
 #include "runtime/artifact/Elf.h"
+#include "runtime/execute/Cpu.h"
 #include "test/support/fake/Fake.h"
 #include <cstring>
 #include <elf.h>

@@ -4,9 +4,9 @@
 // Texts of generated tokens with real tokenizers: whole characters in the
 // stream, the text as decoding everything gives it, stop strings.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
-#include "runtime/generate/Generator.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/generate/Generator.h"
 #include "test/runtime/generate/FakeSource.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

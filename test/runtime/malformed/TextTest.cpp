@@ -3,9 +3,9 @@
 //
 // Hostile texts: JSON documents, manifests, weight expressions and
 // polynomials, cut at every byte and damaged in fixed random ways.
+#include "runtime/base/Polynomial.h"
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
-#include "runtime/base/Polynomial.h"
 #include "runtime/weights/WeightExpr.h"
 #include "test/runtime/malformed/Hostile.h"
 

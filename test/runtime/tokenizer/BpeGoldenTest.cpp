@@ -3,9 +3,9 @@
 //
 // Byte-pair tokenizers as decoders have them: ids, offsets and texts equal to
 // those of the PyPI package tokenizers.
-#include "runtime/json/Json.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include "test/runtime/tokenizer/Corpus.h"
 #include "test/runtime/tokenizer/Fixture.h"
 

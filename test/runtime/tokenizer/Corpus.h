@@ -3,7 +3,8 @@
 //
 // The corpus of the golden data: strings of mixed scripts, marks, controls,
 // emoji, long words and added tokens, made from an index. The script that made
-// the golden data, tools/dev/goldens/make-tokenizer-goldens.py, makes the same ones.
+// the golden data, tools/dev/goldens/make-tokenizer-goldens.py, makes the same
+// ones.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -3,9 +3,9 @@
 //
 // Ids and offsets equal to those of the PyPI package tokenizers, on the whole
 // corpus and on the cases that are written out.
-#include "runtime/json/Json.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/json/Json.h"
 #include "test/runtime/tokenizer/Corpus.h"
 #include "test/runtime/tokenizer/Fixture.h"
 

@@ -10,10 +10,9 @@ namespace {
 
 /// The error for the small tokenizer with one text replaced.
 Error errorOf(const std::string &from, const std::string &to) {
-  auto imported =
-      importTokenizer(replaceOnce(smallJson(), from, to), "tokenizer.json");
-  if (!imported)
-    return imported.takeError();
+  TRANSOM_ASSIGN(
+      auto imported,
+      importTokenizer(replaceOnce(smallJson(), from, to), "tokenizer.json"));
   ADD_FAILURE() << "accepted: " << to;
   return {};
 }

@@ -79,10 +79,8 @@ Result<const float *> FakeDecoder::logitsOf(const std::vector<StepRows> &rows) {
   if (wanted <= made->decoder()->maxWanted())
     return made->decoder()->step(rows.data(), rows.size());
   large.assign(size_t(wanted * FAKE_VOCABULARY), -1);
-  Result<void> done =
-      made->decoder()->stepInto(rows.data(), rows.size(), large.data());
-  if (!done)
-    return done.takeError();
+  TRANSOM_TRY(
+      made->decoder()->stepInto(rows.data(), rows.size(), large.data()));
   return static_cast<const float *>(large.data());
 }
 

@@ -5,9 +5,9 @@
 // tokens, beside what the machine could do at most, which is measured between
 // the runs; against another artifact; and where the time goes.
 #include "runtime/base/File.h"
+#include "tools/commands/Command.h"
 #include "tools/commands/bench/BenchDecode.h"
 #include "tools/commands/bench/BenchReport.h"
-#include "tools/commands/Command.h"
 #include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cmath>
@@ -99,8 +99,7 @@ static Result<Works> worksOf(const BenchModel &bench, const BenchFlags &flags) {
   if (steps)
     return usageError("'--prompt-tokens', '--new-tokens' and '--depth' are for "
                       "decoders, without '--entry'");
-  if (Result<void> added = addCalls(bench, flags, works); !added)
-    return added.takeError();
+  TRANSOM_TRY(addCalls(bench, flags, works));
   return Result<Works>(std::move(works));
 }
 
@@ -145,13 +144,12 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
   if (flags.compare.empty())
     return Optional();
   const bool steps = bench.entry->name == "step";
-  Result<BenchModel> loaded =
-      BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads);
-  if (!loaded)
-    return loaded.takeError();
-  if (loaded->entry->name != bench.entry->name)
+  TRANSOM_ASSIGN(
+      BenchModel loaded,
+      BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads));
+  if (loaded.entry->name != bench.entry->name)
     return usageError("'" + flags.compare + "' is no decoder");
-  return Result<Optional>(Optional(std::move(*loaded)));
+  return Result<Optional>(Optional(std::move(loaded)));
 }
 
 /// Measures all lines, and then fills in what the machine could do.
@@ -160,10 +158,8 @@ measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
            const MeasureOptions &options, LimitMeter &meter) {
   BenchTable table;
   for (const auto &work : works) {
-    Result<BenchRow> row = measure(bench, other, *work, options, meter);
-    if (!row)
-      return row.takeError();
-    table.rows.push_back(std::move(*row));
+    TRANSOM_ASSIGN(BenchRow row, measure(bench, other, *work, options, meter));
+    table.rows.push_back(std::move(row));
   }
   meter.settle();
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -181,36 +177,28 @@ static Result<void> runBench(const BenchFlags &flags,
                              const CommonFlags &common) {
   if (Result<void> valid = checkFlags(flags); !valid)
     return valid;
-  Result<BenchModel> bench =
-      BenchModel::load(flags.model, flags.entry, common.threads);
-  if (!bench)
-    return bench.takeError();
-  Result<std::optional<BenchModel>> other =
-      loadOther(flags, *bench, common.threads);
-  if (!other)
-    return other.takeError();
-  Result<Works> works = worksOf(*bench, flags);
-  if (!works)
-    return works.takeError();
+  TRANSOM_ASSIGN(BenchModel bench,
+                 BenchModel::load(flags.model, flags.entry, common.threads));
+  TRANSOM_ASSIGN(std::optional<BenchModel> other,
+                 loadOther(flags, bench, common.threads));
+  TRANSOM_ASSIGN(Works works, worksOf(bench, flags));
   MeasureOptions options;
   options.warmups = flags.warmups;
   options.repeat = flags.repeat;
   options.profile = flags.profile;
   options.trace = !flags.trace.empty();
-  LimitMeter meter(bench->isa, bench->threads);
-  Result<BenchTable> table =
-      measureAll(*bench, *other ? &**other : nullptr, *works, options, meter);
-  if (!table)
-    return table.takeError();
+  LimitMeter meter(bench.isa, bench.threads);
+  TRANSOM_ASSIGN(BenchTable table, measureAll(bench, other ? &*other : nullptr,
+                                              works, options, meter));
   if (!flags.trace.empty())
     if (Result<void> written =
-            writeTrace(flags.trace, traceOf(table->rows.back(), *bench));
+            writeTrace(flags.trace, traceOf(table.rows.back(), bench));
         !written)
       return written;
-  noteLimits(common, *bench, meter.best());
+  noteLimits(common, bench, meter.best());
   if (common.json || flags.format == "json")
-    return writeOut(table->json());
-  return writeOut(flags.format == "md" ? table->markdown() : table->csv());
+    return writeOut(table.json());
+  return writeOut(flags.format == "md" ? table.markdown() : table.csv());
 }
 
 static void addStepFlags(CLI::App &app, BenchFlags &flags) {

@@ -16,27 +16,20 @@ using namespace transom::tools;
 Result<BenchModel> BenchModel::load(const std::string &path,
                                     const std::string &entry,
                                     unsigned threads) {
-  Result<ModelPtr> model = loadModel(path);
-  if (!model)
-    return model.takeError();
+  TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
   BenchModel bench;
-  bench.model = std::move(*model);
-  Result<Manifest> manifest = manifestOf(bench.model.get());
-  if (!manifest)
-    return manifest.takeError();
-  bench.manifest = std::move(*manifest);
+  bench.model = std::move(model);
+  TRANSOM_ASSIGN(Manifest manifest, manifestOf(bench.model.get()));
+  bench.manifest = std::move(manifest);
   const bool steps = entry.empty() && bench.manifest.decoder;
   const std::string name = steps           ? "step"
                            : entry.empty() ? entryNames(bench.model.get())[0]
                                            : entry;
   if (!steps)
-    if (Result<void> known = checkEntry(bench.model.get(), name); !known)
-      return known.takeError();
+    TRANSOM_TRY(checkEntry(bench.model.get(), name));
   bench.entry = bench.manifest.findEntry(name);
-  Result<transom_model_info> info = infoOf(bench.model.get());
-  if (!info)
-    return info.takeError();
-  bench.isa = info->isa;
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(bench.model.get()));
+  bench.isa = info.isa;
   bench.threads = std::min(threads ? threads : usableCores(), usableCpus());
   return Result<BenchModel>(std::move(bench));
 }
@@ -123,10 +116,8 @@ Result<Workload> Workload::read(const BenchModel &bench,
   Workload work;
   work.name = bench.entry->name;
   for (const std::string &file : files) {
-    Result<InputTensors> inputs = InputTensors::read(file);
-    if (!inputs)
-      return inputs.takeError();
-    work.addFile(std::move(*inputs));
+    TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(file));
+    work.addFile(std::move(inputs));
   }
   return Result<Workload>(std::move(work));
 }
@@ -137,39 +128,33 @@ tokensOf(const BenchModel &bench, const std::string &text, size_t most) {
   const transom_text view = {text.data(), text.size()};
   std::vector<transom_token> tokens(most);
   size_t count = 0;
-  if (Result<void> done = check(
-          transom_tokenize(bench.model.get(), &view, nullptr, nullptr,
-                           tokens.data(), tokens.size(), &count, nullptr));
-      !done)
-    return done.takeError();
+  TRANSOM_TRY(
+      check(transom_tokenize(bench.model.get(), &view, nullptr, nullptr,
+                             tokens.data(), tokens.size(), &count, nullptr)));
   tokens.resize(count);
   return tokens;
 }
 
 Result<Workload> Workload::tokenize(const BenchModel &bench,
                                     const std::string &file) {
-  Result<transom_model_info> info = infoOf(bench.model.get());
-  if (!info)
-    return info.takeError();
-  if (info->vocabulary_size == 0)
+  TRANSOM_ASSIGN(transom_model_info info, infoOf(bench.model.get()));
+  if (info.vocabulary_size == 0)
     return unsupported("the model has no tokenizer");
   std::vector<std::vector<transom_token>> texts;
   size_t longest = 1;
   TextInput input;
   input.file = file;
-  Result<void> done =
-      forEachBatch(input, textBatch,
-                   [&](const std::vector<std::string> &lines) -> Result<void> {
-                     for (const std::string &line : lines) {
-                       auto tokens =
-                           tokensOf(bench, line, info->max_text_tokens);
-                       if (!tokens)
-                         return tokens.takeError();
-                       longest = std::max(longest, tokens->size());
-                       texts.push_back(std::move(*tokens));
-                     }
-                     return {};
-                   });
+  Result<void> done = forEachBatch(
+      input, textBatch,
+      [&](const std::vector<std::string> &lines) -> Result<void> {
+        for (const std::string &line : lines) {
+          TRANSOM_ASSIGN(auto tokens,
+                         tokensOf(bench, line, info.max_text_tokens));
+          longest = std::max(longest, tokens.size());
+          texts.push_back(std::move(tokens));
+        }
+        return {};
+      });
   if (!done)
     return done.takeError();
   if (texts.empty())
@@ -377,11 +362,9 @@ Result<Workload> Workload::oneByOne(const BenchModel &bench, Workload whole) {
   work.name = whole.name;
   for (const BenchCall &call : whole.calls) {
     transom_session_options options = transom_session_options_default();
-    if (Result<void> valid = check(transom_session_options_fit(
-            bench.model.get(), work.name.c_str(), call.inputs.data(),
-            call.inputs.size(), &options));
-        !valid)
-      return valid.takeError();
+    TRANSOM_TRY(check(transom_session_options_fit(
+        bench.model.get(), work.name.c_str(), call.inputs.data(),
+        call.inputs.size(), &options)));
     const BenchCost cost = costOf(bench, call);
     for (int64_t sequence = 0; sequence < cost.rows; ++sequence) {
       const int64_t length = lengthOf(bench, call, sequence, cost.columns);

@@ -5,8 +5,8 @@
 // costs. Here the work of entries that are called on tensors, on inputs that
 // are made up, read from files or tokenized.
 #pragma once
-#include "tools/commands/bench/Limits.h"
 #include "tools/commands/Tensors.h"
+#include "tools/commands/bench/Limits.h"
 #include <map>
 
 namespace transom::tools {

@@ -176,10 +176,8 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
       std::min(DecoderWork::longestChunk, decodes ? depth : tokens);
   sizes.max_tokens = static_cast<uint64_t>(
       std::max<int64_t>(chunk, static_cast<int64_t>(handles.size())));
-  Result<SessionPtr> created = createSession(bench.model.get(), sizes);
-  if (!created)
-    return created.takeError();
-  session = std::move(*created);
+  TRANSOM_ASSIGN(SessionPtr created, createSession(bench.model.get(), sizes));
+  session = std::move(created);
   transom_decoder_info info = transom_decoder_info_default();
   if (Result<void> known = check(transom_session_decoder(session.get(), &info));
       !known)
@@ -274,8 +272,7 @@ Result<void> StepRunner::decodeOnce() {
 }
 
 Result<double> StepRunner::run() {
-  if (Result<void> back = goBack(); !back)
-    return back.takeError();
+  TRANSOM_TRY(goBack());
   for (int64_t &token : next)
     token = random();
   forgetSteps();
@@ -294,7 +291,6 @@ Result<std::unique_ptr<Runner>>
 DecoderWork::runner(const BenchModel &bench,
                     const MeasureOptions &options) const {
   auto runner = std::make_unique<StepRunner>(options, sequences, depth, tokens);
-  if (Result<void> ready = runner->prepare(bench, decodes); !ready)
-    return ready.takeError();
+  TRANSOM_TRY(runner->prepare(bench, decodes));
   return std::unique_ptr<Runner>(std::move(runner));
 }

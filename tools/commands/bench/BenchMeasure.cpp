@@ -88,10 +88,8 @@ Result<void> CallRunner::prepare(const BenchModel &bench) {
             &sizes));
         !fits)
       return fits;
-  Result<SessionPtr> created = createSession(model, sizes);
-  if (!created)
-    return created.takeError();
-  session = std::move(*created);
+  TRANSOM_ASSIGN(SessionPtr created, createSession(model, sizes));
+  session = std::move(created);
   for (const BenchCall &call : work.calls) {
     outputs.emplace_back();
     if (Result<void> ready = outputs.back().allocate(model, session.get(),
@@ -109,16 +107,13 @@ Result<double> CallRunner::run() {
     const BenchCall &call = work.calls[i];
     std::vector<transom_tensor> &results = outputs[i].tensors();
     const auto start = std::chrono::steady_clock::now();
-    if (Result<void> ran = check(
-            transom_run(session.get(), work.name.c_str(), call.inputs.data(),
-                        call.inputs.size(), results.data(), results.size()));
-        !ran)
-      return ran.takeError();
+    TRANSOM_TRY(
+        check(transom_run(session.get(), work.name.c_str(), call.inputs.data(),
+                          call.inputs.size(), results.data(), results.size())));
     seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
-    if (Result<void> kept = keepSteps(session.get()); !kept)
-      return kept.takeError();
+    TRANSOM_TRY(keepSteps(session.get()));
   }
   return seconds * 1e3;
 }
@@ -126,8 +121,7 @@ Result<double> CallRunner::run() {
 Result<std::unique_ptr<Runner>>
 Workload::runner(const BenchModel &bench, const MeasureOptions &options) const {
   auto runner = std::make_unique<CallRunner>(*this, options);
-  if (Result<void> ready = runner->prepare(bench); !ready)
-    return ready.takeError();
+  TRANSOM_TRY(runner->prepare(bench));
   return std::unique_ptr<Runner>(std::move(runner));
 }
 
@@ -186,10 +180,8 @@ private:
   Result<void> warm() {
     for (Runner *runner : {&ours, theirs})
       if (runner) {
-        Result<double> done = runner->run();
-        if (!done)
-          return done.takeError();
-        lastMs = *done;
+        TRANSOM_ASSIGN(double done, runner->run());
+        lastMs = done;
         if (theirs)
           letSleep();
       }
@@ -204,12 +196,10 @@ private:
     for (Runner *runner : order) {
       if (!runner)
         continue;
-      Result<double> done = runner->run();
-      if (!done)
-        return done.takeError();
-      (runner == &ours ? mine : others).push_back(*done);
+      TRANSOM_ASSIGN(double done, runner->run());
+      (runner == &ours ? mine : others).push_back(done);
       if (runner == &ours &&
-          *done <= *std::min_element(mine.begin(), mine.end()))
+          done <= *std::min_element(mine.begin(), mine.end()))
         best = ours.steps();
       if (theirs)
         letSleep();
@@ -240,21 +230,16 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
                                 const BenchModel *other, const BenchWork &work,
                                 const MeasureOptions &options,
                                 LimitMeter &meter) {
-  Result<std::unique_ptr<Runner>> ours = work.runner(bench, options);
-  if (!ours)
-    return ours.takeError();
+  TRANSOM_ASSIGN(std::unique_ptr<Runner> ours, work.runner(bench, options));
   std::unique_ptr<Runner> theirs;
   if (other) {
     MeasureOptions plain = options;
     plain.profile = plain.trace = false;
-    Result<std::unique_ptr<Runner>> made = work.runner(*other, plain);
-    if (!made)
-      return made.takeError();
-    theirs = std::move(*made);
+    TRANSOM_ASSIGN(std::unique_ptr<Runner> made, work.runner(*other, plain));
+    theirs = std::move(made);
   }
-  Repetitions runs(**ours, theirs.get(), options, meter);
-  if (Result<void> done = runs.run(); !done)
-    return done.takeError();
+  Repetitions runs(*ours, theirs.get(), options, meter);
+  TRANSOM_TRY(runs.run());
   BenchRow row;
   work.describe(row);
   row.times = Times::of(runs.mine);
