@@ -11,6 +11,9 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 CHECKS = os.path.join(ROOT, "tools", "dev")
+sys.dont_write_bytecode = True
+sys.path.insert(0, CHECKS)
+import retired_words
 
 BANNER = (
     "// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.\n"
@@ -79,7 +82,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_clean_tree_passes(self):
-        for check in ("layers", "text", "td"):
+        for check in ("layers", "text", "td", "words"):
             self.assertEqual(self.run_check(check, {}), (0, ""), check)
 
     def test_runtime_may_not_include_mlir(self):
@@ -178,6 +181,28 @@ class Rules(unittest.TestCase):
 
     def test_broken_tablegen_is_reported(self):
         self.expect("td", {"dialects/my/MyOps.td": BANNER + "def X : Missing;\n"}, "dialects/my/MyOps.td:1: ")
+
+    def test_retired_words(self):
+        for word, _, term in retired_words.CODE + retired_words.PROSE:
+            with self.subTest(word):
+                self.expect("words", {"fresh/README.md": f"Of {word}.\n"}, f"is retired; the glossary's term is: {term}")
+
+    def test_words_of_code_are_for_code(self):
+        self.assertEqual(self.run_check("words", {"fresh/list.txt": "twin\n"})[0], 0)
+
+    def test_retired_file_names(self):
+        for name in retired_words.FILES:
+            self.expect("words", {f"fresh/{name}": BANNER}, f"'fresh/{name}' is retired")
+
+    def test_words_within_others_are_fine(self):
+        text = "The pass calls op->walk() and WalkResult, in place, with rotary_pct, isOneOf(1), indexOf(2) and a standalone tool.\n"
+        self.assertEqual(self.run_check("words", {"fresh/README.md": text}), (0, ""))
+
+    def test_glossary_lists_the_retired_words(self):
+        self.expect("words", {"docs/glossary.md": "# Glossary\n\n## Retired words\n\n| a | b |\n"}, "is not that of 'check-words.py --table'")
+
+    def test_glossary_links(self):
+        self.expect("words", {"docs/glossary.md": "see [x](../nowhere/x.h)\n"}, "links to '../nowhere/x.h', which does not exist")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks that no file uses a word that docs/glossary.md retired, and that what the glossary links to exists.
+# With --table it prints the section of the glossary that lists the words; --count prints occurrences by folder.
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+
+sys.dont_write_bytecode = True
+from retired_words import CODE, FILES, PROSE
+from tree import Findings, list_files, read_text
+
+GLOSSARY = "docs/glossary.md"
+SECTION = "\n## Retired words\n"
+# Folders in which a word may still appear, by word; `--pending` prints the file as the tree needs it.
+PENDING_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pending-words.json")
+CODE_FILES = (".h", ".c", ".cpp", ".td", ".def")
+TEXT_FILES = CODE_FILES + (".md", ".py", ".mlir", ".test", ".txt", ".cmake", ".sh", ".json")
+# Data and texts of others, generated pages, and the two files that list the words.
+EXEMPT = re.compile(r"^(test/goldens/|docs/reference/|examples/.*\.(json|safetensors)$|test/e2e/configs\.json$"
+                    r"|tools/dev/(retired_words|check-words)\.py$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
+
+
+def is_text(name):
+    """Whether a file is checked: sources, pages and scripts."""
+    return not EXEMPT.search(name) and (name.endswith(TEXT_FILES) or "." not in os.path.basename(name))
+
+
+def load_pending():
+    """Folders by word; an empty table without the file."""
+    if not os.path.exists(PENDING_FILE):
+        return {}
+    with open(PENDING_FILE, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def is_pending(pending, word, name):
+    """Whether the word may still appear in the file's folder; '' is the top folder without those below."""
+    return any(name.startswith(path + "/") if path else "/" not in name for path in pending.get(word, ()))
+
+
+def occurrences(root):
+    """(word, term, file, line number, text) of each retired word, pending ones included."""
+    code = [(word, term, re.compile(pattern)) for word, pattern, term in CODE]
+    prose = [(word, term, re.compile(pattern, re.IGNORECASE)) for word, pattern, term in PROSE]
+    for name in list_files(root):
+        if os.path.basename(name) in FILES:
+            yield os.path.basename(name), FILES[os.path.basename(name)], name, 1, name
+        text = read_text(root, name) if is_text(name) else None
+        if text is None:
+            continue
+        # The glossary's last section names the words to retire them.
+        if name == GLOSSARY:
+            text = text.split(SECTION)[0]
+        rules = code + prose if name.endswith(CODE_FILES + (".md", ".py", ".mlir", ".test")) else prose
+        for number, line in enumerate(text.splitlines(), 1):
+            for word, term, pattern in rules:
+                found = pattern.search(line)
+                if found:
+                    yield word, term, name, number, found.group()
+
+
+def check_links(root, findings):
+    """Each relative link of the glossary leads to a file or folder."""
+    text = read_text(root, GLOSSARY)
+    for number, line in enumerate((text or "").splitlines(), 1):
+        for target in re.findall(r"\]\(([^)#:]+)\)", line):
+            if not os.path.exists(os.path.join(root, os.path.dirname(GLOSSARY), target)):
+                findings.error(GLOSSARY, number, f"links to '{target}', which does not exist")
+
+
+def print_counts(root):
+    """Occurrences of each word by folder: what is left to do."""
+    counts = Counter((word, os.path.dirname(name)) for word, _, name, _, _ in occurrences(root))
+    for (word, folder), count in sorted(counts.items()):
+        print(f"{word:<24} {count:5} {folder}")
+
+
+def print_pending(root):
+    """The contents of PENDING_FILE as the tree needs it."""
+    folders = {}
+    for word, _, name, _, _ in occurrences(root):
+        folders.setdefault(word, set()).add(pending_folder(name))
+    lines = [f" {json.dumps(word)}: {json.dumps(sorted(names))}" for word, names in sorted(folders.items())]
+    print("{\n" + ",\n".join(lines) + "\n}")
+
+
+def pending_folder(name):
+    """The folder that an exemption names: the first one of the path, two in the large trees."""
+    return "/".join(os.path.dirname(name).split("/")[:1])
+
+
+def table():
+    """The glossary's list of retired words."""
+    lines = ["| retired | term |", "|---|---|"]
+    lines += [f"| {word} | {term} |" for word, _, term in CODE + PROSE]
+    return "\n".join(lines + [f"| `{name}` | {term} |" for name, term in FILES.items()])
+
+
+def check_table(root, findings):
+    """The glossary lists the words that this check rejects."""
+    text = read_text(root, GLOSSARY)
+    if text is not None and text.split(SECTION)[-1].strip() != table():
+        findings.error(GLOSSARY, text.count("\n"), "the list of retired words is not that of 'check-words.py --table'")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser.add_argument("--root", default=here, help="the tree to check")
+    for mode in ("table", "count", "pending"):
+        parser.add_argument(f"--{mode}", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        return print(table())
+    if options.count:
+        return print_counts(options.root)
+    if options.pending:
+        return print_pending(options.root)
+    findings, pending = Findings(), load_pending()
+    for word, term, name, number, found in occurrences(options.root):
+        if not is_pending(pending, word, name):
+            findings.error(name, number, f"'{found}' is retired; the glossary's term is: {term}")
+    check_links(options.root, findings)
+    check_table(options.root, findings)
+    findings.finish()
+
+
+main()
