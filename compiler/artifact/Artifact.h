@@ -20,8 +20,8 @@ namespace transom {
 /// How a weight lies in the artifact; all are little-endian f32 or bf16.
 enum class WeightLayout {
   Rows,     ///< row-major, as it is
-  Panels32, ///< [n, k] as [parts][ceil(part / 32)][k][32], zero-padded columns;
-            ///< in bf16 [..][k / 2][32][2] with k zero-padded to 32
+  Panels32, ///< [n, k] as [splits][ceil(split / 32)][k][32], zero-padded
+            ///< columns; in bf16 [..][k / 2][32][2] with k zero-padded to 32
   Padded32, ///< [n], each part zero-padded to a multiple of 32; f32
 };
 
@@ -37,10 +37,10 @@ struct ArtifactWeight {
   WeightLayout layout = WeightLayout::Rows;
   uint64_t offset = 0; ///< from the start of the packed weights
   uint64_t bytes = 0;
-  std::vector<int64_t> shape; ///< of the expression
-  std::vector<int64_t> parts; ///< sizes along the first dimension that start
-                              ///< at a panel border; empty: one part
-  DType dtype = DType::F32;   ///< F32 or BF16, rounded to nearest even
+  std::vector<int64_t> shape;  ///< of the expression
+  std::vector<int64_t> splits; ///< sizes along the first dimension that start
+                               ///< at a panel border; empty: one part
+  DType dtype = DType::F32;    ///< F32 or BF16, rounded to nearest even
 };
 
 /// Bytes that a weight takes; nothing for a layout or type that does not fit

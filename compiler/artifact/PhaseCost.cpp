@@ -49,7 +49,7 @@ static Polynomial cacheBytesOf(Operation *op) {
 
 /// True for an operation that gathers rows of its weights.
 static bool gathersRows(Operation *op) {
-  return isa<kern::EmbeddingOp, kern::RotationOp>(op);
+  return isa<kern::EmbeddingOp, kern::RopeTableOp>(op);
 }
 
 /// True for a product whose left side is bf16.

@@ -88,7 +88,7 @@ private:
       entry.offset = weight.getOffset().value_or(0);
       entry.bytes = type.getByteSize();
       entry.shape = type.getShape().vec();
-      entry.parts = type.getParts().vec();
+      entry.splits = type.getSplits().vec();
       if (type.isBf16())
         entry.dtype = DType::BF16;
       result.weights.push_back(std::move(entry));
@@ -131,20 +131,20 @@ private:
     for (int64_t i = 0; i < function.getNumArguments(); ++i)
       (i < inputs ? entry.inputs : entry.outputs)
           .push_back(tensorOf(function, i));
-    for (auto segments : function.getOps<kern::SegmentsOp>())
-      entry.segments.push_back(segmentsOf(segments, entry));
-    for (auto sequences : function.getOps<kern::SequencesOp>()) {
-      ManifestSegments segments;
-      segments.sequences = true;
-      segments.rows = sequences.getRows().str();
-      segments.keys = sequences.getKeys().str();
-      segmentIndex[segments.rows] = sequences.getType().getIndex();
-      entry.segments.push_back(std::move(segments));
+    for (auto ragged : function.getOps<kern::RaggedBatchOp>())
+      entry.segments.push_back(getRaggedBatch(ragged, entry));
+    for (auto sequences : function.getOps<kern::DecodeBatchOp>()) {
+      ManifestSegments ragged;
+      ragged.sequences = true;
+      ragged.rows = sequences.getRows().str();
+      ragged.keys = sequences.getKeys().str();
+      raggedIndex[ragged.rows] = sequences.getType().getIndex();
+      entry.segments.push_back(std::move(ragged));
       step = function;
     }
     std::sort(entry.segments.begin(), entry.segments.end(),
               [&](const auto &a, const auto &b) {
-                return segmentIndex[a.rows] < segmentIndex[b.rows];
+                return raggedIndex[a.rows] < raggedIndex[b.rows];
               });
     entry.positionLimit = positionLimit(entry);
     for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
@@ -215,21 +215,22 @@ private:
     return tensor;
   }
 
-  ManifestSegments segmentsOf(kern::SegmentsOp op, const ManifestEntry &entry) {
-    ManifestSegments segments;
+  ManifestSegments getRaggedBatch(kern::RaggedBatchOp op,
+                                  const ManifestEntry &entry) {
+    ManifestSegments ragged;
     if (op.getMask()) {
-      segments.mask =
+      ragged.mask =
           entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;
-      segments.columnsOf = segments.mask;
-      segments.pairs = kern::pairsName(op.getRows());
+      ragged.columnsOf = ragged.mask;
+      ragged.pairs = kern::pairsName(op.getRows());
     }
-    segments.keepFirst = op.getKeepFirst();
-    segments.batch = op.getBatch().str();
-    segments.columns = op.getColumns().str();
-    segments.rows = op.getRows().str();
-    segments.keys = op.getKeys().str();
-    segmentIndex[segments.rows] = op.getType().getIndex();
-    return segments;
+    ragged.keepFirst = op.getKeepFirst();
+    ragged.batch = op.getBatch().str();
+    ragged.columns = op.getColumns().str();
+    ragged.rows = op.getRows().str();
+    ragged.keys = op.getKeys().str();
+    raggedIndex[ragged.rows] = op.getType().getIndex();
+    return ragged;
   }
 
   std::optional<ManifestPositionLimit>
@@ -356,7 +357,7 @@ private:
   DenseMap<Operation *, int32_t> callStep;
   func::FuncOp step;   // the entry of sequences
   kern::LayersOp site; // whose body is planned now
-  std::map<std::string, int64_t> segmentIndex;
+  std::map<std::string, int64_t> raggedIndex;
   ArrayAttr layerRow;           // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole
 };

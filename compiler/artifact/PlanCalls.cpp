@@ -19,7 +19,7 @@ static ManifestOperand operandOf(Value buffer, kern::LayersOp site) {
   for (const Polynomial &dim :
        cast<kern::BufferType>(buffer.getType()).getDims())
     operand.shape.push_back(dim);
-  Value owner = kern::storageOf(atSite(kern::storageOf(buffer), site));
+  Value owner = kern::getStorage(atSite(kern::getStorage(buffer), site));
   if (auto alloc = owner.getDefiningOp<kern::AllocOp>()) {
     operand.index = alloc.getSlot().value_or(0);
     return operand;

@@ -13,7 +13,7 @@
 
 using namespace transom;
 
-/// Columns of a panel, and what parts of a vector are padded to.
+/// Columns of a panel, and what splits of a vector are padded to.
 static constexpr int64_t panel = 32;
 /// In bf16 the k of panels is padded to a multiple of this.
 static constexpr int64_t paddedDepth = 32;
@@ -203,9 +203,9 @@ template <typename T> Result<void> Packing::panels() const {
       panel;
   std::vector<float> rows;
   int64_t first = 0;
-  for (int64_t part : weight.parts) {
-    for (int64_t begin = 0; begin < part; begin += per) {
-      const int64_t count = std::min(per, part - begin);
+  for (int64_t split : weight.splits) {
+    for (int64_t begin = 0; begin < split; begin += per) {
+      const int64_t count = std::min(per, split - begin);
       rows.resize(static_cast<size_t>(count * depth));
       if (Result<void> done = expression.evaluate(source, {first + begin, 0},
                                                   {count, depth}, rows.data());
@@ -221,41 +221,42 @@ template <typename T> Result<void> Packing::panels() const {
       if (Result<void> pushed = stream.push(std::move(block)); !pushed)
         return pushed;
     }
-    first += part;
+    first += split;
   }
   return {};
 }
 
 Result<void> Packing::padded() const {
   int64_t first = 0;
-  for (int64_t part : weight.parts) {
+  for (int64_t split : weight.splits) {
     std::vector<float> block(
-        static_cast<size_t>((part + panel - 1) / panel * panel));
+        static_cast<size_t>((split + panel - 1) / panel * panel));
     if (Result<void> done =
-            expression.evaluate(source, {first}, {part}, block.data());
+            expression.evaluate(source, {first}, {split}, block.data());
         !done)
       return atWeight(done.takeError());
     if (Result<void> pushed = stream.push(std::move(block)); !pushed)
       return pushed;
-    first += part;
+    first += split;
   }
   return {};
 }
 
-/// Elements of [n] with each part padded, nothing when the parts do not sum up
-/// to n.
-static CheckedSize paddedColumns(int64_t n, const std::vector<int64_t> &parts) {
+/// Elements of [n] with each split padded, nothing when the splits do not sum
+/// up to n.
+static CheckedSize paddedColumns(int64_t n,
+                                 const std::vector<int64_t> &splits) {
   CheckedSize sum, padded;
-  for (int64_t part : parts) {
-    sum += CheckedSize::fromSigned(part);
-    padded += CheckedSize::fromSigned(part).alignUp(panel);
+  for (int64_t split : splits) {
+    sum += CheckedSize::fromSigned(split);
+    padded += CheckedSize::fromSigned(split).alignUp(panel);
   }
   return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
 }
 
 std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
-  const auto &[layout, shape, parts] =
-      std::tie(weight.layout, weight.shape, weight.parts);
+  const auto &[layout, shape, splits] =
+      std::tie(weight.layout, weight.shape, weight.splits);
   const bool bf16 = weight.dtype == DType::BF16;
   CheckedSize elements(1);
   const size_t rank = layout == WeightLayout::Panels32 ? 2 : 1;
@@ -266,7 +267,7 @@ std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
     if (shape.size() != rank || (bf16 && rank == 1))
       return std::nullopt;
     elements = paddedColumns(
-        shape[0], parts.empty() ? std::vector<int64_t>{shape[0]} : parts);
+        shape[0], splits.empty() ? std::vector<int64_t>{shape[0]} : splits);
     if (layout == WeightLayout::Panels32)
       elements *=
           CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? paddedDepth : 1);
@@ -285,9 +286,9 @@ orderedWeights(const ArtifactPlan &plan) {
             });
   uint64_t end = 0;
   for (ArtifactWeight &weight : weights) {
-    if (weight.parts.empty() && weight.layout != WeightLayout::Rows &&
+    if (weight.splits.empty() && weight.layout != WeightLayout::Rows &&
         !weight.shape.empty())
-      weight.parts = {weight.shape[0]};
+      weight.splits = {weight.shape[0]};
     if (packedBytes(weight) != weight.bytes)
       return internalError("weight '" + weight.symbol + "' has " +
                            std::to_string(weight.bytes) +

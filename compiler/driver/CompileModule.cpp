@@ -67,8 +67,8 @@ void transom::prepareContext(MLIRContext &context) {
 
 func::FuncOp transom::stepOf(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
-  return step && !step.getOps<attn::SequencesOp>().empty() ? step
-                                                           : func::FuncOp();
+  return step && !step.getOps<attn::DecodeBatchOp>().empty() ? step
+                                                             : func::FuncOp();
 }
 
 Result<void> ModuleCompiler::begin(const char *stage) {

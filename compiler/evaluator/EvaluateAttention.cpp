@@ -35,11 +35,11 @@ class Attention {
 public:
   Attention(SdpaOp op, Evaluation &e);
   /// Puts new keys and values into the cache and takes all from there.
-  Result<void> useCache(const Segments &segments, Evaluation &e);
+  Result<void> useCache(const RaggedBatch &ragged, Evaluation &e);
   Tensor run();
 
 private:
-  std::vector<Sequence> raggedSequences(const Segments &segments) const;
+  std::vector<Sequence> raggedSequences(const RaggedBatch &ragged) const;
   std::vector<Sequence> batchSequences() const;
   bool inReach(const Token &query, const Token &key) const;
   double score(const Sequence &sequence, int64_t head, const Token &query,
@@ -67,8 +67,8 @@ Attention::Attention(SdpaOp op, Evaluation &e)
       dv(value.sizes.back() / op.getKvHeads()) {
   if (op.getSlopes())
     slopes = e.tensor(op.getSlopes());
-  if (op.getSegments()) {
-    sequences = raggedSequences(e.segments(op.getSegments()));
+  if (op.getRagged()) {
+    sequences = raggedSequences(e.ragged(op.getRagged()));
     return;
   }
   sequences = batchSequences();
@@ -82,9 +82,9 @@ Attention::Attention(SdpaOp op, Evaluation &e)
 }
 
 std::vector<Sequence>
-Attention::raggedSequences(const Segments &segments) const {
-  std::vector<Sequence> all(segments.batch);
-  for (auto [row, entry] : llvm::enumerate(segments.rows)) {
+Attention::raggedSequences(const RaggedBatch &ragged) const {
+  std::vector<Sequence> all(ragged.batch);
+  for (auto [row, entry] : llvm::enumerate(ragged.rows)) {
     Sequence &sequence = all[entry.sequence];
     Token token = {static_cast<int64_t>(row), entry.column, entry.column};
     sequence.number = entry.sequence;
@@ -95,14 +95,14 @@ Attention::raggedSequences(const Segments &segments) const {
   return all;
 }
 
-Result<void> Attention::useCache(const Segments &segments, Evaluation &e) {
+Result<void> Attention::useCache(const RaggedBatch &ragged, Evaluation &e) {
   StringRef cache = e.cache(op.getCache());
-  if (segments.steps.empty() && segments.batch > 0)
-    return rejected("a cache goes with the rows of 'attn.sequences' only");
-  for (auto [row, entry] : llvm::enumerate(segments.rows)) {
+  if (ragged.steps.empty() && ragged.batch > 0)
+    return rejected("a cache goes with the rows of 'attn.decode_batch' only");
+  for (auto [row, entry] : llvm::enumerate(ragged.rows)) {
     int64_t keyWidth = key.sizes[1], valueWidth = value.sizes[1];
     if (auto put = e.cacheStore().put(
-            cache, segments.steps[entry.sequence].sequence, entry.column,
+            cache, ragged.steps[entry.sequence].sequence, entry.column,
             ArrayRef(key.real).slice(row * keyWidth, keyWidth),
             ArrayRef(value.real).slice(row * valueWidth, valueWidth));
         !put)
@@ -111,7 +111,7 @@ Result<void> Attention::useCache(const Segments &segments, Evaluation &e) {
   key.real.clear();
   value.real.clear();
   int64_t next = 0;
-  for (auto [sequence, step] : llvm::zip_equal(sequences, segments.steps)) {
+  for (auto [sequence, step] : llvm::zip_equal(sequences, ragged.steps)) {
     const CacheStore::Entry &kept = e.cacheStore().entry(cache, step.sequence);
     sequence.keys.clear();
     for (size_t j = 0; j < kept.keys.size(); ++j) {
@@ -209,7 +209,7 @@ Tensor Attention::run() {
 static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
   Attention attention(op, e);
   if (op.getCache())
-    if (auto used = attention.useCache(e.segments(op.getSegments()), e); !used)
+    if (auto used = attention.useCache(e.ragged(op.getRagged()), e); !used)
       return used;
   e.set(op.getResult(), attention.run());
   return {};

@@ -45,8 +45,8 @@ void CacheStore::copy(int64_t from, int64_t to) {
       entries[{key.first, to}] = entry;
 }
 
-Result<Segments> segmentsOf(ArrayRef<SequenceRows> sequences) {
-  Segments segments;
+Result<RaggedBatch> getRaggedBatch(ArrayRef<SequenceRows> sequences) {
+  RaggedBatch ragged;
   std::set<int64_t> seen;
   for (const SequenceRows &step : sequences) {
     if (step.past < 0 || step.rows < 0)
@@ -58,28 +58,28 @@ Result<Segments> segmentsOf(ArrayRef<SequenceRows> sequences) {
       return rejected("sequence " + std::to_string(step.sequence) +
                       " comes twice");
     for (int64_t i = 0; i < step.rows; ++i)
-      segments.rows.push_back({segments.batch, step.past + i, true});
-    segments.columns = std::max(segments.columns, step.past + step.rows);
-    ++segments.batch;
+      ragged.rows.push_back({ragged.batch, step.past + i, true});
+    ragged.columns = std::max(ragged.columns, step.past + step.rows);
+    ++ragged.batch;
   }
-  segments.steps = sequences.vec();
-  return segments;
+  ragged.steps = sequences.vec();
+  return ragged;
 }
 
-Result<Segments> Evaluation::stepSegments(StringRef rows) const {
+Result<RaggedBatch> Evaluation::stepBatch(StringRef rows) const {
   if (!options.sequences.empty())
-    return segmentsOf(options.sequences);
+    return getRaggedBatch(options.sequences);
   TRANSOM_ASSIGN(int64_t count, size(Polynomial::symbol(rows.str())));
-  return segmentsOf({SequenceRows{0, 0, count}});
+  return getRaggedBatch({SequenceRows{0, 0, count}});
 }
 
-static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
-  auto type = cast<SegmentsType>(op.getResult().getType());
-  TRANSOM_ASSIGN(Segments segments, e.stepSegments(type.getRows().getValue()));
-  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), segments);
+static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
+  auto type = cast<RaggedType>(op.getResult().getType());
+  TRANSOM_ASSIGN(RaggedBatch ragged, e.stepBatch(type.getRows().getValue()));
+  if (auto bound = bindRagged(e, type.getRows(), type.getKeys(), ragged);
       !bound)
     return bound;
-  e.set(op.getResult(), std::move(segments));
+  e.set(op.getResult(), std::move(ragged));
   return {};
 }
 
@@ -92,7 +92,7 @@ static Result<void> evaluateGetCache(GetCacheOp op, Evaluation &e) {
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
-static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
+static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
   const Tensor &positions = e.tensor(op.getPositions());
   ArrayRef<double> frequencies = op.getFrequencies();
   double factor = op.getFactor().convertToDouble();
@@ -116,13 +116,13 @@ static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
   return {};
 }
 
-static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
+static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
-  const Tensor &rotation = e.tensor(op.getRotation());
+  const Tensor &rotation = e.tensor(op.getRopeTable());
   auto heads = static_cast<int64_t>(op.getHeads());
   int64_t width = result.sizes.back() / heads;
   int64_t pairs = rotation.sizes.back() / 2;
-  int64_t rows = countOf(ArrayRef(result.sizes).drop_back());
+  int64_t rows = getNumElements(ArrayRef(result.sizes).drop_back());
   for (int64_t i = 0; i < rows * heads; ++i) {
     double *head = result.real.data() + i * width;
     const double *turn = rotation.real.data() + i / heads * 2 * pairs;
@@ -139,10 +139,10 @@ static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
 }
 
 void attachDecoder(MLIRContext *context) {
-  attachEvaluator<SequencesOp, evaluateSequences>(context);
+  attachEvaluator<DecodeBatchOp, evaluateDecodeBatch>(context);
   attachEvaluator<GetCacheOp, evaluateGetCache>(context);
-  attachEvaluator<RotationOp, evaluateRotation>(context);
-  attachEvaluator<RotaryOp, evaluateRotary>(context);
+  attachEvaluator<RopeTableOp, evaluateRopeTable>(context);
+  attachEvaluator<RopeOp, evaluateRope>(context);
 }
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of kern over segments: each query row against the keys of its
+// Attention of kern over ragged: each query row against the keys of its
 // sequence, read from key panels.
 #include "compiler/evaluator/Functions.h"
 #include "compiler/evaluator/KernEvaluation.h"
@@ -22,14 +22,14 @@ struct Token {
   int64_t place = 0; ///< among the rows of its sequence
 };
 
-/// One `kern.attention` with its segments.
+/// One `kern.attention` with its ragged.
 class KernAttention {
 public:
   KernAttention(AttentionOp op, Evaluation &e);
   void run();
 
 private:
-  std::vector<std::vector<Token>> tokensOf(const Segments &segments,
+  std::vector<std::vector<Token>> tokensOf(const RaggedBatch &ragged,
                                            bool keysOnly) const;
   bool inReach(int64_t query, int64_t key);
   double score(int64_t sequence, int64_t head, const Token &query,
@@ -56,8 +56,8 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
     : op(op), e(e), heads(op.getHeads()), group(heads / op.getKvHeads()),
       dk(e.kern->columns(op.getQuery()) / heads),
       dv(e.kern->columns(op.getOuts()) / heads) {
-  const Segments &own = e.segments(op.getQuerySegments());
-  const Segments &others = e.segments(op.getKeySegments());
+  const RaggedBatch &own = e.ragged(op.getQueryRagged());
+  const RaggedBatch &others = e.ragged(op.getKeyRagged());
   queries = tokensOf(own, false);
   if (op.getCache()) {
     for (const SequenceRows &step : own.steps) {
@@ -74,9 +74,9 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
 }
 
 std::vector<std::vector<Token>>
-KernAttention::tokensOf(const Segments &segments, bool keysOnly) const {
-  std::vector<std::vector<Token>> all(segments.batch);
-  for (auto [row, entry] : llvm::enumerate(segments.rows))
+KernAttention::tokensOf(const RaggedBatch &ragged, bool keysOnly) const {
+  std::vector<std::vector<Token>> all(ragged.batch);
+  for (auto [row, entry] : llvm::enumerate(ragged.rows))
     if (!keysOnly || entry.isKey) {
       auto &tokens = all[entry.sequence];
       tokens.push_back(
@@ -192,7 +192,7 @@ void KernAttention::run() {
 /// Fails where a cache lacks a position that a row attends to.
 static Result<void> checkCache(AttentionOp op, Evaluation &e) {
   StringRef cache = e.cache(op.getCache());
-  for (const SequenceRows &step : e.segments(op.getQuerySegments()).steps) {
+  for (const SequenceRows &step : e.ragged(op.getQueryRagged()).steps) {
     size_t length = e.cacheStore().entry(cache, step.sequence).keys.size();
     if (length < static_cast<size_t>(step.past + step.rows))
       return rejected("reads " + std::to_string(step.past + step.rows) +
@@ -213,7 +213,7 @@ static Result<void> evaluateAttention(AttentionOp op, Evaluation &e) {
 
 static Result<void> evaluatePackKeys(PackKeysOp op, Evaluation &e) {
   std::vector<int64_t> positions =
-      KernEvaluation::keyPositions(e.segments(op.getSegments()));
+      KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   for (auto [row, position] : llvm::enumerate(positions))
     for (int64_t i = 0; i < e.kern->columns(op.getInput()); ++i)
       e.kern->write(op.getOuts(), position, i,

@@ -16,12 +16,11 @@ using namespace kern;
 // Sequences and caches
 //===----------------------------------------------------------------------===//
 
-static Result<void> evaluateSequences(SequencesOp op, Evaluation &e) {
-  TRANSOM_ASSIGN(Segments segments, e.stepSegments(op.getRows()));
-  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), segments);
-      !bound)
+static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
+  TRANSOM_ASSIGN(RaggedBatch ragged, e.stepBatch(op.getRows()));
+  if (auto bound = bindRagged(e, op.getRows(), op.getKeys(), ragged); !bound)
     return bound;
-  e.set(op.getResult(), std::move(segments));
+  e.set(op.getResult(), std::move(ragged));
   return {};
 }
 
@@ -77,13 +76,13 @@ static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
 }
 
 static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
-  const Segments &segments = e.segments(op.getSegments());
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
   CacheType type = op.getCache().getType();
   RowRange range = e.kern->share(e.kern->rows(op.getKey()));
   for (int64_t row = range.begin; row < range.end; ++row) {
-    const Segments::Row &place = segments.rows[row];
+    const RaggedBatch::Row &place = ragged.rows[row];
     e.kern->appended.push_back(
-        {e.cache(op.getCache()).str(), segments.steps[place.sequence].sequence,
+        {e.cache(op.getCache()).str(), ragged.steps[place.sequence].sequence,
          place.column, cachedRow(e, op.getKey(), row, type),
          cachedRow(e, op.getValue(), row, type)});
   }
@@ -96,7 +95,7 @@ static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
-static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
+static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
   const Tensor &angles = e.tensor(op.getAngles());
   int64_t width = angles.sizes[1], pairs = width / 2,
           coarse = angles.sizes[0] - kPiece;
@@ -119,13 +118,13 @@ static Result<void> evaluateRotation(RotationOp op, Evaluation &e) {
   return {};
 }
 
-static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
+static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
   int64_t heads = op.getHeads(), width = e.kern->columns(op.getInput()) / heads,
-          pairs = e.kern->columns(op.getRotation()) / 2;
+          pairs = e.kern->columns(op.getRopeTable()) / 2;
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   for (int64_t row = range.begin; row < range.end; ++row) {
     std::vector<double> line = rowOf(e, op.getInput(), row),
-                        turn = rowOf(e, op.getRotation(), row);
+                        turn = rowOf(e, op.getRopeTable(), row);
     for (int64_t pair = 0; pair < heads * pairs; ++pair) {
       int64_t i = pair % pairs;
       double *head = &line[pair / pairs * width];
@@ -142,11 +141,11 @@ static Result<void> evaluateRotary(RotaryOp op, Evaluation &e) {
 }
 
 void attachKernCaches(MLIRContext *context) {
-  attachEvaluator<SequencesOp, evaluateSequences>(context);
+  attachEvaluator<DecodeBatchOp, evaluateDecodeBatch>(context);
   attachEvaluator<kern::GetCacheOp, evaluateGetCache>(context);
   attachEvaluator<AppendOp, evaluateAppend>(context);
-  attachEvaluator<RotationOp, evaluateRotation>(context);
-  attachEvaluator<RotaryOp, evaluateRotary>(context);
+  attachEvaluator<RopeTableOp, evaluateRopeTable>(context);
+  attachEvaluator<RopeOp, evaluateRope>(context);
 }
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries on buffers: arguments, arena, segments, phases and layers.
+// Entries on buffers: arguments, arena, ragged, phases and layers.
 #include "compiler/evaluator/KernEvaluation.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -35,36 +35,35 @@ static Result<void> evaluateView(ViewOp op, Evaluation &e) {
 }
 
 /// The rows of all columns of all sequences.
-static Result<Segments> uniformSegments(kern::SegmentsOp op, Evaluation &e) {
-  Segments segments;
+static Result<RaggedBatch> uniformBatch(kern::RaggedBatchOp op, Evaluation &e) {
+  RaggedBatch ragged;
   for (auto [text, target] :
-       {std::make_pair(op.getBatch(), &segments.batch),
-        std::make_pair(op.getColumns(), &segments.columns)}) {
+       {std::make_pair(op.getBatch(), &ragged.batch),
+        std::make_pair(op.getColumns(), &ragged.columns)}) {
     TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(text.str()));
     TRANSOM_ASSIGN(int64_t size, e.size(polynomial));
     *target = size;
   }
-  for (int64_t i = 0; i < segments.batch * segments.columns; ++i)
-    segments.rows.push_back({i / segments.columns, i % segments.columns, true});
-  return segments;
+  for (int64_t i = 0; i < ragged.batch * ragged.columns; ++i)
+    ragged.rows.push_back({i / ragged.columns, i % ragged.columns, true});
+  return ragged;
 }
 
-static Result<void> evaluateSegments(kern::SegmentsOp op, Evaluation &e) {
-  Result<Segments> segments = Segments();
+static Result<void> evaluateRaggedBatch(kern::RaggedBatchOp op, Evaluation &e) {
+  Result<RaggedBatch> ragged = RaggedBatch();
   if (op.getMask()) {
     Tensor mask = Tensor::integers(e.kern->sizes(op.getMask()));
     for (int64_t i = 0; i < mask.count(); ++i)
       mask.whole[i] = static_cast<int64_t>(e.kern->readFlat(op.getMask(), i));
-    segments = segmentsOf(mask, op.getKeepFirst());
+    ragged = getRaggedBatch(mask, op.getKeepFirst());
   } else {
-    segments = uniformSegments(op, e);
+    ragged = uniformBatch(op, e);
   }
-  if (!segments)
-    return segments.takeError();
-  if (auto bound = bindSegments(e, op.getRows(), op.getKeys(), *segments);
-      !bound)
+  if (!ragged)
+    return ragged.takeError();
+  if (auto bound = bindRagged(e, op.getRows(), op.getKeys(), *ragged); !bound)
     return bound;
-  e.set(op.getResult(), std::move(*segments));
+  e.set(op.getResult(), std::move(*ragged));
   return {};
 }
 
@@ -200,13 +199,13 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
   return {};
 }
 
-/// Segments first, since the sizes of the arena depend on them.
+/// RaggedBatch first, since the sizes of the arena depend on them.
 static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
   e.kern->turn = {1, Toucher::anyPart, nullptr}; // behind the inputs
-  for (auto segments : function.getOps<kern::SegmentsOp>())
-    if (auto done = e.run(segments.getOperation()); !done)
+  for (auto ragged : function.getOps<kern::RaggedBatchOp>())
+    if (auto done = e.run(ragged.getOperation()); !done)
       return done;
-  for (auto sequences : function.getOps<SequencesOp>())
+  for (auto sequences : function.getOps<DecodeBatchOp>())
     if (auto done = e.run(sequences.getOperation()); !done)
       return done;
   auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
@@ -248,7 +247,7 @@ void attachKernControl(MLIRContext *context) {
   attachEvaluator<kern::GetWeightOp, evaluateGetWeight>(context);
   attachEvaluator<AllocOp, evaluateAlloc>(context);
   attachEvaluator<ViewOp, evaluateView>(context);
-  attachEvaluator<kern::SegmentsOp, evaluateSegments>(context);
+  attachEvaluator<kern::RaggedBatchOp, evaluateRaggedBatch>(context);
   attachEvaluator<PhaseOp, evaluatePhase>(context);
   attachEvaluator<kern::LayersOp, evaluateLayers>(context);
 }

@@ -29,14 +29,14 @@ static Result<void> evaluatePositions(PositionsOp op, Evaluation &e) {
 
 static Result<void> evaluateColumns(ColumnsOp op, Evaluation &e) {
   int64_t width = e.kern->columns(op.getOuts());
-  for (auto [i, row] : llvm::enumerate(e.segments(op.getSegments()).rows))
+  for (auto [i, row] : llvm::enumerate(e.ragged(op.getRagged()).rows))
     e.kern->write(op.getOuts(), i / width, i % width, row.column);
   return {};
 }
 
 /// Elements of one entry of the leading dimensions.
 static int64_t innerSize(Evaluation &e, Value buffer, size_t leading) {
-  return countOf(ArrayRef(e.kern->sizes(buffer)).drop_front(leading));
+  return getNumElements(ArrayRef(e.kern->sizes(buffer)).drop_front(leading));
 }
 
 /// Copies `count` elements from a row-major number to another.
@@ -49,24 +49,24 @@ static void copyElements(Evaluation &e, Value from, int64_t source, Value to,
 }
 
 static Result<void> evaluateGatherRows(kern::GatherRowsOp op, Evaluation &e) {
-  const Segments &segments = e.segments(op.getSegments());
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
   int64_t inner = innerSize(e, op.getInput(), 2);
-  for (auto [i, row] : llvm::enumerate(segments.rows))
+  for (auto [i, row] : llvm::enumerate(ragged.rows))
     copyElements(e, op.getInput(),
-                 (row.sequence * segments.columns + row.column) * inner,
+                 (row.sequence * ragged.columns + row.column) * inner,
                  op.getOuts(), static_cast<int64_t>(i) * inner, inner);
   return {};
 }
 
 static Result<void> evaluateScatterRows(kern::ScatterRowsOp op, Evaluation &e) {
-  const Segments &segments = e.segments(op.getSegments());
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
   int64_t inner = innerSize(e, op.getInput(), 1);
   int64_t width = e.kern->columns(op.getOuts());
-  std::vector<bool> written(segments.batch * segments.columns);
-  for (auto [i, row] : llvm::enumerate(segments.rows)) {
+  std::vector<bool> written(ragged.batch * ragged.columns);
+  for (auto [i, row] : llvm::enumerate(ragged.rows)) {
     if (!row.isKey)
       continue;
-    int64_t place = row.sequence * segments.columns + row.column;
+    int64_t place = row.sequence * ragged.columns + row.column;
     written[place] = true;
     copyElements(e, op.getInput(), static_cast<int64_t>(i) * inner,
                  op.getOuts(), place * inner, inner);
@@ -82,9 +82,9 @@ static Result<void> evaluateScatterRows(kern::ScatterRowsOp op, Evaluation &e) {
 /// The rows of each sequence that a pool takes.
 static std::vector<std::vector<int64_t>> pooledRows(kern::PoolOp op,
                                                     Evaluation &e) {
-  const Segments &segments = e.segments(op.getSegments());
-  std::vector<std::vector<int64_t>> all(segments.batch);
-  for (auto [i, row] : llvm::enumerate(segments.rows)) {
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  std::vector<std::vector<int64_t>> all(ragged.batch);
+  for (auto [i, row] : llvm::enumerate(ragged.rows)) {
     bool first = op.getKind() == "first";
     bool counts = first ? row.column == 0 : row.isKey;
     if (counts && !first && op.getMask())

@@ -106,12 +106,12 @@ kindOf(std::optional<StringRef> name) {
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = columnsOf(op, e);
   int64_t rows = e.kern->rows(op.getInput());
-  auto kind = kindOf(op.getActivation()), gate = kindOf(op.getGate());
+  auto kind = kindOf(op.getActivation()), gate = kindOf(op.getGlu());
   if (!kind || !gate)
     return (kind ? gate : kind).takeError();
   std::vector<int64_t> positions;
-  if (op.getSegments())
-    positions = KernEvaluation::keyPositions(e.segments(op.getSegments()));
+  if (op.getRagged())
+    positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
   std::vector<double> values(rows * n);
   for (int64_t first = 0; first < n; first += kPanel)

@@ -51,7 +51,7 @@ static Result<void> evaluateMatmul(MatmulOp op, Evaluation &e) {
   Sizes sizes = lead;
   sizes.append({m, n});
   Tensor result = Tensor::floats(sizes);
-  for (int64_t matrix = 0; matrix < countOf(lead); ++matrix)
+  for (int64_t matrix = 0; matrix < getNumElements(lead); ++matrix)
     for (int64_t row = 0; row < m; ++row)
       for (int64_t column = 0; column < n; ++column) {
         double sum = 0;
@@ -71,7 +71,7 @@ static Result<void> evaluateLinear(LinearOp op, Evaluation &e) {
   Sizes sizes = input.sizes;
   sizes.back() = n;
   Tensor result = Tensor::floats(sizes);
-  int64_t rows = countOf(ArrayRef(input.sizes).drop_back());
+  int64_t rows = getNumElements(ArrayRef(input.sizes).drop_back());
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < n; ++column) {
       double sum = op.getBias() ? e.tensor(op.getBias()).real[column] : 0.0;

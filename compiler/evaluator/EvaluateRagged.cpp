@@ -13,65 +13,65 @@ namespace transom {
 using namespace attn;
 
 //===----------------------------------------------------------------------===//
-// Segments
+// Ragged batches
 //===----------------------------------------------------------------------===//
 
 /// The rows of one sequence: its keys in column order, then a column 0 that is
 /// kept though the mask hides it.
 static void addSequence(const Tensor &mask, int64_t sequence, bool keepFirst,
-                        Segments &segments) {
-  const int64_t *row = &mask.whole[sequence * segments.columns];
-  for (int64_t column = 0; column < segments.columns; ++column)
+                        RaggedBatch &ragged) {
+  const int64_t *row = &mask.whole[sequence * ragged.columns];
+  for (int64_t column = 0; column < ragged.columns; ++column)
     if (row[column] != 0)
-      segments.rows.push_back({sequence, column, true});
-  if (keepFirst && segments.columns > 0 && row[0] == 0)
-    segments.rows.push_back({sequence, 0, false});
+      ragged.rows.push_back({sequence, column, true});
+  if (keepFirst && ragged.columns > 0 && row[0] == 0)
+    ragged.rows.push_back({sequence, 0, false});
 }
 
-Segments segmentsOf(const Tensor &mask, bool keepFirst) {
-  Segments segments;
-  segments.batch = mask.sizes[0];
-  segments.columns = mask.sizes[1];
-  for (int64_t sequence = 0; sequence < segments.batch; ++sequence)
-    addSequence(mask, sequence, keepFirst, segments);
-  return segments;
+RaggedBatch getRaggedBatch(const Tensor &mask, bool keepFirst) {
+  RaggedBatch ragged;
+  ragged.batch = mask.sizes[0];
+  ragged.columns = mask.sizes[1];
+  for (int64_t sequence = 0; sequence < ragged.batch; ++sequence)
+    addSequence(mask, sequence, keepFirst, ragged);
+  return ragged;
 }
 
-Result<void> bindSegments(Evaluation &e, StringRef rows, StringRef keys,
-                          const Segments &segments) {
-  std::vector<int64_t> lengths(segments.batch);
-  for (auto [length, step] : llvm::zip(lengths, segments.steps))
+Result<void> bindRagged(Evaluation &e, StringRef rows, StringRef keys,
+                        const RaggedBatch &ragged) {
+  std::vector<int64_t> lengths(ragged.batch);
+  for (auto [length, step] : llvm::zip(lengths, ragged.steps))
     length = step.past;
-  for (const Segments::Row &row : segments.rows)
+  for (const RaggedBatch::Row &row : ragged.rows)
     ++lengths[row.sequence];
   int64_t positions = 0;
   for (int64_t length : lengths)
     positions += (length + 31) / 32 * 32;
-  if (auto bound =
-          e.bind(rows.str(), static_cast<int64_t>(segments.rows.size()));
+  if (auto bound = e.bind(rows.str(), static_cast<int64_t>(ragged.rows.size()));
       !bound)
     return bound;
   return e.bind(keys.str(), positions);
 }
 
-static Result<void> evaluateSegments(SegmentsOp op, Evaluation &e) {
-  Segments segments = segmentsOf(e.tensor(op.getMask()), op.getKeepFirst());
-  auto type = cast<SegmentsType>(op.getResult().getType());
-  if (auto bound = bindSegments(e, type.getRows(), type.getKeys(), segments);
+static Result<void> evaluateRaggedBatch(RaggedBatchOp op, Evaluation &e) {
+  RaggedBatch ragged =
+      getRaggedBatch(e.tensor(op.getMask()), op.getKeepFirst());
+  auto type = cast<RaggedType>(op.getResult().getType());
+  if (auto bound = bindRagged(e, type.getRows(), type.getKeys(), ragged);
       !bound)
     return bound;
-  e.set(op.getResult(), std::move(segments));
+  e.set(op.getResult(), std::move(ragged));
   return {};
 }
 
 static Result<void> evaluateGatherRows(GatherRowsOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  const Segments &segments = e.segments(op.getSegments());
-  Sizes sizes = {static_cast<int64_t>(segments.rows.size())};
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  Sizes sizes = {static_cast<int64_t>(ragged.rows.size())};
   sizes.append(input.sizes.begin() + 2, input.sizes.end());
-  int64_t width = countOf(ArrayRef(sizes).drop_front());
+  int64_t width = getNumElements(ArrayRef(sizes).drop_front());
   std::vector<int64_t> sources;
-  for (const Segments::Row &row : segments.rows)
+  for (const RaggedBatch::Row &row : ragged.rows)
     for (int64_t i = 0; i < width; ++i)
       sources.push_back((row.sequence * input.sizes[1] + row.column) * width +
                         i);
@@ -81,17 +81,17 @@ static Result<void> evaluateGatherRows(GatherRowsOp op, Evaluation &e) {
 
 static Result<void> evaluateScatterRows(ScatterRowsOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  const Segments &segments = e.segments(op.getSegments());
-  Sizes sizes = {segments.batch, segments.columns};
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  Sizes sizes = {ragged.batch, ragged.columns};
   sizes.append(input.sizes.begin() + 1, input.sizes.end());
-  int64_t width = countOf(ArrayRef(sizes).drop_front(2));
+  int64_t width = getNumElements(ArrayRef(sizes).drop_front(2));
   Tensor result =
       input.isFloat ? Tensor::floats(sizes) : Tensor::integers(sizes);
-  for (auto [index, row] : llvm::enumerate(segments.rows)) {
+  for (auto [index, row] : llvm::enumerate(ragged.rows)) {
     if (!row.isKey)
       continue;
     for (int64_t i = 0; i < width; ++i) {
-      int64_t to = (row.sequence * segments.columns + row.column) * width + i;
+      int64_t to = (row.sequence * ragged.columns + row.column) * width + i;
       int64_t from = static_cast<int64_t>(index) * width + i;
       if (input.isFloat)
         result.real[to] = input.real[from];
@@ -123,9 +123,9 @@ static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getIds());
   if (op.getKind() == PositionKind::NonpadRank) {
     rankPositions(result, op.getPad());
-  } else if (op.getSegments()) {
+  } else if (op.getRagged()) {
     for (auto [row, position] :
-         llvm::zip_equal(e.segments(op.getSegments()).rows, result.whole))
+         llvm::zip_equal(e.ragged(op.getRagged()).rows, result.whole))
       position = row.column;
   } else {
     for (int64_t i = 0; i < result.count(); ++i)
@@ -136,18 +136,18 @@ static Result<void> evaluatePosition(PositionOp op, Evaluation &e) {
 }
 
 /// The rows of each sequence in the operand seen as [rows, d].
-static std::vector<std::vector<Segments::Row>> rowsToPool(PoolOp op,
-                                                          Evaluation &e) {
-  if (op.getSegments()) {
-    const Segments &segments = e.segments(op.getSegments());
-    std::vector<std::vector<Segments::Row>> all(segments.batch);
-    for (auto [index, row] : llvm::enumerate(segments.rows))
+static std::vector<std::vector<RaggedBatch::Row>> rowsToPool(PoolOp op,
+                                                             Evaluation &e) {
+  if (op.getRagged()) {
+    const RaggedBatch &ragged = e.ragged(op.getRagged());
+    std::vector<std::vector<RaggedBatch::Row>> all(ragged.batch);
+    for (auto [index, row] : llvm::enumerate(ragged.rows))
       all[row.sequence].push_back(
           {static_cast<int64_t>(index), row.column, row.isKey});
     return all;
   }
   const Tensor &input = e.tensor(op.getInput());
-  std::vector<std::vector<Segments::Row>> all(input.sizes[0]);
+  std::vector<std::vector<RaggedBatch::Row>> all(input.sizes[0]);
   for (int64_t i = 0; i < input.sizes[0] * input.sizes[1]; ++i)
     all[i / input.sizes[1]].push_back(
         {i, i % input.sizes[1],
@@ -157,9 +157,9 @@ static std::vector<std::vector<Segments::Row>> rowsToPool(PoolOp op,
 
 /// The rows of one sequence that the kind takes.
 static std::vector<int64_t> chosenRows(PoolKind kind,
-                                       ArrayRef<Segments::Row> rows) {
+                                       ArrayRef<RaggedBatch::Row> rows) {
   std::vector<int64_t> chosen;
-  for (const Segments::Row &row : rows) {
+  for (const RaggedBatch::Row &row : rows) {
     if (kind == PoolKind::First ? row.column != 0 : !row.isKey)
       continue;
     if (kind == PoolKind::Last)
@@ -171,7 +171,7 @@ static std::vector<int64_t> chosenRows(PoolKind kind,
 
 static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  std::vector<std::vector<Segments::Row>> all = rowsToPool(op, e);
+  std::vector<std::vector<RaggedBatch::Row>> all = rowsToPool(op, e);
   int64_t width = input.sizes.back();
   Tensor result = Tensor::floats({static_cast<int64_t>(all.size()), width});
   for (auto [sequence, rows] : llvm::enumerate(all)) {
@@ -227,7 +227,7 @@ static Result<void> evaluateLayers(LayersOp op, Evaluation &e) {
 }
 
 void attachRagged(MLIRContext *context) {
-  attachEvaluator<SegmentsOp, evaluateSegments>(context);
+  attachEvaluator<RaggedBatchOp, evaluateRaggedBatch>(context);
   attachEvaluator<GatherRowsOp, evaluateGatherRows>(context);
   attachEvaluator<ScatterRowsOp, evaluateScatterRows>(context);
   attachEvaluator<PositionOp, evaluatePosition>(context);

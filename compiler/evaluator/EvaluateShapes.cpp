@@ -133,7 +133,7 @@ static Result<void> evaluateConcat(ConcatOp op, Evaluation &e) {
 static Result<Tensor> rowsOf(const Tensor &table, const Tensor &indices) {
   Sizes sizes = indices.sizes;
   sizes.append(table.sizes.begin() + 1, table.sizes.end());
-  int64_t width = countOf(ArrayRef(table.sizes).drop_front());
+  int64_t width = getNumElements(ArrayRef(table.sizes).drop_front());
   std::vector<int64_t> sources;
   for (int64_t row : indices.whole) {
     if (row < 0 || row >= table.sizes[0])

@@ -14,9 +14,9 @@
 
 namespace transom {
 
-/// The value of `!attn.segments`: rows of a ragged tensor, sequence by
+/// The value of `!attn.ragged`: rows of a ragged tensor, sequence by
 /// sequence.
-struct Segments {
+struct RaggedBatch {
   /// One row of a ragged tensor.
   struct Row {
     int64_t sequence = 0;
@@ -32,11 +32,11 @@ struct Segments {
 };
 
 /// One row for each 1 of a mask [batch, columns].
-Segments segmentsOf(const Tensor &mask, bool keepFirst);
+RaggedBatch getRaggedBatch(const Tensor &mask, bool keepFirst);
 
 /// The rows of a step; an error where numbers are negative or a sequence comes
 /// twice.
-Result<Segments> segmentsOf(llvm::ArrayRef<SequenceRows> sequences);
+Result<RaggedBatch> getRaggedBatch(llvm::ArrayRef<SequenceRows> sequences);
 
 class Evaluation;
 class KernEvaluation;
@@ -57,13 +57,13 @@ public:
   const Tensor &tensor(mlir::Value value) const {
     return *tensors.find(value)->second;
   }
-  /// The rows that a value of type `!attn.segments` holds.
-  const Segments &segments(mlir::Value value) const {
+  /// The rows that a value of type `!attn.ragged` holds.
+  const RaggedBatch &ragged(mlir::Value value) const {
     return *rows.find(value)->second;
   }
   /// Gives a value its tensor.
   void set(mlir::Value value, Tensor tensor);
-  void set(mlir::Value value, Segments segments);
+  void set(mlir::Value value, RaggedBatch ragged);
   /// The symbol of the cache that a value of a cache type holds.
   llvm::StringRef cache(mlir::Value value) const {
     return caches.find(value)->second;
@@ -97,7 +97,7 @@ public:
 
   mlir::SymbolTable &symbolTable() { return table; }
   /// The rows of the step that runs; `rows` is the symbol for their number.
-  Result<Segments> stepSegments(llvm::StringRef rows) const;
+  Result<RaggedBatch> stepBatch(llvm::StringRef rows) const;
   /// Where keys and values of the sequences are kept.
   CacheStore &cacheStore() {
     return options.caches ? *options.caches : ownCaches;
@@ -111,16 +111,16 @@ private:
   const EvaluateOptions &options;
   mlir::SymbolTable table{module};
   llvm::DenseMap<mlir::Value, std::shared_ptr<const Tensor>> tensors;
-  llvm::DenseMap<mlir::Value, std::shared_ptr<const Segments>> rows;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const RaggedBatch>> rows;
   llvm::StringMap<std::shared_ptr<const Tensor>> weights;
   llvm::StringMap<int64_t> symbols;
   llvm::DenseMap<mlir::Value, std::string> caches;
   CacheStore ownCaches;
 };
 
-/// Binds the symbols for the rows and key positions of segments.
-Result<void> bindSegments(Evaluation &e, llvm::StringRef rows,
-                          llvm::StringRef keys, const Segments &segments);
+/// Binds the symbols for the rows and key positions of ragged.
+Result<void> bindRagged(Evaluation &e, llvm::StringRef rows,
+                        llvm::StringRef keys, const RaggedBatch &ragged);
 
 /// Adapts a function `Result<void> f(OpT, Evaluation &)` to the interface.
 template <typename OpT, Result<void> (*function)(OpT, Evaluation &)>

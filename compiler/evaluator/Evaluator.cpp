@@ -34,15 +34,15 @@ void Evaluation::set(Value value, Tensor tensor) {
   tensors[value] = std::move(shared);
 }
 
-void Evaluation::set(Value value, Segments segments) {
-  rows[value] = std::make_shared<const Segments>(std::move(segments));
+void Evaluation::set(Value value, RaggedBatch ragged) {
+  rows[value] = std::make_shared<const RaggedBatch>(std::move(ragged));
 }
 
 void Evaluation::alias(Value value, Value other) {
   if (auto tensor = tensors.lookup(other))
     tensors[value] = tensor;
-  if (auto segments = rows.lookup(other))
-    rows[value] = segments;
+  if (auto ragged = rows.lookup(other))
+    rows[value] = ragged;
   if (auto found = caches.find(other); found != caches.end())
     setCache(value, std::string(found->second));
 }
@@ -95,7 +95,7 @@ static Result<Tensor> evaluateWeight(StringRef symbol, StringRef text,
   if (ArrayRef<int64_t>(shape) != sizes)
     return rejected("weight '" + symbol.str() +
                     "' does not have the shape of its expression");
-  std::vector<float> values(countOf(shape));
+  std::vector<float> values(getNumElements(shape));
   std::vector<int64_t> offsets(shape.size(), 0);
   TRANSOM_TRY(expr.evaluate(files, offsets, shape, values.data()));
   return Tensor::of(shape, std::vector<double>(values.begin(), values.end()));
@@ -221,7 +221,7 @@ static Result<void> setDefaults(Evaluation &evaluation, func::FuncOp function,
                       "' is missing");
     BlockArgument argument = function.getArgument(index);
     TRANSOM_ASSIGN(Sizes sizes, evaluation.sizes(argument.getType()));
-    std::vector<int64_t> values(countOf(sizes), value.getInt());
+    std::vector<int64_t> values(getNumElements(sizes), value.getInt());
     evaluation.set(argument, Tensor::of(sizes, std::move(values)));
   }
   return {};

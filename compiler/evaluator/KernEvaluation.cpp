@@ -61,7 +61,7 @@ Result<void> KernEvaluation::alias(Value buffer, Value other, Evaluation &e) {
 
 int64_t KernEvaluation::rows(Value buffer) const {
   ArrayRef<int64_t> all = sizes(buffer);
-  return countOf(all.drop_back(all.empty() ? 0 : 1));
+  return getNumElements(all.drop_back(all.empty() ? 0 : 1));
 }
 
 int64_t KernEvaluation::columns(Value buffer) const {
@@ -139,10 +139,10 @@ RowRange KernEvaluation::share(int64_t count) const {
   return {count * turn.part / parts, count * (turn.part + 1) / parts};
 }
 
-std::vector<int64_t> KernEvaluation::keyPositions(const Segments &segments) {
+std::vector<int64_t> KernEvaluation::keyPositions(const RaggedBatch &ragged) {
   std::vector<int64_t> positions;
   int64_t base = 0, inside = 0, sequence = 0;
-  for (const Segments::Row &row : segments.rows) {
+  for (const RaggedBatch::Row &row : ragged.rows) {
     if (row.sequence != sequence) {
       base += (inside + kern::kPanel - 1) / kern::kPanel * kern::kPanel;
       inside = 0;

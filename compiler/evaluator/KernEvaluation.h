@@ -58,9 +58,9 @@ public:
   /// operation that is not shared out by rows.
   RowRange share(int64_t count) const;
 
-  /// First key position of each row of a segments value: sequences begin at
+  /// First key position of each row of a ragged value: sequences begin at
   /// multiples of a key panel.
-  static std::vector<int64_t> keyPositions(const Segments &segments);
+  static std::vector<int64_t> keyPositions(const RaggedBatch &ragged);
 
   /// Key and value of a row that is appended to a cache.
   struct Appended {

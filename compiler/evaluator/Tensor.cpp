@@ -9,7 +9,7 @@ using llvm::ArrayRef;
 
 namespace transom {
 
-int64_t countOf(ArrayRef<int64_t> sizes) {
+int64_t getNumElements(ArrayRef<int64_t> sizes) {
   int64_t count = 1;
   for (int64_t size : sizes)
     count *= size;
@@ -17,15 +17,15 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
 }
 
 Tensor Tensor::floats(ArrayRef<int64_t> sizes) {
-  return of(sizes, std::vector<double>(countOf(sizes)));
+  return of(sizes, std::vector<double>(getNumElements(sizes)));
 }
 
 Tensor Tensor::integers(ArrayRef<int64_t> sizes) {
-  return of(sizes, std::vector<int64_t>(countOf(sizes)));
+  return of(sizes, std::vector<int64_t>(getNumElements(sizes)));
 }
 
 Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<double> values) {
-  assert(static_cast<int64_t>(values.size()) == countOf(sizes));
+  assert(static_cast<int64_t>(values.size()) == getNumElements(sizes));
   Tensor tensor;
   tensor.sizes = Sizes(sizes);
   tensor.real = std::move(values);
@@ -33,7 +33,7 @@ Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<double> values) {
 }
 
 Tensor Tensor::of(ArrayRef<int64_t> sizes, std::vector<int64_t> values) {
-  assert(static_cast<int64_t>(values.size()) == countOf(sizes));
+  assert(static_cast<int64_t>(values.size()) == getNumElements(sizes));
   Tensor tensor;
   tensor.sizes = Sizes(sizes);
   tensor.isFloat = false;

@@ -16,7 +16,7 @@ namespace transom {
 using Sizes = llvm::SmallVector<int64_t>;
 
 /// The number of elements of a tensor of these sizes.
-int64_t countOf(llvm::ArrayRef<int64_t> sizes);
+int64_t getNumElements(llvm::ArrayRef<int64_t> sizes);
 
 /// A dense row-major tensor of float64 or int64 (bool: 0 and 1).
 struct Tensor {
@@ -29,7 +29,7 @@ struct Tensor {
   static Tensor of(llvm::ArrayRef<int64_t> sizes, std::vector<int64_t> values);
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
-  int64_t count() const { return countOf(sizes); }
+  int64_t count() const { return getNumElements(sizes); }
   /// An element as a number, whatever it is stored as.
   double number(int64_t index) const {
     return isFloat ? real[index] : static_cast<double>(whole[index]);
@@ -54,7 +54,7 @@ Sizes broadcastSizes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 template <typename Visit>
 void forEachIndex(llvm::ArrayRef<int64_t> sizes, Visit visit) {
   Sizes index(sizes.size(), 0);
-  for (int64_t i = 0, count = countOf(sizes); i < count; ++i) {
+  for (int64_t i = 0, count = getNumElements(sizes); i < count; ++i) {
     visit(llvm::ArrayRef<int64_t>(index));
     for (size_t d = sizes.size(); d-- > 0;) {
       if (++index[d] < sizes[d])

@@ -326,10 +326,10 @@ Value Emitter::embedding(Value ids, Value table, double scale) {
 Value Emitter::sequences() {
   if (failed())
     return {};
-  return builder.create<attn::SequencesOp>(
-      loc, attn::SegmentsType::get(builder.getContext(),
-                                   builder.getStringAttr("rows"),
-                                   builder.getStringAttr("keys")));
+  return builder.create<attn::DecodeBatchOp>(
+      loc,
+      attn::RaggedType::get(builder.getContext(), builder.getStringAttr("rows"),
+                            builder.getStringAttr("keys")));
 }
 
 Value Emitter::gatherBefore(Value from, Value indices,

@@ -135,7 +135,7 @@ public:
   mlir::Value rmsNorm(mlir::Value input, mlir::Value gamma, double eps);
   mlir::Value embedding(mlir::Value ids, mlir::Value table, double scale);
 
-  /// The new rows of the sequences of a step: `!attn.segments<rows, keys>`.
+  /// The new rows of the sequences of a step: `!attn.ragged<rows, keys>`.
   mlir::Value sequences();
   /// The rows of `from` that `indices` number, taken before `behind`: a chain
   /// of operations, the last first, each of which reads the next one's result

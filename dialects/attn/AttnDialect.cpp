@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The attn dialect's attributes and types: symbolic shapes with their text
-// form, segments, and the helpers that make and read tensor types.
+// form, ragged, and the helpers that make and read tensor types.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/SizeParser.h"
 #include "mlir/IR/Builders.h"
@@ -148,10 +148,10 @@ std::optional<SmallVector<Polynomial>> broadcastShapes(ArrayRef<Polynomial> a,
 }
 
 //===----------------------------------------------------------------------===//
-// Segments
+// Ragged batches
 //===----------------------------------------------------------------------===//
 
-Type SegmentsType::parse(AsmParser &parser) {
+Type RaggedType::parse(AsmParser &parser) {
   StringRef rows, keys;
   if (parser.parseLess() || parser.parseKeyword(&rows) || parser.parseComma() ||
       parser.parseKeyword(&keys) || parser.parseGreater())
@@ -161,7 +161,7 @@ Type SegmentsType::parse(AsmParser &parser) {
              builder.getStringAttr(keys));
 }
 
-void SegmentsType::print(AsmPrinter &printer) const {
+void RaggedType::print(AsmPrinter &printer) const {
   printer << "<" << getRows().getValue() << ", " << getKeys().getValue() << ">";
 }
 

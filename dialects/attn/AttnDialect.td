@@ -57,8 +57,8 @@ def Attn_RowAttr : AttrDef<Attn_Dialect, "Row"> {
   let assemblyFormat = "`<` $body (`,` `[` $weights^ `]`)? `>`";
 }
 
-def Attn_SegmentsType : TypeDef<Attn_Dialect, "Segments"> {
-  let mnemonic = "segments";
+def Attn_RaggedType : TypeDef<Attn_Dialect, "Ragged"> {
+  let mnemonic = "ragged";
   let summary = "which rows of a ragged tensor belong to which sequence";
   let description = [{
     Per sequence its first row, its rows, how many of them are keys, and its
@@ -66,7 +66,7 @@ def Attn_SegmentsType : TypeDef<Attn_Dialect, "Segments"> {
     its position). `rows` and `keys` name the symbols for the number of rows and
     of key positions (past and rows together, rounded up to 32 for each
     sequence).
-    Example: `!attn.segments<rows, keys>`
+    Example: `!attn.ragged<rows, keys>`
   }];
   let parameters = (ins "::mlir::StringAttr":$rows, "::mlir::StringAttr":$keys);
   let hasCustomAssemblyFormat = 1;
@@ -118,7 +118,7 @@ def Attn_MaskKind : I32EnumAttr<"MaskKind", "how `attn.sdpa` reads its mask oper
     I32EnumAttrCase<"Keys", 1, "keys">,
     I32EnumAttrCase<"Additive", 2, "additive">,
     I32EnumAttrCase<"Select", 3, "select">,
-    I32EnumAttrCase<"Segments", 4, "segments">]> {
+    I32EnumAttrCase<"Ragged", 4, "ragged">]> {
   let cppNamespace = "::transom::attn";
   let genSpecializedAttr = 0;
 }

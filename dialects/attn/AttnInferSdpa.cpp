@@ -15,12 +15,12 @@ static LogicalResult checkMaskOperands(SdpaOp op, EmitError emitError) {
   MaskKind kind = op.getMaskKind();
   bool wantsMask = kind == MaskKind::Keys || kind == MaskKind::Additive ||
                    kind == MaskKind::Select;
-  bool wantsSegments = kind == MaskKind::Segments;
+  bool wantsRagged = kind == MaskKind::Ragged;
   if (wantsMask == static_cast<bool>(op.getMask()) &&
-      wantsSegments == static_cast<bool>(op.getSegments()))
+      wantsRagged == static_cast<bool>(op.getRagged()))
     return success();
   return emitError() << "expects " << (wantsMask ? "a mask" : "no mask")
-                     << " and " << (wantsSegments ? "segments" : "no segments")
+                     << " and " << (wantsRagged ? "ragged" : "no ragged")
                      << " for mask kind '" << stringifyMaskKind(kind) << "'";
 }
 
@@ -80,8 +80,8 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
                                 const Shaped &value, EmitError emitError) {
   if (!op.getCache())
     return success();
-  if (op.getMaskKind() != MaskKind::Segments || !op.getCausal())
-    return emitError() << "expects segments and 'causal' with a cache";
+  if (op.getMaskKind() != MaskKind::Ragged || !op.getCausal())
+    return emitError() << "expects ragged and 'causal' with a cache";
   int64_t heads = op.getKvHeads();
   auto expected = CacheType::getChecked(
       emitError, op.getContext(), heads, *key.last().constant() / heads,
@@ -96,7 +96,7 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
 
 Types SdpaOp::inferShapes(EmitError emitError) {
   Shaped query(getQuery()), key(getKey()), value(getValue());
-  int64_t rank = getMaskKind() == MaskKind::Segments ? 2 : 3;
+  int64_t rank = getMaskKind() == MaskKind::Ragged ? 2 : 3;
   for (auto [shaped, name] :
        {std::make_pair(&query, "query"), std::make_pair(&key, "key"),
         std::make_pair(&value, "value")})

@@ -368,12 +368,12 @@ Types PositionOp::inferShapes(EmitError emitError) {
   Shaped ids(getIds());
   if (failed(expectI64(ids, "ids", emitError)))
     return failure();
-  int64_t rank = getSegments() ? 1 : 2;
+  int64_t rank = getRagged() ? 1 : 2;
   if (ids.rank() != rank)
     return emitError() << "expects ids of rank " << rank << ", got "
                        << text(ids.dims);
-  if (getSegments() && getKind() != PositionKind::Column)
-    return emitError() << "expects kind 'column' with segments, got '"
+  if (getRagged() && getKind() != PositionKind::Column)
+    return emitError() << "expects kind 'column' with ragged, got '"
                        << stringifyPositionKind(getKind()) << "'";
   return oneResult(ids.dims, ids.element);
 }
@@ -420,13 +420,13 @@ static FailureOr<Polynomial> parseSize(StringRef name, StringRef size,
                      << "': " << parsed.error().message;
 }
 
-/// Rule 1: [rows, d] with segments.
+/// Rule 1: [rows, d] with ragged.
 static Types inferRaggedPool(PoolOp op, Shaped input, EmitError emitError) {
   if (input.rank() != 2)
-    return emitError() << "expects [rows, d] with segments, got "
+    return emitError() << "expects [rows, d] with ragged, got "
                        << text(input.dims);
   if (!op.getBatch() || op.getMask())
-    return emitError() << "expects 'batch' and no mask with segments";
+    return emitError() << "expects 'batch' and no mask with ragged";
   FailureOr<Polynomial> batch = parseSize("batch", *op.getBatch(), emitError);
   if (failed(batch))
     return failure();
@@ -437,7 +437,7 @@ Types PoolOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
   if (failed(expectFloat(input, "input", 2, emitError)))
     return failure();
-  if (getSegments())
+  if (getRagged())
     return inferRaggedPool(*this, input, emitError);
   if (input.rank() != 3)
     return emitError() << "expects [batch, seq, d], got " << text(input.dims);
@@ -461,17 +461,17 @@ Types GatherRowsOp::inferShapes(EmitError emitError) {
   if (input.rank() < 2)
     return emitError() << "expects an input of rank 2 or more, got "
                        << text(input);
-  auto segments = cast<SegmentsType>(getSegments().getType());
+  auto ragged = cast<RaggedType>(getRagged().getType());
   SmallVector<Polynomial> dims = {
-      Polynomial::symbol(segments.getRows().getValue().str())};
+      Polynomial::symbol(ragged.getRows().getValue().str())};
   dims.append(input.dims.begin() + 2, input.dims.end());
   return oneResult(dims, input.element);
 }
 
 Types ScatterRowsOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  auto segments = cast<SegmentsType>(getSegments().getType());
-  Polynomial rows = Polynomial::symbol(segments.getRows().getValue().str());
+  auto ragged = cast<RaggedType>(getRagged().getType());
+  Polynomial rows = Polynomial::symbol(ragged.getRows().getValue().str());
   if (input.rank() < 1 || input.dims[0] != rows)
     return emitError() << "expects ['" << rows.str() << "', ...], got "
                        << text(input);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of attn operations that are not shape rules: weights and their users,
-// constants, segments, and the rows of a layer table.
+// constants, ragged, and the rows of a layer table.
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -62,7 +62,7 @@ LogicalResult ConstantOp::verify() {
                        << ", got " << getResult().getType();
 }
 
-LogicalResult SegmentsOp::verify() {
+LogicalResult RaggedBatchOp::verify() {
   auto mask = dyn_cast<RankedTensorType>(getMask().getType());
   if (!mask)
     return success();

@@ -342,26 +342,26 @@ def Attn_PositionOp : Attn_ShapedOp<"position"> {
     `ids [batch, seq]` -> i64 `[batch, seq]`. `column`: the column. `nonpad_rank`
     (RoBERTa): `pad` where the id is `pad`, else `pad` + the rank, from 1, among
     the ids of its sequence that are not `pad`. On ragged ids (with
-    `segments`) only `column` is defined: the row's column in the caller's batch,
-    which for `attn.sequences` is its position: past plus index among the new
+    `ragged`) only `column` is defined: the row's column in the caller's batch,
+    which for `attn.decode_batch` is its position: past plus index among the new
     rows of its sequence.
 
-    Rules: (1) the ids are i64; (2) [rows] with segments, else [batch, seq];
-    (3) `nonpad_rank` takes no segments.
+    Rules: (1) the ids are i64; (2) [rows] with ragged, else [batch, seq];
+    (3) `nonpad_rank` takes no ragged.
 
     Example: `%p = attn.position <column> %ids : (tensor<2x3xi64>) -> tensor<2x3xi64>`
   }];
-  let arguments = (ins AnyTensor:$ids, Optional<Attn_SegmentsType>:$segments,
+  let arguments = (ins AnyTensor:$ids, Optional<Attn_RaggedType>:$ragged,
                        Attn_PositionKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$pad);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$kind $ids (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$kind $ids (`ragged` $ragged^)? attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
-def Attn_RotationOp : Attn_ShapedOp<"rotation"> {
+def Attn_RopeTableOp : Attn_ShapedOp<"rope_table"> {
   let summary = "cosines and sines of positions times frequencies";
   let description = [{
     `positions` i64 [...] -> [..., 2n] for n frequencies f (Su et al. 2021, 3.2):
@@ -373,7 +373,7 @@ def Attn_RotationOp : Attn_ShapedOp<"rotation"> {
     least one frequency, all are finite; (3) the factor is finite; (4) the limit is
     between 1 and 2^31 - 1.
 
-    Example: `%r = attn.rotation %p {frequencies = array<f64: 1.0, 0.01>, limit =
+    Example: `%r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.01>, limit =
     2048 : i64} : (tensor<5xi64>) -> tensor<5x4xf32>`
   }];
   let arguments = (ins AnyTensor:$positions, DenseF64ArrayAttr:$frequencies,
@@ -382,10 +382,10 @@ def Attn_RotationOp : Attn_ShapedOp<"rotation"> {
   let assemblyFormat = "$positions attr-dict `:` functional-type(operands, results)";
 }
 
-def Attn_RotaryOp : Attn_ShapedOp<"rotary"> {
+def Attn_RopeOp : Attn_ShapedOp<"rope"> {
   let summary = "turns pairs of numbers of each head by a rotation";
   let description = [{
-    `input [..., heads*d]`, `rotation [..., 2n]` of `attn.rotation` for the same
+    `input [..., heads*d]`, `rotation [..., 2n]` of `attn.rope_table` for the same
     rows. Of each head the first 2n numbers are n pairs (a, b): numbers i and i + n,
     or with `interleaved` 2i and 2i + 1. They become (a c - b s, b c + a s) with c
     and s of column i and n + i; the other numbers pass.
@@ -394,13 +394,13 @@ def Attn_RotaryOp : Attn_ShapedOp<"rotary"> {
     (2) heads is positive and divides the input's width; (3) the rotation's width
     2n is even, and at most the width of a head.
 
-    Example: `%y = attn.rotary %x, %r heads 2 : (tensor<5x16xf32>, tensor<5x4xf32>)
+    Example: `%y = attn.rope %x, %r heads 2 : (tensor<5x16xf32>, tensor<5x4xf32>)
     -> tensor<5x16xf32>`
   }];
-  let arguments = (ins AnyTensor:$input, AnyTensor:$rotation, I64Attr:$heads,
+  let arguments = (ins AnyTensor:$input, AnyTensor:$rope_table, I64Attr:$heads,
                        UnitAttr:$interleaved);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$input `,` $rotation `heads` $heads attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $rope_table `heads` $heads attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -454,23 +454,23 @@ def Attn_RmsNormOp : Attn_ShapedOp<"rms_norm"> {
 def Attn_PoolOp : Attn_ShapedOp<"pool", [AttrSizedOperandSegments]> {
   let summary = "one row for each sequence";
   let description = [{
-    `input [batch, seq, d]`, or ragged `[rows, d]` with `segments` -> `[batch, d]`.
+    `input [batch, seq, d]`, or ragged `[rows, d]` with `ragged` -> `[batch, d]`.
     `first` takes column 0, `last` the last key, `mean` the mean of the keys.
-    `mask` (bool [batch, seq]) says what the keys are where there are no segments;
+    `mask` (bool [batch, seq]) says what the keys are where there are no ragged;
     without it all rows are keys. A sequence without a key gives zeros for `last`
-    and `mean`. With segments `batch` is the text of the result's leading size.
+    and `mean`. With ragged `batch` is the text of the result's leading size.
 
-    Rules: (1) segments: input [rows, d], `batch` is given, no mask; (2) else:
+    Rules: (1) ragged: input [rows, d], `batch` is given, no mask; (2) else:
     input [batch, seq, d] and mask bool [batch, seq].
 
     Example: `%p = attn.pool <mean> %x mask %m : (tensor<2x8x64xf32>,
     tensor<2x8xi1>) -> tensor<2x64xf32>`
   }];
   let arguments = (ins AnyTensor:$input, Optional<AnyTensor>:$mask,
-                       Optional<Attn_SegmentsType>:$segments, Attn_PoolKindAttr:$kind,
+                       Optional<Attn_RaggedType>:$ragged, Attn_PoolKindAttr:$kind,
                        OptionalAttr<StrAttr>:$batch);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$kind $input (`mask` $mask^)? (`segments` $segments^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$kind $input (`mask` $mask^)? (`ragged` $ragged^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 0;
 }
 

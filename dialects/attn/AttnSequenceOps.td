@@ -18,7 +18,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
 
     `query [batch, q, heads*dk]`, `key [batch, k, kv_heads*dk]`,
     `value [batch, k, kv_heads*dv]` -> `[batch, q, heads*dv]`; query head h reads
-    key head h / (heads / kv_heads). With `segments` (mask kind `segments`) the
+    key head h / (heads / kv_heads). With `ragged` (mask kind `ragged`) the
     tensors are ragged: `[rows, ...]`, and a row attends to the keys of its own
     sequence.
 
@@ -35,7 +35,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     `slope[h] * (j - i)` to its score of a key at position j, behind the soft cap
     and before masks.
 
-    A row without a visible key gives zeros. With segments the keys of a sequence
+    A row without a visible key gives zeros. With ragged the keys of a sequence
     are its rows that are keys, at the positions of their columns.
 
     With a `cache` each sequence has a past: its new rows are at the positions
@@ -44,11 +44,11 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     its own.
 
     Rules: (1) one float element type; (2) the mask operand is there for `keys`,
-    `additive` and `select` only, segments for `segments` only; (3) heads is a
+    `additive` and `select` only, ragged for `ragged` only; (3) heads is a
     multiple of kv_heads, both positive; (4) query and key are heads*dk and
     kv_heads*dk wide; (5) the value's width is a multiple of kv_heads; (6) key and
     value have one length; (7) query, key and value have one batch; (8) the mask
-    is bool (float for `additive`) and broadcasts; (9) a cache goes with segments
+    is bool (float for `additive`) and broadcasts; (9) a cache goes with ragged
     and `causal`, and its heads, widths and window are those of the operation;
     (10) slopes are [heads] of the query's type.
 
@@ -60,7 +60,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
-                       Optional<AnyTensor>:$mask, Optional<Attn_SegmentsType>:$segments,
+                       Optional<AnyTensor>:$mask, Optional<Attn_RaggedType>:$ragged,
                        Optional<Attn_CacheType>:$cache, Optional<AnyTensor>:$slopes,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
                        Attn_MaskKindAttr:$mask_kind, UnitAttr:$causal,
@@ -69,7 +69,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
                        OptionalAttr<F64Attr>:$mask_value);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^)? (`segments` $segments^)?
+    $query `,` $key `,` $value (`mask` $mask^)? (`ragged` $ragged^)?
     (`cache` $cache^)? (`slopes` $slopes^)? `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
     attr-dict `:` functional-type(operands, results)
   }];
@@ -79,7 +79,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
 // Ragged rows and layers
 //===----------------------------------------------------------------------===//
 
-def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
+def Attn_RaggedBatchOp : Attn_Op<"ragged_batch", [Pure]> {
   let summary = "the rows of a batch that are real tokens";
   let description = [{
     From `mask` bool or i64 [batch, seq], one row for each 1. With `keep_first` column
@@ -87,15 +87,15 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
 
     Rule: (1) the mask is bool or i64 of rank 2.
 
-    Example: `%s = attn.segments %m : (tensor<2x8xi1>) -> !attn.segments<rows, keys>`
+    Example: `%s = attn.ragged_batch %m : (tensor<2x8xi1>) -> !attn.ragged<rows, keys>`
   }];
   let arguments = (ins AnyTensor:$mask, UnitAttr:$keep_first);
-  let results = (outs Attn_SegmentsType:$result);
+  let results = (outs Attn_RaggedType:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$mask attr-dict `:` functional-type(operands, results)";
 }
 
-def Attn_SequencesOp : Attn_Op<"sequences", [Pure]> {
+def Attn_DecodeBatchOp : Attn_Op<"decode_batch", [Pure]> {
   let summary = "the new rows of several sequences, each with its own past";
   let description = [{
     What the caller of a step asks for: per sequence how many positions it has
@@ -103,9 +103,9 @@ def Attn_SequencesOp : Attn_Op<"sequences", [Pure]> {
     The run fills it in; a function has at most one, and attention over its rows
     takes a cache.
 
-    Example: `%s = attn.sequences : !attn.segments<rows, keys>`
+    Example: `%s = attn.decode_batch : !attn.ragged<rows, keys>`
   }];
-  let results = (outs Attn_SegmentsType:$result);
+  let results = (outs Attn_RaggedType:$result);
   let assemblyFormat = "`:` qualified(type($result)) attr-dict";
 }
 
@@ -115,11 +115,11 @@ def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
     Rule: (1) the input has a rank of at least 2.
 
     Example: `%r = attn.gather_rows %x, %s : (tensor<2x8x64xf32>,
-    !attn.segments<rows, keys>) -> tensor<?x64xf32, #attn.shape<[rows, 64]>>`
+    !attn.ragged<rows, keys>) -> tensor<?x64xf32, #attn.shape<[rows, 64]>>`
   }];
-  let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments);
+  let arguments = (ins AnyTensor:$input, Attn_RaggedType:$ragged);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$input `,` $segments attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $ragged attr-dict `:` functional-type(operands, results)";
 }
 
 def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
@@ -128,16 +128,16 @@ def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
     A row that is no key (see `keep_first`) is left out. `batch` and `seq` are the
     texts of the two leading sizes of the result.
 
-    Rules: (1) the input's first size is the rows of the segments; (2) `batch` and
+    Rules: (1) the input's first size is the rows of the ragged; (2) `batch` and
     `seq` are polynomials.
 
     Example: `%x = attn.scatter_rows %r, %s to "2" x "8" :
-    (tensor<?x64xf32, #attn.shape<[rows, 64]>>, !attn.segments<rows, keys>) ->
+    (tensor<?x64xf32, #attn.shape<[rows, 64]>>, !attn.ragged<rows, keys>) ->
     tensor<2x8x64xf32>`
   }];
-  let arguments = (ins AnyTensor:$input, Attn_SegmentsType:$segments, StrAttr:$batch, StrAttr:$seq);
+  let arguments = (ins AnyTensor:$input, Attn_RaggedType:$ragged, StrAttr:$batch, StrAttr:$seq);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$input `,` $segments `to` $batch `x` $seq attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $ragged `to` $batch `x` $seq attr-dict `:` functional-type(operands, results)";
 }
 
 def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -154,7 +154,7 @@ def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
 
     Example:
     ```mlir
-    %y = attn.layers %x invariants(%seg : !attn.segments<rows, keys>)
+    %y = attn.layers %x invariants(%seg : !attn.ragged<rows, keys>)
            [#attn.row<@layer, [@l0.q]>, #attn.row<@layer, [@l1.q]>]
          : tensor<4x8xf32> -> tensor<4x8xf32>
     ```

@@ -31,9 +31,9 @@ constexpr int64_t kPaddedDepth = 32;
 
 /// Longest K that a product of f32 takes in one pass over its tiles; a longer
 /// one is cut, and the accumulators wait in the output.
-constexpr int64_t kLongestChain = 4096;
+constexpr int64_t kMaxKBlock = 4096;
 /// The same for operands of this type: as many bytes.
-int64_t longestChain(mlir::Type element);
+int64_t getMaxKBlock(mlir::Type element);
 
 } // namespace transom::kern
 
@@ -47,7 +47,7 @@ int64_t longestChain(mlir::Type element);
 namespace transom::kern {
 
 /// The buffer behind views: the alloc or the argument that owns the memory.
-mlir::Value storageOf(mlir::Value buffer);
+mlir::Value getStorage(mlir::Value buffer);
 
 /// The name in costs for the sum over the sequences of rows times keys, where
 /// `rows` names the number of all rows; with a window only keys within it

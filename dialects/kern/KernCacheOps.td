@@ -47,22 +47,22 @@ def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<Symb
   let assemblyFormat = "$cache `:` type($result) attr-dict";
 }
 
-def Kern_SequencesOp : Kern_Op<"sequences", [Pure]> {
+def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure]> {
   let summary = "the new rows of sequences that have a past";
   let description = [{
     The runtime fills the table before the first step: a row for each new token,
     its column is the token's position in its sequence. `rows` and `keys` name
-    the symbols for the numbers of new rows and of keys. See `kern.segments`.
+    the symbols for the numbers of new rows and of keys. See `kern.ragged_batch`.
 
     Rule: (1) `rows` and `keys` have names.
 
     Example:
     ```mlir
-    %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+    %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
     ```
   }];
   let arguments = (ins StrAttr:$rows, StrAttr:$keys);
-  let results = (outs Kern_SegmentsType:$result);
+  let results = (outs Kern_RaggedType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -85,17 +85,17 @@ def Kern_AppendOp : Kern_BufferizedOp<"append"> {
 
     Example:
     ```mlir
-    kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 256] x f32>,
-        !kern.segments<0>, !kern.cache<heads 4, key 64, value 64, f32>
+    kern.append %k, %v ragged %s cache %c : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 256] x f32>,
+        !kern.ragged<0>, !kern.cache<heads 4, key 64, value 64, f32>
     ```
   }];
   let arguments = (ins Kern_BufferType:$key, Kern_BufferType:$value,
-                       Kern_SegmentsType:$segments, Kern_CacheType:$cache);
-  let assemblyFormat = "$key `,` $value `segments` $segments `cache` $cache attr-dict `:` type(operands)";
+                       Kern_RaggedType:$ragged, Kern_CacheType:$cache);
+  let assemblyFormat = "$key `,` $value `ragged` $ragged `cache` $cache attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
-def Kern_RotationOp : Kern_BufferizedOp<"rotation"> {
+def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table"> {
   let summary = "cosines and sines of the angles at each row's position";
   let description = [{
     `angles` [C + 256, 2n] holds for n frequencies cosines, then sines: row i < C
@@ -110,7 +110,7 @@ def Kern_RotationOp : Kern_BufferizedOp<"rotation"> {
 
     Example:
     ```mlir
-    kern.rotation %p, %a outs(%r) : !kern.buffer<[rows] x i64>, !kern.weight<[288, 64] x f32, rows>,
+    kern.rope_table %p, %a outs(%r) : !kern.buffer<[rows] x i64>, !kern.weight<[288, 64] x f32, rows>,
         !kern.buffer<[rows, 64] x f32>
     ```
   }];
@@ -119,7 +119,7 @@ def Kern_RotationOp : Kern_BufferizedOp<"rotation"> {
   let hasVerifier = 1;
 }
 
-def Kern_RotaryOp : Kern_BufferizedOp<"rotary"> {
+def Kern_RopeOp : Kern_BufferizedOp<"rope"> {
   let summary = "rotates pairs of columns of each head";
   let description = [{
     With n cosines c and n sines s in a row of the rotation, pair i of each head
@@ -134,13 +134,13 @@ def Kern_RotaryOp : Kern_BufferizedOp<"rotary"> {
 
     Example:
     ```mlir
-    kern.rotary %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 64] x f32>,
+    kern.rope %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 256] x f32>, !kern.buffer<[rows, 64] x f32>,
         !kern.buffer<[rows, 256] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$rotation, Kern_BufferType:$outs,
+  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$rope_table, Kern_BufferType:$outs,
                        I64Attr:$heads, UnitAttr:$interleaved);
-  let assemblyFormat = "$input `,` $rotation `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)";
+  let assemblyFormat = "$input `,` $rope_table `outs` `(` $outs `)` `heads` $heads attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 

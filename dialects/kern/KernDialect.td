@@ -71,23 +71,23 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let summary = "a weight in the artifact, in a layout";
   let description = [{
     Layout `rows` is row-major; `panels32` [n/32][k][32] of a weight [n, k], each
-    of its `parts` along n starting at a panel border; `padded32` a vector whose
-    parts start at multiples of 32. `unset` before `kern-pack-weights`. In bf16
+    of its `splits` along n starting at a panel border; `padded32` a vector whose
+    splits start at multiples of 32. `unset` before `kern-pack-weights`. In bf16
     `panels32` is [n/32][k/2][32][2], pairs along k, and k is zero-padded to a
     multiple of 32.
 
-    Rules: (1) sizes are not negative, elements f32 or bf16; (2) parts are positive
+    Rules: (1) sizes are not negative, elements f32 or bf16; (2) splits are positive
     and add up to the first size; (3) `panels32` has rank 2, `padded32` rank 1 and is
     f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[768, 768] x bf16, panels32>`,
-    `!kern.weight<[2304, 768] x f32, panels32, parts [768, 768, 768]>`
+    `!kern.weight<[2304, 768] x f32, panels32, splits [768, 768, 768]>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
                         "::mlir::Type":$elementType,
                         "::transom::kern::WeightLayout":$layout,
-                        ArrayRefParameter<"int64_t">:$parts);
+                        ArrayRefParameter<"int64_t">:$splits);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -101,13 +101,13 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   }];
 }
 
-def Kern_SegmentsType : TypeDef<Kern_Dialect, "Segments"> {
-  let mnemonic = "segments";
+def Kern_RaggedType : TypeDef<Kern_Dialect, "Ragged"> {
+  let mnemonic = "ragged";
   let summary = "the rows of a ragged buffer";
   let description = [{
     `index` is the place of the table in the frame.
 
-    Example: `!kern.segments<0>`
+    Example: `!kern.ragged<0>`
   }];
   let parameters = (ins "int64_t":$index);
   let assemblyFormat = "`<` $index `>`";

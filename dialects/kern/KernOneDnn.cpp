@@ -41,12 +41,12 @@ std::optional<Polynomial> OneDnnOp::ownedRows() { return std::nullopt; }
 
 /// As those of the operations that it stands for.
 Polynomial OneDnnOp::flops() {
-  Polynomial elements = product(sizesOf(getOuts()));
+  Polynomial elements = product(getSizes(getOuts()));
   if (getPrimitive() == "softmax")
     return Polynomial(10) * elements;
   if (getPrimitive() == "layer_norm")
     return Polynomial(8) * elements;
-  return Polynomial(2) * elements * sizesOf(getInput()).back();
+  return Polynomial(2) * elements * getSizes(getInput()).back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,8 +81,9 @@ static LogicalResult verifyBuffers(OneDnnOp op) {
   SmallVector<Value> buffers = op.readBuffers();
   buffers.push_back(op.getOuts());
   for (Value buffer : buffers)
-    if (!isF32(buffer) || !isDense(buffer) || typeOf(buffer).getRank() < 1 ||
-        typeOf(buffer).getRank() > kMaxRank)
+    if (!isF32(buffer) || !isDense(buffer) ||
+        getBufferType(buffer).getRank() < 1 ||
+        getBufferType(buffer).getRank() > kMaxRank)
       return op.emitOpError("expects dense buffers of f32 with 1 to 8 sizes, "
                             "got ")
              << buffer.getType();
@@ -95,10 +96,10 @@ static LogicalResult verifyWeights(OneDnnOp op, ArrayRef<Polynomial> first,
   for (auto [i, weight] : llvm::enumerate(op.getWeights())) {
     auto type = llvm::cast<WeightType>(weight.getType());
     Sizes wanted = i == 0 ? Sizes(first) : Sizes{columns};
-    if (sizesOf(weight) != wanted || !type.getElementType().isF32() ||
-        !type.getParts().empty())
+    if (getSizes(weight) != wanted || !type.getElementType().isF32() ||
+        !type.getSplits().empty())
       return op.emitOpError("expects a weight of f32 ")
-             << text(wanted) << " without parts, got " << type;
+             << text(wanted) << " without splits, got " << type;
     if (failed(verifyLayout(op, "a weight", weight, WeightLayout::Rows)))
       return failure();
   }
@@ -107,8 +108,8 @@ static LogicalResult verifyWeights(OneDnnOp op, ArrayRef<Polynomial> first,
 
 /// (4) of a product of two activations.
 static LogicalResult verifyBatchMatmul(OneDnnOp op) {
-  Sizes lhs = sizesOf(op.getInput()), rhs = sizesOf(op.getRhs()),
-        outs = sizesOf(op.getOuts());
+  Sizes lhs = getSizes(op.getInput()), rhs = getSizes(op.getRhs()),
+        outs = getSizes(op.getOuts());
   if (lhs.size() < 2 || rhs.size() < 2 || lhs.size() > outs.size() ||
       rhs.size() > outs.size() || lhs.back() != rhs[rhs.size() - 2] ||
       outs.back() != rhs.back() || outs[outs.size() - 2] != lhs[lhs.size() - 2])
@@ -126,7 +127,7 @@ static LogicalResult verifyBatchMatmul(OneDnnOp op) {
 
 /// (3) and (4).
 static LogicalResult verifySizes(OneDnnOp op) {
-  Sizes input = sizesOf(op.getInput()), outs = sizesOf(op.getOuts());
+  Sizes input = getSizes(op.getInput()), outs = getSizes(op.getOuts());
   if (op.getPrimitive() == "batch_matmul")
     return verifyBatchMatmul(op);
   if (op.getPrimitive() != "matmul") {
@@ -137,7 +138,8 @@ static LogicalResult verifySizes(OneDnnOp op) {
   }
   if (failed(verifyWeights(op, {outs.back(), input.back()}, outs.back())))
     return failure();
-  if (typeOf(op.getInput()).getRowCount() != typeOf(op.getOuts()).getRowCount())
+  if (getBufferType(op.getInput()).getRowCount() !=
+      getBufferType(op.getOuts()).getRowCount())
     return op.emitOpError("expects input and outs of equal rows, got ")
            << text(input) << " and " << text(outs);
   if (op.getResidual())
@@ -160,7 +162,7 @@ LogicalResult OneDnnOp::verify() {
   if (!isProduct)
     return success();
   for (Value read : {Value(getInput()), getRhs()}) // (6)
-    if (read && storageOf(read) == storageOf(getOuts()))
+    if (read && getStorage(read) == getStorage(getOuts()))
       return emitOpError("expects outs in other memory than the operands");
   return success();
 }

@@ -15,7 +15,7 @@ using namespace transom::kern;
 #define GET_OP_CLASSES
 #include "dialects/kern/KernOps.cpp.inc"
 
-Value kern::storageOf(Value buffer) {
+Value kern::getStorage(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewOp>())
     buffer = view.getSource();
   return buffer;
@@ -95,9 +95,9 @@ SmallVector<Value> NormOp::writtenBuffers() {
 std::optional<Polynomial> NormOp::ownedRows() { return rowsOf(getOuts()); }
 Polynomial NormOp::flops() { return Polynomial(8) * elementCount(getOuts()); }
 
-BUFFER_OP(RotationOp, (ValueRange{getPositions()}), rowsOf(getOuts()),
+BUFFER_OP(RopeTableOp, (ValueRange{getPositions()}), rowsOf(getOuts()),
           Polynomial(3) * elementCount(getOuts()))
-BUFFER_OP(RotaryOp, (ValueRange{getInput(), getRotation()}), rowsOf(getOuts()),
+BUFFER_OP(RopeOp, (ValueRange{getInput(), getRopeTable()}), rowsOf(getOuts()),
           Polynomial(3) * elementCount(getOuts()))
 
 SmallVector<Value> AppendOp::readBuffers() { return {getKey(), getValue()}; }
@@ -139,17 +139,17 @@ CacheType AttentionOp::getCacheType() {
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
 /// The operation that makes the table behind these keys. In the body of layers
 /// the table is an argument; the symbol of the keys' number leads to it.
-static SegmentsOp segmentsOf(AttentionOp op) {
-  if (auto segments = op.getKeySegments().getDefiningOp<SegmentsOp>())
-    return segments;
-  SegmentsOp found;
+static RaggedBatchOp getRaggedBatch(AttentionOp op) {
+  if (auto ragged = op.getKeyRagged().getDefiningOp<RaggedBatchOp>())
+    return ragged;
+  RaggedBatchOp found;
   if (!op.getKey())
     return found;
   Polynomial keys = bufferOf(op.getKey()).getDims().front();
   if (auto module = op->getParentOfType<ModuleOp>())
-    module.walk([&](SegmentsOp segments) {
-      if (Polynomial::symbol(segments.getKeys().str()) == keys)
-        found = segments;
+    module.walk([&](RaggedBatchOp ragged) {
+      if (Polynomial::symbol(ragged.getKeys().str()) == keys)
+        found = ragged;
     });
   return found;
 }
@@ -158,21 +158,21 @@ std::string kern::pairsName(StringRef rows, int64_t window) {
   return window ? name + "_window_" + std::to_string(window) : name;
 }
 /// How many times a row meets a key. Where a mask decides, that has a name of
-/// its own; with rows of other segments it is bounded by the columns.
+/// its own; with rows of other ragged it is bounded by the columns.
 static Polynomial pairsOf(AttentionOp op) {
   Polynomial rows = bufferOf(op.getQuery()).getRowCount();
   if (op.getCache())
     return Polynomial::symbol(
         pairsName(rows.str(), op.getCacheType().getWindow()));
-  SegmentsOp segments = segmentsOf(op);
-  if (!segments)
+  RaggedBatchOp ragged = getRaggedBatch(op);
+  if (!ragged)
     return rows * bufferOf(op.getKey()).getRowCount();
-  if (Value mask = segments.getMask()) {
-    if (op.getQuerySegments().getType() == op.getKeySegments().getType())
-      return Polynomial::symbol(pairsName(segments.getRows()));
+  if (Value mask = ragged.getMask()) {
+    if (op.getQueryRagged().getType() == op.getKeyRagged().getType())
+      return Polynomial::symbol(pairsName(ragged.getRows()));
     return rows * bufferOf(mask).getDims()[1];
   }
-  Result<Polynomial> columns = Polynomial::parse(segments.getColumns().str());
+  Result<Polynomial> columns = Polynomial::parse(ragged.getColumns().str());
   return rows * (columns ? *columns : bufferOf(op.getKey()).getRowCount());
 }
 Polynomial AttentionOp::flops() {

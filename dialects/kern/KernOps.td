@@ -85,7 +85,7 @@ def Kern_ViewOp : Kern_Op<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Kern_SegmentsOp : Kern_Op<"segments", [Pure]> {
+def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure]> {
   let summary = "the rows of a batch";
   let description = [{
     With `mask` (an input of the entry) one row for each 1, and with `keep_first`
@@ -100,14 +100,14 @@ def Kern_SegmentsOp : Kern_Op<"segments", [Pure]> {
 
     Example:
     ```mlir
-    %s = kern.segments mask %m : !kern.buffer<[batch, seq] x i64>
-        {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
-    %t = kern.segments {batch = "batch", columns = "seq", rows = "rows1", keys = "keys1"} : !kern.segments<1>
+    %s = kern.ragged_batch mask %m : !kern.buffer<[batch, seq] x i64>
+        {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
+    %t = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows1", keys = "keys1"} : !kern.ragged<1>
     ```
   }];
   let arguments = (ins Optional<Kern_BufferType>:$mask, StrAttr:$batch, StrAttr:$columns,
                        StrAttr:$rows, StrAttr:$keys, UnitAttr:$keep_first);
-  let results = (outs Kern_SegmentsType:$result);
+  let results = (outs Kern_RaggedType:$result);
   let assemblyFormat = "(`mask` $mask^ `:` type($mask))? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -120,9 +120,9 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
   let summary = "product with a packed weight, with an epilogue";
   let description = [{
     `outs = activation(input [m, k] x weight [n, k]^T + bias) + residual`. With
-    several `outs` consecutive column ranges of n go to one each (`parts` of the
+    several `outs` consecutive column ranges of n go to one each (`splits` of the
     weight's type); an out may be key panels, then row r goes to the key position
-    of row r in `segments`. One chain of fused multiply-adds over ascending k for
+    of row r in `ragged`. One chain of fused multiply-adds over ascending k for
     each output, starting from the bias, so that neither m nor the number of
     parts shows in a result.
 
@@ -142,7 +142,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     Rules: (1) the weight is [n, k], `panels32` or `unset`, and k is the input's
     last size; (2) there is one out for each part of the weight, of that width
     and with the input's rows; (3) the bias is [n], `padded32` or `unset`, with
-    the weight's parts; (4) `segments` stand exactly where an out is key panels,
+    the weight's splits; (4) `ragged` stand exactly where an out is key panels,
     and then there is no activation, residual or norm; (5) residual and norm need
     a single out and have its sizes; (6) `norm_gamma`, `norm_counters`, `norm_eps`
     and an out of the norm (`norm_out` of f32, `norm_out_bf16` of bf16) come
@@ -164,15 +164,15 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
                        Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
-                       Optional<Kern_SegmentsType>:$segments,
+                       Optional<Kern_RaggedType>:$ragged,
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
                        Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
                        Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps,
-                       UnitAttr:$norm_rms, OptionalAttr<StrAttr>:$gate);
+                       UnitAttr:$norm_rms, OptionalAttr<StrAttr>:$glu);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`segments` $segments^)?
+    $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
     (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
   }];
@@ -201,18 +201,18 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
 }
 
 def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]> {
-  let summary = "attention of several heads over segments";
+  let summary = "attention of several heads over ragged";
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
-    [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_segments` attends to
-    the keys of its sequence in `key_segments`. Keys are taken in pieces of 256
+    [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_ragged` attends to
+    the keys of its sequence in `key_ragged`. Keys are taken in pieces of 256
     that merge in order: within a piece each score is a chain over dk, then
     scaled (and capped), masked; probabilities are exp2(score - maximum) and
     their sum runs in 16 lanes; the product with the values is a chain from zero.
     A row without a visible key gives zeros.
 
     With `causal` row i sees keys up to i; with `window` w only those nearer than
-    w; queries of other segments are aligned with the last keys. `mask` is
+    w; queries of other ragged are aligned with the last keys. `mask` is
     broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
     selects, and where it is false the score is `mask_value` or, without one,
     hidden. `scratch` holds each part's scores. With `slopes` (ALiBi), one for each
@@ -240,26 +240,26 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     outs have equal rows; (5) the scratch is [parts, floats] with the floats that
     the schedule and dv need; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
     bool mask; (7) window and soft cap are not negative; (8) with `causal` or
-    `window` the query segments have no `keep_first`, since such a row has no
+    `window` the query ragged have no `keep_first`, since such a row has no
     place in the order; (9) query, key and value are all f32 or all bf16, and then
     heads have an even dk; (10) outs are f32, or bf16 beside such operands; (11)
     the schedule is one of the above, of at most 24 rows; (12) partials are [parts,
     floats] of f32 with room for 32 pieces, counters [parts, 32] of i64, and
     `spread` has them; (13) there are key and value, or a cache; (14) beside a cache
-    both segments are of one table, `causal` is set, there is no mask, and the
+    both ragged are of one table, `causal` is set, there is no mask, and the
     query's type, the heads, their sizes and the window are the cache's; (15) slopes
     are f32 of size [heads] in `rows` or `unset`.
 
     Example:
     ```mlir
-    kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.125 {causal} :
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.125 {causal} :
         !kern.buffer<[rows, 128] x f32>, !kern.buffer<[keys, 128] x f32, key_panels>,
-        !kern.buffer<[rows, 128] x f32>, !kern.segments<0>, !kern.segments<0>,
+        !kern.buffer<[rows, 128] x f32>, !kern.ragged<0>, !kern.ragged<0>,
         !kern.buffer<[parts, 10176] x f32>, !kern.buffer<[rows, 128] x f32>
     ```
   }];
   let arguments = (ins Kern_BufferType:$query, Optional<Kern_BufferType>:$key, Optional<Kern_BufferType>:$value,
-                       Kern_SegmentsType:$query_segments, Kern_SegmentsType:$key_segments,
+                       Kern_RaggedType:$query_ragged, Kern_RaggedType:$key_ragged,
                        Optional<Kern_CacheType>:$cache, Optional<Kern_WeightType>:$slopes,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
                        Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
@@ -270,7 +270,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        OptionalAttr<F64Attr>:$mask_value,
                        DefaultValuedStrAttr<StrAttr, "auto">:$schedule);
   let assemblyFormat = [{
-    $query (`,` $key^ `,` $value)? `segments` $query_segments `,` $key_segments
+    $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
     (`cache` $cache^)? (`slopes` $slopes^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
     `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `:` type(operands)
   }];
@@ -286,7 +286,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
 def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
   let summary = "rows of keys into key panels";
   let description = [{
-    Row r goes to the key position of row r in `segments`; other positions of
+    Row r goes to the key position of row r in `ragged`; other positions of
     the panels stay undefined and are masked by whoever reads them.
 
     Rules: (1) outs, and only it, is key panels; (2) equal last sizes; (3) one
@@ -294,12 +294,12 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
 
     Example:
     ```mlir
-    kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 64] x f32>, !kern.segments<0>,
+    kern.pack_keys %x ragged %s outs(%y) : !kern.buffer<[rows, 64] x f32>, !kern.ragged<0>,
         !kern.buffer<[keys, 64] x f32, key_panels>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
-  let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
@@ -384,7 +384,7 @@ def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
 
     Rules: (1) the primitive is one of these and has exactly the operands that
     belong to it, `eps` with layer_norm only; (2) buffers are dense f32 of rank
-    1 to 8; (3) weights are in `rows` or `unset`, without parts, of the sizes
+    1 to 8; (3) weights are in `rows` or `unset`, without splits, of the sizes
     above; (4) outs has the sizes that follow; (5) an activation is a matmul's
     and relu, gelu, gelu_tanh, silu, quick_gelu, tanh or sigmoid; (6) a product
     writes no memory that it reads, except that of its residual.
@@ -428,7 +428,7 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
 
     Example:
     ```mlir
-    kern.layers %x invariants(%s : !kern.segments<0>) [[@layer, @w0], [@layer, @w1]] : !kern.buffer<[rows, 8] x f32>
+    kern.layers %x invariants(%s : !kern.ragged<0>) [[@layer, @w0], [@layer, @w1]] : !kern.buffer<[rows, 8] x f32>
     ```
   }];
   let arguments = (ins Kern_BufferType:$state, Variadic<AnyType>:$invariants, ArrayAttr:$rows);

@@ -81,7 +81,7 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]>
 
     Rules: (1) there is at least one table, and an id and a scale for each; (2)
     ids are i64, one for each row of outs, which is f32; (3) each table is [any, width] with the
-    width of outs; (4) a table in panels has no parts.
+    width of outs; (4) a table in panels has no splits.
 
     Example:
     ```mlir
@@ -182,11 +182,11 @@ def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
 
     Example:
     ```mlir
-    kern.columns %s outs(%y) : !kern.segments<0>, !kern.buffer<[rows] x i64>
+    kern.columns %s outs(%y) : !kern.ragged<0>, !kern.buffer<[rows] x i64>
     ```
   }];
-  let arguments = (ins Kern_SegmentsType:$segments, Kern_BufferType:$outs);
-  let assemblyFormat = "$segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let arguments = (ins Kern_RaggedType:$ragged, Kern_BufferType:$outs);
+  let assemblyFormat = "$ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
@@ -200,12 +200,12 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
 
     Example:
     ```mlir
-    kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>,
+    kern.gather_rows %x ragged %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.ragged<0>,
         !kern.buffer<[rows, 8] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
-  let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
@@ -220,12 +220,12 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
 
     Example:
     ```mlir
-    kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+    kern.scatter_rows %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
         !kern.buffer<[batch, seq, 8] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments, Kern_BufferType:$outs);
-  let assemblyFormat = "$input `segments` $segments `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 
@@ -243,13 +243,13 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
 
     Example:
     ```mlir
-    kern.pool "mean" %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>,
+    kern.pool "mean" %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
         !kern.buffer<[batch, 8] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_SegmentsType:$segments,
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, StrAttr:$kind);
-  let assemblyFormat = "$kind $input `segments` $segments (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let assemblyFormat = "$kind $input `ragged` $ragged (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types of the kern dialect: buffers, weights and segments, their text forms
+// Types of the kern dialect: buffers, weights and ragged, their text forms
 // and their sizes.
 #include "dialects/common/SizeParser.h"
 #include "dialects/kern/Kern.h"
@@ -31,8 +31,8 @@ StringRef kern::layoutName(WeightLayout layout) {
   llvm_unreachable("all layouts have names");
 }
 
-int64_t kern::longestChain(Type element) {
-  return element.isBF16() ? 2 * kLongestChain : kLongestChain;
+int64_t kern::getMaxKBlock(Type element) {
+  return element.isBF16() ? 2 * kMaxKBlock : kMaxKBlock;
 }
 
 static std::optional<WeightLayout> layoutOf(StringRef name) {
@@ -140,11 +140,11 @@ void BufferType::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> WeightType::getPaddedStarts() const {
-  SmallVector<int64_t> parts(getParts());
-  if (parts.empty())
-    parts.push_back(getShape().front());
+  SmallVector<int64_t> splits(getSplits());
+  if (splits.empty())
+    splits.push_back(getShape().front());
   SmallVector<int64_t> starts{0};
-  for (int64_t part : parts)
+  for (int64_t part : splits)
     starts.push_back(starts.back() + llvm::alignTo(part, kPanel));
   return starts;
 }
@@ -175,7 +175,7 @@ static ParseResult parseIntegers(AsmParser &parser,
 }
 
 Type WeightType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape, parts;
+  SmallVector<int64_t> shape, splits;
   Type element;
   StringRef name;
   if (parser.parseLess() || parseIntegers(parser, shape) ||
@@ -190,21 +190,21 @@ Type WeightType::parse(AsmParser &parser) {
     return {};
   }
   if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("parts") || parseIntegers(parser, parts)))
+      (parser.parseKeyword("splits") || parseIntegers(parser, splits)))
     return {};
   if (parser.parseGreater())
     return {};
   return parser.getChecked<WeightType>(parser.getContext(), shape, element,
-                                       *layout, parts);
+                                       *layout, splits);
 }
 
 void WeightType::print(AsmPrinter &printer) const {
   printer << "<[";
   llvm::interleaveComma(getShape(), printer);
   printer << "] x " << getElementType() << ", " << layoutName(getLayout());
-  if (!getParts().empty()) {
-    printer << ", parts [";
-    llvm::interleaveComma(getParts(), printer);
+  if (!getSplits().empty()) {
+    printer << ", splits [";
+    llvm::interleaveComma(getSplits(), printer);
     printer << "]";
   }
   printer << ">";

@@ -17,11 +17,11 @@ using namespace transom::kern::rules;
 // Shared rules
 //===----------------------------------------------------------------------===//
 
-BufferType rules::typeOf(Value buffer) {
+BufferType rules::getBufferType(Value buffer) {
   return llvm::cast<BufferType>(buffer.getType());
 }
 
-Sizes rules::sizesOf(Value value) {
+Sizes rules::getSizes(Value value) {
   if (auto buffer = llvm::dyn_cast<BufferType>(value.getType()))
     return buffer.getDims();
   ArrayRef<int64_t> shape = llvm::cast<WeightType>(value.getType()).getShape();
@@ -43,25 +43,27 @@ Polynomial rules::product(ArrayRef<Polynomial> sizes) {
 }
 
 bool rules::isF32(Value buffer) {
-  return typeOf(buffer).getElementType().isF32();
+  return getBufferType(buffer).getElementType().isF32();
 }
-bool rules::isBf16(Value buffer) { return typeOf(buffer).isBf16(); }
+bool rules::isBf16(Value buffer) { return getBufferType(buffer).isBf16(); }
 bool rules::isDense(Value buffer) {
-  return !typeOf(buffer).getStride() && !typeOf(buffer).getKeyPanels();
+  return !getBufferType(buffer).getStride() &&
+         !getBufferType(buffer).getKeyPanels();
 }
 
 LogicalResult rules::verifySameSizes(Operation *op, const char *names, Value a,
                                      Value b) {
-  if (sizesOf(a) == sizesOf(b))
+  if (getSizes(a) == getSizes(b))
     return success();
   return op->emitOpError("expects ")
-         << names << " of equal sizes, got " << text(sizesOf(a)) << " and "
-         << text(sizesOf(b));
+         << names << " of equal sizes, got " << text(getSizes(a)) << " and "
+         << text(getSizes(b));
 }
 
 LogicalResult rules::verifySameElements(Operation *op, const char *names,
                                         Value a, Value b) {
-  Type x = typeOf(a).getElementType(), y = typeOf(b).getElementType();
+  Type x = getBufferType(a).getElementType(),
+       y = getBufferType(b).getElementType();
   if (x == y)
     return success();
   return op->emitOpError("expects ")
@@ -72,8 +74,8 @@ LogicalResult rules::verifyRowsOfF32(Operation *op, const char *name,
                                      Value buffer) {
   if (!isF32(buffer))
     return op->emitOpError("expects f32 as ")
-           << name << ", got " << typeOf(buffer).getElementType();
-  if (typeOf(buffer).getKeyPanels())
+           << name << ", got " << getBufferType(buffer).getElementType();
+  if (getBufferType(buffer).getKeyPanels())
     return op->emitOpError("expects rows as ") << name << ", got key panels";
   return success();
 }
@@ -82,7 +84,7 @@ LogicalResult rules::verifyRowsOfFloat(Operation *op, const char *name,
                                        Value buffer) {
   if (!isBf16(buffer))
     return verifyRowsOfF32(op, name, buffer);
-  if (typeOf(buffer).getKeyPanels())
+  if (getBufferType(buffer).getKeyPanels())
     return op->emitOpError("expects rows as ") << name << ", got key panels";
   return success();
 }
@@ -98,7 +100,7 @@ LogicalResult rules::verifyLayout(Operation *op, const char *name, Value weight,
 
 LogicalResult rules::verifyVector(Operation *op, const char *name, Value weight,
                                   int64_t size, WeightLayout layout) {
-  Sizes sizes = sizesOf(weight);
+  Sizes sizes = getSizes(weight);
   if (llvm::cast<WeightType>(weight.getType()).isBf16())
     return op->emitOpError("expects ") << name << " of f32, got bf16";
   if (sizes.size() != 1 || sizes[0] != Polynomial(size))
@@ -163,20 +165,21 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type element,
-                                 WeightLayout layout, ArrayRef<int64_t> parts) {
+                                 WeightLayout layout,
+                                 ArrayRef<int64_t> splits) {
   if (!element.isF32() && !element.isBF16()) // (1)
     return emitError() << "weight of " << element << "; supported: f32, bf16";
   int64_t sum = 0;
   for (int64_t size : shape)
     if (size < 0)
       return emitError() << "weight with the size " << size;
-  for (int64_t part : parts) { // (2)
-    if (part <= 0)
-      return emitError() << "weight with a part of " << part;
-    sum += part;
+  for (int64_t split : splits) { // (2)
+    if (split <= 0)
+      return emitError() << "weight with a split of " << split;
+    sum += split;
   }
-  if (!parts.empty() && (shape.empty() || sum != shape[0]))
-    return emitError() << "parts add up to " << sum << ", the first size is "
+  if (!splits.empty() && (shape.empty() || sum != shape[0]))
+    return emitError() << "splits add up to " << sum << ", the first size is "
                        << (shape.empty() ? 0 : shape[0]);
   size_t rank = layout == WeightLayout::Panels32   ? 2
                 : layout == WeightLayout::Padded32 ? 1
@@ -230,7 +233,7 @@ LogicalResult ViewOp::verify() {
   if (failed(verifySameElements(*this, "source and result", getSource(),
                                 getResult()))) // (1)
     return failure();
-  Sizes from = sizesOf(getSource()), to = sizesOf(getResult());
+  Sizes from = getSizes(getSource()), to = getSizes(getResult());
   if (product(from) != product(to)) // (2)
     return emitOpError("expects equally many elements, got ")
            << text(from) << " and " << text(to);
@@ -239,7 +242,7 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-LogicalResult SegmentsOp::verify() {
+LogicalResult RaggedBatchOp::verify() {
   if (!getMask()) { // (1)
     if (failed(verifySize(*this, "batch", getBatch())) ||
         failed(verifySize(*this, "columns", getColumns())))
@@ -247,8 +250,8 @@ LogicalResult SegmentsOp::verify() {
     if (getKeepFirst()) // (2)
       return emitOpError("expects a mask beside 'keep_first'");
   } else { // (3)
-    Type element = typeOf(getMask()).getElementType();
-    if (typeOf(getMask()).getRank() != 2 ||
+    Type element = getBufferType(getMask()).getElementType();
+    if (getBufferType(getMask()).getRank() != 2 ||
         !(element.isInteger(64) || element.isInteger(1)))
       return emitOpError("expects a mask [batch, columns] of i64 or i1, got ")
              << getMask().getType();

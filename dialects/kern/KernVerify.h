@@ -11,9 +11,9 @@ namespace transom::kern::rules {
 using Sizes = llvm::SmallVector<Polynomial>;
 
 /// The type of a buffer.
-BufferType typeOf(mlir::Value buffer);
+BufferType getBufferType(mlir::Value buffer);
 /// The dimensions of a buffer or weight.
-Sizes sizesOf(mlir::Value value);
+Sizes getSizes(mlir::Value value);
 /// `[rows, 768]`.
 std::string text(llvm::ArrayRef<Polynomial> sizes);
 /// The product of sizes.

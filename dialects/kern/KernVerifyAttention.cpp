@@ -14,7 +14,7 @@ using namespace transom::kern::rules;
 /// size of one head.
 static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
                                    Value buffer, int64_t heads) {
-  Sizes sizes = sizesOf(buffer);
+  Sizes sizes = getSizes(buffer);
   std::optional<int64_t> last =
       sizes.empty() ? std::nullopt : sizes.back().constant();
   if (!(isF32(buffer) || isBf16(buffer)) || !last || *last % heads ||
@@ -30,16 +30,16 @@ static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
   bool rounded = isBf16(op.getQuery());
   if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded) // (9)
     return op.emitOpError("expects query, key and value of one type, got ")
-           << typeOf(op.getQuery()).getElementType() << ", "
-           << typeOf(op.getKey()).getElementType() << " and "
-           << typeOf(op.getValue()).getElementType();
+           << getBufferType(op.getQuery()).getElementType() << ", "
+           << getBufferType(op.getKey()).getElementType() << " and "
+           << getBufferType(op.getValue()).getElementType();
   if (rounded && keySize % 2)
     return op.emitOpError("expects heads of an even size in bf16, got ")
            << keySize;
-  if (!typeOf(op.getKey()).getKeyPanels())
+  if (!getBufferType(op.getKey()).getKeyPanels())
     return op.emitOpError("expects the key in key panels");
   for (Value buffer : ValueRange{op.getQuery(), op.getValue(), op.getOuts()})
-    if (typeOf(buffer).getKeyPanels())
+    if (getBufferType(buffer).getKeyPanels())
       return op.emitOpError("expects only the key in key panels");
   return success();
 }
@@ -47,20 +47,20 @@ static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
 /// (14).
 static LogicalResult verifyCache(AttentionOp op) {
   CacheType cache = op.getCacheType();
-  if (op.getQuerySegments().getType() != op.getKeySegments().getType() ||
+  if (op.getQueryRagged().getType() != op.getKeyRagged().getType() ||
       !op.getCausal() || op.getMask())
-    return op.emitOpError("expects segments of one table, 'causal' and no mask "
+    return op.emitOpError("expects ragged of one table, 'causal' and no mask "
                           "beside a cache");
-  if (typeOf(op.getQuery()).getElementType() != cache.getQueryType() ||
+  if (getBufferType(op.getQuery()).getElementType() != cache.getQueryType() ||
       int64_t(op.getKvHeads()) != cache.getHeads() ||
       int64_t(op.getWindow()) != cache.getWindow())
     return op.emitOpError("expects the element type, 'kv_heads' and window of "
                           "the cache, got ")
-           << typeOf(op.getQuery()).getElementType() << ", "
+           << getBufferType(op.getQuery()).getElementType() << ", "
            << int64_t(op.getKvHeads()) << " and " << int64_t(op.getWindow())
            << " beside " << cache;
   for (Value buffer : {op.getQuery(), op.getOuts()})
-    if (typeOf(buffer).getKeyPanels())
+    if (getBufferType(buffer).getKeyPanels())
       return op.emitOpError("expects only the key in key panels");
   return success();
 }
@@ -92,10 +92,11 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
   if (isBf16(op.getOuts()) && !isBf16(op.getQuery())) // (10)
     return op.emitOpError("expects outs of f32 beside a query of f32");
   valueSize = *dv;
-  if (typeOf(op.getQuery()).getRowCount() != typeOf(op.getOuts()).getRowCount())
+  if (getBufferType(op.getQuery()).getRowCount() !=
+      getBufferType(op.getOuts()).getRowCount())
     return op.emitOpError("expects query and outs of equal rows, got ")
-           << text(sizesOf(op.getQuery())) << " and "
-           << text(sizesOf(op.getOuts()));
+           << text(getSizes(op.getQuery())) << " and "
+           << text(getSizes(op.getOuts()));
   return success();
 }
 
@@ -103,11 +104,12 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
 static LogicalResult verifyPerPart(AttentionOp op, const char *name,
                                    Value buffer, int64_t count,
                                    Type elementType) {
-  Sizes sizes = sizesOf(buffer);
+  Sizes sizes = getSizes(buffer);
   std::optional<int64_t> own =
       sizes.empty() ? std::nullopt : sizes.back().constant();
-  if (typeOf(buffer).getElementType() == elementType && sizes.size() == 2 &&
-      sizes[0] == Polynomial::symbol("parts") && own && *own >= count)
+  if (getBufferType(buffer).getElementType() == elementType &&
+      sizes.size() == 2 && sizes[0] == Polynomial::symbol("parts") && own &&
+      *own >= count)
     return success();
   return op.emitOpError("expects ")
          << name << " [parts, " << count << "] of " << elementType << ", got "
@@ -145,9 +147,9 @@ static LogicalResult verifyMask(AttentionOp op) {
     return op.getMaskValue()
                ? op.emitOpError("expects a bool mask beside 'mask_value'")
                : success();
-  Type element = typeOf(op.getMask()).getElementType();
+  Type element = getBufferType(op.getMask()).getElementType();
   if (!(element.isF32() || element.isInteger(1)) ||
-      typeOf(op.getMask()).getRank() > 4)
+      getBufferType(op.getMask()).getRank() > 4)
     return op.emitOpError(
                "expects a mask of f32 or bool of rank 4 at most, got ")
            << op.getMask().getType();
@@ -173,21 +175,20 @@ LogicalResult AttentionOp::verify() {
     return emitOpError(
                "expects a window and a soft cap that are not negative, got ")
            << int64_t(getWindow()) << " and " << cap;
-  auto segments = getQuerySegments().getDefiningOp<SegmentsOp>();
-  if (segments && segments.getKeepFirst() &&
-      (getCausal() || getWindow())) // (8)
+  auto ragged = getQueryRagged().getDefiningOp<RaggedBatchOp>();
+  if (ragged && ragged.getKeepFirst() && (getCausal() || getWindow())) // (8)
     return emitOpError(
-        "expects segments without 'keep_first' beside 'causal' or 'window'");
+        "expects ragged without 'keep_first' beside 'causal' or 'window'");
   return success();
 }
 
 LogicalResult PackKeysOp::verify() {
   if (failed(verifyRowsOfFloat(*this, "the input", getInput())))
     return failure();
-  if (!typeOf(getOuts()).getKeyPanels()) // (1)
+  if (!getBufferType(getOuts()).getKeyPanels()) // (1)
     return emitOpError("expects key panels as outs, got ")
            << getOuts().getType();
-  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
   if (input.empty() || input.back() != outs.back()) // (2)
     return emitOpError("expects input and outs of one last size, got ")
            << text(input) << " and " << text(outs);

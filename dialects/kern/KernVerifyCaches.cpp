@@ -51,7 +51,7 @@ LogicalResult GetCacheOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-LogicalResult SequencesOp::verify() {
+LogicalResult DecodeBatchOp::verify() {
   if (getRows().empty() || getKeys().empty()) // (1)
     return emitOpError("expects names for 'rows' and 'keys'");
   return success();
@@ -64,8 +64,8 @@ LogicalResult SequencesOp::verify() {
 /// (2) of append: rows with so many columns.
 static LogicalResult verifyColumns(AppendOp op, const char *name, Value buffer,
                                    int64_t columns) {
-  Sizes sizes = sizesOf(buffer);
-  if (!typeOf(buffer).getKeyPanels() && !sizes.empty() &&
+  Sizes sizes = getSizes(buffer);
+  if (!getBufferType(buffer).getKeyPanels() && !sizes.empty() &&
       sizes.back() == Polynomial(columns))
     return success();
   return op.emitOpError("expects ") << name << " in rows of " << columns
@@ -74,8 +74,8 @@ static LogicalResult verifyColumns(AppendOp op, const char *name, Value buffer,
 
 LogicalResult AppendOp::verify() {
   CacheType cache = getCache().getType();
-  Type key = typeOf(getKey()).getElementType(),
-       value = typeOf(getValue()).getElementType();
+  Type key = getBufferType(getKey()).getElementType(),
+       value = getBufferType(getValue()).getElementType();
   if (key != value || !(key.isF32() || key.isBF16()) ||
       (key.isBF16() && !cache.isBf16())) // (1)
     return emitOpError("expects key and value of f32, or of bf16 beside a "
@@ -87,22 +87,23 @@ LogicalResult AppendOp::verify() {
       failed(verifyColumns(*this, "the value", getValue(),
                            cache.getHeads() * cache.getValue())))
     return failure();
-  if (typeOf(getKey()).getRowCount() != typeOf(getValue()).getRowCount()) // (2)
+  if (getBufferType(getKey()).getRowCount() !=
+      getBufferType(getValue()).getRowCount()) // (2)
     return emitOpError("expects key and value of equal rows, got ")
-           << text(sizesOf(getKey())) << " and " << text(sizesOf(getValue()));
+           << text(getSizes(getKey())) << " and " << text(getSizes(getValue()));
   return success();
 }
 
-LogicalResult RotationOp::verify() {
+LogicalResult RopeTableOp::verify() {
   if (failed(verifyRowsOfF32(*this, "outs", getOuts())))
     return failure();
-  if (!typeOf(getPositions()).getElementType().isInteger(64) ||
-      product(sizesOf(getPositions())) !=
-          typeOf(getOuts()).getRowCount()) // (1)
+  if (!getBufferType(getPositions()).getElementType().isInteger(64) ||
+      product(getSizes(getPositions())) !=
+          getBufferType(getOuts()).getRowCount()) // (1)
     return emitOpError("expects an i64 position for each row of outs, got ")
            << getPositions().getType();
   WeightType angles = getAngles().getType();
-  Sizes sizes = sizesOf(getAngles()), outs = sizesOf(getOuts());
+  Sizes sizes = getSizes(getAngles()), outs = getSizes(getOuts());
   if (angles.isBf16() || sizes.size() != 2 || angles.getShape()[0] <= kPiece ||
       angles.getShape()[1] % 2 || outs.empty() ||
       sizes[1] != outs.back()) // (2)
@@ -112,13 +113,13 @@ LogicalResult RotationOp::verify() {
   return verifyLayout(*this, "the angles", getAngles(), WeightLayout::Rows);
 }
 
-LogicalResult RotaryOp::verify() {
+LogicalResult RopeOp::verify() {
   if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
       failed(verifyRowsOfFloat(*this, "outs", getOuts())) ||
       failed(verifySameSizes(*this, "input and outs", getInput(), getOuts())) ||
-      failed(verifyRowsOfF32(*this, "the rotation", getRotation())))
+      failed(verifyRowsOfF32(*this, "the rotation", getRopeTable())))
     return failure();
-  Sizes sizes = sizesOf(getInput()), angles = sizesOf(getRotation());
+  Sizes sizes = getSizes(getInput()), angles = getSizes(getRopeTable());
   int64_t heads = getHeads();
   std::optional<int64_t> width =
       sizes.empty() ? std::nullopt : sizes.back().constant();
@@ -128,12 +129,13 @@ LogicalResult RotaryOp::verify() {
   std::optional<int64_t> rotated =
       angles.empty() ? std::nullopt : angles.back().constant();
   if (!rotated || *rotated % 2 || *rotated > *width / heads ||
-      typeOf(getRotation()).getRowCount() !=
-          typeOf(getInput()).getRowCount()) // (2)
+      getBufferType(getRopeTable()).getRowCount() !=
+          getBufferType(getInput()).getRowCount()) // (2)
     return emitOpError("expects a rotation with the input's rows and an even "
                        "number of columns, at most ")
            << *width / heads << ", got " << text(angles);
-  if (isBf16(getOuts()) && storageOf(getOuts()) == storageOf(getInput())) // (3)
+  if (isBf16(getOuts()) &&
+      getStorage(getOuts()) == getStorage(getInput())) // (3)
     return emitOpError("expects rounded outs in other memory than the input");
   return success();
 }

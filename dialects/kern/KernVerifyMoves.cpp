@@ -18,7 +18,7 @@ using namespace transom::kern::rules;
 static LogicalResult verifyBf16Copy(NormOp op, Value out, Value copy) {
   if (!copy)
     return success();
-  if (!isF32(out) || !isBf16(copy) || typeOf(copy).getKeyPanels())
+  if (!isF32(out) || !isBf16(copy) || getBufferType(copy).getKeyPanels())
     return op.emitOpError(
                "expects 'out_bf16' in rows of bf16 beside outs of f32, got ")
            << copy.getType() << " and " << out.getType();
@@ -31,7 +31,7 @@ LogicalResult NormOp::verify() {
       failed(verifySameSizes(*this, "input and outs", getInput(),
                              getOuts()))) // (1)
     return failure();
-  Sizes sizes = sizesOf(getInput());
+  Sizes sizes = getSizes(getInput());
   std::optional<int64_t> width =
       sizes.empty() ? std::nullopt : sizes.back().constant();
   if (!width)
@@ -50,7 +50,7 @@ LogicalResult NormOp::verify() {
 LogicalResult CastOp::verify() {
   if (failed(verifyRowsOfF32(*this, "the input", getInput())))
     return failure();
-  if (!isBf16(getOuts()) || typeOf(getOuts()).getKeyPanels()) // (1)
+  if (!isBf16(getOuts()) || getBufferType(getOuts()).getKeyPanels()) // (1)
     return emitOpError("expects rows of bf16 as outs, got ")
            << getOuts().getType();
   return verifySameSizes(*this, "input and outs", getInput(), getOuts()); // (2)
@@ -71,19 +71,19 @@ LogicalResult EmbeddingOp::verify() {
   if (failed(verifyRowsOfF32(*this, "outs", getOuts())))
     return failure();
   for (Value ids : getIds()) // (2)
-    if (!typeOf(ids).getElementType().isInteger(64) ||
-        product(sizesOf(ids)) != typeOf(getOuts()).getRowCount())
+    if (!getBufferType(ids).getElementType().isInteger(64) ||
+        product(getSizes(ids)) != getBufferType(getOuts()).getRowCount())
       return emitOpError("expects an i64 id for each row of outs, got ")
              << ids.getType();
   for (Value table : getTables()) {
-    Sizes sizes = sizesOf(table), outs = sizesOf(getOuts());
+    Sizes sizes = getSizes(table), outs = getSizes(getOuts());
     if (sizes.size() != 2 || outs.empty() || sizes[1] != outs.back()) // (3)
       return emitOpError("expects a table with the width of outs, got ")
              << text(sizes) << " and " << text(outs);
     auto type = llvm::cast<WeightType>(table.getType());
     if (type.getLayout() == WeightLayout::Panels32 &&
-        !type.getParts().empty()) // (4)
-      return emitOpError("expects a table in panels without parts");
+        !type.getSplits().empty()) // (4)
+      return emitOpError("expects a table in panels without splits");
   }
   return success();
 }
@@ -111,9 +111,9 @@ static LogicalResult verifyInput(ElementwiseOp op, Value input,
        weight.getLayout() != WeightLayout::Unset))
     return op.emitOpError("expects buffers or weights in rows as inputs, got ")
            << input.getType();
-  if (!broadcasts(sizesOf(input), sizesOf(op.getOuts())))
+  if (!broadcasts(getSizes(input), getSizes(op.getOuts())))
     return op.emitOpError("expects inputs that broadcast to ")
-           << text(sizesOf(op.getOuts())) << ", got " << text(sizesOf(input));
+           << text(getSizes(op.getOuts())) << ", got " << text(getSizes(input));
   Type element = weight ? weight.getElementType() : buffer.getElementType();
   if (argument.getType() != element)
     return op.emitOpError("expects a region argument of ")
@@ -123,7 +123,7 @@ static LogicalResult verifyInput(ElementwiseOp op, Value input,
 
 LogicalResult ElementwiseOp::verify() {
   Block &block = getBody().front();
-  if (typeOf(getOuts()).getKeyPanels())
+  if (getBufferType(getOuts()).getKeyPanels())
     return emitOpError("expects rows as outs, got key panels");
   if (block.getNumArguments() != getInputs().size()) // (3)
     return emitOpError("expects a region argument for each input, got ")
@@ -133,10 +133,10 @@ LogicalResult ElementwiseOp::verify() {
       return failure();
   auto yield =
       block.empty() ? YieldOp() : llvm::dyn_cast<YieldOp>(block.back());
-  if (!yield ||
-      yield.getValue().getType() != typeOf(getOuts()).getElementType()) // (4)
+  if (!yield || yield.getValue().getType() !=
+                    getBufferType(getOuts()).getElementType()) // (4)
     return emitOpError("expects a region that yields ")
-           << typeOf(getOuts()).getElementType();
+           << getBufferType(getOuts()).getElementType();
   for (Operation &op : block) // (5)
     if (&op != yield && op.getName().getDialectNamespace() != "arith" &&
         !llvm::isa<ApplyOp>(op))
@@ -153,16 +153,16 @@ LogicalResult ApplyOp::verify() {
 
 LogicalResult PositionsOp::verify() {
   for (Value buffer : {getIds(), getOuts()}) // (1)
-    if (!typeOf(buffer).getElementType().isInteger(64))
+    if (!getBufferType(buffer).getElementType().isInteger(64))
       return emitOpError("expects i64, got ")
-             << typeOf(buffer).getElementType();
+             << getBufferType(buffer).getElementType();
   return verifySameSizes(*this, "ids and outs", getIds(), getOuts());
 }
 
 LogicalResult ColumnsOp::verify() {
-  if (!typeOf(getOuts()).getElementType().isInteger(64)) // (1)
+  if (!getBufferType(getOuts()).getElementType().isInteger(64)) // (1)
     return emitOpError("expects i64, got ")
-           << typeOf(getOuts()).getElementType();
+           << getBufferType(getOuts()).getElementType();
   return success();
 }
 
@@ -174,7 +174,7 @@ LogicalResult ColumnsOp::verify() {
 static LogicalResult verifyRaggedPair(Operation *op, Value wide, Value ragged) {
   if (failed(verifySameElements(op, "input and outs", wide, ragged)))
     return failure();
-  Sizes outer = sizesOf(wide), rows = sizesOf(ragged);
+  Sizes outer = getSizes(wide), rows = getSizes(ragged);
   if (outer.size() == rows.size() + 1 && !rows.empty() &&
       ArrayRef(outer).drop_front(2) == ArrayRef(rows).drop_front(1))
     return success();
@@ -190,8 +190,9 @@ LogicalResult GatherRowsOp::verify() {
 }
 
 LogicalResult ScatterRowsOp::verify() {
-  bool denseInput = isDense(getInput()) || (typeOf(getInput()).getRank() == 2 &&
-                                            !typeOf(getInput()).getKeyPanels());
+  bool denseInput =
+      isDense(getInput()) || (getBufferType(getInput()).getRank() == 2 &&
+                              !getBufferType(getInput()).getKeyPanels());
   if (!denseInput || !isDense(getOuts())) // (3)
     return emitOpError("expects dense buffers");
   return verifyRaggedPair(*this, getOuts(), getInput());
@@ -204,18 +205,19 @@ LogicalResult PoolOp::verify() {
   if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
       failed(verifyRowsOfFloat(*this, "outs", getOuts())))
     return failure();
-  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
   if (outs.size() != 2 || input.empty() || input.back() != outs.back()) // (2)
     return emitOpError("expects outs [batch, d] of an input [.., d], got ")
            << text(outs) << " and " << text(input);
-  if (getMask() && !typeOf(getMask()).getElementType().isInteger(1)) // (3)
+  if (getMask() &&
+      !getBufferType(getMask()).getElementType().isInteger(1)) // (3)
     return emitOpError("expects a bool mask, got ")
-           << typeOf(getMask()).getElementType();
+           << getBufferType(getMask()).getElementType();
   return success();
 }
 
 LogicalResult TransposeOp::verify() {
-  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts()), wanted;
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts()), wanted;
   SmallVector<bool> seen(input.size());
   for (int64_t dim : getPermutation()) { // (1)
     if (dim < 0 || dim >= int64_t(input.size()) || seen[dim] ||
@@ -246,7 +248,7 @@ static LogicalResult verifyWithin(CopyOp op, const char *name, StringRef at,
 }
 
 LogicalResult CopyOp::verify() {
-  Sizes input = sizesOf(getInput()), outs = sizesOf(getOuts());
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
   int64_t axis = getAxis();
   if (input.size() != outs.size() || axis < 0 ||
       axis >= int64_t(input.size())) // (1)
@@ -268,19 +270,19 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult GatherOp::verify() {
-  if (!typeOf(getIndices()).getElementType().isInteger(64)) // (1)
+  if (!getBufferType(getIndices()).getElementType().isInteger(64)) // (1)
     return emitOpError("expects i64 indices, got ")
-           << typeOf(getIndices()).getElementType();
-  Sizes wanted = sizesOf(getIndices()), table = sizesOf(getTable()),
-        outs = sizesOf(getOuts());
+           << getBufferType(getIndices()).getElementType();
+  Sizes wanted = getSizes(getIndices()), table = getSizes(getTable()),
+        outs = getSizes(getOuts());
   wanted.append(table.empty() ? table.end() : table.begin() + 1, table.end());
   if (table.empty() || wanted != outs) // (2)
     return emitOpError("expects outs ")
            << text(wanted) << ", got " << text(outs);
-  bool rows = typeOf(getTable()).getRank() == 2;
+  bool rows = getBufferType(getTable()).getRank() == 2;
   auto inRows = [&](Value buffer) {
-    return isDense(buffer) || (rows && typeOf(buffer).getRank() == 2 &&
-                               !typeOf(buffer).getKeyPanels());
+    return isDense(buffer) || (rows && getBufferType(buffer).getRank() == 2 &&
+                               !getBufferType(buffer).getKeyPanels());
   };
   if (!inRows(getTable()) || !isDense(getIndices()) ||
       !inRows(getOuts())) // (4)

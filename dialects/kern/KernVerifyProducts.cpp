@@ -17,58 +17,58 @@ using namespace transom::kern::rules;
 /// (1) and (3): the operands that come from the artifact.
 static LogicalResult verifyGemmWeights(GemmOp op) {
   WeightType type = op.getWeight().getType();
-  Sizes input = sizesOf(op.getInput());
+  Sizes input = getSizes(op.getInput());
   if (type.getShape().size() != 2 || input.empty() ||
       input.back() != Polynomial(type.getShape()[1]))
     return op.emitOpError("expects a weight [n, k] and an input [.., k], got ")
-           << text(sizesOf(op.getWeight())) << " and " << text(input);
+           << text(getSizes(op.getWeight())) << " and " << text(input);
   if (failed(verifyLayout(op, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
   if (isBf16(op.getInput()) != type.isBf16()) // (9)
     return op.emitOpError("expects input and weight of one type, got ")
-           << typeOf(op.getInput()).getElementType() << " and "
+           << getBufferType(op.getInput()).getElementType() << " and "
            << type.getElementType();
   if (!op.getBias())
     return success();
   if (failed(verifyVector(op, "a bias", op.getBias(), type.getShape()[0],
                           WeightLayout::Padded32)))
     return failure();
-  if (llvm::cast<WeightType>(op.getBias().getType()).getParts() !=
-      type.getParts())
-    return op.emitOpError("expects weight and bias with equal parts");
+  if (llvm::cast<WeightType>(op.getBias().getType()).getSplits() !=
+      type.getSplits())
+    return op.emitOpError("expects weight and bias with equal splits");
   return success();
 }
 
 /// (2) and (4): what the product writes.
 static LogicalResult verifyGemmOuts(GemmOp op) {
   WeightType type = op.getWeight().getType();
-  SmallVector<int64_t> parts(type.getParts());
-  if (parts.empty())
-    parts.push_back(op.getGate() ? type.getShape()[0] / 2 : type.getShape()[0]);
-  if (op.getOuts().size() != parts.size())
+  SmallVector<int64_t> splits(type.getSplits());
+  if (splits.empty())
+    splits.push_back(op.getGlu() ? type.getShape()[0] / 2 : type.getShape()[0]);
+  if (op.getOuts().size() != splits.size())
     return op.emitOpError("expects an out for each of ")
-           << parts.size() << " parts of the weight, got "
+           << splits.size() << " splits of the weight, got "
            << op.getOuts().size();
   bool keys = false;
-  for (auto [out, part] : llvm::zip(op.getOuts(), parts)) {
-    Sizes sizes = sizesOf(out);
+  for (auto [out, split] : llvm::zip(op.getOuts(), splits)) {
+    Sizes sizes = getSizes(out);
     if (!(isF32(out) || isBf16(out)) || sizes.empty() ||
-        sizes.back() != Polynomial(part))
+        sizes.back() != Polynomial(split))
       return op.emitOpError("expects an out of f32 or bf16 with ")
-             << part << " columns, got " << out.getType();
-    int64_t longest = longestChain(type.getElementType()); // (10)
+             << split << " columns, got " << out.getType();
+    int64_t longest = getMaxKBlock(type.getElementType()); // (10)
     if (isBf16(out) && type.getShape()[1] > longest)
       return op.emitOpError("expects outs of f32 with k above ") << longest;
-    keys |= typeOf(out).getKeyPanels();
-    if (!typeOf(out).getKeyPanels() &&
-        typeOf(out).getRowCount() != typeOf(op.getInput()).getRowCount())
+    keys |= getBufferType(out).getKeyPanels();
+    if (!getBufferType(out).getKeyPanels() &&
+        getBufferType(out).getRowCount() !=
+            getBufferType(op.getInput()).getRowCount())
       return op.emitOpError("expects outs with the rows of the input, got ")
-             << text(sizes) << " and " << text(sizesOf(op.getInput()));
+             << text(sizes) << " and " << text(getSizes(op.getInput()));
   }
-  if (keys != bool(op.getSegments()))
-    return op.emitOpError(
-        "expects segments exactly where an out is key panels");
+  if (keys != bool(op.getRagged()))
+    return op.emitOpError("expects ragged exactly where an out is key panels");
   if (keys && (op.getActivation() || op.getResidual() || op.getNormGamma()))
     return op.emitOpError(
         "expects no activation, residual or norm beside key panels");
@@ -86,7 +86,7 @@ static LogicalResult verifyNormOuts(GemmOp op) {
     return failure();
   if (!rounded)
     return success();
-  if (!isBf16(rounded) || typeOf(rounded).getKeyPanels())
+  if (!isBf16(rounded) || getBufferType(rounded).getKeyPanels())
     return op.emitOpError("expects rows of bf16 as 'norm_out_bf16', got ")
            << rounded.getType();
   return verifySameSizes(op, "out and 'norm_out_bf16'", product, rounded);
@@ -117,8 +117,9 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
       failed(verifyNormOuts(op)))
     return failure();
   Value counters = op.getNormCounters();
-  if (!typeOf(counters).getElementType().isInteger(64) ||
-      product(sizesOf(counters)) != typeOf(op.getOuts()[0]).getRowCount())
+  if (!getBufferType(counters).getElementType().isInteger(64) ||
+      product(getSizes(counters)) !=
+          getBufferType(op.getOuts()[0]).getRowCount())
     return op.emitOpError("expects an i64 counter for each row, got ")
            << counters.getType();
   return success();
@@ -126,21 +127,21 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
 
 /// (12).
 static LogicalResult verifyGate(GemmOp op) {
-  if (!op.getGate())
+  if (!op.getGlu())
     return success();
   WeightType type = op.getWeight().getType();
-  if (!isActivation(*op.getGate()))
+  if (!isActivation(*op.getGlu()))
     return op.emitOpError("expects a known activation as gate, got '")
-           << *op.getGate() << "'";
+           << *op.getGlu() << "'";
   if (op.getActivation() || op.getResidual() || op.getNormGamma() ||
-      op.getSegments() || op.getOuts().size() != 1 || !type.getParts().empty())
+      op.getRagged() || op.getOuts().size() != 1 || !type.getSplits().empty())
     return op.emitOpError("expects a single out in rows and no other epilogue "
                           "beside a gate");
-  int64_t longest = longestChain(type.getElementType());
+  int64_t longest = getMaxKBlock(type.getElementType());
   if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
     return op.emitOpError("expects a multiple of 16 rows and k of at most ")
            << longest << " beside a gate, got "
-           << text(sizesOf(op.getWeight()));
+           << text(getSizes(op.getWeight()));
   return success();
 }
 
@@ -162,13 +163,13 @@ LogicalResult GemmOp::verify() {
     return emitOpError("expects a known activation, got '")
            << *getActivation() << "'";
   for (Value out : {getNormOut(), getNormOutBf16()}) // (8)
-    if (out && storageOf(out) == storageOf(getInput()))
+    if (out && getStorage(out) == getStorage(getInput()))
       return emitOpError("expects a norm in other memory than the input");
   for (Value out : getOuts()) { // (8)
-    if (storageOf(out) == storageOf(getInput()))
+    if (getStorage(out) == getStorage(getInput()))
       return emitOpError("expects outs in other memory than the input");
-    int64_t longest = longestChain(getWeight().getType().getElementType());
-    if (getResidual() && storageOf(out) == storageOf(getResidual()) &&
+    int64_t longest = getMaxKBlock(getWeight().getType().getElementType());
+    if (getResidual() && getStorage(out) == getStorage(getResidual()) &&
         (getActivation() || getWeight().getType().getShape()[1] > longest))
       return emitOpError("expects a residual in other memory than the out with "
                          "an activation or k above ")
@@ -181,12 +182,12 @@ LogicalResult BatchMatmulOp::verify() {
   for (Value buffer : {getLhs(), getRhs(), getOuts()}) {
     if (failed(verifyRowsOfF32(*this, "each operand", buffer)))
       return failure();
-    if (typeOf(buffer).getRank() < 2) // (1)
+    if (getBufferType(buffer).getRank() < 2) // (1)
       return emitOpError("expects operands of rank 2 at least, got ")
              << buffer.getType();
   }
-  Sizes lhs = sizesOf(getLhs()), rhs = sizesOf(getRhs()),
-        outs = sizesOf(getOuts());
+  Sizes lhs = getSizes(getLhs()), rhs = getSizes(getRhs()),
+        outs = getSizes(getOuts());
   if (lhs.back() != rhs[rhs.size() - 2]) // (2)
     return emitOpError("expects operands that share k, got ")
            << text(lhs) << " and " << text(rhs);

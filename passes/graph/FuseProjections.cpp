@@ -84,7 +84,7 @@ static LinearOp projectionOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op))
       return linear;
-    if (!isa<RotaryOp, RmsNormOp, LayerNormOp, ReshapeOp, ScaleOp>(op) ||
+    if (!isa<RopeOp, RmsNormOp, LayerNormOp, ReshapeOp, ScaleOp>(op) ||
         !op->hasOneUse())
       return {};
     value = op->getOperand(0);

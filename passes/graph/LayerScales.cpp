@@ -46,7 +46,7 @@ std::optional<ProductRows> slicedRows(SliceOp slice) {
 std::optional<ProductRows> queryRows(SdpaOp op) {
   Value query = op.getQuery();
   while (query.hasOneUse()) {
-    if (auto rotary = query.getDefiningOp<RotaryOp>())
+    if (auto rotary = query.getDefiningOp<RopeOp>())
       query = rotary.getInput();
     else if (auto slice = query.getDefiningOp<SliceOp>())
       return slicedRows(slice);

@@ -138,16 +138,16 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
   let description = [{
     For each public function with a mask argument `[batch, seq]` (`attn.role` =
     "mask"): every value `[batch, seq, ...]` becomes `[rows, ...]`, one row for
-    each token that the mask keeps. `attn.segments` of the mask says which rows
+    each token that the mask keeps. `attn.ragged_batch` of the mask says which rows
     are a sequence; arguments are gathered, results scattered back with zeros at
     the padding. Operations that work on each row alone are repeated on rows.
     Those that mix positions are known:
     - `attn.sdpa` of rows with a mask that follows from the argument (casts,
       reshapes, `and`, products; also as outer product of queries and keys) gets
-      mask kind `segments`;
-    - `attn.pool` gets the segments; `first`, or a slice of column 0, makes them
+      mask kind `ragged`;
+    - `attn.pool` gets the ragged; `first`, or a slice of column 0, makes them
       `keep_first`, since the mask may hide that column;
-    - `attn.position`: a `column` is counted by the segments; a `nonpad_rank`
+    - `attn.position`: a `column` is counted by the ragged; a `nonpad_rank`
       stays on the rectangle, and its result is gathered;
     - a slice of a weight to the length, added to rows, becomes an embedding of
       the positions.
@@ -173,7 +173,7 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
       %z = attn.mask %x, %visible with 0.0                // zero at padding
       return %z
     // becomes
-      %s = attn.segments %mask : ... -> !attn.segments<rows, keys>
+      %s = attn.ragged_batch %mask : ... -> !attn.ragged<rows, keys>
       %r = attn.gather_rows %ids, %s                      // [rows]
       %x = attn.embedding %r, %table                      // [rows, 64]
       %y = attn.scatter_rows %x, %s to "batch" x "seq"    // [batch, seq, 64]
@@ -193,7 +193,7 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     operation, attributes, types and data flow, different only in the weights
     and caches they read. From group to group one tensor is carried; all else
     that a group reads is a weight, a cache, a constant, or one value that stands
-    in front of the run (segments, a mask). A run of two or more groups becomes a
+    in front of the run (ragged, a mask). A run of two or more groups becomes a
     private function and one `attn.layers` with a row of weights and caches for
     each group. Attentions that differ in their scale alone (divided by the
     number of the layer) get one scale; the quotient goes into the query's weight

@@ -29,7 +29,7 @@ public:
       : block(function.getBody().front()), mask(mask), forms(forms),
         builder(function.getContext()) {}
 
-  /// Makes the segments and all twins, and returns from them.
+  /// Makes the ragged and all twins, and returns from them.
   void write(StringRef rowsName, StringRef keysName);
 
 private:
@@ -49,7 +49,7 @@ private:
   BlockArgument mask;
   const RowForms &forms;
   OpBuilder builder;
-  Value segments;
+  Value ragged;
   DenseMap<Value, Value> twins;
   Value columns; // the position of each row, for tables
 };
@@ -67,9 +67,9 @@ void RowWriter::write(StringRef rowsName, StringRef keysName) {
   auto ops = llvm::map_to_vector(block, [](Operation &op) { return &op; });
   Location loc = placeOfEntry(block);
   builder.setInsertionPointToStart(&block);
-  auto type = SegmentsType::get(context, StringAttr::get(context, rowsName),
-                                StringAttr::get(context, keysName));
-  segments = builder.create<SegmentsOp>(loc, type, mask, forms.keepFirst());
+  auto type = RaggedType::get(context, StringAttr::get(context, rowsName),
+                              StringAttr::get(context, keysName));
+  ragged = builder.create<RaggedBatchOp>(loc, type, mask, forms.keepFirst());
   for (Operation *op : ops)
     convert(op);
   eraseDeadOps(block);
@@ -80,14 +80,14 @@ Value RowWriter::positions(Location loc) {
   if (columns)
     return columns;
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfter(segments.getDefiningOp());
+  builder.setInsertionPointAfter(ragged.getDefiningOp());
   Value ids = mask;
   Type i64 = builder.getI64Type();
   if (elementOf(ids) != i64)
     ids = createInferred<CastOp>(builder, loc, ids, TypeAttr::get(i64));
-  ids = createInferred<GatherRowsOp>(builder, loc, ids, segments);
+  ids = createInferred<GatherRowsOp>(builder, loc, ids, ragged);
   auto kind = PositionKindAttr::get(builder.getContext(), PositionKind::Column);
-  columns = createInferred<PositionOp>(builder, loc, ids, segments, kind,
+  columns = createInferred<PositionOp>(builder, loc, ids, ragged, kind,
                                        builder.getI64IntegerAttr(0));
   return columns;
 }
@@ -105,9 +105,9 @@ Value RowWriter::rowsOf(Value value, Location loc) {
   }
   OpBuilder::InsertionGuard guard(builder);
   if (isa<BlockArgument>(value))
-    builder.setInsertionPointAfter(segments.getDefiningOp());
+    builder.setInsertionPointAfter(ragged.getDefiningOp());
   return twins[value] =
-             createInferred<GatherRowsOp>(builder, loc, value, segments);
+             createInferred<GatherRowsOp>(builder, loc, value, ragged);
 }
 
 void RowWriter::convert(Operation *op) {
@@ -134,10 +134,10 @@ void RowWriter::convert(Operation *op) {
 
 void RowWriter::convertSdpa(SdpaOp op) {
   auto rows = [&](Value value) { return rowsOf(value, op.getLoc()); };
-  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Segments);
+  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Ragged);
   Value query = rows(op.getQuery()), key = rows(op.getKey());
   auto twin = createInferred<SdpaOp>(
-      builder, op.getLoc(), query, key, rows(op.getValue()), Value(), segments,
+      builder, op.getLoc(), query, key, rows(op.getValue()), Value(), ragged,
       Value(), Value(), op.getHeadsAttr(), op.getKvHeadsAttr(),
       op.getScaleAttr(), kind, op.getCausalAttr(), op.getWindowAttr(),
       op.getSoftCapAttr(), FloatAttr());
@@ -147,8 +147,8 @@ void RowWriter::convertSdpa(SdpaOp op) {
 void RowWriter::convertPool(PoolOp op) {
   std::string batch = dimsOf(op.getInput())[0].str();
   auto twin = createInferred<PoolOp>(
-      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(),
-      segments, op.getKindAttr(), builder.getStringAttr(batch));
+      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(), ragged,
+      op.getKindAttr(), builder.getStringAttr(batch));
   op.getResult().replaceAllUsesWith(twin.getResult());
 }
 
@@ -158,11 +158,11 @@ void RowWriter::convertPosition(PositionOp op) {
   if (op.getKind() == PositionKind::NonpadRank) {
     builder.setInsertionPointAfter(op);
     twins[op.getResult()] = createInferred<GatherRowsOp>(
-        builder, op.getLoc(), op.getResult(), segments);
+        builder, op.getLoc(), op.getResult(), ragged);
     return;
   }
   twins[op.getResult()] = createInferred<PositionOp>(
-      builder, op.getLoc(), rowsOf(op.getIds(), op.getLoc()), segments,
+      builder, op.getLoc(), rowsOf(op.getIds(), op.getLoc()), ragged,
       op.getKindAttr(), op.getPadAttr());
 }
 
@@ -171,8 +171,8 @@ void RowWriter::convertFirstColumn(SliceOp op) {
   auto kind = PoolKindAttr::get(builder.getContext(), PoolKind::First);
   Dims dims = dimsOf(op.getResult());
   Value first = createInferred<PoolOp>(
-      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(),
-      segments, kind, builder.getStringAttr(dims[0].str()));
+      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(), ragged,
+      kind, builder.getStringAttr(dims[0].str()));
   op.getResult().replaceAllUsesWith(
       createReshape(builder, op.getLoc(), first, dims));
 }
@@ -227,10 +227,10 @@ void RowWriter::convertReturn(Operation *op) {
     Location loc = operand.get().getLoc();
     Value value = forms.maskedResult(operand.get());
     Dims dims = dimsOf(value);
-    operand.set(createInferred<ScatterRowsOp>(
-        builder, loc, rowsOf(value, loc), segments,
-        builder.getStringAttr(dims[0].str()),
-        builder.getStringAttr(dims[1].str())));
+    operand.set(
+        createInferred<ScatterRowsOp>(builder, loc, rowsOf(value, loc), ragged,
+                                      builder.getStringAttr(dims[0].str()),
+                                      builder.getStringAttr(dims[1].str())));
   }
 }
 
@@ -293,7 +293,7 @@ RemovePaddingPass::makeRagged(func::FuncOp entry,
 
 void RemovePaddingPass::runOnEntry(func::FuncOp entry, Decisions &decisions) {
   SmallVector<BlockArgument> masks = masksOf(entry);
-  if (masks.empty() || !entry.getOps<SegmentsOp>().empty())
+  if (masks.empty() || !entry.getOps<RaggedBatchOp>().empty())
     return;
   Block &block = entry.getBody().front();
   std::optional<RowBlame> blame = makeRagged(entry, masks);

@@ -157,11 +157,11 @@ RowForms::Verdict RowForms::classify(Operation *op) {
       .Case([&](PositionOp position) {
         return rowsIf(position.getIds(), 2, "its ids have no rows");
       })
-      .Case([&](RotationOp rotation) {
+      .Case([&](RopeTableOp rotation) {
         return rowsIf(rotation.getPositions(), 2, "its positions have no rows");
       })
-      .Case([&](RotaryOp rotary) {
-        if (of(rotary.getRotation()) != RowForm::Rows)
+      .Case([&](RopeOp rotary) {
+        if (of(rotary.getRopeTable()) != RowForm::Rows)
           return Result(RowForm::Opaque, "its rotation has no rows");
         return rowsIf(rotary.getInput(), 3, "it works along the length");
       })

@@ -16,14 +16,14 @@ kern::BufferType AttnConverter::bufferType(Type tensor) {
                                cast<ShapedType>(tensor).getElementType());
 }
 
-kern::WeightType transom::weightTypeOf(Type tensor) {
+kern::WeightType transom::getWeightType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return kern::WeightType::get(type.getContext(), type.getShape(),
                                type.getElementType(), kern::WeightLayout::Unset,
                                {});
 }
 
-kern::CacheType transom::cacheTypeOf(Type cache) {
+kern::CacheType transom::getCacheType(Type cache) {
   auto type = cast<attn::CacheType>(cache);
   return kern::CacheType::get(type.getContext(), type.getHeads(), type.getKey(),
                               type.getValue(), type.getWindow(),
@@ -73,18 +73,18 @@ void AttnConverter::copyInto(Location loc, Value source, Value target) {
               [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
 }
 
-Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch,
-                                     const Polynomial &columns) {
+Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
+                                  const Polynomial &columns) {
   OpBuilder::InsertionGuard guard(b);
-  kern::SegmentsOp &known = entry.uniform[{batch.str(), columns.str()}];
+  kern::RaggedBatchOp &known = entry.uniform[{batch.str(), columns.str()}];
   if (!known) {
     b.setInsertionPointToStart(&entry.function.getBody().front());
-    int64_t index = entry.segments++;
+    int64_t index = entry.raggedBatches++;
     std::string rows = "rows" + std::to_string(index),
                 keys = "keys" + std::to_string(index);
     entry.symbols.insert({rows, keys});
-    auto type = kern::SegmentsType::get(b.getContext(), index);
-    known = b.create<kern::SegmentsOp>(
+    auto type = kern::RaggedType::get(b.getContext(), index);
+    known = b.create<kern::RaggedBatchOp>(
         loc, type, Value(), b.getStringAttr(batch.str()),
         b.getStringAttr(columns.str()), b.getStringAttr(rows),
         b.getStringAttr(keys), UnitAttr());
@@ -95,22 +95,22 @@ Value AttnConverter::uniformSegments(Location loc, const Polynomial &batch,
     own = known;
   if (!own) {
     b.setInsertionPointToStart(&function.getBody().front());
-    own = cast<kern::SegmentsOp>(b.clone(*known));
+    own = cast<kern::RaggedBatchOp>(b.clone(*known));
   }
   return own;
 }
 
-Value AttnConverter::keyPanels(Location loc, Value rows, Value segments) {
+Value AttnConverter::keyPanels(Location loc, Value rows, Value ragged) {
   auto type = cast<kern::BufferType>(rows.getType());
   std::string keys;
-  for (auto op : entry.function.getOps<kern::SegmentsOp>())
-    if (op.getType() == segments.getType())
+  for (auto op : entry.function.getOps<kern::RaggedBatchOp>())
+    if (op.getType() == ragged.getType())
       keys = op.getKeys().str();
   Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
   Value panels =
       alloc(loc, kern::BufferType::get(b.getContext(), dims,
                                        type.getElementType(), 0, true));
-  b.create<kern::PackKeysOp>(loc, rows, segments, panels);
+  b.create<kern::PackKeysOp>(loc, rows, ragged, panels);
   return panels;
 }
 
@@ -219,8 +219,8 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
   llvm::append_range(types, invariants.getTypes());
   for (auto parameter : source.getArguments().drop_front(1 + invariants.size()))
     types.push_back(isa<attn::CacheType>(parameter.getType())
-                        ? Type(cacheTypeOf(parameter.getType()))
-                        : Type(weightTypeOf(parameter.getType())));
+                        ? Type(getCacheType(parameter.getType()))
+                        : Type(getWeightType(parameter.getType())));
   OpBuilder &inner = body.b;
   inner.setInsertionPoint(source);
   std::string name = source.getSymName().str();

@@ -19,11 +19,11 @@ namespace transom {
 struct EntryState {
   mlir::func::FuncOp function; ///< the new function
   std::set<std::string> symbols;
-  int64_t segments = 0; ///< segments made so far
-  /// Those of `attn.sequences`, whose keys are in caches; null without.
-  kern::SequencesOp sequences;
-  /// Uniform segments of the entry by their batch and columns.
-  std::map<std::pair<std::string, std::string>, kern::SegmentsOp> uniform;
+  int64_t raggedBatches = 0; ///< ragged batches made so far
+  /// Those of `attn.decode_batch`, whose keys are in caches; null without.
+  kern::DecodeBatchOp sequences;
+  /// Uniform ragged of the entry by their batch and columns.
+  std::map<std::pair<std::string, std::string>, kern::RaggedBatchOp> uniform;
 };
 
 /// Converts one function; bodies share the state of their entry.
@@ -66,19 +66,19 @@ private:
   AttentionMemory attentionMemory(mlir::Location loc, attn::SdpaOp op,
                                   bool ownKeys, int64_t valueSize);
   mlir::LogicalResult convertSdpa(attn::SdpaOp op);
-  /// The segments of queries and of keys, and the mask in four dimensions.
+  /// The ragged of queries and of keys, and the mask in four dimensions.
   struct AttentionRows {
     mlir::Value queries, keys, mask; ///< the mask may be null
   };
   AttentionRows attentionRows(attn::SdpaOp op);
-  mlir::LogicalResult convertSequences(attn::SequencesOp op);
-  void convertRotation(attn::RotationOp op);
+  mlir::LogicalResult convertDecodeBatch(attn::DecodeBatchOp op);
+  void convertRopeTable(attn::RopeTableOp op);
   void convertConstant(attn::ConstantOp op);
-  mlir::LogicalResult convertSegments(attn::SegmentsOp op);
+  mlir::LogicalResult convertRaggedBatch(attn::RaggedBatchOp op);
   mlir::LogicalResult convertLayers(attn::LayersOp op);
 
   kern::BufferType bufferType(mlir::Type tensor);
-  /// The kern twin of a value: a buffer, a weight, a cache or segments.
+  /// The kern twin of a value: a buffer, a weight, a cache or ragged.
   Value twin(Value value) { return twins.lookup(value); }
   /// The twin as a buffer; a weight is copied into one.
   Value buffer(Value value);
@@ -91,11 +91,11 @@ private:
   Value makeWeight(mlir::Location loc, llvm::StringRef name,
                    llvm::ArrayRef<int64_t> shape, const std::string &expr);
   Value transposeLast(mlir::Location loc, Value buffer);
-  /// Segments in which each of `batch` sequences has `columns` rows.
-  Value uniformSegments(mlir::Location loc, const Polynomial &batch,
-                        const Polynomial &columns);
+  /// RaggedBatch in which each of `batch` sequences has `columns` rows.
+  Value uniformBatch(mlir::Location loc, const Polynomial &batch,
+                     const Polynomial &columns);
   /// Keys as panels, packed from rows.
-  Value keyPanels(mlir::Location loc, Value rows, Value segments);
+  Value keyPanels(mlir::Location loc, Value rows, Value ragged);
   void copyInto(mlir::Location loc, Value source, Value target);
 
   mlir::SymbolTable &symbols;
@@ -104,16 +104,16 @@ private:
   mlir::OpBuilder b{symbols.getOp()->getContext()};
   llvm::DenseMap<Value, Value> twins;
   llvm::DenseMap<mlir::Type, Value>
-      uniform; ///< segments that this function defines itself
+      uniform; ///< ragged that this function defines itself
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to
   int64_t count = 0;
 };
 
 /// The kern type of a static tensor as a weight, its layout not yet chosen.
-kern::WeightType weightTypeOf(mlir::Type tensor);
+kern::WeightType getWeightType(mlir::Type tensor);
 
 /// The kern type of a cache, of f32 until `kern-choose-precision`.
-kern::CacheType cacheTypeOf(mlir::Type cache);
+kern::CacheType getCacheType(mlir::Type cache);
 
 /// Emits the scalar form of an elementwise attn operation on its operands.
 mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op,

@@ -14,7 +14,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](attn::GetWeightOp o) {
         twins[o.getResult()] = b.create<kern::GetWeightOp>(
-            loc, weightTypeOf(o.getType()), o.getWeightAttr());
+            loc, getWeightType(o.getType()), o.getWeightAttr());
         return success();
       })
       .Case([&](attn::ConstantOp o) { return convertConstant(o), success(); })
@@ -62,29 +62,29 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
 LogicalResult AttnConverter::convertRagged(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](attn::SegmentsOp o) { return convertSegments(o); })
-      .Case([&](attn::SequencesOp o) { return convertSequences(o); })
+      .Case([&](attn::RaggedBatchOp o) { return convertRaggedBatch(o); })
+      .Case([&](attn::DecodeBatchOp o) { return convertDecodeBatch(o); })
       .Case([&](attn::GetCacheOp o) {
         twins[o.getResult()] = b.create<kern::GetCacheOp>(
-            loc, cacheTypeOf(o.getType()), o.getCacheAttr());
+            loc, getCacheType(o.getType()), o.getCacheAttr());
         return success();
       })
-      .Case([&](attn::RotationOp o) { return convertRotation(o), success(); })
-      .Case([&](attn::RotaryOp o) {
-        b.create<kern::RotaryOp>(loc, buffer(o.getInput()),
-                                 buffer(o.getRotation()), target(o.getResult()),
-                                 o.getHeadsAttr(), o.getInterleavedAttr());
+      .Case([&](attn::RopeTableOp o) { return convertRopeTable(o), success(); })
+      .Case([&](attn::RopeOp o) {
+        b.create<kern::RopeOp>(loc, buffer(o.getInput()),
+                               buffer(o.getRopeTable()), target(o.getResult()),
+                               o.getHeadsAttr(), o.getInterleavedAttr());
         return success();
       })
       .Case([&](attn::GatherRowsOp o) {
         b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()),
-                                     twin(o.getSegments()),
+                                     twin(o.getRagged()),
                                      target(o.getResult()));
         return success();
       })
       .Case([&](attn::ScatterRowsOp o) {
         b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()),
-                                      twin(o.getSegments()),
+                                      twin(o.getRagged()),
                                       target(o.getResult()));
         return success();
       })
@@ -204,25 +204,25 @@ void AttnConverter::convertPosition(attn::PositionOp op) {
                                 b.getI64IntegerAttr(op.getPad()));
     return;
   }
-  Value segments;
-  if (op.getSegments()) {
-    segments = twin(op.getSegments());
+  Value ragged;
+  if (op.getRagged()) {
+    ragged = twin(op.getRagged());
   } else {
     SmallVector<Polynomial> dims = attn::shapeOf(op.getType());
-    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
+    ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
-  b.create<kern::ColumnsOp>(op.getLoc(), segments, out);
+  b.create<kern::ColumnsOp>(op.getLoc(), ragged, out);
 }
 
 void AttnConverter::convertPool(attn::PoolOp op) {
-  Value segments, mask = op.getMask() ? buffer(op.getMask()) : Value();
-  if (op.getSegments()) {
-    segments = twin(op.getSegments());
+  Value ragged, mask = op.getMask() ? buffer(op.getMask()) : Value();
+  if (op.getRagged()) {
+    ragged = twin(op.getRagged());
   } else {
     SmallVector<Polynomial> dims = attn::shapeOf(op.getInput().getType());
-    segments = uniformSegments(op.getLoc(), dims[0], dims[1]);
+    ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
-  b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), segments, mask,
+  b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), ragged, mask,
                          target(op.getResult()),
                          attn::stringifyPoolKind(op.getKind()));
 }
@@ -268,17 +268,17 @@ void AttnConverter::convertConstant(attn::ConstantOp op) {
               });
 }
 
-LogicalResult AttnConverter::convertSegments(attn::SegmentsOp op) {
+LogicalResult AttnConverter::convertRaggedBatch(attn::RaggedBatchOp op) {
   Value mask = op.getMask();
   while (auto cast = mask.getDefiningOp<attn::CastOp>())
     mask = cast.getInput();
   if (!isa<BlockArgument>(mask))
     return op.emitOpError("expects a mask that is an input of the entry");
-  int64_t index = entry.segments++;
-  attn::SegmentsType names = op.getType();
+  int64_t index = entry.raggedBatches++;
+  attn::RaggedType names = op.getType();
   entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
-  auto type = kern::SegmentsType::get(b.getContext(), index);
-  twins[op.getResult()] = b.create<kern::SegmentsOp>(
+  auto type = kern::RaggedType::get(b.getContext(), index);
+  twins[op.getResult()] = b.create<kern::RaggedBatchOp>(
       op.getLoc(), type, twin(mask), b.getStringAttr(""), b.getStringAttr(""),
       names.getRows(), names.getKeys(), op.getKeepFirstAttr());
   return success();
@@ -320,19 +320,19 @@ AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
   return memory;
 }
 
-LogicalResult AttnConverter::convertSequences(attn::SequencesOp op) {
+LogicalResult AttnConverter::convertDecodeBatch(attn::DecodeBatchOp op) {
   if (entry.sequences)
     return op.emitOpError("expects to be the only one of its entry");
-  attn::SegmentsType names = op.getResult().getType();
+  attn::RaggedType names = op.getResult().getType();
   entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
-  auto type = kern::SegmentsType::get(b.getContext(), entry.segments++);
-  entry.sequences = b.create<kern::SequencesOp>(
+  auto type = kern::RaggedType::get(b.getContext(), entry.raggedBatches++);
+  entry.sequences = b.create<kern::DecodeBatchOp>(
       op.getLoc(), type, names.getRows(), names.getKeys());
   twins[op.getResult()] = entry.sequences;
   return success();
 }
 
-void AttnConverter::convertRotation(attn::RotationOp op) {
+void AttnConverter::convertRopeTable(attn::RopeTableOp op) {
   int64_t limit = op.getLimit();
   ArrayRef<double> frequencies = op.getFrequencies();
   int64_t shape[] = {int64_t(llvm::divideCeil(limit, kern::kPiece)) +
@@ -343,20 +343,20 @@ void AttnConverter::convertRotation(attn::RotationOp op) {
                  WeightExpr::angles(limit, op.getFactor().convertToDouble(),
                                     {frequencies.begin(), frequencies.end()})
                      .str());
-  b.create<kern::RotationOp>(op.getLoc(), buffer(op.getPositions()), angles,
-                             target(op.getResult()));
+  b.create<kern::RopeTableOp>(op.getLoc(), buffer(op.getPositions()), angles,
+                              target(op.getResult()));
 }
 
 AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
   Location loc = op.getLoc();
   AttentionRows rows;
-  if (op.getSegments()) {
-    rows.queries = rows.keys = twin(op.getSegments());
+  if (op.getRagged()) {
+    rows.queries = rows.keys = twin(op.getRagged());
   } else {
     SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()),
                             keyDims = attn::shapeOf(op.getKey().getType());
-    rows.queries = uniformSegments(loc, queryDims[0], queryDims[1]);
-    rows.keys = uniformSegments(loc, keyDims[0], keyDims[1]);
+    rows.queries = uniformBatch(loc, queryDims[0], queryDims[1]);
+    rows.keys = uniformBatch(loc, keyDims[0], keyDims[1]);
   }
   if (!op.getMask())
     return rows;
@@ -384,11 +384,11 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   bool hasPast =
       entry.sequences && rows.keys.getType() == entry.sequences.getType();
   if (hasPast != bool(op.getCache()))
-    return op.emitOpError("expects a cache exactly where its segments are "
-                          "those of 'attn.sequences'");
-  if (op.getSegments() && !hasPast && (op.getWindow() || op.getSlopes()))
+    return op.emitOpError("expects a cache exactly where its ragged are "
+                          "those of 'attn.decode_batch'");
+  if (op.getRagged() && !hasPast && (op.getWindow() || op.getSlopes()))
     return op.emitOpError("expects neither window nor slopes over rows of "
-                          "'attn.segments', whose columns may have gaps");
+                          "'attn.ragged_batch', whose columns may have gaps");
   Value out = target(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /

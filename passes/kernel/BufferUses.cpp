@@ -24,7 +24,7 @@ Operation *transom::onlyReader(Value buffer) {
   return reader;
 }
 
-StringAttr transom::activationOf(kern::ElementwiseOp op) {
+StringAttr transom::getActivationKind(kern::ElementwiseOp op) {
   Block &block = op.getBody().front();
   if (op.getInputs().size() != 1 || block.getOperations().size() != 2)
     return {};

@@ -15,7 +15,7 @@ namespace transom {
 mlir::Operation *onlyReader(mlir::Value buffer);
 
 /// The name of the activation when the region only applies one to its argument.
-mlir::StringAttr activationOf(kern::ElementwiseOp op);
+mlir::StringAttr getActivationKind(kern::ElementwiseOp op);
 
 /// Removes a weight value that nothing reads any more: the parameter of a body
 /// goes from the rows of its layers too.

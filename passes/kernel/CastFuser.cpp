@@ -14,12 +14,12 @@ using namespace transom;
 bool transom::writes(Operation &op, Value storage) {
   if (auto buffer = dyn_cast<kern::BufferOp>(op))
     return llvm::any_of(buffer.writtenBuffers(), [&](Value written) {
-      return kern::storageOf(written) == storage;
+      return kern::getStorage(written) == storage;
     });
   // A body may write all that layers are given.
   return isa<kern::LayersOp>(op) &&
          llvm::any_of(op.getOperands(), [&](Value operand) {
-           return kern::storageOf(operand) == storage;
+           return kern::getStorage(operand) == storage;
          });
 }
 
@@ -66,7 +66,7 @@ void CastFuser::erase(bool withInput) {
 }
 
 const char *CastFuser::fuse() {
-  Operation *writer = lastWriterBefore(rounding, kern::storageOf(input));
+  Operation *writer = lastWriterBefore(rounding, kern::getStorage(input));
   // A copy is as good as what it copies, which nobody has changed since.
   if (Value original = copiedBy(writer);
       original && original.getDefiningOp<kern::AllocOp>()) {
@@ -87,8 +87,8 @@ const char *CastFuser::fuse() {
     return fuseIntoPool(pool);
   if (auto op = dyn_cast_or_null<kern::ElementwiseOp>(writer))
     return fuseIntoElementwise(op);
-  if (auto rotary = dyn_cast_or_null<kern::RotaryOp>(writer))
-    return fuseIntoRotary(rotary);
+  if (auto rotary = dyn_cast_or_null<kern::RopeOp>(writer))
+    return fuseIntoRope(rotary);
   return writer ? "what writes the buffer cannot round it"
                 : "the buffer comes from outside";
 }
@@ -119,7 +119,7 @@ const char *CastFuser::fuseIntoGemm(kern::GemmOp gemm) {
   if (!alone)
     return "something else reads the product in f32";
   kern::WeightType weight = gemm.getWeight().getType();
-  if (weight.getShape()[1] > kern::longestChain(weight.getElementType()))
+  if (weight.getShape()[1] > kern::getMaxKBlock(weight.getElementType()))
     return "accumulators of a long k wait in the product's result";
   for (OpOperand &out : gemm.getOutsMutable())
     if (out.get() == input && !gemm.getNormGamma()) {
@@ -151,7 +151,7 @@ const char *CastFuser::fuseIntoPool(kern::PoolOp pool) {
   return nullptr;
 }
 
-const char *CastFuser::fuseIntoRotary(kern::RotaryOp rotary) {
+const char *CastFuser::fuseIntoRope(kern::RopeOp rotary) {
   if (rotary.getOuts() != input || !isOnlyReader())
     return "something else reads the rotated rows in f32";
   moveTarget(rotary);

@@ -21,7 +21,7 @@ private:
   const char *fuseIntoGemm(kern::GemmOp gemm);
   const char *fuseIntoAttention(kern::AttentionOp attention);
   const char *fuseIntoPool(kern::PoolOp pool);
-  const char *fuseIntoRotary(kern::RotaryOp rotary);
+  const char *fuseIntoRope(kern::RopeOp rotary);
   const char *fuseIntoElementwise(kern::ElementwiseOp op);
   /// True when nothing but the cast reads its input.
   bool isOnlyReader();

@@ -134,7 +134,7 @@ struct ChoosePrecisionPass
       uses.retype(value, [&](kern::WeightType type) {
         return kern::WeightType::get(&getContext(), type.getShape(),
                                      BFloat16Type::get(&getContext()),
-                                     type.getLayout(), type.getParts());
+                                     type.getLayout(), type.getSplits());
       });
     return true;
   }
@@ -155,7 +155,7 @@ struct ChoosePrecisionPass
       return "the keys are made elsewhere";
     if (auto gemm = dyn_cast<kern::GemmOp>(writer)) {
       kern::WeightType weight = gemm.getWeight().getType();
-      if (weight.getShape()[1] > kern::longestChain(weight.getElementType()))
+      if (weight.getShape()[1] > kern::getMaxKBlock(weight.getElementType()))
         return "keys of a product with a long k stay in f32";
     }
     return nullptr;
@@ -209,7 +209,7 @@ struct ChoosePrecisionPass
     for (Operation &op :
          llvm::make_early_inc_range(function.getBody().front())) {
       for (OpOperand *operand : wantedIn(op)) {
-        Value storage = kern::storageOf(operand->get());
+        Value storage = kern::getStorage(operand->get());
         Value &twin = rounded[storage];
         if (!twin)
           twin = insertCast(&op, storage);

@@ -151,7 +151,7 @@ struct ConvertAttnToKernPass
   void convertWeights(SymbolTable &symbols) {
     for (auto weight :
          llvm::make_early_inc_range(getOperation().getOps<attn::WeightOp>())) {
-      auto type = weightTypeOf(weight.getType());
+      auto type = getWeightType(weight.getType());
       OpBuilder b(weight);
       std::string name = weight.getSymName().str();
       symbols.remove(weight);
@@ -166,7 +166,7 @@ struct ConvertAttnToKernPass
          llvm::make_early_inc_range(getOperation().getOps<attn::CacheOp>())) {
       OpBuilder b(cache);
       std::string name = cache.getSymName().str();
-      kern::CacheType type = cacheTypeOf(cache.getType());
+      kern::CacheType type = getCacheType(cache.getType());
       symbols.remove(cache);
       symbols.insert(b.create<kern::CacheOp>(cache.getLoc(), name, type,
                                              IntegerAttr(), IntegerAttr()));

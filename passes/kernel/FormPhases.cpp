@@ -47,7 +47,7 @@ static bool independent(kern::BufferOp earlier, kern::BufferOp later,
                    ArrayRef<Value> touched, kern::BufferOp other) {
     for (Value buffer : written)
       for (Value use : touched)
-        if (kern::storageOf(buffer) == kern::storageOf(use) &&
+        if (kern::getStorage(buffer) == kern::getStorage(use) &&
             !(rows && sameRows(writer, other, buffer) &&
               sameRows(writer, other, use)))
           return false;
@@ -122,12 +122,12 @@ struct FormPhasesPass
       makePhase(function, i, group);
   }
 
-  /// Allocations, views, weights and segments first, in their order.
+  /// Allocations, views, weights and ragged first, in their order.
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {
-      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp, kern::SegmentsOp,
-               kern::GetCacheOp, kern::SequencesOp>(op))
+      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp,
+               kern::RaggedBatchOp, kern::GetCacheOp, kern::DecodeBatchOp>(op))
         continue;
       if (last)
         op->moveAfter(last);

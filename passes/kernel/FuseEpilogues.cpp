@@ -49,7 +49,7 @@ struct FuseEpiloguesPass
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
-      if (gemm.getGate())
+      if (gemm.getGlu())
         continue; // it has no other epilogue
       while (fuseElementwise(gemm, decisions))
         ;
@@ -84,12 +84,13 @@ struct FuseEpiloguesPass
       decisions.refused(reader, "the product is broadcast");
       return false;
     }
-    if (kern::storageOf(gemm.getInput()) == kern::storageOf(reader.getOuts())) {
+    if (kern::getStorage(gemm.getInput()) ==
+        kern::getStorage(reader.getOuts())) {
       decisions.refused(reader,
                         "the result would overwrite the product's input");
       return false;
     }
-    if (StringAttr activation = activationOf(reader);
+    if (StringAttr activation = getActivationKind(reader);
         activation && !gemm.getActivation()) {
       gemm.setActivationAttr(activation);
       moveTo(gemm, reader, reader.getOuts());
@@ -102,10 +103,10 @@ struct FuseEpiloguesPass
     if (!residual)
       return false;
     bool inPlace =
-        kern::storageOf(residual) == kern::storageOf(reader.getOuts());
+        kern::getStorage(residual) == kern::getStorage(reader.getOuts());
     if (inPlace &&
         (gemm.getActivation() ||
-         gemm.getWeight().getType().getShape()[1] > kern::kLongestChain)) {
+         gemm.getWeight().getType().getShape()[1] > kern::kMaxKBlock)) {
       decisions.refused(
           reader, "tiles that wait in the result would overwrite the residual");
       return false;
@@ -123,9 +124,9 @@ struct FuseEpiloguesPass
     OpBuilder b(gemm);
     auto fused = b.create<kern::GemmOp>(
         gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(),
-        residual, gemm.getSegments(), Value(), Value(), Value(), Value(),
-        Value(), gemm.getOuts(), gemm.getActivationAttr(), FloatAttr(),
-        UnitAttr(), StringAttr());
+        residual, gemm.getRagged(), Value(), Value(), Value(), Value(), Value(),
+        gemm.getOuts(), gemm.getActivationAttr(), FloatAttr(), UnitAttr(),
+        StringAttr());
     gemm.erase();
     return fused;
   }
@@ -180,18 +181,18 @@ struct FuseEpiloguesPass
     if (slices.size() < 2 || !weights.hasOneUse(gemm.getWeight()) ||
         (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
       return false;
-    SmallVector<int64_t> parts;
+    SmallVector<int64_t> widths;
     SmallVector<Value> outs;
     SmallVector<Location> places{gemm.getLoc()};
     for (kern::CopyOp copy : slices) {
-      parts.push_back(*bufferOf(copy.getOuts()).getDims().back().constant());
+      widths.push_back(*bufferOf(copy.getOuts()).getDims().back().constant());
       outs.push_back(copy.getOuts());
       places.push_back(copy.getLoc());
       // The outs may be allocated behind the product.
       if (Operation *out = copy.getOuts().getDefiningOp())
         out->moveBefore(gemm);
     }
-    splitWeights(gemm, parts, weights);
+    splitWeights(gemm, widths, weights);
     gemm.getOutsMutable().assign(outs);
     gemm->setLoc(fusePlaces(gemm.getContext(), places));
     for (kern::CopyOp copy : slices)
@@ -202,12 +203,12 @@ struct FuseEpiloguesPass
   }
 
   /// Gives weight and bias a part for each out.
-  static void splitWeights(kern::GemmOp gemm, ArrayRef<int64_t> parts,
+  static void splitWeights(kern::GemmOp gemm, ArrayRef<int64_t> widths,
                            WeightUses &weights) {
     auto split = [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
                                    type.getElementType(), type.getLayout(),
-                                   parts);
+                                   widths);
     };
     weights.retype(gemm.getWeight(), split);
     if (gemm.getBias())
@@ -219,15 +220,15 @@ struct FuseEpiloguesPass
     if (!pack || gemm.getResidual() || gemm.getActivation() ||
         pack->getBlock() != gemm->getBlock())
       return false;
-    if (gemm.getSegments() && gemm.getSegments() != pack.getSegments())
+    if (gemm.getRagged() && gemm.getRagged() != pack.getRagged())
       return false;
     Operation *old = out.get().getDefiningOp();
     pack.getOuts().getDefiningOp()->moveBefore(gemm);
-    if (Operation *segments = pack.getSegments().getDefiningOp();
-        segments && gemm->isBeforeInBlock(segments))
+    if (Operation *ragged = pack.getRagged().getDefiningOp();
+        ragged && gemm->isBeforeInBlock(ragged))
       return false;
     out.set(pack.getOuts());
-    gemm.getSegmentsMutable().assign(pack.getSegments());
+    gemm.getRaggedMutable().assign(pack.getRagged());
     gemm->setLoc(fusePlaces(gemm.getContext(), {gemm.getLoc(), pack.getLoc()}));
     pack.erase();
     old->erase();

@@ -21,14 +21,14 @@ namespace transom {
 /// The first operation behind a product that touches its result, when that is
 /// a norm of it.
 static kern::NormOp normOf(kern::GemmOp gemm) {
-  Value product = gemm.getOuts()[0], storage = kern::storageOf(product);
+  Value product = gemm.getOuts()[0], storage = kern::getStorage(product);
   for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
     if (auto norm = dyn_cast<kern::NormOp>(op))
       if (norm.getInput() == product)
         return norm;
     for (Value operand : op->getOperands())
       if (isa<kern::BufferType>(operand.getType()) &&
-          kern::storageOf(operand) == storage)
+          kern::getStorage(operand) == storage)
         return {};
   }
   return {};
@@ -40,17 +40,17 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the product has several outs";
   if (gemm.getNormGamma())
     return "the product has a norm already";
-  if (gemm.getGate())
+  if (gemm.getGlu())
     return "the product makes a gate";
   if (norm.getOutBf16() ||
       !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
     return "the norm is rounded already";
-  if (kern::storageOf(norm.getOuts()) == kern::storageOf(gemm.getOuts()[0]))
+  if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getOuts()[0]))
     return "the norm overwrites the product";
   // The product moves behind what stands between both.
   for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
     for (Value read : gemm.readBuffers())
-      if (writes(*op, kern::storageOf(read)))
+      if (writes(*op, kern::getStorage(read)))
         return "what the product reads is overwritten before the norm";
   return nullptr;
 }

@@ -32,7 +32,7 @@ kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
       fusePlaces(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
   auto joined = b.create<kern::GemmOp>(
       place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
-      gemm.getResidual(), gemm.getSegments(), gamma, beta,
+      gemm.getResidual(), gemm.getRagged(), gamma, beta,
       rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
       gemm.getOuts(), gemm.getActivationAttr(), norm.getEpsAttr(),
       norm.getRmsAttr(), StringAttr());

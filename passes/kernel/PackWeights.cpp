@@ -88,7 +88,7 @@ struct PackWeightsPass
     uses.retype(value, [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
                                    type.getElementType(), layout,
-                                   type.getParts());
+                                   type.getSplits());
     });
   }
 

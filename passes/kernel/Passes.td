@@ -17,11 +17,11 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
     Pre-condition: shapes are inferred; every weight of `attn.linear` is a
     weight. Post-condition: no attn operation remains.
 
-    Refuses, with an error at the operation's place: a segments mask that is no
+    Refuses, with an error at the operation's place: a ragged mask that is no
     input of the entry; two attentions with one cache; an attention over
-    `attn.sequences` without a cache, or with one over other segments; a window or
-    slopes over rows of `attn.segments`, whose columns may have gaps; several
-    `attn.sequences`; an operation that kern does not have.
+    `attn.decode_batch` without a cache, or with one over other ragged; a window or
+    slopes over rows of `attn.ragged_batch`, whose columns may have gaps; several
+    `attn.decode_batch`; an operation that kern does not have.
 
     Example:
     ```mlir
@@ -35,7 +35,7 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"converted", "converted", "attn operations that became kernels">];
 }
 
-def FuseGatesPass : Pass<"kern-fuse-gates", "::mlir::ModuleOp"> {
+def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
   let summary = "makes the gate of an MLP in the registers of one product";
   let description = [{
     `activation(g) * u`, where g and u are two products of one input, or the two
@@ -57,7 +57,7 @@ def FuseGatesPass : Pass<"kern-fuse-gates", "::mlir::ModuleOp"> {
     kern.elementwise ins(%a) outs(%c) { ^bb0(%v: f32): %s = kern.apply "silu" %v  kern.yield %s : f32 }
     kern.elementwise ins(%c, %b) outs(%y) { ^bb0(%v: f32, %w: f32): %p = arith.mulf %v, %w : f32  kern.yield %p : f32 }
     // becomes
-    kern.gemm %x, %gu outs(%y) {gate = "silu"} : ...
+    kern.gemm %x, %gu outs(%y) {glu = "silu"} : ...
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
@@ -187,7 +187,7 @@ def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
     Statistic<"bytes", "bytes", "bytes of all weights">];
 }
 
-def CarryNormsPass : Pass<"kern-carry-norms", "::mlir::ModuleOp"> {
+def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleOp"> {
   let summary = "lets the last product of a layer make the norm that begins the next";
   let description = [{
     Where all bodies of layers begin with a norm of the state and end with a

@@ -85,7 +85,7 @@ private:
   static Value storage(Value value, ArrayRef<Value> outer) {
     if (!isa<kern::BufferType>(value.getType()))
       return value;
-    Value owner = kern::storageOf(value);
+    Value owner = kern::getStorage(value);
     auto argument = dyn_cast<BlockArgument>(owner);
     return argument && argument.getArgNumber() < outer.size()
                ? outer[argument.getArgNumber()]
@@ -151,7 +151,7 @@ struct PlanMemoryPass
       if (!layers)
         return isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
                    kern::AttentionOp, kern::CastOp, kern::ElementwiseOp,
-                   kern::ScatterRowsOp, kern::RotaryOp, kern::GatherOp,
+                   kern::ScatterRowsOp, kern::RopeOp, kern::GatherOp,
                    kern::AppendOp>(use.getOwner());
       return llvm::all_of(layers.getRows(), [&](Attribute row) {
         auto body = symbols.lookup<func::FuncOp>(

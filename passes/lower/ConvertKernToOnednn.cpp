@@ -41,7 +41,7 @@ static const char *refuse(kern::GemmOp op) {
     return "the product has several outs";
   if (op.getNormGamma())
     return "the product has a norm of its own";
-  if (op.getGate())
+  if (op.getGlu())
     return "the product makes a gate";
   if (!op.getWeight().getType().getElementType().isF32())
     return "oneDNN is given weights of f32 only";
@@ -53,7 +53,7 @@ static const char *refuse(kern::GemmOp op) {
 
 static const char *refuse(kern::BatchMatmulOp op) {
   for (Value operand : {op.getLhs(), op.getRhs()})
-    if (kern::storageOf(operand) == kern::storageOf(op.getOuts()))
+    if (kern::getStorage(operand) == kern::getStorage(op.getOuts()))
       return "the product writes what it reads";
   return nullptr;
 }

@@ -52,7 +52,7 @@ static LogicalResult lowerOp(PhaseEmitter &e, Operation &op) {
           LOWER(Norm) LOWER(Cast) LOWER(Softmax) LOWER(Embedding) LOWER(
               Elementwise) LOWER(Positions) LOWER(Columns) LOWER(GatherRows)
               LOWER(ScatterRows) LOWER(Pool) LOWER(Transpose) LOWER(Copy)
-                  LOWER(Gather) LOWER(Rotation) LOWER(Rotary) LOWER(Append)
+                  LOWER(Gather) LOWER(RopeTable) LOWER(Rope) LOWER(Append)
 #undef LOWER
                       .Default([](Operation *other) {
                         return other->emitOpError("has no lowering to vectors");

@@ -28,7 +28,7 @@ Program::Program(ModuleOp module) : symbols(module) {
 
 Value Program::storage(Value buffer) const {
   while (true) {
-    buffer = kern::storageOf(buffer);
+    buffer = kern::getStorage(buffer);
     auto argument = dyn_cast<BlockArgument>(buffer);
     if (!argument)
       return buffer;
@@ -219,9 +219,9 @@ Value PhaseEmitter::offsetInBlock(Value cache) {
   return value;
 }
 
-Value PhaseEmitter::segments(Value segments) {
-  int64_t index = cast<kern::SegmentsType>(segments.getType()).getIndex();
-  Value &known = symbolValues["segments." + std::to_string(index)];
+Value PhaseEmitter::ragged(Value ragged) {
+  int64_t index = cast<kern::RaggedType>(ragged.getType()).getIndex();
+  Value &known = symbolValues["ragged." + std::to_string(index)];
   if (!known)
     known = atEntry([&]() -> Value {
       Value table = loadPtr(advance(frame, offsetof(transom_frame, segments)));

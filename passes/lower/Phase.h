@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The function of one phase while it is emitted: where its buffers, weights,
-// sizes and segments are found in the frame, and how its work is shared out.
+// sizes and ragged are found in the frame, and how its work is shared out.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,7 +72,7 @@ public:
   /// Byte offset of a cache's layer in these blocks.
   Value offsetInBlock(Value cache);
   /// Address of a `transom_segments`.
-  Value segments(Value segments);
+  Value ragged(Value ragged);
   Value rowCount(Value buffer) { return size(typeOf(buffer).getRowCount()); }
   Value rowStride(Value buffer) { return size(typeOf(buffer).getRowStride()); }
   static kern::BufferType typeOf(Value buffer) {
@@ -165,8 +165,8 @@ void lowerAttention(PhaseEmitter &e, kern::AttentionOp op);
 void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op);
 void lowerNorm(PhaseEmitter &e, kern::NormOp op);
 void lowerCast(PhaseEmitter &e, kern::CastOp op);
-void lowerRotation(PhaseEmitter &e, kern::RotationOp op);
-void lowerRotary(PhaseEmitter &e, kern::RotaryOp op);
+void lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op);
+void lowerRope(PhaseEmitter &e, kern::RopeOp op);
 void lowerAppend(PhaseEmitter &e, kern::AppendOp op);
 void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op);
 void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op);

@@ -142,10 +142,9 @@ Values graph::buildAttention(OpCall &call) {
   Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
   return {emit.make<attn::SdpaOp>(
       call.inputs[0], call.inputs[1], call.inputs[2], mask,
-      cached ? call.step.segments : Value(), cache, slopes,
-      uint64_t(sizes.heads), uint64_t(sizes.kvHeads),
-      llvm::APFloat(sizes.scale),
-      cached ? attn::MaskKind::Segments : maskKindOf(emit, mask), sizes.causal,
+      cached ? call.step.ragged : Value(), cache, slopes, uint64_t(sizes.heads),
+      uint64_t(sizes.kvHeads), llvm::APFloat(sizes.scale),
+      cached ? attn::MaskKind::Ragged : maskKindOf(emit, mask), sizes.causal,
       uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
 }
 
@@ -180,7 +179,7 @@ Values graph::buildRotation(OpCall &call) {
   int64_t positions = call.integer("positions", 1, 1, 1 << 24);
   double factor = call.number("factor", 1);
   OpBuilder &ops = call.emit.ops();
-  Value rotation = call.emit.make<attn::RotationOp>(
+  Value rotation = call.emit.make<attn::RopeTableOp>(
       call.inputs[0], ops.getDenseF64ArrayAttr(frequencies),
       ops.getF64FloatAttr(factor), ops.getI64IntegerAttr(positions));
   if (rotation)
@@ -189,7 +188,7 @@ Values graph::buildRotation(OpCall &call) {
 }
 
 Values graph::buildRotary(OpCall &call) {
-  return {call.emit.make<attn::RotaryOp>(
+  return {call.emit.make<attn::RopeOp>(
       call.inputs[0], call.inputs[1],
       uint64_t(call.integer("heads", 1, 1, INT32_MAX)),
       call.flag("interleaved"))};

@@ -324,7 +324,7 @@ Result<const GraphCache *> CacheScope::take(const std::string &name,
 /// Positions are below the length, which has to have a bound.
 static void boundPositions(OpCall &call, attn::PositionOp position,
                            int64_t rows) {
-  if (position.getSegments())
+  if (position.getRagged())
     return call.step.bound(rows);
   Polynomial length = call.emit.shapeOf(position.getResult()).back();
   bool ranks = position.getKind() == attn::PositionKind::NonpadRank;

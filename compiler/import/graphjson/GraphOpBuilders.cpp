@@ -266,7 +266,7 @@ static Value positions(OpCall &call, attn::PositionKind kind, int64_t pad) {
   Value ids = call.inputs[0];
   if (isBoolValue(ids))
     ids = call.emit.cast(ids, DType::I64);
-  return call.emit.make<attn::PositionOp>(ids, call.step.segments, kind,
+  return call.emit.make<attn::PositionOp>(ids, call.step.ragged, kind,
                                           uint64_t(pad));
 }
 

@@ -76,7 +76,7 @@ private:
 
 /// What the operations of a decoder's graph share.
 struct StepState {
-  mlir::Value segments; ///< null outside a decoder
+  mlir::Value ragged; ///< null outside a decoder
   /// Positions are below this, as far as tables say.
   std::optional<int64_t> context;
 

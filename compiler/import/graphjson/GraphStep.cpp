@@ -34,7 +34,7 @@ Value GraphStep::begin() {
       {{"tokens", DType::I64, {rows}, "data", {}, {}},
        {"wanted", DType::I64, {Polynomial::symbol("wanted")}, "data", {}, {}}});
   wanted = arguments[1];
-  state.segments = emit.sequences();
+  state.ragged = emit.sequences();
   return arguments[0];
 }
 

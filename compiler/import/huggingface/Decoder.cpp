@@ -102,7 +102,7 @@ Value DecoderBuilder::normalize(Value input, const std::string &module) {
 //===----------------------------------------------------------------------===//
 
 void DecoderBuilder::startPositions(Value tokens) {
-  segments = emit.sequences();
+  ragged = emit.sequences();
   if (family.positions == DecoderPositions::Alibi) {
     slopes = emit.weight("alibi.slopes",
                          WeightExpr::values({model.heads}, model.slopes));
@@ -112,9 +112,9 @@ void DecoderBuilder::startPositions(Value tokens) {
     return;
   parameters.at(family.modules.rotary, family.keys.positions);
   Value positions = emit.make<attn::PositionOp>(
-      tokens, segments, attn::PositionKind::Column, uint64_t(0));
+      tokens, ragged, attn::PositionKind::Column, uint64_t(0));
   parameters.at(family.modules.rotary, family.keys.theta);
-  rotation = emit.make<attn::RotationOp>(
+  rotation = emit.make<attn::RopeTableOp>(
       positions, emit.ops().getDenseF64ArrayAttr(model.rotary.frequencies),
       emit.ops().getF64FloatAttr(model.rotary.factor),
       emit.ops().getI64IntegerAttr(model.rotary.context));
@@ -137,7 +137,7 @@ Value DecoderBuilder::embeddings(Value tokens) {
   if (family.positions == DecoderPositions::Learned) {
     parameters.at(m.position, family.keys.positions);
     Value positions = emit.make<attn::PositionOp>(
-        tokens, segments, attn::PositionKind::Column, uint64_t(0));
+        tokens, ragged, attn::PositionKind::Column, uint64_t(0));
     int64_t offset = family.positionOffset;
     std::vector<int64_t> shape = {model.positions + offset, model.hidden};
     const char *sizes = "positions x hidden size";
@@ -219,8 +219,8 @@ Value DecoderBuilder::turn(Value heads, int64_t count, const std::string &layer,
   if (!rotation)
     return heads;
   parameters.at(layer + m.attention, family.keys.theta);
-  return emit.make<attn::RotaryOp>(heads, rotation, uint64_t(count),
-                                   /*interleaved=*/false);
+  return emit.make<attn::RopeOp>(heads, rotation, uint64_t(count),
+                                 /*interleaved=*/false);
 }
 
 Value DecoderBuilder::attention(Value state, int64_t number) {
@@ -236,9 +236,9 @@ Value DecoderBuilder::attention(Value state, int64_t number) {
                                                 model.kvHeads, model.headDim,
                                                 model.headDim, own.window));
   Value mixed = emit.make<attn::SdpaOp>(
-      heads.query, heads.key, heads.value, /*mask=*/Value(), segments, cache,
+      heads.query, heads.key, heads.value, /*mask=*/Value(), ragged, cache,
       slopes, uint64_t(model.heads), uint64_t(model.kvHeads),
-      llvm::APFloat(own.scale), attn::MaskKind::Segments, /*causal=*/true,
+      llvm::APFloat(own.scale), attn::MaskKind::Ragged, /*causal=*/true,
       uint64_t(own.window), llvm::APFloat(model.attentionCap), FloatAttr());
   parameters.at(layer + m.attentionOut, family.keys.hidden);
   return project(mixed, layer + m.attentionOut, model.heads * model.headDim,

@@ -59,7 +59,7 @@ private:
   const DecoderModel &model;
   Parameters parameters;
   Polynomial rows = Polynomial::symbol("rows");
-  mlir::Value segments, rotation, slopes;
+  mlir::Value ragged, rotation, slopes;
 };
 
 } // namespace transom

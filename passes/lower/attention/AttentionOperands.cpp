@@ -16,12 +16,12 @@ using kern::kPanel;
 using kern::kPiece;
 
 AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
-  auto at = [&](Value segments) {
+  auto at = [&](Value ragged) {
     Value table = e.loadPtr(
-        e.advance(e.segments(segments), offsetof(transom_segments, sequences)));
+        e.advance(e.ragged(ragged), offsetof(transom_segments, sequences)));
     return e.advance(table, e.mul(i, sizeof(transom_sequence)));
   };
-  Value query = at(op.getQuerySegments()), key = at(op.getKeySegments());
+  Value query = at(op.getQueryRagged()), key = at(op.getKeyRagged());
   auto get = [&](Value base, int64_t offset) {
     return e.loadI64(e.advance(base, offset));
   };
@@ -89,8 +89,8 @@ Value AttentionPhase::queryHead(const Unit &u, Value row) {
 /// The position of a line of the sequence among its keys.
 Value AttentionPhase::position(const Sequence &s, Value line) {
   Value row = s.joined ? e.select(s.joined, e.i64(0), line) : line;
-  // Queries of other segments, and new rows, are aligned with the last keys.
-  bool own = op.getQuerySegments().getType() == op.getKeySegments().getType();
+  // Queries of other ragged, and new rows, are aligned with the last keys.
+  bool own = op.getQueryRagged().getType() == op.getKeyRagged().getType();
   if (own && !op.getCache())
     return row;
   return e.add(row, e.sub(s.keys, s.rows));

@@ -60,7 +60,7 @@ void AttentionPhase::emit() {
 }
 
 Value AttentionPhase::batchSize() {
-  return e.loadI64(e.advance(e.segments(op.getQuerySegments()),
+  return e.loadI64(e.advance(e.ragged(op.getQueryRagged()),
                              offsetof(transom_segments, batch)));
 }
 

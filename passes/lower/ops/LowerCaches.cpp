@@ -20,7 +20,7 @@ using kern::kPiece;
 // Rotation
 //===----------------------------------------------------------------------===//
 
-void lower::lowerRotation(PhaseEmitter &e, kern::RotationOp op) {
+void lower::lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
   int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kPiece;
   e.shareRows(e.rowCount(op.getOuts()), [&](Value index) {
@@ -47,14 +47,15 @@ namespace {
 /// Rotates the heads of one row.
 class RotatedRow {
 public:
-  RotatedRow(PhaseEmitter &e, kern::RotaryOp op, Value index)
+  RotatedRow(PhaseEmitter &e, kern::RopeOp op, Value index)
       : e(e), op(op), in(rowOf(e, op.getInput(), index)),
         out(rowOf(e, op.getOuts(), index)),
-        angles(rowOf(e, op.getRotation(), index)) {
+        angles(rowOf(e, op.getRopeTable(), index)) {
     width = *PhaseEmitter::typeOf(op.getInput()).getDims().back().constant() /
             int64_t(op.getHeads());
     pairs =
-        *PhaseEmitter::typeOf(op.getRotation()).getDims().back().constant() / 2;
+        *PhaseEmitter::typeOf(op.getRopeTable()).getDims().back().constant() /
+        2;
   }
 
   void emit() {
@@ -112,13 +113,13 @@ private:
   }
 
   PhaseEmitter &e;
-  kern::RotaryOp op;
+  kern::RopeOp op;
   Row in, out, angles;
   int64_t width, pairs; ///< numbers of a head, and pairs that are rotated
 };
 } // namespace
 
-void lower::lowerRotary(PhaseEmitter &e, kern::RotaryOp op) {
+void lower::lowerRope(PhaseEmitter &e, kern::RopeOp op) {
   e.shareRows(e.rowCount(op.getOuts()),
               [&](Value index) { RotatedRow(e, op, index).emit(); });
 }
@@ -141,14 +142,14 @@ public:
   void emit(Value theHead, Value row) {
     head = theHead;
     auto word = [&](int64_t table) {
-      Value base = e.loadPtr(e.advance(e.segments(op.getSegments()), table));
+      Value base = e.loadPtr(e.advance(e.ragged(op.getRagged()), table));
       return e.toI64(
           e.load(e.builder().getI32Type(), e.advance(base, e.mul(row, 4))));
     };
     Value sequence = word(offsetof(transom_segments, row_sequence)),
           position = word(offsetof(transom_segments, row_column));
     Value sequences = e.loadPtr(e.advance(
-        e.segments(op.getSegments()), offsetof(transom_segments, sequences)));
+        e.ragged(op.getRagged()), offsetof(transom_segments, sequences)));
     Value first = e.loadI64(e.advance(
         e.advance(sequences, e.mul(sequence, sizeof(transom_sequence))),
         offsetof(transom_sequence, first_block)));

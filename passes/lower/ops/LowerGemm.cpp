@@ -94,7 +94,7 @@ public:
 private:
   /// Rows of the operand that make a chunk.
   int64_t chunkRows() {
-    return std::max(kChunkBytes / (bytes() * std::min(k, longestChain())),
+    return std::max(kChunkBytes / (bytes() * std::min(k, getMaxKBlock())),
                     e.kernels().maxRows(bf16));
   }
   /// True where each part shall have rows of its own.
@@ -104,8 +104,8 @@ private:
 
   /// Bytes of an element of the operands.
   int64_t bytes() const { return bf16 ? 2 : 4; }
-  int64_t longestChain() const {
-    return kern::longestChain(type.getElementType());
+  int64_t getMaxKBlock() const {
+    return kern::getMaxKBlock(type.getElementType());
   }
   /// Elements of k in one step of a kernel's loop.
   int64_t stepOfK() const { return bf16 ? 2 : 1; }
@@ -116,7 +116,7 @@ private:
     for (auto [i, out] : llvm::enumerate(op.getOuts()))
       result.push_back(
           {out,
-           type.getParts().empty() ? type.getShape()[0] : type.getParts()[i],
+           type.getSplits().empty() ? type.getShape()[0] : type.getSplits()[i],
            starts[i]});
     return result;
   }
@@ -159,7 +159,7 @@ private:
                             : e.weight(next.getWeight());
     kern::WeightType of = next.getWeight().getType();
     int64_t columns =
-        of.getParts().empty() ? of.getShape()[0] : of.getParts()[0];
+        of.getSplits().empty() ? of.getShape()[0] : of.getSplits()[0];
     Value whole = ownsRows(e.rowCount(next.getInput()));
     return e.select(more, again,
                     firstPanel(weight, of, {Value(), columns, 0}, whole));
@@ -169,7 +169,7 @@ private:
   /// then the accumulators wait in the output.
   int64_t cutOf(const Range &range) {
     bool keys = PhaseEmitter::typeOf(range.out).getKeyPanels();
-    int64_t cuts = keys ? 1 : llvm::divideCeil(k, longestChain());
+    int64_t cuts = keys ? 1 : llvm::divideCeil(k, getMaxKBlock());
     return llvm::alignTo(llvm::divideCeil(k, cuts), stepOfK());
   }
 
@@ -191,7 +191,7 @@ private:
       spec.start = KernelSpec::Start::Bias;
     if (isLast) {
       spec.activation = op.getActivation().value_or("").str();
-      spec.gate = op.getGate().value_or("").str();
+      spec.gate = op.getGlu().value_or("").str();
       spec.residual = static_cast<bool>(op.getResidual());
     }
     if (out.getKeyPanels())
@@ -345,12 +345,12 @@ private:
       args.outputStride = e.i64(range.columns * kern::kPanel);
       args.output = e.advance(e.pointer(range.out),
                               e.mul(column, kern::kPanel * outBytes));
-      Value keys = e.loadPtr(e.advance(e.segments(op.getSegments()),
+      Value keys = e.loadPtr(e.advance(e.ragged(op.getRagged()),
                                        offsetof(transom_segments, row_key)));
       args.perRow = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);
-      Value first = op.getGate() ? e.div(column, e.i64(2)) : column;
+      Value first = op.getGlu() ? e.div(column, e.i64(2)) : column;
       args.output = e.advance(
           e.pointer(range.out),
           e.mul(e.add(e.mul(row, args.outputStride), first), outBytes));

@@ -21,19 +21,19 @@ static Type memoryOf(PhaseEmitter &e, Value buffer) {
     return e.builder().getI16Type();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
-static Value field(PhaseEmitter &e, Value segments, int64_t offset) {
-  return e.loadI64(e.advance(e.segments(segments), offset));
+static Value field(PhaseEmitter &e, Value ragged, int64_t offset) {
+  return e.loadI64(e.advance(e.ragged(ragged), offset));
 }
-static Value table(PhaseEmitter &e, Value segments, int64_t offset) {
-  return e.loadPtr(e.advance(e.segments(segments), offset));
+static Value table(PhaseEmitter &e, Value ragged, int64_t offset) {
+  return e.loadPtr(e.advance(e.ragged(ragged), offset));
 }
-/// Entry `index` of an i32 table of the segments.
+/// Entry `index` of an i32 table of the ragged.
 static Value entry32(PhaseEmitter &e, Value base, Value index) {
   return e.toI64(
       e.load(e.builder().getI32Type(), e.advance(base, e.mul(index, 4))));
 }
-static Value sequence(PhaseEmitter &e, Value segments, Value index) {
-  return e.advance(table(e, segments, offsetof(transom_segments, sequences)),
+static Value sequence(PhaseEmitter &e, Value ragged, Value index) {
+  return e.advance(table(e, ragged, offsetof(transom_segments, sequences)),
                    e.mul(index, sizeof(transom_sequence)));
 }
 
@@ -58,7 +58,7 @@ static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
 }
 
 void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
-  Value seg = op.getSegments();
+  Value seg = op.getRagged();
   Value sequences = table(e, seg, offsetof(transom_segments, row_sequence));
   Value columnOf = table(e, seg, offsetof(transom_segments, row_column));
   Value columns = field(e, seg, offsetof(transom_segments, columns));
@@ -77,12 +77,12 @@ void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
 
 /// Parts take ranges of columns, so that one long sequence is shared out too.
 void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
-  Value seg = op.getSegments();
+  Value seg = op.getRagged();
   // Without rows the table has no entry; what is read instead is not used.
   Value any = e.less(e.i64(0), field(e, seg, offsetof(transom_segments, rows)));
   Value columnOf =
       e.select(any, table(e, seg, offsetof(transom_segments, row_column)),
-               e.segments(seg));
+               e.ragged(seg));
   Value columns = field(e, seg, offsetof(transom_segments, columns));
   Value inner = innerSize(e, op.getInput(), 1), inputStride = inner;
   if (PhaseEmitter::typeOf(op.getInput()).getRank() == 2)
@@ -151,7 +151,7 @@ static Value counts(PhaseEmitter &e, Value mask, Value row) {
 }
 
 void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
-  Value seg = op.getSegments(), mask = op.getMask();
+  Value seg = op.getRagged(), mask = op.getMask();
   Value inner = innerSize(e, op.getOuts(), 1);
   Value stride = e.rowStride(op.getInput());
   e.shareRows(field(e, seg, offsetof(transom_segments, batch)), [&](Value b) {
@@ -227,8 +227,8 @@ void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
 
 void lower::lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
   Value columnOf =
-      table(e, op.getSegments(), offsetof(transom_segments, row_column));
-  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)),
+      table(e, op.getRagged(), offsetof(transom_segments, row_column));
+  e.shareRows(field(e, op.getRagged(), offsetof(transom_segments, rows)),
               [&](Value row) {
                 e.store(entry32(e, columnOf, row),
                         e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
@@ -285,8 +285,8 @@ void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   Value columns = e.size(PhaseEmitter::typeOf(op.getInput()).getDims().back());
   Value stride = e.rowStride(op.getInput());
   Value positions =
-      table(e, op.getSegments(), offsetof(transom_segments, row_key));
-  e.shareRows(field(e, op.getSegments(), offsetof(transom_segments, rows)),
+      table(e, op.getRagged(), offsetof(transom_segments, row_key));
+  e.shareRows(field(e, op.getRagged(), offsetof(transom_segments, rows)),
               [&](Value row) {
                 Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
                 if (PhaseEmitter::typeOf(op.getOuts()).isBf16())

@@ -71,17 +71,17 @@ std::string moduleOf(const Job &job) {
             "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
     for (const char *s : {"0", "1"})
       text += std::string("  %s") + s +
-              " = kern.segments {batch = \"batch\", columns = \"seq" + s +
+              " = kern.ragged_batch {batch = \"batch\", columns = \"seq" + s +
               "\", rows = \"rows" + s + "\", keys = \"keys" + s +
-              "\"} : !kern.segments<" + s + ">\n";
+              "\"} : !kern.ragged<" + s + ">\n";
     text += "  kern.phase \"a" + str(i) +
-            "\" {\n    kern.attention %q, %k, %v segments %s0, %s1 scratch %t "
+            "\" {\n    kern.attention %q, %k, %v ragged %s0, %s1 scratch %t "
             "partials %p counters %c outs(%y) heads " +
             str(job.heads) + " kv_heads " + str(job.kvHeads) +
             " scale 0.125 {schedule = \"" + job.schedules[i] + "\"" +
             (job.causal ? ", causal" : "") + "} : " + q + ", " + k + ", " + v +
-            ", !kern.segments<0>, !kern.segments<1>, " + t + ", " + p + ", " +
-            c + ", " + y + "\n  }\n  return\n}\n";
+            ", !kern.ragged<0>, !kern.ragged<1>, " + t + ", " + p + ", " + c +
+            ", " + y + "\n  }\n  return\n}\n";
   }
   return text;
 }

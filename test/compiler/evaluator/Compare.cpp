@@ -25,7 +25,7 @@ std::string sourceFolder() {
 static Tensor toTensor(const SafetensorsFile &file,
                        const SafetensorsTensor &entry) {
   std::string_view bytes = file.data(entry);
-  size_t count = static_cast<size_t>(countOf(entry.shape));
+  size_t count = static_cast<size_t>(getNumElements(entry.shape));
   if (isFloat(entry.dtype)) {
     std::vector<float> values(count);
     EXPECT_TRUE(convertToF32(entry.dtype, bytes.data(), count, values.data()));

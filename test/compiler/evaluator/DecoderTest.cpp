@@ -38,7 +38,7 @@ constexpr const char *decoder = R"mlir(
 !wk = tensor<8x8xf32>
 !wv = tensor<12x8xf32>
 !wo = tensor<8x24xf32>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !short = !attn.cache<heads 2, key 4, value 6, window 5>
 !full = !attn.cache<heads 2, key 4, value 6>
 attn.weight @embed : !wk = "file(\"embed\")"
@@ -55,11 +55,11 @@ attn.cache @c0 : !short
 attn.cache @c1 : !full
 
 func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #attn.shape<[wanted]>> {attn.name = "wanted"}) -> (tensor<?x8xf32, #attn.shape<[wanted, 8]>> {attn.name = "state"}) {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %w = attn.get_weight @embed : !wk
   %x = attn.embedding %tokens, %w : (!ids, !wk) -> !x
-  %p = attn.position <column> %tokens segments %s : (!ids, !seg) -> !ids
-  %r = attn.rotation %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!ids) -> !r
+  %p = attn.position <column> %tokens ragged %s : (!ids, !seg) -> !ids
+  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!ids) -> !r
   %c0 = attn.get_cache @c0 : !short
   %wq0 = attn.get_weight @q0 : !wq
   %wk0 = attn.get_weight @k0 : !wk
@@ -68,9 +68,9 @@ func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #at
   %q0 = attn.linear %x, %wq0 : (!x, !wq) -> !q
   %k0 = attn.linear %x, %wk0 : (!x, !wk) -> !k
   %v0 = attn.linear %x, %wv0 : (!x, !wv) -> !v
-  %qr0 = attn.rotary %q0, %r heads 4 : (!q, !r) -> !q
-  %kr0 = attn.rotary %k0, %r heads 2 : (!k, !r) -> !k
-  %a0 = attn.sdpa %qr0, %kr0, %v0 segments %s cache %c0 heads 4 kv_heads 2 scale 0.5 <segments> {causal, window = 5 : i64, soft_cap = 3.0} : (!q, !k, !v, !seg, !short) -> !o
+  %qr0 = attn.rope %q0, %r heads 4 : (!q, !r) -> !q
+  %kr0 = attn.rope %k0, %r heads 2 : (!k, !r) -> !k
+  %a0 = attn.sdpa %qr0, %kr0, %v0 ragged %s cache %c0 heads 4 kv_heads 2 scale 0.5 <ragged> {causal, window = 5 : i64, soft_cap = 3.0} : (!q, !k, !v, !seg, !short) -> !o
   %o0 = attn.linear %a0, %wo0 : (!o, !wo) -> !x
   %x1 = attn.add %x, %o0 : (!x, !x) -> !x
   %y = attn.layers %x1 invariants(%s : !seg) [#attn.row<@last, [@c1, @q1, @k1, @v1, @o1, @slopes]>] : !x -> !x
@@ -81,7 +81,7 @@ func.func private @last(%x1: !x, %s: !seg, %c1: !full, %wq1: !wq, %wk1: !wk, %wv
   %q1 = attn.linear %x1, %wq1 : (!x, !wq) -> !q
   %k1 = attn.linear %x1, %wk1 : (!x, !wk) -> !k
   %v1 = attn.linear %x1, %wv1 : (!x, !wv) -> !v
-  %a1 = attn.sdpa %q1, %k1, %v1 segments %s cache %c1 slopes %al heads 4 kv_heads 2 scale 0.5 <segments> {causal} : (!q, !k, !v, !seg, !full, tensor<4xf32>) -> !o
+  %a1 = attn.sdpa %q1, %k1, %v1 ragged %s cache %c1 slopes %al heads 4 kv_heads 2 scale 0.5 <ragged> {causal} : (!q, !k, !v, !seg, !full, tensor<4xf32>) -> !o
   %o1 = attn.linear %a1, %wo1 : (!o, !wo) -> !x
   %x2 = attn.add %x1, %o1 : (!x, !x) -> !x
   return %x2 : !x
@@ -90,7 +90,7 @@ func.func @whole(%ids: !bids {attn.name = "ids"}) -> (!bx {attn.name = "state"})
   %w = attn.get_weight @embed : !wk
   %x = attn.embedding %ids, %w : (!bids, !wk) -> !bx
   %p = attn.position <column> %ids : (!bids) -> !bids
-  %r = attn.rotation %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!bids) -> !br
+  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!bids) -> !br
   %wq0 = attn.get_weight @q0 : !wq
   %wk0 = attn.get_weight @k0 : !wk
   %wv0 = attn.get_weight @v0 : !wv
@@ -98,8 +98,8 @@ func.func @whole(%ids: !bids {attn.name = "ids"}) -> (!bx {attn.name = "state"})
   %q0 = attn.linear %x, %wq0 : (!bx, !wq) -> !bq
   %k0 = attn.linear %x, %wk0 : (!bx, !wk) -> !bk
   %v0 = attn.linear %x, %wv0 : (!bx, !wv) -> !bv
-  %qr0 = attn.rotary %q0, %r heads 4 : (!bq, !br) -> !bq
-  %kr0 = attn.rotary %k0, %r heads 2 : (!bk, !br) -> !bk
+  %qr0 = attn.rope %q0, %r heads 4 : (!bq, !br) -> !bq
+  %kr0 = attn.rope %k0, %r heads 2 : (!bk, !br) -> !bk
   %a0 = attn.sdpa %qr0, %kr0, %v0 heads 4 kv_heads 2 scale 0.5 <none> {causal, window = 5 : i64, soft_cap = 3.0} : (!bq, !bk, !bv) -> !bo
   %o0 = attn.linear %a0, %wo0 : (!bo, !wo) -> !bx
   %x1 = attn.add %x, %o0 : (!bx, !bx) -> !bx
@@ -128,7 +128,7 @@ public:
       auto shape = cast<RankedTensorType>(weight.getType()).getShape();
       Data &data = tensors[weight.getSymName().str()];
       data.shape.assign(shape.begin(), shape.end());
-      for (int64_t i = 0; i < countOf(shape); ++i)
+      for (int64_t i = 0; i < getNumElements(shape); ++i)
         data.values.push_back(normal(random));
     }
   }
@@ -278,22 +278,22 @@ TEST_F(Decoder, refusesStepsThatDoNotFit) {
             "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', a new one "
             "cannot stand at 2");
   EXPECT_EQ(failureOf({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
-            "'attn.sequences': sequence 4 comes twice");
+            "'attn.decode_batch': sequence 4 comes twice");
   EXPECT_EQ(failureOf({{4, -1, 1}}, {1}),
-            "'attn.sequences': sequence 4 has -1 positions and 1 new rows; "
+            "'attn.decode_batch': sequence 4 has -1 positions and 1 new rows; "
             "neither may be negative");
   EXPECT_EQ(failureOf({{4, 0, 2}}, {1}),
-            "'attn.sequences': size 'rows' is both 1 and 2");
+            "'attn.decode_batch': size 'rows' is both 1 and 2");
   EXPECT_EQ(failureOf({{4, 64, 1}}, {1}),
-            "'attn.rotation': position 64 is not below the limit 64");
+            "'attn.rope_table': position 64 is not below the limit 64");
 }
 
 TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
   for (bool interleaved : {false, true}) {
     std::string text = R"mlir(
       func.func @run(%x: tensor<1x8xf32> {attn.name = "x"}, %p: tensor<1xi64> {attn.name = "p"}) -> (tensor<1x8xf32> {attn.name = "y"}) {
-        %r = attn.rotation %p {frequencies = array<f64: 1.0, 0.1>, factor = 2.0, limit = 8 : i64} : (tensor<1xi64>) -> tensor<1x4xf32>
-        %y = attn.rotary %x, %r heads 1 FLAG : (tensor<1x8xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
+        %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, factor = 2.0, limit = 8 : i64} : (tensor<1xi64>) -> tensor<1x4xf32>
+        %y = attn.rope %x, %r heads 1 FLAG : (tensor<1x8xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
         return %y : tensor<1x8xf32>
       })mlir";
     text.replace(text.find("FLAG"), 4, interleaved ? "{interleaved}" : "");

@@ -377,9 +377,9 @@ func.func @f(%a: tensor<2xi64>) {
 
 // -----
 
-func.func @f(%a: tensor<?xi64, #attn.shape<[rows]>>, %s: !attn.segments<rows, keys>) {
-  // expected-error @below {{'attn.position' op expects kind 'column' with segments, got 'nonpad_rank'}}
-  %0 = attn.position <nonpad_rank> %a segments %s : (tensor<?xi64, #attn.shape<[rows]>>, !attn.segments<rows, keys>) -> tensor<*xi64>
+func.func @f(%a: tensor<?xi64, #attn.shape<[rows]>>, %s: !attn.ragged<rows, keys>) {
+  // expected-error @below {{'attn.position' op expects kind 'column' with ragged, got 'nonpad_rank'}}
+  %0 = attn.position <nonpad_rank> %a ragged %s : (tensor<?xi64, #attn.shape<[rows]>>, !attn.ragged<rows, keys>) -> tensor<*xi64>
   return
 }
 
@@ -417,25 +417,25 @@ func.func @f(%a: tensor<2x4xf32>, %b: tensor<4xf64>) {
 
 // -----
 
-func.func @f(%a: tensor<2x3x8xf32>, %s: !attn.segments<rows, keys>) {
-  // expected-error @below {{'attn.pool' op expects [rows, d] with segments, got [2, 3, 8]}}
-  %0 = attn.pool <first> %a segments %s : (tensor<2x3x8xf32>, !attn.segments<rows, keys>) -> tensor<*xf32>
+func.func @f(%a: tensor<2x3x8xf32>, %s: !attn.ragged<rows, keys>) {
+  // expected-error @below {{'attn.pool' op expects [rows, d] with ragged, got [2, 3, 8]}}
+  %0 = attn.pool <first> %a ragged %s : (tensor<2x3x8xf32>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
 // -----
 
-func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>) {
-  // expected-error @below {{'attn.pool' op expects 'batch' and no mask with segments}}
-  %0 = attn.pool <first> %a segments %s : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<*xf32>
+func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
+  // expected-error @below {{'attn.pool' op expects 'batch' and no mask with ragged}}
+  %0 = attn.pool <first> %a ragged %s : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
 // -----
 
-func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>) {
+func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
   // expected-error @below {{'attn.pool' op expects a polynomial as batch, got '+'}}
-  %0 = attn.pool <first> %a segments %s {batch = "+"} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<*xf32>
+  %0 = attn.pool <first> %a ragged %s {batch = "+"} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
@@ -466,7 +466,7 @@ func.func @f(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf64>, %c: tensor<1x4x8xf32>
 // -----
 
 func.func @f(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>, %c: tensor<1x4x8xf32>) {
-  // expected-error @below {{'attn.sdpa' op expects a mask and no segments for mask kind 'keys'}}
+  // expected-error @below {{'attn.sdpa' op expects a mask and no ragged for mask kind 'keys'}}
   %0 = attn.sdpa %a, %b, %c heads 2 kv_heads 2 scale 0.5 <keys> : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<*xf32>
   return
 }
@@ -474,8 +474,8 @@ func.func @f(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>, %c: tensor<1x4x8xf32>
 // -----
 
 func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>) {
-  // expected-error @below {{'attn.sdpa' op expects no mask and segments for mask kind 'segments'}}
-  %0 = attn.sdpa %a, %a, %a heads 2 kv_heads 2 scale 0.5 <segments> : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>) -> tensor<*xf32>
+  // expected-error @below {{'attn.sdpa' op expects no mask and ragged for mask kind 'ragged'}}
+  %0 = attn.sdpa %a, %a, %a heads 2 kv_heads 2 scale 0.5 <ragged> : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>) -> tensor<*xf32>
   return
 }
 
@@ -538,32 +538,32 @@ func.func @f(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>, %c: tensor<1x4x8xf32>
 // -----
 
 func.func @f(%a: tensor<4xi1>) {
-  // expected-error @below {{'attn.segments' op expects a bool or i64 mask of rank 2, got 'tensor<4xi1>'}}
-  %0 = attn.segments %a : (tensor<4xi1>) -> !attn.segments<rows, keys>
+  // expected-error @below {{'attn.ragged_batch' op expects a bool or i64 mask of rank 2, got 'tensor<4xi1>'}}
+  %0 = attn.ragged_batch %a : (tensor<4xi1>) -> !attn.ragged<rows, keys>
   return
 }
 
 // -----
 
-func.func @f(%a: tensor<4xf32>, %s: !attn.segments<rows, keys>) {
+func.func @f(%a: tensor<4xf32>, %s: !attn.ragged<rows, keys>) {
   // expected-error @below {{'attn.gather_rows' op expects an input of rank 2 or more, got f32 [4]}}
-  %0 = attn.gather_rows %a, %s : (tensor<4xf32>, !attn.segments<rows, keys>) -> tensor<*xf32>
+  %0 = attn.gather_rows %a, %s : (tensor<4xf32>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
 // -----
 
-func.func @f(%a: tensor<4xf32>, %s: !attn.segments<rows, keys>) {
+func.func @f(%a: tensor<4xf32>, %s: !attn.ragged<rows, keys>) {
   // expected-error @below {{'attn.scatter_rows' op expects ['rows', ...], got f32 [4]}}
-  %0 = attn.scatter_rows %a, %s to "2" x "2" : (tensor<4xf32>, !attn.segments<rows, keys>) -> tensor<*xf32>
+  %0 = attn.scatter_rows %a, %s to "2" x "2" : (tensor<4xf32>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
 // -----
 
-func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>) {
+func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
   // expected-error @below {{'attn.scatter_rows' op expects a polynomial as batch, got '+'}}
-  %0 = attn.scatter_rows %a, %s to "+" x "2" : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<*xf32>
+  %0 = attn.scatter_rows %a, %s to "+" x "2" : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> tensor<*xf32>
   return
 }
 
@@ -680,112 +680,112 @@ func.func @f() {
 // -----
 
 func.func @f(%p: tensor<5xf32>) {
-  // expected-error @below {{'attn.rotation' op expects i64 positions of rank 1 or more, got f32 [5]}}
-  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, limit = 4 : i64} : (tensor<5xf32>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects i64 positions of rank 1 or more, got f32 [5]}}
+  %0 = attn.rope_table %p {frequencies = array<f64: 1.0>, limit = 4 : i64} : (tensor<5xf32>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%p: tensor<5xi64>) {
-  // expected-error @below {{'attn.rotation' op expects at least one frequency}}
-  %0 = attn.rotation %p {frequencies = array<f64>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects at least one frequency}}
+  %0 = attn.rope_table %p {frequencies = array<f64>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%p: tensor<5xi64>) {
-  // expected-error @below {{'attn.rotation' op expects finite frequencies, got}}
-  %0 = attn.rotation %p {frequencies = array<f64: 0x7FF0000000000000>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects finite frequencies, got}}
+  %0 = attn.rope_table %p {frequencies = array<f64: 0x7FF0000000000000>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%p: tensor<5xi64>) {
-  // expected-error @below {{'attn.rotation' op expects a finite factor, got}}
-  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, factor = 0x7FF0000000000000 : f64, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects a finite factor, got}}
+  %0 = attn.rope_table %p {frequencies = array<f64: 1.0>, factor = 0x7FF0000000000000 : f64, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%p: tensor<5xi64>) {
-  // expected-error @below {{'attn.rotation' op expects a limit between 1 and 2147483647, got 0}}
-  %0 = attn.rotation %p {frequencies = array<f64: 1.0>, limit = 0 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects a limit between 1 and 2147483647, got 0}}
+  %0 = attn.rope_table %p {frequencies = array<f64: 1.0>, limit = 0 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%p: tensor<5xi64>) {
-  // expected-error @below {{'attn.rotation' op expects a result of type 'tensor<5x4xf32>', got 'tensor<5x2xf32>'}}
-  %0 = attn.rotation %p {frequencies = array<f64: 1.0, 2.0>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
+  // expected-error @below {{'attn.rope_table' op expects a result of type 'tensor<5x4xf32>', got 'tensor<5x2xf32>'}}
+  %0 = attn.rope_table %p {frequencies = array<f64: 1.0, 2.0>, limit = 4 : i64} : (tensor<5xi64>) -> tensor<5x2xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x2xf64>) {
-  // expected-error @below {{'attn.rotary' op expects input and rotation of one element type, got 'f32' and 'f64'}}
-  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x2xf64>) -> tensor<5x8xf32>
+  // expected-error @below {{'attn.rope' op expects input and rotation of one element type, got 'f32' and 'f64'}}
+  %0 = attn.rope %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x2xf64>) -> tensor<5x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<5x8xf32>, %r: tensor<4x2xf32>) {
-  // expected-error @below {{'attn.rotary' op expects input and rotation of equal leading sizes, got [5, 8] and [4, 2]}}
-  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<4x2xf32>) -> tensor<5x8xf32>
+  // expected-error @below {{'attn.rope' op expects input and rotation of equal leading sizes, got [5, 8] and [4, 2]}}
+  %0 = attn.rope %x, %r heads 2 : (tensor<5x8xf32>, tensor<4x2xf32>) -> tensor<5x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x2xf32>) {
-  // expected-error @below {{'attn.rotary' op expects heads that divide the width '8', got 3}}
-  %0 = attn.rotary %x, %r heads 3 : (tensor<5x8xf32>, tensor<5x2xf32>) -> tensor<5x8xf32>
+  // expected-error @below {{'attn.rope' op expects heads that divide the width '8', got 3}}
+  %0 = attn.rope %x, %r heads 3 : (tensor<5x8xf32>, tensor<5x2xf32>) -> tensor<5x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x6xf32>) {
-  // expected-error @below {{'attn.rotary' op expects a rotation of even width up to the head's 4, got '6'}}
-  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x6xf32>) -> tensor<5x8xf32>
+  // expected-error @below {{'attn.rope' op expects a rotation of even width up to the head's 4, got '6'}}
+  %0 = attn.rope %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x6xf32>) -> tensor<5x8xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<5x8xf32>, %r: tensor<5x3xf32>) {
-  // expected-error @below {{'attn.rotary' op expects a rotation of even width up to the head's 4, got '3'}}
-  %0 = attn.rotary %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x3xf32>) -> tensor<5x8xf32>
+  // expected-error @below {{'attn.rope' op expects a rotation of even width up to the head's 4, got '3'}}
+  %0 = attn.rope %x, %r heads 2 : (tensor<5x8xf32>, tensor<5x3xf32>) -> tensor<5x8xf32>
   return
 }
 
 // -----
 
-func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
-  // expected-error @below {{'attn.sdpa' op expects segments and 'causal' with a cache}}
-  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments>  : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
+  // expected-error @below {{'attn.sdpa' op expects ragged and 'causal' with a cache}}
+  %0 = attn.sdpa %x, %x, %x ragged %s cache %c heads 2 kv_heads 2 scale 1.0 <ragged>  : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return
 }
 
 // -----
 
-func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) {
   // expected-error @below {{'attn.sdpa' op expects a cache of type '!attn.cache<heads 2, key 4, value 4, window 8>', got '!attn.cache<heads 2, key 4, value 4>'}}
-  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments> {causal, window = 8 : i64} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %0 = attn.sdpa %x, %x, %x ragged %s cache %c heads 2 kv_heads 2 scale 1.0 <ragged> {causal, window = 8 : i64} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return
 }
 
 // -----
 
-func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 1, key 8, value 8>) {
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 1, key 8, value 8>) {
   // expected-error @below {{'attn.sdpa' op expects a cache of type '!attn.cache<heads 2, key 4, value 4>', got '!attn.cache<heads 1, key 8, value 8>'}}
-  %0 = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 1.0 <segments> {causal} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>, !attn.cache<heads 1, key 8, value 8>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %0 = attn.sdpa %x, %x, %x ragged %s cache %c heads 2 kv_heads 2 scale 1.0 <ragged> {causal} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>, !attn.cache<heads 1, key 8, value 8>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return
 }
 

@@ -102,22 +102,22 @@ func.func @attention(%q: !hidden, %k: tensor<?x?x4xf32, #attn.shape<[batch, seq,
 
 // CHECK-LABEL: func @ragged
 func.func @ragged(%x: !hidden, %m: !mask) -> !hidden {
-  // CHECK: %[[S:.*]] = attn.segments %{{.*}} {keep_first} : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !attn.segments<rows, keys>
-  %s = attn.segments %m {keep_first} : (!mask) -> !attn.segments<rows, keys>
+  // CHECK: %[[S:.*]] = attn.ragged_batch %{{.*}} {keep_first} : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !attn.ragged<rows, keys>
+  %s = attn.ragged_batch %m {keep_first} : (!mask) -> !attn.ragged<rows, keys>
   // CHECK: attn.gather_rows %{{.*}}, %[[S]]
-  %r = attn.gather_rows %x, %s : (!hidden, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
-  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.segments<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
-  %l = attn.layers %r invariants(%s : !attn.segments<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
-  // CHECK: attn.pool <first> %{{.*}} segments %[[S]] {batch = "batch"}
-  %p = attn.pool <first> %l segments %s {batch = "batch"} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[batch, 8]>>
+  %r = attn.gather_rows %x, %s : (!hidden, !attn.ragged<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.ragged<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %l = attn.layers %r invariants(%s : !attn.ragged<rows, keys>) [#attn.row<@layer, [@q]>, #attn.row<@layer, [@q]>] : tensor<?x8xf32, #attn.shape<[rows, 8]>> -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.pool <first> %{{.*}} ragged %[[S]] {batch = "batch"}
+  %p = attn.pool <first> %l ragged %s {batch = "batch"} : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> tensor<?x8xf32, #attn.shape<[batch, 8]>>
   // CHECK: attn.scatter_rows %{{.*}}, %[[S]] to "batch" x "seq"
-  %y = attn.scatter_rows %l, %s to "batch" x "seq" : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> !hidden
+  %y = attn.scatter_rows %l, %s to "batch" x "seq" : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> !hidden
   return %y : !hidden
 }
-func.func private @layer(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.segments<rows, keys>, %w: tensor<8x8xf32>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
+func.func private @layer(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %w: tensor<8x8xf32>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
   %y = attn.linear %x, %w : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<8x8xf32>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
-  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} segments %{{.*}} heads 2 kv_heads 2 scale 5.000000e-01 <segments> :
-  %a = attn.sdpa %y, %y, %y segments %s heads 2 kv_heads 2 scale 0.5 <segments> : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}} heads 2 kv_heads 2 scale 5.000000e-01 <ragged> :
+  %a = attn.sdpa %y, %y, %y ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> : (tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, tensor<?x8xf32, #attn.shape<[rows, 8]>>, !attn.ragged<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return %a : tensor<?x8xf32, #attn.shape<[rows, 8]>>
 }
 
@@ -131,27 +131,27 @@ attn.weight @slopes : tensor<2xf32> = "values([2], [0.5, 0.25])"
 
 // CHECK-LABEL: func @step
 func.func @step(%tokens: tensor<?xi64, #attn.shape<[rows]>>, %x: !rows, %k: tensor<?x4xf32, #attn.shape<[rows, 4]>>, %v: tensor<?x6xf32, #attn.shape<[rows, 6]>>) -> !rows {
-  // CHECK: %[[S:.*]] = attn.sequences : !attn.segments<rows, keys>
-  %s = attn.sequences : !attn.segments<rows, keys>
-  // CHECK: %[[P:.*]] = attn.position <column> %{{.*}} segments %[[S]]
-  %p = attn.position <column> %tokens segments %s : (tensor<?xi64, #attn.shape<[rows]>>, !attn.segments<rows, keys>) -> tensor<?xi64, #attn.shape<[rows]>>
-  // CHECK: %[[R:.*]] = attn.rotation %[[P]] {factor = 2.000000e+00 : f64, frequencies = array<f64: 1.000000e+00>, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
-  %r = attn.rotation %p {frequencies = array<f64: 1.0>, factor = 2.0, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
-  // CHECK: %[[Q:.*]] = attn.rotary %{{.*}}, %[[R]] heads 2 : (
-  %q = attn.rotary %x, %r heads 2 : (!rows, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> !rows
-  // CHECK: attn.rotary %{{.*}}, %[[R]] heads 1 {interleaved} : (
-  %k2 = attn.rotary %k, %r heads 1 {interleaved} : (tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
+  // CHECK: %[[S:.*]] = attn.decode_batch : !attn.ragged<rows, keys>
+  %s = attn.decode_batch : !attn.ragged<rows, keys>
+  // CHECK: %[[P:.*]] = attn.position <column> %{{.*}} ragged %[[S]]
+  %p = attn.position <column> %tokens ragged %s : (tensor<?xi64, #attn.shape<[rows]>>, !attn.ragged<rows, keys>) -> tensor<?xi64, #attn.shape<[rows]>>
+  // CHECK: %[[R:.*]] = attn.rope_table %[[P]] {factor = 2.000000e+00 : f64, frequencies = array<f64: 1.000000e+00>, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
+  %r = attn.rope_table %p {frequencies = array<f64: 1.0>, factor = 2.0, limit = 64 : i64} : (tensor<?xi64, #attn.shape<[rows]>>) -> tensor<?x2xf32, #attn.shape<[rows, 2]>>
+  // CHECK: %[[Q:.*]] = attn.rope %{{.*}}, %[[R]] heads 2 : (
+  %q = attn.rope %x, %r heads 2 : (!rows, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> !rows
+  // CHECK: attn.rope %{{.*}}, %[[R]] heads 1 {interleaved} : (
+  %k2 = attn.rope %k, %r heads 1 {interleaved} : (tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x2xf32, #attn.shape<[rows, 2]>>) -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
   // CHECK: %[[C:.*]] = attn.get_cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
   %c = attn.get_cache @h.0.attn : !attn.cache<heads 1, key 4, value 6, window 16>
   %al = attn.get_weight @slopes : tensor<2xf32>
-  // CHECK: attn.sdpa %[[Q]], %{{.*}}, %{{.*}} segments %[[S]] cache %[[C]] slopes %{{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <segments> {causal, window = 16 : i64} : (
-  %y = attn.sdpa %q, %k2, %v segments %s cache %c slopes %al heads 2 kv_heads 1 scale 0.5 <segments> {causal, window = 16 : i64} : (!rows, tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x6xf32, #attn.shape<[rows, 6]>>, !attn.segments<rows, keys>, !attn.cache<heads 1, key 4, value 6, window 16>, tensor<2xf32>) -> tensor<?x12xf32, #attn.shape<[rows, 12]>>
-  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.segments<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>]
-  %z = attn.layers %x invariants(%s : !attn.segments<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>] : !rows -> !rows
+  // CHECK: attn.sdpa %[[Q]], %{{.*}}, %{{.*}} ragged %[[S]] cache %[[C]] slopes %{{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <ragged> {causal, window = 16 : i64} : (
+  %y = attn.sdpa %q, %k2, %v ragged %s cache %c slopes %al heads 2 kv_heads 1 scale 0.5 <ragged> {causal, window = 16 : i64} : (!rows, tensor<?x4xf32, #attn.shape<[rows, 4]>>, tensor<?x6xf32, #attn.shape<[rows, 6]>>, !attn.ragged<rows, keys>, !attn.cache<heads 1, key 4, value 6, window 16>, tensor<2xf32>) -> tensor<?x12xf32, #attn.shape<[rows, 12]>>
+  // CHECK: attn.layers %{{.*}} invariants(%[[S]] : !attn.ragged<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>]
+  %z = attn.layers %x invariants(%s : !attn.ragged<rows, keys>) [#attn.row<@decoder, [@h.1.attn]>] : !rows -> !rows
   return %z : !rows
 }
-func.func private @decoder(%x: !rows, %s: !attn.segments<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) -> !rows {
-  %y = attn.sdpa %x, %x, %x segments %s cache %c heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!rows, !rows, !rows, !attn.segments<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> !rows
+func.func private @decoder(%x: !rows, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 4>) -> !rows {
+  %y = attn.sdpa %x, %x, %x ragged %s cache %c heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!rows, !rows, !rows, !attn.ragged<rows, keys>, !attn.cache<heads 2, key 4, value 4>) -> !rows
   return %y : !rows
 }
 

@@ -54,39 +54,39 @@ func.func @f() {
 
 func.func @f() {
   // expected-error @below {{expects names for 'rows' and 'keys'}}
-  %s = kern.sequences {rows = "rows", keys = ""} : !kern.segments<0>
+  %s = kern.decode_batch {rows = "rows", keys = ""} : !kern.ragged<0>
   return
 }
 
 // -----
 
-func.func @f(%k: !kern.buffer<[rows, 8] x bf16>, %v: !kern.buffer<[rows, 8] x bf16>, %s: !kern.segments<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
+func.func @f(%k: !kern.buffer<[rows, 8] x bf16>, %v: !kern.buffer<[rows, 8] x bf16>, %s: !kern.ragged<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
   // expected-error @below {{expects key and value of f32, or of bf16 beside a cache of bf16, got 'bf16', 'bf16' and a cache of 'f32'}}
-  kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>
+  kern.append %k, %v ragged %s cache %c : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[rows, 8] x bf16>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>
   return
 }
 
 // -----
 
-func.func @f(%k: !kern.buffer<[rows, 8] x f32>, %v: !kern.buffer<[rows, 8] x bf16>, %s: !kern.segments<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
+func.func @f(%k: !kern.buffer<[rows, 8] x f32>, %v: !kern.buffer<[rows, 8] x bf16>, %s: !kern.ragged<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
   // expected-error @below {{expects key and value of f32, or of bf16 beside a cache of bf16, got 'f32', 'bf16' and a cache of 'f32'}}
-  kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>
+  kern.append %k, %v ragged %s cache %c : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>
   return
 }
 
 // -----
 
-func.func @f(%k: !kern.buffer<[rows, 9] x f32>, %v: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
+func.func @f(%k: !kern.buffer<[rows, 9] x f32>, %v: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
   // expected-error @below {{expects the key in rows of 8 columns, got '!kern.buffer<[rows, 9] x f32>'}}
-  kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 9] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>
+  kern.append %k, %v ragged %s cache %c : !kern.buffer<[rows, 9] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>
   return
 }
 
 // -----
 
-func.func @f(%k: !kern.buffer<[rows, 8] x f32>, %v: !kern.buffer<[n, 8] x f32>, %s: !kern.segments<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
+func.func @f(%k: !kern.buffer<[rows, 8] x f32>, %v: !kern.buffer<[n, 8] x f32>, %s: !kern.ragged<0>, %c: !kern.cache<heads 2, key 4, value 4, f32>) {
   // expected-error @below {{expects key and value of equal rows, got [rows, 8] and [n, 8]}}
-  kern.append %k, %v segments %s cache %c : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[n, 8] x f32>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>
+  kern.append %k, %v ragged %s cache %c : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[n, 8] x f32>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>
   return
 }
 
@@ -94,7 +94,7 @@ func.func @f(%k: !kern.buffer<[rows, 8] x f32>, %v: !kern.buffer<[n, 8] x f32>, 
 
 func.func @f(%p: !kern.buffer<[n] x i64>, %a: !kern.weight<[258, 4] x f32, rows>, %r: !kern.buffer<[rows, 4] x f32>) {
   // expected-error @below {{expects an i64 position for each row of outs, got '!kern.buffer<[n] x i64>'}}
-  kern.rotation %p, %a outs(%r) : !kern.buffer<[n] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
+  kern.rope_table %p, %a outs(%r) : !kern.buffer<[n] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
   return
 }
 
@@ -102,7 +102,7 @@ func.func @f(%p: !kern.buffer<[n] x i64>, %a: !kern.weight<[258, 4] x f32, rows>
 
 func.func @f(%p: !kern.buffer<[rows] x i64>, %a: !kern.weight<[256, 4] x f32, rows>, %r: !kern.buffer<[rows, 4] x f32>) {
   // expected-error @below {{expects angles of f32 with more than 256 rows as wide as outs, an even width, got '!kern.weight<[256, 4] x f32, rows>' and [rows, 4]}}
-  kern.rotation %p, %a outs(%r) : !kern.buffer<[rows] x i64>, !kern.weight<[256, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
+  kern.rope_table %p, %a outs(%r) : !kern.buffer<[rows] x i64>, !kern.weight<[256, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
   return
 }
 
@@ -110,7 +110,7 @@ func.func @f(%p: !kern.buffer<[rows] x i64>, %a: !kern.weight<[256, 4] x f32, ro
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a last size that is a multiple of 3 heads, got [rows, 8]}}
-  kern.rotary %x, %r outs(%y) heads 3 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.rope %x, %r outs(%y) heads 3 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -118,55 +118,55 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a rotation with the input's rows and an even number of columns, at most 2, got [rows, 4]}}
-  kern.rotary %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.rope %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %u: !kern.segments<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
   // expected-error @below {{expects key and value, or a cache}}
-  kern.attention %q segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %u: !kern.segments<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
-  // expected-error @below {{expects segments of one table, 'causal' and no mask beside a cache}}
-  kern.attention %q segments %s, %u cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<1>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
+  // expected-error @below {{expects ragged of one table, 'causal' and no mask beside a cache}}
+  kern.attention %q ragged %s, %u cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<1>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %u: !kern.segments<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
-  // expected-error @below {{expects segments of one table, 'causal' and no mask beside a cache}}
-  kern.attention %q segments %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0  : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
+  // expected-error @below {{expects ragged of one table, 'causal' and no mask beside a cache}}
+  kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0  : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %u: !kern.segments<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
   // expected-error @below {{expects the element type, 'kv_heads' and window of the cache, got 'f32', 2 and 7 beside '!kern.cache<heads 2, key 4, value 4, f32>'}}
-  kern.attention %q segments %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal, window = 7 : i64} : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal, window = 7 : i64} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %u: !kern.segments<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, f32>, %l: !kern.weight<[3] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[rows] x i1>) {
   // expected-error @below {{expects slopes of size [2], got [3]}}
-  kern.attention %q segments %s, %s cache %c slopes %l scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.weight<[3] x f32, rows>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q ragged %s, %s cache %c slopes %l scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, f32>, !kern.weight<[3] x f32, rows>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %c: !kern.cache<heads 2, key 6, value 4, f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %c: !kern.cache<heads 2, key 6, value 4, f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects heads of one size in query and key, and in value and outs, got 4 and 6, 4 and 4}}
-  kern.attention %q segments %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.cache<heads 2, key 6, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 6, value 4, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -174,7 +174,7 @@ func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %c: !kern
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a known activation as gate, got 'swish2'}}
-  kern.gemm %x, %w outs(%y) {gate = "swish2"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w outs(%y) {glu = "swish2"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -182,7 +182,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a single out in rows and no other epilogue beside a gate}}
-  kern.gemm %x, %w residual %x outs(%y) {gate = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w residual %x outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -190,7 +190,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, panels32>, %y: !kern.buffer<[rows, 12] x f32>) {
   // expected-error @below {{expects a multiple of 16 rows and k of at most 4096 beside a gate, got [24, 8]}}
-  kern.gemm %x, %w outs(%y) {gate = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[24, 8] x f32, panels32>, !kern.buffer<[rows, 12] x f32>
+  kern.gemm %x, %w outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[24, 8] x f32, panels32>, !kern.buffer<[rows, 12] x f32>
   return
 }
 
@@ -198,7 +198,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects an out of f32 or bf16 with 8 columns, got '!kern.buffer<[rows, 16] x f32>'}}
-  kern.gemm %x, %w outs(%y) {gate = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 

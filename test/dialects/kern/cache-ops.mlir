@@ -25,51 +25,51 @@ kern.weight @g : !kern.weight<[16] x f32, rows> = "file(\"g\")"
 kern.weight @table : !kern.weight<[100, 16] x f32, panels32> = "file(\"t\")"
 
 // CHECK-LABEL: func.func @step(
-// CHECK: kern.sequences {keys = "keys", rows = "rows"} : <0>
+// CHECK: kern.decode_batch {keys = "keys", rows = "rows"} : <0>
 // CHECK: kern.get_cache @kv : <heads 2, key 4, value 4, f32>
 // CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {{.*}}!kern.weight<[100, 16] x f32, panels32>
-// CHECK: kern.rotation %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
-// CHECK: kern.rotary %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 {interleaved} :
-// CHECK: kern.append %{{.*}}, %{{.*}} segments %{{.*}} cache %{{.*}} :
-// CHECK: kern.attention %{{.*}} segments %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal} :
+// CHECK: kern.rope_table %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
+// CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 {interleaved} :
+// CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} :
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal} :
 func.func @step(%ids: !ids, %x: !x, %k: !k, %v: !k, %r: !r, %t: !scratch, %y: !x) {
-  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @kv : !cache
   %e = kern.get_weight @table : !kern.weight<[100, 16] x f32, panels32>
   kern.embedding ids(%ids) tables(%e) outs(%x) {scales = array<f64: 1.0>} : (!ids), (!kern.weight<[100, 16] x f32, panels32>), !x
   %a = kern.get_weight @angles : !angles
-  kern.rotation %ids, %a outs(%r) : !ids, !angles, !r
-  kern.rotary %x, %r outs(%x) heads 4 {interleaved} : !x, !r, !x
-  kern.append %k, %v segments %s cache %c : !k, !k, !kern.segments<0>, !cache
+  kern.rope_table %ids, %a outs(%r) : !ids, !angles, !r
+  kern.rope %x, %r outs(%x) heads 4 {interleaved} : !x, !r, !x
+  kern.append %k, %v ragged %s cache %c : !k, !k, !kern.ragged<0>, !cache
   %l = kern.get_weight @slopes : !kern.weight<[4] x f32, rows>
-  kern.attention %x segments %s, %s cache %c slopes %l scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal} :
-      !x, !kern.segments<0>, !kern.segments<0>, !cache, !kern.weight<[4] x f32, rows>, !scratch, !x
+  kern.attention %x ragged %s, %s cache %c slopes %l scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal} :
+      !x, !kern.ragged<0>, !kern.ragged<0>, !cache, !kern.weight<[4] x f32, rows>, !scratch, !x
   return
 }
 
 // CHECK-LABEL: func.func @bf16(
-// CHECK: kern.rotary %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x bf16>
-// CHECK: kern.append %{{.*}}, %{{.*}} segments %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x f32>
-// CHECK: kern.append %{{.*}}, %{{.*}} segments %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.attention %{{.*}} segments %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64} :
+// CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x bf16>
+// CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x f32>
+// CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64} :
 func.func @bf16(%x: !x, %h: !xh, %k: !k, %v: !k, %kh: !kh, %vh: !kh, %r: !r, %t: !scratch, %y: !xh) {
-  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @near : !window
-  kern.rotary %x, %r outs(%h) heads 4 : !x, !r, !xh
-  kern.append %k, %v segments %s cache %c : !k, !k, !kern.segments<0>, !window
-  kern.append %kh, %vh segments %s cache %c : !kh, !kh, !kern.segments<0>, !window
-  kern.attention %h segments %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal, window = 300 : i64} :
-      !xh, !kern.segments<0>, !kern.segments<0>, !window, !scratch, !xh
+  kern.rope %x, %r outs(%h) heads 4 : !x, !r, !xh
+  kern.append %k, %v ragged %s cache %c : !k, !k, !kern.ragged<0>, !window
+  kern.append %kh, %vh ragged %s cache %c : !kh, !kh, !kern.ragged<0>, !window
+  kern.attention %h ragged %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal, window = 300 : i64} :
+      !xh, !kern.ragged<0>, !kern.ragged<0>, !window, !scratch, !xh
   return
 }
 
 // CHECK-LABEL: func.func @products(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {gate = "silu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {glu = "silu"}
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[X]]) {norm_eps = 1.000000e-05 : f64, norm_rms}
 func.func @products(%x: !x, %y: !x, %z: !x, %c: !ids) {
   %w = kern.get_weight @w : !kern.weight<[32, 16] x f32, panels32>
   %b = kern.get_weight @b : !kern.weight<[32] x f32, padded32>
-  kern.gemm %x, %w bias %b outs(%y) {gate = "silu"} : !x, !kern.weight<[32, 16] x f32, panels32>, !kern.weight<[32] x f32, padded32>, !x
+  kern.gemm %x, %w bias %b outs(%y) {glu = "silu"} : !x, !kern.weight<[32, 16] x f32, panels32>, !kern.weight<[32] x f32, padded32>, !x
   %q = kern.get_weight @square : !kern.weight<[16, 16] x f32, unset>
   %g = kern.get_weight @g : !kern.weight<[16] x f32, rows>
   kern.gemm %y, %q residual %x norm %g norm_out %z counters %c outs(%x) {norm_eps = 1.0e-5, norm_rms} :

@@ -45,13 +45,13 @@ func.func private @f(!kern.weight<[-8] x f32, rows>)
 
 // -----
 
-// expected-error @below {{weight with a part of 0}}
-func.func private @f(!kern.weight<[8, 8] x f32, rows, parts [8, 0]>)
+// expected-error @below {{weight with a split of 0}}
+func.func private @f(!kern.weight<[8, 8] x f32, rows, splits [8, 0]>)
 
 // -----
 
-// expected-error @below {{parts add up to 12, the first size is 8}}
-func.func private @f(!kern.weight<[8, 8] x f32, rows, parts [8, 4]>)
+// expected-error @below {{splits add up to 12, the first size is 8}}
+func.func private @f(!kern.weight<[8, 8] x f32, rows, splits [8, 4]>)
 
 // -----
 
@@ -131,7 +131,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32, stride 24>) {
 
 func.func @f() {
   // expected-error @below {{expects a size as 'batch', got 'batch*'}}
-  %s = kern.segments {batch = "batch*", columns = "seq", rows = "r", keys = "k"} : !kern.segments<0>
+  %s = kern.ragged_batch {batch = "batch*", columns = "seq", rows = "r", keys = "k"} : !kern.ragged<0>
   return
 }
 
@@ -139,7 +139,7 @@ func.func @f() {
 
 func.func @f() {
   // expected-error @below {{expects a mask beside 'keep_first'}}
-  %s = kern.segments {batch = "batch", columns = "seq", rows = "r", keys = "k", keep_first} : !kern.segments<0>
+  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "r", keys = "k", keep_first} : !kern.ragged<0>
   return
 }
 
@@ -147,7 +147,7 @@ func.func @f() {
 
 func.func @f(%m: !kern.buffer<[batch, seq] x f32>) {
   // expected-error @below {{expects a mask [batch, columns] of i64 or i1, got '!kern.buffer<[batch, seq] x f32>'}}
-  %s = kern.segments mask %m : !kern.buffer<[batch, seq] x f32> {batch = "", columns = "", rows = "r", keys = "k"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %m : !kern.buffer<[batch, seq] x f32> {batch = "", columns = "", rows = "r", keys = "k"} : !kern.ragged<0>
   return
 }
 
@@ -155,7 +155,7 @@ func.func @f(%m: !kern.buffer<[batch, seq] x f32>) {
 
 func.func @f() {
   // expected-error @below {{expects names for 'rows' and 'keys'}}
-  %s = kern.segments {batch = "batch", columns = "seq", rows = "", keys = "k"} : !kern.segments<0>
+  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "", keys = "k"} : !kern.ragged<0>
   return
 }
 
@@ -178,7 +178,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>, %z: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{expects an out for each of 1 parts of the weight, got 2}}
+  // expected-error @below {{expects an out for each of 1 splits of the weight, got 2}}
   kern.gemm %x, %w  outs(%y, %z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -217,33 +217,33 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32, parts [8, 8]>, %b: !kern.weight<[16] x f32, padded32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects weight and bias with equal parts}}
-  kern.gemm %x, %w bias %b outs(%y, %z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32, parts [8, 8]>, !kern.weight<[16] x f32, padded32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, %b: !kern.weight<[16] x f32, padded32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects weight and bias with equal splits}}
+  kern.gemm %x, %w bias %b outs(%y, %z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, !kern.weight<[16] x f32, padded32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[keys, 16] x f32, key_panels>) {
-  // expected-error @below {{expects segments exactly where an out is key panels}}
+  // expected-error @below {{expects ragged exactly where an out is key panels}}
   kern.gemm %x, %w  outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[keys, 16] x f32, key_panels>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %s: !kern.segments<0>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{expects segments exactly where an out is key panels}}
-  kern.gemm %x, %w segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.segments<0>, !kern.buffer<[rows, 16] x f32>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %s: !kern.ragged<0>, %y: !kern.buffer<[rows, 16] x f32>) {
+  // expected-error @below {{expects ragged exactly where an out is key panels}}
+  kern.gemm %x, %w ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.ragged<0>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %s: !kern.segments<0>, %y: !kern.buffer<[keys, 16] x f32, key_panels>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %s: !kern.ragged<0>, %y: !kern.buffer<[keys, 16] x f32, key_panels>) {
   // expected-error @below {{expects no activation, residual or norm beside key panels}}
-  kern.gemm %x, %w segments %s outs(%y) {activation = "relu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.segments<0>, !kern.buffer<[keys, 16] x f32, key_panels>
+  kern.gemm %x, %w ragged %s outs(%y) {activation = "relu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.ragged<0>, !kern.buffer<[keys, 16] x f32, key_panels>
   return
 }
 
@@ -257,9 +257,9 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32, parts [8, 8]>, %r: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, %r: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %z: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a single out beside a residual, got 2}}
-  kern.gemm %x, %w residual %r outs(%y, %z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32, parts [8, 8]>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w residual %r outs(%y, %z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -370,133 +370,133 @@ func.func @f(%a: !kern.buffer<[3, rows, 8] x f32>, %b: !kern.buffer<[8, 4] x f32
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects 'heads' that are a multiple of 'kv_heads', got 3 and 2}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 3 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 3 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 15] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects query of f32 or bf16 whose last size is a multiple of 2 heads, got '!kern.buffer<[rows, 15] x f32>'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 15] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 15] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 4] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects heads of one size in query and key, and in value and outs, got 8 and 4, 8 and 8}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 4] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 4] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects the key in key panels}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[keys, 8] x f32, key_panels>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects only the key in key panels}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[n, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects query and outs of equal rows, got [rows, 16] and [n, 16]}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[n, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[n, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 100] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects a scratch [parts, 8640] of 'f32', got '!kern.buffer<[parts, 100] x f32>'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 100] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 100] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @+1 {{has the unknown schedule 'kept:25'; supported: auto, pieces, kept, spread}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "kept:25"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "kept:25"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @+1 {{expects partials and counters for 'spread'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "spread"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {schedule = "spread"} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %m: !kern.buffer<[batch, seq] x i64>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects a mask of f32 or bool of rank 4 at most, got '!kern.buffer<[batch, seq] x i64>'}}
-  kern.attention %q, %k, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, seq] x i64>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[batch, seq] x i64>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects a bool mask beside 'mask_value'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {mask_value = -1.0} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {mask_value = -1.0} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys"} : !kern.ragged<0>
   // expected-error @below {{expects a window and a soft cap that are not negative, got -1 and}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {window = -1 : i64} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {window = -1 : i64} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 16] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %i: !kern.buffer<[batch, seq] x i64>) {
-  %s = kern.segments mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.segments<0>
-  // expected-error @below {{expects segments without 'keep_first' beside 'causal' or 'window'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {causal} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
+  %s = kern.ragged_batch mask %i : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.ragged<0>
+  // expected-error @below {{expects ragged without 'keep_first' beside 'causal' or 'window'}}
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 1 scale 1.0 {causal} : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[rows, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects key panels as outs, got '!kern.buffer<[rows, 8] x f32>'}}
-  kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.buffer<[rows, 8] x f32>
+  kern.pack_keys %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[keys, 8] x f32, key_panels>) {
+func.func @f(%x: !kern.buffer<[rows, 16] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[keys, 8] x f32, key_panels>) {
   // expected-error @below {{expects input and outs of one last size, got [rows, 16] and [keys, 8]}}
-  kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 16] x f32>, !kern.segments<0>, !kern.buffer<[keys, 8] x f32, key_panels>
+  kern.pack_keys %x ragged %s outs(%y) : !kern.buffer<[rows, 16] x f32>, !kern.ragged<0>, !kern.buffer<[keys, 8] x f32, key_panels>
   return
 }
 
@@ -574,9 +574,9 @@ func.func @f(%i: !kern.buffer<[rows] x i64>, %t: !kern.weight<[100, 7] x f32, ro
 
 // -----
 
-func.func @f(%i: !kern.buffer<[rows] x i64>, %t: !kern.weight<[100, 8] x f32, panels32, parts [40, 60]>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a table in panels without parts}}
-  kern.embedding ids(%i) tables(%t) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x f32, panels32, parts [40, 60]>), !kern.buffer<[rows, 8] x f32>
+func.func @f(%i: !kern.buffer<[rows] x i64>, %t: !kern.weight<[100, 8] x f32, panels32, splits [40, 60]>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects a table in panels without splits}}
+  kern.embedding ids(%i) tables(%t) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x f32, panels32, splits [40, 60]>), !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -679,81 +679,81 @@ func.func @f(%i: !kern.buffer<[batch, seq] x i64>, %j: !kern.buffer<[batch, n] x
 
 // -----
 
-func.func @f(%s: !kern.segments<0>, %y: !kern.buffer<[rows] x f32>) {
+func.func @f(%s: !kern.ragged<0>, %y: !kern.buffer<[rows] x f32>) {
   // expected-error @below {{expects i64, got 'f32'}}
-  kern.columns %s outs(%y) : !kern.segments<0>, !kern.buffer<[rows] x f32>
+  kern.columns %s outs(%y) : !kern.ragged<0>, !kern.buffer<[rows] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[rows, 8] x i64>) {
+func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[rows, 8] x i64>) {
   // expected-error @below {{expects input and outs of one element type, got 'f32' and 'i64'}}
-  kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>, !kern.buffer<[rows, 8] x i64>
+  kern.gather_rows %x ragged %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.ragged<0>, !kern.buffer<[rows, 8] x i64>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[rows, 16] x f32>) {
+func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects [batch, columns, ...] and [rows, ...] with equal rests, got [batch, seq, 8] and [rows, 16]}}
-  kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>, !kern.buffer<[rows, 16] x f32>
+  kern.gather_rows %x ragged %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.ragged<0>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[rows, 8] x f32, stride 24>) {
+func.func @f(%x: !kern.buffer<[batch, seq, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[rows, 8] x f32, stride 24>) {
   // expected-error @below {{expects dense buffers}}
-  kern.gather_rows %x segments %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.segments<0>, !kern.buffer<[rows, 8] x f32, stride 24>
+  kern.gather_rows %x ragged %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.ragged<0>, !kern.buffer<[rows, 8] x f32, stride 24>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x i64>, %s: !kern.segments<0>, %y: !kern.buffer<[batch, seq, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x i64>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, seq, 8] x f32>) {
   // expected-error @below {{expects input and outs of one element type, got 'f32' and 'i64'}}
-  kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 8] x i64>, !kern.segments<0>, !kern.buffer<[batch, seq, 8] x f32>
+  kern.scatter_rows %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x i64>, !kern.ragged<0>, !kern.buffer<[batch, seq, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[batch, seq, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 16] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, seq, 8] x f32>) {
   // expected-error @below {{expects [batch, columns, ...] and [rows, ...] with equal rests, got [batch, seq, 8] and [rows, 16]}}
-  kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 16] x f32>, !kern.segments<0>, !kern.buffer<[batch, seq, 8] x f32>
+  kern.scatter_rows %x ragged %s outs(%y) : !kern.buffer<[rows, 16] x f32>, !kern.ragged<0>, !kern.buffer<[batch, seq, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[batch, seq, 8] x f32, stride 24>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, seq, 8] x f32, stride 24>) {
   // expected-error @below {{expects dense buffers}}
-  kern.scatter_rows %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.buffer<[batch, seq, 8] x f32, stride 24>
+  kern.scatter_rows %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[batch, seq, 8] x f32, stride 24>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[batch, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, 8] x f32>) {
   // expected-error @below {{unsupported kind 'max'; supported: first, last, mean}}
-  kern.pool "max" %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.buffer<[batch, 8] x f32>
+  kern.pool "max" %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %y: !kern.buffer<[batch, 7] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %y: !kern.buffer<[batch, 7] x f32>) {
   // expected-error @below {{expects outs [batch, d] of an input [.., d], got [batch, 7] and [rows, 8]}}
-  kern.pool "mean" %x segments %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.buffer<[batch, 7] x f32>
+  kern.pool "mean" %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[batch, 7] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.segments<0>, %m: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[batch, 8] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %m: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[batch, 8] x f32>) {
   // expected-error @below {{expects a bool mask, got 'i64'}}
-  kern.pool "mean" %x segments %s mask %m outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.buffer<[rows] x i64>, !kern.buffer<[batch, 8] x f32>
+  kern.pool "mean" %x ragged %s mask %m outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.buffer<[rows] x i64>, !kern.buffer<[batch, 8] x f32>
   return
 }
 
@@ -1009,33 +1009,33 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 4] x bf1
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.ragged<0>) {
   // expected-error @below {{expects query, key and value of one type, got 'f32', 'bf16' and 'f32'}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x bf16>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x bf16>, %k: !kern.buffer<[keys, 8] x bf16, key_panels>, %v: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[rows, 8] x f32>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.ragged<0>) {
   // expected-error @below {{expects heads of an even size in bf16, got 1}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 8 kv_heads 8 scale 1.0 : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 8 kv_heads 8 scale 1.0 : !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
-func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.segments<0>) {
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %v: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf16>, %t: !kern.buffer<[parts, 8640] x f32>, %s: !kern.ragged<0>) {
   // expected-error @below {{expects outs of f32 beside a query of f32}}
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x bf16>
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x bf16>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[keys, 8] x f32, key_panels>, %s: !kern.segments<0>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[keys, 8] x f32, key_panels>, %s: !kern.ragged<0>) {
   // expected-error @below {{expects outs of bf16 for an input of bf16}}
-  kern.pack_keys %x segments %s outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.segments<0>, !kern.buffer<[keys, 8] x f32, key_panels>
+  kern.pack_keys %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x bf16>, !kern.ragged<0>, !kern.buffer<[keys, 8] x f32, key_panels>
   return
 }
 

@@ -68,9 +68,9 @@ func.func @f(%x: !x, %y: !x, %w: !w) {
 // -----
 
 !x = !kern.buffer<[rows, 8] x f32>
-!w = !kern.weight<[8, 8] x f32, rows, parts [4, 4]>
+!w = !kern.weight<[8, 8] x f32, rows, splits [4, 4]>
 func.func @f(%x: !x, %y: !x, %w: !w) {
-  // expected-error @below {{expects a weight of f32 [8, 8] without parts, got}}
+  // expected-error @below {{expects a weight of f32 [8, 8] without splits, got}}
   kern.onednn "matmul" %x weights(%w) outs(%y) : !x, !w, !x
   return
 }

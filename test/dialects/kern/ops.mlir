@@ -12,10 +12,10 @@
 
 // CHECK: kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\22q\22)" {offset = 64 : i64}
 kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\"q\")" {offset = 64 : i64}
-// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
-kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]> = "concat(0, file(\"a\"), file(\"b\"))"
+// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = "concat(0, file(\"a\"), file(\"b\"))"
 kern.weight @b : !kern.weight<[64] x f32, padded32> = "file(\"b\")"
-kern.weight @bb : !kern.weight<[24] x f32, padded32, parts [8, 8, 8]> = "file(\"b\")"
+kern.weight @bb : !kern.weight<[24] x f32, padded32, splits [8, 8, 8]> = "file(\"b\")"
 kern.weight @g : !g = "file(\"g\")"
 kern.weight @table : !kern.weight<[100, 8] x f32, rows> = "file(\"t\")"
 
@@ -23,31 +23,31 @@ kern.weight @table : !kern.weight<[100, 8] x f32, rows> = "file(\"t\")"
 // CHECK: kern.get_weight @q : <[64, 8] x f32, panels32>
 // CHECK: kern.alloc {slot = 3 : i64} : <[rows, 8] x f32, stride 24>
 // CHECK: kern.view %{{.*}} : <[rows, 64] x f32> -> <[rows, 8, 8] x f32>
-// CHECK: kern.segments mask %{{.*}} : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", keep_first, keys = "keys", rows = "rows"} : <0>
-// CHECK: kern.segments {batch = "batch", columns = "seq", keys = "k", rows = "r"} : <1>
+// CHECK: kern.ragged_batch mask %{{.*}} : !kern.buffer<[batch, seq] x i64> {batch = "", columns = "", keep_first, keys = "keys", rows = "rows"} : <0>
+// CHECK: kern.ragged_batch {batch = "batch", columns = "seq", keys = "k", rows = "r"} : <1>
 func.func @storage(%m: !ids, %y: !y) {
   %w = kern.get_weight @q : !kern.weight<[64, 8] x f32, panels32>
   %a = kern.alloc {slot = 3 : i64} : !kern.buffer<[rows, 8] x f32, stride 24>
   %v = kern.view %y : !y -> !kern.buffer<[rows, 8, 8] x f32>
-  %s = kern.segments mask %m : !ids {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.segments<0>
-  %t = kern.segments {batch = "batch", columns = "seq", rows = "r", keys = "k"} : !kern.segments<1>
+  %s = kern.ragged_batch mask %m : !ids {batch = "", columns = "", rows = "rows", keys = "keys", keep_first} : !kern.ragged<0>
+  %t = kern.ragged_batch {batch = "batch", columns = "seq", rows = "r", keys = "k"} : !kern.ragged<1>
   return
 }
 
 // CHECK-LABEL: func.func @products(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {activation = "gelu"}
-// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} segments %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
 // CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
-                    %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.segments<0>) {
+                    %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>) {
   %w = kern.get_weight @q : !kern.weight<[64, 8] x f32, panels32>
   %b = kern.get_weight @b : !kern.weight<[64] x f32, padded32>
   kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : !x, !kern.weight<[64, 8] x f32, panels32>, !kern.weight<[64] x f32, padded32>, !y
-  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
-  %bb = kern.get_weight @bb : !kern.weight<[24] x f32, padded32, parts [8, 8, 8]>
-  kern.gemm %x, %qkv bias %bb segments %s outs(%z, %k, %u) : !x, !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>,
-      !kern.weight<[24] x f32, padded32, parts [8, 8, 8]>, !kern.segments<0>, !x, !keys, !x
+  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
+  %bb = kern.get_weight @bb : !kern.weight<[24] x f32, padded32, splits [8, 8, 8]>
+  kern.gemm %x, %qkv bias %bb ragged %s outs(%z, %k, %u) : !x, !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>,
+      !kern.weight<[24] x f32, padded32, splits [8, 8, 8]>, !kern.ragged<0>, !x, !keys, !x
   %t = kern.get_weight @square : !kern.weight<[8, 8] x f32, unset>
   %g = kern.get_weight @g : !g
   kern.gemm %x, %t residual %u norm %g beta %g norm_out %u counters %c outs(%z) {norm_eps = 1.0e-5} : !x, !kern.weight<[8, 8] x f32, unset>,
@@ -59,29 +59,29 @@ kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
 
 // CHECK-LABEL: func.func @bf16(
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.gemm %{{.*}}, %{{.*}} segments %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
 // CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
-// CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
-// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} segments
+// CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged
 // CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) out_bf16(%{{.*}}) eps
 // CHECK: kern.norm %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) eps
 // CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs
 // CHECK: arith.truncf
-func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern.buffer<[rows] x i64>, %s: !kern.segments<0>,
+func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>,
                 %t: !kern.buffer<[parts, 8640] x f32>, %i: !kern.buffer<[rows] x i64>) {
   kern.cast %x outs(%h) : !x, !xh
-  %w = kern.get_weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>
-  kern.gemm %h, %w segments %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]>, !kern.segments<0>, !xh, !keysh, !xh
+  %w = kern.get_weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]>
+  kern.gemm %h, %w ragged %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]>, !kern.ragged<0>, !xh, !keysh, !xh
   %o = kern.get_weight @square16 : !kern.weight<[8, 8] x bf16, panels32>
   %g = kern.get_weight @g : !g
   kern.gemm %q, %o norm %g norm_out %x norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !x, !xh, !kern.buffer<[rows] x i64>, !x
   kern.gemm %q, %o norm %g norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !xh, !kern.buffer<[rows] x i64>, !x
-  kern.pack_keys %x segments %s outs(%k) : !x, !kern.segments<0>, !keysh
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
-      !xh, !keysh, !xh, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !xh
+  kern.pack_keys %x ragged %s outs(%k) : !x, !kern.ragged<0>, !keysh
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
+      !xh, !keysh, !xh, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !xh
   kern.norm %x, %g outs(%z) out_bf16(%h) eps 1.0e-5 : !x, !g, !x, !xh
   kern.norm %x, %g, %g outs(%h) eps 1.0e-5 : !x, !g, !g, !xh
   %e = kern.get_weight @table16 : !kern.weight<[100, 8] x bf16, rows>
@@ -95,19 +95,19 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
   } : (!xh) -> !xh
   return
 }
-kern.weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, parts [8, 8, 8]> = "file(\"a\")"
+kern.weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]> = "file(\"a\")"
 kern.weight @square16 : !kern.weight<[8, 8] x bf16, panels32> = "file(\"s\")"
 kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = "file(\"t\")"
 
 // CHECK-LABEL: func.func @attention(
-// CHECK: kern.pack_keys %{{.*}} segments %{{.*}} outs(%{{.*}})
-// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} segments %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
+// CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
 func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !keys, %m: !kern.buffer<[batch, 1, 1, seq] x i1>,
-                     %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.segments<0>) {
-  kern.pack_keys %k segments %s outs(%p) : !x, !kern.segments<0>, !keys
-  kern.attention %q, %p, %v segments %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 0.5
+                     %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.ragged<0>) {
+  kern.pack_keys %k ragged %s outs(%p) : !x, !kern.ragged<0>, !keys
+  kern.attention %q, %p, %v ragged %s, %s mask %m scratch %t outs(%y) heads 2 kv_heads 1 scale 0.5
       {causal, window = 7 : i64, soft_cap = 30.0 : f64, mask_value = -1.0e4 : f64} :
-      !kern.buffer<[rows, 16] x f32>, !keys, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[batch, 1, 1, seq] x i1>,
+      !kern.buffer<[rows, 16] x f32>, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[batch, 1, 1, seq] x i1>,
       !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -142,19 +142,19 @@ func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
 // CHECK-LABEL: func.func @moves(
 // CHECK: kern.positions %{{.*}} outs(%{{.*}}) pad 1
 // CHECK: kern.columns %{{.*}} outs(%{{.*}})
-// CHECK: kern.gather_rows %{{.*}} segments %{{.*}} outs(%{{.*}})
-// CHECK: kern.scatter_rows %{{.*}} segments %{{.*}} outs(%{{.*}})
-// CHECK: kern.pool "mean" %{{.*}} segments %{{.*}} mask %{{.*}} outs(%{{.*}})
+// CHECK: kern.gather_rows %{{.*}} ragged %{{.*}} outs(%{{.*}})
+// CHECK: kern.scatter_rows %{{.*}} ragged %{{.*}} outs(%{{.*}})
+// CHECK: kern.pool "mean" %{{.*}} ragged %{{.*}} mask %{{.*}} outs(%{{.*}})
 // CHECK: kern.transpose %{{.*}} outs(%{{.*}}) [1, 0]
 // CHECK: kern.copy %{{.*}} outs(%{{.*}}) axis 1 from "4" to "0" size "4"
 // CHECK: kern.gather %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @moves(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, %x: !x, %m: !kern.buffer<[rows] x i1>, %p: !kern.buffer<[batch, 8] x f32>,
-                 %t: !kern.buffer<[8, rows] x f32>, %h: !kern.buffer<[rows, 4] x f32>, %n: !kern.buffer<[n, 8] x f32>, %s: !kern.segments<0>) {
+                 %t: !kern.buffer<[8, rows] x f32>, %h: !kern.buffer<[rows, 4] x f32>, %n: !kern.buffer<[n, 8] x f32>, %s: !kern.ragged<0>) {
   kern.positions %i outs(%j) pad 1 : !ids, !ids
-  kern.columns %s outs(%c) : !kern.segments<0>, !kern.buffer<[rows] x i64>
-  kern.gather_rows %e segments %s outs(%x) : !wide, !kern.segments<0>, !x
-  kern.scatter_rows %x segments %s outs(%e) : !x, !kern.segments<0>, !wide
-  kern.pool "mean" %x segments %s mask %m outs(%p) : !x, !kern.segments<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32>
+  kern.columns %s outs(%c) : !kern.ragged<0>, !kern.buffer<[rows] x i64>
+  kern.gather_rows %e ragged %s outs(%x) : !wide, !kern.ragged<0>, !x
+  kern.scatter_rows %x ragged %s outs(%e) : !x, !kern.ragged<0>, !wide
+  kern.pool "mean" %x ragged %s mask %m outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32>
   kern.transpose %x outs(%t) [1, 0] : !x, !kern.buffer<[8, rows] x f32>
   kern.copy %x outs(%h) axis 1 from "4" to "0" size "4" : !x, !kern.buffer<[rows, 4] x f32>
   kern.gather %n, %c outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows] x i64>, !x
@@ -162,17 +162,17 @@ func.func @moves(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, 
 }
 
 // CHECK-LABEL: func.func @control(
-// CHECK: kern.layers %{{.*}} invariants(%{{.*}} : !kern.segments<0>) {{\[}}[@layer, @g], [@layer, @g]] : <[rows, 8] x f32>
+// CHECK: kern.layers %{{.*}} invariants(%{{.*}} : !kern.ragged<0>) {{\[}}[@layer, @g], [@layer, @g]] : <[rows, 8] x f32>
 // CHECK: kern.phase "control.0" {
 // CHECK-NEXT: kern.softmax
 // CHECK-NEXT: }
-func.func @control(%x: !x, %y: !x, %s: !kern.segments<0>) {
-  kern.layers %x invariants(%s : !kern.segments<0>) [[@layer, @g], [@layer, @g]] : !x
+func.func @control(%x: !x, %y: !x, %s: !kern.ragged<0>) {
+  kern.layers %x invariants(%s : !kern.ragged<0>) [[@layer, @g], [@layer, @g]] : !x
   kern.phase "control.0" {
     kern.softmax %x outs(%y) : !x, !x
   }
   return
 }
-func.func private @layer(%x: !x, %s: !kern.segments<0>, %g: !g) {
+func.func private @layer(%x: !x, %s: !kern.ragged<0>, %g: !g) {
   return
 }

@@ -55,7 +55,7 @@ Value GraphBuilder::weight(std::vector<int64_t> shape, double range) {
     stored = {shape[1], shape[0]};
     expr = "transpose(" + expr + ", [1, 0])";
   } else if (random.chance(10)) {
-    stored = {countOf(shape)};
+    stored = {getNumElements(shape)};
     expr = "reshape(" + expr + ", " + listOf(shape) + ")";
   }
   weights.add(tensor, stored, range);

@@ -329,7 +329,7 @@ void Exporter::writeWeights(const TensorSource &source,
   for (const std::string &symbol : weights) {
     auto op = module.lookupSymbol<WeightOp>(symbol);
     std::vector<int64_t> shape(cast<RankedTensorType>(op.getType()).getShape());
-    std::vector<float> &data = values.emplace_back(countOf(shape));
+    std::vector<float> &data = values.emplace_back(getNumElements(shape));
     auto done = WeightExpr::parse(op.getExpr().str())
                     ->evaluate(source, std::vector<int64_t>(shape.size(), 0),
                                shape, data.data());

@@ -116,7 +116,7 @@ private:
   RandomWeights &weights;
   OpBuilder builder;
   func::FuncOp function;
-  Value segments, rotation, slopes, table;
+  Value ragged, rotation, slopes, table;
   std::string path = "embeddings";
   int nodes = 0, tensors = 0;
 };
@@ -165,8 +165,8 @@ Value DecoderBuilder::rotate(Value x, int64_t heads) {
     x = headNorm(x, heads);
   if (!rotation)
     return x;
-  return make<RotaryOp>(x, rotation, whole(heads),
-                        has.interleaved ? builder.getUnitAttr() : UnitAttr());
+  return make<RopeOp>(x, rotation, whole(heads),
+                      has.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
 
 Value DecoderBuilder::attention(Value x, int64_t layer) {
@@ -184,9 +184,9 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
   Value value = linear(x, has.kvHeads * has.dv);
   Value cache = builder.create<GetCacheOp>(place(), type, name);
   Value result = make<SdpaOp>(
-      query, key, value, Value(), segments, cache, slopes, whole(has.heads),
+      query, key, value, Value(), ragged, cache, slopes, whole(has.heads),
       whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
-      MaskKindAttr::get(module.getContext(), MaskKind::Segments),
+      MaskKindAttr::get(module.getContext(), MaskKind::Ragged),
       builder.getUnitAttr(), whole(window), real(has.cap), FloatAttr());
   return linear(result, has.width);
 }
@@ -253,12 +253,12 @@ void DecoderBuilder::build() {
 
   builder.setInsertionPointToEnd(body);
   Value tokens = body->getArgument(0);
-  segments = builder.create<SequencesOp>(
-      place(), SegmentsType::get(context, name("rows"), name("keys")));
+  ragged = builder.create<DecodeBatchOp>(
+      place(), RaggedType::get(context, name("rows"), name("keys")));
   table = weight({has.vocabulary, has.width}, 1);
   Value x = make<EmbeddingOp>(tokens, table, real(has.embeddingScale));
   Value positions = make<PositionOp>(
-      tokens, segments, PositionKindAttr::get(context, PositionKind::Column),
+      tokens, ragged, PositionKindAttr::get(context, PositionKind::Column),
       whole(0));
   if (has.positions == Features::Learned)
     x = make<AddOp>(
@@ -269,8 +269,8 @@ void DecoderBuilder::build() {
     for (int64_t i = 0; i < has.pairs; ++i)
       frequencies.push_back(std::pow(50.0, -double(i) / has.pairs));
     rotation =
-        make<RotationOp>(positions, builder.getDenseF64ArrayAttr(frequencies),
-                         real(random.chance(20) ? 1.25 : 1.0), whole(longest));
+        make<RopeTableOp>(positions, builder.getDenseF64ArrayAttr(frequencies),
+                          real(random.chance(20) ? 1.25 : 1.0), whole(longest));
   }
   if (has.positions == Features::Slopes)
     slopes = weight({has.heads}, 0.5);

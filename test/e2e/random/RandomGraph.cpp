@@ -34,7 +34,7 @@ void RandomWeights::add(const std::string &name, std::vector<int64_t> shape,
   Random random(seed);
   Entry &entry = tensors[name];
   entry.shape = shape;
-  entry.values.resize(static_cast<size_t>(countOf(shape)));
+  entry.values.resize(static_cast<size_t>(getNumElements(shape)));
   for (float &value : entry.values)
     value = static_cast<float>(random.unit() * range);
 }

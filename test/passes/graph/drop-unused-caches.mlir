@@ -1,7 +1,7 @@
 // RUN: transom-opt %s --attn-drop-unused-weights | FileCheck %s
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 
 // CHECK: attn.cache @read
@@ -12,13 +12,13 @@ attn.cache @left : !cache
 attn.cache @row : !cache
 
 func.func @step(%x: !x) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %c = attn.get_cache @read : !cache
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   %y = attn.layers %a invariants(%s : !seg) [#attn.row<@layer, [@row]>] : !x -> !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %a : !x
 }

@@ -4,7 +4,7 @@
 !k = tensor<?x4xf32, #attn.shape<[rows, 4]>>
 !r = tensor<?x2xf32, #attn.shape<[rows, 2]>>
 !heads = tensor<?x2x4xf32, #attn.shape<[rows, 2, 4]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 4, value 4>
 attn.weight @q : tensor<8x8xf32> = "file(\"q\")"
 attn.weight @k : tensor<4x8xf32> = "file(\"k\")"
@@ -22,11 +22,11 @@ attn.cache @c : !cache
 // CHECK: %[[H:.*]] = attn.reshape %[[Q]]
 // CHECK: %[[N:.*]] = attn.rms_norm %[[H]]
 // CHECK: %[[F:.*]] = attn.reshape %[[N]]
-// CHECK: %[[QR:.*]] = attn.rotary %[[F]]
-// CHECK: %[[KR:.*]] = attn.rotary %[[K]]
+// CHECK: %[[QR:.*]] = attn.rope %[[F]]
+// CHECK: %[[KR:.*]] = attn.rope %[[K]]
 // CHECK: attn.sdpa %[[QR]], %[[KR]], %[[V]]
 func.func @joins_through_norms_and_rotary(%x: !x, %r: !r) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %c = attn.get_cache @c : !cache
   %wq = attn.get_weight @q : tensor<8x8xf32>
   %wk = attn.get_weight @k : tensor<4x8xf32>
@@ -36,11 +36,11 @@ func.func @joins_through_norms_and_rotary(%x: !x, %r: !r) -> !x {
   %h = attn.reshape %q to <[rows, 2, 4]> : (!x) -> !heads
   %n = attn.rms_norm %h, %g eps 1.0e-6 : (!heads, tensor<4xf32>) -> !heads
   %f = attn.reshape %n to <[rows, 8]> : (!heads) -> !x
-  %qr = attn.rotary %f, %r heads 2 : (!x, !r) -> !x
+  %qr = attn.rope %f, %r heads 2 : (!x, !r) -> !x
   %k = attn.linear %x, %wk : (!x, tensor<4x8xf32>) -> !k
-  %kr = attn.rotary %k, %r heads 1 : (!k, !r) -> !k
+  %kr = attn.rope %k, %r heads 1 : (!k, !r) -> !k
   %v = attn.linear %x, %wv : (!x, tensor<4x8xf32>) -> !k
-  %a = attn.sdpa %qr, %kr, %v segments %s cache %c heads 2 kv_heads 1 scale 0.5 <segments> {causal} : (!x, !k, !k, !seg, !cache) -> !x
+  %a = attn.sdpa %qr, %kr, %v ragged %s cache %c heads 2 kv_heads 1 scale 0.5 <ragged> {causal} : (!x, !k, !k, !seg, !cache) -> !x
   return %a : !x
 }
 
@@ -58,15 +58,15 @@ attn.weight @up : tensor<8x8xf32> = "file(\"up\")"
 // CHECK-LABEL: func.func @rotated_queries_with_another_reader(
 // CHECK-COUNT-4: attn.linear
 // CHECK-NOT: attn.slice
-func.func @rotated_queries_with_another_reader(%x: !x, %r: !r, %s: !attn.segments<rows, keys>) -> (!x, !x) {
+func.func @rotated_queries_with_another_reader(%x: !x, %r: !r, %s: !attn.ragged<rows, keys>) -> (!x, !x) {
   %wq = attn.get_weight @q : tensor<8x8xf32>
   %wk = attn.get_weight @k : tensor<8x8xf32>
   %wg = attn.get_weight @gate : tensor<8x8xf32>
   %wu = attn.get_weight @up : tensor<8x8xf32>
   %q = attn.linear %x, %wq : (!x, tensor<8x8xf32>) -> !x
-  %qr = attn.rotary %q, %r heads 2 : (!x, !r) -> !x
+  %qr = attn.rope %q, %r heads 2 : (!x, !r) -> !x
   %k = attn.linear %x, %wk : (!x, tensor<8x8xf32>) -> !x
-  %a = attn.sdpa %qr, %k, %x segments %s heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!x, !x, !x, !attn.segments<rows, keys>) -> !x
+  %a = attn.sdpa %qr, %k, %x ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!x, !x, !x, !attn.ragged<rows, keys>) -> !x
   %g = attn.linear %a, %wg : (!x, tensor<8x8xf32>) -> !x
   %u = attn.linear %a, %wu : (!x, tensor<8x8xf32>) -> !x
   %y = attn.mul %g, %u : (!x, !x) -> !x

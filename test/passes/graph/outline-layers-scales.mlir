@@ -3,7 +3,7 @@
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !qkv = tensor<?x24xf32, #attn.shape<[rows, 24]>>
 !r = tensor<?x2xf32, #attn.shape<[rows, 2]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !w = tensor<24x8xf32>
 !b = tensor<24xf32>
 
@@ -29,23 +29,23 @@ func.func @scales_by_layer(%x: !x, %s: !seg, %r: !r) -> !x {
   %q0 = attn.slice %p0 axis 1 from 0 size "8" : (!qkv) -> !x
   %k0 = attn.slice %p0 axis 1 from 8 size "8" : (!qkv) -> !x
   %v0 = attn.slice %p0 axis 1 from 16 size "8" : (!qkv) -> !x
-  %t0 = attn.rotary %q0, %r heads 2 : (!x, !r) -> !x
-  %y0 = attn.sdpa %t0, %k0, %v0 segments %s heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!x, !x, !x, !seg) -> !x
+  %t0 = attn.rope %q0, %r heads 2 : (!x, !r) -> !x
+  %y0 = attn.sdpa %t0, %k0, %v0 ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
   %w1 = attn.get_weight @w1 : !w
   %b1 = attn.get_weight @b1 : !b
   %p1 = attn.linear %y0, %w1, %b1 : (!x, !w, !b) -> !qkv
   %q1 = attn.slice %p1 axis 1 from 0 size "8" : (!qkv) -> !x
   %k1 = attn.slice %p1 axis 1 from 8 size "8" : (!qkv) -> !x
   %v1 = attn.slice %p1 axis 1 from 16 size "8" : (!qkv) -> !x
-  %t1 = attn.rotary %q1, %r heads 2 : (!x, !r) -> !x
-  %y1 = attn.sdpa %t1, %k1, %v1 segments %s heads 2 kv_heads 2 scale 0.25 <segments> {causal} : (!x, !x, !x, !seg) -> !x
+  %t1 = attn.rope %q1, %r heads 2 : (!x, !r) -> !x
+  %y1 = attn.sdpa %t1, %k1, %v1 ragged %s heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
   return %y1 : !x
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !w = tensor<8x8xf32>
 attn.weight @w : !w = "file(\"w\")"
 
@@ -60,9 +60,9 @@ attn.weight @w : !w = "file(\"w\")"
 func.func @keeps_scales(%x: !x, %s: !seg) -> !x {
   %w = attn.get_weight @w : !w
   %q0 = attn.linear %x, %w : (!x, !w) -> !x
-  %y0 = attn.sdpa %q0, %x, %x segments %s heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!x, !x, !x, !seg) -> !x
+  %y0 = attn.sdpa %q0, %x, %x ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
   %q1 = attn.linear %y0, %w : (!x, !w) -> !x
-  %y1 = attn.sdpa %q1, %y0, %y0 segments %s heads 2 kv_heads 2 scale 0.25 <segments> {causal} : (!x, !x, !x, !seg) -> !x
-  %y2 = attn.sdpa %y1, %y1, %y1 segments %s heads 2 kv_heads 2 scale 0.125 <segments> {causal, window = 3 : i64} : (!x, !x, !x, !seg) -> !x
+  %y1 = attn.sdpa %q1, %y0, %y0 ragged %s heads 2 kv_heads 2 scale 0.25 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
+  %y2 = attn.sdpa %y1, %y1, %y1 ragged %s heads 2 kv_heads 2 scale 0.125 <ragged> {causal, window = 3 : i64} : (!x, !x, !x, !seg) -> !x
   return %y2 : !x
 }

@@ -2,7 +2,7 @@
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !w = tensor<8x8xf32>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 
 attn.weight @a0 : !w = "file(\"a0\")"
 attn.weight @b0 : !w = "file(\"b0\")"
@@ -11,15 +11,15 @@ attn.weight @b1 : !w = "file(\"b1\")"
 attn.weight @n : tensor<8xf32> = "file(\"n\")"
 
 // The norm of the embeddings equals the last one of a layer: the places say
-// that it is none of them. Segments are an invariant.
+// that it is none of them. RaggedBatch are an invariant.
 // CHECK-LABEL: func.func @post_norm_layers(
-// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32{{.*}}, %[[S:.*]]: !attn.segments
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32{{.*}}, %[[S:.*]]: !attn.ragged
 // CHECK: %[[H:.*]] = attn.layer_norm
 // CHECK: %[[Y:.*]] = attn.layers %[[H]] invariants(%[[S]] : {{.*}}) [#attn.row<@layer, [@a0, @b0, @n]>, #attn.row<@layer, [@a1, @b1, @n]>]
 // CHECK-NEXT: return %[[Y]]
-// CHECK: func.func private @layer(%[[ST:.*]]: tensor<?x8xf32{{.*}}>, %[[SEG:.*]]: !attn.segments<rows, keys>, %[[A:.*]]: tensor<8x8xf32>, %[[B:.*]]: tensor<8x8xf32>, %[[N:.*]]: tensor<8xf32>)
+// CHECK: func.func private @layer(%[[ST:.*]]: tensor<?x8xf32{{.*}}>, %[[SEG:.*]]: !attn.ragged<rows, keys>, %[[A:.*]]: tensor<8x8xf32>, %[[B:.*]]: tensor<8x8xf32>, %[[N:.*]]: tensor<8xf32>)
 // CHECK-NEXT: %[[Q:.*]] = attn.linear %[[ST]], %[[A]]
-// CHECK-NEXT: %[[T:.*]] = attn.sdpa %[[Q]], %[[Q]], %[[Q]] segments %[[SEG]]
+// CHECK-NEXT: %[[T:.*]] = attn.sdpa %[[Q]], %[[Q]], %[[Q]] ragged %[[SEG]]
 // CHECK-NEXT: %[[U:.*]] = attn.add %[[T]], %[[ST]]
 // CHECK-NEXT: %[[V:.*]] = attn.linear %[[U]], %[[B]]
 // CHECK-NEXT: %[[W:.*]] = attn.layer_norm %[[V]], %[[N]]
@@ -29,14 +29,14 @@ func.func @post_norm_layers(%x: !x, %s: !seg) -> !x {
   %h = attn.layer_norm %x, %n eps 1.0e-5 : (!x, tensor<8xf32>) -> !x loc("embeddings.norm")
   %wa0 = attn.get_weight @a0 : !w
   %a0 = attn.linear %h, %wa0 : (!x, !w) -> !x loc("layer.0.query")
-  %t0 = attn.sdpa %a0, %a0, %a0 segments %s heads 1 kv_heads 1 scale 1.0 <segments> : (!x, !x, !x, !seg) -> !x loc("layer.0.attention")
+  %t0 = attn.sdpa %a0, %a0, %a0 ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> : (!x, !x, !x, !seg) -> !x loc("layer.0.attention")
   %u0 = attn.add %t0, %h : (!x, !x) -> !x loc("layer.0.add")
   %wb0 = attn.get_weight @b0 : !w
   %v0 = attn.linear %u0, %wb0 : (!x, !w) -> !x loc("layer.0.dense")
   %y0 = attn.layer_norm %v0, %n eps 1.0e-5 : (!x, tensor<8xf32>) -> !x loc("layer.0.norm")
   %wa1 = attn.get_weight @a1 : !w
   %a1 = attn.linear %y0, %wa1 : (!x, !w) -> !x loc("layer.1.query")
-  %t1 = attn.sdpa %a1, %a1, %a1 segments %s heads 1 kv_heads 1 scale 1.0 <segments> : (!x, !x, !x, !seg) -> !x loc("layer.1.attention")
+  %t1 = attn.sdpa %a1, %a1, %a1 ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> : (!x, !x, !x, !seg) -> !x loc("layer.1.attention")
   %u1 = attn.add %t1, %y0 : (!x, !x) -> !x loc("layer.1.add")
   %wb1 = attn.get_weight @b1 : !w
   %v1 = attn.linear %u1, %wb1 : (!x, !w) -> !x loc("layer.1.dense")

@@ -20,18 +20,18 @@ attn.weight @output : !w = "file(\"o\")"
 // An encoder with attention spelt out becomes seven operations on rows.
 // CHECK-NOT: @self.query :
 // CHECK-LABEL: func.func @encode(
-// CHECK: %[[S:.*]] = attn.segments
+// CHECK: %[[S:.*]] = attn.ragged_batch
 // CHECK-NEXT: %[[I:.*]] = attn.gather_rows %{{.*}}, %[[S]]
 // CHECK: %[[X:.*]] = attn.embedding %[[I]]
 // CHECK: %[[P:.*]] = attn.linear %[[X]]
 // CHECK-COUNT-3: attn.slice %[[P]]
-// CHECK: %[[A:.*]] = attn.sdpa {{.*}} segments %[[S]] heads 2 kv_heads 2 scale 5.000000e-01 <segments>
+// CHECK: %[[A:.*]] = attn.sdpa {{.*}} ragged %[[S]] heads 2 kv_heads 2 scale 5.000000e-01 <ragged>
 // CHECK: %[[Y:.*]] = attn.linear %[[A]]
 // CHECK: %[[R:.*]] = attn.scatter_rows %[[Y]], %[[S]]
 // CHECK-NEXT: return %[[R]]
 
 // RECTANGLE-LABEL: func.func @encode(
-// RECTANGLE-NOT: attn.segments
+// RECTANGLE-NOT: attn.ragged_batch
 // RECTANGLE-COUNT-3: attn.linear
 // RECTANGLE: attn.sdpa {{.*}} <keys>
 // RECTANGLE: attn.mask

@@ -6,7 +6,7 @@
 
 // CHECK: reason = "entry 'attention_without_a_mask' stays rectangular: 'attn.sdpa': attention has no mask"
 // CHECK-LABEL: func.func @attention_without_a_mask(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 // CHECK: %[[A:.*]] = attn.sdpa
 // CHECK: attn.mask %[[A]]
 func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
@@ -38,7 +38,7 @@ func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
 
 // CHECK: 'attn.matmul': a product mixes positions
 // CHECK-LABEL: func.func @attention_that_was_not_fused(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
   %p = attn.softmax %s : (!s) -> !s
@@ -55,7 +55,7 @@ func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) 
 // A mask of another argument says nothing about the rows.
 // CHECK: 'attn.sdpa': attention has a mask of other origin
 // CHECK-LABEL: func.func @mask_of_other_origin(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "mask"}) -> !out {
   %a = attn.sdpa %x, %x, %x mask %other heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
   %f = attn.pool <first> %a : (!x) -> !out
@@ -69,7 +69,7 @@ func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "m
 
 // CHECK: 'attn.sdpa': attention has a finite masked value
 // CHECK-LABEL: func.func @masked_values_that_are_data(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {mask_value = -1.0e4 : f64} : (!x, !x, !x, !mask) -> !x
   return %a : !x
@@ -84,7 +84,7 @@ func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -
 
 // CHECK: 'attn.sdpa': attention is causal, and column 0 is read
 // CHECK-LABEL: func.func @causal_attention_with_a_first_column(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @causal_attention_with_a_first_column(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
   %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {causal} : (!x, !x, !x, !mask) -> !x
   %f = attn.pool <first> %a : (!x) -> !out
@@ -92,7 +92,7 @@ func.func @causal_attention_with_a_first_column(%x: !x, %m: !mask {attn.role = "
 }
 
 // CHECK-LABEL: func.func @one_value_a_sequence(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @one_value_a_sequence(%x: !x, %b: !one, %m: !mask {attn.role = "mask"}) -> !x {
   %a = attn.add %x, %b : (!x, !one) -> !x
   return %a : !x
@@ -126,7 +126,7 @@ func.func @merges_batch_and_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x
 }
 
 // CHECK-LABEL: func.func @several_masks(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn.role = "mask"}) -> !x {
   return %x : !x
 }
@@ -138,7 +138,7 @@ func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn
 
 // CHECK: 'attn.activation': a result keeps its values at padding
 // CHECK-LABEL: func.func @results_at_padding(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %y = attn.activation <relu> %x : (!x) -> !x
   return %y : !x
@@ -153,7 +153,7 @@ func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
 // A distance counts the columns that the mask hides between.
 // CHECK: 'attn.sdpa': attention has slopes
 // CHECK-LABEL: func.func @attention_with_slopes(
-// CHECK-NOT: attn.segments
+// CHECK-NOT: attn.ragged_batch
 // CHECK: attn.sdpa
 func.func @attention_with_slopes(%x: !x, %m: !mask {attn.role = "mask"}, %s: tensor<4xf32>) -> !x {
   %a = attn.sdpa %x, %x, %x mask %m slopes %s heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask, tensor<4xf32>) -> !x

@@ -2,7 +2,7 @@
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !ids = tensor<?xi64, #attn.shape<[rows]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 attn.weight @table : tensor<9x8xf32> = "file(\"t\")"
 attn.cache @c : !cache
@@ -10,14 +10,14 @@ attn.cache @c : !cache
 // A step has rows of its own and no mask: nothing to do, nothing to say.
 // CHECK-NOT: attn.decisions
 // CHECK-LABEL: func.func @step(
-// CHECK: attn.sequences
+// CHECK: attn.decode_batch
 // CHECK-NOT: attn.gather_rows
 // CHECK: return
 func.func @step(%tokens: !ids {attn.name = "tokens"}) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %w = attn.get_weight @table : tensor<9x8xf32>
   %x = attn.embedding %tokens, %w : (!ids, tensor<9x8xf32>) -> !x
   %c = attn.get_cache @c : !cache
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %a : !x
 }

@@ -6,18 +6,18 @@
 !seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
-// The whole encoder: ids gathered, attention by segments, results scattered.
+// The whole encoder: ids gathered, attention by ragged, results scattered.
 // CHECK-LABEL: func.func @works_on_rows(
 // CHECK-SAME: %[[IDS:.*]]: tensor<?x?xi64{{.*}}, %[[MASK:.*]]: tensor<?x?xi64
-// CHECK: %[[SEG:.*]] = attn.segments %[[MASK]] : {{.*}} -> !attn.segments<rows, keys>
+// CHECK: %[[SEG:.*]] = attn.ragged_batch %[[MASK]] : {{.*}} -> !attn.ragged<rows, keys>
 // CHECK: %[[ROWS:.*]] = attn.gather_rows %[[IDS]], %[[SEG]]
 // CHECK-NOT: attn.cast
-// CHECK: %[[P:.*]] = attn.position <column> %[[ROWS]] segments %[[SEG]]
+// CHECK: %[[P:.*]] = attn.position <column> %[[ROWS]] ragged %[[SEG]]
 // CHECK: %[[TOK:.*]] = attn.embedding %[[ROWS]], %{{.*}} -> tensor<?x64xf32, #attn.shape<[rows, 64]>>
 // CHECK: %[[POS:.*]] = attn.embedding %[[P]], %{{.*}}
 // CHECK: %[[H:.*]] = attn.add %[[TOK]], %[[POS]]
 // CHECK: %[[Q:.*]] = attn.linear %[[H]]
-// CHECK: %[[A:.*]] = attn.sdpa %[[Q]], %[[H]], %[[H]] segments %[[SEG]] heads 4 kv_heads 4 scale 2.500000e-01 <segments>
+// CHECK: %[[A:.*]] = attn.sdpa %[[Q]], %[[H]], %[[H]] ragged %[[SEG]] heads 4 kv_heads 4 scale 2.500000e-01 <ragged>
 // CHECK: %[[Y:.*]] = attn.scatter_rows %[[A]], %[[SEG]] to "batch" x "seq"
 // CHECK: return %[[Y]]
 func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tensor<100x64xf32>, %wq: tensor<64x64xf32>) -> !x {
@@ -44,11 +44,11 @@ func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tens
 
 // Column 0 is read from each sequence, so it keeps its row behind a mask.
 // CHECK-LABEL: func.func @pools_first_and_mean(
-// CHECK: %[[SEG:.*]] = attn.segments %{{.*}} {keep_first}
+// CHECK: %[[SEG:.*]] = attn.ragged_batch %{{.*}} {keep_first}
 // CHECK: %[[X:.*]] = attn.gather_rows
-// CHECK: %[[F:.*]] = attn.pool <first> %[[X]] segments %[[SEG]]
-// CHECK: %[[M:.*]] = attn.pool <mean> %[[X]] segments %[[SEG]]
-// CHECK: %[[S:.*]] = attn.pool <first> %[[X]] segments %[[SEG]]
+// CHECK: %[[F:.*]] = attn.pool <first> %[[X]] ragged %[[SEG]]
+// CHECK: %[[M:.*]] = attn.pool <mean> %[[X]] ragged %[[SEG]]
+// CHECK: %[[S:.*]] = attn.pool <first> %[[X]] ragged %[[SEG]]
 // CHECK: %[[R:.*]] = attn.reshape %[[S]]
 // CHECK: return %[[F]], %[[M]], %[[R]]
 func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out, !out, !first) {
@@ -67,7 +67,7 @@ func.func @pools_first_and_mean(%x: !x, %m: !ids {attn.role = "mask"}) -> (!out,
 
 // Ranks count the ids of the rectangle; then they are gathered.
 // CHECK-LABEL: func.func @gathers_nonpad_ranks(
-// CHECK: %[[SEG:.*]] = attn.segments
+// CHECK: %[[SEG:.*]] = attn.ragged_batch
 // CHECK: %[[P:.*]] = attn.position <nonpad_rank> %{{[^ ]*}} {pad = 1 : i64} : {{.*}} -> tensor<?x?xi64
 // CHECK: %[[R:.*]] = attn.gather_rows %[[P]], %[[SEG]]
 // CHECK: attn.embedding %[[R]]
@@ -126,7 +126,7 @@ func.func @reads_tables_by_position(%x: !x, %m: !ids {attn.role = "mask"}, %one:
 
 // The outer product of the mask with itself hides the same rows.
 // CHECK-LABEL: func.func @takes_outer_products(
-// CHECK: attn.sdpa {{.*}} <segments>
+// CHECK: attn.sdpa {{.*}} <ragged>
 func.func @takes_outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   %q = attn.reshape %m to <[batch, 1, seq, 1]> : (!mask) -> !q4
   %k = attn.reshape %m to <[batch, 1, 1, seq]> : (!mask) -> !k4
@@ -157,13 +157,13 @@ func.func @moves_axes(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
 
 // Angles are those of a row's column.
 // CHECK-LABEL: func.func @rotates_rows(
-// CHECK: %[[P:.*]] = attn.position <column> %{{.*}} segments
-// CHECK: %[[R:.*]] = attn.rotation %[[P]] {{.*}} -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
-// CHECK: attn.rotary %{{.*}}, %[[R]] heads 4 {{.*}} -> tensor<?x64xf32, #attn.shape<[rows, 64]>>
+// CHECK: %[[P:.*]] = attn.position <column> %{{.*}} ragged
+// CHECK: %[[R:.*]] = attn.rope_table %[[P]] {{.*}} -> tensor<?x4xf32, #attn.shape<[rows, 4]>>
+// CHECK: attn.rope %{{.*}}, %[[R]] heads 4 {{.*}} -> tensor<?x64xf32, #attn.shape<[rows, 64]>>
 func.func @rotates_rows(%x: !x, %ids: !ids, %m: !mask {attn.role = "mask"}) -> !x {
   %p = attn.position <column> %ids : (!ids) -> !ids
-  %r = attn.rotation %p {frequencies = array<f64: 1.0, 0.1>, limit = 64 : i64} : (!ids) -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
-  %y = attn.rotary %x, %r heads 4 : (!x, tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>) -> !x
+  %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, limit = 64 : i64} : (!ids) -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+  %y = attn.rope %x, %r heads 4 : (!x, tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>) -> !x
   %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
   %zeroed = attn.mask %y, %seen with 0.0 : (!x, !seen) -> !x
   return %zeroed : !x

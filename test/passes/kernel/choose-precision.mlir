@@ -69,30 +69,30 @@ kern.weight @w4 : !w = "file(\"w\")"
 // CHECK: kern.attention %[[Q]], %[[K]], %[[V]] {{.*}} outs(%[[O:.*]]) heads
 // CHECK: kern.gemm %[[O]]
 // CHECK-NOT: kern.cast
-func.func @attention_reads_and_writes_bf16(%x: !x, %y: !x, %s: !kern.segments<0>) {
+func.func @attention_reads_and_writes_bf16(%x: !x, %y: !x, %s: !kern.ragged<0>) {
   %w = kern.get_weight @w5 : !w
-  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+  %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
   %q = kern.alloc : !x
   %k = kern.alloc : !keys
   %v = kern.alloc : !x
   %t = kern.alloc : !t
   %o = kern.alloc : !x
-  kern.gemm %x, %qkv segments %s outs(%q, %k, %v) : !x, !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>, !kern.segments<0>, !x, !keys, !x
-  kern.attention %q, %k, %v segments %s, %s scratch %t outs(%o) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.segments<0>, !kern.segments<0>, !t, !x
+  kern.gemm %x, %qkv ragged %s outs(%q, %k, %v) : !x, !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>, !kern.ragged<0>, !x, !keys, !x
+  kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%o) heads 2 kv_heads 2 scale 0.5 : !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !t, !x
   kern.gemm %o, %w outs(%y) : !x, !w, !x
   return
 }
 kern.weight @w5 : !w = "file(\"w\")"
-kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]> = "file(\"q\")"
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = "file(\"q\")"
 
 // CHECK-LABEL: func.func @heads_of_odd_size_stay(
 // CHECK: kern.pack_keys {{.*}} !kern.buffer<[keys, 6] x f32, key_panels>
 // CHECK: kern.attention {{.*}} !kern.buffer<[rows, 6] x f32>
-func.func @heads_of_odd_size_stay(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x f32>, %s: !kern.segments<0>) {
+func.func @heads_of_odd_size_stay(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x f32>, %s: !kern.ragged<0>) {
   %k = kern.alloc : !kern.buffer<[keys, 6] x f32, key_panels>
   %t = kern.alloc : !t
-  kern.pack_keys %x segments %s outs(%k) : !kern.buffer<[rows, 6] x f32>, !kern.segments<0>, !kern.buffer<[keys, 6] x f32, key_panels>
-  kern.attention %x, %k, %x segments %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !kern.buffer<[rows, 6] x f32>, !kern.buffer<[keys, 6] x f32, key_panels>, !kern.buffer<[rows, 6] x f32>, !kern.segments<0>, !kern.segments<0>, !t, !kern.buffer<[rows, 6] x f32>
+  kern.pack_keys %x ragged %s outs(%k) : !kern.buffer<[rows, 6] x f32>, !kern.ragged<0>, !kern.buffer<[keys, 6] x f32, key_panels>
+  kern.attention %x, %k, %x ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !kern.buffer<[rows, 6] x f32>, !kern.buffer<[keys, 6] x f32, key_panels>, !kern.buffer<[rows, 6] x f32>, !kern.ragged<0>, !kern.ragged<0>, !t, !kern.buffer<[rows, 6] x f32>
   return
 }
 
@@ -117,10 +117,10 @@ kern.weight @w6 : !w = "file(\"w\")"
 // CHECK-LABEL: func.func @pool_rounds(
 // CHECK: kern.pool {{.*}} outs(%[[P:.*]]) : {{.*}}, !kern.buffer<[batch, 8] x bf16>
 // CHECK: kern.gemm %[[P]]
-func.func @pool_rounds(%x: !x, %y: !kern.buffer<[batch, 8] x f32>, %s: !kern.segments<0>) {
+func.func @pool_rounds(%x: !x, %y: !kern.buffer<[batch, 8] x f32>, %s: !kern.ragged<0>) {
   %w = kern.get_weight @w11 : !w
   %p = kern.alloc : !kern.buffer<[batch, 8] x f32>
-  kern.pool "first" %x segments %s outs(%p) : !x, !kern.segments<0>, !kern.buffer<[batch, 8] x f32>
+  kern.pool "first" %x ragged %s outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
   kern.gemm %p, %w outs(%y) : !kern.buffer<[batch, 8] x f32>, !w, !kern.buffer<[batch, 8] x f32>
   return
 }
@@ -267,17 +267,17 @@ module attributes {transom.kv_dtype = "bf16"} {
 // The rotation rounds the query, and what is appended is rounded there.
 // CHECK-LABEL: func.func @bf16_caches(
 // CHECK: kern.get_cache @c : <heads 2, key 4, value 4, bf16>
-// CHECK: kern.rotary %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>
+// CHECK: kern.rope %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>
 // CHECK: kern.append %{{.*}} : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
 // CHECK: kern.attention %[[Q]] {{.*}}, !kern.buffer<[rows, 16] x f32>
 // CHECK: kern.cache @c : !kern.cache<heads 2, key 4, value 4, bf16>
 func.func @bf16_caches(%q: !x, %k: !k, %v: !k, %r: !r, %t: !t, %y: !x) {
-  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @c : !cache
   %p = kern.alloc : !x
-  kern.rotary %q, %r outs(%p) heads 4 : !x, !r, !x
-  kern.append %k, %v segments %s cache %c : !k, !k, !kern.segments<0>, !cache
-  kern.attention %p segments %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal} : !x, !kern.segments<0>, !kern.segments<0>, !cache, !t, !x
+  kern.rope %q, %r outs(%p) heads 4 : !x, !r, !x
+  kern.append %k, %v ragged %s cache %c : !k, !k, !kern.ragged<0>, !cache
+  kern.attention %p ragged %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal} : !x, !kern.ragged<0>, !kern.ragged<0>, !cache, !t, !x
   return
 }
 kern.cache @c : !cache

@@ -33,14 +33,14 @@ func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
   return %y : !x
 }
 
-// Without segments attention is uniform: each sequence has all its columns.
+// Without ragged attention is uniform: each sequence has all its columns.
 // CHECK-LABEL: func.func @uniform_attention(
 // CHECK-SAME: kern.symbols = ["keys0", "parts", "rows0"]
-// CHECK: %[[S:.*]] = kern.segments {batch = "batch", columns = "seq", keys = "keys0", rows = "rows0"} : <0>
+// CHECK: %[[S:.*]] = kern.ragged_batch {batch = "batch", columns = "seq", keys = "keys0", rows = "rows0"} : <0>
 // CHECK: %[[T:.*]] = kern.alloc : <[parts, 8640] x f32>
 // CHECK: %[[K:.*]] = kern.alloc : <[keys0, 8] x f32, key_panels>
-// CHECK: kern.pack_keys %[[X:.*]] segments %[[S]] outs(%[[K]])
-// CHECK: kern.attention %[[X]], %[[K]], %[[X]] segments %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}}) heads 2 kv_heads 2 scale 5.000000e-01
+// CHECK: kern.pack_keys %[[X:.*]] ragged %[[S]] outs(%[[K]])
+// CHECK: kern.attention %[[X]], %[[K]], %[[X]] ragged %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}}) heads 2 kv_heads 2 scale 5.000000e-01
 func.func @uniform_attention(%x: !x) -> !x {
   %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : (!x, !x, !x) -> !x
   return %y : !x
@@ -107,101 +107,101 @@ func.func private @layer(%s: !x, %w: !w) -> !x {
 func.func @refuses_a_computed_mask(%x: !x, %m: !m) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
   %n = attn.not %m : (!m) -> !m
   // expected-error @below {{expects a mask that is an input of the entry}}
-  %s = attn.segments %n : (!m) -> !attn.segments<rows, keys>
-  %r = attn.gather_rows %x, %s : (!x, !attn.segments<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %s = attn.ragged_batch %n : (!m) -> !attn.ragged<rows, keys>
+  %r = attn.gather_rows %x, %s : (!x, !attn.ragged<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
   return %r : tensor<?x8xf32, #attn.shape<[rows, 8]>>
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 attn.cache @kv : !cache
 
 func.func @step(%x: !x) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %c = attn.get_cache @kv : !cache
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   // expected-error @below {{expects a cache of its own}}
-  %b = attn.sdpa %a, %a, %a segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %b = attn.sdpa %a, %a, %a ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %b : !x
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 attn.cache @kv : !cache
 
 func.func @step(%x: !x) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   // expected-error @below {{expects a cache of its own}}
   %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>, #attn.row<@layer, [@kv]>] : !x -> !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %a : !x
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 attn.cache @kv : !cache
 
 func.func @step(%x: !x) -> !x {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>] : !x -> !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
   // expected-error @below {{expects a cache of its own}}
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
-  %b = attn.sdpa %a, %a, %a segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %b = attn.sdpa %a, %a, %a ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %b : !x
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 
 func.func @step(%x: !x) -> !x {
-  %s = attn.sequences : !seg
-  // expected-error @below {{expects a cache exactly where its segments are those of 'attn.sequences'}}
-  %a = attn.sdpa %x, %x, %x segments %s heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg) -> !x
+  %s = attn.decode_batch : !seg
+  // expected-error @below {{expects a cache exactly where its ragged are those of 'attn.decode_batch'}}
+  %a = attn.sdpa %x, %x, %x ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
   return %a : !x
 }
 
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
 attn.cache @kv : !cache
 
 func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
-  %s = attn.segments %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  %s = attn.ragged_batch %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
   %c = attn.get_cache @kv : !cache
-  // expected-error @below {{expects a cache exactly where its segments are those of 'attn.sequences'}}
-  %a = attn.sdpa %x, %x, %x segments %s cache %c heads 1 kv_heads 1 scale 1.0 <segments> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  // expected-error @below {{expects a cache exactly where its ragged are those of 'attn.decode_batch'}}
+  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
   return %a : !x
 }
 
 // -----
 
 !ids = tensor<?xi64, #attn.shape<[rows]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 
 func.func @step(%t: !ids) -> !ids {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   // expected-error @below {{expects to be the only one of its entry}}
-  %u = attn.sequences : !seg
-  %p = attn.position <column> %t segments %u : (!ids, !seg) -> !ids
+  %u = attn.decode_batch : !seg
+  %p = attn.position <column> %t ragged %u : (!ids, !seg) -> !ids
   return %p : !ids
 }
 
@@ -217,11 +217,11 @@ func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
 // -----
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 
 func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
-  %s = attn.segments %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
-  // expected-error @below {{expects neither window nor slopes over rows of 'attn.segments', whose columns may have gaps}}
-  %a = attn.sdpa %x, %x, %x segments %s heads 1 kv_heads 1 scale 1.0 <segments> {causal, window = 4 : i64} : (!x, !x, !x, !seg) -> !x
+  %s = attn.ragged_batch %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  // expected-error @below {{expects neither window nor slopes over rows of 'attn.ragged_batch', whose columns may have gaps}}
+  %a = attn.sdpa %x, %x, %x ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : (!x, !x, !x, !seg) -> !x
   return %a : !x
 }

@@ -110,15 +110,15 @@ kern.cache @c : !cache
 // Norms of heads own other rows than what follows; those of keys go beside
 // those of queries. What is appended to a cache is read behind a barrier.
 // CHECK-LABEL: func.func @heads(
-// CHECK: kern.sequences
+// CHECK: kern.decode_batch
 // CHECK: kern.get_cache
 // CHECK: kern.phase "heads.0.norm" {
 // CHECK-NEXT: kern.norm
 // CHECK-NEXT: kern.norm
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK: kern.phase "heads.1.rotary" {
-// CHECK-NEXT: kern.rotary
-// CHECK-NEXT: kern.rotary
+// CHECK-NEXT: kern.rope
+// CHECK-NEXT: kern.rope
 // CHECK-NEXT: kern.append
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK: kern.phase "heads.2.attention" {
@@ -126,21 +126,21 @@ kern.cache @c : !cache
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK-NEXT: return
 func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts, 8640] x f32>, %y: !x) {
-  %s = kern.sequences {rows = "rows", keys = "keys"} : !kern.segments<0>
+  %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %qn = kern.alloc : !x
   %qv = kern.view %qn : !x -> !v
   kern.norm %q, %g outs(%qv) eps 1.0e-5 {rms} : !v, !g, !v
   %qr = kern.alloc : !x
-  kern.rotary %qn, %r outs(%qr) heads 2 : !x, !r, !x
+  kern.rope %qn, %r outs(%qr) heads 2 : !x, !r, !x
   %kn = kern.alloc : !x
   %kv = kern.view %kn : !x -> !v
   kern.norm %k, %g outs(%kv) eps 1.0e-5 {rms} : !v, !g, !v
   %kr = kern.alloc : !x
-  kern.rotary %kn, %r outs(%kr) heads 2 : !x, !r, !x
+  kern.rope %kn, %r outs(%kr) heads 2 : !x, !r, !x
   %c = kern.get_cache @c : !cache
-  kern.append %kr, %v segments %s cache %c : !x, !x, !kern.segments<0>, !cache
-  kern.attention %qr segments %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {causal} :
-      !x, !kern.segments<0>, !kern.segments<0>, !cache, !kern.buffer<[parts, 8640] x f32>, !x
+  kern.append %kr, %v ragged %s cache %c : !x, !x, !kern.ragged<0>, !cache
+  kern.attention %qr ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {causal} :
+      !x, !kern.ragged<0>, !kern.ragged<0>, !cache, !kern.buffer<[parts, 8640] x f32>, !x
   return
 }
 

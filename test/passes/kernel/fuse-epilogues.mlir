@@ -114,17 +114,17 @@ func.func @keeps_a_result_that_overwrites_the_input(%s: !x, %w: !w) {
 !k = !kern.buffer<[keys, 8] x f32, key_panels>
 
 // The weight and its value know where the slices begin; one becomes key panels.
-// CHECK: kern.weight @w : !kern.weight<[24, 8] x f32, unset, parts [8, 8, 8]>
+// CHECK: kern.weight @w : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
 kern.weight @w : !w = "file(\"w\")"
 
 // CHECK-LABEL: func.func @writes_slices_and_key_panels(
-// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Q:.*]]: !kern.buffer<[rows, 8] x f32>, %[[K:.*]]: !kern.buffer<[rows, 8] x f32>, %[[V:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.segments<0>)
-// CHECK: %[[W:.*]] = kern.get_weight @w : <[24, 8] x f32, unset, parts [8, 8, 8]>
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Q:.*]]: !kern.buffer<[rows, 8] x f32>, %[[K:.*]]: !kern.buffer<[rows, 8] x f32>, %[[V:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.ragged<0>)
+// CHECK: %[[W:.*]] = kern.get_weight @w : <[24, 8] x f32, unset, splits [8, 8, 8]>
 // CHECK: %[[P:.*]] = kern.alloc : <[keys, 8] x f32, key_panels>
-// CHECK: kern.gemm %[[X]], %[[W]] segments %[[S]] outs(%[[Q]], %[[P]], %[[V]])
+// CHECK: kern.gemm %[[X]], %[[W]] ragged %[[S]] outs(%[[Q]], %[[P]], %[[V]])
 // CHECK-NOT: kern.copy
 // CHECK: kern.attention %[[Q]], %[[P]], %[[V]]
-func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !kern.segments<0>) {
+func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !kern.ragged<0>) {
   %w = kern.get_weight @w : !w
   %t = kern.alloc : !p
   kern.gemm %x, %w outs(%t) : !x, !w, !p
@@ -133,10 +133,10 @@ func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !ker
   kern.copy %t outs(%k) axis 1 from "8" to "0" size "8" : !p, !x
   kern.copy %t outs(%v) axis 1 from "16" to "0" size "8" : !p, !x
   %panels = kern.alloc : !k
-  kern.pack_keys %k segments %s outs(%panels) : !x, !kern.segments<0>, !k
+  kern.pack_keys %k ragged %s outs(%panels) : !x, !kern.ragged<0>, !k
   %scratch = kern.alloc : !kern.buffer<[parts, 8640] x f32>
-  kern.attention %q, %panels, %v segments %s, %s scratch %scratch outs(%y) heads 1 kv_heads 1 scale 1.0 :
-      !x, !k, !x, !kern.segments<0>, !kern.segments<0>, !kern.buffer<[parts, 8640] x f32>, !x
+  kern.attention %q, %panels, %v ragged %s, %s scratch %scratch outs(%y) heads 1 kv_heads 1 scale 1.0 :
+      !x, !k, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !x
   return
 }
 
@@ -203,21 +203,21 @@ func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x
 kern.weight @gate : !w = "file(\"gate\")"
 
 // CHECK-LABEL: func.func @a_gate_takes_nothing_else(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {gate = "silu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {glu = "silu"}
 // CHECK: kern.elementwise ins(%[[T]], %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[U:.*]]) {gate = "silu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[U:.*]]) {glu = "silu"}
 // CHECK: kern.elementwise ins(%[[U]])
 func.func @a_gate_takes_nothing_else(%x: !x, %r: !x, %y: !x, %z: !x) {
   %w = kern.get_weight @gate : !w
   %t = kern.alloc : !x
-  kern.gemm %x, %w outs(%t) {gate = "silu"} : !x, !w, !x
+  kern.gemm %x, %w outs(%t) {glu = "silu"} : !x, !w, !x
   kern.elementwise ins(%t, %r) outs(%y) {
   ^bb0(%p: f32, %q: f32):
     %s = arith.addf %p, %q : f32
     kern.yield %s : f32
   } : (!x, !x) -> !x
   %u = kern.alloc : !x
-  kern.gemm %x, %w outs(%u) {gate = "silu"} : !x, !w, !x
+  kern.gemm %x, %w outs(%u) {glu = "silu"} : !x, !w, !x
   kern.elementwise ins(%u) outs(%z) {
   ^bb0(%p: f32):
     %s = kern.apply "relu" %p

@@ -66,19 +66,19 @@ func.func @norm_in_the_product_s_place_stays(%x: !x, %w: !w, %g: !g) {
 
 // CHECK-LABEL: func.func @norm_of_one_of_several_outs_stays(
 // CHECK: kern.norm
-func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] x f32>, %z: !kern.buffer<[rows, 4] x f32>, %w: !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, %g: !kern.weight<[4] x f32, unset>) {
+func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] x f32>, %z: !kern.buffer<[rows, 4] x f32>, %w: !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, %g: !kern.weight<[4] x f32, unset>) {
   %t = kern.alloc : !kern.buffer<[rows, 4] x f32>
-  kern.gemm %x, %w outs(%t, %y) : !x, !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
+  kern.gemm %x, %w outs(%t, %y) : !x, !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
   kern.norm %t, %g, %g outs(%z) eps 1.0e-5 : !kern.buffer<[rows, 4] x f32>, !kern.weight<[4] x f32, unset>, !kern.weight<[4] x f32, unset>, !kern.buffer<[rows, 4] x f32>
   return
 }
 
 // CHECK-LABEL: func.func @norm_of_a_gate_stays(
-// CHECK: kern.gemm %{{.*}} {gate = "silu"}
+// CHECK: kern.gemm %{{.*}} {glu = "silu"}
 // CHECK: kern.norm
 func.func @norm_of_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>, %g: !g) {
   %t = kern.alloc : !x
-  kern.gemm %x, %w outs(%t) {gate = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.gemm %x, %w outs(%t) {glu = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
   kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }

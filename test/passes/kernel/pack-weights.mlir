@@ -11,12 +11,12 @@
 kern.weight @w : !w = "file(\"w\")"
 // CHECK-NOT: @same
 kern.weight @same : !w = "file(\"w\")"
-// CHECK: kern.weight @split : !kern.weight<[8, 8] x f32, panels32, parts [4, 4]> = "file(\22w\22)" {offset = 1024 : i64}
+// CHECK: kern.weight @split : !kern.weight<[8, 8] x f32, panels32, splits [4, 4]> = "file(\22w\22)" {offset = 1024 : i64}
 // CHECK-NOT: @unused
 kern.weight @unused : !w = "file(\"u\")"
-kern.weight @split : !kern.weight<[8, 8] x f32, unset, parts [4, 4]> = "file(\"w\")"
+kern.weight @split : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = "file(\"w\")"
 // CHECK: kern.weight @b : !kern.weight<[8] x f32, padded32> = "file(\22b\22)" {offset = 3072
-kern.weight @split_unused : !kern.weight<[8, 8] x f32, unset, parts [4, 4]> = "file(\"v\")"
+kern.weight @split_unused : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = "file(\"v\")"
 kern.weight @b : !b = "file(\"b\")"
 // CHECK: kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\22g\22)" {offset = 3200
 kern.weight @g : !b = "file(\"g\")"
@@ -34,10 +34,10 @@ func.func @chooses_layouts_and_shares_equal_weights(%x: !x, %y: !x, %z: !x, %p: 
   %b = kern.get_weight @b : !b
   %g = kern.get_weight @g : !b
   %e = kern.get_weight @e : !kern.weight<[3, 8] x f32, unset>
-  %t = kern.get_weight @split : !kern.weight<[8, 8] x f32, unset, parts [4, 4]>
+  %t = kern.get_weight @split : !kern.weight<[8, 8] x f32, unset, splits [4, 4]>
   kern.gemm %x, %w bias %b outs(%y) : !x, !w, !b, !x
   kern.gemm %x, %s outs(%z) : !x, !w, !x
-  kern.gemm %x, %t outs(%p, %q) : !x, !kern.weight<[8, 8] x f32, unset, parts [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
+  kern.gemm %x, %t outs(%p, %q) : !x, !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 4] x f32>
   kern.norm %y, %g, %g outs(%z) eps 1.0e-5 : !x, !b, !b, !x
   kern.embedding ids(%i) tables(%e) outs(%y) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[3, 8] x f32, unset>), !x
   return

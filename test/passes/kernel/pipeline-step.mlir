@@ -10,7 +10,7 @@
 !logits = tensor<?x50xf32, #attn.shape<[wanted, 50]>>
 !w = tensor<8x8xf32>
 !g = tensor<8xf32>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 2, key 4, value 4>
 
 // Two layers of a decoder with a tied table: each has six phases, the first
@@ -31,30 +31,30 @@
 // CHECK: kern.phase "layer.0.{{.*}}" {
 // CHECK: kern.gemm
 // CHECK: kern.phase "layer.1.{{.*}}" {
-// CHECK: kern.rotary
-// CHECK: kern.rotary
+// CHECK: kern.rope
+// CHECK: kern.rope
 // CHECK: kern.append
 // CHECK: kern.phase "layer.2.attention" {
 // CHECK: kern.phase "layer.3.gemm" {
 // CHECK: norm_rms
 // CHECK: kern.phase "layer.4.gemm" {
-// CHECK: gate = "silu"
+// CHECK: glu = "silu"
 // CHECK: kern.phase "layer.5.gemm" {
 // CHECK: norm_rms
 // CHECK-NOT: kern.phase
 
 // CONVERT-LABEL: func.func @step(
-// CONVERT: %[[S:.*]] = kern.sequences {keys = "keys", rows = "rows"} : <0>
+// CONVERT: %[[S:.*]] = kern.decode_batch {keys = "keys", rows = "rows"} : <0>
 // CONVERT: kern.columns %[[S]] outs(%[[P:.*]]) :
 // CONVERT: %[[A:.*]] = kern.get_weight @angles
-// CONVERT: kern.rotation %[[P]], %[[A]] outs(%[[R:.*]]) :
+// CONVERT: kern.rope_table %[[P]], %[[A]] outs(%[[R:.*]]) :
 // CONVERT: kern.layers %{{.*}} invariants(%[[S]], %[[R]] :
 // CONVERT-LABEL: func.func private @layer(
 // CONVERT-SAME: %[[C:[a-z0-9]*]]: !kern.cache<heads 2, key 4, value 4, f32>
-// CONVERT: kern.rotary %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 2 {interleaved}
-// CONVERT: kern.rotary %{{.*}}, %{{.*}} outs(%[[K:.*]]) heads 2 :
-// CONVERT: kern.append %[[K]], %{{.*}} segments %{{.*}} cache %[[C]]
-// CONVERT: kern.attention %[[Q]] segments %{{.*}}, %{{.*}} cache %[[C]] slopes %{{.*}} scratch
+// CONVERT: kern.rope %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 2 {interleaved}
+// CONVERT: kern.rope %{{.*}}, %{{.*}} outs(%[[K:.*]]) heads 2 :
+// CONVERT: kern.append %[[K]], %{{.*}} ragged %{{.*}} cache %[[C]]
+// CONVERT: kern.attention %[[Q]] ragged %{{.*}}, %{{.*}} cache %[[C]] slopes %{{.*}} scratch
 // CONVERT-SAME: {causal}
 module attributes {attn.symbols = {keys = {max = -1 : i64}, rows = {max = -1 : i64}, wanted = {max = -1 : i64}}} {
 attn.weight @table : tensor<50x8xf32> = "file(\"table\")"
@@ -76,11 +76,11 @@ attn.cache @c0 : !cache
 attn.cache @c1 : !cache
 
 func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: !wanted {attn.name = "wanted"}) -> (!logits {attn.name = "logits"}) attributes {transom.context = 100 : i64} {
-  %s = attn.sequences : !seg
+  %s = attn.decode_batch : !seg
   %t = attn.get_weight @table : tensor<50x8xf32>
   %x = attn.embedding %tokens, %t : (!ids, tensor<50x8xf32>) -> !x
-  %p = attn.position <column> %tokens segments %s : (!ids, !seg) -> !ids
-  %r = attn.rotation %p {frequencies = array<f64: 1.0, 0.1>, limit = 100 : i64} : (!ids) -> !r
+  %p = attn.position <column> %tokens ragged %s : (!ids, !seg) -> !ids
+  %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, limit = 100 : i64} : (!ids) -> !r
   %h = attn.layers %x invariants(%s, %r : !seg, !r) [#attn.row<@layer, [@n0, @q, @k, @v, @c0, @al, @o, @m, @g0, @u0, @d]>, #attn.row<@layer, [@n1, @q, @k, @v, @c1, @al, @o, @m, @g1, @u1, @d]>] : !x -> !x
   %y = attn.gather %h, %wanted : (!x, !wanted) -> !y
   %n = attn.get_weight @n : !g
@@ -94,9 +94,9 @@ func.func private @layer(%x: !x, %s: !seg, %r: !r, %n0: !g, %wq: !w, %wk: !w, %w
   %q0 = attn.linear %n, %wq : (!x, !w) -> !x
   %k0 = attn.linear %n, %wk : (!x, !w) -> !x
   %v = attn.linear %n, %wv : (!x, !w) -> !x
-  %q = attn.rotary %q0, %r heads 2 {interleaved} : (!x, !r) -> !x
-  %k = attn.rotary %k0, %r heads 2 : (!x, !r) -> !x
-  %a = attn.sdpa %q, %k, %v segments %s cache %c slopes %al heads 2 kv_heads 2 scale 0.5 <segments> {causal} : (!x, !x, !x, !seg, !cache, tensor<2xf32>) -> !x
+  %q = attn.rope %q0, %r heads 2 {interleaved} : (!x, !r) -> !x
+  %k = attn.rope %k0, %r heads 2 : (!x, !r) -> !x
+  %a = attn.sdpa %q, %k, %v ragged %s cache %c slopes %al heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!x, !x, !x, !seg, !cache, tensor<2xf32>) -> !x
   %o = attn.linear %a, %wo : (!x, !w) -> !x
   %h = attn.add %x, %o : (!x, !x) -> !x
   %b = attn.rms_norm %h, %m eps 1.0e-5 : (!x, !g) -> !x

@@ -3,21 +3,21 @@
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !p = tensor<?x24xf32, #attn.shape<[rows, 24]>>
 !w = tensor<8x8xf32>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !m = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !b = tensor<?x?xi1, #attn.shape<[batch, seq]>>
 !wide = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
 // One post-norm layer: projections write heads and key panels, the norm joins
 // its product, and between the phases stand all the barriers there are.
-// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, panels32, parts [8, 8, 8]> = "file(\22qkv\22)" {offset = 0 : i64}
+// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, panels32, splits [8, 8, 8]> = "file(\22qkv\22)" {offset = 0 : i64}
 // CHECK-LABEL: func.func @encode(
 // CHECK-SAME: kern.arena_bytes = "{{[^"]+}}", kern.arena_lower_bound = "{{[^"]+}}", kern.buffers = [
 // CHECK: %[[W:.*]] = kern.get_weight @qkv
 // CHECK: kern.phase "encode.0.{{.*}}" {
-// CHECK: kern.gather_rows %{{.*}} segments %[[S:.*]] outs(%[[X:.*]]) :
+// CHECK: kern.gather_rows %{{.*}} ragged %[[S:.*]] outs(%[[X:.*]]) :
 // CHECK: kern.phase "encode.1.gemm" {
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] segments %[[S]] outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) :{{.*}}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] ragged %[[S]] outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.2.attention" {
 // CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[V]]
@@ -36,14 +36,14 @@ attn.weight @g : tensor<8xf32> = "file(\"g\")"
 
 func.func @encode(%x: !wide {attn.name = "x", attn.role = "data"}, %mask: !m {attn.name = "mask", attn.role = "mask"}) -> (!wide {attn.name = "y"}) {
   %seen = attn.cast %mask to i1 : (!m) -> !b
-  %s = attn.segments %seen : (!b) -> !seg
+  %s = attn.ragged_batch %seen : (!b) -> !seg
   %r = attn.gather_rows %x, %s : (!wide, !seg) -> !x
   %w = attn.get_weight @qkv : tensor<24x8xf32>
   %p = attn.linear %r, %w : (!x, tensor<24x8xf32>) -> !p
   %q = attn.slice %p axis 1 from 0 size "8" : (!p) -> !x
   %k = attn.slice %p axis 1 from 8 size "8" : (!p) -> !x
   %v = attn.slice %p axis 1 from 16 size "8" : (!p) -> !x
-  %a = attn.sdpa %q, %k, %v segments %s heads 2 kv_heads 2 scale 0.5 <segments> : (!x, !x, !x, !seg) -> !x
+  %a = attn.sdpa %q, %k, %v ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> : (!x, !x, !x, !seg) -> !x
   %wo = attn.get_weight @o : !w
   %d = attn.linear %a, %wo : (!x, !w) -> !x
   %sum = attn.add %d, %r : (!x, !x) -> !x

@@ -69,11 +69,11 @@ std::string moduleOf(const Attention &a) {
       "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
   for (const char *i : {"0", "1"})
     text += std::string("  %s") + i +
-            " = kern.segments {batch = \"batch\", columns = \"seq" + i +
+            " = kern.ragged_batch {batch = \"batch\", columns = \"seq" + i +
             "\", rows = \"rows" + i + "\", keys = \"keys" + i +
-            "\"} : !kern.segments<" + i + ">\n";
+            "\"} : !kern.ragged<" + i + ">\n";
   text += "  kern.phase \"" + a.name +
-          "\" {\n    kern.attention %q, %k, %v segments %s0, %s" + segment +
+          "\" {\n    kern.attention %q, %k, %v ragged %s0, %s" + segment +
           (masked ? " mask %m" : "") + " scratch %t" +
           (a.spreads ? " partials %p counters %c" : "") + " outs(%y) heads " +
           str(a.heads) + " kv_heads " + str(a.kvHeads) + " scale " +
@@ -90,7 +90,7 @@ std::string moduleOf(const Attention &a) {
   for (size_t i = 0; i < attributes.size(); ++i)
     text += (i ? ", " : "") + attributes[i];
   text += "} : " + query + ", " + key + ", " + value +
-          ", !kern.segments<0>, !kern.segments<" + segment + ">" +
+          ", !kern.ragged<0>, !kern.ragged<" + segment + ">" +
           (masked ? ", " + maskType : "") + ", " + scratch +
           (a.spreads ? ", " + partials + ", " + counters : "") + ", " + out +
           "\n  }\n  return\n}\n";
@@ -257,7 +257,7 @@ std::vector<float> Attentions::reference(const Attention &a,
         r.hidden = a.mask == MaskKind::Finite
                        ? float(kFinite * 1.4426950408889634)
                        : -INFINITY;
-        // Queries of other segments are aligned with the last keys.
+        // Queries of other ragged are aligned with the last keys.
         int64_t position = a.cross ? i + keys.keys - queries.rows : i;
         for (int64_t j = 0; j < keys.keys; ++j) {
           bool visible = !a.causal || j <= position;

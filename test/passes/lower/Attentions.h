@@ -23,7 +23,7 @@ struct Attention {
   MaskKind mask = MaskKind::None;
   std::vector<bool> maskDims = {
       true, true, true, true}; ///< false: broadcast along batch, heads, q or k
-  bool cross = false;          ///< keys of other segments than the queries
+  bool cross = false;          ///< keys of other ragged than the queries
   int64_t stride = 0;          ///< of query, value and outs
   std::string schedule = "auto";
   bool spreads = false; ///< has partials and counters
@@ -50,8 +50,8 @@ public:
   /// Runs the one of this name, or all, with these numbers of parts.
   void check(const std::string &name, const SegmentsTable &queries,
              const SegmentsTable &keys, const std::vector<int64_t> &parts);
-  void check(const SegmentsTable &segments, const std::vector<int64_t> &parts) {
-    check("", segments, segments, parts);
+  void check(const SegmentsTable &ragged, const std::vector<int64_t> &parts) {
+    check("", ragged, ragged, parts);
   }
 
 private:

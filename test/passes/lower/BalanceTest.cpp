@@ -82,12 +82,12 @@ std::string attentionText() {
          ", %v: " + query + ", %t: " + scratch + ", %y: " + query +
          ") attributes {kern.symbols = [\"batch\", \"keys\", \"parts\", "
          "\"rows\", \"seq\"]} {\n" +
-         segmentsDefinition() +
+         raggedDefinition() +
          "  kern.phase \"attention\" {\n    kern.attention %q, %k, %v "
-         "segments %s, %s scratch %t outs(%y) heads 12 kv_heads 12 scale "
+         "ragged %s, %s scratch %t outs(%y) heads 12 kv_heads 12 scale "
          "0.25 {} : " +
          query + ", " + key + ", " + query +
-         ", !kern.segments<0>, !kern.segments<0>, " + scratch + ", " + query +
+         ", !kern.ragged<0>, !kern.ragged<0>, " + scratch + ", " + query +
          "\n  }\n  return\n}\n";
 }
 

@@ -176,9 +176,9 @@ TEST(Bf16, KeysArePackedInPairs) {
                   out =
                       bufferType("keys, " + str(width), "bf16", ", key_panels");
       text += phaseFunction({element + str(width), "%x: " + in + ", %y: " + out,
-                             segmentsDefinition(),
-                             "kern.pack_keys %x segments %s outs(%y) : " + in +
-                                 ", !kern.segments<0>, " + out});
+                             raggedDefinition(),
+                             "kern.pack_keys %x ragged %s outs(%y) : " + in +
+                                 ", !kern.ragged<0>, " + out});
     }
   KernelHarness harness(text);
   Random random(5);
@@ -214,9 +214,9 @@ TEST(Bf16, PoolsRound) {
               bf16 = bufferType("batch, 37", "bf16");
   auto pool = [&](const std::string &name, const std::string &out) {
     return phaseFunction({name, "%x: " + in + ", %y: " + out,
-                          segmentsDefinition(),
-                          "kern.pool \"mean\" %x segments %s outs(%y) : " + in +
-                              ", !kern.segments<0>, " + out});
+                          raggedDefinition(),
+                          "kern.pool \"mean\" %x ragged %s outs(%y) : " + in +
+                              ", !kern.ragged<0>, " + out});
   };
   KernelHarness harness(pool("exact", f32) + pool("rounded", bf16));
   Random random(6);

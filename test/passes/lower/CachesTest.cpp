@@ -71,17 +71,16 @@ std::string moduleOf(const Cached &c) {
               slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>";
   std::string head =
       ") attributes {kern.symbols = [\"keys\", \"parts\", \"rows\"]} {\n"
-      "  %s = kern.sequences {rows = \"rows\", keys = \"keys\"} : "
-      "!kern.segments<0>\n  %c = kern.get_cache @" +
+      "  %s = kern.decode_batch {rows = \"rows\", keys = \"keys\"} : "
+      "!kern.ragged<0>\n  %c = kern.get_cache @" +
       c.name + ".kv : " + cache + "\n";
   std::string text = "kern.cache @" + c.name + ".kv : " + cache +
                      " {group = 1 : i64, offset = " + str(kOffset) +
                      " : i64}\n";
   text += "func.func @" + c.name + ".append(%k: " + key + ", %v: " + value +
           head + "  kern.phase \"" + c.name +
-          ".append\" {\n    kern.append %k, %v segments %s cache %c : " + key +
-          ", " + value + ", !kern.segments<0>, " + cache +
-          "\n  }\n  return\n}\n";
+          ".append\" {\n    kern.append %k, %v ragged %s cache %c : " + key +
+          ", " + value + ", !kern.ragged<0>, " + cache + "\n  }\n  return\n}\n";
   if (c.slopes)
     text += "kern.weight @" + c.name + ".slopes : " + slopes +
             " = \"file(\\\"w\\\")\"\n";
@@ -90,7 +89,7 @@ std::string moduleOf(const Cached &c) {
   if (c.slopes)
     text += "  %l = kern.get_weight @" + c.name + ".slopes : " + slopes + "\n";
   text += "  kern.phase \"" + c.name +
-          "\" {\n    kern.attention %q segments %s, %s cache %c" +
+          "\" {\n    kern.attention %q ragged %s, %s cache %c" +
           (c.slopes ? " slopes %l" : "") +
           " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
           " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
@@ -99,7 +98,7 @@ std::string moduleOf(const Cached &c) {
     text += ", window = " + str(c.window) + " : i64";
   if (c.softCap != 0)
     text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
-  return text + "} : " + query + ", !kern.segments<0>, !kern.segments<0>, " +
+  return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<0>, " +
          cache + (c.slopes ? ", " + slopes : std::string()) + ", " + scratch +
          ", " + partials + ", " + counters + ", " + out +
          "\n  }\n  return\n}\n";
@@ -445,11 +444,11 @@ std::string moduleOf(const Rotary &r) {
          ".rotation(%p: " + positions + ", %r: " + rotation + head +
          "  %a = kern.get_weight @" + r.name + ".angles : " + angles +
          "\n  kern.phase \"" + r.name +
-         ".rotation\" {\n    kern.rotation %p, %a outs(%r) : " + positions +
+         ".rotation\" {\n    kern.rope_table %p, %a outs(%r) : " + positions +
          ", " + angles + ", " + rotation + "\n  }\n  return\n}\nfunc.func @" +
          r.name + "(%x: " + input + ", %r: " + rotation + ", %y: " + out +
          head + "  kern.phase \"" + r.name +
-         "\" {\n    kern.rotary %x, %r outs(%y) heads " + str(r.heads) +
+         "\" {\n    kern.rope %x, %r outs(%y) heads " + str(r.heads) +
          (r.interleaved ? " {interleaved}" : "") + " : " + input + ", " +
          rotation + ", " + out + "\n  }\n  return\n}\n";
 }

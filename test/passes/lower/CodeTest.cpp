@@ -52,11 +52,11 @@ std::string attentionText(const std::string &dtype) {
          ", %v: " + rows + ", %t: " + scratch + ", %y: " + rows +
          ") attributes {kern.symbols = [\"batch\", \"keys\", \"parts\", "
          "\"rows\", \"seq\"]} {\n" +
-         segmentsDefinition() +
-         "  kern.phase \"attention\" {\n    kern.attention %q, %k, %v segments "
+         raggedDefinition() +
+         "  kern.phase \"attention\" {\n    kern.attention %q, %k, %v ragged "
          "%s, %s scratch %t outs(%y) heads 12 kv_heads 12 scale 0.125 : " +
          rows + ", " + keys + ", " + rows +
-         ", !kern.segments<0>, !kern.segments<0>, " + scratch + ", " + rows +
+         ", !kern.ragged<0>, !kern.ragged<0>, " + scratch + ", " + rows +
          "\n  }\n  return\n}\n";
 }
 

@@ -64,7 +64,7 @@ const Epilogue kEpilogues[] = {
 };
 
 /// Chains longer than this are cut; then outs are f32.
-int64_t longestChain(bool bf16) { return bf16 ? 8192 : 4096; }
+int64_t getMaxKBlock(bool bf16) { return bf16 ? 8192 : 4096; }
 
 /// Columns: all kinds of tails beside one K, some beside the others.
 std::vector<int64_t> tailsOf(int64_t k) {
@@ -82,7 +82,7 @@ TEST(Kernels, EveryEpilogueChainTailAndHeight) {
   // One; even, but no panel's depth; long and odd; longer than one chain.
   std::vector<int64_t> depths = {1, 34, 4099};
   if (bf16)
-    depths.push_back(longestChain(bf16) + 3);
+    depths.push_back(getMaxKBlock(bf16) + 3);
   for (int64_t k : depths)
     for (const Epilogue &epilogue : kEpilogues) {
       std::vector<Product> list;
@@ -94,9 +94,9 @@ TEST(Kernels, EveryEpilogueChainTailAndHeight) {
         p.bf16 = bf16;
         epilogue.apply(p);
         const bool pairs = p.keyPanels == 0 && p.outBf16;
-        if ((k > longestChain(bf16) && p.outBf16) || (pairs && n % 2))
+        if ((k > getMaxKBlock(bf16) && p.outBf16) || (pairs && n % 2))
           continue;
-        if (!p.gate.empty() && (n % 16 || k > longestChain(bf16)))
+        if (!p.gate.empty() && (n % 16 || k > getMaxKBlock(bf16)))
           continue;
         list.push_back(p);
       }

@@ -46,16 +46,15 @@ TEST(Moves, GatherAndScatterRows) {
     std::string wide = bufferType("batch, seq" + inner, element),
                 ragged = bufferType("rows" + inner, element),
                 padded = bufferType("rows" + inner, element, more);
-    text +=
-        phaseFunction({"gather" + name, "%x: " + wide + ", %y: " + ragged,
-                       segmentsDefinition(),
-                       "kern.gather_rows %x segments %s outs(%y) : " + wide +
-                           ", !kern.segments<0>, " + ragged});
+    text += phaseFunction({"gather" + name, "%x: " + wide + ", %y: " + ragged,
+                           raggedDefinition(),
+                           "kern.gather_rows %x ragged %s outs(%y) : " + wide +
+                               ", !kern.ragged<0>, " + ragged});
     text +=
         phaseFunction({"scatter" + name, "%x: " + padded + ", %y: " + wide,
-                       segmentsDefinition(),
-                       "kern.scatter_rows %x segments %s outs(%y) : " + padded +
-                           ", !kern.segments<0>, " + wide});
+                       raggedDefinition(),
+                       "kern.scatter_rows %x ragged %s outs(%y) : " + padded +
+                           ", !kern.ragged<0>, " + wide});
   };
   add("f", ", 37", "f32", ", stride 40");
   add("i", "", "i64", "");
@@ -114,10 +113,10 @@ TEST(Moves, Pooling) {
       text += phaseFunction(
           {kind + std::string(masked ? "m" : ""),
            "%x: " + (masked ? strided : in) + ", %m: " + mask + ", %y: " + out,
-           segmentsDefinition(),
-           std::string("kern.pool \"") + kind + "\" %x segments %s" +
-               (masked ? " mask %m" : "") + " outs(%y) : " +
-               (masked ? strided : in) + ", !kern.segments<0>" +
+           raggedDefinition(),
+           std::string("kern.pool \"") + kind + "\" %x ragged %s" +
+               (masked ? " mask %m" : "") +
+               " outs(%y) : " + (masked ? strided : in) + ", !kern.ragged<0>" +
                (masked ? ", " + mask : "") + ", " + out});
   KernelHarness harness(text);
   Random random(7);
@@ -164,12 +163,12 @@ TEST(Moves, PackKeysAndColumns) {
               out = bufferType("keys, 21", "f32", ", key_panels"),
               columns = bufferType("rows", "i64");
   KernelHarness harness(
-      phaseFunction({"pack", "%x: " + in + ", %y: " + out, segmentsDefinition(),
-                     "kern.pack_keys %x segments %s outs(%y) : " + in +
-                         ", !kern.segments<0>, " + out}) +
+      phaseFunction({"pack", "%x: " + in + ", %y: " + out, raggedDefinition(),
+                     "kern.pack_keys %x ragged %s outs(%y) : " + in +
+                         ", !kern.ragged<0>, " + out}) +
       phaseFunction(
-          {"columns", "%y: " + columns, segmentsDefinition(),
-           "kern.columns %s outs(%y) : !kern.segments<0>, " + columns}));
+          {"columns", "%y: " + columns, raggedDefinition(),
+           "kern.columns %s outs(%y) : !kern.ragged<0>, " + columns}));
   Random random(8);
   for (auto &[bits, keepFirst] : batches()) {
     SegmentsTable s(bits, keepFirst);

@@ -11,7 +11,7 @@ namespace transom::test {
 struct PhaseText {
   std::string name;
   std::string args;        ///< `%x: !kern.buffer<...>, ...`
-  std::string definitions; ///< weights and segments, in front of the phase
+  std::string definitions; ///< weights and ragged, in front of the phase
   std::string body;        ///< the operations
 };
 
@@ -42,10 +42,11 @@ inline std::string weightValue(const std::string &value,
   return "  %" + value + " = kern.get_weight @" + name + " : " + type + "\n";
 }
 
-/// Segments number 0 with the symbols batch, seq, rows, keys.
-inline const char *segmentsDefinition() {
-  return "  %s = kern.segments {batch = \"batch\", columns = \"seq\", rows = "
-         "\"rows\", keys = \"keys\"} : !kern.segments<0>\n";
+/// RaggedBatch number 0 with the symbols batch, seq, rows, keys.
+inline const char *raggedDefinition() {
+  return "  %s = kern.ragged_batch {batch = \"batch\", columns = \"seq\", rows "
+         "= "
+         "\"rows\", keys = \"keys\"} : !kern.ragged<0>\n";
 }
 
 } // namespace transom::test

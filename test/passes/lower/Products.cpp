@@ -43,7 +43,7 @@ public:
       op += " residual %r";
     }
     if (p.keyPanels >= 0)
-      op += segments();
+      op += ragged();
     op += norm() + outs();
     std::string attributes = attributesText();
     return weights + "func.func @" + p.name + "(" + args +
@@ -68,7 +68,7 @@ private:
     for (size_t i = 0; i < p.parts.size(); ++i)
       ranges += (i ? ", " : "") + str(p.parts[i]);
     return "!kern.weight<[" + shape + "] x " + element + ", " + layout +
-           (p.parts.size() > 1 ? ", parts [" + ranges + "]" : "") + ">";
+           (p.parts.size() > 1 ? ", splits [" + ranges + "]" : "") + ">";
   }
   void type(const std::string &text) {
     types += (types.empty() ? "" : ", ") + text;
@@ -88,11 +88,12 @@ private:
     type(text);
     return "%" + name;
   }
-  std::string segments() {
-    body += "  %s = kern.segments {batch = \"batch\", columns = \"seq\", rows "
-            "= \"rows\", keys = \"keys\"} : !kern.segments<0>\n";
-    type("!kern.segments<0>");
-    return " segments %s";
+  std::string ragged() {
+    body +=
+        "  %s = kern.ragged_batch {batch = \"batch\", columns = \"seq\", rows "
+        "= \"rows\", keys = \"keys\"} : !kern.ragged<0>\n";
+    type("!kern.ragged<0>");
+    return " ragged %s";
   }
   std::string norm() {
     if (!p.norm)
@@ -132,7 +133,7 @@ private:
     if (p.rms)
       text += ", norm_rms";
     if (!p.gate.empty())
-      text += "gate = \"" + p.gate + "\"";
+      text += "glu = \"" + p.gate + "\"";
     return text;
   }
 
@@ -319,7 +320,7 @@ std::vector<float> Products::gate(const std::string &isa,
 void Products::run(const std::string &isa, const Product &p, const Case &c,
                    Edge edge) {
   const int64_t n = p.n(), stride = p.outStride, rows = c.rows;
-  SegmentsTable segments({std::vector<int>(rows, 1)});
+  SegmentsTable ragged({std::vector<int>(rows, 1)});
   GuardedNumbers input(c.input, p.k, p.inputStride, p.bf16, edge),
       other(c.residual, n, stride, false, edge),
       normed(rows * (stride ? stride : n), false, edge);
@@ -328,13 +329,13 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   PhaseCall call;
   call.parts = c.parts;
   call.symbols = {
-      {"rows", rows}, {"keys", segments.keys()}, {"batch", 1}, {"seq", rows}};
-  call.segments = {segments.table()};
+      {"rows", rows}, {"keys", ragged.keys()}, {"batch", 1}, {"seq", rows}};
+  call.segments = {ragged.table()};
   call.args = {input.data()};
   if (p.residual)
     call.args.push_back(other.data());
   for (size_t i = 0; i < p.parts.size(); ++i) {
-    int64_t size = int64_t(i) == p.keyPanels ? segments.keys() * p.parts[i]
+    int64_t size = int64_t(i) == p.keyPanels ? ragged.keys() * p.parts[i]
                    : p.gate.empty() ? rows * (stride ? stride : p.parts[i])
                                     : rows * (stride ? stride : p.outColumns());
     outs.emplace_back(size, p.outBf16, edge);

@@ -6,7 +6,7 @@
 !a = !kern.buffer<[batch, 2, seq, 8] x f32>
 !s = !kern.buffer<[batch, 2, seq, seq] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
-!p = !kern.weight<[16, 8] x f32, unset, parts [8, 8]>
+!p = !kern.weight<[16, 8] x f32, unset, splits [8, 8]>
 !g = !kern.weight<[8] x f32, unset>
 
 // CHECK-LABEL: func.func @product_takes_bias_activation_and_residual_along(
@@ -40,8 +40,8 @@ func.func @products_of_activations_softmax_and_norms(%p: !s, %q: !s, %v: !a, %k:
 
 // CHECK-LABEL: func.func @product_with_key_panels_stays(
 // CHECK-NEXT: kern.gemm
-func.func @product_with_key_panels_stays(%x: !x, %k: !keys, %w: !w, %s: !kern.segments<0>) {
-  kern.gemm %x, %w segments %s outs(%k) : !x, !w, !kern.segments<0>, !keys
+func.func @product_with_key_panels_stays(%x: !x, %k: !keys, %w: !w, %s: !kern.ragged<0>) {
+  kern.gemm %x, %w ragged %s outs(%k) : !x, !w, !kern.ragged<0>, !keys
   return
 }
 
@@ -67,9 +67,9 @@ func.func @activation_that_onednn_lacks_stays(%x: !x, %y: !x, %w: !w) {
 }
 
 // CHECK-LABEL: func.func @product_with_a_gate_stays(
-// CHECK: kern.gemm {{.*}} {gate = "silu"}
+// CHECK: kern.gemm {{.*}} {glu = "silu"}
 func.func @product_with_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>) {
-  kern.gemm %x, %w outs(%y) {gate = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.gemm %x, %w outs(%y) {glu = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
   return
 }
 

@@ -2,7 +2,7 @@
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !w = tensor<8x8xf32>
-!seg = !attn.segments<rows, keys>
+!seg = !attn.ragged<rows, keys>
 !m = tensor<?x?xi64, #attn.shape<[batch, seq]>>
 !wide = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 
@@ -17,7 +17,7 @@
 // CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%{{.*}}) outs(%[[R:.*]]) :
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.3.pack_keys" {
-// CHECK-NEXT: kern.pack_keys %[[R]] segments %{{.*}} outs(%[[K:.*]]) :
+// CHECK-NEXT: kern.pack_keys %[[R]] ragged %{{.*}} outs(%[[K:.*]]) :
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.4.attention" {
 // CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[X]]
@@ -31,13 +31,13 @@ attn.weight @g : tensor<8xf32> = "file(\"g\")"
 
 func.func @encode(%x: !wide {attn.name = "x", attn.role = "data"}, %mask: !m {attn.name = "mask", attn.role = "mask"}) -> (!wide {attn.name = "y"}) {
   %seen = attn.cast %mask to i1 : (!m) -> tensor<?x?xi1, #attn.shape<[batch, seq]>>
-  %s = attn.segments %seen : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  %s = attn.ragged_batch %seen : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
   %r = attn.gather_rows %x, %s : (!wide, !seg) -> !x
   %wq = attn.get_weight @q : !w
   %q = attn.linear %r, %wq : (!x, !w) -> !x
   %wk = attn.get_weight @k : !w
   %k = attn.linear %r, %wk : (!x, !w) -> !x
-  %a = attn.sdpa %q, %k, %r segments %s heads 2 kv_heads 2 scale 0.5 <segments> : (!x, !x, !x, !seg) -> !x
+  %a = attn.sdpa %q, %k, %r ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> : (!x, !x, !x, !seg) -> !x
   %g = attn.get_weight @g : tensor<8xf32>
   %n = attn.layer_norm %a, %g, %g eps 1.0e-5 : (!x, tensor<8xf32>, tensor<8xf32>) -> !x
   %y = attn.scatter_rows %n, %s to "batch" x "seq" : (!x, !seg) -> !wide

@@ -39,9 +39,9 @@ struct FromConfig : Imported {
       found.push_back(op.getWindow());
     return found;
   }
-  std::optional<attn::RotationOp> rotation() {
-    std::optional<attn::RotationOp> found;
-    module->walk([&](attn::RotationOp op) { found = op; });
+  std::optional<attn::RopeTableOp> rotation() {
+    std::optional<attn::RopeTableOp> found;
+    module->walk([&](attn::RopeTableOp op) { found = op; });
     return found;
   }
   std::optional<int64_t> context() {

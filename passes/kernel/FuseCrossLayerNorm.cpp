@@ -12,13 +12,13 @@
 #include "passes/kernel/NormJoiner.h"
 #include "passes/kernel/Passes.h"
 
-#define DEBUG_TYPE "kern-carry-norms"
+#define DEBUG_TYPE "kern-fuse-cross-layer-norm"
 
 using namespace mlir;
 using namespace transom;
 
 namespace transom {
-#define GEN_PASS_DEF_CARRYNORMSPASS
+#define GEN_PASS_DEF_FUSECROSSLAYERNORMPASS
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
@@ -38,8 +38,8 @@ struct Final {
   kern::NormOp norm;
 };
 
-struct CarryNormsPass
-    : public transom::impl::CarryNormsPassBase<CarryNormsPass> {
+struct FuseCrossLayerNormPass
+    : public transom::impl::FuseCrossLayerNormPassBase<FuseCrossLayerNormPass> {
   void runOnOperation() override {
     Decisions decisions(getOperation(), DEBUG_TYPE);
     SmallVector<kern::LayersOp> runs;
@@ -90,7 +90,7 @@ struct CarryNormsPass
       return "the layer does not begin with a norm";
     if (!body.last || body.last.getOuts().size() != 1 ||
         body.last.getOuts()[0] != state || body.last.getNormGamma() ||
-        body.last.getGate())
+        body.last.getGlu())
       return "the layer does not end with a product";
     Value out = body.norm.getOuts();
     if (!out.getDefiningOp<kern::AllocOp>() || body.norm.getOutBf16())

@@ -1,4 +1,4 @@
-// RUN: transom-opt %s --kern-carry-norms --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-cross-layer-norm --split-input-file | FileCheck %s
 
 !x = !kern.buffer<[rows, 8] x f32>
 !h = !kern.buffer<[rows, 8] x bf16>

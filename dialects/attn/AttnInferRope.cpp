@@ -11,7 +11,7 @@ namespace transom::attn {
 
 using namespace rules;
 
-Types RotationOp::inferShapes(EmitError emitError) {
+Types RopeTableOp::inferShapes(EmitError emitError) {
   Shaped positions(getPositions());
   if (!positions.isI64() || positions.rank() < 1)
     return emitError() << "expects i64 positions of rank 1 or more, got "
@@ -38,8 +38,8 @@ Types RotationOp::inferShapes(EmitError emitError) {
   return oneResult(positions.dims, element);
 }
 
-Types RotaryOp::inferShapes(EmitError emitError) {
-  Shaped input(getInput()), rotation(getRotation());
+Types RopeOp::inferShapes(EmitError emitError) {
+  Shaped input(getInput()), rotation(getRopeTable());
   if (failed(expectFloat(input, "input", 1, emitError)) ||
       failed(expectOneElement(input, rotation, "input", "rotation", emitError)))
     return failure();

@@ -10,13 +10,13 @@
 #include "passes/kernel/Passes.h"
 #include "runtime/weights/WeightExpr.h"
 
-#define DEBUG_TYPE "kern-fuse-gates"
+#define DEBUG_TYPE "kern-fuse-glu"
 
 using namespace mlir;
 using namespace transom;
 
 namespace transom {
-#define GEN_PASS_DEF_FUSEGATESPASS
+#define GEN_PASS_DEF_FUSEGLUPASS
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
@@ -53,7 +53,7 @@ struct Gate {
   StringAttr activation;
 };
 
-struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
+struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   void runOnOperation() override {
     Decisions decisions(getOperation(), DEBUG_TYPE);
     SmallVector<kern::ElementwiseOp> all;
@@ -76,7 +76,7 @@ struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
           onlyReader(applied) != op || onlyReader(other) != op)
         continue;
       auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
-      StringAttr kind = apply ? activationOf(apply) : StringAttr();
+      StringAttr kind = apply ? getActivationKind(apply) : StringAttr();
       if (kind && onlyReader(apply.getInputs()[0]) == apply)
         return Gate{apply, op, apply.getInputs()[0], other, kind};
     }
@@ -101,7 +101,7 @@ struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
     factor.gemm = dyn_cast_or_null<kern::GemmOp>(writer);
     if (!factor.gemm || factor.gemm.getOuts().size() != 1 ||
         factor.gemm.getActivation() || factor.gemm.getResidual() ||
-        factor.gemm.getGate())
+        factor.gemm.getGlu())
       return std::nullopt;
     if (!factor.slice)
       factor.size = factor.gemm.getWeight().getType().getShape()[0];
@@ -125,14 +125,14 @@ struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
     bool bf16 = false;
     if (auto dtype = getOperation()->getAttrOfType<StringAttr>("transom.dtype"))
       bf16 = dtype.getValue() == "bf16";
-    if (type.getShape()[1] > (bf16 ? 2 : 1) * kern::kLongestChain)
+    if (type.getShape()[1] > (bf16 ? 2 : 1) * kern::kMaxKBlock)
       return "accumulators of a long k wait in the product's result";
     for (kern::GemmOp gemm : {g.gemm, u.gemm})
       if (!isPlain(gemm.getWeight(), weights) ||
           (gemm.getBias() && !isPlain(gemm.getBias(), weights)))
         return "something else reads a factor's weight";
-    if (kern::storageOf(g.gemm.getInput()) ==
-        kern::storageOf(gate.multiply.getOuts()))
+    if (kern::getStorage(g.gemm.getInput()) ==
+        kern::getStorage(gate.multiply.getOuts()))
       return "the result would overwrite the product's input";
     return nullptr;
   }
@@ -210,7 +210,7 @@ struct FuseGatesPass : public transom::impl::FuseGatesPassBase<FuseGatesPass> {
         shape[0] *= 2;
         return kern::WeightType::get(type.getContext(), shape,
                                      type.getElementType(), type.getLayout(),
-                                     type.getParts());
+                                     type.getSplits());
       });
   }
 

@@ -1,4 +1,4 @@
-// RUN: transom-opt %s --kern-fuse-gates --split-input-file | FileCheck %s
+// RUN: transom-opt %s --kern-fuse-glu --split-input-file | FileCheck %s
 
 !x = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 8] x f32>
@@ -15,7 +15,7 @@ kern.weight @ub : !b = "file(\"ub\")"
 // CHECK-LABEL: func.func @two_products_become_one(
 // CHECK: %[[W:.*]] = kern.get_weight @g
 // CHECK: %[[B:.*]] = kern.get_weight @gb
-// CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) {gate = "silu"}
+// CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) {glu = "silu"}
 // CHECK-NEXT: return
 func.func @two_products_become_one(%x: !x, %y: !y) {
   %g = kern.get_weight @g : !w
@@ -61,7 +61,7 @@ func.func @step(%x: !x, %y: !y) {
   return
 }
 // CHECK: func.func private @layer(%[[X:.*]]: {{.*}}, %[[Y:.*]]: {{.*}}, %[[W:.*]]: !kern.weight<[16, 4] x f32, unset>, %{{.*}}: !kern.weight<[4] x f32, unset>)
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] outs(%[[Y]]) {gate = "gelu_tanh"}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] outs(%[[Y]]) {glu = "gelu_tanh"}
 func.func private @layer(%x: !x, %y: !y, %u: !w, %g: !w, %n: !kern.weight<[4] x f32, unset>) {
   %a = kern.alloc : !y
   kern.gemm %x, %g outs(%a) : !x, !w, !y
@@ -94,7 +94,7 @@ kern.weight @gu : !w = "file(\"gu\")"
 
 // CHECK-LABEL: func.func @halves_of_one_product(
 // CHECK: %[[W:.*]] = kern.get_weight @gu
-// CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) {gate = "silu"}
+// CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) {glu = "silu"}
 // CHECK-NEXT: return
 func.func @halves_of_one_product(%x: !x, %y: !y) {
   %w = kern.get_weight @gu : !w
