@@ -40,14 +40,14 @@ static int compare(const transom_model *model, char **words, size_t count) {
   size_t bytes, i;
   int result = 0;
   transom_status status = transom_model_get_info(model, &info);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return fail("info", status);
   if (info.embedding_size == 0) {
     fprintf(stderr, "embed: '%s' does not embed texts\n", info.name);
-    return TRANSOM_UNSUPPORTED;
+    return TRANSOM_STATUS_UNSUPPORTED;
   }
   status = transom_session_create(model, &options, &session);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return fail("session", status);
 
   bytes = count * info.embedding_size * sizeof(float);
@@ -55,15 +55,15 @@ static int compare(const transom_model *model, char **words, size_t count) {
   embeddings = malloc(bytes);
   if (texts == NULL || embeddings == NULL) {
     fprintf(stderr, "embed: no memory for %lu bytes\n", (unsigned long)bytes);
-    result = TRANSOM_UNAVAILABLE;
+    result = TRANSOM_STATUS_UNAVAILABLE;
   } else {
     for (i = 0; i < count; ++i) {
       texts[i].data = words[i];
       texts[i].size = strlen(words[i]);
     }
-    status = transom_embed_texts(session, texts, count, NULL, embeddings, bytes,
-                                 NULL);
-    if (status != TRANSOM_OK)
+    status = transom_session_embed(session, texts, count, NULL, embeddings,
+                                   bytes, NULL);
+    if (status != TRANSOM_STATUS_OK)
       result = fail("embed", status);
     else
       for (i = 1; i < count; ++i)
@@ -84,10 +84,10 @@ int main(int argc, char **argv) {
   int result;
   if (argc < 4) {
     fprintf(stderr, "usage: embed MODEL.so TEXT TEXT...\n");
-    return TRANSOM_USAGE;
+    return TRANSOM_STATUS_USAGE;
   }
   status = transom_model_load(argv[1], NULL, &model);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return fail(argv[1], status);
   result = compare(model, argv + 2, (size_t)(argc - 2));
   transom_model_free(model);

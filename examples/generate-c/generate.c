@@ -14,11 +14,12 @@
 
 static transom_session *running = NULL;
 
-/* transom_cancel() may be called from a signal handler and from any thread. */
+/* transom_session_cancel() may be called from a signal handler and from any
+ * thread. */
 static void interrupt(int number) {
   (void)number;
   if (running != NULL)
-    transom_cancel(running);
+    transom_session_cancel(running);
 }
 
 /* Prints the error of the last call; its status is the exit code. */
@@ -51,27 +52,28 @@ static int generate(const transom_model *model, const char *text,
     options.max_new_tokens = atol(most);
 
   /* A session that is just large enough: first the tokens are counted. */
-  status =
-      transom_tokenize(model, &prompt.text, NULL, NULL, NULL, 0, &tokens, NULL);
-  if (status != TRANSOM_OK && status != TRANSOM_LIMIT)
+  status = transom_model_tokenize(model, &prompt.text, NULL, NULL, NULL, 0,
+                                  &tokens, NULL);
+  if (status != TRANSOM_STATUS_OK && status != TRANSOM_STATUS_LIMIT)
     return fail("tokenize", status);
-  status = transom_generate_fit(model, &tokens, 1, &options, &room);
-  if (status != TRANSOM_OK)
+  status =
+      transom_session_options_fit_generate(model, &tokens, 1, &options, &room);
+  if (status != TRANSOM_STATUS_OK)
     return fail("options", status);
   status = transom_session_create(model, &room, &running);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return fail("session", status);
 
   signal(SIGINT, interrupt);
-  status = transom_generate(running, &prompt, 1, &options, &generation);
+  status = transom_session_generate(running, &prompt, 1, &options, &generation);
   if (generation != NULL &&
-      transom_generation_get(generation, 0, &result) == TRANSOM_OK)
-    printf("\n[%lu tokens, then %s]\n", (unsigned long)result.id_count,
+      transom_generation_get(generation, 0, &result) == TRANSOM_STATUS_OK)
+    printf("\n[%lu tokens, then %s]\n", (unsigned long)result.num_ids,
            transom_finish_name(result.finish));
   signal(SIGINT, SIG_DFL);
   transom_generation_free(generation);
   transom_session_free(running);
-  return status == TRANSOM_OK ? 0 : fail("generate", status);
+  return status == TRANSOM_STATUS_OK ? 0 : fail("generate", status);
 }
 
 int main(int argc, char **argv) {
@@ -80,10 +82,10 @@ int main(int argc, char **argv) {
   int result;
   if (argc != 3 && argc != 4) {
     fprintf(stderr, "usage: generate MODEL.so PROMPT [MOST]\n");
-    return TRANSOM_USAGE;
+    return TRANSOM_STATUS_USAGE;
   }
   status = transom_model_load(argv[1], NULL, &model);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return fail(argv[1], status);
   result = generate(model, argv[2], argc == 4 ? argv[3] : NULL);
   transom_model_free(model);

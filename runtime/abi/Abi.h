@@ -88,22 +88,22 @@ typedef struct transom_code_step {
 typedef struct transom_entry_code {
   const char *name;
   const transom_code_step *steps;
-  int64_t step_count;
+  int64_t num_dispatches;
 } transom_entry_code;
 
 /* The phases of one instruction set. */
 typedef struct transom_isa_code {
   const char *name;            /* "avx2", "avx512", ... */
-  const transom_phase *phases; /* [phase_count] */
+  const transom_phase *phases; /* [num_phases] */
 } transom_isa_code;
 
 /* What the shared object exports, under the name `transom_artifact`. */
 typedef struct transom_artifact_code {
   uint32_t abi; /* TRANSOM_ABI_VERSION */
-  uint32_t isa_count;
+  uint32_t num_isas;
   const transom_isa_code *isas;
-  int64_t phase_count;
-  uint32_t entry_count;
+  int64_t num_phases;
+  uint32_t num_entries;
   uint32_t reserved;
   const transom_entry_code *entries;
   const int64_t *rows; /* offsets of all layer rows */

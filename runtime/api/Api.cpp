@@ -32,23 +32,23 @@ const char *transom_last_error(void) { return lastError; }
 
 const char *transom_status_name(transom_status status) {
   switch (status) {
-  case TRANSOM_OK:
+  case TRANSOM_STATUS_OK:
     return "ok";
-  case TRANSOM_CHECK_FAILED:
+  case TRANSOM_STATUS_CHECK_FAILED:
     return "check failed";
-  case TRANSOM_USAGE:
+  case TRANSOM_STATUS_USAGE:
     return "usage";
-  case TRANSOM_REJECTED:
+  case TRANSOM_STATUS_REJECTED:
     return "rejected";
-  case TRANSOM_UNSUPPORTED:
+  case TRANSOM_STATUS_UNSUPPORTED:
     return "unsupported";
-  case TRANSOM_LIMIT:
+  case TRANSOM_STATUS_LIMIT:
     return "limit";
-  case TRANSOM_UNAVAILABLE:
+  case TRANSOM_STATUS_UNAVAILABLE:
     return "unavailable";
-  case TRANSOM_INTERNAL:
+  case TRANSOM_STATUS_INTERNAL:
     return "internal error";
-  case TRANSOM_CANCELLED:
+  case TRANSOM_STATUS_CANCELLED:
     return "cancelled";
   }
   return "unknown";
@@ -58,15 +58,15 @@ const char *transom_dtype_name(transom_dtype dtype) { return dtypeText(dtype); }
 
 size_t transom_dtype_size(transom_dtype dtype) {
   switch (dtype) {
-  case TRANSOM_I64:
+  case TRANSOM_DTYPE_I64:
     return 8;
-  case TRANSOM_F32:
-  case TRANSOM_I32:
+  case TRANSOM_DTYPE_F32:
+  case TRANSOM_DTYPE_I32:
     return 4;
-  case TRANSOM_BF16:
-  case TRANSOM_F16:
+  case TRANSOM_DTYPE_BF16:
+  case TRANSOM_DTYPE_F16:
     return 2;
-  case TRANSOM_BOOL:
+  case TRANSOM_DTYPE_BOOL:
     return 1;
   case TRANSOM_DTYPE_NONE:
     break;
@@ -122,8 +122,8 @@ transom_status transom_model_get_info(const transom_model *handle,
     filled.manifest_size = model.manifestText().size();
     filled.parameters = manifest.parameters;
     filled.weights_bytes = int64_t(manifest.weightsBytes);
-    filled.entry_count = model.entries().size();
-    filled.label_count = manifest.labels.size();
+    filled.num_entries = model.entries().size();
+    filled.num_labels = manifest.labels.size();
     if (const Model::TextUse *use = model.embedding())
       filled.embedding_size = use->perToken ? size_t(use->width) : 0;
     if (const Tokenizer *tokenizer = model.tokenizer())
@@ -154,10 +154,10 @@ transom_status transom_model_get_entry(const transom_model *model, size_t index,
                         " entries, none of index " + std::to_string(index));
     transom_entry_info filled = transom_entry_info_default();
     filled.name = entries[index].manifest->name.c_str();
-    filled.input_count = entries[index].inputs.size();
-    filled.output_count = entries[index].outputs.size();
+    filled.num_inputs = entries[index].inputs.size();
+    filled.num_outputs = entries[index].outputs.size();
     if (entries[index].code)
-      filled.step_count = size_t(entries[index].code->step_count);
+      filled.num_dispatches = size_t(entries[index].code->num_dispatches);
     return writeInfo(filled, info);
   });
 }
@@ -195,17 +195,17 @@ transom_status transom_model_get_argument(const transom_model *model,
 
 transom_session_options transom_session_options_default(void) {
   auto options = sized<transom_session_options>();
-  options.hold_results = -1;
+  options.hold_results = TRANSOM_FROM_MODEL;
   return options;
 }
 
 transom_status transom_session_options_fit(const transom_model *model,
                                            const char *entry,
                                            const transom_tensor *inputs,
-                                           size_t input_count,
+                                           size_t num_inputs,
                                            transom_session_options *options) {
   return guarded([&]() -> Result<void> {
-    if (!model || !options || (input_count && !inputs))
+    if (!model || !options || (num_inputs && !inputs))
       return nullArgument(!model ? "model" : !options ? "options" : "inputs");
     if (options->struct_size < offsetof(transom_session_options, max_sequences))
       return usageError("the options do not hold max_batch and max_tokens");
@@ -221,7 +221,7 @@ transom_status transom_session_options_fit(const transom_model *model,
       capacity.maxKvTokens = limited(options->max_kv_tokens);
     }
     if (Result<void> done =
-            fitCapacity(*model->model, entry, inputs, input_count, capacity);
+            fitCapacity(*model->model, entry, inputs, num_inputs, capacity);
         !done)
       return done;
     options->max_batch = uint32_t(capacity.maxBatch);
@@ -242,9 +242,9 @@ static Result<SessionConfig> configFor(const transom_model *model,
   return SessionConfig::from(*model->model, &options);
 }
 
-transom_status transom_memory(const transom_model *model,
-                              const transom_session_options *options,
-                              uint64_t *bytes) {
+transom_status transom_model_memory(const transom_model *model,
+                                    const transom_session_options *options,
+                                    uint64_t *bytes) {
   return guarded([&]() -> Result<void> {
     if (!model || !bytes)
       return nullArgument(model ? "bytes" : "model");
@@ -274,37 +274,40 @@ transom_status transom_session_create(const transom_model *model,
 
 void transom_session_free(transom_session *session) { delete session; }
 
-transom_status transom_shape(const transom_session *session, const char *entry,
-                             const transom_tensor *inputs, size_t input_count,
-                             const char *name, transom_tensor *result) {
+transom_status transom_session_shape(const transom_session *session,
+                                     const char *entry,
+                                     const transom_tensor *inputs,
+                                     size_t num_inputs, const char *name,
+                                     transom_tensor *result) {
   return guarded([&]() -> Result<void> {
-    if (!session || !result || (input_count && !inputs))
+    if (!session || !result || (num_inputs && !inputs))
       return nullArgument(!session ? "session" : !result ? "result" : "inputs");
-    return session->session->shape(entry, inputs, input_count, name, *result);
+    return session->session->shape(entry, inputs, num_inputs, name, *result);
   });
 }
 
-transom_status transom_run(transom_session *session, const char *entry,
-                           const transom_tensor *inputs, size_t input_count,
-                           transom_tensor *outputs, size_t output_count) {
+transom_status transom_session_run(transom_session *session, const char *entry,
+                                   const transom_tensor *inputs,
+                                   size_t num_inputs, transom_tensor *outputs,
+                                   size_t num_outputs) {
   return guarded([&]() -> Result<void> {
-    if (!session || (input_count && !inputs) || (output_count && !outputs))
-      return nullArgument(!session                   ? "session"
-                          : (input_count && !inputs) ? "inputs"
-                                                     : "outputs");
-    return session->session->run(entry, inputs, input_count, outputs,
-                                 output_count);
+    if (!session || (num_inputs && !inputs) || (num_outputs && !outputs))
+      return nullArgument(!session                  ? "session"
+                          : (num_inputs && !inputs) ? "inputs"
+                                                    : "outputs");
+    return session->session->run(entry, inputs, num_inputs, outputs,
+                                 num_outputs);
   });
 }
 
-void transom_cancel(transom_session *session) {
+void transom_session_cancel(transom_session *session) {
   if (session)
     session->session->cancel();
 }
 
-transom_status transom_session_profile(const transom_session *session,
-                                       const int64_t **nanoseconds,
-                                       size_t *count) {
+transom_status transom_session_get_profile(const transom_session *session,
+                                           const int64_t **nanoseconds,
+                                           size_t *count) {
   return guarded([&]() -> Result<void> {
     if (!session || !nanoseconds || !count)
       return nullArgument(!session ? "session" : "nanoseconds");
@@ -315,9 +318,9 @@ transom_status transom_session_profile(const transom_session *session,
   });
 }
 
-transom_status transom_session_trace(const transom_session *session,
-                                     const transom_share **shares,
-                                     size_t *steps, size_t *parts) {
+transom_status transom_session_get_trace(const transom_session *session,
+                                         const transom_worker_time **shares,
+                                         size_t *steps, size_t *parts) {
   return guarded([&]() -> Result<void> {
     if (!session || !shares || !steps || !parts)
       return nullArgument(!session ? "session" : "shares");

@@ -43,8 +43,8 @@ transom_decoder_info transom_decoder_info_default(void) {
   return sized<transom_decoder_info>();
 }
 
-transom_status transom_session_decoder(const transom_session *session,
-                                       transom_decoder_info *info) {
+transom_status transom_session_get_decoder(const transom_session *session,
+                                           transom_decoder_info *info) {
   return withDecoder(session, [&](Decoder &decoder) {
     transom_decoder_info filled = transom_decoder_info_default();
     filled.context = decoder.context().value_or(0);
@@ -116,14 +116,14 @@ transom_status transom_sequence_load(transom_session *session, const char *path,
 }
 
 /// Bytes of the logits that a step gives; all of 64 bits on overflow.
-static uint64_t bytesOf(const transom_step_rows *rows, size_t count,
+static uint64_t bytesOf(const transom_step_input *inputs, size_t count,
                         int64_t width) {
   uint64_t bytes = 0;
   for (size_t i = 0; i != count; ++i) {
     uint64_t more;
-    if (rows[i].wanted < 0)
+    if (inputs[i].num_logits < 0)
       continue; // the step refuses it
-    if (__builtin_mul_overflow(uint64_t(rows[i].wanted),
+    if (__builtin_mul_overflow(uint64_t(inputs[i].num_logits),
                                uint64_t(width) * sizeof(float), &more) ||
         __builtin_add_overflow(bytes, more, &bytes))
       return UINT64_MAX;
@@ -131,16 +131,17 @@ static uint64_t bytesOf(const transom_step_rows *rows, size_t count,
   return bytes;
 }
 
-transom_status transom_step(transom_session *session,
-                            const transom_step_rows *rows, size_t count,
-                            float *logits, size_t capacity) {
+transom_status transom_session_step(transom_session *session,
+                                    const transom_step_input *inputs,
+                                    size_t count, float *logits,
+                                    size_t capacity) {
   return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
-    if (count && !rows)
-      return nullArgument("rows");
-    uint64_t bytes = bytesOf(rows, count, decoder.width());
+    if (count && !inputs)
+      return nullArgument("inputs");
+    uint64_t bytes = bytesOf(inputs, count, decoder.width());
     if (bytes && (!logits || capacity < bytes))
       return rejected("the logits need " + std::to_string(bytes) + " bytes, " +
                       (logits ? std::to_string(capacity) : "none") + " given");
-    return decoder.stepInto(rows, count, logits);
+    return decoder.stepInto(inputs, count, logits);
   });
 }

@@ -8,9 +8,7 @@
 #include "runtime/generate/Generate.h"
 #include "runtime/generate/Scores.h"
 #include "runtime/text/Text.h"
-#include <cmath>
 #include <cstddef>
-#include <limits>
 
 using namespace transom;
 using namespace transom::api;
@@ -27,14 +25,14 @@ const char *transom_finish_name(transom_finish finish) {
 }
 
 transom_generate_options transom_generate_options_default(void) {
-  constexpr double unset = std::numeric_limits<double>::quiet_NaN();
   auto options = sized<transom_generate_options>();
-  options.max_new_tokens = options.min_new_tokens = -1;
-  options.sample = -1;
-  options.top_k = options.no_repeat_ngram_size = -1;
-  options.temperature = options.top_p = options.min_p = unset;
+  options.max_new_tokens = options.min_new_tokens = TRANSOM_FROM_MODEL;
+  options.num_return_sequences = options.num_beams = TRANSOM_FROM_MODEL;
+  options.sample = TRANSOM_FROM_MODEL;
+  options.top_k = options.no_repeat_ngram_size = TRANSOM_FROM_MODEL;
+  options.temperature = options.top_p = options.min_p = TRANSOM_FROM_MODEL;
   options.repetition_penalty = options.presence_penalty =
-      options.frequency_penalty = unset;
+      options.frequency_penalty = TRANSOM_FROM_MODEL;
   options.top_logprobs = -1;
   return options;
 }
@@ -43,37 +41,38 @@ transom_continuation transom_continuation_default(void) {
   return sized<transom_continuation>();
 }
 
+/// Whether the caller has set an option.
+template <typename T> static bool isGiven(T value) {
+  return value != T(TRANSOM_FROM_MODEL);
+}
+
 /// Copies what the caller set over the numbers of the configuration.
 static void overrideNumbers(const transom_generate_options &options,
                             GenerationConfig &config) {
-  auto integer = [](int64_t value, int64_t least, auto &out) {
-    if (value >= least)
+  auto copy = [](auto value, auto &out) {
+    if (isGiven(value))
       out = value;
   };
-  auto number = [](double value, auto &out) {
-    if (!std::isnan(value))
-      out = value;
-  };
-  integer(options.max_new_tokens, 0, config.maxNewTokens);
-  integer(options.min_new_tokens, 0, config.minNewTokens);
-  integer(options.num_return_sequences, 1, config.numReturnSequences);
-  integer(options.num_beams, 1, config.numBeams);
-  integer(options.no_repeat_ngram_size, 0, config.noRepeatNgramSize);
-  number(options.repetition_penalty, config.repetitionPenalty);
-  number(options.presence_penalty, config.presencePenalty);
-  number(options.frequency_penalty, config.frequencyPenalty);
-  integer(options.top_k, 0, config.topK);
-  number(options.temperature, config.temperature);
-  number(options.top_p, config.topP);
-  number(options.min_p, config.minP);
-  if (options.sample >= 0)
+  copy(options.max_new_tokens, config.maxNewTokens);
+  copy(options.min_new_tokens, config.minNewTokens);
+  copy(options.num_return_sequences, config.numReturnSequences);
+  copy(options.num_beams, config.numBeams);
+  copy(options.no_repeat_ngram_size, config.noRepeatNgramSize);
+  copy(options.repetition_penalty, config.repetitionPenalty);
+  copy(options.presence_penalty, config.presencePenalty);
+  copy(options.frequency_penalty, config.frequencyPenalty);
+  copy(options.top_k, config.topK);
+  copy(options.temperature, config.temperature);
+  copy(options.top_p, config.topP);
+  copy(options.min_p, config.minP);
+  if (isGiven(options.sample))
     config.sample = options.sample != 0;
-  else if (options.top_k >= 0 || !std::isnan(options.temperature) ||
-           !std::isnan(options.top_p) || !std::isnan(options.min_p))
+  else if (isGiven(options.top_k) || isGiven(options.temperature) ||
+           isGiven(options.top_p) || isGiven(options.min_p))
     config.sample = true;
   config.seed = options.seed;
   config.ignoreEnd = options.ignore_end != 0;
-  config.topLogprobs = std::max(-1, options.top_logprobs);
+  config.topLogprobs = options.top_logprobs;
 }
 
 /// The settings for a call: the model's, and the caller's over them.
@@ -86,26 +85,29 @@ configFor(const Model &model, const transom_generate_options &options) {
   if (options.context_policy > TRANSOM_CONTEXT_SHIFT)
     return usageError("the context policy is 0, 1 or 2, got " +
                       std::to_string(options.context_policy));
+  if (isGiven(options.sample) && (options.sample < 0 || options.sample > 1))
+    return usageError("sample is 0, 1 or TRANSOM_FROM_MODEL, got " +
+                      std::to_string(options.sample));
   config->contextPolicy = ContextPolicy(options.context_policy);
-  if ((options.bias_count && !options.biases) ||
-      (options.stop_count && !options.stops))
-    return nullArgument(options.bias_count && !options.biases ? "biases"
+  if ((options.num_biases && !options.biases) ||
+      (options.num_stops && !options.stops))
+    return nullArgument(options.num_biases && !options.biases ? "biases"
                                                               : "stops");
   if (options.end_ids)
     config->endTokens.assign(options.end_ids,
-                             options.end_ids + options.end_id_count);
+                             options.end_ids + options.num_end_ids);
   const int64_t vocabulary = model.manifest().decoder->vocabulary;
-  for (size_t i = 0; i != options.bias_count; ++i)
+  for (size_t i = 0; i != options.num_biases; ++i)
     if (options.biases[i].id < 0 || options.biases[i].id >= vocabulary)
       return rejected("logit bias: id " + std::to_string(options.biases[i].id) +
                       " lies outside the vocabulary of " +
                       std::to_string(vocabulary));
-  for (size_t i = 0; i != options.bias_count; ++i)
+  for (size_t i = 0; i != options.num_biases; ++i)
     config->logitBias.emplace_back(options.biases[i].id,
                                    options.biases[i].bias);
   if (options.stops)
     config->stopStrings.clear();
-  for (size_t i = 0; i != options.stop_count; ++i) {
+  for (size_t i = 0; i != options.num_stops; ++i) {
     const transom_text &stop = options.stops[i];
     config->stopStrings.emplace_back(stop.data ? stop.data : "", stop.size);
     if (!utf8::isValid(config->stopStrings.back()))
@@ -136,7 +138,7 @@ static Result<Request> requestOf(const Model &model,
 static Result<std::vector<int64_t>>
 tokensOf(const Model &model, const transom_prompt &prompt, bool noSpecial) {
   if (prompt.ids)
-    return std::vector<int64_t>(prompt.ids, prompt.ids + prompt.id_count);
+    return std::vector<int64_t>(prompt.ids, prompt.ids + prompt.num_ids);
   if (prompt.text.size == 0 && !model.tokenizer())
     return std::vector<int64_t>();
   transom_tokenize_options how = transom_tokenize_options_default();
@@ -194,10 +196,9 @@ static Result<void> generateInto(Session &session,
   return done;
 }
 
-transom_status transom_generate_fit(const transom_model *handle,
-                                    const size_t *promptTokens, size_t count,
-                                    const transom_generate_options *given,
-                                    transom_session_options *session) {
+transom_status transom_session_options_fit_generate(
+    const transom_model *handle, const size_t *promptTokens, size_t count,
+    const transom_generate_options *given, transom_session_options *session) {
   return guarded([&]() -> Result<void> {
     if (!handle || !session || (count && !promptTokens))
       return nullArgument(!handle    ? "model"
@@ -231,10 +232,11 @@ static Error inPrompt(size_t index, size_t count, Error error) {
   return error;
 }
 
-transom_status transom_generate(transom_session *session,
-                                const transom_prompt *prompts, size_t count,
-                                const transom_generate_options *given,
-                                transom_generation **generation) {
+transom_status transom_session_generate(transom_session *session,
+                                        const transom_prompt *prompts,
+                                        size_t count,
+                                        const transom_generate_options *given,
+                                        transom_generation **generation) {
   return guarded([&]() -> Result<void> {
     if (!session || !generation || (count && !prompts))
       return nullArgument(!session      ? "session"
@@ -256,11 +258,9 @@ transom_status transom_generate(transom_session *session,
   });
 }
 
-transom_status transom_generate_tensors(transom_session *session,
-                                        const transom_tensor *inputs,
-                                        size_t inputCount,
-                                        const transom_generate_options *given,
-                                        transom_generation **generation) {
+transom_status transom_session_generate_tensors(
+    transom_session *session, const transom_tensor *inputs, size_t inputCount,
+    const transom_generate_options *given, transom_generation **generation) {
   return guarded([&]() -> Result<void> {
     if (!session || !generation || (inputCount && !inputs))
       return nullArgument(!session      ? "session"
@@ -300,12 +300,12 @@ transom_status transom_generation_get(const transom_generation *generation,
     filled.number = row.number;
     filled.prompt_tokens = row.promptTokens;
     filled.ids = row.tokens.data();
-    filled.id_count = row.tokens.size();
+    filled.num_ids = row.tokens.size();
     filled.text = {row.text.data(), row.text.size()};
     filled.finish = transom_finish(row.finish);
     filled.logprobs = row.logprobs.empty() ? nullptr : row.logprobs.data();
     filled.top = top.empty() ? nullptr : top.data();
-    filled.top_count = top.empty() ? 0 : top.size() / row.tokens.size();
+    filled.num_top = top.empty() ? 0 : top.size() / row.tokens.size();
     return writeInfo(filled, out);
   });
 }
@@ -320,9 +320,11 @@ transom_generation_output_ids(const transom_generation *generation,
   });
 }
 
-transom_status transom_score(transom_session *session, const int64_t *ids,
-                             size_t count, double *logprobs,
-                             transom_token_logprob *top, size_t topCount) {
+transom_status transom_session_score(transom_session *session,
+                                     const int64_t *ids, size_t count,
+                                     double *logprobs,
+                                     transom_token_logprob *top,
+                                     size_t topCount) {
   return guarded([&]() -> Result<void> {
     if (!session || (count && !ids) || (count > 1 && !logprobs))
       return nullArgument(!session        ? "session"
@@ -332,7 +334,7 @@ transom_status transom_score(transom_session *session, const int64_t *ids,
                    DecoderSource::create(*session->session));
     if (top && topCount > size_t(source.width()))
       return usageError("the vocabulary has " + std::to_string(source.width()) +
-                        " tokens, got a top_count of " +
+                        " tokens, got a num_top of " +
                         std::to_string(topCount));
     TRANSOM_ASSIGN(TokenScores scores,
                    scoreTokens(source, ids, count, 1,
@@ -344,10 +346,10 @@ transom_status transom_score(transom_session *session, const int64_t *ids,
   });
 }
 
-transom_status transom_score_windows(transom_session *session,
-                                     const int64_t *ids, size_t count,
-                                     int64_t window, int64_t stride,
-                                     transom_text_score *score) {
+transom_status transom_session_score_windows(transom_session *session,
+                                             const int64_t *ids, size_t count,
+                                             int64_t window, int64_t stride,
+                                             transom_text_score *score) {
   return guarded([&]() -> Result<void> {
     if (!session || !score || (count && !ids))
       return nullArgument(!session ? "session" : !score ? "score" : "ids");

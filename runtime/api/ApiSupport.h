@@ -34,7 +34,7 @@ template <typename Body> transom_status guarded(Body body) {
   try {
     Result<void> result = body();
     if (result)
-      return TRANSOM_OK;
+      return TRANSOM_STATUS_OK;
     return fail(result.error().status, result.error().message);
   } catch (const std::bad_alloc &) {
     return fail(Status::Unavailable, "out of memory");

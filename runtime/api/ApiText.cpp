@@ -18,7 +18,7 @@ static Result<void> writeText(std::string_view from, char *to, size_t capacity,
   if (from.size() > capacity || (!to && !from.empty()))
     return limitError(std::to_string(from.size()) +
                       " bytes of text do not fit into " +
-                      std::to_string(capacity));
+                      std::to_string(capacity) + " bytes");
   std::copy(from.begin(), from.end(), to);
   return {};
 }
@@ -32,9 +32,9 @@ static Result<void> writeTokens(const Encoding &encoding, transom_token *tokens,
                                 size_t capacity, size_t *count) {
   size_t size = encoding.ids.size();
   *count = size;
-  if (size > capacity || (size && !tokens))
+  if (size > capacity / sizeof *tokens || (size && !tokens))
     return limitError(std::to_string(size) + " tokens do not fit into " +
-                      std::to_string(capacity));
+                      std::to_string(capacity) + " bytes");
   for (size_t i = 0; i != size; ++i)
     tokens[i] = {encoding.ids[i], encoding.typeIds[i],
                  encoding.offsets[i].begin, encoding.offsets[i].end,
@@ -42,12 +42,12 @@ static Result<void> writeTokens(const Encoding &encoding, transom_token *tokens,
   return {};
 }
 
-transom_status transom_tokenize(const transom_model *model,
-                                const transom_text *text,
-                                const transom_text *pair,
-                                const transom_tokenize_options *given,
-                                transom_token *tokens, size_t capacity,
-                                size_t *count, uint32_t *cut) {
+transom_status transom_model_tokenize(const transom_model *model,
+                                      const transom_text *text,
+                                      const transom_text *pair,
+                                      const transom_tokenize_options *given,
+                                      transom_token *tokens, size_t capacity,
+                                      size_t *count, uint32_t *cut) {
   return guarded([&]() -> Result<void> {
     if (!model || !text || !count)
       return nullArgument(!model ? "model" : !text ? "text" : "count");
@@ -62,10 +62,10 @@ transom_status transom_tokenize(const transom_model *model,
   });
 }
 
-transom_status transom_detokenize(const transom_model *model,
-                                  const int64_t *ids, size_t count,
-                                  uint32_t skip_special, char *text,
-                                  size_t capacity, size_t *size) {
+transom_status transom_model_detokenize(const transom_model *model,
+                                        const int64_t *ids, size_t count,
+                                        uint32_t skip_special, char *text,
+                                        size_t capacity, size_t *size) {
   return guarded([&]() -> Result<void> {
     if (!model || !size || (count && !ids))
       return nullArgument(!model ? "model" : !size ? "size" : "ids");
@@ -78,8 +78,9 @@ transom_status transom_detokenize(const transom_model *model,
   });
 }
 
-transom_status transom_token_text(const transom_model *model, int64_t id,
-                                  char *text, size_t capacity, size_t *size) {
+transom_status transom_model_token_text(const transom_model *model, int64_t id,
+                                        char *text, size_t capacity,
+                                        size_t *size) {
   return guarded([&]() -> Result<void> {
     if (!model || !size)
       return nullArgument(model ? "size" : "model");
@@ -94,27 +95,29 @@ transom_status transom_token_text(const transom_model *model, int64_t id,
 
 transom_embed_options transom_embed_options_default(void) {
   auto options = sized<transom_embed_options>();
-  options.normalize = -1;
+  options.pooling = TRANSOM_POOLING_FROM_MODEL;
+  options.normalize = TRANSOM_FROM_MODEL;
   return options;
 }
 
-/// Checks that `count` rows of `width` floats fit.
-static Result<void> checkRoom(const char *what, size_t count, size_t width,
+/// Checks that a result of `count` floats fits.
+static Result<void> checkRoom(const char *what, CheckedSize count,
                               const float *data, size_t capacity) {
-  CheckedSize bytes = CheckedSize(count) * width * sizeof(float);
-  if (!bytes.value() || *bytes.value() > capacity || (count && !data))
-    return rejected(std::string(what) + " need " + std::to_string(count) +
-                    " times " + std::to_string(width) + " floats, room for " +
-                    std::to_string(data ? capacity / sizeof(float) : 0) +
-                    " is given");
+  const std::optional<uint64_t> bytes = (count * sizeof(float)).value();
+  if (bytes && *bytes && !data)
+    return nullArgument(what);
+  if (!bytes || *bytes > capacity)
+    return limitError("the " + std::string(what) + " need " +
+                      (bytes ? std::to_string(*bytes) : "too many") +
+                      " bytes, got a capacity of " + std::to_string(capacity));
   return {};
 }
 
-transom_status transom_embed_texts(transom_session *session,
-                                   const transom_text *texts, size_t count,
-                                   const transom_embed_options *given,
-                                   float *embeddings, size_t capacity,
-                                   size_t *cut) {
+transom_status transom_session_embed(transom_session *session,
+                                     const transom_text *texts, size_t count,
+                                     const transom_embed_options *given,
+                                     float *embeddings, size_t capacity,
+                                     size_t *cut) {
   return guarded([&]() -> Result<void> {
     if (!session || (count && !texts))
       return nullArgument(session ? "texts" : "session");
@@ -122,11 +125,9 @@ transom_status transom_embed_texts(transom_session *session,
     if (Result<void> done = readOptions(given, options); !done)
       return done;
     const Model::TextUse *use = session->session->model().embedding();
-    if (Result<void> done =
-            checkRoom("embeddings", count, use ? size_t(use->width) : 0,
-                      embeddings, capacity);
-        !done)
-      return done;
+    TRANSOM_TRY(checkRoom("embeddings",
+                          CheckedSize(count) * (use ? size_t(use->width) : 0),
+                          embeddings, capacity));
     size_t cutTexts = 0;
     Result<void> done = embedTexts(*session->session, texts, count, options,
                                    embeddings, cutTexts);
@@ -136,19 +137,18 @@ transom_status transom_embed_texts(transom_session *session,
   });
 }
 
-transom_status transom_classify_texts(transom_session *session,
-                                      const transom_text *texts,
-                                      const transom_text *pairs, size_t count,
-                                      float *scores, size_t capacity,
-                                      size_t *cut) {
+transom_status transom_session_classify(transom_session *session,
+                                        const transom_text *texts,
+                                        const transom_text *pairs, size_t count,
+                                        float *scores, size_t capacity,
+                                        size_t *cut) {
   return guarded([&]() -> Result<void> {
     if (!session || (count && !texts))
       return nullArgument(session ? "texts" : "session");
     const Model::TextUse *use = session->session->model().classification();
-    if (Result<void> done = checkRoom(
-            "scores", count, use ? size_t(use->width) : 0, scores, capacity);
-        !done)
-      return done;
+    TRANSOM_TRY(checkRoom("scores",
+                          CheckedSize(count) * (use ? size_t(use->width) : 0),
+                          scores, capacity));
     size_t cutTexts = 0;
     Result<void> done =
         classifyTexts(*session->session, texts, pairs, count, scores, cutTexts);
@@ -158,16 +158,13 @@ transom_status transom_classify_texts(transom_session *session,
   });
 }
 
-transom_status transom_classify_tokens(transom_session *session,
-                                       const transom_text *text,
-                                       transom_token *tokens,
-                                       size_t token_capacity, float *scores,
-                                       size_t *token_count, uint32_t *cut) {
+transom_status transom_session_classify_tokens(
+    transom_session *session, const transom_text *text, transom_token *tokens,
+    size_t tokensCapacity, float *scores, size_t scoresCapacity, size_t *count,
+    uint32_t *cut) {
   return guarded([&]() -> Result<void> {
-    if (!session || !text || !token_count)
-      return nullArgument(!session ? "session"
-                          : !text  ? "text"
-                                   : "token_count");
+    if (!session || !text || !count)
+      return nullArgument(!session ? "session" : !text ? "text" : "count");
     Encoding encoding;
     std::vector<float> values;
     if (Result<void> done =
@@ -176,12 +173,9 @@ transom_status transom_classify_tokens(transom_session *session,
       return done;
     if (cut)
       *cut = encoding.truncatedTokens != 0;
-    if (Result<void> done =
-            writeTokens(encoding, tokens, token_capacity, token_count);
-        !done)
-      return done;
-    if (!scores && !values.empty())
-      return nullArgument("scores");
+    *count = encoding.ids.size();
+    TRANSOM_TRY(checkRoom("scores", values.size(), scores, scoresCapacity));
+    TRANSOM_TRY(writeTokens(encoding, tokens, tokensCapacity, count));
     std::copy(values.begin(), values.end(), scores);
     return {};
   });

@@ -97,27 +97,27 @@ Result<int32_t> Decoder::load(const char *path) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-static std::string nameOf(const StepRows &rows) {
+static std::string nameOf(const StepInput &rows) {
   return "sequence " + std::to_string(rows.sequence);
 }
 
 /// Checks rows `index` of a step against the sequence and those before.
-Result<void> Decoder::checkRows(const StepRows *rows, size_t index) const {
-  const StepRows &what = rows[index];
+Result<void> Decoder::checkRows(const StepInput *rows, size_t index) const {
+  const StepInput &what = rows[index];
   if (!pool.isOpen(what.sequence))
     return notOpen(what.sequence);
   for (size_t i = 0; i != index; ++i)
     if (rows[i].sequence == what.sequence)
       return rejected(nameOf(what) + " stands twice in a step");
-  if (what.count < 1 || what.wanted < 0 || what.wanted > what.count ||
-      !what.tokens)
-    return rejected("a step has " + std::to_string(what.count) +
+  if (what.num_tokens < 1 || what.num_logits < 0 ||
+      what.num_logits > what.num_tokens || !what.tokens)
+    return rejected("a step has " + std::to_string(what.num_tokens) +
                     " new tokens for " + nameOf(what) +
-                    " and wants logits of " + std::to_string(what.wanted) +
+                    " and wants logits of " + std::to_string(what.num_logits) +
                     "; it takes 1 or more tokens and gives 0 up to all");
   if (Result<void> done = checkLength(what); !done)
     return done;
-  for (int64_t i = 0; i != what.count; ++i)
+  for (int64_t i = 0; i != what.num_tokens; ++i)
     if (what.tokens[i] < 0 || what.tokens[i] >= vocabulary())
       return rejected("token " + std::to_string(i) + " for " + nameOf(what) +
                       " is " + std::to_string(what.tokens[i]) +
@@ -128,14 +128,14 @@ Result<void> Decoder::checkRows(const StepRows *rows, size_t index) const {
 
 /// Checks how long a sequence would be, before its tokens are looked at: a
 /// wrong count is no reason to read so far.
-Result<void> Decoder::checkLength(const StepRows &what) const {
+Result<void> Decoder::checkLength(const StepInput &what) const {
   int64_t past = pool.length(what.sequence);
-  if (what.count <= longest() - past)
+  if (what.num_tokens <= longest() - past)
     return {};
   std::string text = nameOf(what) + " has " + std::to_string(past) +
-                     " positions and would get " + std::to_string(what.count) +
-                     " more, over the ";
-  if (context() && what.count > *context() - past)
+                     " positions and would get " +
+                     std::to_string(what.num_tokens) + " more, over the ";
+  if (context() && what.num_tokens > *context() - past)
     return limitError(text + "model's context of " +
                       std::to_string(*context()));
   return limitError(text + std::to_string(longest()) +
@@ -143,7 +143,7 @@ Result<void> Decoder::checkLength(const StepRows &what) const {
                     "larger max_kv_tokens holds more");
 }
 
-Result<void> Decoder::check(const StepRows *rows, size_t count) const {
+Result<void> Decoder::check(const StepInput *rows, size_t count) const {
   if (count == 0)
     return rejected("a step without a sequence");
   for (size_t i = 0; i != count; ++i)
@@ -152,14 +152,14 @@ Result<void> Decoder::check(const StepRows *rows, size_t count) const {
   return {};
 }
 
-StepCutter Decoder::cut(const StepRows *rows, size_t count) const {
+StepCutter Decoder::cut(const StepInput *rows, size_t count) const {
   int64_t maxRows = session.config().maxTokens;
   return StepCutter(rows, count, maxRows, std::min(maxRows, maxWanted()));
 }
 
 Result<void> Decoder::checkRoom(int64_t positions) {
   TRANSOM_ASSIGN(int32_t sequence, open());
-  StepRows rows{sequence, nullptr, positions, 0};
+  StepInput rows{sequence, nullptr, positions, 0};
   Result<void> done = checkLength(rows);
   if (done)
     done = pool.reserve(cut(&rows, 1));
@@ -167,10 +167,10 @@ Result<void> Decoder::checkRoom(int64_t positions) {
   return done;
 }
 
-Result<const float *> Decoder::step(const StepRows *rows, size_t count) {
+Result<const float *> Decoder::step(const StepInput *rows, size_t count) {
   int64_t wanted = 0;
   for (size_t i = 0; i != count; ++i)
-    if (__builtin_add_overflow(wanted, rows[i].wanted, &wanted))
+    if (__builtin_add_overflow(wanted, rows[i].num_logits, &wanted))
       wanted = INT64_MAX;
   if (wanted > maxWanted())
     return limitError("a step wants logits of " + std::to_string(wanted) +
@@ -181,7 +181,7 @@ Result<const float *> Decoder::step(const StepRows *rows, size_t count) {
   return static_cast<const float *>(logits);
 }
 
-Result<void> Decoder::stepInto(const StepRows *rows, size_t count,
+Result<void> Decoder::stepInto(const StepInput *rows, size_t count,
                                float *logits) {
   if (Result<void> done = session.takeCancel(); !done)
     return done;
@@ -204,7 +204,7 @@ Result<void> Decoder::walkAll(StepCutter cutter, float *logits) {
     if (piece.begins && segments.rows)
       if (Result<void> done = walk(logits); !done)
         return done;
-    const StepRows &rows = cutter[piece.index];
+    const StepInput &rows = cutter[piece.index];
     pool.extend(rows.sequence, pool.length(rows.sequence) + piece.offset,
                 piece.count);
     addPiece(rows, piece);
@@ -212,16 +212,16 @@ Result<void> Decoder::walkAll(StepCutter cutter, float *logits) {
   if (Result<void> done = walk(logits); !done)
     return done;
   while (again.next(piece)) // the last piece of each sequence ends it
-    if (const StepRows &rows = again[piece.index];
-        piece.offset + piece.count == rows.count) {
+    if (const StepInput &rows = again[piece.index];
+        piece.offset + piece.count == rows.num_tokens) {
       int64_t past = pool.length(rows.sequence);
-      pool.commit(rows.sequence, past + rows.count, past + piece.offset);
+      pool.commit(rows.sequence, past + rows.num_tokens, past + piece.offset);
     }
   return {};
 }
 
 /// Adds rows of one sequence to the walk in the making.
-void Decoder::addPiece(const StepRows &rows, const StepPiece &piece) {
+void Decoder::addPiece(const StepInput &rows, const StepPiece &piece) {
   const SegmentsLayout &table = places.tables[0];
   auto *tokens = session.at<int64_t>(places.inputs[0]);
   auto *wanted = session.at<int64_t>(places.inputs[1]);

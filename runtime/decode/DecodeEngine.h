@@ -50,10 +50,10 @@ public:
   /// `Usage` (a handle that is not open), `Limit` (over the context, the cache
   /// full, more wanted than maxWanted()). When it is cancelled all lengths are
   /// as they were.
-  Result<const float *> step(const StepRows *rows, size_t count);
+  Result<const float *> step(const StepInput *rows, size_t count);
   /// As step(), with logits at `logits`, which has room for them; no bound on
   /// their number. NULL where none are wanted.
-  Result<void> stepInto(const StepRows *rows, size_t count, float *logits);
+  Result<void> stepInto(const StepInput *rows, size_t count, float *logits);
 
   /// Whether a new sequence could get so many positions now; `Limit` if not.
   Result<void> checkRoom(int64_t positions);
@@ -82,12 +82,12 @@ public:
   int64_t longest() const { return pool.longest(); }
 
 private:
-  Result<void> check(const StepRows *rows, size_t count) const;
-  Result<void> checkRows(const StepRows *rows, size_t index) const;
-  Result<void> checkLength(const StepRows &what) const;
-  StepCutter cut(const StepRows *rows, size_t count) const;
+  Result<void> check(const StepInput *rows, size_t count) const;
+  Result<void> checkRows(const StepInput *rows, size_t index) const;
+  Result<void> checkLength(const StepInput &what) const;
+  StepCutter cut(const StepInput *rows, size_t count) const;
   Result<void> walkAll(StepCutter cutter, float *logits);
-  void addPiece(const StepRows &rows, const StepPiece &piece);
+  void addPiece(const StepInput &rows, const StepPiece &piece);
   Result<void> walk(float *&logits);
 
   Session &session;

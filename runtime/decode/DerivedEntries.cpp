@@ -30,7 +30,7 @@ public:
       return 1;
     int64_t at = row * rowStride + column * columnStride;
     auto data = static_cast<const char *>(tensor->data);
-    if (tensor->dtype == TRANSOM_I64) {
+    if (tensor->dtype == TRANSOM_DTYPE_I64) {
       int64_t value;
       std::memcpy(&value, data + at * 8, sizeof value);
       return value;
@@ -248,12 +248,12 @@ Result<void> Loop::runGroup() {
   if (!logits)
     done = logits.takeError();
   for (size_t i = 0; i != grouped; ++i) {
-    const StepRows &rows = storage.rows[i];
+    const StepInput &rows = storage.rows[i];
     decoder.close(rows.sequence);
     if (!done)
       continue;
-    done = give(storage.batchRows[i], 0, 0, rows.count, *logits);
-    *logits += rows.wanted * decoder.width();
+    done = give(storage.batchRows[i], 0, 0, rows.num_tokens, *logits);
+    *logits += rows.num_logits * decoder.width();
   }
   grouped = 0;
   groupedRows = groupedBlocks = 0;
@@ -269,12 +269,12 @@ Result<void> Loop::runLong(int64_t row, int64_t rows) {
     int64_t count = std::min(mostRows, rows - begin), first = column;
     gather(row, column, count, storage.tokens);
     bool last = begin + count == rows;
-    StepRows chunk{sequence, storage.tokens, count,
-                   kind != Kind::LastToken ? count : int64_t(last)};
+    StepInput chunk{sequence, storage.tokens, count,
+                    kind != Kind::LastToken ? count : int64_t(last)};
     Result<const float *> logits = decoder.step(&chunk, 1);
-    done = !logits        ? Result<void>(logits.takeError())
-           : chunk.wanted ? give(row, first, begin, count, *logits)
-                          : Result<void>();
+    done = !logits            ? Result<void>(logits.takeError())
+           : chunk.num_logits ? give(row, first, begin, count, *logits)
+                              : Result<void>();
     begin += count;
   }
   decoder.close(sequence);

@@ -14,14 +14,14 @@ class Session;
 /// The session's memory for rows that wait for a step.
 struct LoopStorage {
   int64_t *tokens;    ///< [max_tokens]
-  StepRows *rows;     ///< [max_sequences]
+  StepInput *rows;    ///< [max_sequences]
   int64_t *batchRows; ///< [max_sequences]
 };
 
-/// Runs a loop entry as transom_run(). A row's real tokens are a sequence of
-/// their own, in the cache for the time of the call; positions count them.
-/// Errors come before results are written, but for cancellation and numbers
-/// that are none.
+/// Runs a loop entry as transom_session_run(). A row's real tokens are a
+/// sequence of their own, in the cache for the time of the call; positions
+/// count them. Errors come before results are written, but for cancellation and
+/// numbers that are none.
 Result<void> runLoop(Session &session, const Entry &entry,
                      const transom_tensor *inputs, size_t inputCount,
                      transom_tensor *outputs, size_t outputCount);

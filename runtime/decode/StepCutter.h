@@ -14,11 +14,11 @@ namespace transom {
 
 /// New tokens of one sequence in a step: a handle of Decoder::open(), once in a
 /// step; 1 or more tokens; the last `wanted` of them give logits, 0 to all.
-using StepRows = transom_step_rows;
+using StepInput = transom_step_input;
 
 /// Rows of one sequence in one walk.
 struct StepPiece {
-  size_t index;   ///< of its StepRows
+  size_t index;   ///< of its StepInput
   int64_t offset; ///< of its first row in them
   int64_t count;
   int64_t wanted; ///< so many of its last rows give logits
@@ -29,11 +29,11 @@ struct StepPiece {
 /// original stands.
 class StepCutter {
 public:
-  StepCutter(const StepRows *rows, size_t count, int64_t maxRows,
+  StepCutter(const StepInput *rows, size_t count, int64_t maxRows,
              int64_t maxWanted)
       : rows(rows), count(count), maxRows(maxRows), maxWanted(maxWanted) {}
 
-  const StepRows &operator[](size_t i) const { return rows[i]; }
+  const StepInput &operator[](size_t i) const { return rows[i]; }
   size_t size() const { return count; }
 
   /// The next piece; false behind the last.
@@ -48,7 +48,7 @@ public:
     usedRows += piece.count;
     usedWanted += piece.wanted;
     offset += piece.count;
-    if (offset == rows[index].count) {
+    if (offset == rows[index].num_tokens) {
       offset = 0;
       ++index;
     }
@@ -58,9 +58,10 @@ public:
 private:
   /// As much of the current rows as the walk takes; false for none.
   bool cut(StepPiece &piece) const {
-    const StepRows &from = rows[index];
-    int64_t silent = std::max<int64_t>(0, from.count - from.wanted - offset);
-    int64_t take = std::min(from.count - offset, maxRows - usedRows);
+    const StepInput &from = rows[index];
+    int64_t silent =
+        std::max<int64_t>(0, from.num_tokens - from.num_logits - offset);
+    int64_t take = std::min(from.num_tokens - offset, maxRows - usedRows);
     int64_t wanted =
         std::min(std::max<int64_t>(0, take - silent), maxWanted - usedWanted);
     if (take > silent)
@@ -69,7 +70,7 @@ private:
     return take > 0;
   }
 
-  const StepRows *rows;
+  const StepInput *rows;
   size_t count;
   int64_t maxRows, maxWanted;
   size_t index = 0;

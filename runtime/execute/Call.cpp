@@ -51,8 +51,8 @@ Result<void> Call::findInputs(const transom_tensor *inputs, size_t count) {
 Result<void> Call::checkInput(const Argument &argument,
                               const transom_tensor &tensor) const {
   bool right = tensor.dtype == argument.dtype ||
-               (argument.isInteger() &&
-                (tensor.dtype == TRANSOM_I64 || tensor.dtype == TRANSOM_I32));
+               (argument.isInteger() && (tensor.dtype == TRANSOM_DTYPE_I64 ||
+                                         tensor.dtype == TRANSOM_DTYPE_I32));
   if (!right)
     return rejected(
         "input '" + argument.name + "' has dtype " + dtypeText(tensor.dtype) +

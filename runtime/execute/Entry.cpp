@@ -14,17 +14,17 @@ using namespace transom;
 transom_dtype transom::toPublic(DType type) {
   switch (type) {
   case DType::F32:
-    return TRANSOM_F32;
+    return TRANSOM_DTYPE_F32;
   case DType::BF16:
-    return TRANSOM_BF16;
+    return TRANSOM_DTYPE_BF16;
   case DType::F16:
-    return TRANSOM_F16;
+    return TRANSOM_DTYPE_F16;
   case DType::I64:
-    return TRANSOM_I64;
+    return TRANSOM_DTYPE_I64;
   case DType::I32:
-    return TRANSOM_I32;
+    return TRANSOM_DTYPE_I32;
   case DType::Bool:
-    return TRANSOM_BOOL;
+    return TRANSOM_DTYPE_BOOL;
   default:
     return TRANSOM_DTYPE_NONE;
   }
@@ -192,7 +192,7 @@ Result<void> EntryBuilder::addSegments() {
       if (rule.mask < 0 || entry.inputs[rule.mask].dims.size() != 2 ||
           entry.inputs[rule.mask].role != Role::Mask ||
           !(entry.inputs[rule.mask].isInteger() ||
-            entry.inputs[rule.mask].dtype == TRANSOM_BOOL))
+            entry.inputs[rule.mask].dtype == TRANSOM_DTYPE_BOOL))
         return error("segments are made from '" + segments.mask +
                      "', which is no mask of two dimensions");
       rule.batch = entry.inputs[rule.mask].dims[0];
@@ -288,7 +288,7 @@ Result<void> EntryBuilder::addStep() {
   if (!sequences)
     return {};
   auto isList = [&](const Argument &argument, const char *name) {
-    return argument.name == name && argument.dtype == TRANSOM_I64 &&
+    return argument.name == name && argument.dtype == TRANSOM_DTYPE_I64 &&
            argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
   };
   bool right =
@@ -296,7 +296,7 @@ Result<void> EntryBuilder::addStep() {
       entry.outputs.size() == 1 && isList(entry.inputs[0], "tokens") &&
       isList(entry.inputs[1], "wanted") &&
       entry.inputs[0].dims[0].onlySymbol() == entry.segments[0].rowsSymbol &&
-      entry.outputs[0].dtype == TRANSOM_F32 &&
+      entry.outputs[0].dtype == TRANSOM_DTYPE_F32 &&
       entry.outputs[0].dims.size() == 2 &&
       entry.outputs[0].dims[0].onlySymbol() ==
           entry.inputs[1].dims[0].onlySymbol();

@@ -36,13 +36,13 @@ struct Argument {
 
   /// Declared as an integer, not bool: reaches the code as i64.
   bool isInteger() const {
-    return dtype == TRANSOM_I64 || dtype == TRANSOM_I32;
+    return dtype == TRANSOM_DTYPE_I64 || dtype == TRANSOM_DTYPE_I32;
   }
   /// Values always pass through the session's memory.
-  bool alwaysStaged() const { return dtype != TRANSOM_F32; }
+  bool alwaysStaged() const { return dtype != TRANSOM_DTYPE_F32; }
   /// Bytes of an element as an input reaches the code.
   int64_t stagedSize() const {
-    return isInteger() ? 8 : dtype == TRANSOM_BOOL ? 1 : 4;
+    return isInteger() ? 8 : dtype == TRANSOM_DTYPE_BOOL ? 1 : 4;
   }
 };
 

@@ -43,7 +43,7 @@ void Walk::doCall(const transom_code_step &what) {
 
 void Walk::doShare(int64_t step, int64_t part) {
   const transom_code_step &what = entry->steps[step];
-  transom_share *share = shares ? shares + step * parts + part : nullptr;
+  transom_worker_time *share = shares ? shares + step * parts + part : nullptr;
   if (share)
     share->begin = clockNow();
   if (what.phase >= 0)
@@ -67,12 +67,12 @@ void Walk::finishStep(int64_t step) {
     last = now;
   }
   // After the last step the results are complete: too late to cancel.
-  stopped = step + 1 != entry->step_count &&
+  stopped = step + 1 != entry->num_dispatches &&
             (failed || cancel->load(std::memory_order_relaxed) != 0);
 }
 
 bool Walk::onTeam(Team &team) {
-  if (entry->step_count == 0)
+  if (entry->num_dispatches == 0)
     return true;
   crew = &team;
   startClock();
@@ -83,7 +83,7 @@ bool Walk::onTeam(Team &team) {
         // Behind the last barrier the caller may be gone, and with it the walk:
         // so a walk that stops early takes one more.
         Team &crew = *walk.crew;
-        for (int64_t step = 0, end = walk.entry->step_count; step != end;
+        for (int64_t step = 0, end = walk.entry->num_dispatches; step != end;
              ++step) {
           walk.doShare(step, index);
           bool isLast = step + 1 == end;
@@ -100,7 +100,7 @@ bool Walk::onTeam(Team &team) {
 
 bool Walk::onHost(transom_parallel parallel, void *context) {
   startClock();
-  for (current = 0; current != entry->step_count && !stopped; ++current) {
+  for (current = 0; current != entry->num_dispatches && !stopped; ++current) {
     if (isCall(current)) { // not inside the host's threads: it has its own
       for (int64_t part = 0; part != parts; ++part)
         doShare(current, part);
@@ -123,7 +123,7 @@ bool Walk::onHost(transom_parallel parallel, void *context) {
 bool Walk::alone() {
   FloatMode mode;
   startClock();
-  for (int64_t step = 0; step != entry->step_count && !stopped; ++step) {
+  for (int64_t step = 0; step != entry->num_dispatches && !stopped; ++step) {
     for (int64_t part = 0; part != parts; ++part)
       doShare(step, part);
     finishStep(step);

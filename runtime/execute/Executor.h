@@ -34,11 +34,11 @@ public:
   const int64_t *rows = nullptr; ///< the artifact's layer rows
   int64_t parts = 1;
   std::atomic<uint32_t> *cancel = nullptr;
-  OneDnnSession *oneDnn = nullptr;   ///< does the calls, or NULL
-  const OneDnnCall *calls = nullptr; ///< of steps with a negative phase
-  bool failed = false;               ///< a call failed, and the walk ended
-  int64_t *nanoseconds = nullptr;    ///< [steps], or NULL
-  transom_share *shares = nullptr;   ///< [steps][parts], or NULL
+  OneDnnSession *oneDnn = nullptr;       ///< does the calls, or NULL
+  const OneDnnCall *calls = nullptr;     ///< of steps with a negative phase
+  bool failed = false;                   ///< a call failed, and the walk ended
+  int64_t *nanoseconds = nullptr;        ///< [steps], or NULL
+  transom_worker_time *shares = nullptr; ///< [steps][parts], or NULL
 
   /// Each of these walks all steps; false when it was cancelled between two.
   bool onTeam(Team &team);

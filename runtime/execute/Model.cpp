@@ -16,13 +16,13 @@ using namespace transom;
 static Result<void> checkSteps(const transom_artifact_code &code,
                                const transom_entry_code &entry, size_t calls,
                                const std::string &name) {
-  for (int64_t i = 0; i < entry.step_count; ++i) {
+  for (int64_t i = 0; i < entry.num_dispatches; ++i) {
     const transom_code_step &step = entry.steps[i];
-    if (step.phase < -int64_t(calls) || step.phase >= code.phase_count ||
+    if (step.phase < -int64_t(calls) || step.phase >= code.num_phases ||
         step.row < -1 || (step.row >= 0 && !code.rows))
       return rejected(name + ": step " + std::to_string(i) + " of entry '" +
                       entry.name + "' has phase " + std::to_string(step.phase) +
-                      " of " + std::to_string(code.phase_count) + ", row " +
+                      " of " + std::to_string(code.num_phases) + ", row " +
                       std::to_string(step.row));
   }
   return {};
@@ -30,7 +30,7 @@ static Result<void> checkSteps(const transom_artifact_code &code,
 
 static const transom_entry_code *findCode(const transom_artifact_code &code,
                                           const std::string &name) {
-  for (uint32_t i = 0; i != code.entry_count; ++i)
+  for (uint32_t i = 0; i != code.num_entries; ++i)
     if (name == code.entries[i].name)
       return &code.entries[i];
   return nullptr;
@@ -82,7 +82,7 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
                             const std::string &forcedIsa,
                             const std::string &name) {
   std::vector<std::string> isas;
-  for (uint32_t i = 0; i != artifact->isa_count; ++i)
+  for (uint32_t i = 0; i != artifact->num_isas; ++i)
     isas.push_back(artifact->isas[i].name);
   TRANSOM_ASSIGN(size_t isa, chooseIsa(isas, forcedIsa, name));
   chosen = &artifact->isas[isa];
@@ -143,7 +143,7 @@ std::optional<Model::TextUse> Model::findTextUse(const char *result) const {
   const Argument &output = use.entry->outputs[use.result];
   size_t rank = output.dims.size();
   std::vector<int64_t> none(use.entry->symbols.size(), 0);
-  if (output.dtype != TRANSOM_F32 || rank < 2 || rank > 3 ||
+  if (output.dtype != TRANSOM_DTYPE_F32 || rank < 2 || rank > 3 ||
       !output.dims.back().evaluate(none.data(), use.width) || use.width <= 0)
     return std::nullopt;
   use.perToken = rank == 3;

@@ -100,7 +100,7 @@ Result<const Entry *> transom::findEntry(const Model &model, const char *name) {
 /// A step has sequences, which tensors alone do not tell.
 static Error stepIsNoRun(const Entry &entry) {
   return usageError("entry '" + entry.manifest->name +
-                    "' is called by transom_step(), not on tensors");
+                    "' is called by transom_session_step(), not on tensors");
 }
 
 namespace {
@@ -165,7 +165,7 @@ static void fillDefault(const Argument &argument, int64_t count, void *out) {
   int64_t value = *argument.fallback;
   if (argument.isInteger())
     std::fill_n(static_cast<int64_t *>(out), count, value);
-  else if (argument.dtype == TRANSOM_BOOL)
+  else if (argument.dtype == TRANSOM_DTYPE_BOOL)
     std::fill_n(static_cast<uint8_t *>(out), count, uint8_t(value));
   else
     std::fill_n(static_cast<float *>(out), count, float(value));
@@ -225,7 +225,7 @@ Result<void> Session::buildSegments(const Entry &entry,
                         " is over the session's max_batch " +
                         std::to_string(settings.maxBatch));
     bool isBool =
-        rule.mask >= 0 && entry.inputs[rule.mask].dtype == TRANSOM_BOOL;
+        rule.mask >= 0 && entry.inputs[rule.mask].dtype == TRANSOM_DTYPE_BOOL;
     const void *mask = rule.mask >= 0 ? args[rule.mask] : nullptr;
     auto words = static_cast<const int64_t *>(mask);
     auto bytes = static_cast<const uint8_t *>(mask);
@@ -315,11 +315,11 @@ Result<void> Session::walk(const Entry &entry, const transom_frame &frame) {
   walk.calls = entry.calls.data();
   if (settings.profile) {
     walk.nanoseconds = at<int64_t>(layout.profile);
-    std::fill_n(walk.nanoseconds, entry.code->step_count, 0);
-    profiledSteps = size_t(entry.code->step_count);
+    std::fill_n(walk.nanoseconds, entry.code->num_dispatches, 0);
+    profiledSteps = size_t(entry.code->num_dispatches);
   }
   if (settings.trace)
-    walk.shares = at<transom_share>(layout.shares);
+    walk.shares = at<transom_worker_time>(layout.shares);
   bool done = settings.parallel
                   ? walk.onHost(settings.parallel, settings.parallelContext)
               : team ? walk.onTeam(*team)
@@ -445,7 +445,8 @@ void *Session::heldResult(const Entry &entry, size_t output,
 }
 
 LoopStorage Session::loopStorage() const {
-  return {at<int64_t>(layout.kv->loopTokens), at<StepRows>(layout.kv->loopRows),
+  return {at<int64_t>(layout.kv->loopTokens),
+          at<StepInput>(layout.kv->loopRows),
           at<int64_t>(layout.kv->loopBatchRows)};
 }
 
@@ -454,7 +455,7 @@ const int64_t *Session::profile(size_t &steps) const {
   return settings.profile ? at<int64_t>(layout.profile) : nullptr;
 }
 
-const transom_share *Session::shares(size_t &steps) const {
+const transom_worker_time *Session::shares(size_t &steps) const {
   steps = settings.trace ? profiledSteps : 0;
-  return settings.trace ? at<transom_share>(layout.shares) : nullptr;
+  return settings.trace ? at<transom_worker_time>(layout.shares) : nullptr;
 }

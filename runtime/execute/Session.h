@@ -15,8 +15,8 @@
 
 namespace transom {
 
-/// The status of a call that transom_cancel() ended.
-inline constexpr Status cancelledStatus = Status(TRANSOM_CANCELLED);
+/// The status of a call that transom_session_cancel() ended.
+inline constexpr Status cancelledStatus = Status(TRANSOM_STATUS_CANCELLED);
 
 /// The session's memory, protected pages before, between and behind. Move-only.
 class Mapping {
@@ -57,11 +57,11 @@ public:
   static Result<std::unique_ptr<Session>> create(const Model &model,
                                                  const SessionConfig &config);
 
-  /// Runs an entry, as transom_run().
+  /// Runs an entry, as transom_session_run().
   Result<void> run(const char *entry, const transom_tensor *inputs,
                    size_t inputCount, transom_tensor *outputs,
                    size_t outputCount);
-  /// As transom_shape().
+  /// As transom_session_shape().
   Result<void> shape(const char *entry, const transom_tensor *inputs,
                      size_t inputCount, const char *name,
                      transom_tensor &result) const;
@@ -82,7 +82,7 @@ public:
   const int64_t *profile(size_t &steps) const;
   /// When each share of each step of the last run began and ended, by step and
   /// part; NULL without a trace.
-  const transom_share *shares(size_t &steps) const;
+  const transom_worker_time *shares(size_t &steps) const;
 
   /// Likewise, NULL where there is no room for so many bytes.
   void *heldResult(const Entry &entry, size_t output, uint64_t bytes) const;

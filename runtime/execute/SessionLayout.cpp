@@ -68,8 +68,9 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
     return usageError("max_batch and max_tokens are below 2147483648, got " +
                       std::to_string(options.max_batch) + " and " +
                       std::to_string(options.max_tokens));
-  if (options.hold_results < -1 || options.hold_results > 1)
-    return usageError("hold_results is -1, 0 or 1, got " +
+  const bool holdsByModel = options.hold_results == TRANSOM_FROM_MODEL;
+  if (!holdsByModel && (options.hold_results < 0 || options.hold_results > 1))
+    return usageError("hold_results is 0, 1 or TRANSOM_FROM_MODEL, got " +
                       std::to_string(options.hold_results));
   SessionConfig config;
   config.threads = options.threads ? options.threads : usableCores();
@@ -90,9 +91,9 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
     config.memLimit = options.mem_limit;
   config.parallel = options.parallel;
   config.parallelContext = options.parallel_context;
-  config.holdResults = options.hold_results == 1 ||
-                       (options.hold_results == -1 &&
-                        (model.embedding() || model.classification()));
+  config.holdResults =
+      options.hold_results == 1 ||
+      (holdsByModel && (model.embedding() || model.classification()));
   config.profile = options.profile != 0;
   config.trace = options.profile >= 2;
   return config;
@@ -274,7 +275,7 @@ Result<KvLayout> planCache(const ManifestDecoder &decoder, int64_t width,
                                CheckedSize::fromSigned(width) * sizeof(float));
   layout.loopTokens =
       regions.take(CheckedSize::fromSigned(config.maxTokens) * 8);
-  layout.loopRows = regions.take(sequences * sizeof(StepRows));
+  layout.loopRows = regions.take(sequences * sizeof(StepInput));
   layout.loopBatchRows = regions.take(sequences * 8);
   return layout;
 }
@@ -287,12 +288,13 @@ Result<void> planShared(const Model &model, const SessionConfig &config,
   uint64_t counters = 0, steps = 0;
   for (const Entry &entry : model.entries()) {
     counters = std::max(counters, uint64_t(entry.counters));
-    steps = std::max(steps, uint64_t(entry.code ? entry.code->step_count : 0));
+    steps =
+        std::max(steps, uint64_t(entry.code ? entry.code->num_dispatches : 0));
   }
   layout.counters = shared.take(CheckedSize(counters) * 8);
   layout.profile = shared.take(CheckedSize(config.profile ? steps : 0) * 8);
   layout.shares = shared.take(CheckedSize(config.trace ? steps : 0) *
-                              config.threads * sizeof(transom_share));
+                              config.threads * sizeof(transom_worker_time));
   for (const Entry &entry : model.entries())
     if (entry.isStep()) {
       TRANSOM_ASSIGN(KvLayout kv,

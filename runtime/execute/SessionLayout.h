@@ -70,7 +70,7 @@ struct SessionLayout {
   Region arena;    ///< whole pages
   Region counters; ///< zero between runs
   Region profile;  ///< one word a step
-  Region shares;   ///< a transom_share for each step and part
+  Region shares;   ///< a transom_worker_time for each step and part
   std::vector<EntryLayout> entries;
   std::optional<KvLayout> kv;
   uint64_t total = 0;

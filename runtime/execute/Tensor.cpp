@@ -123,17 +123,17 @@ void transom::stageInput(const transom_tensor &tensor, const int64_t *shape,
                          int64_t rank, void *out) {
   auto same = [](auto value) { return value; };
   switch (tensor.dtype) {
-  case TRANSOM_I64:
+  case TRANSOM_DTYPE_I64:
     return gather<int64_t, int64_t>(tensor, shape, rank, out, same);
-  case TRANSOM_I32:
+  case TRANSOM_DTYPE_I32:
     return gather<int32_t, int64_t>(tensor, shape, rank, out, same);
-  case TRANSOM_BOOL:
+  case TRANSOM_DTYPE_BOOL:
     return gather<uint8_t, uint8_t>(tensor, shape, rank, out, same);
-  case TRANSOM_BF16:
+  case TRANSOM_DTYPE_BF16:
     return gather<uint16_t, float>(tensor, shape, rank, out, bfloat16ToFloat);
-  case TRANSOM_F16:
+  case TRANSOM_DTYPE_F16:
     return gather<uint16_t, float>(tensor, shape, rank, out, halfToFloat);
-  case TRANSOM_F32:
+  case TRANSOM_DTYPE_F32:
     return gather<float, float>(tensor, shape, rank, out, same);
   case TRANSOM_DTYPE_NONE:
     break;
@@ -195,7 +195,7 @@ static std::string placeText(int64_t index, const int64_t *shape,
 
 Result<void> transom::checkValues(const Argument &argument, const void *staged,
                                   const int64_t *shape, int64_t rank) {
-  bool isBool = argument.dtype == TRANSOM_BOOL;
+  bool isBool = argument.dtype == TRANSOM_DTYPE_BOOL;
   bool isMask = argument.role == Role::Mask || isBool;
   if ((!isBool && !argument.isInteger()) || (!isMask && !argument.bound))
     return {};
@@ -220,17 +220,17 @@ Result<void> transom::checkValues(const Argument &argument, const void *staged,
 
 const char *transom::dtypeText(transom_dtype dtype) {
   switch (dtype) {
-  case TRANSOM_F32:
+  case TRANSOM_DTYPE_F32:
     return "f32";
-  case TRANSOM_BF16:
+  case TRANSOM_DTYPE_BF16:
     return "bf16";
-  case TRANSOM_F16:
+  case TRANSOM_DTYPE_F16:
     return "f16";
-  case TRANSOM_I64:
+  case TRANSOM_DTYPE_I64:
     return "i64";
-  case TRANSOM_I32:
+  case TRANSOM_DTYPE_I32:
     return "i32";
-  case TRANSOM_BOOL:
+  case TRANSOM_DTYPE_BOOL:
     return "bool";
   case TRANSOM_DTYPE_NONE:
     break;

@@ -113,7 +113,7 @@ static int64_t longestOf(const std::vector<Continuation> &rows) {
 }
 
 static void describeOutput(int64_t rows, int64_t columns, transom_tensor &out) {
-  out.dtype = TRANSOM_I64;
+  out.dtype = TRANSOM_DTYPE_I64;
   out.rank = 2;
   out.shape[0] = rows;
   out.shape[1] = columns;
@@ -202,7 +202,7 @@ static Result<void> checkOutput(const Entry &entry,
                                 int64_t columns) {
   if (Result<void> done = checkName(entry, output.name); !done)
     return done;
-  if (output.dtype != TRANSOM_DTYPE_NONE && output.dtype != TRANSOM_I64)
+  if (output.dtype != TRANSOM_DTYPE_NONE && output.dtype != TRANSOM_DTYPE_I64)
     return rejected("result 'output_ids' is i64, got " +
                     std::string(dtypeText(output.dtype)));
   if (output.strides[0] != 0 || output.strides[1] != 0)

@@ -34,7 +34,7 @@ public:
 private:
   explicit DecoderSource(Decoder &decoder) : decoder(&decoder) {}
   Decoder *decoder;
-  std::vector<StepRows> steps;
+  std::vector<StepInput> steps;
 };
 
 /// The settings that the model's files give, not settled; `Unsupported` where
@@ -60,11 +60,12 @@ void fitGeneration(const Model &model, const GenerationConfig &config,
 Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
                             transom_tensor &out);
 
-/// Runs the entry with the settings of the model's files, as transom_run().
+/// Runs the entry with the settings of the model's files, as
+/// transom_session_run().
 Result<void> runGenerate(Session &session, const transom_tensor *inputs,
                          size_t inputCount, transom_tensor *outputs,
                          size_t outputCount);
-/// Its largest result, as transom_shape().
+/// Its largest result, as transom_session_shape().
 Result<void> shapeGenerate(const Session &session, const transom_tensor *inputs,
                            size_t inputCount, const char *name,
                            transom_tensor &result);

@@ -137,7 +137,7 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
       transom_tensor &tensor = inputs[count++];
       tensor = {};
       tensor.name = use.entry->inputs[size_t(index)].name.c_str();
-      tensor.dtype = TRANSOM_I64;
+      tensor.dtype = TRANSOM_DTYPE_I64;
       tensor.rank = 2;
       tensor.shape[0] = int64_t(batch);
       tensor.shape[1] = int64_t(columns);
@@ -239,14 +239,17 @@ Result<void> transom::embedTexts(Session &session, const transom_text *texts,
     pooling = "mean";
   else if (options.pooling == TRANSOM_POOLING_CLS)
     pooling = "cls";
-  else if (options.pooling != TRANSOM_POOLING_MODEL)
-    return usageError("pooling is 0, 1 or 2, got " +
+  else if (options.pooling != TRANSOM_POOLING_FROM_MODEL)
+    return usageError("pooling is TRANSOM_POOLING_FROM_MODEL, 1 or 2, got " +
                       std::to_string(int(options.pooling)));
   if (pooling != "mean" && pooling != "cls")
     return unsupported("unsupported pooling '" + pooling +
                        "'; supported: mean, cls");
-  bool normalize =
-      options.normalize < 0 ? !text || text->normalize : options.normalize != 0;
+  const bool byModel = options.normalize == TRANSOM_FROM_MODEL;
+  if (!byModel && (options.normalize < 0 || options.normalize > 1))
+    return usageError("normalize is 0, 1 or TRANSOM_FROM_MODEL, got " +
+                      std::to_string(options.normalize));
+  bool normalize = byModel ? !text || text->normalize : options.normalize != 0;
   size_t width = size_t(use->width);
   std::vector<double> sums;
   return runTexts(session, *use, texts, nullptr, count, cut,

@@ -11,13 +11,13 @@
 
 namespace transom {
 
-/// Embeds texts, as transom_embed_texts(). `embeddings` holds count times the
+/// Embeds texts, as transom_session_embed(). `embeddings` holds count times the
 /// width of the model's embedding.
 Result<void> embedTexts(Session &session, const transom_text *texts,
                         size_t count, const transom_embed_options &options,
                         float *embeddings, size_t &cut);
 
-/// Classifies texts or pairs, as transom_classify_texts().
+/// Classifies texts or pairs, as transom_session_classify().
 Result<void> classifyTexts(Session &session, const transom_text *texts,
                            const transom_text *pairs, size_t count,
                            float *scores, size_t &cut);

@@ -17,7 +17,7 @@ static double now(void) {
 }
 
 static void check(transom_status status) {
-  if (status == TRANSOM_OK)
+  if (status == TRANSOM_STATUS_OK)
     return;
   fprintf(stderr, "first-result: error: %s\n", transom_last_error());
   exit((int)status);
@@ -26,7 +26,7 @@ static void check(transom_status status) {
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: first-result MODEL THREADS\n");
-    return TRANSOM_USAGE;
+    return TRANSOM_STATUS_USAGE;
   }
   const char *words = "A man is playing the guitar.";
   const transom_text text = {words, strlen(words)};
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
   check(transom_model_get_info(model, &info));
   const size_t bytes = info.embedding_size * sizeof(float);
   float *embedding = malloc(bytes);
-  check(transom_embed_texts(session, &text, 1, NULL, embedding, bytes, NULL));
+  check(transom_session_embed(session, &text, 1, NULL, embedding, bytes, NULL));
   const double ended = now();
 
   printf("%.3f load %.3f session %.3f embed %.3f\n", ended - start,

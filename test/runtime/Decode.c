@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
   transom_session_options options = transom_session_options_default();
   transom_model_info info = transom_model_info_default();
   transom_decoder_info decoder = transom_decoder_info_default();
-  transom_step_rows rows;
+  transom_step_input rows;
   unsigned long long before, mapped, filled = 0, early = 0;
   unsigned long counted;
   uint64_t foretold = 0;
@@ -60,27 +60,27 @@ int main(int argc, char **argv) {
   options.max_sequences = 1;
   options.max_kv_tokens = (uint64_t)atoi(argv[2]);
   options.max_tokens = 256;
-  need(transom_memory(model, &options, &foretold), "memory");
+  need(transom_model_memory(model, &options, &foretold), "memory");
   before = anonymous_bytes();
   need(transom_session_create(model, &options, &session), "session");
   mapped = anonymous_bytes() - before;
-  need(transom_session_decoder(session, &decoder), "decoder");
-  rows.count = atoi(argv[3]);
-  rows.wanted = 1;
-  rows.tokens = ids = malloc((size_t)rows.count * sizeof *ids);
+  need(transom_session_get_decoder(session, &decoder), "decoder");
+  rows.num_tokens = atoi(argv[3]);
+  rows.num_logits = 1;
+  rows.tokens = ids = malloc((size_t)rows.num_tokens * sizeof *ids);
   logits = malloc((size_t)decoder.width * sizeof *logits);
   if (!ids || !logits)
     return 1;
-  for (i = 0; i != rows.count; ++i)
+  for (i = 0; i != rows.num_tokens; ++i)
     ids[i] = (i * 7919 + 13) % decoder.vocabulary;
   need(transom_sequence_create(session, &rows.sequence), "sequence");
   counted = allocations;
   tokens = atoi(argv[4]);
   for (i = 0; i <= tokens; ++i) {
-    need(transom_step(session, &rows, 1, logits,
-                      (size_t)decoder.width * sizeof *logits),
+    need(transom_session_step(session, &rows, 1, logits,
+                              (size_t)decoder.width * sizeof *logits),
          "step");
-    rows.count = 1;
+    rows.num_tokens = 1;
     ids[0] = most_probable(logits, decoder.width);
     if (i == 0 || i == 1000) { /* reading it allocates */
       unsigned long kept = allocations;

@@ -3,9 +3,9 @@
  *
  * An application that runs an encoder once on full sequences and prints, in
  * bytes, what was foretold and what was taken: the weights, what
- * transom_memory() says, what creating the session mapped, what the results
- * take, and the process's peak of resident memory.
- * Usage: runtime-memory MODEL BATCH LENGTH SHARES team|host
+ * transom_model_memory() says, what creating the session mapped, what the
+ * results take, and the process's peak of resident memory. Usage:
+ * runtime-memory MODEL BATCH LENGTH SHARES team|host
  */
 #include "test/runtime/Process.h"
 
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   memset(&input, 0, sizeof input);
   memset(&output, 0, sizeof output);
   input.name = "input_ids";
-  input.dtype = TRANSOM_I64;
+  input.dtype = TRANSOM_DTYPE_I64;
   input.rank = 2;
   input.shape[0] = atoi(argv[2]);
   input.shape[1] = atoi(argv[3]);
@@ -53,16 +53,16 @@ int main(int argc, char **argv) {
        "fit");
   options.max_batch = (uint32_t)input.shape[0];
   options.max_tokens = count;
-  need(transom_memory(model, &options, &foretold), "memory");
+  need(transom_model_memory(model, &options, &foretold), "memory");
   before = anonymous_bytes();
   need(transom_session_create(model, &options, &session), "session");
   mapped = anonymous_bytes() - before;
-  need(
-      transom_shape(session, "encode", &input, 1, "last_hidden_state", &output),
-      "shape");
+  need(transom_session_shape(session, "encode", &input, 1, "last_hidden_state",
+                             &output),
+       "shape");
   output.name = "last_hidden_state";
   output.data = malloc(output.capacity);
-  need(transom_run(session, "encode", &input, 1, &output, 1), "run");
+  need(transom_session_run(session, "encode", &input, 1, &output, 1), "run");
   printf("{\"weights\": %lld, \"foretold\": %llu, \"mapped\": %llu, "
          "\"results\": %llu, \"peak\": %llu}\n",
          (long long)info.weights_bytes, (unsigned long long)foretold, mapped,

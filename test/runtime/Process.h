@@ -11,7 +11,7 @@
 
 /* Ends the program where a call failed. */
 static inline void need(transom_status status, const char *what) {
-  if (status == TRANSOM_OK)
+  if (status == TRANSOM_STATUS_OK)
     return;
   fprintf(stderr, "%s: %s\n", what, transom_last_error());
   exit(1);

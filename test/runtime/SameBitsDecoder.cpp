@@ -97,7 +97,7 @@ void runWhole(const Model &model, std::vector<Text> &texts) {
     int32_t sequence = need(decoder.open());
     int64_t count = int64_t(text.tokens.size());
     text.logits.assign(size_t(count * decoder.width()), -1);
-    StepRows rows{sequence, text.tokens.data(), count, count};
+    StepInput rows{sequence, text.tokens.data(), count, count};
     need(decoder.stepInto(&rows, 1, text.logits.data()));
     for (float logit : text.logits)
       if (!(logit - logit == 0))
@@ -174,7 +174,7 @@ private:
 
   /// New tokens of some of the sequences.
   void step() {
-    std::vector<StepRows> rows;
+    std::vector<StepInput> rows;
     std::vector<Reader *> of;
     int64_t wanted = 0;
     for (Reader &reader : readers) {
@@ -195,20 +195,21 @@ private:
     const float *given = logits.data();
     for (size_t i = 0; i != rows.size(); ++i) {
       compare(*of[i], rows[i], given);
-      given += rows[i].wanted * decoder.width();
-      of[i]->at += rows[i].count;
+      given += rows[i].num_logits * decoder.width();
+      of[i]->at += rows[i].num_tokens;
     }
   }
 
-  void compare(const Reader &reader, const StepRows &rows, const float *given) {
-    compared += rows.wanted;
-    int64_t first = reader.at + rows.count - rows.wanted;
+  void compare(const Reader &reader, const StepInput &rows,
+               const float *given) {
+    compared += rows.num_logits;
+    int64_t first = reader.at + rows.num_tokens - rows.num_logits;
     const float *expected = &reader.text->logits[0] + first * decoder.width();
     if (std::memcmp(given, expected,
-                    size_t(rows.wanted * decoder.width()) * sizeof(float)))
+                    size_t(rows.num_logits * decoder.width()) * sizeof(float)))
       fail("logits of tokens " + std::to_string(first) + " to " +
-           std::to_string(reader.at + rows.count - 1) + ", " +
-           std::to_string(rows.count) + " new ones behind " +
+           std::to_string(reader.at + rows.num_tokens - 1) + ", " +
+           std::to_string(rows.num_tokens) + " new ones behind " +
            std::to_string(reader.at) +
            ", differ from those of the whole text " + "with " + way.name() +
            " on " + isa);

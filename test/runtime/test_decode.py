@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory of a C program that fills a decoder's context of 32768 positions: what transom_memory() foretells is what is
+"""The memory of a C program that fills a decoder's context of 32768 positions: what transom_model_memory() foretells is what is
 mapped and what becomes resident; tokens allocate nothing and take no memory. Standard library only."""
 import json
 import os

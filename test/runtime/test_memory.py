@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory of a C program that runs an encoder: what transom_memory() foretells is what is mapped, and beside the
+"""The memory of a C program that runs an encoder: what transom_model_memory() foretells is what is mapped, and beside the
 weights nothing else is resident; memory grows with the length, not with its square. Standard library only."""
 import json
 import os

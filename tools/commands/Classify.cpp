@@ -55,7 +55,7 @@ Result<void> Classifier::texts(const std::vector<std::string> &texts,
     if (other.size == 0)
       other.data = nullptr; // no second text
   size_t cut = 0;
-  if (Result<void> done = check(transom_classify_texts(
+  if (Result<void> done = check(transom_session_classify(
           session.get(), views.data(), paired ? others.data() : nullptr,
           views.size(), scores.data(), scores.size() * sizeof(float), &cut));
       !done)
@@ -88,9 +88,10 @@ Result<void> Classifier::tokensOf(const std::string &text) {
   std::vector<float> scores(tokens.size() * labels.size());
   size_t count = 0;
   uint32_t cut = 0;
-  if (Result<void> done = check(
-          transom_classify_tokens(session.get(), &view, tokens.data(),
-                                  tokens.size(), scores.data(), &count, &cut));
+  if (Result<void> done = check(transom_session_classify_tokens(
+          session.get(), &view, tokens.data(),
+          tokens.size() * sizeof(transom_token), scores.data(),
+          scores.size() * sizeof(float), &count, &cut));
       !done)
     return done;
   cuts.count += cut;
@@ -124,11 +125,11 @@ static Result<Classifier> openClassifier(const ClassifyFlags &flags,
   classifier.text = std::move(opened);
   const transom_model *model = classifier.text.model.get();
   const transom_model_info &info = classifier.text.info;
-  if (info.label_count == 0)
+  if (info.num_labels == 0)
     return unsupported("'" + flags.model +
                        "' has no classification head; its head is '" +
                        info.head + "'");
-  for (size_t i = 0; i < info.label_count; ++i)
+  for (size_t i = 0; i < info.num_labels; ++i)
     classifier.labels.push_back(transom_model_label(model, i));
   classifier.tokens = std::string(info.head) == "token_classification";
   TRANSOM_ASSIGN(SessionPtr session, textSession(model, threads));

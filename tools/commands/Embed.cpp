@@ -60,7 +60,7 @@ static Result<void> runEmbed(const EmbedFlags &flags,
         std::vector<float> embeddings(texts.size() * info.embedding_size);
         std::vector<transom_text> views = viewsOf(texts);
         size_t cut = 0;
-        if (Result<void> embedded = check(transom_embed_texts(
+        if (Result<void> embedded = check(transom_session_embed(
                 session.get(), views.data(), views.size(), &options,
                 embeddings.data(), embeddings.size() * sizeof(float), &cut));
             !embedded)

@@ -25,7 +25,7 @@ struct GenerateFlags {
   GenerationFlags generation;
 };
 
-/// Frees what transom_generate() made.
+/// Frees what transom_session_generate() made.
 struct FreeGeneration {
   void operator()(transom_generation *generation) const {
     transom_generation_free(generation);
@@ -119,9 +119,9 @@ Result<size_t> GenerateCommand::lengthOf(const Prompt &prompt) const {
   how.no_special = flags.noSpecial;
   how.no_truncation = 1;
   size_t count = 0;
-  const transom_status status = transom_tokenize(model, &text, nullptr, &how,
-                                                 nullptr, 0, &count, nullptr);
-  if (status != TRANSOM_OK && status != TRANSOM_LIMIT)
+  const transom_status status = transom_model_tokenize(
+      model, &text, nullptr, &how, nullptr, 0, &count, nullptr);
+  if (status != TRANSOM_STATUS_OK && status != TRANSOM_STATUS_LIMIT)
     return lastError(status);
   return count;
 }
@@ -142,9 +142,9 @@ GenerateCommand::session(const std::vector<Prompt> &prompts) {
   }
   transom_session_options options = transom_session_options_default();
   options.threads = common.threads;
-  TRANSOM_TRY(
-      check(transom_generate_fit(model, lengths.data(), lengths.size(),
-                                 flags.generation.options(), &options)));
+  TRANSOM_TRY(check(transom_session_options_fit_generate(
+      model, lengths.data(), lengths.size(), flags.generation.options(),
+      &options)));
   return createSession(model, options);
 }
 
@@ -169,15 +169,15 @@ static int takeToken(void *context, const transom_generated_token *token) {
 void GenerateCommand::writeTop(JsonWriter &json,
                                const transom_continuation &row) const {
   json.key("logprobs");
-  json.array(std::vector<double>(row.logprobs, row.logprobs + row.id_count));
-  if (row.top_count == 0)
+  json.array(std::vector<double>(row.logprobs, row.logprobs + row.num_ids));
+  if (row.num_top == 0)
     return;
   json.key("top_logprobs");
   json.beginArray();
-  for (size_t i = 0; i != row.id_count; ++i) {
+  for (size_t i = 0; i != row.num_ids; ++i) {
     json.beginArray();
-    for (size_t k = 0; k != row.top_count; ++k) {
-      const transom_token_logprob &top = row.top[i * row.top_count + k];
+    for (size_t k = 0; k != row.num_top; ++k) {
+      const transom_token_logprob &top = row.top[i * row.num_top + k];
       json.beginObject();
       json.member("id", top.id);
       if (info.vocabulary_size)
@@ -207,7 +207,7 @@ std::string GenerateCommand::lineOf(const transom_continuation &row,
   if (info.vocabulary_size)
     json.member("text", std::string_view(row.text.data, row.text.size));
   json.key("ids");
-  json.array(std::vector<int64_t>(row.ids, row.ids + row.id_count));
+  json.array(std::vector<int64_t>(row.ids, row.ids + row.num_ids));
   json.member("finish_reason", transom_finish_name(row.finish));
   if (flags.generation.values.top_logprobs >= 0)
     writeTop(json, row);
@@ -228,7 +228,7 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
     } else if (info.vocabulary_size) {
       line = std::string(row.text.data, row.text.size) + "\n";
     } else {
-      for (size_t k = 0; k != row.id_count; ++k)
+      for (size_t k = 0; k != row.num_ids; ++k)
         line += (k ? "," : "") + std::to_string(row.ids[k]);
       line += "\n";
     }
@@ -246,13 +246,13 @@ void GenerateCommand::tellEqual(const transom_generation *generation) const {
   transom_continuation first = transom_continuation_default();
   for (size_t i = 0; i != count; ++i) {
     transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) != TRANSOM_OK ||
-        row.id_count == 0)
+    if (transom_generation_get(generation, i, &row) != TRANSOM_STATUS_OK ||
+        row.num_ids == 0)
       return;
     if (row.number == 0)
       first = row;
-    else if (!std::equal(row.ids, row.ids + row.id_count, first.ids,
-                         first.ids + first.id_count))
+    else if (!std::equal(row.ids, row.ids + row.num_ids, first.ids,
+                         first.ids + first.num_ids))
       return;
     several |= row.number > 0;
   }
@@ -266,7 +266,7 @@ void GenerateCommand::tellContext(const transom_generation *generation) const {
   size_t cut = 0, ended = 0;
   for (size_t i = 0; i != transom_generation_count(generation); ++i) {
     transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) != TRANSOM_OK)
+    if (transom_generation_get(generation, i, &row) != TRANSOM_STATUS_OK)
       continue;
     cut += row.number == 0 && row.prompt_tokens < lengths[row.prompt];
     ended += row.finish == TRANSOM_FINISH_CONTEXT;
@@ -289,7 +289,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
   const size_t rows = transom_generation_count(generation);
   for (size_t i = 0; i != rows; ++i) {
     transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) == TRANSOM_OK &&
+    if (transom_generation_get(generation, i, &row) == TRANSOM_STATUS_OK &&
         row.number == 0)
       prompt += row.prompt_tokens;
   }
@@ -336,7 +336,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   transom_generation *generation = nullptr;
   const CancelOnSignal signals(made.get());
   const Clock::time_point begin = Clock::now();
-  Result<void> done = check(transom_generate(
+  Result<void> done = check(transom_session_generate(
       made.get(), views.data(), views.size(), &options, &generation));
   const GenerationPtr owner(generation);
   if (!progress.written)

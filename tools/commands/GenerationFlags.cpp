@@ -177,11 +177,11 @@ Result<void> GenerationFlags::finish() {
                           : truncate ? TRANSOM_CONTEXT_TRUNCATE
                                      : TRANSOM_CONTEXT_STOP;
   values.end_ids = endIds.empty() ? nullptr : endIds.data();
-  values.end_id_count = endIds.size();
+  values.num_end_ids = endIds.size();
   values.biases = biasValues.data();
-  values.bias_count = biasValues.size();
+  values.num_biases = biasValues.size();
   values.stops = stopViews.empty() ? nullptr : stopViews.data();
-  values.stop_count = stopViews.size();
+  values.num_stops = stopViews.size();
   return {};
 }
 
@@ -191,7 +191,7 @@ static volatile sig_atomic_t received = 0;
 static void cancelSession(int signal) {
   received = signal;
   if (signalled)
-    transom_cancel(signalled);
+    transom_session_cancel(signalled);
 }
 
 CancelOnSignal::CancelOnSignal(transom_session *session) {
@@ -207,7 +207,7 @@ CancelOnSignal::~CancelOnSignal() {
 }
 
 Error CancelOnSignal::explain(Error error) const {
-  if (received && int(error.status) == TRANSOM_CANCELLED)
+  if (received && int(error.status) == TRANSOM_STATUS_CANCELLED)
     error = {Status(128 + received), "interrupted", {}};
   return error;
 }
@@ -215,14 +215,14 @@ Error CancelOnSignal::explain(Error error) const {
 std::string tools::textOfToken(const transom_model *model, int64_t id) {
   size_t size = 0;
   std::string text(64, '\0');
-  transom_status status =
-      transom_detokenize(model, &id, 1, 0, text.data(), text.size(), &size);
-  if (status == TRANSOM_LIMIT && size > text.size()) {
+  transom_status status = transom_model_detokenize(
+      model, &id, 1, 0, text.data(), text.size(), &size);
+  if (status == TRANSOM_STATUS_LIMIT && size > text.size()) {
     text.resize(size);
-    status =
-        transom_detokenize(model, &id, 1, 0, text.data(), text.size(), &size);
+    status = transom_model_detokenize(model, &id, 1, 0, text.data(),
+                                      text.size(), &size);
   }
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return std::to_string(id);
   text.resize(size);
   return text;

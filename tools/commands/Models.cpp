@@ -15,7 +15,7 @@ Error tools::lastError(transom_status status) {
 }
 
 Result<void> tools::check(transom_status status) {
-  return status == TRANSOM_OK ? Result<void>() : lastError(status);
+  return status == TRANSOM_STATUS_OK ? Result<void>() : lastError(status);
 }
 
 Result<ModelPtr> tools::loadModel(const std::string &path) {
@@ -25,7 +25,7 @@ Result<ModelPtr> tools::loadModel(const std::string &path) {
                        "' is a folder, expected a compiled model; 'transom "
                        "compile' makes one");
   transom_status status = transom_model_load(path.c_str(), nullptr, &model);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   return ModelPtr(model);
 }
@@ -35,7 +35,7 @@ tools::createSession(const transom_model *model,
                      const transom_session_options &options) {
   transom_session *session = nullptr;
   transom_status status = transom_session_create(model, &options, &session);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   return SessionPtr(session);
 }
@@ -43,7 +43,7 @@ tools::createSession(const transom_model *model,
 Result<transom_model_info> tools::infoOf(const transom_model *model) {
   transom_model_info info = transom_model_info_default();
   transom_status status = transom_model_get_info(model, &info);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   return info;
 }
@@ -56,8 +56,8 @@ Result<Manifest> tools::manifestOf(const transom_model *model) {
 std::vector<std::string> tools::entryNames(const transom_model *model) {
   std::vector<std::string> names;
   transom_entry_info entry = transom_entry_info_default();
-  for (size_t i = 0; transom_model_get_entry(model, i, &entry) == TRANSOM_OK;
-       ++i)
+  for (size_t i = 0;
+       transom_model_get_entry(model, i, &entry) == TRANSOM_STATUS_OK; ++i)
     names.push_back(entry.name);
   return names;
 }

@@ -47,9 +47,9 @@ generationSession(const transom_model *model, const RunFlags &flags,
       lengths.assign(size_t(input.shape[0]), size_t(input.shape[1]));
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
-  TRANSOM_TRY(
-      check(transom_generate_fit(model, lengths.data(), lengths.size(),
-                                 flags.generation.options(), &options)));
+  TRANSOM_TRY(check(transom_session_options_fit_generate(
+      model, lengths.data(), lengths.size(), flags.generation.options(),
+      &options)));
   return createSession(model, options);
 }
 
@@ -62,9 +62,9 @@ static Result<void> runGeneration(const transom_model *model,
                  generationSession(model, flags, inputs, common.threads));
   const CancelOnSignal signals(session.get());
   transom_generation *generation = nullptr;
-  Result<void> done = check(
-      transom_generate_tensors(session.get(), inputs.data(), inputs.size(),
-                               flags.generation.options(), &generation));
+  Result<void> done = check(transom_session_generate_tensors(
+      session.get(), inputs.data(), inputs.size(), flags.generation.options(),
+      &generation));
   const std::unique_ptr<transom_generation, void (*)(transom_generation *)>
       owner(generation, transom_generation_free);
   if (!done)
@@ -75,9 +75,9 @@ static Result<void> runGeneration(const transom_model *model,
   transom_status status = transom_generation_output_ids(generation, &ids);
   std::vector<int64_t> values(ids.capacity / sizeof(int64_t) + 1);
   ids.data = values.data();
-  if (status == TRANSOM_LIMIT)
+  if (status == TRANSOM_STATUS_LIMIT)
     status = transom_generation_output_ids(generation, &ids);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   const std::vector<TensorView> results = {
       {ids.name, DType::I64, {ids.shape, ids.shape + ids.rank}, ids.data}};
@@ -118,10 +118,10 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
                                             flags.entry, inputs.tensors());
       !ready)
     return ready;
-  if (Result<void> ran = check(
-          transom_run(session.get(), flags.entry.c_str(),
-                      inputs.tensors().data(), inputs.tensors().size(),
-                      outputs.tensors().data(), outputs.tensors().size()));
+  if (Result<void> ran = check(transom_session_run(
+          session.get(), flags.entry.c_str(), inputs.tensors().data(),
+          inputs.tensors().size(), outputs.tensors().data(),
+          outputs.tensors().size()));
       !ran)
     return ran;
   if (Result<void> written = outputs.write(flags.out); !written)

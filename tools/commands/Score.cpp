@@ -60,15 +60,16 @@ Result<std::vector<int64_t>> Scorer::tokensOf(const std::string &text) const {
   how.no_special = flags.noSpecial;
   how.no_truncation = 1;
   size_t count = 0;
-  transom_status status =
-      transom_tokenize(model, &view, nullptr, &how, tokens.data(),
-                       tokens.size(), &count, nullptr);
-  if (status == TRANSOM_LIMIT && count > tokens.size()) {
+  transom_status status = transom_model_tokenize(
+      model, &view, nullptr, &how, tokens.data(),
+      tokens.size() * sizeof(transom_token), &count, nullptr);
+  if (status == TRANSOM_STATUS_LIMIT && count > tokens.size()) {
     tokens.resize(count);
-    status = transom_tokenize(model, &view, nullptr, &how, tokens.data(),
-                              tokens.size(), &count, nullptr);
+    status = transom_model_tokenize(model, &view, nullptr, &how, tokens.data(),
+                                    tokens.size() * sizeof(transom_token),
+                                    &count, nullptr);
   }
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   std::vector<int64_t> ids;
   for (size_t i = 0; i != count; ++i)
@@ -85,8 +86,8 @@ Result<void> Scorer::prepare(size_t tokens) {
   generation.num_return_sequences = generation.num_beams = 1;
   options.threads = common.threads;
   session.reset();
-  if (Result<void> fits =
-          check(transom_generate_fit(model, &tokens, 1, &generation, &options));
+  if (Result<void> fits = check(transom_session_options_fit_generate(
+          model, &tokens, 1, &generation, &options));
       !fits)
     return fits;
   TRANSOM_ASSIGN(SessionPtr made, createSession(model, options));
@@ -119,9 +120,9 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
   std::vector<double> logprobs(count + 1);
   std::vector<transom_token_logprob> top(count * tops + 1);
   const CancelOnSignal signals(session.get());
-  if (Result<void> done = check(
-          transom_score(session.get(), ids.data(), ids.size(), logprobs.data(),
-                        tops ? top.data() : nullptr, tops));
+  if (Result<void> done = check(transom_session_score(
+          session.get(), ids.data(), ids.size(), logprobs.data(),
+          tops ? top.data() : nullptr, tops));
       !done)
     return signals.explain(done.takeError());
   logprobs.resize(count);
@@ -165,7 +166,7 @@ Result<size_t> Scorer::windowOf(size_t tokens) {
   constexpr int64_t most = 2048;
   TRANSOM_TRY(prepare(1));
   transom_decoder_info decoder = transom_decoder_info_default();
-  TRANSOM_TRY(check(transom_session_decoder(session.get(), &decoder)));
+  TRANSOM_TRY(check(transom_session_get_decoder(session.get(), &decoder)));
   int64_t window = flags.window;
   if (decoder.context && window > decoder.context)
     return limitError("a window of " + std::to_string(window) +
@@ -187,9 +188,9 @@ Result<void> Scorer::scoreFile(const std::string &path) {
       flags.stride ? flags.stride : std::max<int64_t>(1, int64_t(window) / 2);
   transom_text_score score{};
   const CancelOnSignal signals(session.get());
-  if (Result<void> done =
-          check(transom_score_windows(session.get(), ids.data(), ids.size(),
-                                      int64_t(window), stride, &score));
+  if (Result<void> done = check(
+          transom_session_score_windows(session.get(), ids.data(), ids.size(),
+                                        int64_t(window), stride, &score));
       !done)
     return signals.explain(done.takeError());
   std::string line;

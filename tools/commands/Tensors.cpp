@@ -10,9 +10,9 @@ using namespace transom;
 using namespace transom::tools;
 
 static constexpr std::pair<DType, transom_dtype> types[] = {
-    {DType::F32, TRANSOM_F32}, {DType::BF16, TRANSOM_BF16},
-    {DType::F16, TRANSOM_F16}, {DType::I64, TRANSOM_I64},
-    {DType::I32, TRANSOM_I32}, {DType::Bool, TRANSOM_BOOL}};
+    {DType::F32, TRANSOM_DTYPE_F32}, {DType::BF16, TRANSOM_DTYPE_BF16},
+    {DType::F16, TRANSOM_DTYPE_F16}, {DType::I64, TRANSOM_DTYPE_I64},
+    {DType::I32, TRANSOM_DTYPE_I32}, {DType::Bool, TRANSOM_DTYPE_BOOL}};
 
 transom_dtype tools::publicType(DType type) {
   for (auto [ours, theirs] : types)
@@ -73,10 +73,10 @@ Result<InputTensors> InputTensors::read(const std::string &path) {
 Result<transom_entry_info> tools::entryOf(const transom_model *model,
                                           const std::string &entry) {
   transom_entry_info info = transom_entry_info_default();
-  transom_status status = TRANSOM_OK;
-  for (size_t i = 0; status == TRANSOM_OK; ++i) {
+  transom_status status = TRANSOM_STATUS_OK;
+  for (size_t i = 0; status == TRANSOM_STATUS_OK; ++i) {
     status = transom_model_get_entry(model, i, &info);
-    if (status == TRANSOM_OK && entry == info.name)
+    if (status == TRANSOM_STATUS_OK && entry == info.name)
       return info;
   }
   return usageError("the model has no entry '" + entry + "'");
@@ -88,7 +88,7 @@ Result<transom_argument_info> tools::argumentOf(const transom_model *model,
   transom_argument_info info = transom_argument_info_default();
   transom_status status =
       transom_model_get_argument(model, entry.c_str(), index, &info);
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   return info;
 }
@@ -108,14 +108,14 @@ Result<void> OutputTensors::allocate(
     const transom_model *model, const transom_session *session,
     const std::string &entry, const std::vector<transom_tensor> &inputs) {
   TRANSOM_ASSIGN(transom_entry_info info, entryOf(model, entry));
-  for (size_t i = 0; i < info.output_count; ++i) {
+  for (size_t i = 0; i < info.num_outputs; ++i) {
     TRANSOM_ASSIGN(transom_argument_info result,
-                   argumentOf(model, entry, info.input_count + i));
+                   argumentOf(model, entry, info.num_inputs + i));
     transom_tensor tensor = {};
     tensor.name = result.name;
     if (Result<void> shaped =
-            check(transom_shape(session, entry.c_str(), inputs.data(),
-                                inputs.size(), result.name, &tensor));
+            check(transom_session_shape(session, entry.c_str(), inputs.data(),
+                                        inputs.size(), result.name, &tensor));
         !shaped)
       return shaped;
     memory.push_back(

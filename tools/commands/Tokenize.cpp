@@ -39,16 +39,16 @@ tokensOf(const transom_model *model, const TextOrPair &text,
     second = {text.pair->data(), text.pair->size()};
   size_t count = 0;
   auto tokenize = [&] {
-    return transom_tokenize(model, &view, text.pair ? &second : nullptr,
-                            &options, tokens.data(), tokens.size(), &count,
-                            &cut);
+    return transom_model_tokenize(
+        model, &view, text.pair ? &second : nullptr, &options, tokens.data(),
+        tokens.size() * sizeof(transom_token), &count, &cut);
   };
   transom_status status = tokenize();
-  if (status == TRANSOM_LIMIT && count > tokens.size()) {
+  if (status == TRANSOM_STATUS_LIMIT && count > tokens.size()) {
     tokens.resize(count);
     status = tokenize();
   }
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   tokens.resize(count);
   return tokens;
@@ -111,15 +111,15 @@ static Result<std::string> textOf(const transom_model *model,
   std::string text(ids.size() * 8 + 64, '\0');
   size_t size = 0;
   auto decode = [&] {
-    return transom_detokenize(model, ids.data(), ids.size(), skipSpecial,
-                              text.data(), text.size(), &size);
+    return transom_model_detokenize(model, ids.data(), ids.size(), skipSpecial,
+                                    text.data(), text.size(), &size);
   };
   transom_status status = decode();
-  if (status == TRANSOM_LIMIT && size > text.size()) {
+  if (status == TRANSOM_STATUS_LIMIT && size > text.size()) {
     text.resize(size);
     status = decode();
   }
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return lastError(status);
   text.resize(size);
   return text;
@@ -132,8 +132,8 @@ static Result<void> decodeLine(const transom_model *model,
   for (int64_t id : ids) {
     size_t size = 0;
     const transom_status known =
-        transom_token_text(model, id, nullptr, 0, &size);
-    if (known != TRANSOM_OK && known != TRANSOM_LIMIT)
+        transom_model_token_text(model, id, nullptr, 0, &size);
+    if (known != TRANSOM_STATUS_OK && known != TRANSOM_STATUS_LIMIT)
       return lastError(known);
   }
   TRANSOM_ASSIGN(std::string text, textOf(model, ids, skipSpecial));

@@ -129,12 +129,12 @@ TEST_F(Artifact, LoadsAndRuns) {
   const transom_artifact_code *code = load(folder / "model.so");
   ASSERT_NE(code, nullptr);
   EXPECT_EQ(code->abi, static_cast<uint32_t>(TRANSOM_ABI_VERSION));
-  ASSERT_EQ(code->isa_count, 2u);
+  ASSERT_EQ(code->num_isas, 2u);
   EXPECT_STREQ(code->isas[0].name, "avx2");
   EXPECT_STREQ(code->isas[1].name, "avx512");
-  ASSERT_EQ(code->entry_count, 1u);
+  ASSERT_EQ(code->num_entries, 1u);
   EXPECT_STREQ(code->entries[0].name, "run");
-  ASSERT_EQ(code->entries[0].step_count, 3);
+  ASSERT_EQ(code->entries[0].num_dispatches, 3);
   EXPECT_EQ(runStep(code, 0, 5), 10.0f); // row 0: weight a
   EXPECT_EQ(runStep(code, 1, 0), 3.0f);
   EXPECT_EQ(runStep(code, 2, 1), 2000.0f); // row 1: weight b, column 1

@@ -41,13 +41,13 @@ std::string CompiledModel::load(const std::string &path, const std::string &isa,
   ::setenv("TRANSOM_FORCE_ISA", isa.c_str(), 1);
   transom_status status = transom_model_load(path.c_str(), nullptr, &model);
   ::unsetenv("TRANSOM_FORCE_ISA");
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return std::string("load: ") + transom_last_error();
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_batch = 4;
   options.max_tokens = 1024;
-  if (transom_session_create(model, &options, &session) != TRANSOM_OK)
+  if (transom_session_create(model, &options, &session) != TRANSOM_STATUS_OK)
     return std::string("session: ") + transom_last_error();
   return {};
 }
@@ -56,7 +56,7 @@ std::string CompiledModel::load(const std::string &path, const std::string &isa,
 static transom_tensor describe(const NamedTensor &named, Buffer &buffer) {
   transom_tensor tensor = {};
   tensor.name = named.name.c_str();
-  tensor.dtype = named.tensor.isFloat ? TRANSOM_F32 : TRANSOM_I64;
+  tensor.dtype = named.tensor.isFloat ? TRANSOM_DTYPE_F32 : TRANSOM_DTYPE_I64;
   tensor.rank = static_cast<int32_t>(named.tensor.rank());
   for (int64_t d = 0; d < named.tensor.rank(); ++d)
     tensor.shape[d] = named.tensor.sizes[d];
@@ -84,9 +84,9 @@ CompiledModel::run(const std::string &entry, ArrayRef<NamedTensor> inputs,
     results.push_back(describe(like[i], out[i]));
   }
   transom_status status =
-      transom_run(session, entry.c_str(), arguments.data(), arguments.size(),
-                  results.data(), results.size());
-  if (status != TRANSOM_OK)
+      transom_session_run(session, entry.c_str(), arguments.data(),
+                          arguments.size(), results.data(), results.size());
+  if (status != TRANSOM_STATUS_OK)
     return Error{static_cast<Status>(status), transom_last_error(), {}};
   std::vector<NamedTensor> got;
   for (size_t i = 0; i < like.size(); ++i)

@@ -234,17 +234,17 @@ std::string CompiledDecoder::load(const std::string &path,
   ::setenv("TRANSOM_FORCE_ISA", isa.c_str(), 1);
   transom_status status = transom_model_load(path.c_str(), nullptr, &model);
   ::unsetenv("TRANSOM_FORCE_ISA");
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return failureIn("load");
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_sequences = 6;
   options.max_kv_tokens = 6 * 600;
   options.max_tokens = maxTokens;
-  if (transom_session_create(model, &options, &session) != TRANSOM_OK)
+  if (transom_session_create(model, &options, &session) != TRANSOM_STATUS_OK)
     return failureIn("session");
   transom_decoder_info info = transom_decoder_info_default();
-  if (transom_session_decoder(session, &info) != TRANSOM_OK)
+  if (transom_session_get_decoder(session, &info) != TRANSOM_STATUS_OK)
     return failureIn("decoder");
   width = info.width;
   return {};
@@ -253,7 +253,7 @@ std::string CompiledDecoder::load(const std::string &path,
 std::string CompiledDecoder::step(const std::vector<Tokens> &sequences,
                                   const std::vector<SequenceRows> &rows,
                                   Logits &logits) {
-  std::vector<transom_step_rows> wanted;
+  std::vector<transom_step_input> wanted;
   int64_t count = 0;
   for (const SequenceRows &row : rows) {
     wanted.push_back({handles[row.sequence],
@@ -262,8 +262,8 @@ std::string CompiledDecoder::step(const std::vector<Tokens> &sequences,
     count += row.rows;
   }
   std::vector<float> out(count * width, NAN);
-  if (transom_step(session, wanted.data(), wanted.size(), out.data(),
-                   out.size() * sizeof(float)) != TRANSOM_OK)
+  if (transom_session_step(session, wanted.data(), wanted.size(), out.data(),
+                           out.size() * sizeof(float)) != TRANSOM_STATUS_OK)
     return failureIn("step");
   auto next = out.begin();
   for (const SequenceRows &row : rows) {
@@ -280,9 +280,10 @@ std::string CompiledDecoder::disturb(Random &random, size_t sequence,
                                      Logits &logits) {
   if (random.chance(50)) {
     int32_t copy = 0;
-    if (transom_sequence_copy(session, handles[sequence], &copy) != TRANSOM_OK)
+    if (transom_sequence_copy(session, handles[sequence], &copy) !=
+        TRANSOM_STATUS_OK)
       return failureIn("copy");
-    if (transom_sequence_free(session, handles[sequence]) != TRANSOM_OK)
+    if (transom_sequence_free(session, handles[sequence]) != TRANSOM_STATUS_OK)
       return failureIn("free");
     handles[sequence] = copy;
     return {};
@@ -290,9 +291,9 @@ std::string CompiledDecoder::disturb(Random &random, size_t sequence,
   int64_t length = random.below(lengths[sequence] + 1);
   transom_status status =
       transom_sequence_rewind(session, handles[sequence], length);
-  if (status == TRANSOM_LIMIT)
+  if (status == TRANSOM_STATUS_LIMIT)
     return {}; // a window has let go of what would be seen
-  if (status != TRANSOM_OK)
+  if (status != TRANSOM_STATUS_OK)
     return failureIn("rewind");
   lengths[sequence] = length;
   logits[sequence].resize(length * width);
@@ -304,7 +305,7 @@ std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
   logits.assign(sequences.size(), {});
   handles.assign(sequences.size(), 0);
   for (int32_t &handle : handles)
-    if (transom_sequence_create(session, &handle) != TRANSOM_OK)
+    if (transom_sequence_create(session, &handle) != TRANSOM_STATUS_OK)
       return failureIn("create");
   std::vector<int64_t> lengths(sequences.size());
   std::string error;

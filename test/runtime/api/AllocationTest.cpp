@@ -86,20 +86,21 @@ TEST(Allocation, a_step_allocates_nothing) {
     Decoder &decoder = *session->decoder();
     std::vector<int64_t> tokens = randomTokens(700, 1);
     std::vector<float> logits(2 * 30 * FAKE_VOCABULARY);
-    transom_tensor input = tensorOf("input_ids", TRANSOM_I64, {2, 30}, tokens);
-    transom_tensor output = tensorOf("logits", TRANSOM_F32, {}, logits);
+    transom_tensor input =
+        tensorOf("input_ids", TRANSOM_DTYPE_I64, {2, 30}, tokens);
+    transom_tensor output = tensorOf("logits", TRANSOM_DTYPE_F32, {}, logits);
     std::vector<float> scores(2 * 29);
-    transom_tensor score = tensorOf("logprobs", TRANSOM_F32, {}, scores);
+    transom_tensor score = tensorOf("logprobs", TRANSOM_DTYPE_F32, {}, scores);
     size_t before = allocations;
     bool good = true;
     for (int round = 0; round != 3; ++round) {
       int32_t first = *decoder.open(), second = *decoder.open();
-      StepRows rows[] = {{first, tokens.data(), 700, 3},
-                         {second, tokens.data(), 300, 10}};
+      StepInput rows[] = {{first, tokens.data(), 700, 3},
+                          {second, tokens.data(), 300, 10}};
       good = good && decoder.step(rows, 2);
       int32_t copy = *decoder.fork(first);
-      StepRows more[] = {{copy, tokens.data(), 1, 1},
-                         {first, tokens.data(), 1, 1}};
+      StepInput more[] = {{copy, tokens.data(), 1, 1},
+                          {first, tokens.data(), 1, 1}};
       for (int i = 0; i != 20; ++i)
         good = good && decoder.step(more, 2);
       good = good && decoder.rewind(copy, 710) && decoder.step(more, 2);
@@ -122,9 +123,9 @@ TEST(Allocation, a_large_batch_allocates_nothing) {
     mask[i] = 1;
   std::vector<float> scores(size_t(batch * (seq - 1)));
   transom_tensor inputs[] = {
-      tensorOf("input_ids", TRANSOM_I64, {batch, seq}, ids),
-      tensorOf("attention_mask", TRANSOM_I64, {batch, seq}, mask)};
-  transom_tensor output = tensorOf("logprobs", TRANSOM_F32, {}, scores);
+      tensorOf("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
+      tensorOf("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
+  transom_tensor output = tensorOf("logprobs", TRANSOM_DTYPE_F32, {}, scores);
   size_t before = allocations;
   Result<void> done = fake.session().run("score", inputs, 2, &output, 1);
   EXPECT_EQ(allocations - before, 0u);
@@ -143,7 +144,7 @@ TEST(Allocation, ten_thousand_tokens_take_no_memory) {
   Decoder &decoder = *fake.session().decoder();
   int32_t sequence = *decoder.open();
   const int64_t token = 3;
-  StepRows rows{sequence, &token, 1, 1};
+  StepInput rows{sequence, &token, 1, 1};
   long after = 0;
   for (int i = 0; i != 10000; ++i) {
     if (decoder.length(sequence) == 900) { // and other sequences in between

@@ -16,14 +16,15 @@ protected:
   transom_status step(int32_t sequence, const std::vector<int64_t> &tokens,
                       int64_t wanted) {
     logits.assign(size_t(wanted) * FAKE_VOCABULARY, -1);
-    transom_step_rows rows = {sequence, tokens.data(), int64_t(tokens.size()),
-                              wanted};
-    return transom_step(session, &rows, 1, logits.data(),
-                        logits.size() * sizeof(float));
+    transom_step_input rows = {sequence, tokens.data(), int64_t(tokens.size()),
+                               wanted};
+    return transom_session_step(session, &rows, 1, logits.data(),
+                                logits.size() * sizeof(float));
   }
   int64_t length(int32_t sequence) {
     int64_t length = -1;
-    EXPECT_EQ(transom_sequence_length(session, sequence, &length), TRANSOM_OK);
+    EXPECT_EQ(transom_sequence_length(session, sequence, &length),
+              TRANSOM_STATUS_OK);
     return length;
   }
 
@@ -34,28 +35,31 @@ protected:
 
 TEST_F(ApiDecoder, sequences_and_steps) {
   int32_t sequence = -1, copy = -1, loaded = -1;
-  ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_OK);
+  ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_STATUS_OK);
   std::vector<int64_t> tokens = randomTokens(30, 1);
-  ASSERT_EQ(step(sequence, tokens, 2), TRANSOM_OK) << transom_last_error();
+  ASSERT_EQ(step(sequence, tokens, 2), TRANSOM_STATUS_OK)
+      << transom_last_error();
   expectRow(&logits[FAKE_VOCABULARY], tokens);
   EXPECT_EQ(length(sequence), 30);
-  ASSERT_EQ(transom_sequence_copy(session, sequence, &copy), TRANSOM_OK);
+  ASSERT_EQ(transom_sequence_copy(session, sequence, &copy), TRANSOM_STATUS_OK);
   EXPECT_EQ(length(copy), 30);
-  ASSERT_EQ(transom_sequence_rewind(session, sequence, 12), TRANSOM_OK);
+  ASSERT_EQ(transom_sequence_rewind(session, sequence, 12), TRANSOM_STATUS_OK);
   tokens.resize(12);
   tokens.push_back(7);
-  ASSERT_EQ(step(sequence, {7}, 1), TRANSOM_OK);
+  ASSERT_EQ(step(sequence, {7}, 1), TRANSOM_STATUS_OK);
   expectRow(logits.data(), tokens);
   std::string path = folder.path("cache");
-  ASSERT_EQ(transom_sequence_save(session, sequence, path.c_str()), TRANSOM_OK);
-  ASSERT_EQ(transom_sequence_load(session, path.c_str(), &loaded), TRANSOM_OK)
+  ASSERT_EQ(transom_sequence_save(session, sequence, path.c_str()),
+            TRANSOM_STATUS_OK);
+  ASSERT_EQ(transom_sequence_load(session, path.c_str(), &loaded),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   tokens.push_back(5);
-  ASSERT_EQ(step(loaded, {5}, 1), TRANSOM_OK);
+  ASSERT_EQ(step(loaded, {5}, 1), TRANSOM_STATUS_OK);
   expectRow(logits.data(), tokens);
-  ASSERT_EQ(step(sequence, {1, 2}, 0), TRANSOM_OK);
+  ASSERT_EQ(step(sequence, {1, 2}, 0), TRANSOM_STATUS_OK);
   transom_decoder_info info = transom_decoder_info_default();
-  ASSERT_EQ(transom_session_decoder(session, &info), TRANSOM_OK);
+  ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
   EXPECT_EQ(info.context, 600);
   EXPECT_EQ(info.vocabulary, FAKE_VOCABULARY);
   EXPECT_EQ(info.width, FAKE_VOCABULARY);
@@ -63,8 +67,8 @@ TEST_F(ApiDecoder, sequences_and_steps) {
   EXPECT_EQ(info.free_sequences, 0);
   EXPECT_EQ(info.positions, (700 + 3 * 255) / 256 * 256);
   for (int32_t one : {sequence, copy, loaded})
-    EXPECT_EQ(transom_sequence_free(session, one), TRANSOM_OK);
-  ASSERT_EQ(transom_session_decoder(session, &info), TRANSOM_OK);
+    EXPECT_EQ(transom_sequence_free(session, one), TRANSOM_STATUS_OK);
+  ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
   EXPECT_EQ(info.free_positions, info.positions);
   EXPECT_EQ(info.free_sequences, 3);
 }
@@ -73,49 +77,54 @@ TEST_F(ApiDecoder, wrong_calls) {
   int32_t sequence = -1;
   int64_t number = 0;
   std::vector<int64_t> tokens = {1, 2};
-  EXPECT_EQ(step(0, tokens, 1), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_free(session, 0), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_copy(session, 0, &sequence), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_rewind(session, 0, 0), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_length(session, 0, &number), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_save(session, 0, "x"), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_create(session, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_sequence_load(session, nullptr, &sequence), TRANSOM_USAGE);
+  EXPECT_EQ(step(0, tokens, 1), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_free(session, 0), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_copy(session, 0, &sequence), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_rewind(session, 0, 0), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_length(session, 0, &number), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_save(session, 0, "x"), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_create(session, nullptr), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_sequence_load(session, nullptr, &sequence),
+            TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_sequence_load(session, "/nowhere/x", &sequence),
-            TRANSOM_UNAVAILABLE);
-  EXPECT_EQ(transom_sequence_create(nullptr, &sequence), TRANSOM_USAGE);
-  ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_OK);
-  transom_step_rows rows = {sequence, tokens.data(), 2, 1};
-  EXPECT_EQ(transom_step(session, &rows, 1, nullptr, 0), TRANSOM_REJECTED);
+            TRANSOM_STATUS_UNAVAILABLE);
+  EXPECT_EQ(transom_sequence_create(nullptr, &sequence), TRANSOM_STATUS_USAGE);
+  ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_STATUS_OK);
+  transom_step_input rows = {sequence, tokens.data(), 2, 1};
+  EXPECT_EQ(transom_session_step(session, &rows, 1, nullptr, 0),
+            TRANSOM_STATUS_REJECTED);
   float small[FAKE_VOCABULARY];
-  EXPECT_EQ(transom_step(session, &rows, 1, small, sizeof small - 1),
-            TRANSOM_REJECTED);
+  EXPECT_EQ(transom_session_step(session, &rows, 1, small, sizeof small - 1),
+            TRANSOM_STATUS_REJECTED);
   EXPECT_STREQ(transom_last_error(), "the logits need 64 bytes, 63 given");
-  EXPECT_EQ(transom_step(session, nullptr, 1, small, sizeof small),
-            TRANSOM_USAGE);
-  EXPECT_EQ(transom_step(session, &rows, 0, small, sizeof small),
-            TRANSOM_REJECTED);
+  EXPECT_EQ(transom_session_step(session, nullptr, 1, small, sizeof small),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_step(session, &rows, 0, small, sizeof small),
+            TRANSOM_STATUS_REJECTED);
   EXPECT_EQ(length(sequence), 0);
-  EXPECT_EQ(transom_step(session, &rows, 1, small, sizeof small), TRANSOM_OK);
+  EXPECT_EQ(transom_session_step(session, &rows, 1, small, sizeof small),
+            TRANSOM_STATUS_OK);
 }
 
 TEST_F(ApiDecoder, entries_are_told_like_any_other) {
   transom_model_info info = transom_model_info_default();
-  ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_OK);
-  EXPECT_EQ(info.entry_count, 4u);
+  ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_STATUS_OK);
+  EXPECT_EQ(info.num_entries, 4u);
   transom_entry_info entry = transom_entry_info_default();
-  ASSERT_EQ(transom_model_get_entry(model, 1, &entry), TRANSOM_OK);
+  ASSERT_EQ(transom_model_get_entry(model, 1, &entry), TRANSOM_STATUS_OK);
   EXPECT_STREQ(entry.name, "logits");
-  EXPECT_EQ(entry.input_count, 2u);
-  EXPECT_EQ(entry.step_count, 0u);
+  EXPECT_EQ(entry.num_inputs, 2u);
+  EXPECT_EQ(entry.num_dispatches, 0u);
   transom_argument_info argument = transom_argument_info_default();
   ASSERT_EQ(transom_model_get_argument(model, "score", 2, &argument),
-            TRANSOM_OK);
+            TRANSOM_STATUS_OK);
   EXPECT_STREQ(argument.name, "logprobs");
   EXPECT_STREQ(argument.dims[1], "seq-1");
   transom_tensor none{};
-  EXPECT_EQ(transom_run(session, "step", &none, 0, &none, 0), TRANSOM_USAGE);
-  EXPECT_NE(std::strstr(transom_last_error(), "transom_step()"), nullptr);
+  EXPECT_EQ(transom_session_run(session, "step", &none, 0, &none, 0),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_NE(std::strstr(transom_last_error(), "transom_session_step()"),
+            nullptr);
 }
 
 TEST_F(ApiDecoder, memory_is_told_exactly) {
@@ -126,22 +135,24 @@ TEST_F(ApiDecoder, memory_is_told_exactly) {
     options.max_sequences = uint32_t(tokens / 200);
     options.max_kv_tokens = tokens;
     uint64_t bytes = 0;
-    ASSERT_EQ(transom_memory(model, &options, &bytes), TRANSOM_OK);
+    ASSERT_EQ(transom_model_memory(model, &options, &bytes), TRANSOM_STATUS_OK);
     EXPECT_GT(bytes, last);
     last = bytes;
     options.mem_limit = bytes;
     transom_session *made = nullptr;
-    ASSERT_EQ(transom_session_create(model, &options, &made), TRANSOM_OK)
+    ASSERT_EQ(transom_session_create(model, &options, &made), TRANSOM_STATUS_OK)
         << transom_last_error();
     transom_session_free(made);
     options.mem_limit = bytes - 1;
-    EXPECT_EQ(transom_session_create(model, &options, &made), TRANSOM_LIMIT);
+    EXPECT_EQ(transom_session_create(model, &options, &made),
+              TRANSOM_STATUS_LIMIT);
     options.mem_limit = 0;
   }
   for (uint64_t tokens : {uint64_t(1) << 41, UINT64_MAX}) {
     options.max_kv_tokens = tokens;
     uint64_t bytes = 0;
-    EXPECT_EQ(transom_memory(model, &options, &bytes), TRANSOM_USAGE);
+    EXPECT_EQ(transom_model_memory(model, &options, &bytes),
+              TRANSOM_STATUS_USAGE);
   }
 }
 
@@ -151,10 +162,11 @@ TEST_F(ApiDecoder, models_without_a_step_have_no_sequences) {
   transom_session *other = nullptr;
   ASSERT_EQ(
       transom_model_load(folder.path("encoder.so").c_str(), nullptr, &encoder),
-      TRANSOM_OK);
-  ASSERT_EQ(transom_session_create(encoder, nullptr, &other), TRANSOM_OK);
+      TRANSOM_STATUS_OK);
+  ASSERT_EQ(transom_session_create(encoder, nullptr, &other),
+            TRANSOM_STATUS_OK);
   int32_t sequence;
-  EXPECT_EQ(transom_sequence_create(other, &sequence), TRANSOM_USAGE);
+  EXPECT_EQ(transom_sequence_create(other, &sequence), TRANSOM_STATUS_USAGE);
   EXPECT_NE(std::strstr(transom_last_error(), "no decoder"), nullptr);
   transom_session_free(other);
   transom_model_free(encoder);

@@ -28,22 +28,23 @@ protected:
   }
   transom_status generate(const std::vector<transom_prompt> &prompts) {
     transom_generation_free(generation);
-    return transom_generate(session, prompts.data(), prompts.size(), &options,
-                            &generation);
+    return transom_session_generate(session, prompts.data(), prompts.size(),
+                                    &options, &generation);
   }
   transom_continuation row(size_t index) {
     transom_continuation row = transom_continuation_default();
-    EXPECT_EQ(transom_generation_get(generation, index, &row), TRANSOM_OK)
+    EXPECT_EQ(transom_generation_get(generation, index, &row),
+              TRANSOM_STATUS_OK)
         << transom_last_error();
     return row;
   }
   std::vector<int64_t> ids(size_t index) {
     transom_continuation one = row(index);
-    return {one.ids, one.ids + one.id_count};
+    return {one.ids, one.ids + one.num_ids};
   }
   int64_t freeSequences() {
     transom_decoder_info info = transom_decoder_info_default();
-    EXPECT_EQ(transom_session_decoder(session, &info), TRANSOM_OK);
+    EXPECT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
     return info.free_sequences;
   }
 
@@ -69,9 +70,10 @@ const transom_logit_bias noLast = {FAKE_VOCABULARY - 1, -INFINITY};
 
 TEST_F(ApiGenerate, continuations) {
   options.biases = &noLast;
-  options.bias_count = 1;
+  options.num_biases = 1;
   const std::vector<int64_t> first = {1, 2, 3}, second = randomTokens(40, 1);
-  ASSERT_EQ(generate({promptOf(first), promptOf(second), {}}), TRANSOM_OK)
+  ASSERT_EQ(generate({promptOf(first), promptOf(second), {}}),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   ASSERT_EQ(transom_generation_count(generation), 3u);
   EXPECT_EQ(ids(0), greedyOf(first, 9));
@@ -84,7 +86,7 @@ TEST_F(ApiGenerate, continuations) {
   EXPECT_EQ(row(1).logprobs, nullptr);
   EXPECT_EQ(freeSequences(), 3);
   transom_continuation none = transom_continuation_default();
-  EXPECT_EQ(transom_generation_get(generation, 3, &none), TRANSOM_USAGE);
+  EXPECT_EQ(transom_generation_get(generation, 3, &none), TRANSOM_STATUS_USAGE);
   transom_generation_free(generation);
 }
 
@@ -92,16 +94,17 @@ TEST_F(ApiGenerate, log_probabilities) {
   options.max_new_tokens = 4;
   options.top_logprobs = 3;
   const std::vector<int64_t> prompt = {4, 5};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_OK) << transom_last_error();
+  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
   transom_continuation one = row(0);
-  ASSERT_EQ(one.top_count, 3u);
+  ASSERT_EQ(one.num_top, 3u);
   std::vector<int64_t> text = prompt;
-  text.insert(text.end(), one.ids, one.ids + one.id_count);
+  text.insert(text.end(), one.ids, one.ids + one.num_ids);
   std::vector<double> scores(5);
   std::vector<transom_token_logprob> top(5 * 3);
-  ASSERT_EQ(
-      transom_score(session, text.data(), 6, scores.data(), top.data(), 3),
-      TRANSOM_OK)
+  ASSERT_EQ(transom_session_score(session, text.data(), 6, scores.data(),
+                                  top.data(), 3),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   for (size_t i = 0; i != 4; ++i) {
     EXPECT_EQ(scores[i + 1], one.logprobs[i]);
@@ -111,8 +114,9 @@ TEST_F(ApiGenerate, log_probabilities) {
     }
   }
   transom_text_score whole;
-  ASSERT_EQ(transom_score_windows(session, text.data(), 6, 6, 6, &whole),
-            TRANSOM_OK);
+  ASSERT_EQ(
+      transom_session_score_windows(session, text.data(), 6, 6, 6, &whole),
+      TRANSOM_STATUS_OK);
   EXPECT_EQ(whole.tokens, 5);
   transom_generation_free(generation);
 }
@@ -126,12 +130,12 @@ TEST_F(ApiGenerate, cancelled_by_the_callback) {
     auto &all = *static_cast<Seen *>(context);
     all.ids.push_back(token->id);
     if (all.ids.size() == 4)
-      transom_cancel(all.session);
+      transom_session_cancel(all.session);
     return 0;
   };
   options.callback_context = &seen;
   const std::vector<int64_t> prompt = {1};
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_CANCELLED);
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_CANCELLED);
   ASSERT_NE(generation, nullptr);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_CANCELLED);
   std::vector<int64_t> made = ids(0);
@@ -139,7 +143,7 @@ TEST_F(ApiGenerate, cancelled_by_the_callback) {
   EXPECT_EQ(seen.ids, made);
   EXPECT_EQ(freeSequences(), 3);
   options.callback = [](void *, const transom_generated_token *) { return 1; };
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_OK);
+  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK);
   EXPECT_EQ(ids(0).size(), 1u);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_CANCELLED);
   transom_generation_free(generation);
@@ -150,49 +154,53 @@ TEST_F(ApiGenerate, cancelled_at_the_last_token) {
   options.callback_context = session;
   options.callback = [](void *context, const transom_generated_token *token) {
     if (token->finish == TRANSOM_FINISH_LENGTH)
-      transom_cancel(static_cast<transom_session *>(context));
+      transom_session_cancel(static_cast<transom_session *>(context));
     return 0;
   };
   const std::vector<int64_t> prompt = {1};
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_CANCELLED);
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_CANCELLED);
   EXPECT_EQ(ids(0).size(), 3u);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_LENGTH);
   options.callback = nullptr;
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_OK) << transom_last_error();
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
   transom_generation_free(generation);
 }
 
 TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   const std::vector<int64_t> nan = {1, FAKE_NAN_TOKEN}, fine = {1};
-  EXPECT_EQ(generate({promptOf(nan)}), TRANSOM_REJECTED);
+  EXPECT_EQ(generate({promptOf(nan)}), TRANSOM_STATUS_REJECTED);
   EXPECT_EQ(generation, nullptr);
   EXPECT_EQ(std::string(transom_last_error())
                 .find("non-finite logit at position 1 of prompt 0"),
             0u)
       << transom_last_error();
   const std::vector<int64_t> outside = {FAKE_VOCABULARY}, longer(601, 1);
-  EXPECT_EQ(generate({promptOf(outside)}), TRANSOM_REJECTED);
-  EXPECT_EQ(generate({promptOf(longer)}), TRANSOM_LIMIT);
+  EXPECT_EQ(generate({promptOf(outside)}), TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(generate({promptOf(longer)}), TRANSOM_STATUS_LIMIT);
   options.context_policy = 7;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_USAGE);
+  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
   options.num_beams = 2;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_UNSUPPORTED);
+  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_UNSUPPORTED);
   options = transom_generate_options_default();
   options.top_p = 2;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_USAGE);
+  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
   transom_text stop = {"x", 1};
   options.stops = &stop;
-  options.stop_count = 1;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_UNSUPPORTED); // no tokenizer
+  options.num_stops = 1;
+  EXPECT_EQ(generate({promptOf(fine)}),
+            TRANSOM_STATUS_UNSUPPORTED); // no tokenizer
   options = transom_generate_options_default();
   transom_prompt text = {nullptr, 0, {"x", 1}};
-  EXPECT_EQ(generate({text}), TRANSOM_UNSUPPORTED);
-  EXPECT_EQ(transom_generate(session, nullptr, 1, &options, &generation),
-            TRANSOM_USAGE);
+  EXPECT_EQ(generate({text}), TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(
+      transom_session_generate(session, nullptr, 1, &options, &generation),
+      TRANSOM_STATUS_USAGE);
   EXPECT_EQ(freeSequences(), 3);
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_OK) << transom_last_error();
+  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
   transom_generation_free(generation);
 }
 
@@ -202,12 +210,13 @@ TEST_F(ApiGenerate, older_callers_have_shorter_options) {
   options.struct_size = offsetof(transom_generate_options, seed);
   options.ignore_end = 99;
   const std::vector<int64_t> prompt = {1};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_OK) << transom_last_error();
+  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
   EXPECT_EQ(ids(0).size(), 5u);
   options.struct_size = 3;
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_USAGE);
-  EXPECT_EQ(transom_generate(session, nullptr, 0, nullptr, &generation),
-            TRANSOM_OK);
+  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_generate(session, nullptr, 0, nullptr, &generation),
+            TRANSOM_STATUS_OK);
   EXPECT_EQ(transom_generation_count(generation), 0u);
   transom_generation_free(generation);
 }
@@ -216,51 +225,56 @@ TEST_F(ApiGenerate, the_entry) {
   std::vector<int64_t> ids = {9, 0, 0, 1, 2, 3}, mask = {1, 0, 0, 1, 1, 1};
   std::vector<int64_t> result(18, -7);
   transom_tensor inputs[] = {
-      tensorOf("input_ids", TRANSOM_I64, {2, 3}, ids),
-      tensorOf("attention_mask", TRANSOM_I64, {2, 3}, mask)};
+      tensorOf("input_ids", TRANSOM_DTYPE_I64, {2, 3}, ids),
+      tensorOf("attention_mask", TRANSOM_DTYPE_I64, {2, 3}, mask)};
   transom_tensor shape{};
-  ASSERT_EQ(transom_shape(session, "generate", inputs, 2, "output_ids", &shape),
-            TRANSOM_OK)
+  ASSERT_EQ(transom_session_shape(session, "generate", inputs, 2, "output_ids",
+                                  &shape),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   EXPECT_EQ(shape.shape[0], 2);
   EXPECT_EQ(shape.shape[1], 9);
   EXPECT_EQ(shape.capacity, 18 * sizeof(int64_t));
-  transom_tensor output = tensorOf("output_ids", TRANSOM_I64, {}, result);
-  ASSERT_EQ(transom_run(session, "generate", inputs, 2, &output, 1), TRANSOM_OK)
+  transom_tensor output = tensorOf("output_ids", TRANSOM_DTYPE_I64, {}, result);
+  ASSERT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   const std::vector<int64_t> single = {9}, three = {1, 2, 3};
-  ASSERT_EQ(generate({promptOf(single), promptOf(three)}), TRANSOM_OK);
+  ASSERT_EQ(generate({promptOf(single), promptOf(three)}), TRANSOM_STATUS_OK);
   std::vector<int64_t> expected = this->ids(0), second = this->ids(1);
   expected.insert(expected.end(), second.begin(), second.end());
   EXPECT_EQ(result, expected);
   output.capacity = 8;
-  EXPECT_EQ(transom_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_REJECTED);
+  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_REJECTED);
   mask[0] = 2;
   output.capacity = 18 * sizeof(int64_t);
-  EXPECT_EQ(transom_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_REJECTED);
-  EXPECT_EQ(transom_shape(session, "generate", inputs, 2, "ids", &shape),
-            TRANSOM_REJECTED);
+  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(
+      transom_session_shape(session, "generate", inputs, 2, "ids", &shape),
+      TRANSOM_STATUS_REJECTED);
   transom_generation_free(generation);
 }
 
 TEST_F(ApiGenerate, output_ids_are_filled) {
   open(R"({"max_new_tokens":4,"pad_token_id":6})");
   const std::vector<int64_t> prompt = {1};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_OK);
+  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK);
   const std::vector<int64_t> whole = ids(0);
   options.end_ids = whole.data(); // the first row ends at once
-  options.end_id_count = 1;
+  options.num_end_ids = 1;
   std::vector<int64_t> other = {3};
-  ASSERT_EQ(generate({promptOf(prompt), promptOf(other)}), TRANSOM_OK);
+  ASSERT_EQ(generate({promptOf(prompt), promptOf(other)}), TRANSOM_STATUS_OK);
   const size_t columns = std::max(ids(0).size(), ids(1).size());
   std::vector<int64_t> values(2 * columns);
   transom_tensor output{};
-  EXPECT_EQ(transom_generation_output_ids(generation, &output), TRANSOM_LIMIT);
+  EXPECT_EQ(transom_generation_output_ids(generation, &output),
+            TRANSOM_STATUS_LIMIT);
   EXPECT_EQ(output.capacity, values.size() * sizeof(int64_t));
   output.data = values.data();
-  EXPECT_EQ(transom_generation_output_ids(generation, &output), TRANSOM_OK);
+  EXPECT_EQ(transom_generation_output_ids(generation, &output),
+            TRANSOM_STATUS_OK);
   EXPECT_EQ(values[0], whole[0]);
   EXPECT_EQ(std::vector<int64_t>(values.begin() + 1,
                                  values.begin() + int64_t(columns)),
@@ -273,16 +287,18 @@ TEST_F(ApiGenerate, settings_that_fit) {
   const size_t lengths[] = {100, 300, 5};
   options.num_return_sequences = 4;
   options.max_new_tokens = 50;
-  ASSERT_EQ(transom_generate_fit(model, lengths, 3, &options, &wanted),
-            TRANSOM_OK)
+  ASSERT_EQ(transom_session_options_fit_generate(model, lengths, 3, &options,
+                                                 &wanted),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   EXPECT_EQ(wanted.max_sequences, 12u);
   // 100 and 5: a block each; 300: one shared, one of each.
   EXPECT_EQ(wanted.max_kv_tokens, 256u * (4 + 4 + 5));
   EXPECT_GE(wanted.max_tokens, 12u);
   const size_t hostile[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
-  EXPECT_EQ(transom_generate_fit(model, hostile, 3, &options, &wanted),
-            TRANSOM_OK);
+  EXPECT_EQ(transom_session_options_fit_generate(model, hostile, 3, &options,
+                                                 &wanted),
+            TRANSOM_STATUS_OK);
   EXPECT_LE(wanted.max_kv_tokens, 12u * 768); // the context, in blocks
   EXPECT_EQ(wanted.max_tokens, 1024u);
 }
@@ -292,14 +308,15 @@ TEST_F(ApiGenerate, shapes_without_end_are_refused) {
        {});
   std::vector<int64_t> ids = {1};
   transom_tensor input =
-      tensorOf("input_ids", TRANSOM_I64, {INT32_MAX, 1}, ids);
+      tensorOf("input_ids", TRANSOM_DTYPE_I64, {INT32_MAX, 1}, ids);
   transom_tensor shape{};
-  EXPECT_EQ(transom_shape(session, "generate", &input, 1, "output_ids", &shape),
-            TRANSOM_REJECTED);
+  EXPECT_EQ(transom_session_shape(session, "generate", &input, 1, "output_ids",
+                                  &shape),
+            TRANSOM_STATUS_REJECTED);
   EXPECT_NE(std::strstr(transom_last_error(), "are out of range"), nullptr)
       << transom_last_error();
   input.shape[0] = 1;
-  transom_tensor output = tensorOf("output_ids", TRANSOM_I64, {}, ids);
-  EXPECT_EQ(transom_run(session, "generate", &input, 1, &output, 1),
-            TRANSOM_REJECTED);
+  transom_tensor output = tensorOf("output_ids", TRANSOM_DTYPE_I64, {}, ids);
+  EXPECT_EQ(transom_session_run(session, "generate", &input, 1, &output, 1),
+            TRANSOM_STATUS_REJECTED);
 }

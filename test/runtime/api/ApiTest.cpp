@@ -19,7 +19,7 @@ protected:
     writeFile(folder.path("model.so"), fakeFile(fakeManifest()));
     ASSERT_EQ(
         transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
-        TRANSOM_OK)
+        TRANSOM_STATUS_OK)
         << transom_last_error();
   }
   void TearDown() override { transom_model_free(model); }
@@ -35,27 +35,29 @@ TEST_F(Api, runs_a_model) {
   options.threads = 2;
   options.max_batch = 3;
   uint64_t bytes = 0;
-  ASSERT_EQ(transom_memory(model, &options, &bytes), TRANSOM_OK);
+  ASSERT_EQ(transom_model_memory(model, &options, &bytes), TRANSOM_STATUS_OK);
   EXPECT_GT(bytes, 0u);
   options.mem_limit = bytes;
   transom_session *session = nullptr;
-  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK)
+  ASSERT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   EncodeCall call(3, 20);
   call.randomize(1, true);
   transom_tensor shape{};
-  ASSERT_EQ(transom_shape(session, "encode", call.inputs.data(), 3,
-                          "last_hidden_state", &shape),
-            TRANSOM_OK);
+  ASSERT_EQ(transom_session_shape(session, "encode", call.inputs.data(), 3,
+                                  "last_hidden_state", &shape),
+            TRANSOM_STATUS_OK);
   EXPECT_EQ(shape.capacity, call.hidden.size() * sizeof(float));
-  ASSERT_EQ(transom_run(session, "encode", call.inputs.data(), 3,
-                        call.outputs.data(), 2),
-            TRANSOM_OK)
+  ASSERT_EQ(transom_session_run(session, "encode", call.inputs.data(), 3,
+                                call.outputs.data(), 2),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   call.checkResults();
   transom_session_free(session);
   options.mem_limit = bytes - 1;
-  EXPECT_EQ(transom_session_create(model, &options, &session), TRANSOM_LIMIT);
+  EXPECT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_LIMIT);
   EXPECT_EQ(session, nullptr);
 }
 
@@ -64,22 +66,23 @@ TEST_F(Api, options_fit_a_run_exactly) {
   EncodeCall call(3, 20);
   ASSERT_EQ(transom_session_options_fit(model, "encode", call.inputs.data(), 3,
                                         &options),
-            TRANSOM_OK)
+            TRANSOM_STATUS_OK)
       << transom_last_error();
   EXPECT_EQ(options.max_batch, 3u);
   EXPECT_EQ(options.max_tokens, 60u);
   EncodeCall other(1, 64);
   ASSERT_EQ(transom_session_options_fit(model, "encode", other.inputs.data(), 3,
                                         &options),
-            TRANSOM_OK);
+            TRANSOM_STATUS_OK);
   EXPECT_EQ(options.max_batch, 3u);
   EXPECT_EQ(options.max_tokens, 64u);
   transom_session *session = nullptr;
-  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK);
+  ASSERT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_OK);
   for (EncodeCall *each : {&call, &other}) {
-    ASSERT_EQ(transom_run(session, "encode", each->inputs.data(), 3,
-                          each->outputs.data(), 2),
-              TRANSOM_OK)
+    ASSERT_EQ(transom_session_run(session, "encode", each->inputs.data(), 3,
+                                  each->outputs.data(), 2),
+              TRANSOM_STATUS_OK)
         << transom_last_error();
     each->checkResults();
   }
@@ -87,36 +90,36 @@ TEST_F(Api, options_fit_a_run_exactly) {
   EncodeCall longer(1, 65);
   EXPECT_EQ(transom_session_options_fit(model, "encode", longer.inputs.data(),
                                         3, &options),
-            TRANSOM_LIMIT);
+            TRANSOM_STATUS_LIMIT);
 }
 
 TEST_F(Api, tells_what_a_model_is) {
   transom_model_info info = transom_model_info_default();
-  ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_OK);
+  ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_STATUS_OK);
   EXPECT_STREQ(info.family, "bert");
   EXPECT_STREQ(info.isa, "avx2");
-  EXPECT_EQ(info.entry_count, 2u);
-  EXPECT_EQ(info.label_count, 0u);
+  EXPECT_EQ(info.num_entries, 2u);
+  EXPECT_EQ(info.num_labels, 0u);
   EXPECT_EQ(info.embedding_size, 0u);
   EXPECT_EQ(std::string(info.manifest, info.manifest_size).front(), '{');
   EXPECT_EQ(transom_model_label(model, 0), nullptr);
   transom_entry_info entry = transom_entry_info_default();
-  ASSERT_EQ(transom_model_get_entry(model, 0, &entry), TRANSOM_OK);
+  ASSERT_EQ(transom_model_get_entry(model, 0, &entry), TRANSOM_STATUS_OK);
   EXPECT_STREQ(entry.name, "encode");
-  EXPECT_EQ(entry.input_count, 3u);
-  EXPECT_EQ(entry.step_count, 5u);
-  EXPECT_EQ(transom_model_get_entry(model, 2, &entry), TRANSOM_USAGE);
+  EXPECT_EQ(entry.num_inputs, 3u);
+  EXPECT_EQ(entry.num_dispatches, 5u);
+  EXPECT_EQ(transom_model_get_entry(model, 2, &entry), TRANSOM_STATUS_USAGE);
   transom_argument_info argument = transom_argument_info_default();
   ASSERT_EQ(transom_model_get_argument(model, "encode", 3, &argument),
-            TRANSOM_OK);
+            TRANSOM_STATUS_OK);
   EXPECT_STREQ(argument.name, "last_hidden_state");
   EXPECT_STREQ(argument.dims[1], "seq");
   EXPECT_EQ(argument.rank, 3);
   ASSERT_EQ(transom_model_get_argument(model, "encode", 1, &argument),
-            TRANSOM_OK);
+            TRANSOM_STATUS_OK);
   EXPECT_EQ(argument.optional, 1u);
   EXPECT_EQ(transom_model_get_argument(model, "encode", 5, &argument),
-            TRANSOM_USAGE);
+            TRANSOM_STATUS_USAGE);
 }
 
 TEST_F(Api, structs_of_other_versions) {
@@ -124,7 +127,8 @@ TEST_F(Api, structs_of_other_versions) {
   // Zeroed by hand, without the default function.
   transom_session_options options;
   std::memset(&options, 0, sizeof options);
-  EXPECT_EQ(transom_session_create(model, &options, &session), TRANSOM_USAGE);
+  EXPECT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_USAGE);
   // An older caller knows threads and max_batch only.
   struct {
     size_t structSize;
@@ -138,7 +142,7 @@ TEST_F(Api, structs_of_other_versions) {
   ASSERT_EQ(
       transom_session_create(
           model, reinterpret_cast<transom_session_options *>(&older), &session),
-      TRANSOM_OK)
+      TRANSOM_STATUS_OK)
       << transom_last_error();
   transom_session_free(session);
   // A newer caller's struct is longer: zeros are fine, anything else is not.
@@ -148,62 +152,68 @@ TEST_F(Api, structs_of_other_versions) {
   } newer;
   newer.known.struct_size = sizeof newer;
   uint64_t bytes;
-  EXPECT_EQ(transom_memory(model, &newer.known, &bytes), TRANSOM_OK);
+  EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
+            TRANSOM_STATUS_OK);
   newer.unknown = 1;
-  EXPECT_EQ(transom_memory(model, &newer.known, &bytes), TRANSOM_USAGE);
+  EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
+            TRANSOM_STATUS_USAGE);
   // Info structs are filled as far as the caller knows them.
   transom_entry_info entry = transom_entry_info_default();
-  entry.struct_size = offsetof(transom_entry_info, output_count);
-  entry.output_count = 77;
-  ASSERT_EQ(transom_model_get_entry(model, 0, &entry), TRANSOM_OK);
+  entry.struct_size = offsetof(transom_entry_info, num_outputs);
+  entry.num_outputs = 77;
+  ASSERT_EQ(transom_model_get_entry(model, 0, &entry), TRANSOM_STATUS_OK);
   EXPECT_STREQ(entry.name, "encode");
-  EXPECT_EQ(entry.output_count, 77u);
+  EXPECT_EQ(entry.num_outputs, 77u);
 }
 
 TEST_F(Api, each_thread_has_its_message) {
-  EXPECT_EQ(transom_model_get_entry(model, 9, nullptr), TRANSOM_USAGE);
+  EXPECT_EQ(transom_model_get_entry(model, 9, nullptr), TRANSOM_STATUS_USAGE);
   std::string mine = transom_last_error();
   EXPECT_NE(mine, "");
   std::thread([] {
     EXPECT_STREQ(transom_last_error(), "");
     transom_model *none = nullptr;
     EXPECT_EQ(transom_model_load("/no/such/model.so", nullptr, &none),
-              TRANSOM_UNAVAILABLE);
+              TRANSOM_STATUS_UNAVAILABLE);
     EXPECT_NE(std::strstr(transom_last_error(), "/no/such/model.so"), nullptr);
   }).join();
   EXPECT_EQ(mine, transom_last_error());
 }
 
 TEST_F(Api, null_arguments_are_told) {
-  EXPECT_EQ(transom_model_load(nullptr, nullptr, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_model_get_info(nullptr, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_model_get_info(model, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_memory(model, nullptr, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_session_create(nullptr, nullptr, nullptr), TRANSOM_USAGE);
-  EXPECT_EQ(transom_run(nullptr, "encode", nullptr, 0, nullptr, 0),
-            TRANSOM_USAGE);
+  EXPECT_EQ(transom_model_load(nullptr, nullptr, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_get_info(nullptr, nullptr), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_get_info(model, nullptr), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_memory(model, nullptr, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_create(nullptr, nullptr, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_run(nullptr, "encode", nullptr, 0, nullptr, 0),
+            TRANSOM_STATUS_USAGE);
   EXPECT_EQ(
-      transom_embed_texts(nullptr, nullptr, 0, nullptr, nullptr, 0, nullptr),
-      TRANSOM_USAGE);
+      transom_session_embed(nullptr, nullptr, 0, nullptr, nullptr, 0, nullptr),
+      TRANSOM_STATUS_USAGE);
   transom_model_free(nullptr);
   transom_session_free(nullptr);
-  transom_cancel(nullptr);
+  transom_session_cancel(nullptr);
 }
 
 TEST_F(Api, text_calls_need_a_tokenizer) {
   transom_text text = {"a", 1};
   size_t count;
-  EXPECT_EQ(transom_tokenize(model, &text, nullptr, nullptr, nullptr, 0, &count,
-                             nullptr),
-            TRANSOM_UNSUPPORTED);
-  EXPECT_EQ(transom_detokenize(model, nullptr, 0, 0, nullptr, 0, &count),
-            TRANSOM_UNSUPPORTED);
+  EXPECT_EQ(transom_model_tokenize(model, &text, nullptr, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(transom_model_detokenize(model, nullptr, 0, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_UNSUPPORTED);
   transom_session *session = nullptr;
-  ASSERT_EQ(transom_session_create(model, nullptr, &session), TRANSOM_OK);
+  ASSERT_EQ(transom_session_create(model, nullptr, &session),
+            TRANSOM_STATUS_OK);
   float out[4];
-  EXPECT_EQ(
-      transom_embed_texts(session, &text, 1, nullptr, out, sizeof out, nullptr),
-      TRANSOM_UNSUPPORTED);
+  EXPECT_EQ(transom_session_embed(session, &text, 1, nullptr, out, sizeof out,
+                                  nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
   transom_session_free(session);
 }
 
@@ -212,13 +222,13 @@ TEST_F(Api, forced_instruction_sets) {
   setenv("TRANSOM_FORCE_ISA", "avx2", 1);
   EXPECT_EQ(
       transom_model_load(folder.path("model.so").c_str(), nullptr, &other),
-      TRANSOM_OK);
+      TRANSOM_STATUS_OK);
   transom_model_free(other);
   for (const char *wrong : {"avx512", "avx3"}) {
     setenv("TRANSOM_FORCE_ISA", wrong, 1);
     EXPECT_EQ(
         transom_model_load(folder.path("model.so").c_str(), nullptr, &other),
-        TRANSOM_UNSUPPORTED);
+        TRANSOM_STATUS_UNSUPPORTED);
     EXPECT_EQ(other, nullptr);
   }
   unsetenv("TRANSOM_FORCE_ISA");
@@ -226,7 +236,7 @@ TEST_F(Api, forced_instruction_sets) {
 
 TEST(ApiNames, have_text) {
   EXPECT_STREQ(transom_version(), "0.1.0");
-  EXPECT_STREQ(transom_dtype_name(TRANSOM_BF16), "bf16");
-  EXPECT_EQ(transom_dtype_size(TRANSOM_I64), 8u);
-  EXPECT_STREQ(transom_status_name(TRANSOM_LIMIT), "limit");
+  EXPECT_STREQ(transom_dtype_name(TRANSOM_DTYPE_BF16), "bf16");
+  EXPECT_EQ(transom_dtype_size(TRANSOM_DTYPE_I64), 8u);
+  EXPECT_STREQ(transom_status_name(TRANSOM_STATUS_LIMIT), "limit");
 }

@@ -254,7 +254,7 @@ TEST(Artifact, code_of_another_abi) {
     return ArtifactFile::open(folder.path("good.so"));
   }();
   ASSERT_TRUE(bool(file));
-  // The table: abi 2, isa_count 1, a pointer, phase_count 7, entry_count 3.
+  // The table: abi 2, num_isas 1, a pointer, num_phases 7, num_entries 3.
   const std::string begin("\x02\0\0\0\x01\0\0\0", 8);
   const std::string behind("\x07\0\0\0\0\0\0\0\x03\0\0\0", 12);
   size_t at = bytes.find(begin);

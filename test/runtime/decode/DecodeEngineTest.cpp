@@ -89,8 +89,8 @@ TEST(Decoder, sessions_of_one_model_on_several_threads) {
     int32_t first = *decoder.open(), second = *decoder.open();
     std::vector<int64_t> tokens = randomTokens(400, seed);
     for (size_t end = 20; end <= tokens.size(); end += 20) {
-      StepRows rows[] = {{first, &tokens[end - 20], 20, 1},
-                         {second, &tokens[end - 20], 20, 0}};
+      StepInput rows[] = {{first, &tokens[end - 20], 20, 1},
+                          {second, &tokens[end - 20], 20, 0}};
       Result<const float *> logits = decoder.step(rows, 2);
       ASSERT_TRUE(bool(logits));
       expectRow(*logits, {tokens.begin(), tokens.begin() + ptrdiff_t(end)});
@@ -107,7 +107,7 @@ TEST(Decoder, logits_of_any_number_of_rows_go_to_a_callers_memory) {
   ASSERT_LT(fake->maxWanted(), 50);
   int32_t sequence = fake.open();
   std::vector<int64_t> tokens = randomTokens(60, 3);
-  StepRows rows{sequence, tokens.data(), 60, 50};
+  StepInput rows{sequence, tokens.data(), 60, 50};
   std::vector<float> logits(50 * FAKE_VOCABULARY);
   ASSERT_TRUE(bool(fake->stepInto(&rows, 1, logits.data())));
   for (size_t i = 0; i != 50; ++i)
@@ -152,7 +152,7 @@ TEST(Decoder, a_copy_needs_no_room_until_it_goes_on) {
   ASSERT_EQ(fake->freePositions(), 0);
   int32_t copy = fake.fork(first);
   std::vector<int64_t> token = {3};
-  StepRows rows[] = {{copy, token.data(), 1, 1}, {first, token.data(), 1, 1}};
+  StepInput rows[] = {{copy, token.data(), 1, 1}, {first, token.data(), 1, 1}};
   EXPECT_EQ(fake->step(rows, 2).error().status, Status::Limit);
   fake->close(first);
   fake.feed(copy, {3}, 1); // it has the block for itself now
@@ -206,7 +206,7 @@ TEST(Decoder, all_sequences_may_be_open) {
 //===----------------------------------------------------------------------===//
 
 /// Expects a step to be refused.
-static void expectRefused(FakeDecoder &fake, std::vector<StepRows> rows,
+static void expectRefused(FakeDecoder &fake, std::vector<StepInput> rows,
                           Status status, const std::string &text) {
   int64_t free = fake->freePositions();
   Result<const float *> done = fake->step(rows.data(), rows.size());
@@ -301,7 +301,7 @@ TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
   std::vector<int64_t> ids = randomTokens(900, 3);
   for (int until : {0, 2, 6, 20, 26}) { // a walk is two calls of the host
     host.until = until;
-    StepRows rows[] = {{a, ids.data(), 800, 1}, {b, ids.data(), 60, 60}};
+    StepInput rows[] = {{a, ids.data(), 800, 1}, {b, ids.data(), 60, 60}};
     Result<const float *> done = fake->step(rows, 2);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().status, cancelledStatus);
@@ -315,7 +315,7 @@ TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
   fake.feed(c, randomTokens(100, 6), 20);
   fake.checkFed();
   fake.session().cancel(); // before a step
-  StepRows rows{a, ids.data(), 1, 1};
+  StepInput rows{a, ids.data(), 1, 1};
   EXPECT_EQ(fake->step(&rows, 1).error().status, cancelledStatus);
   fake.feed(a, {1}, 1);
   fake.checkFed();
@@ -344,7 +344,7 @@ TEST(Decoder, another_thread_cancels_at_any_time) {
       first.clear();
       second.clear();
     }
-    StepRows rows[] = {{a, ids.data(), 200, 1}, {b, ids.data(), 100, 1}};
+    StepInput rows[] = {{a, ids.data(), 200, 1}, {b, ids.data(), 100, 1}};
     if (Result<const float *> done = fake->step(rows, 2); !done) {
       EXPECT_EQ(done.error().status, cancelledStatus);
       ++ended;

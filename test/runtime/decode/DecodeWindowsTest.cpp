@@ -114,7 +114,7 @@ TEST(DecoderWindows, long_steps_of_many_may_have_to_come_in_turn) {
   fake.feed(a, randomTokens(554, 1), 1);
   fake.feed(b, randomTokens(554, 2), 1);
   std::vector<int64_t> ids = randomTokens(900, 3);
-  StepRows rows[] = {{a, ids.data(), 900, 1}, {b, ids.data(), 900, 1}};
+  StepInput rows[] = {{a, ids.data(), 900, 1}, {b, ids.data(), 900, 1}};
   Result<const float *> done = fake->step(rows, 2);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Limit);

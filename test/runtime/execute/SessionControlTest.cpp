@@ -91,11 +91,11 @@ TEST(SessionControl, trace_has_a_begin_and_an_end_for_each_share) {
   auto session = makeSession(*model, config);
   EncodeCall call(2, 5);
   ASSERT_TRUE(bool(call.run(*session)));
-  const transom_share *shares = session->shares(steps);
+  const transom_worker_time *shares = session->shares(steps);
   ASSERT_EQ(steps, 5u);
   for (size_t step = 0; step != steps; ++step)
     for (size_t part = 0; part != 3; ++part) {
-      const transom_share &share = shares[step * 3 + part];
+      const transom_worker_time &share = shares[step * 3 + part];
       EXPECT_GT(share.begin, 0);
       EXPECT_GE(share.end, share.begin);
       // A step begins when all shares of the step before have ended.

@@ -34,7 +34,7 @@ TEST(Session, same_results_for_any_number_of_threads) {
       call.checkResults();
       EXPECT_EQ(call.outputs[0].rank, 3);
       EXPECT_EQ(call.outputs[0].shape[1], call.seq);
-      EXPECT_EQ(call.outputs[1].dtype, TRANSOM_F32);
+      EXPECT_EQ(call.outputs[1].dtype, TRANSOM_DTYPE_F32);
     }
   }
 }
@@ -100,7 +100,8 @@ TEST(Session, takes_i32_strides_and_defaults) {
   std::vector<int32_t> transposed(10);
   for (int64_t i = 0; i != 10; ++i)
     transposed[size_t(i % 5 * 2 + i / 5)] = int32_t(call.ids[size_t(i)]);
-  transom_tensor ids = tensorOf("input_ids", TRANSOM_I32, {2, 5}, transposed);
+  transom_tensor ids =
+      tensorOf("input_ids", TRANSOM_DTYPE_I32, {2, 5}, transposed);
   ids.strides[0] = 1;
   ids.strides[1] = 2;
   Result<void> done = session->run("encode", &ids, 1, call.outputs.data(), 2);
@@ -129,7 +130,7 @@ TEST(Session, holds_results_for_strides_and_omission) {
   config.holdResults = true;
   auto holding = makeSession(*model, config);
   ASSERT_TRUE(bool(holding->run("encode", call.inputs.data(), 3, &hidden, 1)));
-  EXPECT_EQ(hidden.dtype, TRANSOM_F32);
+  EXPECT_EQ(hidden.dtype, TRANSOM_DTYPE_F32);
   std::vector<float> wanted, pooled;
   call.expect(wanted, pooled);
   for (size_t i = 0; i != 6; ++i)
@@ -159,7 +160,7 @@ TEST(Session, tells_wrong_inputs) {
          [](EncodeCall &c) { c.inputs[1] = c.inputs[0]; });
   expect(Status::Rejected,
          "input 'input_ids' has dtype f32, expected i64 or i32",
-         [](EncodeCall &c) { c.inputs[0].dtype = TRANSOM_F32; });
+         [](EncodeCall &c) { c.inputs[0].dtype = TRANSOM_DTYPE_F32; });
   expect(Status::Rejected,
          "input 'input_ids' has rank 1, expected 2: [batch, seq]",
          [](EncodeCall &c) { c.inputs[0].rank = 1; });
@@ -189,7 +190,7 @@ TEST(Session, tells_wrong_inputs) {
          "159 given",
          [](EncodeCall &c) { c.outputs[0].capacity = 159; });
   expect(Status::Rejected, "result 'pooler_output' has dtype i64, expected f32",
-         [](EncodeCall &c) { c.outputs[1].dtype = TRANSOM_I64; });
+         [](EncodeCall &c) { c.outputs[1].dtype = TRANSOM_DTYPE_I64; });
   expect(Status::Rejected,
          "result 'pooler_output' is left out, and the session does not hold "
          "results",
@@ -219,9 +220,9 @@ TEST(Session, refuses_what_does_not_fit) {
   std::vector<float> x(2 * 11 * 3), y(2 * 11 * 3);
   std::vector<uint8_t> m(2 * 11);
   std::vector<uint16_t> z(3);
-  transom_tensor inputs[] = {tensorOf("x", TRANSOM_F32, {2, 11, 3}, x),
-                             tensorOf("m", TRANSOM_BOOL, {2, 11}, m),
-                             tensorOf("z", TRANSOM_BF16, {3}, z)};
+  transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {2, 11, 3}, x),
+                             tensorOf("m", TRANSOM_DTYPE_BOOL, {2, 11}, m),
+                             tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
   expectError(session->run("combine", inputs, 3, nullptr, 0), Status::Limit,
               "'seq' is 11 for a batch of 2, over the session's max_tokens 20");
 }
@@ -261,12 +262,13 @@ TEST(Session, bool_and_half_inputs_and_uniform_rows) {
       x[i] = float(i);
     for (size_t i = 0; i != m.size(); ++i)
       m[i] = i % 3 == 0;
-    transom_tensor inputs[] = {tensorOf("x", TRANSOM_F32, {4, 5, 3}, x),
-                               tensorOf("m", TRANSOM_BOOL, {4, 5}, m),
-                               tensorOf("z", TRANSOM_BF16, {3}, z)};
-    transom_tensor outputs[] = {tensorOf("y", TRANSOM_F32, {}, y),
-                                tensorOf("tiny", TRANSOM_F32, {}, tiny),
-                                tensorOf("count", TRANSOM_I64, {}, count)};
+    transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
+                               tensorOf("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
+                               tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
+    transom_tensor outputs[] = {
+        tensorOf("y", TRANSOM_DTYPE_F32, {}, y),
+        tensorOf("tiny", TRANSOM_DTYPE_F32, {}, tiny),
+        tensorOf("count", TRANSOM_DTYPE_I64, {}, count)};
     Result<void> done = session->run("combine", inputs, 3, outputs, 3);
     ASSERT_TRUE(bool(done)) << done.error().message;
     for (size_t i = 0; i != y.size(); ++i)
@@ -363,12 +365,13 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
     std::vector<uint8_t> m(20, 1);
     std::vector<uint16_t> z(3);
     std::vector<int64_t> count(4, -1);
-    transom_tensor inputs[] = {tensorOf("x", TRANSOM_F32, {4, 5, 3}, x),
-                               tensorOf("m", TRANSOM_BOOL, {4, 5}, m),
-                               tensorOf("z", TRANSOM_BF16, {3}, z)};
-    transom_tensor outputs[] = {tensorOf("y", TRANSOM_F32, {}, y),
-                                tensorOf("tiny", TRANSOM_F32, {}, tiny),
-                                tensorOf("count", TRANSOM_I64, {}, count)};
+    transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
+                               tensorOf("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
+                               tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
+    transom_tensor outputs[] = {
+        tensorOf("y", TRANSOM_DTYPE_F32, {}, y),
+        tensorOf("tiny", TRANSOM_DTYPE_F32, {}, tiny),
+        tensorOf("count", TRANSOM_DTYPE_I64, {}, count)};
     Capacity capacity;
     ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, capacity)));
     auto session =

@@ -19,10 +19,10 @@ static transom_tensor strided(std::vector<int64_t> strides, void *data,
 TEST(Tensor, gathers_strided_integers) {
   int32_t data[] = {0, 1, 2, 3, 4, 5, 6, 7};
   int64_t shape[] = {2, 3}, out[6];
-  stageInput(strided({1, 2}, data, TRANSOM_I32), shape, 2, out);
+  stageInput(strided({1, 2}, data, TRANSOM_DTYPE_I32), shape, 2, out);
   EXPECT_EQ(std::vector<int64_t>(out, out + 6),
             (std::vector<int64_t>{0, 2, 4, 1, 3, 5}));
-  stageInput(strided({0, 1}, data, TRANSOM_I32), shape, 2, out);
+  stageInput(strided({0, 1}, data, TRANSOM_DTYPE_I32), shape, 2, out);
   EXPECT_EQ(std::vector<int64_t>(out, out + 6),
             (std::vector<int64_t>{0, 1, 2, 0, 1, 2}));
 }
@@ -32,7 +32,7 @@ TEST(Tensor, gathers_and_scatters_three_dimensions) {
   for (int i = 0; i != 24; ++i)
     data[i] = float(i);
   int64_t shape[] = {2, 3, 4};
-  transom_tensor tensor = strided({4, 8, 1}, data, TRANSOM_F32);
+  transom_tensor tensor = strided({4, 8, 1}, data, TRANSOM_DTYPE_F32);
   stageInput(tensor, shape, 3, dense);
   EXPECT_EQ(dense[4], 8.0f);  // [0, 1, 0]
   EXPECT_EQ(dense[12], 4.0f); // [1, 0, 0]
@@ -44,48 +44,55 @@ TEST(Tensor, gathers_and_scatters_three_dimensions) {
 
 TEST(Tensor, knows_rank_0) {
   float value = 3, out = 0;
-  stageInput(strided({}, &value, TRANSOM_F32), nullptr, 0, &out);
+  stageInput(strided({}, &value, TRANSOM_DTYPE_F32), nullptr, 0, &out);
   EXPECT_EQ(out, 3.0f);
   uint64_t bytes;
-  EXPECT_TRUE(spanOf(strided({}, &value, TRANSOM_F32), nullptr, 0, 4, bytes));
+  EXPECT_TRUE(
+      spanOf(strided({}, &value, TRANSOM_DTYPE_F32), nullptr, 0, 4, bytes));
   EXPECT_EQ(bytes, 4u);
 }
 
 TEST(Tensor, spans_count_the_last_element) {
   int64_t shape[] = {2, 3};
   uint64_t bytes;
-  ASSERT_TRUE(spanOf(strided({}, nullptr, TRANSOM_F32), shape, 2, 4, bytes));
+  ASSERT_TRUE(
+      spanOf(strided({}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
   EXPECT_EQ(bytes, 24u);
   ASSERT_TRUE(
-      spanOf(strided({10, 2}, nullptr, TRANSOM_F32), shape, 2, 4, bytes));
+      spanOf(strided({10, 2}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
   EXPECT_EQ(bytes, 60u);
   EXPECT_FALSE(
-      spanOf(strided({-1, 1}, nullptr, TRANSOM_F32), shape, 2, 4, bytes));
-  EXPECT_FALSE(spanOf(strided({INT64_MAX, 2}, nullptr, TRANSOM_F32), shape, 2,
-                      4, bytes));
+      spanOf(strided({-1, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
+  EXPECT_FALSE(spanOf(strided({INT64_MAX, 2}, nullptr, TRANSOM_DTYPE_F32),
+                      shape, 2, 4, bytes));
   int64_t large[] = {INT64_MAX, 3};
-  EXPECT_FALSE(spanOf(strided({}, nullptr, TRANSOM_F32), large, 2, 4, bytes));
+  EXPECT_FALSE(
+      spanOf(strided({}, nullptr, TRANSOM_DTYPE_F32), large, 2, 4, bytes));
 }
 
 TEST(Tensor, tells_dense_and_overlapping_strides) {
   int64_t shape[] = {2, 3}, thin[] = {1, 3};
-  EXPECT_TRUE(isDense(strided({3, 1}, nullptr, TRANSOM_F32), shape, 2));
-  EXPECT_FALSE(isDense(strided({4, 1}, nullptr, TRANSOM_F32), shape, 2));
-  EXPECT_TRUE(isDense(strided({99, 1}, nullptr, TRANSOM_F32), thin, 2));
-  EXPECT_TRUE(overlapsItself(strided({0, 1}, nullptr, TRANSOM_F32), shape, 2));
-  EXPECT_TRUE(overlapsItself(strided({2, 1}, nullptr, TRANSOM_F32), shape, 2));
-  EXPECT_FALSE(overlapsItself(strided({1, 2}, nullptr, TRANSOM_F32), shape, 2));
-  EXPECT_FALSE(overlapsItself(strided({0, 1}, nullptr, TRANSOM_F32), thin, 2));
+  EXPECT_TRUE(isDense(strided({3, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2));
+  EXPECT_FALSE(isDense(strided({4, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2));
+  EXPECT_TRUE(isDense(strided({99, 1}, nullptr, TRANSOM_DTYPE_F32), thin, 2));
+  EXPECT_TRUE(
+      overlapsItself(strided({0, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2));
+  EXPECT_TRUE(
+      overlapsItself(strided({2, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2));
+  EXPECT_FALSE(
+      overlapsItself(strided({1, 2}, nullptr, TRANSOM_DTYPE_F32), shape, 2));
+  EXPECT_FALSE(
+      overlapsItself(strided({0, 1}, nullptr, TRANSOM_DTYPE_F32), thin, 2));
 }
 
 TEST(Tensor, converts_halves) {
   uint16_t half[] = {0x3c00, 0xc000}, brain[] = {0x3f80, 0xc000};
   int64_t shape[] = {2};
   float out[2];
-  stageInput(strided({}, half, TRANSOM_F16), shape, 1, out);
+  stageInput(strided({}, half, TRANSOM_DTYPE_F16), shape, 1, out);
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], -2.0f);
-  stageInput(strided({}, brain, TRANSOM_BF16), shape, 1, out);
+  stageInput(strided({}, brain, TRANSOM_DTYPE_BF16), shape, 1, out);
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], -2.0f);
 }
@@ -93,7 +100,7 @@ TEST(Tensor, converts_halves) {
 TEST(Tensor, names_the_first_wrong_value) {
   Argument ids;
   ids.name = "input_ids";
-  ids.dtype = TRANSOM_I64;
+  ids.dtype = TRANSOM_DTYPE_I64;
   ids.role = Role::Ids;
   ids.bound = 10;
   std::vector<int64_t> values(1000, 9);

@@ -30,17 +30,18 @@ int main(int argc, char **argv) {
   int64_t ids[6] = {5, 6, 7, 8, 9, 10};
   float hidden[24], pooled[8];
   int forks = 0;
-  if (argc != 2 || transom_model_load(argv[1], NULL, &model) != TRANSOM_OK)
+  if (argc != 2 ||
+      transom_model_load(argv[1], NULL, &model) != TRANSOM_STATUS_OK)
     return failed("load");
   options.threads = 3;
   options.parallel = parallel;
   options.parallel_context = &forks;
-  if (transom_session_create(model, &options, &session) != TRANSOM_OK)
+  if (transom_session_create(model, &options, &session) != TRANSOM_STATUS_OK)
     return failed("session");
   memset(&input, 0, sizeof input);
   memset(outputs, 0, sizeof outputs);
   input.name = "input_ids";
-  input.dtype = TRANSOM_I64;
+  input.dtype = TRANSOM_DTYPE_I64;
   input.rank = 2;
   input.shape[0] = 2;
   input.shape[1] = 3;
@@ -52,7 +53,8 @@ int main(int argc, char **argv) {
   outputs[1].name = "pooler_output";
   outputs[1].data = pooled;
   outputs[1].capacity = sizeof pooled;
-  if (transom_run(session, "encode", &input, 1, outputs, 2) != TRANSOM_OK)
+  if (transom_session_run(session, "encode", &input, 1, outputs, 2) !=
+      TRANSOM_STATUS_OK)
     return failed("run");
   /* id + weight, and 0.75 times the mean: 5 + 1 + 0.75 * 7 */
   if (forks != 5 || outputs[0].rank != 3 || outputs[0].shape[2] != 4 ||

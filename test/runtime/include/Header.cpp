@@ -9,7 +9,7 @@
 int main() {
   transom_model *model = nullptr;
   transom_status status = transom_model_load("/no/such/model", nullptr, &model);
-  return status == TRANSOM_UNAVAILABLE && model == nullptr &&
+  return status == TRANSOM_STATUS_UNAVAILABLE && model == nullptr &&
                  std::strlen(transom_last_error()) > 0
              ? 0
              : 1;

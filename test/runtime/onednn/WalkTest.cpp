@@ -54,10 +54,10 @@ struct HandMade {
     manifest.entries = {entry};
 
     code.abi = TRANSOM_ABI_VERSION;
-    code.isa_count = 1;
+    code.num_isas = 1;
     code.isas = &isa;
-    code.phase_count = 1;
-    code.entry_count = 1;
+    code.num_phases = 1;
+    code.num_entries = 1;
     code.entries = &entryCode;
     code.rows = rows;
     code.weights = reinterpret_cast<const char *>(weights.data());
@@ -132,7 +132,7 @@ protected:
                                int64_t count) {
     transom_tensor made{};
     made.name = name;
-    made.dtype = TRANSOM_F32;
+    made.dtype = TRANSOM_DTYPE_F32;
     made.rank = 2;
     made.shape[0] = count;
     made.shape[1] = width;

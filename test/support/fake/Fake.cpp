@@ -218,11 +218,11 @@ EncodeCall::EncodeCall(int64_t batch, int64_t seq)
     : batch(batch), seq(seq), ids(batch * seq, 1), mask(batch * seq, 1),
       types(batch * seq, 0), hidden(batch * seq * FAKE_WIDTH, -1),
       pooled(batch * FAKE_WIDTH, -1) {
-  inputs = {tensorOf("input_ids", TRANSOM_I64, {batch, seq}, ids),
-            tensorOf("attention_mask", TRANSOM_I64, {batch, seq}, mask),
-            tensorOf("token_type_ids", TRANSOM_I64, {batch, seq}, types)};
-  outputs = {tensorOf("last_hidden_state", TRANSOM_F32, {}, hidden),
-             tensorOf("pooler_output", TRANSOM_F32, {}, pooled)};
+  inputs = {tensorOf("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
+            tensorOf("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask),
+            tensorOf("token_type_ids", TRANSOM_DTYPE_I64, {batch, seq}, types)};
+  outputs = {tensorOf("last_hidden_state", TRANSOM_DTYPE_F32, {}, hidden),
+             tensorOf("pooler_output", TRANSOM_DTYPE_F32, {}, pooled)};
 }
 
 void EncodeCall::randomize(unsigned seed, bool ragged) {

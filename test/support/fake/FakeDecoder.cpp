@@ -40,8 +40,8 @@ void FakeStep::add(int32_t sequence, std::vector<int64_t> tokens,
   wanted.push_back(rows);
 }
 
-std::vector<StepRows> FakeStep::rows() const {
-  std::vector<StepRows> made;
+std::vector<StepInput> FakeStep::rows() const {
+  std::vector<StepInput> made;
   for (size_t i = 0; i != texts.size(); ++i)
     made.push_back(
         {sequences[i], texts[i].data(), int64_t(texts[i].size()), wanted[i]});
@@ -72,10 +72,11 @@ void FakeDecoder::rewind(int32_t sequence, int64_t length) {
   past[sequence].resize(size_t(length));
 }
 
-Result<const float *> FakeDecoder::logitsOf(const std::vector<StepRows> &rows) {
+Result<const float *>
+FakeDecoder::logitsOf(const std::vector<StepInput> &rows) {
   int64_t wanted = 0;
-  for (const StepRows &what : rows)
-    wanted += what.wanted;
+  for (const StepInput &what : rows)
+    wanted += what.num_logits;
   if (wanted <= made->decoder()->maxWanted())
     return made->decoder()->step(rows.data(), rows.size());
   large.assign(size_t(wanted * FAKE_VOCABULARY), -1);
@@ -85,17 +86,17 @@ Result<const float *> FakeDecoder::logitsOf(const std::vector<StepRows> &rows) {
 }
 
 const float *FakeDecoder::run(const FakeStep &step) {
-  std::vector<StepRows> rows = step.rows();
+  std::vector<StepInput> rows = step.rows();
   Result<const float *> logits = logitsOf(rows);
   EXPECT_TRUE(bool(logits)) << logits.error().message;
   if (!logits)
     return nullptr;
   const float *row = *logits;
-  for (const StepRows &what : rows) {
+  for (const StepInput &what : rows) {
     std::vector<int64_t> &tokens = past[what.sequence];
-    for (int64_t i = 0; i != what.count; ++i) {
+    for (int64_t i = 0; i != what.num_tokens; ++i) {
       tokens.push_back(what.tokens[i]);
-      if (i < what.count - what.wanted)
+      if (i < what.num_tokens - what.num_logits)
         continue;
       expectRow(row, tokens);
       row += FAKE_VOCABULARY;
@@ -118,13 +119,14 @@ void FakeDecoderFile::openFile(const Manifest &manifest, uint64_t positions) {
   writeFile(folder.path("model.so"), fakeFile(manifest));
   ASSERT_EQ(
       transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
-      TRANSOM_OK)
+      TRANSOM_STATUS_OK)
       << transom_last_error();
   transom_session_options options = transom_session_options_default();
   options.threads = 2;
   options.max_sequences = 3;
   options.max_kv_tokens = positions;
-  ASSERT_EQ(transom_session_create(model, &options, &session), TRANSOM_OK)
+  ASSERT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_OK)
       << transom_last_error();
 }
 

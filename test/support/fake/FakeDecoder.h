@@ -24,7 +24,7 @@ class FakeStep {
 public:
   void add(int32_t sequence, std::vector<int64_t> tokens, int64_t wanted);
   size_t size() const { return texts.size(); }
-  std::vector<StepRows> rows() const;
+  std::vector<StepInput> rows() const;
 
 private:
   std::vector<int32_t> sequences;
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  Result<const float *> logitsOf(const std::vector<StepRows> &rows);
+  Result<const float *> logitsOf(const std::vector<StepInput> &rows);
   std::unique_ptr<Model> model;
   std::unique_ptr<Session> made;
   std::map<int32_t, std::vector<int64_t>> past;

@@ -128,9 +128,9 @@ tokensOf(const BenchModel &bench, const std::string &text, size_t most) {
   const transom_text view = {text.data(), text.size()};
   std::vector<transom_token> tokens(most);
   size_t count = 0;
-  TRANSOM_TRY(
-      check(transom_tokenize(bench.model.get(), &view, nullptr, nullptr,
-                             tokens.data(), tokens.size(), &count, nullptr)));
+  TRANSOM_TRY(check(transom_model_tokenize(
+      bench.model.get(), &view, nullptr, nullptr, tokens.data(),
+      tokens.size() * sizeof(transom_token), &count, nullptr)));
   tokens.resize(count);
   return tokens;
 }
@@ -171,7 +171,7 @@ Result<Workload> Workload::tokenize(const BenchModel &bench,
       continue;
     transom_tensor tensor = {};
     tensor.name = known->name.c_str();
-    tensor.dtype = TRANSOM_I64;
+    tensor.dtype = TRANSOM_DTYPE_I64;
     tensor.rank = 2;
     tensor.shape[0] = static_cast<int64_t>(texts.size());
     tensor.shape[1] = static_cast<int64_t>(longest);
@@ -204,9 +204,9 @@ static const transom_tensor *inputOf(const BenchCall &call,
 
 /// An element of a mask.
 static bool isSet(const transom_tensor &mask, int64_t at) {
-  if (mask.dtype == TRANSOM_I64)
+  if (mask.dtype == TRANSOM_DTYPE_I64)
     return static_cast<const int64_t *>(mask.data)[at] != 0;
-  if (mask.dtype == TRANSOM_I32)
+  if (mask.dtype == TRANSOM_DTYPE_I32)
     return static_cast<const int32_t *>(mask.data)[at] != 0;
   return static_cast<const char *>(mask.data)[at] != 0;
 }

@@ -126,7 +126,7 @@ private:
   Result<void> fill(size_t index);
   Result<void> goBack();
   Result<void> append(size_t index, const int64_t *ids, int64_t count);
-  Result<void> step(const transom_step_rows *news, size_t count);
+  Result<void> step(const transom_step_input *news, size_t count);
   Result<void> decodeOnce();
   int64_t random();
 
@@ -136,7 +136,7 @@ private:
   SessionPtr session;
   std::vector<int32_t> handles;
   std::vector<int64_t> next; // a token for each sequence
-  std::vector<transom_step_rows> rows;
+  std::vector<transom_step_input> rows;
   size_t width = 0; // of a row of logits
   std::vector<float> logits;
   std::vector<int64_t> past, prompt;
@@ -179,7 +179,8 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
   TRANSOM_ASSIGN(SessionPtr created, createSession(bench.model.get(), sizes));
   session = std::move(created);
   transom_decoder_info info = transom_decoder_info_default();
-  if (Result<void> known = check(transom_session_decoder(session.get(), &info));
+  if (Result<void> known =
+          check(transom_session_get_decoder(session.get(), &info));
       !known)
     return known;
   width = static_cast<size_t>(info.width);
@@ -203,9 +204,9 @@ Result<void> StepRunner::fill(size_t index) {
   return append(index, past.data(), depth);
 }
 
-Result<void> StepRunner::step(const transom_step_rows *news, size_t count) {
-  return check(transom_step(session.get(), news, count, logits.data(),
-                            logits.size() * sizeof(float)));
+Result<void> StepRunner::step(const transom_step_input *news, size_t count) {
+  return check(transom_session_step(session.get(), news, count, logits.data(),
+                                    logits.size() * sizeof(float)));
 }
 
 /// Puts a text behind a sequence, chunk by chunk.
@@ -213,12 +214,12 @@ Result<void> StepRunner::append(size_t index, const int64_t *ids,
                                 int64_t count) {
   for (int64_t done = 0; done < count;) {
     const int64_t take = std::min(DecoderWork::longestChunk, count - done);
-    transom_step_rows chunk = {};
+    transom_step_input chunk = {};
     chunk.sequence = handles[index];
     chunk.tokens = ids + done;
-    chunk.count = take;
+    chunk.num_tokens = take;
     done += take;
-    chunk.wanted = done == count;
+    chunk.num_logits = done == count;
     if (Result<void> stepped = step(&chunk, 1); !stepped)
       return stepped;
     if (Result<void> kept = keepSteps(session.get()); !kept)
@@ -229,7 +230,8 @@ Result<void> StepRunner::append(size_t index, const int64_t *ids,
 
 Result<void> StepRunner::goBack() {
   for (size_t i = 0; i < handles.size(); ++i) {
-    if (transom_sequence_rewind(session.get(), handles[i], depth) == TRANSOM_OK)
+    if (transom_sequence_rewind(session.get(), handles[i], depth) ==
+        TRANSOM_STATUS_OK)
       continue;
     transom_sequence_free(session.get(), handles[i]);
     if (Result<void> filled = fill(i); !filled)
@@ -258,7 +260,7 @@ Result<void> StepRunner::decodeOnce() {
     for (size_t i = 0; i < rows.size(); ++i) {
       rows[i].sequence = handles[i];
       rows[i].tokens = &next[i];
-      rows[i].count = rows[i].wanted = 1;
+      rows[i].num_tokens = rows[i].num_logits = 1;
     }
     if (Result<void> stepped = step(rows.data(), rows.size()); !stepped)
       return stepped;

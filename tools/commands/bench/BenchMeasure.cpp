@@ -38,7 +38,7 @@ Result<void> Runner::keepSteps(const transom_session *session) {
   const int64_t *nanoseconds = nullptr;
   size_t steps = 0;
   if (Result<void> read =
-          check(transom_session_profile(session, &nanoseconds, &steps));
+          check(transom_session_get_profile(session, &nanoseconds, &steps));
       !read)
     return read;
   last.nanoseconds.resize(steps);
@@ -46,9 +46,9 @@ Result<void> Runner::keepSteps(const transom_session *session) {
     last.nanoseconds[i] += nanoseconds[i];
   if (!options.trace)
     return {};
-  const transom_share *shares = nullptr;
-  if (Result<void> read =
-          check(transom_session_trace(session, &shares, &steps, &last.parts));
+  const transom_worker_time *shares = nullptr;
+  if (Result<void> read = check(
+          transom_session_get_trace(session, &shares, &steps, &last.parts));
       !read)
     return read;
   last.shares.assign(shares, shares + steps * last.parts);
@@ -107,9 +107,9 @@ Result<double> CallRunner::run() {
     const BenchCall &call = work.calls[i];
     std::vector<transom_tensor> &results = outputs[i].tensors();
     const auto start = std::chrono::steady_clock::now();
-    TRANSOM_TRY(
-        check(transom_run(session.get(), work.name.c_str(), call.inputs.data(),
-                          call.inputs.size(), results.data(), results.size())));
+    TRANSOM_TRY(check(transom_session_run(
+        session.get(), work.name.c_str(), call.inputs.data(),
+        call.inputs.size(), results.data(), results.size())));
     seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();

@@ -27,7 +27,7 @@ struct Times {
 struct StepTimes {
   std::vector<int64_t> nanoseconds; ///< by step, all calls together
   size_t parts = 0;
-  std::vector<transom_share> shares; ///< of the last call: [steps][parts]
+  std::vector<transom_worker_time> shares; ///< of the last call: [steps][parts]
 };
 
 /// What does the work of a line on one artifact.

@@ -242,10 +242,10 @@ static void writeThreadName(JsonWriter &json, size_t part) {
 
 std::string tools::traceOf(const BenchRow &row, const BenchModel &bench) {
   const ManifestEntry &entry = *bench.entry;
-  const std::vector<transom_share> &shares = row.steps.shares;
+  const std::vector<transom_worker_time> &shares = row.steps.shares;
   const size_t parts = row.steps.parts;
   int64_t origin = shares.empty() ? 0 : shares.front().begin;
-  for (const transom_share &share : shares)
+  for (const transom_worker_time &share : shares)
     origin = std::min(origin, share.begin);
   std::string text;
   JsonWriter json(text, 0);

@@ -1,0 +1,116 @@
+/* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Decoding step by step: sequences of tokens in the KV cache of a session.
+ *
+ * These functions return USAGE for a sequence that does not exist and for a
+ * model without a decoder. On error the session is unchanged.
+ */
+#ifndef TRANSOM_DECODE_H
+#define TRANSOM_DECODE_H
+#include "transom/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Properties of a session's decoder. */
+typedef struct transom_decoder_info {
+  /** set by transom_decoder_info_default() */
+  size_t struct_size;
+  /** maximum number of tokens of a sequence; 0 if the model has no limit */
+  int64_t context;
+  /** token ids are below it */
+  int64_t vocabulary;
+  /** floats of the logits of one token */
+  int64_t width;
+  /** sequences of the session */
+  int64_t max_sequences;
+  /** sequences that are not in use */
+  int64_t free_sequences;
+  /** tokens that fit into the blocks of the cache */
+  int64_t positions;
+  /** tokens that fit into its free blocks */
+  int64_t free_positions;
+} transom_decoder_info;
+
+/** Returns an info struct to be filled in. */
+TRANSOM_API transom_decoder_info transom_decoder_info_default(void);
+
+/** Fills in the properties of a session's decoder. */
+TRANSOM_API transom_status transom_session_get_decoder(
+    const transom_session *session, transom_decoder_info *info);
+
+/** Creates an empty sequence. LIMIT if all max_sequences are in use. */
+TRANSOM_API transom_status transom_sequence_create(transom_session *session,
+                                                   int32_t *sequence);
+
+/** Frees a sequence and its blocks of the cache. A later sequence may get the
+ * same number. */
+TRANSOM_API transom_status transom_sequence_free(transom_session *session,
+                                                 int32_t sequence);
+
+/** Creates a copy of a sequence. The two share blocks of the cache; a block is
+ * copied when one of them writes to it. LIMIT if all max_sequences are in use.
+ */
+TRANSOM_API transom_status transom_sequence_copy(transom_session *session,
+                                                 int32_t sequence,
+                                                 int32_t *copy);
+
+/** Gets the number of tokens of a sequence. */
+TRANSOM_API transom_status transom_sequence_length(
+    const transom_session *session, int32_t sequence, int64_t *length);
+
+/** Removes all tokens of a sequence but the first `length`. Errors: USAGE
+ * (`length` is negative or larger than the sequence's), LIMIT (a sliding window
+ * has dropped tokens that would be needed again). A rewind to 0 always
+ * succeeds. So does a rewind to the length before the last step, unless that
+ * step was split (max_tokens), the cache was full or the sequence was loaded
+ * since. */
+TRANSOM_API transom_status transom_sequence_rewind(transom_session *session,
+                                                   int32_t sequence,
+                                                   int64_t length);
+
+/** Writes a sequence to a file. On error no file is written. UNAVAILABLE if it
+ * cannot be written. */
+TRANSOM_API transom_status transom_sequence_save(const transom_session *session,
+                                                 int32_t sequence,
+                                                 const char *path);
+
+/** Creates a sequence from a file that the same model, compiled by the same
+ * version, has saved. Errors: REJECTED (file of another model, or damaged),
+ * LIMIT (no free sequence or block), UNAVAILABLE (cannot be read). */
+TRANSOM_API transom_status transom_sequence_load(transom_session *session,
+                                                 const char *path,
+                                                 int32_t *sequence);
+
+/** New tokens of one sequence. */
+typedef struct transom_step_input {
+  /** the sequence; at most once in a step */
+  int32_t sequence;
+  /** token ids, [num_tokens] */
+  const int64_t *tokens;
+  /** number of tokens, at least 1 */
+  int64_t num_tokens;
+  /** compute the logits of the last num_logits tokens, 0 to num_tokens */
+  int64_t num_logits;
+} transom_step_input;
+
+/** Appends tokens to sequences and computes logits. `logits` is [sum of
+ * num_logits, width], in the order of `inputs`; `capacity` is its size in
+ * bytes. The logits of a token have the same bits however its sequence was
+ * split into steps and whatever else is in the step; if the logits of a token
+ * are not finite, those of other tokens of the step may not be either.
+ * Allocates no memory. Errors: USAGE (NULL arrays), REJECTED (no tokens, ids
+ * out of range, a sequence twice), LIMIT (over the model's context, the cache
+ * is full, or `capacity` is too small), CANCELLED (the sequences are unchanged,
+ * `logits` may be written).
+ */
+TRANSOM_API transom_status
+transom_session_step(transom_session *session, const transom_step_input *inputs,
+                     size_t count, float *logits, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

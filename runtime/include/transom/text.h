@@ -1,0 +1,134 @@
+/* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Texts: tokens, embeddings and labels.
+ */
+#ifndef TRANSOM_TEXT_H
+#define TRANSOM_TEXT_H
+#include "transom/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** UTF-8 text. `data` may be NULL if `size` is 0. */
+typedef struct transom_text {
+  /** first byte; a final 0 is not needed */
+  const char *data;
+  /** size in bytes */
+  size_t size;
+} transom_text;
+
+/** One token of a text. */
+typedef struct transom_token {
+  /** id in the vocabulary */
+  int64_t id;
+  /** token type: 0, or 1 in the second text of a pair */
+  int64_t type;
+  /** offset of its first byte in the text */
+  size_t begin;
+  /** offset after its last byte; equal to `begin` if it covers no byte */
+  size_t end;
+  /** 1: added by the tokenizer's template */
+  uint32_t special;
+} transom_token;
+
+/** Options of transom_model_tokenize(). */
+typedef struct transom_tokenize_options {
+  /** set by transom_tokenize_options_default() */
+  size_t struct_size;
+  /** 1: without the special tokens of the template */
+  uint32_t no_special;
+  /** 1: without truncation */
+  uint32_t no_truncation;
+} transom_tokenize_options;
+
+/** Returns the default options. */
+TRANSOM_API transom_tokenize_options transom_tokenize_options_default(void);
+
+/** Converts a text, or a pair of texts, into tokens. `pair` and `options` may
+ * be NULL. `tokens` is [count]; `capacity` is its size in bytes. `count` is set
+ * to the number of tokens also if they do not fit, which is LIMIT; then nothing
+ * is written to `tokens`. `truncated` (may be NULL) is set to 1 if the text was
+ * truncated, else to 0.
+ * Errors: REJECTED (not UTF-8), UNSUPPORTED (no tokenizer), LIMIT. */
+TRANSOM_API transom_status transom_model_tokenize(
+    const transom_model *model, const transom_text *text,
+    const transom_text *pair, const transom_tokenize_options *options,
+    transom_token *tokens, size_t capacity, size_t *count, uint32_t *truncated);
+
+/** Converts ids into text. `text` is [size] bytes without a final 0; `capacity`
+ * is in bytes. `size` is set also if the text does not fit, which is LIMIT.
+ * `skip_special`: 1 leaves out special tokens. Ids that are not in the
+ * vocabulary are left out. */
+TRANSOM_API transom_status transom_model_detokenize(
+    const transom_model *model, const int64_t *ids, size_t count,
+    uint32_t skip_special, char *text, size_t capacity, size_t *size);
+
+/** Gets the text of one token in the vocabulary. `text`, `capacity` and `size`
+ * as in transom_model_detokenize(). REJECTED if there is no such token. */
+TRANSOM_API transom_status transom_model_token_text(const transom_model *model,
+                                                    int64_t id, char *text,
+                                                    size_t capacity,
+                                                    size_t *size);
+
+/** How the hidden states of a text's tokens become one vector. */
+typedef enum transom_pooling {
+  /** as the model's files say */
+  TRANSOM_POOLING_FROM_MODEL = TRANSOM_FROM_MODEL,
+  /** mean over all tokens */
+  TRANSOM_POOLING_MEAN = 1,
+  /** first token */
+  TRANSOM_POOLING_CLS = 2
+} transom_pooling;
+
+/** Options of transom_session_embed(). */
+typedef struct transom_embed_options {
+  /** set by transom_embed_options_default() */
+  size_t struct_size;
+  /** default: TRANSOM_POOLING_FROM_MODEL */
+  transom_pooling pooling;
+  /** 1: scale to length one; 0: do not; default: TRANSOM_FROM_MODEL */
+  int32_t normalize;
+} transom_embed_options;
+
+/** Returns the default options. */
+TRANSOM_API transom_embed_options transom_embed_options_default(void);
+
+/** Embeds texts. `embeddings` is [count, embedding_size], dense; `capacity` is
+ * its size in bytes. Texts longer than the model's maximum are truncated;
+ * `truncated` (may be NULL) is set to their number. An embedding has the same
+ * bits whatever other texts are in the call.
+ * Errors: USAGE, REJECTED (not UTF-8), UNSUPPORTED (the model does not embed
+ * texts), LIMIT (`capacity`), CANCELLED. */
+TRANSOM_API transom_status
+transom_session_embed(transom_session *session, const transom_text *texts,
+                      size_t count, const transom_embed_options *options,
+                      float *embeddings, size_t capacity, size_t *truncated);
+
+/** Classifies texts, or pairs of texts. `pairs` and the `data` of a pair may be
+ * NULL. `scores` is [count, num_labels], dense; `capacity` is its size in
+ * bytes. Scores are probabilities (softmax, or sigmoid for a multi-label head);
+ * for a regression head they are the values. `truncated` as in
+ * transom_session_embed(). Errors: as transom_session_embed(). */
+TRANSOM_API transom_status transom_session_classify(transom_session *session,
+                                                    const transom_text *texts,
+                                                    const transom_text *pairs,
+                                                    size_t count, float *scores,
+                                                    size_t capacity,
+                                                    size_t *truncated);
+
+/** Classifies the tokens of one text. `tokens` is [count] as from
+ * transom_model_tokenize(), `scores` is [count, num_labels]; their capacities
+ * are in bytes. `count` is set also if they do not fit, which is LIMIT.
+ * `truncated` (may be NULL) is set to 1 if the text was truncated, else to 0.
+ * Errors: as transom_session_embed(). */
+TRANSOM_API transom_status transom_session_classify_tokens(
+    transom_session *session, const transom_text *text, transom_token *tokens,
+    size_t tokens_capacity, float *scores, size_t scores_capacity,
+    size_t *count, uint32_t *truncated);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
