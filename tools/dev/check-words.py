@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 
 sys.dont_write_bytecode = True
-from retired_words import CODE, FILES, PROSE
+from retired_words import CODE, FILES, HINTS, PROSE
 from tree import Findings, list_files, read_text
 
 GLOSSARY = "docs/glossary.md"
@@ -23,7 +23,7 @@ CODE_FILES = (".h", ".c", ".cpp", ".td", ".def")
 TEXT_FILES = CODE_FILES + (".md", ".py", ".mlir", ".test", ".txt", ".cmake", ".sh", ".json")
 # Data and texts of others, generated pages, and the two files that list the words.
 EXEMPT = re.compile(r"^(test/goldens/|docs/reference/|examples/.*\.(json|safetensors)$|test/e2e/configs\.json$"
-                    r"|tools/dev/(retired_words|check-words)\.py$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
+                    r"|tools/dev/(retired_words\.py|check-words\.py|pending-words\.json)$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
 
 
 def is_text(name):
@@ -44,10 +44,15 @@ def is_pending(pending, word, name):
     return any(name.startswith(path + "/") if path else "/" not in name for path in pending.get(word, ()))
 
 
+def get_hint(word):
+    """Letters that each match of a word's expression contains; searching for them first is four times as fast."""
+    return HINTS.get(word, word).lower()
+
+
 def occurrences(root):
     """(word, term, file, line number, text) of each retired word, pending ones included."""
-    code = [(word, term, re.compile(pattern)) for word, pattern, term in CODE]
-    prose = [(word, term, re.compile(pattern, re.IGNORECASE)) for word, pattern, term in PROSE]
+    code = [(word, term, get_hint(word), re.compile(pattern)) for word, pattern, term in CODE]
+    prose = [(word, term, get_hint(word), re.compile(pattern, re.IGNORECASE)) for word, pattern, term in PROSE]
     for name in list_files(root):
         if os.path.basename(name) in FILES:
             yield os.path.basename(name), FILES[os.path.basename(name)], name, 1, name
@@ -57,10 +62,13 @@ def occurrences(root):
         # The glossary's last section names the words to retire them.
         if name == GLOSSARY:
             text = text.split(SECTION)[0]
-        rules = code + prose if name.endswith(CODE_FILES + (".md", ".py", ".mlir", ".test")) else prose
-        for number, line in enumerate(text.splitlines(), 1):
-            for word, term, pattern in rules:
-                found = pattern.search(line)
+        is_code = name.endswith(CODE_FILES + (".md", ".py", ".mlir", ".test"))
+        lines, lower = text.splitlines(), text.lower()
+        for word, term, hint, pattern in code + prose if is_code else prose:
+            if hint not in lower:
+                continue
+            for number, line in enumerate(lines, 1):
+                found = hint in line.lower() and pattern.search(line)
                 if found:
                     yield word, term, name, number, found.group()
 

@@ -48,3 +48,25 @@ FILES = {
     "Shared.cpp": "a name that says what is in it",
     "Functions.cpp": "a name that says what is in it",
 }
+
+# Letters, lower case, that each match contains, where the first column is not contained in all of them.
+HINTS = {
+    "segments": "segment",
+    "part, parts": "part",
+    "pieces": "piece",
+    "kLongestChain": "longestchain",
+    "placeOf": "place",
+    "Decisions": "decision",
+    "gates": "gates",
+    "rotation, rotary": "rota",
+    "loop_over": "loop",
+    "carry-norms": "carry",
+    "Quotients": "quotient",
+    "xOf()": "of(",
+    "stands": "st",
+    "is no, is none": " no",
+    "is not built": "built",
+    "the way of the data": "the way of",
+    "what a call came to": " came to",
+    "bears": "b",
+}

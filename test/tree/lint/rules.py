@@ -57,6 +57,7 @@ CLEAN = {
     "passes/graph/Passes.td": PASSES,
     "passes/graph/FuseThing.cpp": BANNER + '#include "mlir/IR/Builders.h"\n#define DEBUG_TYPE "attn-fuse-thing"\n',
     "test/passes/graph/fuse-thing.mlir": "// RUN: true\n",
+    "test/runtime/LoadTest.cpp": BANNER,
 }
 
 
@@ -82,7 +83,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_clean_tree_passes(self):
-        for check in ("layers", "text", "td", "words"):
+        for check in ("layers", "text", "td", "words", "tests"):
             self.assertEqual(self.run_check(check, {}), (0, ""), check)
 
     def test_runtime_may_not_include_mlir(self):
@@ -203,6 +204,16 @@ class Rules(unittest.TestCase):
 
     def test_glossary_links(self):
         self.expect("words", {"docs/glossary.md": "see [x](../nowhere/x.h)\n"}, "links to '../nowhere/x.h', which does not exist")
+
+    def test_source_without_test(self):
+        for name in ("fresh/KvFile.cpp", "fresh/Kv.c"):
+            self.expect("tests", {"tools/" + name: BANNER, "test/tools/KvFileTest.cpp": BANNER}, f"tools/{name}:1: no test of this name in 'test/tools/fresh'")
+
+    def test_names_of_tests(self):
+        for test in ("KvFileTest.cpp", "KvFileReadTest.cpp", "kv-file.mlir", "kv-file-errors.mlir", "kv-file.test", "test_kv_file.py", "test_kv_file_two.py", "FileTest.cpp"):
+            self.assertEqual(self.run_check("tests", {"tools/kv/KvFile.cpp": BANNER, f"test/tools/kv/{test}": ""}), (0, ""), test)
+        for test in ("KvFilesTest.cpp", "KvFile.cpp", "kv-files.mlir", "kvfile.mlir", "test_kv.py", "KvTest.cpp"):
+            self.assertEqual(self.run_check("tests", {"tools/kv/KvFile.cpp": BANNER, f"test/tools/kv/{test}": ""})[0], 1, test)
 
 
 if __name__ == "__main__":

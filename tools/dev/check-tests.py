@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks that the test of each source is found at the same path below test/: of a/b/FuseThing.cpp it is
+# test/a/b/FuseThingTest.cpp, fuse-thing.mlir, fuse-thing.test or test_fuse_thing.py, perhaps with a suffix that names the
+# case (fuse-thing-masks.mlir). A folder's name may be left out: dialects/attn/AttnOps.cpp has test/dialects/attn/ops.mlir.
+# Sources without logic of their own are listed in UNTESTED with the reason. --missing prints what has no test.
+import argparse
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+from tree import Findings, list_files
+
+PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
+SOURCES = (".cpp", ".c")
+# Folders and sources whose tests are still elsewhere.
+PENDING_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pending-tests.json")
+
+# Sources that need no test of their name: what a test would have to repeat, or where the tests of a whole are.
+UNTESTED = {
+    "runtime/api/SharedLibrary.cpp": "nothing but the symbols that the library exports; test/runtime/include/exports compares them",
+    "runtime/tokenizer/UnicodeTables.cpp": "generated tables",
+    "compiler/import/tokenizer/UnicodeCategories.cpp": "generated tables",
+    "tools/transom/Main.cpp": "lists the commands; test/tools/commands/test_usage.py runs it",
+    "tools/transom-opt/Main.cpp": "registers dialects and passes; every lit test runs it",
+}
+
+
+def kebab(stem):
+    """FuseThing to fuse-thing, KvFile to kv-file."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", stem).lower()
+
+
+def stems(source):
+    """The names that a test of the source may begin with: the source's, and that without the folder's name."""
+    folder, name = os.path.split(source)
+    stem = name.rsplit(".", 1)[0]
+    prefix = os.path.basename(folder)
+    found = [stem]
+    if stem.lower().startswith(prefix) and len(stem) > len(prefix):
+        found.append(stem[len(prefix):])
+    return found
+
+
+def is_test_of(test, source):
+    """Whether a file of the mirrored folder is a test of the source, by its name."""
+    for stem in stems(source):
+        if re.fullmatch(rf"{stem}\w*Test\.(cpp|c)", test) and (test.startswith(stem + "Test") or test[len(stem)].isupper()):
+            return True
+        if re.fullmatch(rf"{kebab(stem)}(-[\w-]+)?\.(mlir|test)", test):
+            return True
+        if re.fullmatch(rf"test_{kebab(stem).replace('-', '_')}(_\w+)?\.py", test):
+            return True
+    return False
+
+
+def missing(names):
+    """Sources of product code whose test is not where one looks."""
+    tests = {}
+    for name in names:
+        if name.startswith("test/"):
+            folder, file = os.path.split(name.removeprefix("test/"))
+            tests.setdefault(folder, []).append(file)
+    for source in names:
+        if source.startswith(PRODUCT) and source.endswith(SOURCES) and source not in UNTESTED:
+            if not any(is_test_of(test, source) for test in tests.get(os.path.dirname(source), ())):
+                yield source
+
+
+def load_pending():
+    if not os.path.exists(PENDING_FILE):
+        return []
+    with open(PENDING_FILE, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser.add_argument("--root", default=here, help="the tree to check")
+    parser.add_argument("--missing", action="store_true", help="print the sources without a test of their name")
+    options = parser.parse_args()
+    names = list_files(options.root)
+    if options.missing:
+        print("\n".join(missing(names)))
+        return
+    findings, pending = Findings(), load_pending()
+    for source in missing(names):
+        if not any(source == path or source.startswith(path + "/") for path in pending):
+            findings.error(source, 1, f"no test of this name in 'test/{os.path.dirname(source)}', and no reason in tools/dev/check-tests.py")
+    for source in UNTESTED:
+        if os.path.isdir(os.path.join(options.root, os.path.dirname(source))) and source not in names:
+            findings.error("tools/dev/check-tests.py", 1, f"names '{source}', which does not exist")
+    findings.finish()
+
+
+main()
