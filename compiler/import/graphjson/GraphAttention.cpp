@@ -4,7 +4,7 @@
 // Attention and rotary positions of graph.json: sizes that fit each other and
 // the cache, frequencies by width and base.
 #include "compiler/import/graphjson/GraphOpBuilders.h"
-#include "compiler/import/huggingface/DecoderConfig.h"
+#include "compiler/import/huggingface/ModelConfig.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From config.json to a family's row, checked sizes and a head; then the
-// builder runs, and what nobody read becomes notes.
+// From config.json to a family's entry, checked sizes and a head; then the
+// driver of encoders or decoders runs, and keys that nobody read become notes.
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
@@ -13,17 +13,12 @@ using namespace transom;
 
 std::vector<std::string> transom::supportedModelTypes() {
   std::vector<std::string> names;
-  for (const Family &row : allFamilies())
-    names.push_back(row.modelType);
-  for (const DecoderFamily &row : decoderFamilies())
-    names.push_back(row.modelType);
-  std::sort(names.begin(), names.end());
+  for (const ModelFamily &family : modelFamilies())
+    names.push_back(family.modelType);
   return names;
 }
 
 namespace {
-
-using Symbols = std::vector<std::pair<std::string, int64_t>>;
 
 /// One import of a config.json.
 class HuggingFaceImport {
@@ -35,20 +30,14 @@ public:
   Result<OwningOpRef<ModuleOp>> run();
 
 private:
-  Result<OwningOpRef<ModuleOp>> encoder(const Family &family);
-  Result<OwningOpRef<ModuleOp>> decoder(const DecoderFamily &family);
-  /// The head that `architectures` names by stem + suffix, `absent` when it
-  /// names none.
-  Result<size_t> chooseHead(const std::string &modelType,
-                            const std::string &stem,
-                            const std::vector<std::string> &suffixes,
-                            size_t absent);
-  Result<void> readHeadInfo(const char *kind, bool hasLabels, int64_t &labels);
+  Result<OwningOpRef<ModuleOp>> importFamily(const ModelFamily &family);
+  /// The head that `architectures` names by stem + suffix.
+  Result<const FamilyHead *> chooseHead(const ModelFamily &family);
+  Result<void> readHeadInfo(const FamilyHead &head, int64_t &labels);
   /// The config's errors, then the files; names in `info`.
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
   void prepare(Emitter &emit);
-  Result<OwningOpRef<ModuleOp>> finish(Emitter &emit, const Symbols &symbols);
   void set(StringRef name, Attribute value) {
     extra.push_back(builder.getNamedAttr(name, value));
   }
@@ -64,12 +53,14 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What all families share
+// Heads
 //===----------------------------------------------------------------------===//
 
-Result<size_t> HuggingFaceImport::chooseHead(
-    const std::string &modelType, const std::string &stem,
-    const std::vector<std::string> &suffixes, size_t absent) {
+/// Where the config names none, an encoder is bare and a decoder has its first
+/// head.
+Result<const FamilyHead *>
+HuggingFaceImport::chooseHead(const ModelFamily &family) {
+  const FamilyHead *absent = &family.heads.front();
   std::optional<JsonValue> value = config.find({"architectures"});
   if (!value)
     return absent;
@@ -77,22 +68,22 @@ Result<size_t> HuggingFaceImport::chooseHead(
   if (names.empty())
     return absent;
   std::vector<std::string> supported;
-  for (const std::string &suffix : suffixes) {
-    supported.push_back(stem + suffix);
+  for (const FamilyHead &head : family.heads) {
+    supported.push_back(std::string(family.stem) + head.suffix);
     if (names.front() == supported.back())
-      return supported.size() - 1;
+      return &head;
   }
   return (*value)[0].error("unsupported architecture '" + names.front() +
-                               "' of model_type '" + modelType +
+                               "' of model_type '" + family.modelType +
                                "'; supported: " + joinNames(supported),
                            Status::Unsupported);
 }
 
 /// Labels and the kind of problem, for heads that have them.
-Result<void> HuggingFaceImport::readHeadInfo(const char *kind, bool hasLabels,
+Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
                                              int64_t &count) {
-  set("head", builder.getStringAttr(kind));
-  if (!hasLabels)
+  set("head", builder.getStringAttr(head.kind));
+  if (!head.labels)
     return {};
   TRANSOM_ASSIGN(std::vector<std::string> labels, readLabels(config));
   count = labels.size();
@@ -115,10 +106,10 @@ Result<void> HuggingFaceImport::readHeadInfo(const char *kind, bool hasLabels,
 static void checkCheckpoint(Config &config) {
   config.requireFalse({"add_cross_attention"});
   config.requireFalse({"is_encoder_decoder"});
-  config.requireAbsent({"pruned_heads"}, "pruned heads are not built");
+  config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");
   config.requireAbsent({"quantization_config"},
-                       "quantized checkpoints are not built; use the one they "
-                       "were made from");
+                       "quantized checkpoints are not supported; use the one "
+                       "they were made from");
 }
 
 Result<void> HuggingFaceImport::openFiles(const std::string &family,
@@ -153,80 +144,53 @@ void HuggingFaceImport::prepare(Emitter &emit) {
                                           : "F32");
 }
 
-Result<OwningOpRef<ModuleOp>>
-HuggingFaceImport::finish(Emitter &emit, const Symbols &symbols) {
-  emit.finish(info, symbols, extra);
-  return emit.take();
-}
-
 //===----------------------------------------------------------------------===//
-// Encoders
+// The model
 //===----------------------------------------------------------------------===//
 
-static Attribute positionLimit(OpBuilder &builder, const Family &family,
-                               const ModelSizes &sizes) {
-  bool ranks = family.positions == PositionRule::NonpadRank;
+static Attribute positionLimit(OpBuilder &builder, const ModelFamily &family,
+                               const ModelConfig &model) {
+  bool ranks = family.positionIndex == PositionIndex::NonpadRank;
   NamedAttribute fields[] = {
       builder.getNamedAttr("input", builder.getStringAttr("input_ids")),
       builder.getNamedAttr(
           "rule", builder.getStringAttr(ranks ? "nonpad_rank" : "column")),
-      builder.getNamedAttr("pad", builder.getI64IntegerAttr(sizes.pad)),
-      builder.getNamedAttr("max", builder.getI64IntegerAttr(sizes.maxLength))};
+      builder.getNamedAttr("pad", builder.getI64IntegerAttr(model.pad)),
+      builder.getNamedAttr("max", builder.getI64IntegerAttr(*model.context))};
   return builder.getDictionaryAttr(fields);
 }
 
-Result<OwningOpRef<ModuleOp>> HuggingFaceImport::encoder(const Family &family) {
-  config.ignore(family.ignoredKeys);
-  std::vector<std::string> suffixes;
-  for (const FamilyHead &head : family.heads)
-    suffixes.push_back(head.suffix);
-  TRANSOM_ASSIGN(size_t chosen,
-                 chooseHead(family.modelType, family.stem, suffixes, 0));
-  const FamilyHead &head = family.heads[chosen];
-  ModelSizes sizes = readEncoder(config, family);
-  Result<void> headInfo = readHeadInfo(head.kind, head.labels, sizes.labels);
-  if (!config.failed() && !headInfo)
-    return headInfo.takeError();
-  TRANSOM_TRY(
-      openFiles(family.modelType, std::string(family.stem) + head.suffix));
-  set("position_limit", positionLimit(builder, family, sizes));
-  set("max_length", builder.getI64IntegerAttr(sizes.maxLength));
-  Emitter emit(context, info.files, "config.json");
-  prepare(emit);
-  EncoderBuilder(emit, info.files, family, head, sizes).build();
-  return finish(emit, {{"batch", -1}, {"seq", sizes.maxLength}});
-}
-
-//===----------------------------------------------------------------------===//
-// Decoders
-//===----------------------------------------------------------------------===//
-
 Result<OwningOpRef<ModuleOp>>
-HuggingFaceImport::decoder(const DecoderFamily &family) {
+HuggingFaceImport::importFamily(const ModelFamily &family) {
+  // The config, all of it, before any file is opened.
   config.ignore(family.ignoredKeys);
-  config.ignore({"is_decoder"});
-  config.requireFalse({"use_bidirectional_attention"});
-  config.requireFalse({"use_mrope"});
-  const std::vector<DecoderHead> heads = headsOf(family);
-  std::vector<std::string> suffixes;
-  for (const DecoderHead &head : heads)
-    suffixes.push_back(head.suffix);
-  TRANSOM_ASSIGN(size_t chosen,
-                 chooseHead(family.modelType, family.stem, suffixes, 0));
-  const DecoderHead &head = heads[chosen];
-  DecoderModel model = readDecoder(config, family);
-  bool labels = std::string(head.kind) == "sequence_classification";
-  Result<void> headInfo = readHeadInfo(head.kind, labels, model.labels);
+  TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
+  ModelConfig model = readModelConfig(config, family);
+  Result<void> headInfo = readHeadInfo(*head, model.labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
   TRANSOM_TRY(
-      openFiles(family.modelType, std::string(family.stem) + head.suffix));
+      openFiles(family.modelType, std::string(family.stem) + head->suffix));
+
+  // What the manifest says of lengths.
+  bool encoder = family.kind == ModelKind::Encoder;
+  if (encoder && model.context)
+    set("position_limit", positionLimit(builder, family, model));
   if (model.context)
     set("max_length", builder.getI64IntegerAttr(*model.context));
+
   Emitter emit(context, info.files, "config.json");
   prepare(emit);
-  DecoderBuilder(emit, info.files, family, head, model).build();
-  return finish(emit, {{"keys", -1}, {"rows", -1}, {"wanted", -1}});
+  BlockContext blocks(emit, info.files, family, *head, model);
+  if (encoder) {
+    buildEncoder(blocks);
+    emit.finish(info, {{"batch", -1}, {"seq", model.context.value_or(-1)}},
+                extra);
+  } else {
+    buildDecoder(blocks);
+    emit.finish(info, {{"keys", -1}, {"rows", -1}, {"wanted", -1}}, extra);
+  }
+  return emit.take();
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,10 +207,8 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
   TRANSOM_ASSIGN(std::string_view text, type->asString());
   const std::string name(text);
   checkCheckpoint(config);
-  if (const Family *family = findFamily(name))
-    return encoder(*family);
-  if (const DecoderFamily *family = findDecoderFamily(name))
-    return decoder(*family);
+  if (const ModelFamily *family = findModelFamily(name))
+    return importFamily(*family);
   return type->error("unsupported model_type '" + name + "'" + supported,
                      Status::Unsupported);
 }

@@ -3,7 +3,7 @@
 //
 // Configs of decoders: features that keys switch, values that are not built,
 // sizes that contradict each other, and a config without files.
-#include "compiler/import/huggingface/DecoderConfig.h"
+#include "compiler/import/huggingface/ModelConfig.h"
 #include "dialects/attn/Attn.h"
 #include "test/compiler/import/Fixture.h"
 
@@ -73,7 +73,7 @@ using Windows = std::vector<int64_t>;
 
 //===--- Windows ---------------------------------------------------------===//
 
-TEST(DecoderConfig, a_window_for_all_layers) {
+TEST(ModelConfig, a_window_for_all_layers) {
   EXPECT_EQ(FromConfig(config("mistral", "\"sliding_window\": 5, "
                                          "\"num_key_value_heads\": 1"))
                 .windows(),
@@ -88,7 +88,7 @@ TEST(DecoderConfig, a_window_for_all_layers) {
       (Windows{0, 0, 0}));
 }
 
-TEST(DecoderConfig, windows_from_a_layer_on) {
+TEST(ModelConfig, windows_from_a_layer_on) {
   const std::string on = "\"num_key_value_heads\": 2, \"sliding_window\": 7, "
                          "\"max_window_layers\": 1";
   EXPECT_EQ(FromConfig(config("qwen2", on)).windows(), (Windows{0, 0, 0}));
@@ -101,14 +101,14 @@ TEST(DecoderConfig, windows_from_a_layer_on) {
             (Windows{7, 0, 0}));
 }
 
-TEST(DecoderConfig, windows_in_turn) {
+TEST(ModelConfig, windows_in_turn) {
   const std::string heads = "\"num_key_value_heads\": 1, \"head_dim\": 4, ";
   EXPECT_EQ(
       FromConfig(config("gemma2", heads + "\"sliding_window\": 6")).windows(),
       (Windows{6, 0, 6}));
 }
 
-TEST(DecoderConfig, layer_types_that_are_wrong) {
+TEST(ModelConfig, layer_types_that_are_wrong) {
   const std::string heads = "\"num_key_value_heads\": 2, ";
   expectConfigError(config("qwen2", heads + "\"layer_types\": []"),
                     Status::Rejected,
@@ -125,7 +125,7 @@ TEST(DecoderConfig, layer_types_that_are_wrong) {
 
 //===--- Heads and scales ------------------------------------------------===//
 
-TEST(DecoderConfig, heads_that_do_not_divide) {
+TEST(ModelConfig, heads_that_do_not_divide) {
   expectConfigError(config("llama", "\"num_key_value_heads\": 3"),
                     Status::Rejected,
                     {"'/num_key_value_heads'", "'num_key_value_heads' 3",
@@ -136,13 +136,13 @@ TEST(DecoderConfig, heads_that_do_not_divide) {
                     {"'/head_dim'", "65536"});
 }
 
-TEST(DecoderConfig, at_least_one_layer) {
+TEST(ModelConfig, at_least_one_layer) {
   expectConfigError(
       config("bloom", "\"n_layer\": 0", R"("vocab_size": 11, "n_head": 2)"),
       Status::Unsupported, {"'/n_layer'", "without layers"});
 }
 
-TEST(DecoderConfig, any_size_of_heads) {
+TEST(ModelConfig, any_size_of_heads) {
   FromConfig result(config("llama", "\"head_dim\": 6"));
   ASSERT_TRUE(result.module) << result.error.message;
   EXPECT_NE(result.text().find("!attn.cache<heads 2, key 6, value 6>"),
@@ -151,7 +151,7 @@ TEST(DecoderConfig, any_size_of_heads) {
                     {"rotary positions turn 6 numbers of a head of 5"});
 }
 
-TEST(DecoderConfig, scales_of_scores) {
+TEST(ModelConfig, scales_of_scores) {
   FromConfig plain(config("gpt2", "\"scale_attn_weights\": false"));
   ASSERT_TRUE(plain.module) << plain.error.message;
   EXPECT_EQ(plain.attentions()[2].getScale().convertToDouble(), 1);
@@ -164,7 +164,7 @@ TEST(DecoderConfig, scales_of_scores) {
   EXPECT_EQ(scalar.attentions()[0].getScale().convertToDouble(), 0.1);
 }
 
-TEST(DecoderConfig, soft_caps_are_off_when_null) {
+TEST(ModelConfig, soft_caps_are_off_when_null) {
   const std::string heads = "\"num_key_value_heads\": 1, ";
   FromConfig on(config("gemma2", heads + "\"final_logit_softcapping\": 7"));
   ASSERT_TRUE(on.module) << on.error.message;
@@ -177,7 +177,7 @@ TEST(DecoderConfig, soft_caps_are_off_when_null) {
   EXPECT_EQ(countOf(off.text(), "activation <tanh>"), 0u);
 }
 
-TEST(DecoderConfig, slopes_of_any_number_of_heads) {
+TEST(ModelConfig, slopes_of_any_number_of_heads) {
   EXPECT_EQ(alibiSlopes(1), (std::vector<double>{1.0 / 256}));
   EXPECT_EQ(alibiSlopes(4),
             (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256}));
@@ -185,7 +185,7 @@ TEST(DecoderConfig, slopes_of_any_number_of_heads) {
                                                  1.0 / 256, 1.0 / 2, 1.0 / 8}));
 }
 
-TEST(DecoderConfig, keys_that_win) {
+TEST(ModelConfig, keys_that_win) {
   FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
                                       "hidden_act": "relu")"));
   ASSERT_TRUE(gelu.module) << gelu.error.message;
@@ -199,7 +199,7 @@ TEST(DecoderConfig, keys_that_win) {
 
 //===--- Rotary positions ------------------------------------------------===//
 
-TEST(DecoderConfig, both_spellings_of_rotary_positions) {
+TEST(ModelConfig, both_spellings_of_rotary_positions) {
   const std::string scaling =
       R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
          "high_freq_factor": 4, "original_max_position_embeddings": 32)";
@@ -217,7 +217,7 @@ TEST(DecoderConfig, both_spellings_of_rotary_positions) {
                    1 / std::sqrt(500.0) / 8);
 }
 
-TEST(DecoderConfig, scaling_lengthens_the_context) {
+TEST(ModelConfig, scaling_lengthens_the_context) {
   EXPECT_EQ(FromConfig(config("llama", R"("rope_scaling": {"type": "linear",
                                            "factor": 2.5})"))
                 .context(),
@@ -231,7 +231,7 @@ TEST(DecoderConfig, scaling_lengthens_the_context) {
   EXPECT_EQ(yarn.rotation()->getLimit(), 128u);
 }
 
-TEST(DecoderConfig, rotated_shares_of_any_size) {
+TEST(ModelConfig, rotated_shares_of_any_size) {
   auto share = [](const char *value) {
     return config("gpt_neox",
                   std::string("\"hidden_size\": 24, "
@@ -252,7 +252,7 @@ TEST(DecoderConfig, rotated_shares_of_any_size) {
   EXPECT_EQ(none.context(), 2048);
 }
 
-TEST(DecoderConfig, dynamic_scaling_ends_at_the_trained_length) {
+TEST(ModelConfig, dynamic_scaling_ends_at_the_trained_length) {
   FromConfig plain(config("llama"));
   FromConfig dynamic(
       config("llama", R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
@@ -262,7 +262,7 @@ TEST(DecoderConfig, dynamic_scaling_ends_at_the_trained_length) {
             plain.rotation()->getFrequencies());
 }
 
-TEST(DecoderConfig, rotary_positions_that_are_not_built) {
+TEST(ModelConfig, rotary_positions_that_are_not_built) {
   auto with = [](const std::string &scaling) {
     return config("llama", "\"rope_scaling\": {" + scaling + "}");
   };
@@ -284,7 +284,7 @@ TEST(DecoderConfig, rotary_positions_that_are_not_built) {
                     Status::Unsupported, {"16777216"});
 }
 
-TEST(DecoderConfig, rotary_positions_that_are_wrong) {
+TEST(ModelConfig, rotary_positions_that_are_wrong) {
   auto with = [](const std::string &scaling) {
     return config("llama", "\"rope_scaling\": " + scaling);
   };
@@ -309,7 +309,7 @@ TEST(DecoderConfig, rotary_positions_that_are_wrong) {
 
 //===--- Heads of the model ----------------------------------------------===//
 
-TEST(DecoderConfig, architectures) {
+TEST(ModelConfig, architectures) {
   EXPECT_EQ(FromConfig(config("gpt2")).info.architecture, "GPT2LMHeadModel");
   FromConfig bare(config("opt", R"("architectures": ["OPTModel"])"));
   ASSERT_TRUE(bare.module) << bare.error.message;
@@ -324,7 +324,7 @@ TEST(DecoderConfig, architectures) {
       {"'/architectures/0'", "'GPT2DoubleHeadsModel'", "GPT2LMHeadModel"});
 }
 
-TEST(DecoderConfig, what_is_not_built) {
+TEST(ModelConfig, what_is_not_built) {
   expectConfigError(config("gpt2", "\"add_cross_attention\": true"),
                     Status::Unsupported, {"'add_cross_attention'"});
   expectConfigError(config("gemma2", "\"use_bidirectional_attention\": true, "
@@ -336,7 +336,7 @@ TEST(DecoderConfig, what_is_not_built) {
                     Status::Unsupported, {"'relu6'", "silu"});
 }
 
-TEST(DecoderConfig, a_bound_of_positions) {
+TEST(ModelConfig, a_bound_of_positions) {
   EXPECT_EQ(FromConfig(config("gpt2")).context(), 64);
   EXPECT_EQ(FromConfig(config("opt")).context(), 64);
   EXPECT_EQ(FromConfig(config("bloom")).context(), std::nullopt);

@@ -3,7 +3,7 @@
 //
 // Frequencies by the types of scaling that checkpoints name. All arithmetic is
 // in double; which of two spellings a config uses makes no difference.
-#include "compiler/import/huggingface/Rotary.h"
+#include "compiler/import/huggingface/Rope.h"
 #include "runtime/base/Suggest.h"
 #include <cmath>
 
@@ -16,9 +16,9 @@ static constexpr double pi = 3.14159265358979323846;
 namespace {
 
 /// The keys of the scaling's object, or of nothing.
-class RotaryKeys {
+class RopeObject {
 public:
-  RotaryKeys(Config &config, std::optional<JsonValue> object)
+  RopeObject(Config &config, std::optional<JsonValue> object)
       : config(config), object(object) {}
 
   std::optional<JsonValue> find(const char *key) const {
@@ -75,23 +75,8 @@ struct Plain {
 
 } // namespace
 
-/// `rope_scaling` counts where both are there.
-static std::optional<JsonValue> findScaling(Config &config) {
-  std::optional<JsonValue> scaling = config.find({"rope_scaling"}),
-                           parameters = config.find({"rope_parameters"});
-  bool empty = scaling && scaling->isObject() && scaling->size() == 0;
-  std::optional<JsonValue> object = scaling && !empty ? scaling : parameters;
-  if (!object)
-    return std::nullopt;
-  if (Result<void> kind = object->expectObject(); !kind) {
-    config.fail(kind.takeError());
-    return std::nullopt;
-  }
-  for (JsonValue::Member member : object->members())
-    if (member.value.isObject())
-      config.fail(member.value.error(
-          "rotary positions that differ by layer are not built",
-          Status::Unsupported));
+/// Notes the members of a rope's object that are not known.
+static void checkMembers(Config &config, JsonValue object) {
   static const std::vector<const char *> known = {
       "rope_type",       "type",
       "rope_theta",      "partial_rotary_factor",
@@ -102,12 +87,57 @@ static std::optional<JsonValue> findScaling(Config &config) {
       "truncate",        "attention_factor",
       "short_factor",    "long_factor",
       "finetuned"};
-  config.checkMembers(*object, known);
+  config.checkMembers(object, known);
+}
+
+/// The object of `rope_parameters` for the layers of one type.
+static std::optional<JsonValue> findByLayerType(Config &config,
+                                                JsonValue object,
+                                                const std::string &layerType) {
+  for (JsonValue::Member member : object.members())
+    if (member.key != "full_attention" && member.key != "sliding_attention")
+      config.fail(member.value.error(
+          "unsupported type of layer '" + std::string(member.key) +
+              "'; supported: full_attention, sliding_attention",
+          Status::Unsupported));
+  std::optional<JsonValue> own = object.find(layerType);
+  if (!own || own->isNull())
+    return std::nullopt;
+  if (Result<void> kind = own->expectObject(); !kind) {
+    config.fail(kind.takeError());
+    return std::nullopt;
+  }
+  checkMembers(config, *own);
+  return own;
+}
+
+/// `rope_scaling` counts where both are there.
+static std::optional<JsonValue> findScaling(Config &config,
+                                            const std::string &layerType) {
+  std::optional<JsonValue> scaling = config.find({"rope_scaling"}),
+                           parameters = config.find({"rope_parameters"});
+  bool empty = scaling && scaling->isObject() && scaling->size() == 0;
+  bool flat = scaling && !empty;
+  std::optional<JsonValue> object = flat ? scaling : parameters;
+  if (!object)
+    return std::nullopt;
+  if (Result<void> kind = object->expectObject(); !kind) {
+    config.fail(kind.takeError());
+    return std::nullopt;
+  }
+  if (!layerType.empty() && !flat)
+    return findByLayerType(config, *object, layerType);
+  for (JsonValue::Member member : object->members())
+    if (member.value.isObject())
+      config.fail(member.value.error(
+          "rotary positions that differ by layer are not supported",
+          Status::Unsupported));
+  checkMembers(config, *object);
   return object;
 }
 
-static std::string readType(Config &config, const DecoderFamily &family,
-                            const RotaryKeys &keys) {
+static std::string readType(Config &config, const ModelFamily &family,
+                            const RopeObject &keys) {
   std::optional<JsonValue> value = keys.find("rope_type");
   if (!value)
     value = keys.find("type");
@@ -118,8 +148,8 @@ static std::string readType(Config &config, const DecoderFamily &family,
     config.fail(text.takeError());
     return "default";
   }
-  std::vector<std::string> names(family.rotaryTypes.begin(),
-                                 family.rotaryTypes.end());
+  std::vector<std::string> names(family.ropeTypes.begin(),
+                                 family.ropeTypes.end());
   for (const std::string &name : names)
     if (*text == name)
       return name;
@@ -134,18 +164,18 @@ static std::string readType(Config &config, const DecoderFamily &family,
 
 /// The numbers of a head that the share means; 0 = no positions. An odd one
 /// turns a number more, in as many pairs as there are even numbers below it.
-static int64_t readSize(Config &config, const DecoderFamily &family,
-                        RotaryKeys &keys, int64_t headDim) {
+static int64_t readSize(Config &config, const ModelFamily &family,
+                        RopeObject &keys, int64_t headDim) {
   double share =
-      config.number(family.keys.rotaryShare, family.defaults.rotaryShare);
+      config.number(family.keys.ropeShare, family.defaults.ropeShare);
   share = keys.number("partial_rotary_factor", share, 0);
   if (config.failed())
     return 2;
   std::optional<JsonValue> said = keys.find("partial_rotary_factor");
   if (!said)
-    said = config.find(family.keys.rotaryShare);
+    said = config.find(family.keys.ropeShare);
   JsonValue at = said ? *said : keys.at();
-  if (!family.partialRotary && share != 1)
+  if (!family.partialRope && share != 1)
     config.fail(at.error("a rotated share of " + std::to_string(share) +
                              " of each head; supported with model_type '" +
                              family.modelType + "': 1",
@@ -161,8 +191,8 @@ static int64_t readSize(Config &config, const DecoderFamily &family,
 
 /// Long waves are stretched by the factor, short ones stay, those between are
 /// blended (Llama 3.1).
-static void scaleLlama3(Config &config, RotaryKeys &keys, const Plain &plain,
-                        Rotary &rotary) {
+static void scaleLlama3(Config &config, RopeObject &keys, const Plain &plain,
+                        Rope &rope) {
   double factor = keys.number("factor", -1, 1);
   double low = keys.number("low_freq_factor", -1, 0);
   double high = keys.number("high_freq_factor", -1, 0);
@@ -173,7 +203,7 @@ static void scaleLlama3(Config &config, RotaryKeys &keys, const Plain &plain,
         keys.at().error("'high_freq_factor' " + std::to_string(high) +
                         " is not above 'low_freq_factor' " +
                         std::to_string(low) + " and both above 0"));
-  for (double &f : rotary.frequencies) {
+  for (double &f : rope.frequencies) {
     double wave = 2 * pi / f;
     double smooth = (plain.original / wave - low) / (high - low);
     smooth = std::min(std::max(smooth, 0.0), 1.0);
@@ -186,7 +216,7 @@ static double yarnScale(double factor, double mscale) {
 }
 
 /// The factor on cosines and sines (Peng et al. 2023, 3.4).
-static double yarnFactor(RotaryKeys &keys, double factor) {
+static double yarnFactor(RopeObject &keys, double factor) {
   if (keys.find("attention_factor"))
     return keys.number("attention_factor", 1, 0);
   double own = keys.number("mscale", 0, 0),
@@ -197,14 +227,14 @@ static double yarnFactor(RotaryKeys &keys, double factor) {
 }
 
 /// A ramp over the pairs from unscaled to stretched (Peng et al. 2023, 3.2).
-static void scaleYarn(Config &config, RotaryKeys &keys, const Plain &plain,
-                      Rotary &rotary) {
+static void scaleYarn(Config &config, RopeObject &keys, const Plain &plain,
+                      Rope &rope) {
   double positions = static_cast<double>(plain.positions);
   double factor = keys.find("factor") ? keys.number("factor", 1, 0)
                                       : positions / plain.original;
   double fast = keys.number("beta_fast", 32, 0),
          slow = keys.number("beta_slow", 1, 0);
-  rotary.factor = yarnFactor(keys, factor);
+  rope.factor = yarnFactor(keys, factor);
   bool whole = keys.flag("truncate", true);
   if (config.failed())
     return;
@@ -227,38 +257,39 @@ static void scaleYarn(Config &config, RotaryKeys &keys, const Plain &plain,
   high = std::min(high, size - 1);
   if (low == high)
     high += 0.001;
-  for (size_t i = 0; i < rotary.frequencies.size(); ++i) {
+  for (size_t i = 0; i < rope.frequencies.size(); ++i) {
     double ramp = (static_cast<double>(i) - low) / (high - low);
     ramp = std::min(std::max(ramp, 0.0), 1.0);
-    double f = rotary.frequencies[i];
-    rotary.frequencies[i] = f / factor * ramp + f * (1 - ramp);
+    double f = rope.frequencies[i];
+    rope.frequencies[i] = f / factor * ramp + f * (1 - ramp);
   }
-  rotary.context = std::max(
-      rotary.context, static_cast<int64_t>(std::min(plain.original * factor,
-                                                    double(maxContext) + 1)));
+  rope.context = std::max(
+      rope.context, static_cast<int64_t>(std::min(plain.original * factor,
+                                                  double(maxContext) + 1)));
 }
 
-static void scaleLinear(Config &config, RotaryKeys &keys, Rotary &rotary) {
+static void scaleLinear(Config &config, RopeObject &keys, Rope &rope) {
   double factor = keys.number("factor", -1, 0);
   if (config.failed())
     return;
   if (!(factor > 0))
     return config.fail(keys.find("factor")->error("'factor' must be above 0"));
-  for (double &f : rotary.frequencies)
+  for (double &f : rope.frequencies)
     f /= factor;
-  double context = static_cast<double>(rotary.context) * std::max(factor, 1.0);
-  rotary.context =
+  double context = static_cast<double>(rope.context) * std::max(factor, 1.0);
+  rope.context =
       static_cast<int64_t>(std::min(context, double(maxContext) + 1));
 }
 
-Rotary transom::readRotary(Config &config, const DecoderFamily &family,
-                           int64_t headDim, int64_t positions) {
-  RotaryKeys keys(config, findScaling(config));
+Rope transom::readRope(Config &config, const ModelFamily &family,
+                       const RopeKeys &ropeKeys, const RopeSizes &sizes) {
+  RopeObject keys(config, findScaling(config, ropeKeys.layerType));
   std::string type = readType(config, family, keys);
-  Plain plain = {config.number(family.keys.theta, 10000), 2, positions,
-                 static_cast<double>(positions)};
+  int64_t positions = sizes.positions;
+  Plain plain = {config.number(ropeKeys.theta, ropeKeys.absentTheta), 2,
+                 positions, static_cast<double>(positions)};
   plain.theta = keys.number("rope_theta", plain.theta, 0);
-  plain.size = readSize(config, family, keys, headDim);
+  plain.size = readSize(config, family, keys, sizes.headDim);
   if (type == "llama3" || type == "yarn") {
     plain.original =
         keys.number("original_max_position_embeddings", plain.original, 1);
@@ -268,26 +299,26 @@ Rotary transom::readRotary(Config &config, const DecoderFamily &family,
   if (!config.failed() && !(plain.theta > 0 && plain.original >= 1))
     config.fail(keys.at().error("'rope_theta' and the original number of "
                                 "positions must be above 0"));
-  Rotary rotary;
-  rotary.context = positions;
+  Rope rope;
+  rope.context = positions;
   if (config.failed())
-    return rotary;
+    return rope;
   for (int64_t i = 0; i < (plain.size + 1) / 2; ++i)
-    rotary.frequencies.push_back(plain.frequency(i));
+    rope.frequencies.push_back(plain.frequency(i));
   if (type == "llama3")
-    scaleLlama3(config, keys, plain, rotary);
+    scaleLlama3(config, keys, plain, rope);
   else if (type == "yarn")
-    scaleYarn(config, keys, plain, rotary);
+    scaleYarn(config, keys, plain, rope);
   else if (type == "linear")
-    scaleLinear(config, keys, rotary);
+    scaleLinear(config, keys, rope);
   else if (type == "dynamic")
     keys.number("factor", -1, 0); // has no effect up to the trained length
-  if (!config.failed() && rotary.context > maxContext)
+  if (!config.failed() && rope.context > maxContext)
     config.fail(keys.at().error("more than " + std::to_string(maxContext) +
-                                    " positions are not built",
+                                    " positions are not supported",
                                 Status::Unsupported));
-  for (double f : rotary.frequencies)
+  for (double f : rope.frequencies)
     if (!config.failed() && !std::isfinite(f))
       config.fail(keys.at().error("a frequency is not finite"));
-  return rotary;
+  return rope;
 }

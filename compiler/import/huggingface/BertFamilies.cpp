@@ -1,0 +1,203 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Families of encoders like BERT. Names are those of the checkpoints; defaults
+// are those of the config classes of transformers 4 and 5.
+#include "compiler/import/huggingface/HeadSteps.h"
+
+using namespace transom;
+using head::linear;
+using head::Width;
+using Kind = HeadStep::Kind;
+
+//===----------------------------------------------------------------------===//
+// BERT
+//===----------------------------------------------------------------------===//
+
+static FamilyKeys bertKeys() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.intermediate = {"intermediate_size"};
+  keys.activation = {"hidden_act"};
+  keys.positions = {"max_position_embeddings"};
+  keys.types = {"type_vocab_size"};
+  keys.epsilon = {"layer_norm_eps"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {true};
+  return keys;
+}
+
+static FamilyDefaults bertDefaults() {
+  FamilyDefaults absent = {30522, 768, 12, 12};
+  absent.intermediate = 3072;
+  absent.positions = 512;
+  absent.types = 2;
+  absent.epsilon = 1e-12;
+  absent.activation = "gelu";
+  absent.tied = true;
+  return absent;
+}
+
+static FamilyModules bertModules() {
+  FamilyModules m;
+  m.embeddings = "embeddings";
+  m.word = "embeddings.word_embeddings";
+  m.position = "embeddings.position_embeddings";
+  m.type = "embeddings.token_type_embeddings";
+  m.embeddingNorm = "embeddings.LayerNorm";
+  m.layer = "encoder.layer.{i}";
+  m.attention = "attention.self";
+  m.query = "attention.self.query";
+  m.key = "attention.self.key";
+  m.value = "attention.self.value";
+  m.output = "attention.output.dense";
+  m.attentionAdd = "attention.output";
+  m.attentionNorm = "attention.output.LayerNorm";
+  m.up = "intermediate.dense";
+  m.activation = "intermediate.intermediate_act_fn";
+  m.down = "output.dense";
+  m.mlpAdd = "output";
+  m.mlpNorm = "output.LayerNorm";
+  m.pooler = "pooler";
+  return m;
+}
+
+/// The result of `ForMaskedLM`.
+static std::vector<HeadStep> bertPredictions() {
+  return {linear("cls.predictions.transform.dense", Width::Hidden),
+          head::activation(), head::norm("cls.predictions.transform.LayerNorm"),
+          head::vocabulary(
+              "cls.predictions.decoder",
+              {"cls.predictions.decoder.bias", "cls.predictions.bias"})};
+}
+
+static std::vector<FamilyHead> bertHeads() {
+  std::vector<HeadStep> nextSentence = {
+      {Kind::Pooler}, linear("cls.seq_relationship", Width::Two)};
+  return {
+      head::bare(),
+      head::maskedLm(bertPredictions()),
+      head::sequence({{Kind::Pooler}, linear("classifier", Width::Labels)}),
+      head::token({linear("classifier", Width::Labels)}),
+      head::logits("ForNextSentencePrediction", "next_sentence", false,
+                   nextSentence),
+      {"ForPreTraining",
+       "pretraining",
+       false,
+       {{"prediction_logits", bertPredictions()},
+        {"seq_relationship_logits", nextSentence}}},
+  };
+}
+
+static ModelFamily bert() {
+  ModelFamily family = {"bert",     "Bert",         "bert.",
+                        bertKeys(), bertDefaults(), bertModules()};
+  family.kind = ModelKind::Encoder;
+  family.norm = NormKind::Layer;
+  family.norms = NormPlacement::Post;
+  family.positions = PositionEncoding::Learned;
+  family.mlp = MlpKind::Plain;
+  family.heads = bertHeads();
+  family.ignoredKeys = {"hidden_dropout_prob",  "attention_probs_dropout_prob",
+                        "classifier_dropout",   "directionality",
+                        "pooler_fc_size",       "pooler_num_attention_heads",
+                        "pooler_num_fc_layers", "pooler_size_per_head",
+                        "pooler_type",          "output_past"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// RoBERTa
+//===----------------------------------------------------------------------===//
+
+static ModelFamily roberta() {
+  ModelFamily family = bert();
+  family.modelType = "roberta";
+  family.stem = "Roberta";
+  family.prefix = "roberta.";
+  family.keys.pad = {"pad_token_id"};
+  family.defaults.vocab = 50265;
+  family.defaults.pad = 1;
+  family.positionIndex = PositionIndex::NonpadRank;
+  family.heads = {
+      head::bare(),
+      head::maskedLm(
+          {linear("lm_head.dense", Width::Hidden), head::activation("gelu"),
+           head::norm("lm_head.layer_norm"),
+           head::vocabulary("lm_head.decoder",
+                            {"lm_head.decoder.bias", "lm_head.bias"})}),
+      head::sequence({{Kind::First},
+                      linear("classifier.dense", Width::Hidden),
+                      head::activation("tanh"),
+                      linear("classifier.out_proj", Width::Labels)}),
+      head::token({linear("classifier", Width::Labels)}),
+  };
+  return family;
+}
+
+static ModelFamily xlmRoberta() {
+  ModelFamily family = roberta();
+  family.modelType = "xlm-roberta";
+  family.stem = "XLMRoberta";
+  family.defaults.vocab = 30522;
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// DistilBERT
+//===----------------------------------------------------------------------===//
+
+static ModelFamily distilbert() {
+  ModelFamily family = bert();
+  family.modelType = "distilbert";
+  family.stem = "DistilBert";
+  family.prefix = "distilbert.";
+  FamilyKeys &keys = family.keys;
+  keys.hidden = {"dim", "hidden_size"};
+  keys.layers = {"n_layers", "num_hidden_layers"};
+  keys.heads = {"n_heads", "num_attention_heads"};
+  keys.intermediate = {"hidden_dim"};
+  keys.activation = {"activation"};
+  keys.types = keys.epsilon = {};
+  family.defaults.layers = 6;
+  family.defaults.types = 0;
+  FamilyModules &m = family.modules;
+  m.type = m.pooler = "";
+  m.layer = "transformer.layer.{i}";
+  m.attention = "attention";
+  m.query = "attention.q_lin";
+  m.key = "attention.k_lin";
+  m.value = "attention.v_lin";
+  m.output = "attention.out_lin";
+  m.attentionAdd = m.mlpAdd = "";
+  m.attentionNorm = "sa_layer_norm";
+  m.up = "ffn.lin1";
+  m.activation = "ffn.activation";
+  m.down = "ffn.lin2";
+  m.mlpNorm = "output_layer_norm";
+  family.heads = {
+      head::bare(),
+      head::maskedLm(
+          {linear("vocab_transform", Width::Hidden), head::activation(),
+           head::norm("vocab_layer_norm"),
+           head::vocabulary("vocab_projector", {"vocab_projector.bias"})}),
+      head::sequence({{Kind::First},
+                      linear("pre_classifier", Width::Hidden),
+                      head::activation("relu"),
+                      linear("classifier", Width::Labels)}),
+      head::token({linear("classifier", Width::Labels)}),
+  };
+  family.ignoredKeys = {"dropout",      "attention_dropout",
+                        "qa_dropout",   "seq_classif_dropout",
+                        "tie_weights_", "sinusoidal_pos_embds"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// The entries
+//===----------------------------------------------------------------------===//
+
+std::vector<ModelFamily> transom::bertFamilies() {
+  return {bert(), distilbert(), roberta(), xlmRoberta()};
+}

@@ -1,0 +1,217 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Families of decoders with LayerNorm and a plain MLP. Names are those of the
+// checkpoints; defaults are those of the config classes of transformers 4
+// and 5.
+#include "compiler/import/huggingface/HeadSteps.h"
+
+using namespace transom;
+
+static FamilyKeys gpt2Keys() {
+  FamilyKeys keys;
+  keys.hidden = {"n_embd", "hidden_size"};
+  keys.layers = {"n_layer", "num_hidden_layers"};
+  keys.heads = {"n_head", "num_attention_heads"};
+  keys.intermediate = {"n_inner"};
+  keys.activation = {"activation_function"};
+  keys.positions = {"n_positions", "max_position_embeddings"};
+  keys.epsilon = {"layer_norm_epsilon"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {true};
+  keys.scaleScores = {"scale_attn_weights"};
+  keys.scaleByLayer = {"scale_attn_by_inverse_layer_idx"};
+  return keys;
+}
+
+static FamilyModules gpt2Modules() {
+  FamilyModules m = {};
+  m.word = "wte";
+  m.position = "wpe";
+  m.layer = "h.{i}";
+  m.attention = "attn";
+  m.qkv = "attn.c_attn";
+  m.output = "attn.c_proj";
+  m.attentionNorm = "ln_1";
+  m.mlpNorm = "ln_2";
+  m.up = "mlp.c_fc";
+  m.activation = "mlp.act";
+  m.down = "mlp.c_proj";
+  m.finalNorm = "ln_f";
+  return m;
+}
+
+static ModelFamily gpt2() {
+  FamilyDefaults absent = {50257, 768, 12, 12};
+  absent.positions = 1024;
+  absent.epsilon = 1e-5;
+  absent.activation = "gelu_new";
+  absent.tied = true;
+  ModelFamily family = {"gpt2",     "GPT2", "transformer.",
+                        gpt2Keys(), absent, gpt2Modules()};
+  family.norm = NormKind::Layer;
+  family.positions = PositionEncoding::Learned;
+  family.qkv = QkvLayout::Stacked;
+  family.mlp = MlpKind::Plain;
+  family.transposedWeights = true;
+  family.heads = head::decoder("LMHeadModel");
+  family.ignoredKeys = {"resid_pdrop",
+                        "embd_pdrop",
+                        "attn_pdrop",
+                        "n_ctx",
+                        "reorder_and_upcast_attn",
+                        "summary_type",
+                        "summary_use_proj",
+                        "summary_activation",
+                        "summary_proj_to_labels",
+                        "summary_first_dropout"};
+  return family;
+}
+
+static ModelFamily gptNeox() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.intermediate = {"intermediate_size"};
+  keys.activation = {"hidden_act"};
+  keys.positions = {"max_position_embeddings"};
+  keys.epsilon = {"layer_norm_eps"};
+  keys.qkvBias = keys.outputBias = {true, {"attention_bias"}};
+  keys.mlpBias = {true};
+  keys.theta = {"rotary_emb_base", "rope_theta"};
+  keys.ropeShare = {"rotary_pct", "partial_rotary_factor"};
+  keys.parallelResidual = {"use_parallel_residual"};
+  FamilyDefaults absent = {50432, 6144, 44, 64};
+  absent.intermediate = 24576;
+  absent.positions = 2048;
+  absent.epsilon = 1e-5;
+  absent.activation = "gelu";
+  absent.ropeShare = 0.25;
+  FamilyModules m = {};
+  m.word = "embed_in";
+  m.rope = "rotary_emb";
+  m.layer = "layers.{i}";
+  m.attention = "attention";
+  m.qkv = "attention.query_key_value";
+  m.output = "attention.dense";
+  m.attentionNorm = "input_layernorm";
+  m.mlpNorm = "post_attention_layernorm";
+  m.up = "mlp.dense_h_to_4h";
+  m.activation = "mlp.act";
+  m.down = "mlp.dense_4h_to_h";
+  m.finalNorm = "final_layer_norm";
+  ModelFamily family = {"gpt_neox", "GPTNeoX", "gpt_neox.", keys, absent, m};
+  family.heads = head::decoder("ForCausalLM");
+  family.norm = NormKind::Layer;
+  family.qkv = QkvLayout::ByHead;
+  family.mlp = MlpKind::Plain;
+  family.partialRope = true;
+  family.ignoredKeys = {"attention_dropout", "hidden_dropout",
+                        "classifier_dropout"};
+  return family;
+}
+
+static FamilyModules optModules() {
+  FamilyModules m = {};
+  m.word = "decoder.embed_tokens";
+  m.position = "decoder.embed_positions";
+  m.projectIn = "decoder.project_in";
+  m.projectOut = "decoder.project_out";
+  m.layer = "decoder.layers.{i}";
+  m.attention = "self_attn";
+  m.query = "self_attn.q_proj";
+  m.key = "self_attn.k_proj";
+  m.value = "self_attn.v_proj";
+  m.output = "self_attn.out_proj";
+  m.attentionNorm = "self_attn_layer_norm";
+  m.mlpNorm = "final_layer_norm";
+  m.up = "fc1";
+  m.activation = "activation_fn";
+  m.down = "fc2";
+  m.finalNorm = "decoder.final_layer_norm";
+  return m;
+}
+
+static ModelFamily opt() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.intermediate = {"ffn_dim"};
+  keys.activation = {"activation_function"};
+  keys.positions = {"max_position_embeddings"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {true, {"enable_bias"}};
+  keys.normBefore = {"do_layer_norm_before"};
+  keys.noFinalNorm = {"_remove_final_layer_norm"};
+  keys.normsHaveWeights = {"layer_norm_elementwise_affine"};
+  keys.embeddingWidth = {"word_embed_proj_dim"};
+  FamilyDefaults absent = {50272, 768, 12, 12};
+  absent.intermediate = 3072;
+  absent.positions = 2048;
+  absent.epsilon = 1e-5;
+  absent.activation = "relu";
+  absent.tied = true;
+  ModelFamily family = {"opt", "OPT", "model.", keys, absent, optModules()};
+  family.heads = head::decoder("ForCausalLM");
+  family.norm = NormKind::Layer;
+  family.positions = PositionEncoding::Learned;
+  family.positionOffset = 2;
+  family.mlp = MlpKind::Plain;
+  family.ignoredKeys = {"dropout", "attention_dropout", "activation_dropout",
+                        "layerdrop", "init_std"};
+  return family;
+}
+
+static ModelFamily bloom() {
+  FamilyKeys keys;
+  keys.hidden = {"n_embed", "hidden_size"};
+  keys.layers = {"n_layer", "num_hidden_layers"};
+  keys.heads = {"n_head", "num_attention_heads"};
+  keys.epsilon = {"layer_norm_epsilon"};
+  keys.qkvBias = keys.outputBias = keys.mlpBias = {true};
+  keys.residualFromNorm = {"apply_residual_connection_post_layernorm"};
+  FamilyDefaults absent = {250880, 64, 2, 8};
+  absent.epsilon = 1e-5;
+  absent.activation = "gelu_new";
+  absent.tied = true;
+  FamilyModules m = {};
+  m.word = "word_embeddings";
+  m.embeddingNorm = "word_embeddings_layernorm";
+  m.layer = "h.{i}";
+  m.attention = "self_attention";
+  m.qkv = "self_attention.query_key_value";
+  m.output = "self_attention.dense";
+  m.attentionNorm = "input_layernorm";
+  m.mlpNorm = "post_attention_layernorm";
+  m.up = "mlp.dense_h_to_4h";
+  m.activation = "mlp.gelu_impl";
+  m.down = "mlp.dense_4h_to_h";
+  m.finalNorm = "ln_f";
+  ModelFamily family = {"bloom", "Bloom", "transformer.", keys, absent, m};
+  family.heads = head::decoder("ForCausalLM");
+  family.norm = NormKind::Layer;
+  family.positions = PositionEncoding::Alibi;
+  family.qkv = QkvLayout::ByHead;
+  family.mlp = MlpKind::Plain;
+  family.ignoredKeys = {"attention_dropout",
+                        "hidden_dropout",
+                        "pretraining_tp",
+                        "slow_but_exact",
+                        "attention_softmax_in_fp32",
+                        "masked_softmax_fusion",
+                        "bias_dropout_fusion",
+                        "skip_bias_add",
+                        "skip_bias_add_qkv",
+                        "offset_alibi",
+                        "seq_length",
+                        "n_inner"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// The entries
+//===----------------------------------------------------------------------===//
+
+std::vector<ModelFamily> transom::gptFamilies() {
+  return {bloom(), gpt2(), gptNeox(), opt()};
+}

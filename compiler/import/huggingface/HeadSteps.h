@@ -1,0 +1,54 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shorthands for the heads of families.
+#pragma once
+#include "compiler/import/huggingface/ModelFamily.h"
+
+namespace transom::head {
+
+using Kind = HeadStep::Kind;
+using Width = HeadStep::Width;
+using Bias = HeadStep::Bias;
+
+inline HeadStep linear(const char *module, Width width, Bias bias = Bias::Yes) {
+  return {Kind::Linear, module, width, nullptr, bias};
+}
+inline HeadStep norm(const char *module) { return {Kind::Norm, module}; }
+inline HeadStep activation(const char *name = nullptr) {
+  return {Kind::Activation, "", Width::Hidden, name};
+}
+inline HeadStep vocabulary(const char *module,
+                           std::vector<const char *> biases) {
+  return {Kind::Vocabulary, module,         Width::Hidden,
+          nullptr,          Bias::AsConfig, std::move(biases)};
+}
+
+inline FamilyHead bare() {
+  return {"Model", "none", false, {{"last_hidden_state", {}}}};
+}
+inline FamilyHead logits(const char *suffix, const char *kind, bool labels,
+                         std::vector<HeadStep> steps) {
+  return {suffix, kind, labels, {{"logits", std::move(steps)}}};
+}
+inline FamilyHead maskedLm(std::vector<HeadStep> steps) {
+  return logits("ForMaskedLM", "masked_lm", false, std::move(steps));
+}
+inline FamilyHead sequence(std::vector<HeadStep> steps) {
+  return logits("ForSequenceClassification", "sequence_classification", true,
+                std::move(steps));
+}
+inline FamilyHead token(std::vector<HeadStep> steps) {
+  return logits("ForTokenClassification", "token_classification", true,
+                std::move(steps));
+}
+
+/// The heads of a decoder. The class of the causal one ends in `causal`.
+inline std::vector<FamilyHead> decoder(const char *causal) {
+  HeadStep words = {Kind::Vocabulary, "lm_head", Width::Hidden, nullptr,
+                    Bias::No,         {},        {"embed_out"}};
+  return {logits(causal, "causal_lm", false, {words, {Kind::Cap}}),
+          sequence({linear("score", Width::Labels, Bias::No)}), bare()};
+}
+
+} // namespace transom::head

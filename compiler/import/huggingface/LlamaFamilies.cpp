@@ -1,0 +1,176 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Families of decoders like Llama: RMS norms, rope and a GLU. Names are those
+// of the checkpoints; defaults are those of the config classes of transformers
+// 4 and 5.
+#include "compiler/import/huggingface/HeadSteps.h"
+
+using namespace transom;
+
+//===----------------------------------------------------------------------===//
+// What the families share
+//===----------------------------------------------------------------------===//
+
+static FamilyKeys llamaKeys() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.kvHeads = {"num_key_value_heads"};
+  keys.headDim = {"head_dim"};
+  keys.intermediate = {"intermediate_size"};
+  keys.activation = {"hidden_act"};
+  keys.positions = {"max_position_embeddings"};
+  keys.epsilon = {"rms_norm_eps"};
+  keys.theta = {"rope_theta"};
+  keys.ropeShare = {"partial_rotary_factor"};
+  keys.window = {"sliding_window"};
+  return keys;
+}
+
+static FamilyModules llamaModules() {
+  FamilyModules m = {};
+  m.word = "embed_tokens";
+  m.rope = "rotary_emb";
+  m.layer = "layers.{i}";
+  m.attention = "self_attn";
+  m.query = "self_attn.q_proj";
+  m.key = "self_attn.k_proj";
+  m.value = "self_attn.v_proj";
+  m.output = "self_attn.o_proj";
+  m.attentionNorm = "input_layernorm";
+  m.mlpNorm = "post_attention_layernorm";
+  m.gate = "mlp.gate_proj";
+  m.up = "mlp.up_proj";
+  m.activation = "mlp.act_fn";
+  m.down = "mlp.down_proj";
+  m.finalNorm = "norm";
+  return m;
+}
+
+static FamilyDefaults llamaDefaults() {
+  FamilyDefaults absent = {32000, 4096, 32, 32};
+  absent.intermediate = 11008;
+  absent.positions = 2048;
+  return absent;
+}
+
+static ModelFamily llama() {
+  ModelFamily family = {"llama",     "Llama",         "model.",
+                        llamaKeys(), llamaDefaults(), llamaModules()};
+  family.heads = head::decoder("ForCausalLM");
+  family.keys.qkvBias = family.keys.outputBias = {false, {"attention_bias"}};
+  family.keys.mlpBias = {false, {"mlp_bias"}};
+  family.ignoredKeys = {"pretraining_tp", "attention_dropout",
+                        "rope_interleaved"};
+  return family;
+}
+
+static ModelFamily mistral() {
+  ModelFamily family = llama();
+  family.modelType = "mistral";
+  family.stem = "Mistral";
+  family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
+  family.defaults.kvHeads = 8;
+  family.defaults.intermediate = 14336;
+  family.defaults.positions = 4096 * 32;
+  family.defaults.window = 4096;
+  family.windows = WindowLayers::All;
+  family.ignoredKeys = {"attention_dropout"};
+  return family;
+}
+
+static ModelFamily qwen2() {
+  ModelFamily family = llama();
+  family.modelType = "qwen2";
+  family.stem = "Qwen2";
+  family.keys.headDim = {};
+  family.keys.qkvBias = {true, {"qkv_bias"}};
+  family.keys.outputBias = family.keys.mlpBias = {};
+  family.defaults.vocab = 151936;
+  family.defaults.kvHeads = 32;
+  family.defaults.intermediate = 22016;
+  family.defaults.positions = 32768;
+  family.defaults.window = 4096;
+  family.defaults.firstWindowLayer = 28;
+  family.windows = WindowLayers::FromLayer;
+  family.ignoredKeys = {"attention_dropout"};
+  return family;
+}
+
+static ModelFamily qwen3() {
+  ModelFamily family = qwen2();
+  family.modelType = "qwen3";
+  family.stem = "Qwen3";
+  family.keys.headDim = {"head_dim"};
+  family.keys.qkvBias = family.keys.outputBias = {false, {"attention_bias"}};
+  family.defaults.headDim = 128;
+  family.modules.queryNorm = "self_attn.q_norm";
+  family.modules.keyNorm = "self_attn.k_norm";
+  family.headNorms = true;
+  return family;
+}
+
+static ModelFamily phi3() {
+  ModelFamily family = llama();
+  family.modelType = "phi3";
+  family.stem = "Phi3";
+  family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
+  family.defaults = {32064, 3072, 32, 32};
+  family.defaults.intermediate = 8192;
+  family.defaults.positions = 4096;
+  family.defaults.epsilon = 1e-5;
+  family.modules.qkv = "self_attn.qkv_proj";
+  family.modules.query = family.modules.key = family.modules.value = "";
+  family.modules.gate = "";
+  family.modules.up = "mlp.gate_up_proj";
+  family.modules.activation = "mlp.activation_fn";
+  family.qkv = QkvLayout::Stacked;
+  family.mlp = MlpKind::StackedGlu;
+  family.partialRope = true;
+  family.windows = WindowLayers::All;
+  family.ropeTypes = {"default"};
+  family.ignoredKeys = {"attention_dropout", "resid_pdrop", "embd_pdrop",
+                        "original_max_position_embeddings", "attention_bias"};
+  return family;
+}
+
+static ModelFamily gemma2() {
+  ModelFamily family = llama();
+  family.modelType = "gemma2";
+  family.stem = "Gemma2";
+  family.keys.activation = {"hidden_activation"};
+  family.keys.mlpBias = {};
+  family.keys.attentionCap = {"attn_logit_softcapping"};
+  family.keys.logitCap = {"final_logit_softcapping"};
+  family.keys.queryScalar = {"query_pre_attn_scalar"};
+  family.defaults = {256000, 2304, 26, 8};
+  family.defaults.kvHeads = 4;
+  family.defaults.headDim = 256;
+  family.defaults.intermediate = 9216;
+  family.defaults.positions = 8192;
+  family.defaults.activation = "gelu_pytorch_tanh";
+  family.defaults.tied = true;
+  family.defaults.window = 4096;
+  family.defaults.attentionCap = 50;
+  family.defaults.logitCap = 30;
+  family.defaults.queryScalar = 256;
+  family.modules.attentionPostNorm = "post_attention_layernorm";
+  family.modules.mlpNorm = "pre_feedforward_layernorm";
+  family.modules.mlpPostNorm = "post_feedforward_layernorm";
+  family.norm = NormKind::RmsOnePlus;
+  family.scaledEmbedding = true;
+  family.windows = WindowLayers::Even;
+  family.ignoredKeys = {"attention_dropout", "cache_implementation",
+                        "hidden_act"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
+// The entries
+//===----------------------------------------------------------------------===//
+
+std::vector<ModelFamily> transom::llamaFamilies() {
+  return {gemma2(), llama(), mistral(), phi3(), qwen2(), qwen3()};
+}

@@ -1,0 +1,395 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Null and absent keys differ where the classes of transformers make them
+// differ: an absent `sliding_window` has the class's default, a null one means
+// no window.
+#include "compiler/import/huggingface/ModelConfig.h"
+#include <cmath>
+
+using namespace transom;
+
+/// Caps of inputs.md, and of what a config alone may make large.
+static constexpr int64_t maxLayers = 4096;
+static constexpr int64_t maxDim = INT32_MAX;
+static constexpr int64_t maxHeads = 65536;
+
+std::vector<double> transom::alibiSlopes(int64_t heads) {
+  int64_t power = 1;
+  while (power * 2 <= heads)
+    power *= 2;
+  std::vector<double> slopes;
+  auto slope = [](int64_t number, int64_t of) {
+    return std::exp2(-8.0 * static_cast<double>(number) /
+                     static_cast<double>(of));
+  };
+  for (int64_t i = 1; i <= power; ++i)
+    slopes.push_back(slope(i, power));
+  for (int64_t i = 1; int64_t(slopes.size()) < heads; i += 2)
+    slopes.push_back(slope(i, 2 * power));
+  return slopes;
+}
+
+std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
+                                              int64_t distance) {
+  int64_t half = buckets / 2, exact = half / 2;
+  // As transformers, in single precision where a distance is not exact.
+  auto bucketOf = [&](int64_t apart) {
+    if (apart < exact)
+      return apart;
+    float share =
+        std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
+        static_cast<float>(std::log(static_cast<double>(distance) /
+                                    static_cast<double>(exact))) *
+        static_cast<float>(half - exact);
+    return std::min(exact + static_cast<int64_t>(share), half - 1);
+  };
+  std::vector<int64_t> result;
+  for (int64_t d = -distance; d <= distance; ++d)
+    result.push_back(d > 0 ? half + bucketOf(d) : bucketOf(-d));
+  return result;
+}
+
+namespace {
+
+/// Reads one config by the family's entry.
+class ModelReader {
+public:
+  ModelReader(Config &config, const ModelFamily &family)
+      : config(config), family(family), keys(family.keys),
+        absent(family.defaults) {}
+  ModelConfig read();
+
+private:
+  void checkKind();
+  void readSizes();
+  void readHeads();
+  void readFeatures();
+  void readPooling();
+  void readPositions();
+  void readRopes(int64_t positions);
+  void readScales();
+  void readWindows();
+  std::vector<bool> windowedByRule();
+  std::vector<bool> windowedLayers(bool on);
+  std::optional<std::vector<bool>> readLayerTypes();
+
+  /// An integer of which null means `null`, and absence the default.
+  int64_t nullable(const ConfigKey &key, int64_t absent, int64_t null,
+                   int64_t high);
+  /// A number that null or 0 switches off.
+  double cap(const ConfigKey &key, double absent);
+  bool bias(const BiasRule &rule);
+  void fail(const ConfigKey &key, const std::string &text,
+            Status status = Status::Rejected);
+
+  Config &config;
+  const ModelFamily &family;
+  const FamilyKeys &keys;
+  const FamilyDefaults &absent;
+  ModelConfig model;
+};
+
+} // namespace
+
+void ModelReader::fail(const ConfigKey &key, const std::string &text,
+                       Status status) {
+  std::optional<JsonValue> value = config.find(key);
+  config.fail((value ? *value : config.root()).error(text, status));
+}
+
+int64_t ModelReader::nullable(const ConfigKey &key, int64_t absent,
+                              int64_t null, int64_t high) {
+  return config.isNull(key) ? null : config.integer(key, absent, 1, high);
+}
+
+double ModelReader::cap(const ConfigKey &key, double absent) {
+  return config.isNull(key) ? 0 : config.number(key, absent);
+}
+
+bool ModelReader::bias(const BiasRule &rule) {
+  return config.flag(rule.key, rule.absent);
+}
+
+/// Refuses what no family of this kind has.
+void ModelReader::checkKind() {
+  if (family.kind == ModelKind::Encoder) {
+    config.requireFalse({"is_decoder"});
+    config.requireText({"position_embedding_type"}, "absolute");
+    return;
+  }
+  config.ignore({"is_decoder"});
+  config.requireFalse({"use_bidirectional_attention"});
+  config.requireFalse({"use_mrope"});
+}
+
+void ModelReader::readSizes() {
+  model.vocab = config.integer({"vocab_size"}, absent.vocab, 1, maxDim);
+  model.hidden = config.integer(keys.hidden, absent.hidden, 1, maxDim);
+  model.layers.resize(config.integer(keys.layers, absent.layers, 0, maxLayers));
+  if (model.layers.empty() && family.kind == ModelKind::Decoder)
+    fail(keys.layers,
+         "a decoder without layers has no cache and is not supported",
+         Status::Unsupported);
+  int64_t wide = std::min(4 * model.hidden, maxDim);
+  model.intermediate = config.integer(
+      keys.intermediate, absent.intermediate ? absent.intermediate : wide, 1,
+      maxDim / 2);
+  model.embeddingWidth = config.integer(
+      keys.embeddingWidth,
+      absent.embeddingWidth ? absent.embeddingWidth : model.hidden, 1, maxDim);
+  model.types = absent.types;
+  if (!keys.types.empty())
+    model.types = config.integer(keys.types, absent.types, 1, maxDim);
+  model.pad = config.integer(keys.pad, absent.pad, 0, maxDim);
+}
+
+void ModelReader::readHeads() {
+  model.heads = config.integer(keys.heads, absent.heads, 1, maxHeads);
+  int64_t all = std::max<int64_t>(model.heads, 1);
+  model.kvHeads = nullable(keys.kvHeads, absent.kvHeads ? absent.kvHeads : all,
+                           all, maxHeads);
+  int64_t share = model.hidden / all;
+  model.headDim = nullable(
+      keys.headDim, absent.headDim ? absent.headDim : share, share, maxHeads);
+  if (config.failed())
+    return;
+  auto counts = [](const char *name, int64_t value) {
+    return "'" + std::string(name) + "' " + std::to_string(value);
+  };
+  if (model.heads % model.kvHeads)
+    fail(keys.kvHeads, counts(keys.kvHeads[0], model.kvHeads) +
+                           " does not divide " +
+                           counts(keys.heads[0], model.heads));
+  // A head dimension of its own need not divide the hidden size.
+  bool own = !keys.headDim.empty() &&
+             (config.find(keys.headDim) ||
+              (absent.headDim && !config.isNull(keys.headDim)));
+  if (!own && model.hidden % model.heads)
+    fail(keys.heads, counts(keys.heads[0], model.heads) + " does not divide " +
+                         counts(keys.hidden[0], model.hidden));
+  if ((model.heads + 2 * model.kvHeads) * model.headDim > maxDim)
+    fail(keys.heads,
+         "query, key and value are wider than " + std::to_string(maxDim));
+}
+
+void ModelReader::readFeatures() {
+  model.epsilon = config.number(keys.epsilon, absent.epsilon);
+  model.activation = config.activation(keys.activation, absent.activation);
+  model.headActivation =
+      keys.headActivation.empty()
+          ? model.activation
+          : config.activation(keys.headActivation, absent.headActivation);
+  model.tied = config.flag({"tie_word_embeddings"}, absent.tied);
+  model.qkvBias = bias(keys.qkvBias);
+  model.outputBias = bias(keys.outputBias);
+  model.mlpBias = bias(keys.mlpBias);
+  model.normBias = bias(keys.normBias);
+  model.headBias = bias(keys.headBias);
+  model.vocabularyBias = bias(keys.vocabularyBias);
+  model.attentionCap = cap(keys.attentionCap, absent.attentionCap);
+  model.logitCap = cap(keys.logitCap, absent.logitCap);
+  model.parallelResidual = !keys.parallelResidual.empty() &&
+                           config.flag(keys.parallelResidual, true);
+  model.residualFromNorm = config.flag(keys.residualFromNorm, false);
+  model.norms = family.norms;
+  if (!keys.normBefore.empty())
+    model.norms = config.flag(keys.normBefore, true) ? NormPlacement::Pre
+                                                     : NormPlacement::Post;
+  model.finalNorm = *family.modules.finalNorm &&
+                    model.norms == NormPlacement::Pre &&
+                    !config.flag(keys.noFinalNorm, false);
+  model.normsHaveWeights = config.flag(keys.normsHaveWeights, true);
+  readPooling();
+}
+
+void ModelReader::readPooling() {
+  if (keys.pooling.empty())
+    return;
+  std::string pooling = config.text(keys.pooling, "cls");
+  model.meanPooling = pooling == "mean";
+  if (pooling != "mean" && pooling != "cls")
+    fail(keys.pooling,
+         "'" + std::string(keys.pooling[0]) + "' is '" + pooling +
+             "'; supported: cls, mean",
+         Status::Unsupported);
+}
+
+void ModelReader::readPositions() {
+  int64_t largest = maxDim - family.positionOffset;
+  int64_t positions =
+      config.integer(keys.positions, absent.positions, 1, largest);
+  if (config.failed())
+    return;
+  if (*family.modules.relativeBias)
+    model.relativeBias = {
+        config.integer(keys.biasBuckets, absent.biasBuckets, 4, maxHeads),
+        absent.biasDistance};
+  switch (family.positions) {
+  case PositionEncoding::Rope:
+    readRopes(positions);
+    return;
+  case PositionEncoding::Learned:
+    model.positions = positions;
+    model.context = positions;
+    if (family.positionIndex == PositionIndex::NonpadRank)
+      *model.context -= model.pad + 1;
+    if (*model.context < 1)
+      fail(keys.positions, "'" + std::string(keys.positions[0]) + "' " +
+                               std::to_string(positions) +
+                               " leaves no position behind the padding id " +
+                               std::to_string(model.pad));
+    return;
+  case PositionEncoding::Alibi:
+    model.slopes = alibiSlopes(model.heads);
+    return;
+  case PositionEncoding::None:
+    return;
+  }
+}
+
+/// One rope for all layers, or one for layers with and without a window each.
+void ModelReader::readRopes(int64_t positions) {
+  RopeKeys rope = {keys.theta, absent.theta, ""};
+  if (family.ropeByLayerType)
+    rope.layerType = "full_attention";
+  model.ropes.push_back(
+      readRope(config, family, rope, {model.headDim, positions}));
+  model.context = model.ropes[0].context;
+  if (!family.ropeByLayerType)
+    return;
+  rope = {keys.localTheta, absent.localTheta, "sliding_attention"};
+  model.ropes.push_back(
+      readRope(config, family, rope, {model.headDim, positions}));
+  model.context = std::min(*model.context, model.ropes[1].context);
+}
+
+void ModelReader::readScales() {
+  double scalar = config.number(keys.queryScalar, absent.queryScalar);
+  if (!keys.queryScalar.empty() && !(scalar > 0))
+    return fail(keys.queryScalar,
+                "'" + std::string(keys.queryScalar[0]) + "' must be above 0");
+  double width = scalar > 0 ? scalar : static_cast<double>(model.headDim);
+  double scale = config.flag(keys.scaleScores, true) ? 1 / std::sqrt(width) : 1;
+  bool byLayer = config.flag(keys.scaleByLayer, false);
+  for (size_t i = 0; i < model.layers.size(); ++i)
+    model.layers[i].scale =
+        byLayer ? scale / static_cast<double>(i + 1) : scale;
+}
+
+/// Which layers `layer_types` gives a window.
+std::optional<std::vector<bool>> ModelReader::readLayerTypes() {
+  std::optional<JsonValue> types = config.find({"layer_types"});
+  if (!types)
+    return std::nullopt;
+  Result<std::vector<std::string>> names = types->asStringArray();
+  if (!names) {
+    config.fail(names.takeError());
+    return std::nullopt;
+  }
+  if (names->size() != model.layers.size()) {
+    config.fail(types->error(
+        "'layer_types' names " + std::to_string(names->size()) + " layers, '" +
+        keys.layers[0] + "' is " + std::to_string(model.layers.size())));
+    return std::nullopt;
+  }
+  std::vector<bool> windowed;
+  for (size_t i = 0; i < names->size(); ++i) {
+    windowed.push_back((*names)[i] == "sliding_attention");
+    if (!windowed.back() && (*names)[i] != "full_attention")
+      config.fail((*types)[i].error("unsupported type of layer '" +
+                                        (*names)[i] +
+                                        "'; supported: full_attention, "
+                                        "sliding_attention",
+                                    Status::Unsupported));
+  }
+  return windowed;
+}
+
+/// The layers that have a window by the family's rule.
+std::vector<bool> ModelReader::windowedByRule() {
+  std::vector<bool> windowed(model.layers.size());
+  int64_t first = 0, period = 1;
+  if (family.windows == WindowLayers::FromLayer)
+    first = config.integer({"max_window_layers"}, absent.firstWindowLayer, 0,
+                           maxDim);
+  if (family.windows == WindowLayers::NotEveryNth)
+    period = config.integer(keys.windowPeriod, absent.windowPeriod, 1, maxDim);
+  for (size_t i = 0; i < windowed.size(); ++i) {
+    auto number = static_cast<int64_t>(i);
+    switch (family.windows) {
+    case WindowLayers::None:
+      break;
+    case WindowLayers::All:
+      windowed[i] = true;
+      break;
+    case WindowLayers::FromLayer:
+      windowed[i] = number >= first;
+      break;
+    case WindowLayers::Even:
+      windowed[i] = number % 2 == 0;
+      break;
+    case WindowLayers::NotEveryNth:
+      windowed[i] = number % std::max<int64_t>(period, 1) != 0;
+      break;
+    }
+  }
+  return windowed;
+}
+
+/// The layers that have a window when there is one (`on`).
+std::vector<bool> ModelReader::windowedLayers(bool on) {
+  std::vector<bool> windowed = windowedByRule();
+  std::optional<std::vector<bool>> types = readLayerTypes();
+  if (!types)
+    return windowed;
+  if (family.windows != WindowLayers::All)
+    return *types;
+  if (on && *types != windowed)
+    fail({"layer_types"},
+         "layers without a window beside 'sliding_window' are not supported "
+         "with model_type '" +
+             std::string(family.modelType) + "'",
+         Status::Unsupported);
+  return windowed;
+}
+
+void ModelReader::readWindows() {
+  if (family.windows == WindowLayers::None)
+    return;
+  const ConfigKey &key = keys.window;
+  int64_t window =
+      config.isNull(key)
+          ? 0
+          : config.integer(key, absent.window, absent.window ? 1 : 0, maxDim);
+  if (family.windows == WindowLayers::FromLayer &&
+      !config.flag({"use_sliding_window"}, false))
+    window = 0;
+  if (window && family.windowSize == WindowSize::Total)
+    window = window / 2 + 1;
+  std::vector<bool> windowed = windowedLayers(window > 0);
+  if (config.failed())
+    return;
+  // A window that no sequence outgrows is none.
+  bool hides = !model.context || window < *model.context;
+  for (size_t i = 0; i < windowed.size(); ++i) {
+    model.layers[i].window = windowed[i] && hides ? window : 0;
+    model.layers[i].rope = windowed[i] && family.ropeByLayerType ? 1 : 0;
+  }
+}
+
+ModelConfig ModelReader::read() {
+  checkKind();
+  readSizes();
+  readHeads();
+  readFeatures();
+  readPositions();
+  readScales();
+  readWindows();
+  return std::move(model);
+}
+
+ModelConfig transom::readModelConfig(Config &config,
+                                     const ModelFamily &family) {
+  return ModelReader(config, family).read();
+}

@@ -1,0 +1,64 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One model as its config.json describes it: sizes and features, read by the
+// family's entry and checked against each other.
+#pragma once
+#include "compiler/import/huggingface/Rope.h"
+
+namespace transom {
+
+/// What one layer has for itself.
+struct LayerConfig {
+  int64_t window = 0; ///< as of `attn.sdpa`; 0 = all positions
+  double scale = 1;   ///< of its scores
+  size_t rope = 0;    ///< which of the model's ropes
+};
+
+/// A bias of scores by the distance of key and query (T5, MPNet).
+struct RelativeBias {
+  int64_t buckets = 0;  ///< entries of the stored table; 0 = no such bias
+  int64_t distance = 0; ///< positions this far apart share the last bucket
+};
+
+/// The sizes and features of one model.
+struct ModelConfig {
+  int64_t vocab = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0,
+          intermediate = 0;
+  int64_t embeddingWidth = 0; ///< of the token embedding
+  int64_t positions = 0;      ///< entries of a learned table without its offset
+  int64_t types = 0;          ///< token types; 0 where the family has none
+  int64_t pad = 0;
+  int64_t labels = 0;
+  std::optional<int64_t> context; ///< a sequence is at most this long
+  double epsilon = 0;
+  std::optional<attn::ActivationKind> activation, headActivation;
+  std::vector<LayerConfig> layers;
+  std::vector<Rope> ropes;    ///< by `LayerConfig::rope`
+  std::vector<double> slopes; ///< ALiBi, one a head
+  RelativeBias relativeBias;
+  double attentionCap = 0, logitCap = 0;
+  NormPlacement norms = NormPlacement::Pre;
+  bool finalNorm = true;
+  bool normsHaveWeights = true;
+  bool parallelResidual = false, residualFromNorm = false;
+  bool qkvBias = false, outputBias = false, mlpBias = false, normBias = false;
+  bool headBias = false, vocabularyBias = false;
+  bool meanPooling = false; ///< `HeadStep::Kind::Pool` takes the mean
+  bool tied = false;        ///< the head's weight may be the token embedding
+};
+
+/// Reads a config by a family's entry, and refuses what the family's features
+/// do not cover. Errors are the config's.
+ModelConfig readModelConfig(Config &config, const ModelFamily &family);
+
+/// The slopes of ALiBi (Press et al. 2022, 3): for 2^k heads powers of
+/// 2^(-8 / 2^k), for the others every second of the next power of two.
+std::vector<double> alibiSlopes(int64_t heads);
+
+/// The bucket of each distance from -`distance` to `distance` of key and query
+/// (Raffel et al. 2020, 2.1): half of the buckets for each direction, exact up
+/// to half of those, then by the logarithm.
+std::vector<int64_t> relativeBuckets(int64_t buckets, int64_t distance);
+
+} // namespace transom

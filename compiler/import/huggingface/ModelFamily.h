@@ -1,0 +1,257 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of model families. A family is one entry: the config keys it reads
+// with their defaults, the names of its modules, its features and its heads.
+// Encoders and decoders share the table and all features; the blocks that build
+// a model know features, never families.
+#pragma once
+#include "compiler/import/huggingface/Config.h"
+#include <string>
+#include <vector>
+
+namespace transom {
+
+//===----------------------------------------------------------------------===//
+// Features
+//===----------------------------------------------------------------------===//
+
+enum class ModelKind {
+  Encoder, ///< entry `encode`: all tokens of a batch see each other
+  Decoder  ///< entry `step`: new tokens of sequences, over a cache
+};
+
+enum class NormKind {
+  Layer,
+  Rms,
+  RmsOnePlus ///< the stored weight is gamma - 1
+};
+
+/// Where the norms of a layer are, unless a config key says otherwise.
+enum class NormPlacement {
+  Pre, ///< x + f(norm(x))
+  Post ///< norm(x + f(x))
+};
+
+/// How a model encodes positions, besides a relative bias.
+enum class PositionEncoding { None, Learned, Rope, Alibi };
+
+/// How the entries of a learned position table are counted.
+enum class PositionIndex {
+  Column,    ///< the token's column
+  NonpadRank ///< RoBERTa: padding id + rank among the other ids
+};
+
+/// Where a projection from the embedding width to the hidden size is, in models
+/// whose embedding width may differ.
+enum class EmbeddingProjection {
+  BeforePositions, ///< of the token embedding alone (OPT)
+  AfterNorm        ///< of the normalized sum (ELECTRA)
+};
+
+/// How query, key and value are stored.
+enum class QkvLayout {
+  Separate, ///< three projections
+  Stacked,  ///< one: all of the query, then key, then value
+  ByHead    ///< one: query, key and value of head 0, then of head 1, ...
+};
+
+enum class MlpKind {
+  Plain,     ///< down(act(up x))
+  Glu,       ///< down(act(gate x) * up x)
+  StackedGlu ///< the same; gate and up are one projection
+};
+
+/// Which layers attend to a window of positions only.
+enum class WindowLayers {
+  None,
+  All,        ///< the window holds for all layers
+  FromLayer,  ///< `use_sliding_window`, `layer_types`, or from
+              ///< `max_window_layers` on
+  Even,       ///< `layer_types`, or layers 0, 2, ...
+  NotEveryNth ///< `layer_types`, or all but each n-th from layer 0 on
+};
+
+/// What the value of the window's config key means.
+enum class WindowSize {
+  Previous, ///< w: key j is visible to query i when i - w < j
+  Total     ///< w: |i - j| <= w / 2
+};
+
+/// If projections have a bias: the key that says so, and what its absence (or
+/// the lack of such a key) means.
+struct BiasRule {
+  bool absent = false;
+  ConfigKey key = {};
+};
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Names of config keys. An empty one means that the family has no such key;
+/// its feature is off, or as the defaults say.
+struct FamilyKeys {
+  ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
+      positions, types, epsilon;
+  ConfigKey pad; ///< the padding id of `PositionIndex::NonpadRank`
+  BiasRule qkvBias, outputBias, mlpBias, normBias = {true};
+  BiasRule headBias, vocabularyBias = {true};
+  ConfigKey theta, localTheta, ropeShare;
+  ConfigKey window, windowPeriod;
+  ConfigKey biasBuckets; ///< of the relative position bias
+  ConfigKey attentionCap, logitCap;
+  ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
+  ConfigKey scaleScores;      ///< false: scores are not scaled by the head size
+  ConfigKey scaleByLayer;     ///< true: scores are divided by layer + 1
+  ConfigKey parallelResidual; ///< attention and MLP read the same state
+  ConfigKey residualFromNorm; ///< the residual is what the norm gives
+  ConfigKey normBefore;       ///< false: norms are placed after the sum
+  ConfigKey noFinalNorm;
+  ConfigKey normsHaveWeights;
+  ConfigKey embeddingWidth; ///< projected to and from the hidden size
+  ConfigKey headActivation; ///< of the head, where it is not the model's
+  ConfigKey pooling;        ///< `cls` or `mean`, of a classifying head
+};
+
+/// What an absent key means, as in the family's config class.
+struct FamilyDefaults {
+  int64_t vocab, hidden, layers, heads;
+  int64_t kvHeads = 0;      ///< 0 = as heads
+  int64_t headDim = 0;      ///< 0 = hidden size / heads
+  int64_t intermediate = 0; ///< 0 = 4 * hidden size
+  int64_t positions = 0;    ///< 0 = the family has no bound
+  int64_t types = 0, pad = 0;
+  int64_t embeddingWidth = 0; ///< 0 = hidden size
+  double epsilon = 1e-6;
+  const char *activation = "silu";
+  const char *headActivation = "gelu";
+  bool tied = false;
+  int64_t window = 0; ///< 0 = none
+  int64_t firstWindowLayer = 0, windowPeriod = 0;
+  double theta = 10000, localTheta = 10000;
+  double ropeShare = 1;
+  double attentionCap = 0, logitCap = 0, queryScalar = 0; ///< 0 = none
+  int64_t biasBuckets = 32, biasDistance = 128;
+};
+
+/// Names of modules, without the prefix of the base model; those of a layer's
+/// parts without the layer's own name. Empty where the family has none.
+struct FamilyModules {
+  const char *embeddings = ""; ///< the module that adds and normalizes
+  const char *word = "", *position = "", *type = "", *embeddingNorm = "";
+  const char *projectIn = "", *projectOut = "";
+  const char *rope = "", *relativeBias = "";
+  const char *layer = "";     ///< with `{i}` for the number
+  const char *attention = ""; ///< the module of the attention itself
+  const char *query = "", *key = "", *value = "";
+  const char *qkv = ""; ///< where they are one projection
+  const char *queryNorm = "", *keyNorm = "";
+  const char *output = "";            ///< the attention's output projection
+  const char *attentionAdd = "";      ///< the module of the first residual sum
+  const char *attentionNorm = "";     ///< of the input, or of the sum
+  const char *attentionPostNorm = ""; ///< between attention and the sum
+  const char *gate = "", *up = "", *activation = "", *down = "";
+  const char *mlpAdd = ""; ///< the module of the second residual sum
+  const char *mlpNorm = "", *mlpPostNorm = "";
+  const char *finalNorm = "";
+  const char *pooler = "";
+};
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+/// One step of a head; each takes what the step before it gives.
+struct HeadStep {
+  enum class Kind {
+    First,      ///< column 0: [batch, seq, d] -> [batch, d]
+    Pool,       ///< column 0 or the mean, as the config says
+    Pooler,     ///< the pooler's output
+    Linear,     ///< `module` to `width`
+    Activation, ///< `activation`, or the config's when null
+    Norm,       ///< `module`
+    Vocabulary, ///< to the vocabulary; weight tied where the file has none
+    Cap,        ///< the config's soft cap of logits
+  };
+  enum class Width { Hidden, Embedding, Labels, Two };
+  enum class Bias { Yes, No, AsConfig };
+  Kind kind;
+  const char *module = "";
+  Width width = Width::Hidden;
+  const char *activation = nullptr;
+  Bias bias = Bias::Yes;
+  /// Tensors of a vocabulary bias; the first that is there counts.
+  std::vector<const char *> biases = {};
+  /// Other names of the module.
+  std::vector<const char *> otherModules = {};
+};
+
+/// One result of an entry: its name and the steps from the last hidden state.
+struct HeadResult {
+  const char *name;
+  std::vector<HeadStep> steps;
+};
+
+/// A head: `architectures` says stem + suffix.
+struct FamilyHead {
+  const char *suffix; ///< `ForMaskedLM`
+  const char *kind;   ///< the manifest's word: `masked_lm`
+  bool labels;        ///< `id2label` names its outputs
+  std::vector<HeadResult> results;
+
+  /// No head: the base model alone.
+  bool isBare() const { return std::string(kind) == "none"; }
+};
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// An entry of the table.
+struct ModelFamily {
+  const char *modelType; ///< config's `model_type`
+  const char *stem;      ///< of class names: `Bert`
+  const char *prefix;    ///< of tensors under a head: `bert.`
+  FamilyKeys keys;
+  FamilyDefaults defaults;
+  FamilyModules modules;
+  ModelKind kind = ModelKind::Decoder;
+  NormKind norm = NormKind::Rms;
+  NormPlacement norms = NormPlacement::Pre;
+  PositionEncoding positions = PositionEncoding::Rope;
+  PositionIndex positionIndex = PositionIndex::Column;
+  int64_t positionOffset =
+      0; ///< entries of the position table before the first
+  EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
+  QkvLayout qkv = QkvLayout::Separate;
+  MlpKind mlp = MlpKind::Glu;
+  bool transposedWeights = false; ///< projections are stored [in, out]
+  bool scaledEmbedding = false;   ///< times the root of the hidden size
+  bool headNorms = false;         ///< RMS norms of query and key, head by head
+  bool partialRope = false;       ///< the share of a head may be below 1
+  bool ropeByLayerType = false;   ///< layers with a window have their own rope
+  bool firstLayerNorm = true;     ///< false: attention of layer 0 has no norm
+  WindowLayers windows = WindowLayers::None;
+  WindowSize windowSize = WindowSize::Previous;
+  /// Values of `rope_type` that its class takes.
+  std::vector<const char *> ropeTypes = {"default", "linear", "dynamic",
+                                         "llama3", "yarn"};
+  std::vector<FamilyHead> heads = {}; ///< the first of a decoder's is meant
+                                      ///< where `architectures` says nothing
+  std::vector<const char *> ignoredKeys = {}; ///< besides those of all families
+};
+
+/// All entries, sorted by model type.
+const std::vector<ModelFamily> &modelFamilies();
+/// The entry for a `model_type`, or null.
+const ModelFamily *findModelFamily(const std::string &modelType);
+/// Keys of every config that have no effect on inference.
+const std::vector<const char *> &commonIgnoredKeys();
+
+// The parts of the table, by what families are derived from.
+std::vector<ModelFamily> bertFamilies();
+std::vector<ModelFamily> gptFamilies();
+std::vector<ModelFamily> llamaFamilies();
+
+} // namespace transom

@@ -1,0 +1,213 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Self attention. Where the model's own code computes softmax(scale * Q K^T +
+// mask) V, the block writes these operations, and fusing them is a pass's work;
+// windows, biases by distance, shared keys and a cache are features of
+// `attn.sdpa`, which the block then writes itself.
+#include "compiler/import/huggingface/blocks/Blocks.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace transom;
+
+/// True where the primitive operations say all of it.
+bool AttentionBlock::isPrimitive() const {
+  const ModelConfig &config = context.config;
+  return context.family.kind == ModelKind::Encoder && config.ropes.empty() &&
+         config.slopes.empty() && config.kvHeads == config.heads &&
+         config.attentionCap == 0 &&
+         llvm::all_of(config.layers,
+                      [](const LayerConfig &l) { return l.window == 0; });
+}
+
+//===----------------------------------------------------------------------===//
+// What all layers share
+//===----------------------------------------------------------------------===//
+
+Value AttentionBlock::ropeTable(Value positions, const Rope &rope,
+                                const ConfigKey &key) {
+  OpBuilder &ops = context.emit.ops();
+  context.at(context.family.modules.rope, key);
+  return context.emit.make<attn::RopeTableOp>(
+      positions, ops.getDenseF64ArrayAttr(rope.frequencies),
+      ops.getF64FloatAttr(rope.factor), ops.getI64IntegerAttr(rope.context));
+}
+
+void AttentionBlock::start(Value ids) {
+  const ModelConfig &config = context.config;
+  const FamilyKeys &keys = context.family.keys;
+  Emitter &emit = context.emit;
+  if (isPrimitive()) {
+    const Dims &tokens = context.tokens;
+    keyMask = emit.reshape(context.visible, {tokens[0], 1, 1, tokens[1]});
+  }
+  if (!config.slopes.empty())
+    slopes = emit.weight("alibi.slopes",
+                         WeightExpr::values({config.heads}, config.slopes));
+  if (config.ropes.empty() || config.ropes[0].frequencies.empty())
+    return;
+  context.at(context.family.modules.rope, keys.positions);
+  Value positions = emit.make<attn::PositionOp>(
+      ids, context.ragged, attn::PositionKind::Column, uint64_t(0));
+  ropes.push_back(ropeTable(positions, config.ropes[0], keys.theta));
+  if (config.ropes.size() > 1)
+    ropes.push_back(ropeTable(positions, config.ropes[1], keys.localTheta));
+}
+
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+static const char *const partSuffixes[] = {".query", ".key", ".value"};
+
+/// One projection has all of the query, then key, then value.
+Value AttentionBlock::stackedPart(Value state, const std::string &module,
+                                  Part part) {
+  const ModelConfig &config = context.config;
+  int64_t query = config.heads * config.headDim;
+  int64_t key = config.kvHeads * config.headDim;
+  int64_t starts[] = {0, query, query + key};
+  return context.projectSlice(state, module, query + 2 * key, starts[part],
+                              part ? key : query, config.qkvBias,
+                              partSuffixes[part]);
+}
+
+/// One projection is [heads, 3, head dim, ...].
+Value AttentionBlock::byHeadPart(Value state, const std::string &module,
+                                 Part part) {
+  const ModelConfig &config = context.config;
+  int64_t width = config.heads * config.headDim;
+  auto partOf = [&](WeightExpr file, std::vector<int64_t> inner) {
+    std::vector<int64_t> split = {config.heads, 3, config.headDim};
+    std::vector<int64_t> joined = {width};
+    split.insert(split.end(), inner.begin(), inner.end());
+    joined.insert(joined.end(), inner.begin(), inner.end());
+    return WeightExpr::reshape(
+        WeightExpr::slice(WeightExpr::reshape(file, split), 1, part, 1),
+        joined);
+  };
+  Parameters &parameters = context.parameters;
+  Value weight = parameters.piece(
+      module, "weight", {3 * width, config.hidden}, "", partSuffixes[part],
+      [&](WeightExpr file) { return partOf(file, {config.hidden}); });
+  Value bias = config.qkvBias
+                   ? parameters.piece(
+                         module, "bias", {3 * width}, "", partSuffixes[part],
+                         [&](WeightExpr file) { return partOf(file, {}); })
+                   : Value();
+  return context.emit.linear(state, weight, bias);
+}
+
+/// Query, key or value: [tokens, heads * head dim].
+Value AttentionBlock::projectPart(Value state, const std::string &layer,
+                                  Part part) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  const char *modules[] = {m.query, m.key, m.value};
+  bool separate = context.family.qkv == QkvLayout::Separate;
+  const std::string module = layer + (separate ? modules[part] : m.qkv);
+  context.at(module, context.family.keys.hidden);
+  if (context.family.qkv == QkvLayout::Stacked)
+    return stackedPart(state, module, part);
+  if (context.family.qkv == QkvLayout::ByHead)
+    return byHeadPart(state, module, part);
+  int64_t heads = part == Query ? config.heads : config.kvHeads;
+  return context.project(state, module, heads * config.headDim, config.qkvBias,
+                         "hidden size x hidden size");
+}
+
+/// The norm of each head where the family has one, then rope.
+Value AttentionBlock::applyPosition(Value heads, int64_t number, Part part) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  const std::string layer = context.layerPrefix(number);
+  const std::string norm = layer + (part == Query ? m.queryNorm : m.keyNorm);
+  int64_t count = part == Query ? config.heads : config.kvHeads;
+  if (context.family.headNorms) {
+    context.at(norm, context.family.keys.epsilon);
+    Value split =
+        context.emit.reshape(heads, context.tokensBy({count, config.headDim}));
+    heads = context.emit.reshape(context.normalize(split, norm),
+                                 context.tokensBy({count * config.headDim}));
+  }
+  if (ropes.empty())
+    return heads;
+  size_t rope = config.layers[number].rope;
+  context.at(layer + m.attention,
+             rope ? context.family.keys.localTheta : context.family.keys.theta);
+  return context.emit.make<attn::RopeOp>(heads, ropes[rope], uint64_t(count),
+                                           /*interleaved=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value AttentionBlock::splitHeads(Value projected) {
+  const ModelConfig &config = context.config;
+  Value split = context.emit.reshape(
+      projected, context.tokensBy({config.heads, config.headDim}));
+  return context.emit.transpose(split, {0, 2, 1, 3});
+}
+
+/// softmax(scale * Q K^T + mask) V in the operations of the model's own code.
+Value AttentionBlock::primitive(Value state, int64_t number) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  Emitter &emit = context.emit;
+  const std::string layer = context.layerPrefix(number);
+  auto heads = [&](Part part) {
+    Value projected = projectPart(state, layer, part);
+    context.at(layer + m.attention, context.family.keys.heads);
+    return splitHeads(projected);
+  };
+  Value query = heads(Query), key = heads(Key), value = heads(PartValue);
+  Value scores = emit.scale(emit.matmul(query, key, false, true),
+                            config.layers[number].scale);
+  scores = emit.mask(scores, keyMask, -std::numeric_limits<double>::infinity());
+  Value mixed = emit.matmul(emit.softmax(scores), value, false, false);
+  return emit.reshape(emit.transpose(mixed, {0, 2, 1, 3}),
+                      context.tokensBy({config.heads * config.headDim}));
+}
+
+Value AttentionBlock::fused(Value state, int64_t number) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  const LayerConfig &own = config.layers[number];
+  Emitter &emit = context.emit;
+  const std::string layer = context.layerPrefix(number);
+  Value query = projectPart(state, layer, Query);
+  Value key = projectPart(state, layer, Key);
+  Value value = projectPart(state, layer, PartValue);
+  query = applyPosition(query, number, Query);
+  key = applyPosition(key, number, Key);
+
+  // A decoder reads keys and values back from its cache.
+  context.at(layer + m.attention, context.family.keys.heads);
+  bool decoder = context.family.kind == ModelKind::Decoder;
+  Value cache;
+  if (decoder)
+    cache = emit.cache(context.parameters.placeOf(layer + m.attention),
+                       attn::CacheType::get(emit.ops().getContext(),
+                                            config.kvHeads, config.headDim,
+                                            config.headDim, own.window));
+  return emit.make<attn::SdpaOp>(
+      query, key, value, context.visible, context.ragged, cache, slopes,
+      uint64_t(config.heads), uint64_t(config.kvHeads),
+      llvm::APFloat(own.scale),
+      decoder ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
+      /*causal=*/decoder, uint64_t(own.window),
+      llvm::APFloat(config.attentionCap), FloatAttr());
+}
+
+Value AttentionBlock::build(Value state, int64_t number) {
+  const FamilyModules &m = context.family.modules;
+  Value mixed = isPrimitive() ? primitive(state, number) : fused(state, number);
+  const std::string output = context.layerPrefix(number) + m.output;
+  context.at(output, context.family.keys.hidden);
+  return context.project(mixed, output, context.config.hidden,
+                         context.config.outputBias,
+                         "hidden size x hidden size");
+}

@@ -1,0 +1,112 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Projections are read in the orientation of the files and, where several are
+// stored as one, in slices; each is a product of its own, and the passes join
+// what reads one input.
+#include "compiler/import/huggingface/blocks/Blocks.h"
+
+using namespace mlir;
+using namespace transom;
+
+static ModuleNaming namingOf(const ModelFamily &family,
+                             const FamilyHead &head) {
+  const FamilyModules &m = family.modules;
+  return {family.prefix,
+          {m.embeddings, m.word, m.position, m.embeddingNorm, m.rope,
+           m.relativeBias, m.layer, m.finalNorm, m.pooler},
+          std::string(m.word) + ".weight",
+          head.isBare()};
+}
+
+BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
+                           const ModelFamily &family, const FamilyHead &head,
+                           const ModelConfig &config)
+    : emit(emit), files(files), family(family), head(head), config(config),
+      parameters(emit, files, namingOf(family, head)) {}
+
+std::string BlockContext::layerName(int64_t number) const {
+  std::string name = family.modules.layer;
+  return name.replace(name.find("{i}"), 3, std::to_string(number));
+}
+
+int64_t BlockContext::widthOf(Value value) const {
+  return emit.failed() ? 1 : *emit.shapeOf(value).back().constant();
+}
+
+Dims BlockContext::tokensBy(std::initializer_list<Polynomial> sizes) const {
+  Dims dims = tokens;
+  dims.append(sizes.begin(), sizes.end());
+  return dims;
+}
+
+Value BlockContext::project(Value input, const std::string &module,
+                            int64_t width, bool bias,
+                            const std::string &sizes) {
+  int64_t from = widthOf(input);
+  Value weight;
+  if (family.transposedWeights)
+    weight = parameters.piece(
+        module, "weight", {from, width}, sizes, "^T",
+        [](WeightExpr file) { return WeightExpr::transpose(file, {1, 0}); });
+  else
+    weight = parameters.get(module, "weight", {width, from}, sizes);
+  return emit.linear(input, weight,
+                     bias ? parameters.get(module, "bias", {width}, "")
+                          : Value());
+}
+
+Value BlockContext::projectSlice(Value input, const std::string &module,
+                                 int64_t all, int64_t start, int64_t count,
+                                 bool bias, const char *suffix) {
+  std::vector<int64_t> shape = {all, widthOf(input)};
+  if (family.transposedWeights)
+    std::swap(shape[0], shape[1]);
+  auto slice = [&](WeightExpr file) {
+    return WeightExpr::slice(std::move(file), 0, start, count);
+  };
+  Value weight = parameters.piece(
+      module, "weight", shape, "", suffix, [&](WeightExpr file) {
+        return slice(family.transposedWeights
+                         ? WeightExpr::transpose(file, {1, 0})
+                         : file);
+      });
+  Value addend =
+      bias ? parameters.piece(module, "bias", {all}, "", suffix, slice)
+           : Value();
+  return emit.linear(input, weight, addend);
+}
+
+Value BlockContext::normalize(Value input, const std::string &module) {
+  if (emit.failed())
+    return {};
+  at(module, family.keys.epsilon);
+  std::vector<int64_t> shape = {widthOf(input)};
+  const std::string sizes = shape[0] == config.hidden ? "hidden size" : "";
+  const WeightExpr ones = WeightExpr::fill(shape, 1);
+  if (!config.normsHaveWeights)
+    return emit.layerNorm(
+        input, emit.weight(parameters.placeOf(module) + ".ones", ones), Value(),
+        config.epsilon);
+  Value gamma = family.norm == NormKind::RmsOnePlus
+                    ? parameters.piece(module, "weight", shape, sizes, "+1",
+                                       [&](WeightExpr file) {
+                                         return WeightExpr::add(file, ones);
+                                       })
+                    : parameters.get(module, "weight", shape, sizes);
+  if (family.norm != NormKind::Layer)
+    return emit.rmsNorm(input, gamma, config.epsilon);
+  Value beta =
+      config.normBias ? parameters.get(module, "bias", shape, sizes) : Value();
+  return emit.layerNorm(input, gamma, beta, config.epsilon);
+}
+
+Value BlockContext::activate(Value input,
+                             std::optional<attn::ActivationKind> kind) {
+  return kind ? emit.activation(input, *kind) : input;
+}
+
+Value BlockContext::add(Value a, Value b, const std::string &module) {
+  at(module, family.keys.layers);
+  return emit.add(a, b);
+}

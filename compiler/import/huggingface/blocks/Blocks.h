@@ -1,0 +1,159 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The blocks that every model is built from. Each writes what the features of a
+// family and the config of a model ask for; encoders and decoders use the same
+// blocks and differ in the sizes of a hidden state: [batch, seq, hidden size]
+// or [tokens, hidden size].
+#pragma once
+#include "compiler/import/Parameters.h"
+#include "compiler/import/huggingface/ModelConfig.h"
+
+namespace transom {
+
+/// What the blocks of one model share, and the modules that all of them have:
+/// projections, norms, activations. Errors are the emitter's.
+class BlockContext {
+public:
+  BlockContext(Emitter &emit, const ModelFiles &files,
+               const ModelFamily &family, const FamilyHead &head,
+               const ModelConfig &config);
+
+  using Value = mlir::Value;
+
+  /// Operations from now on belong to this module, and were asked for by this
+  /// key of the config or JSON pointer.
+  template <typename Key> void at(const std::string &module, const Key &key) {
+    parameters.at(module, key);
+  }
+  /// The module of a layer, and the prefix of its parts.
+  std::string layerName(int64_t number) const;
+  std::string layerPrefix(int64_t number) const {
+    return layerName(number) + ".";
+  }
+  /// The last size of a value.
+  int64_t widthOf(Value value) const;
+  /// The sizes of a hidden state but the last, then these.
+  Dims tokensBy(std::initializer_list<Polynomial> sizes) const;
+
+  /// A projection to `width`; `sizes` explains its weight's shape in errors.
+  Value project(Value input, const std::string &module, int64_t width,
+                bool bias, const std::string &sizes = "");
+  /// Rows [start, start + count) of a projection to `all`, as one of its own.
+  Value projectSlice(Value input, const std::string &module, int64_t all,
+                     int64_t start, int64_t count, bool bias,
+                     const char *suffix);
+  Value normalize(Value input, const std::string &module);
+  Value activate(Value input, std::optional<attn::ActivationKind> kind);
+  Value add(Value a, Value b, const std::string &module);
+
+  Emitter &emit;
+  const ModelFiles &files;
+  const ModelFamily &family;
+  const FamilyHead &head;
+  const ModelConfig &config;
+  Parameters parameters;
+  Dims tokens;   ///< the sizes of a hidden state but the last
+  Value visible; ///< encoder: bool [batch, seq], false at padding
+  Value ragged;  ///< decoder: the new tokens of the step's sequences
+};
+
+/// Token, type and position embeddings.
+class EmbeddingBlock {
+public:
+  explicit EmbeddingBlock(BlockContext &context) : context(context) {}
+  /// The first hidden state; `types` is null where the family has none.
+  mlir::Value build(mlir::Value ids, mlir::Value types);
+
+private:
+  mlir::Value lookUp(const char *module, int64_t entries, mlir::Value indices,
+                     const std::string &what, double scale = 1);
+  mlir::Value addPositions(mlir::Value sum, mlir::Value ids);
+  mlir::Value project(mlir::Value state);
+
+  BlockContext &context;
+};
+
+/// Self attention with its projections.
+class AttentionBlock {
+public:
+  explicit AttentionBlock(BlockContext &context) : context(context) {}
+  /// Makes what all layers share: rope tables, slopes, masks.
+  void start(mlir::Value ids);
+  mlir::Value build(mlir::Value state, int64_t layer);
+
+private:
+  using Value = mlir::Value;
+  enum Part { Query, Key, PartValue };
+
+  bool isPrimitive() const;
+  Value ropeTable(Value positions, const Rope &rope, const ConfigKey &key);
+  Value projectPart(Value state, const std::string &layer, Part part);
+  Value stackedPart(Value state, const std::string &module, Part part);
+  Value byHeadPart(Value state, const std::string &module, Part part);
+  Value applyPosition(Value heads, int64_t layer, Part part);
+  Value splitHeads(Value projected);
+  Value primitive(Value state, int64_t layer);
+  Value fused(Value state, int64_t layer);
+
+  BlockContext &context;
+  llvm::SmallVector<Value> ropes; ///< by `LayerConfig::rope`
+  Value slopes;                   ///< [heads]
+  Value keyMask;                  ///< bool [batch, 1, 1, seq]
+};
+
+/// The feed-forward part of a layer.
+class MlpBlock {
+public:
+  explicit MlpBlock(BlockContext &context) : context(context) {}
+  mlir::Value build(mlir::Value state, int64_t layer);
+
+private:
+  mlir::Value glu(mlir::Value state, const std::string &layer);
+
+  BlockContext &context;
+};
+
+/// Attention and MLP with their norms and residual sums.
+class LayerBlock {
+public:
+  LayerBlock(BlockContext &context, AttentionBlock &attention)
+      : context(context), attention(attention), mlp(context) {}
+  mlir::Value build(mlir::Value state, int64_t layer);
+
+private:
+  mlir::Value parallel(mlir::Value state, int64_t layer);
+
+  BlockContext &context;
+  AttentionBlock &attention;
+  MlpBlock mlp;
+};
+
+/// The final norm and what is computed from the last hidden state.
+class HeadBlock {
+public:
+  explicit HeadBlock(BlockContext &context) : context(context) {}
+  /// The last hidden state as the base model gives it.
+  mlir::Value finish(mlir::Value state);
+  /// One result of the head from that state.
+  mlir::Value build(const HeadResult &result, mlir::Value state);
+  /// True where the checkpoint has the base model's pooler.
+  bool hasPooler() const;
+  mlir::Value pooler(mlir::Value state);
+
+private:
+  using Value = mlir::Value;
+
+  Value step(const HeadStep &step, Value state, Value lastHidden);
+  Value pool(Value state);
+  Value linear(const HeadStep &step, Value state);
+  Value vocabulary(const HeadStep &step, Value state);
+  Value vocabularyBias(const HeadStep &step, const std::string &module);
+  Value cap(Value logits);
+
+  BlockContext &context;
+  Value pooled;                 ///< the pooler's output, once made
+  std::string vocabularyModule; ///< the module of the last `Vocabulary` step
+};
+
+} // namespace transom

@@ -1,0 +1,167 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is computed from the last hidden state: the steps of a family's head.
+#include "compiler/import/huggingface/blocks/Blocks.h"
+
+using namespace mlir;
+using namespace transom;
+
+static const std::string headPointer = "/architectures";
+
+//===----------------------------------------------------------------------===//
+// The base model's end
+//===----------------------------------------------------------------------===//
+
+Value HeadBlock::finish(Value state) {
+  const FamilyModules &m = context.family.modules;
+  const ModelConfig &config = context.config;
+  if (config.finalNorm)
+    state = context.normalize(state, m.finalNorm);
+  if (*m.projectOut && config.embeddingWidth != config.hidden) {
+    context.at(m.projectOut, context.family.keys.embeddingWidth);
+    state = context.project(state, m.projectOut, config.embeddingWidth, false);
+  }
+  return state;
+}
+
+bool HeadBlock::hasPooler() const {
+  const std::string pooler = context.family.modules.pooler;
+  if (pooler.empty())
+    return false;
+  // Without files the bare model has one, as its class does.
+  return context.emit.assumesTensors()
+             ? context.head.isBare()
+             : context.parameters.has(pooler + ".dense", "weight");
+}
+
+static Value firstColumn(Emitter &emit, Value state) {
+  return emit.make<attn::PoolOp>(state, Value(), Value(), attn::PoolKind::First,
+                                 StringAttr());
+}
+
+Value HeadBlock::pooler(Value state) {
+  if (pooled || context.emit.failed())
+    return pooled;
+  const std::string pooler = context.family.modules.pooler;
+  context.at(pooler, headPointer);
+  Value first = firstColumn(context.emit, state);
+  context.at(pooler + ".dense", context.family.keys.hidden);
+  Value dense = context.project(first, pooler + ".dense", context.config.hidden,
+                                true, "hidden size x hidden size");
+  context.at(pooler + ".activation", headPointer);
+  pooled = context.emit.activation(dense, attn::ActivationKind::Tanh);
+  return pooled;
+}
+
+/// Column 0 or the mean, as the config says.
+Value HeadBlock::pool(Value state) {
+  if (!context.config.meanPooling)
+    return firstColumn(context.emit, state);
+  return context.emit.make<attn::PoolOp>(state, context.visible, Value(),
+                                         attn::PoolKind::Mean, StringAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Value HeadBlock::linear(const HeadStep &step, Value state) {
+  const ModelConfig &config = context.config;
+  bool labels = step.width == HeadStep::Width::Labels;
+  context.at(step.module, labels ? std::string("/id2label") : headPointer);
+  int64_t width = config.hidden;
+  if (labels)
+    width = config.labels;
+  else if (step.width == HeadStep::Width::Two)
+    width = 2;
+  else if (step.width == HeadStep::Width::Embedding)
+    width = config.embeddingWidth;
+  bool bias = step.bias == HeadStep::Bias::AsConfig
+                  ? config.headBias
+                  : step.bias == HeadStep::Bias::Yes;
+  return context.project(state, step.module, width, bias,
+                         labels ? "labels x hidden size" : "");
+}
+
+Value HeadBlock::vocabularyBias(const HeadStep &step,
+                                const std::string &module) {
+  if (step.bias == HeadStep::Bias::No || !context.config.vocabularyBias)
+    return {};
+  std::string bias = step.biases.front();
+  for (const char *candidate : step.biases)
+    if (context.files.find(candidate)) {
+      bias = candidate;
+      break;
+    }
+  return context.emit.fileWeight(module + ".bias", bias,
+                                 std::vector<int64_t>{context.config.vocab},
+                                 "vocabulary");
+}
+
+/// The head's own weight, by one of its names, or the token embedding.
+Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
+  const ModelConfig &config = context.config;
+  std::string module = step.module;
+  bool own = !config.tied;
+  std::vector<const char *> names = {step.module};
+  names.insert(names.end(), step.otherModules.begin(), step.otherModules.end());
+  for (const char *name : names)
+    if (context.parameters.has(name, "weight")) {
+      module = name;
+      own = true;
+      break;
+    }
+  vocabularyModule = module;
+  context.at(module, std::string("/vocab_size"));
+  Value weight = context.parameters.get(
+      own ? module : context.family.modules.word, "weight",
+      {config.vocab, config.embeddingWidth}, "vocabulary x hidden size");
+  return context.emit.linear(state, weight, vocabularyBias(step, module));
+}
+
+/// cap * tanh(logits / cap).
+Value HeadBlock::cap(Value logits) {
+  double cap = context.config.logitCap;
+  if (cap == 0)
+    return logits;
+  Emitter &emit = context.emit;
+  context.at(vocabularyModule, context.family.keys.logitCap);
+  Value flat =
+      emit.activation(emit.scale(logits, 1 / cap), attn::ActivationKind::Tanh);
+  return emit.scale(flat, cap);
+}
+
+Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
+  switch (step.kind) {
+  case HeadStep::Kind::First:
+    return firstColumn(context.emit, state);
+  case HeadStep::Kind::Pool:
+    return pool(state);
+  case HeadStep::Kind::Pooler:
+    return pooler(lastHidden);
+  case HeadStep::Kind::Activation:
+    return context.activate(state, step.activation
+                                       ? activationNamed(step.activation).kind
+                                       : context.config.headActivation);
+  case HeadStep::Kind::Norm:
+    return context.normalize(state, step.module);
+  case HeadStep::Kind::Linear:
+    return linear(step, state);
+  case HeadStep::Kind::Vocabulary:
+    return vocabulary(step, state);
+  case HeadStep::Kind::Cap:
+    return cap(state);
+  }
+  return {};
+}
+
+Value HeadBlock::build(const HeadResult &result, Value state) {
+  Value value = state;
+  for (const HeadStep &each : result.steps) {
+    if (each.kind == HeadStep::Kind::First || each.kind == HeadStep::Kind::Pool)
+      context.at(result.name, headPointer);
+    value = step(each, value, state);
+  }
+  return value;
+}

@@ -1,0 +1,52 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The feed-forward part of a layer, plain or as a GLU (Shazeer 2020).
+#include "compiler/import/huggingface/blocks/Blocks.h"
+
+using namespace mlir;
+using namespace transom;
+
+Value MlpBlock::glu(Value state, const std::string &layer) {
+  const FamilyModules &m = context.family.modules;
+  const FamilyKeys &keys = context.family.keys;
+  const ModelConfig &config = context.config;
+  bool stacked = context.family.mlp == MlpKind::StackedGlu;
+  int64_t width = config.intermediate;
+  // A stacked projection has the gate first.
+  auto half = [&](int64_t start, const char *suffix) {
+    return context.projectSlice(state, layer + m.up, 2 * width, start, width,
+                                config.mlpBias, suffix);
+  };
+  context.at(layer + (stacked ? m.up : m.gate), keys.intermediate);
+  Value gate =
+      stacked ? half(0, ".gate")
+              : context.project(state, layer + m.gate, width, config.mlpBias);
+  context.at(layer + m.up, keys.intermediate);
+  Value up = stacked
+                 ? half(width, ".up")
+                 : context.project(state, layer + m.up, width, config.mlpBias);
+  context.at(layer + m.activation, keys.activation);
+  Value active = context.activate(gate, config.activation);
+  return context.emit.make<attn::MulOp>(active, up);
+}
+
+Value MlpBlock::build(Value state, int64_t number) {
+  const FamilyModules &m = context.family.modules;
+  const FamilyKeys &keys = context.family.keys;
+  const ModelConfig &config = context.config;
+  const std::string layer = context.layerPrefix(number);
+  Value inner;
+  if (context.family.mlp == MlpKind::Plain) {
+    context.at(layer + m.up, keys.intermediate);
+    inner = context.project(state, layer + m.up, config.intermediate,
+                            config.mlpBias, "intermediate size x hidden size");
+    context.at(layer + m.activation, keys.activation);
+    inner = context.activate(inner, config.activation);
+  } else {
+    inner = glu(state, layer);
+  }
+  context.at(layer + m.down, keys.intermediate);
+  return context.project(inner, layer + m.down, config.hidden, config.mlpBias,
+                         "hidden size x intermediate size");
+}
