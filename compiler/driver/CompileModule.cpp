@@ -97,7 +97,8 @@ static Error withReproducer(Error error, const std::string &module) {
 Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
                                      const PipelineOptions &pipeline) {
   DiagnosticCollector diagnostics(*module->getContext());
-  const std::string before = printModule(*module);
+  // A copy takes less time than the text that a reproducer needs.
+  OwningOpRef<ModuleOp> before(module->clone());
   PassManager passes(module->getContext());
   passes.enableVerifier(false); // below, to tell a refusal from a broken module
   passes.addPass(info.create(pipeline));
@@ -111,7 +112,7 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   error.message = "pass '" + info.flag.str() +
                   (done ? "' made an invalid module: " : "' failed: ") +
                   error.message;
-  return withReproducer(std::move(error), before);
+  return withReproducer(std::move(error), printModule(*before));
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {

@@ -17,6 +17,10 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
+/// Operations of a phase at most: LLVM's time grows faster than the size of a
+/// function, and buffers of one phase share no memory.
+static constexpr size_t kMaxOperations = 64;
+
 /// True when both own the rows of this buffer: then each part meets only what
 /// it wrote itself.
 static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
@@ -39,17 +43,15 @@ static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
           isa<kern::AppendOp>(b.getOperation()));
 }
 
-/// True when nothing that one of both writes is touched by the other; with
-/// `rows`, other than rows that each part owns in both.
-static bool independent(kern::BufferOp earlier, kern::BufferOp later,
-                        bool rows) {
+/// True when nothing that one of both writes is touched by the other, other
+/// than rows that each part owns in both.
+static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
   auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
                    ArrayRef<Value> touched, kern::BufferOp other) {
     for (Value buffer : written)
       for (Value use : touched)
         if (kern::getStorage(buffer) == kern::getStorage(use) &&
-            !(rows && sameRows(writer, other, buffer) &&
-              sameRows(writer, other, use)))
+            !(sameRows(writer, other, buffer) && sameRows(writer, other, use)))
           return false;
     return true;
   };
@@ -63,6 +65,146 @@ static bool independent(kern::BufferOp earlier, kern::BufferOp later,
 
 namespace {
 
+/// The operations of a phase, and by buffer those that read and write it.
+struct Group {
+  SmallVector<kern::BufferOp> ops;
+  DenseMap<Value, SmallVector<kern::BufferOp, 1>> readers, writers;
+  SmallVector<kern::BufferOp> cached; ///< append to a cache or read one
+};
+
+/// Distributes the operations of a function, in order, over phases. For each
+/// buffer it remembers the last phases that touch it, so that an operation is
+/// compared with those of one phase only.
+class PhaseCutter {
+public:
+  /// Adds an operation; true when it joined a phase of others.
+  bool add(kern::BufferOp op);
+  /// Later operations join none of the phases made so far.
+  void close() { open = groups.size(); }
+
+  SmallVector<Group> groups;
+
+private:
+  /// One more than the index of the last phase that did something; 0 when none
+  /// did.
+  struct Touched {
+    size_t written = 0, read = 0;
+  };
+
+  size_t findBlocking(kern::BufferOp op);
+  size_t findRoom(size_t first);
+  bool fits(const Group &group, kern::BufferOp next);
+  void remember(kern::BufferOp op, size_t index);
+
+  DenseMap<Value, Touched> buffers;
+  size_t lastOneDnn = 0, lastAppend = 0, lastCached = 0;
+  size_t open = 0; ///< the first phase behind the last layers
+  /// The phase to try in place of a full one; a phase with room names itself.
+  SmallVector<size_t> rooms;
+};
+
+} // namespace
+
+static bool readsCache(kern::BufferOp op) {
+  auto attention = dyn_cast<kern::AttentionOp>(op.getOperation());
+  return attention && attention.getCache();
+}
+
+/// True when an operation may run beside all of a phase. Only operations that
+/// touch the same buffers can object.
+bool PhaseCutter::fits(const Group &group, kern::BufferOp next) {
+  auto agrees = [&](ArrayRef<kern::BufferOp> others) {
+    return llvm::all_of(others, [&](kern::BufferOp earlier) {
+      return independent(earlier, next);
+    });
+  };
+  auto agreesOn = [&](const auto &others, Value buffer) {
+    auto found = others.find(kern::getStorage(buffer));
+    return found == others.end() || agrees(found->second);
+  };
+  return !isa<kern::OneDnnOp>(group.ops.front()) && agrees(group.cached) &&
+         llvm::all_of(
+             next.readBuffers(),
+             [&](Value buffer) { return agreesOn(group.writers, buffer); }) &&
+         llvm::all_of(next.writtenBuffers(), [&](Value buffer) {
+           return agreesOn(group.writers, buffer) &&
+                  agreesOn(group.readers, buffer);
+         });
+}
+
+/// One more than the index of the last phase before all of which the operation
+/// must not run; 0 when it may run before all phases.
+size_t PhaseCutter::findBlocking(kern::BufferOp op) {
+  size_t last = lastOneDnn;
+  for (Value buffer : op.readBuffers())
+    last = std::max(last, buffers.lookup(kern::getStorage(buffer)).written);
+  for (Value buffer : op.writtenBuffers()) {
+    Touched touched = buffers.lookup(kern::getStorage(buffer));
+    last = std::max({last, touched.written, touched.read});
+  }
+  if (isa<kern::AppendOp>(op))
+    last = std::max({last, lastAppend, lastCached});
+  else if (readsCache(op))
+    last = std::max(last, lastAppend);
+  return last;
+}
+
+/// The first phase from `first` on that is not full.
+size_t PhaseCutter::findRoom(size_t first) {
+  size_t room = first;
+  while (room < rooms.size() && rooms[room] != room)
+    room = rooms[room];
+  // The next search skips what this one had to pass.
+  while (first < rooms.size() && rooms[first] != first)
+    first = std::exchange(rooms[first], room);
+  return room;
+}
+
+void PhaseCutter::remember(kern::BufferOp op, size_t index) {
+  auto raise = [&](size_t &last) { last = std::max(last, index + 1); };
+  Group &group = groups[index];
+  group.ops.push_back(op);
+  for (Value buffer : op.readBuffers()) {
+    group.readers[kern::getStorage(buffer)].push_back(op);
+    raise(buffers[kern::getStorage(buffer)].read);
+  }
+  for (Value buffer : op.writtenBuffers()) {
+    group.writers[kern::getStorage(buffer)].push_back(op);
+    raise(buffers[kern::getStorage(buffer)].written);
+  }
+  if (isa<kern::AppendOp>(op) || readsCache(op))
+    group.cached.push_back(op);
+  if (isa<kern::OneDnnOp>(op))
+    raise(lastOneDnn);
+  if (isa<kern::AppendOp>(op))
+    raise(lastAppend);
+  if (readsCache(op))
+    raise(lastCached);
+}
+
+bool PhaseCutter::add(kern::BufferOp op) {
+  // The operation may run beside each phase behind the last that it depends
+  // on, and beside that one if their workers own the same rows.
+  size_t blocking = findBlocking(op);
+  size_t index = std::max(open, blocking);
+  if (blocking > open && groups[blocking - 1].ops.size() < kMaxOperations &&
+      fits(groups[blocking - 1], op))
+    index = blocking - 1;
+  index = isa<kern::OneDnnOp>(op) ? groups.size() : findRoom(index);
+
+  bool joins = index < groups.size();
+  if (!joins) {
+    groups.emplace_back();
+    rooms.push_back(index);
+  }
+  remember(op, index);
+  if (groups[index].ops.size() == kMaxOperations)
+    rooms[index] = index + 1;
+  return joins;
+}
+
+namespace {
+
 struct FormPhasesPass
     : public transom::impl::FormPhasesPassBase<FormPhasesPass> {
   void runOnOperation() override {
@@ -70,59 +212,23 @@ struct FormPhasesPass
       formPhases(function);
   }
 
-  using Group = SmallVector<kern::BufferOp>;
-
-  /// True when an operation may run beside all of a phase, or (without `rows`)
-  /// before all of it.
-  static bool fits(const Group &group, kern::BufferOp next, bool rows) {
-    return llvm::all_of(group, [&](kern::BufferOp earlier) {
-      return !isa<kern::OneDnnOp>(earlier) && independent(earlier, next, rows);
-    });
-  }
-
-  /// The first phase from `open` on that an operation may join, which must have
-  /// nothing to do with those behind it; their number when there is none.
-  static size_t placeOf(ArrayRef<Group> groups, size_t open,
-                        kern::BufferOp next) {
-    size_t place = groups.size();
-    if (isa<kern::OneDnnOp>(next))
-      return place;
-    for (size_t i = groups.size(); i > open; --i) {
-      if (fits(groups[i - 1], next, true))
-        place = i - 1;
-      if (!fits(groups[i - 1], next, false))
-        break;
-    }
-    return place;
-  }
-
   void formPhases(func::FuncOp function) {
-    SmallVector<Group> groups;
-    size_t open = 0; // the first phase behind the last layers
+    PhaseCutter cutter;
     SmallVector<Operation *> operations;
     for (Operation &op : function.getBody().front())
       operations.push_back(&op);
     for (Operation *op : operations) {
-      auto next = dyn_cast<kern::BufferOp>(op);
-      if (!next) {
-        // Definitions stand in front of all phases; layers end a phase.
-        if (isa<kern::LayersOp>(op))
-          open = groups.size();
-        continue;
-      }
-      size_t place = placeOf(groups, open, next);
-      if (place == groups.size())
-        groups.emplace_back();
-      else
-        ++joined;
-      groups[place].push_back(next);
+      if (auto next = dyn_cast<kern::BufferOp>(op))
+        joined += cutter.add(next);
+      else if (isa<kern::LayersOp>(op))
+        cutter.close(); // layers end a phase; definitions move in front of all
     }
     hoistDefinitions(operations);
-    for (auto [i, group] : llvm::enumerate(groups))
-      makePhase(function, i, group);
+    for (auto [i, group] : llvm::enumerate(cutter.groups))
+      makePhase(function, i, group.ops);
   }
 
-  /// Allocations, views, weights and ragged first, in their order.
+  /// Allocations, views, weights and ragged batches first, in their order.
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {

@@ -5,26 +5,15 @@
 // coefficient.
 #include "passes/kernel/MemoryPlanner.h"
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
 
 using namespace transom;
 
-namespace {
-
 /// Bytes that offsets are multiples of, for all values of the symbols.
-constexpr int64_t kAlignment = 64;
-
-struct Placed {
-  size_t buffer;
-  Polynomial offset; ///< within the region
-};
-
-struct Region {
-  Polynomial bytes;
-  std::vector<Placed> placed;
-};
-
-} // namespace
+static constexpr int64_t kAlignment = 64;
 
 /// Each coefficient rounded up: then every value is a multiple of 64.
 static Polynomial aligned(const Polynomial &bytes) {
@@ -49,24 +38,121 @@ static double nominalSize(const Polynomial &bytes, int64_t nominal) {
   return sum;
 }
 
-static bool liveTogether(const BufferLifetime &a, const BufferLifetime &b) {
-  return a.first <= b.last && b.first <= a.last;
-}
-
 namespace {
+
+/// Polynomials by number, with results of operations on pairs of them kept: a
+/// plan has many buffers of few sizes.
+class PolynomialTable {
+public:
+  using Id = uint32_t;
+
+  Id add(const Polynomial &polynomial) {
+    auto [known, isNew] = ids.try_emplace(polynomial, Id(polynomials.size()));
+    if (isNew)
+      polynomials.push_back(polynomial);
+    return known->second;
+  }
+  const Polynomial &operator[](Id id) const { return polynomials[id]; }
+
+  Id sum(Id a, Id b) {
+    auto [known, isNew] = sums.try_emplace(pair(a, b), 0);
+    if (isNew)
+      known->second = add(polynomials[a] + polynomials[b]);
+    return known->second;
+  }
+  /// Whether each coefficient of `a` is at least that of `b`.
+  bool covers(Id a, Id b) {
+    if (a == b)
+      return true;
+    auto [known, isNew] = covered.try_emplace(pair(a, b), false);
+    if (isNew)
+      known->second = polynomials[a].coversCoefficients(polynomials[b]);
+    return known->second;
+  }
+
+private:
+  static uint64_t pair(Id a, Id b) { return uint64_t(a) << 32 | b; }
+
+  std::map<Polynomial, Id> ids;
+  std::vector<Polynomial> polynomials;
+  std::unordered_map<uint64_t, Id> sums;
+  std::unordered_map<uint64_t, bool> covered;
+};
+
+/// Intervals of steps in the order in which they were added. Finds those that
+/// share a step with another interval: they begin within it or contain its
+/// first step.
+class Intervals {
+public:
+  void add(int64_t first, int64_t last, uint32_t value) {
+    begins.emplace(first, value);
+    // Cut into pieces of a power of two of steps, aligned to their length.
+    for (int64_t at = first; at <= last;) {
+      int level = 0;
+      while (at % (int64_t(2) << level) == 0 &&
+             at + (int64_t(2) << level) - 1 <= last)
+        ++level;
+      pieces[key(level, at >> level)].push_back(value);
+      at += int64_t(1) << level;
+      levels |= uint64_t(1) << level;
+    }
+  }
+
+  /// Gives the values in the order in which they were added.
+  void find(int64_t first, int64_t last, std::vector<uint32_t> &found) const {
+    found.clear();
+    for (uint64_t rest = levels; rest != 0; rest &= rest - 1) {
+      const int level = __builtin_ctzll(rest);
+      if (auto piece = pieces.find(key(level, first >> level));
+          piece != pieces.end())
+        found.insert(found.end(), piece->second.begin(), piece->second.end());
+    }
+    for (auto begin = begins.upper_bound(first);
+         begin != begins.end() && begin->first <= last; ++begin)
+      found.push_back(begin->second);
+    std::sort(found.begin(), found.end());
+  }
+
+private:
+  /// Levels are below 64, pieces of a level below 2^58.
+  static uint64_t key(int level, int64_t piece) {
+    return uint64_t(piece) << 6 | uint64_t(level);
+  }
+
+  std::multimap<int64_t, uint32_t> begins;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> pieces;
+  uint64_t levels = 0; ///< a bit for each level that has pieces
+};
+
+/// A buffer in a region.
+struct Placed {
+  size_t buffer;
+  PolynomialTable::Id offset; ///< within the region
+  PolynomialTable::Id end;
+};
+
+struct Region {
+  PolynomialTable::Id bytes;
+  std::vector<Placed> placed;
+  Intervals lives; ///< of indices in `placed`
+};
+
 class Planner {
 public:
   Planner(const std::vector<BufferLifetime> &buffers, int64_t nominal)
       : buffers(buffers), nominal(nominal) {
     for (const BufferLifetime &buffer : buffers)
-      sizes.push_back(aligned(buffer.bytes));
+      sizes.push_back(table.add(aligned(buffer.bytes)));
   }
 
   MemoryPlan plan() {
+    std::vector<double> nominals;
+    for (PolynomialTable::Id size : sizes)
+      nominals.push_back(nominalSize(table[size], nominal));
     std::vector<size_t> order(buffers.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return nominalSize(sizes[a], nominal) > nominalSize(sizes[b], nominal);
+      return nominals[a] > nominals[b];
     });
     for (size_t buffer : order)
       place(buffer);
@@ -76,35 +162,43 @@ public:
 private:
   void place(size_t buffer) {
     for (Region &region : regions)
-      if (std::optional<Polynomial> offset = fit(region, buffer)) {
-        region.placed.push_back({buffer, *offset});
-        return;
-      }
-    regions.push_back({sizes[buffer], {{buffer, Polynomial()}}});
+      if (std::optional<PolynomialTable::Id> offset = fit(region, buffer))
+        return put(region, buffer, *offset);
+    Region &region = regions.emplace_back();
+    region.bytes = sizes[buffer];
+    put(region, buffer, zero);
+  }
+
+  void put(Region &region, size_t buffer, PolynomialTable::Id offset) {
+    region.lives.add(buffers[buffer].first, buffers[buffer].last,
+                     uint32_t(region.placed.size()));
+    region.placed.push_back({buffer, offset, table.sum(offset, sizes[buffer])});
   }
 
   /// The first offset of a region where the buffer meets none that lives with
   /// it.
-  std::optional<Polynomial> fit(const Region &region, size_t buffer) {
-    std::vector<Polynomial> candidates{Polynomial()};
-    for (const Placed &other : region.placed)
-      if (liveTogether(buffers[other.buffer], buffers[buffer]))
-        candidates.push_back(other.offset + sizes[other.buffer]);
-    for (const Polynomial &offset : candidates)
-      if (region.bytes.coversCoefficients(offset + sizes[buffer]) &&
+  std::optional<PolynomialTable::Id> fit(const Region &region, size_t buffer) {
+    if (!table.covers(region.bytes, sizes[buffer]))
+      return std::nullopt;
+    region.lives.find(buffers[buffer].first, buffers[buffer].last, together);
+    if (isFree(region, buffer, zero))
+      return zero;
+    for (uint32_t other : together) {
+      PolynomialTable::Id offset = region.placed[other].end;
+      if (table.covers(region.bytes, table.sum(offset, sizes[buffer])) &&
           isFree(region, buffer, offset))
         return offset;
+    }
     return std::nullopt;
   }
 
-  bool isFree(const Region &region, size_t buffer, const Polynomial &offset) {
-    return std::all_of(
-        region.placed.begin(), region.placed.end(), [&](const Placed &other) {
-          return !liveTogether(buffers[other.buffer], buffers[buffer]) ||
-                 offset.coversCoefficients(other.offset +
-                                           sizes[other.buffer]) ||
-                 other.offset.coversCoefficients(offset + sizes[buffer]);
-        });
+  /// True when the buffer at this offset meets none of `together`.
+  bool isFree(const Region &region, size_t buffer, PolynomialTable::Id offset) {
+    PolynomialTable::Id end = table.sum(offset, sizes[buffer]);
+    return std::all_of(together.begin(), together.end(), [&](uint32_t index) {
+      const Placed &other = region.placed[index];
+      return table.covers(offset, other.end) || table.covers(other.offset, end);
+    });
   }
 
   MemoryPlan collect() {
@@ -112,25 +206,60 @@ private:
     plan.offsets.resize(buffers.size());
     for (const Region &region : regions) {
       for (const Placed &placed : region.placed)
-        plan.offsets[placed.buffer] = plan.bytes + placed.offset;
-      plan.bytes = plan.bytes + region.bytes;
+        plan.offsets[placed.buffer] = plan.bytes + table[placed.offset];
+      plan.bytes = plan.bytes + table[region.bytes];
     }
-    for (const BufferLifetime &step : buffers) {
-      Polynomial live;
-      for (size_t i = 0; i < buffers.size(); ++i)
-        if (buffers[i].first <= step.first && step.first <= buffers[i].last)
-          live = live + sizes[i];
-      if (nominalSize(live, nominal) > nominalSize(plan.lowerBound, nominal))
-        plan.lowerBound = live;
-    }
+    plan.lowerBound = findLowerBound();
     return plan;
+  }
+
+  /// The bytes that live at the fullest of the steps where a buffer's life
+  /// begins; of equally full ones, at the step of the first buffer.
+  Polynomial findLowerBound() {
+    struct Change {
+      std::vector<size_t> begins, ends; ///< buffers
+    };
+    std::map<int64_t, Change> changes;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      changes[buffers[i].first].begins.push_back(i);
+      changes[buffers[i].last + 1].ends.push_back(i);
+    }
+    // Walk the steps with the number of live buffers of each size.
+    std::map<PolynomialTable::Id, int64_t> live;
+    double fullest = 0;
+    Polynomial bytes;
+    size_t first = buffers.size();
+    for (const auto &[step, change] : changes) {
+      for (size_t buffer : change.ends)
+        if (--live[sizes[buffer]] == 0)
+          live.erase(sizes[buffer]);
+      for (size_t buffer : change.begins)
+        ++live[sizes[buffer]];
+      if (change.begins.empty())
+        continue;
+      Polynomial sum;
+      for (auto [size, count] : live)
+        sum = sum + table[size] * Polynomial(count);
+      const double filled = nominalSize(sum, nominal);
+      if (filled > fullest ||
+          (filled == fullest && filled > 0 && change.begins.front() < first)) {
+        fullest = filled;
+        bytes = sum;
+        first = change.begins.front();
+      }
+    }
+    return bytes;
   }
 
   const std::vector<BufferLifetime> &buffers;
   int64_t nominal;
-  std::vector<Polynomial> sizes;
+  PolynomialTable table;
+  const PolynomialTable::Id zero = table.add(Polynomial());
+  std::vector<PolynomialTable::Id> sizes;
   std::vector<Region> regions;
+  std::vector<uint32_t> together; ///< of a region, while a buffer is placed
 };
+
 } // namespace
 
 MemoryPlan transom::planMemory(const std::vector<BufferLifetime> &buffers,
