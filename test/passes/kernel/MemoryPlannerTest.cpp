@@ -221,3 +221,14 @@ TEST(MemoryPlanner, BigPlansAreFast) {
   EXPECT_LT(seconds.count(), 20);
   expectValid(buffers, plan, Values(numbers));
 }
+
+TEST(MemoryPlanner, TimeIsLinearInTheNumberOfBuffers) {
+  // Phases of 64 operations: each buffer is read in its phase, the last of a
+  // phase in the next one too. A quadratic planner would take hours.
+  std::vector<BufferLifetime> buffers;
+  for (int64_t i = 0; i < 100000; ++i)
+    buffers.push_back({parse("3072*rows"), i / 64, (i + 1) / 64});
+  MemoryPlan plan = planMemory(buffers);
+  EXPECT_EQ(plan.bytes, plan.lowerBound);
+  EXPECT_EQ(plan.bytes, Polynomial(65 * 3072) * parse("rows"));
+}
