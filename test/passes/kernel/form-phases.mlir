@@ -116,7 +116,7 @@ kern.cache @c : !cache
 // CHECK-NEXT: kern.norm
 // CHECK-NEXT: kern.norm
 // CHECK-NEXT: {{^ *[}]$}}
-// CHECK: kern.phase "heads.1.rotary" {
+// CHECK: kern.phase "heads.1.rope" {
 // CHECK-NEXT: kern.rope
 // CHECK-NEXT: kern.rope
 // CHECK-NEXT: kern.append
