@@ -154,7 +154,7 @@ private:
       auto buffer = cast<DictionaryAttr>(attribute);
       entry.buffers.push_back({polynomialOf(buffer.get("offset")),
                                polynomialOf(buffer.get("bytes")),
-                               textOf(buffer, "place")});
+                               textOf(buffer, "location")});
     }
     entry.arenaBytes = polynomialOf(function->getAttr("kern.arena_bytes"));
     entry.arenaLowerBound =
@@ -331,10 +331,11 @@ private:
     std::string schedule;
     for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
       schedule = op.getSchedule().str();
-    entry.steps.push_back(
-        {phase.getName().str(),
-         placeOf(cost.heaviest ? cost.heaviest->getLoc() : phase.getLoc()), 1,
-         cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
+    entry.steps.push_back({phase.getName().str(),
+                           getModulePath(cost.heaviest ? cost.heaviest->getLoc()
+                                                       : phase.getLoc()),
+                           1, cost.flops, cost.bf16Flops, weightBytes,
+                           cost.bytes, schedule});
   }
 
   /// The symbol of a weight; in the body of layers that of the row.

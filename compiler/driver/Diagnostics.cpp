@@ -8,12 +8,12 @@
 using namespace mlir;
 using namespace transom;
 
-/// `place: text`, without line breaks.
+/// `location: text`, without line breaks.
 static std::string lineOf(Diagnostic &diagnostic) {
-  std::string place = placeOf(diagnostic.getLocation());
+  std::string location = getModulePath(diagnostic.getLocation());
   std::string text = diagnostic.str();
   text = text.substr(0, text.find('\n'));
-  return place.empty() ? text : place + ": " + text;
+  return location.empty() ? text : location + ": " + text;
 }
 
 DiagnosticCollector::DiagnosticCollector(MLIRContext &context)

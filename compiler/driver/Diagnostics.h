@@ -14,8 +14,8 @@ namespace transom {
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext &context);
-  /// The first error in one line that begins with the place of the model; the
-  /// others are notes. `what` stands for it where MLIR said nothing.
+  /// The first error in one line that begins with the location of the model;
+  /// the others are notes. `what` stands for it where MLIR said nothing.
   Error error(Status status, const std::string &what) const;
 
 private:

@@ -90,9 +90,9 @@ public:
 
   /// Runs a block whose arguments are set, up to its terminator.
   Result<void> run(mlir::Block &block);
-  /// Runs one operation; its error has the place in front.
+  /// Runs one operation; its error has the location in front.
   Result<void> run(mlir::Operation *op);
-  /// The error with the operation and its place in front.
+  /// The error with the operation and its location in front.
   static Error errorAt(mlir::Operation *op, Error error);
 
   mlir::SymbolTable &symbolTable() { return table; }

@@ -122,8 +122,8 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
 }
 
 Error Evaluation::errorAt(Operation *op, Error error) {
-  std::string place = placeOf(op->getLoc());
-  error.message = (place.empty() ? "" : place + ": ") + "'" +
+  std::string location = getModulePath(op->getLoc());
+  error.message = (location.empty() ? "" : location + ": ") + "'" +
                   op->getName().getStringRef().str() + "': " + error.message;
   return error;
 }
@@ -136,7 +136,7 @@ Result<void> Evaluation::run(Operation *op) {
   if (isa<kern::BufferOp>(op) && !isa<kern::PhaseOp>(op->getParentOp()))
     kern->turn = {kern->turn.phase + 1, Toucher::anyPart, op};
   Result<void> done = evaluable.evaluate(*this);
-  // What runs operations of its own names the inner place only.
+  // What runs operations of its own names the inner location only.
   if (isa<kern::PhaseOp, kern::LayersOp>(op))
     return done;
   if (done && kern && !kern->memory.mistake().empty())

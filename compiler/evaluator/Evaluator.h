@@ -65,7 +65,7 @@ struct EvaluateOptions {
 
 /// Runs `entry` on the inputs. Symbols are bound by the inputs' shapes; inputs
 /// with a default may be left out. Errors name the entry, the input or the
-/// place of the operation that failed.
+/// location of the operation that failed.
 Result<std::vector<NamedTensor>> evaluate(mlir::ModuleOp module,
                                           llvm::StringRef entry,
                                           llvm::ArrayRef<NamedTensor> inputs,

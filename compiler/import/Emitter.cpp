@@ -74,7 +74,7 @@ Result<void> AssumedTensors::read(const std::string &name,
 Emitter::Emitter(MLIRContext &context, const ModelFiles &files,
                  std::string baseFile)
     : files(files), baseFile(std::move(baseFile)), builder(&context),
-      loc(makePlace(&context, "model", this->baseFile, "")) {
+      loc(makeLocation(&context, "model", this->baseFile, "")) {
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
 }
@@ -83,7 +83,7 @@ Emitter::~Emitter() = default;
 
 void Emitter::at(const std::string &path, const std::string &jsonPointer) {
   pointer = jsonPointer;
-  loc = makePlace(builder.getContext(), path, baseFile, pointer);
+  loc = makeLocation(builder.getContext(), path, baseFile, pointer);
 }
 
 void Emitter::assumeTensors(std::string dtype) {
@@ -115,7 +115,7 @@ SmallVector<Value> Emitter::beginEntry(const std::string &name,
   for (auto [i, input] : llvm::enumerate(inputs)) {
     entry.setArgAttrs(i, inputAttributes(builder, input));
     locations.push_back(
-        makePlace(builder.getContext(), input.name, baseFile, pointer));
+        makeLocation(builder.getContext(), input.name, baseFile, pointer));
   }
   Block *body = builder.createBlock(&entry.getBody(), {}, types, locations);
   return SmallVector<Value>(body->getArguments());

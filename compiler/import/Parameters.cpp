@@ -26,12 +26,12 @@ bool Parameters::inBase(const std::string &module) const {
   return tops.count(firstWord(module)) != 0;
 }
 
-std::string Parameters::placeOf(const std::string &module) const {
+std::string Parameters::getModulePath(const std::string &module) const {
   return (inBase(module) ? placePrefix : "") + module;
 }
 
 void Parameters::at(const std::string &module, const std::string &pointer) {
-  emit.at(placeOf(module), pointer);
+  emit.at(getModulePath(module), pointer);
 }
 
 void Parameters::at(const std::string &module, const ConfigKey &key) {
@@ -68,8 +68,8 @@ bool Parameters::has(const std::string &module, const std::string &name) const {
 
 Value Parameters::get(const std::string &module, const std::string &name,
                       std::vector<int64_t> shape, const std::string &sizes) {
-  return emit.fileWeight(placeOf(module) + "." + name, tensorOf(module, name),
-                         std::move(shape), sizes);
+  return emit.fileWeight(getModulePath(module) + "." + name,
+                         tensorOf(module, name), std::move(shape), sizes);
 }
 
 Value Parameters::piece(const std::string &module, const std::string &name,
@@ -79,6 +79,6 @@ Value Parameters::piece(const std::string &module, const std::string &name,
   std::string tensor = tensorOf(module, name);
   if (!emit.checkTensor(tensor, shape, sizes))
     return {};
-  return emit.weight(placeOf(module) + "." + name + suffix,
+  return emit.weight(getModulePath(module) + "." + name + suffix,
                      piece(WeightExpr::file(tensor)));
 }

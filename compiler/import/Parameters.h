@@ -31,7 +31,7 @@ public:
   void at(const std::string &module, const ConfigKey &key);
   void at(const std::string &module, const std::string &pointer);
   /// The module's path as Hugging Face prints it.
-  std::string placeOf(const std::string &module) const;
+  std::string getModulePath(const std::string &module) const;
 
   /// The tensor of a module's parameter: under the base model's prefix or
   /// without it, under its new or old name. `found` says if the files have it.

@@ -34,8 +34,9 @@ static LogicalResult mergeTransposes(TransposeOp op,
   SmallVector<int64_t> permutation;
   for (int64_t from : op.getPermutation())
     permutation.push_back(inner.getPermutation()[from]);
-  Location place = fusePlaces(op.getContext(), {inner.getLoc(), op.getLoc()});
-  auto merged = rewriter.create<TransposeOp>(place, op.getResult().getType(),
+  Location location =
+      fuseLocations(op.getContext(), {inner.getLoc(), op.getLoc()});
+  auto merged = rewriter.create<TransposeOp>(location, op.getResult().getType(),
                                              inner.getInput(), permutation);
   rewriter.replaceOp(op, merged);
   return success();
@@ -46,8 +47,9 @@ static LogicalResult mergeReshapes(ReshapeOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<ReshapeOp>();
   if (!inner)
     return failure();
-  Location place = fusePlaces(op.getContext(), {inner.getLoc(), op.getLoc()});
-  auto merged = rewriter.create<ReshapeOp>(place, op.getResult().getType(),
+  Location location =
+      fuseLocations(op.getContext(), {inner.getLoc(), op.getLoc()});
+  auto merged = rewriter.create<ReshapeOp>(location, op.getResult().getType(),
                                            inner.getInput(), op.getShape());
   rewriter.replaceOp(op, merged);
   return success();

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A place is a fused location whose metadata is the module path and whose
+// A location is a fused location whose metadata is the module path and whose
 // children are named by a JSON pointer over the file. Merging paths works part
 // by part: equal parts stay, numbers become ranges, other words alternatives.
 #include "dialects/common/Location.h"
@@ -113,8 +113,8 @@ static std::string mergePaths(ArrayRef<std::string> paths) {
   return llvm::join(parts, ".");
 }
 
-Location makePlace(MLIRContext *context, StringRef path, StringRef file,
-                   StringRef jsonPointer) {
+Location makeLocation(MLIRContext *context, StringRef path, StringRef file,
+                      StringRef jsonPointer) {
   Location origin = FileLineColLoc::get(context, file, 0, 0);
   if (!jsonPointer.empty())
     origin = NameLoc::get(StringAttr::get(context, jsonPointer), origin);
@@ -122,37 +122,37 @@ Location makePlace(MLIRContext *context, StringRef path, StringRef file,
                        StringAttr::get(context, path), context);
 }
 
-std::string placeOf(Location location) {
+std::string getModulePath(Location location) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     if (auto path = dyn_cast_or_null<StringAttr>(fused.getMetadata()))
       return path.getValue().str();
     SmallVector<std::string> paths;
     for (Location part : fused.getLocations())
-      paths.push_back(placeOf(part));
+      paths.push_back(getModulePath(part));
     return mergePaths(paths);
   }
   if (auto name = dyn_cast<NameLoc>(location))
     return name.getName().str();
   if (auto call = dyn_cast<CallSiteLoc>(location))
-    return placeOf(call.getCallee());
+    return getModulePath(call.getCallee());
   return {};
 }
 
-std::string originOf(Location location) {
+std::string getOrigin(Location location) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     for (Location part : fused.getLocations())
-      if (std::string origin = originOf(part); !origin.empty())
+      if (std::string origin = getOrigin(part); !origin.empty())
         return origin;
     return {};
   }
   if (auto file = dyn_cast<FileLineColLoc>(location))
     return file.getFilename().str();
   if (auto name = dyn_cast<NameLoc>(location)) {
-    std::string file = originOf(name.getChildLoc());
+    std::string file = getOrigin(name.getChildLoc());
     return file.empty() ? file : file + ": " + name.getName().str();
   }
   if (auto call = dyn_cast<CallSiteLoc>(location))
-    return originOf(call.getCallee());
+    return getOrigin(call.getCallee());
   return {};
 }
 
@@ -168,12 +168,12 @@ static void collectOrigins(Location location,
     origins.insert(location);
 }
 
-Location fusePlaces(MLIRContext *context, ArrayRef<Location> locations) {
+Location fuseLocations(MLIRContext *context, ArrayRef<Location> locations) {
   llvm::SetVector<Location> origins;
   SmallVector<std::string> paths;
   for (Location location : locations) {
     collectOrigins(location, origins);
-    paths.push_back(placeOf(location));
+    paths.push_back(getModulePath(location));
   }
   std::string path = mergePaths(paths);
   if (path.empty())
@@ -182,6 +182,8 @@ Location fusePlaces(MLIRContext *context, ArrayRef<Location> locations) {
                        context);
 }
 
-bool isKnownPlace(Location location) { return !placeOf(location).empty(); }
+bool hasModulePath(Location location) {
+  return !getModulePath(location).empty();
+}
 
 } // namespace transom

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places: the location of an operation is the module path of the model as
+// Locations: the location of an operation is the module path of the model as
 // Hugging Face prints it over the file and JSON pointer it came from, and
 // stays with whatever passes make of it.
 #pragma once
@@ -10,24 +10,24 @@
 
 namespace transom {
 
-/// A place: the module path (`encoder.layer.0.attention.self`) over where it
+/// A location: the module path (`encoder.layer.0.attention.self`) over where it
 /// was described (`config.json`, `/num_hidden_layers`).
-mlir::Location makePlace(mlir::MLIRContext *context, llvm::StringRef path,
-                         llvm::StringRef file, llvm::StringRef jsonPointer);
+mlir::Location makeLocation(mlir::MLIRContext *context, llvm::StringRef path,
+                            llvm::StringRef file, llvm::StringRef jsonPointer);
 
 /// The module path of a location; of a fused location the common form, with
 /// differing layer numbers as a range: `encoder.layer.{0-11}.attention.self`.
 /// Empty when the location is unknown.
-std::string placeOf(mlir::Location location);
+std::string getModulePath(mlir::Location location);
 
 /// `file: /json/pointer` where the location knows it, else empty.
-std::string originOf(mlir::Location location);
+std::string getOrigin(mlir::Location location);
 
 /// One location for what replaces operations at these locations.
-mlir::Location fusePlaces(mlir::MLIRContext *context,
-                          llvm::ArrayRef<mlir::Location> locations);
+mlir::Location fuseLocations(mlir::MLIRContext *context,
+                             llvm::ArrayRef<mlir::Location> locations);
 
-/// True when `placeOf` has an answer.
-bool isKnownPlace(mlir::Location location);
+/// True when `getModulePath` has an answer.
+bool hasModulePath(mlir::Location location);
 
 } // namespace transom

@@ -4,7 +4,7 @@
 // AttentionMatcher recognises the chain around a softmax; here it is written
 // as one attn.sdpa in the place of its last product. Each softmax is looked at
 // once.
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/graph/AttentionMatch.h"
 #include "passes/graph/Passes.h"
 #include <cmath>
@@ -52,16 +52,16 @@ private:
   Location loc;
 };
 
-Location placeOfChain(const AttentionMatch &match) {
-  SmallVector<Location> places;
+Location getChainLocation(const AttentionMatch &match) {
+  SmallVector<Location> locations;
   for (Operation *op : match.chain)
-    places.push_back(op->getLoc());
-  return fusePlaces(places.front().getContext(), places);
+    locations.push_back(op->getLoc());
+  return fuseLocations(locations.front().getContext(), locations);
 }
 
 AttentionWriter::AttentionWriter(RewriterBase &rewriter,
                                  const AttentionMatch &match)
-    : rewriter(rewriter), match(match), loc(placeOfChain(match)) {}
+    : rewriter(rewriter), match(match), loc(getChainLocation(match)) {}
 
 /// `[batch, len, heads*d]`.
 Value AttentionWriter::writeOperand(const HeadOperand &operand) {
@@ -227,23 +227,23 @@ class FuseAttentionPass
     : public impl::FuseAttentionPassBase<FuseAttentionPass> {
 public:
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
-    IRRewriter rewriter(&getContext(), &decisions);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
+    IRRewriter rewriter(&getContext(), &remarks);
     SmallVector<SoftmaxOp> all;
     getOperation().walk([&](SoftmaxOp op) { all.push_back(op); });
     for (SoftmaxOp op : all)
-      runOnSoftmax(op, rewriter, decisions);
+      runOnSoftmax(op, rewriter, remarks);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration())
         eraseDeadOps(function.getBody().front());
   }
 
 private:
-  void runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter, Decisions &decisions);
+  void runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter, Remarks &remarks);
 };
 
 void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
-                                     Decisions &decisions) {
+                                     Remarks &remarks) {
   AttentionMatcher matcher(op);
   if (failed(matcher.run())) {
     ++refused;
@@ -252,7 +252,7 @@ void FuseAttentionPass::runOnSoftmax(SoftmaxOp op, IRRewriter &rewriter,
   }
   SdpaOp sdpa = AttentionWriter(rewriter, matcher.result()).write();
   ++fused;
-  decisions.done(sdpa, "fused " +
+  remarks.passed(sdpa, "fused " +
                            std::to_string(matcher.result().chain.size()) +
                            " operations into attn.sdpa with " +
                            (sdpa.getCausal() ? "causal " : "") + "mask kind '" +

@@ -4,7 +4,7 @@
 // Projections are grouped by the attention that reads them and by their input;
 // between both may stand rotary positions, norms of heads and reshapes.
 // Only expressions of weights are rewritten; no data is touched.
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
 #include "runtime/weights/WeightExpr.h"
@@ -30,8 +30,8 @@ struct Siblings {
 /// Joins siblings of one module.
 class ProjectionJoiner {
 public:
-  ProjectionJoiner(ModuleOp module, Decisions &decisions)
-      : symbols(module), decisions(decisions), builder(module.getContext()) {
+  ProjectionJoiner(ModuleOp module, Remarks &remarks)
+      : symbols(module), remarks(remarks), builder(module.getContext()) {
     module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
   }
 
@@ -50,7 +50,7 @@ private:
   WeightOp weightOf(Value value);
 
   SymbolTable symbols;
-  Decisions &decisions;
+  Remarks &remarks;
   OpBuilder builder;
   llvm::StringMap<int> readers; // get_weight operations of a symbol
   int64_t joined = 0;
@@ -99,7 +99,7 @@ void ProjectionJoiner::run(SdpaOp op) {
     if (!linear)
       continue;
     if (std::optional<std::string> reason = obstacle(linear)) {
-      decisions.refused(op, *reason);
+      remarks.missed(op, *reason);
       continue;
     }
     auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
@@ -112,11 +112,11 @@ void ProjectionJoiner::run(SdpaOp op) {
     group->parts.push_back(linear);
   }
   if (groups.size() > 1)
-    decisions.refused(op, "projections have different inputs");
+    remarks.missed(op, "projections have different inputs");
   for (const Siblings &siblings : groups)
     if (siblings.parts.size() > 1) {
       join(siblings);
-      decisions.done(op, "joined " + std::to_string(siblings.parts.size()) +
+      remarks.passed(op, "joined " + std::to_string(siblings.parts.size()) +
                              " projections of one input");
     }
 }
@@ -200,13 +200,13 @@ void ProjectionJoiner::join(const Siblings &siblings) {
         return a->isBeforeInBlock(b);
       });
   builder.setInsertionPoint(first);
-  SmallVector<Location> places;
+  SmallVector<Location> locations;
   SmallVector<Value> weights;
   for (LinearOp part : parts) {
-    places.push_back(part.getLoc());
+    locations.push_back(part.getLoc());
     weights.push_back(part.getWeight());
   }
-  Location loc = fusePlaces(builder.getContext(), places);
+  Location loc = fuseLocations(builder.getContext(), locations);
   Value weight = joinWeights(weights);
   Value bias = joinBiases(siblings);
   Value product =
@@ -229,8 +229,8 @@ class FuseProjectionsPass
     : public impl::FuseProjectionsPassBase<FuseProjectionsPass> {
 public:
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
-    ProjectionJoiner joiner(getOperation(), decisions);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
+    ProjectionJoiner joiner(getOperation(), remarks);
     getOperation().walk([&](SdpaOp op) { joiner.run(op); });
     joined += joiner.joinedParts();
     for (func::FuncOp entry : entriesOf(getOperation()))

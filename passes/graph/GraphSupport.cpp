@@ -19,8 +19,8 @@ static constexpr int maxMaskDepth = 16;
 LogicalResult setInferredTypes(Operation *op) {
   auto types = cast<ShapeInferable>(op).inferShapes([&] {
     InFlightDiagnostic error = op->emitOpError();
-    if (std::string place = placeOf(op->getLoc()); !place.empty())
-      error << "at '" << place << "' ";
+    if (std::string location = getModulePath(op->getLoc()); !location.empty())
+      error << "at '" << location << "' ";
     return error;
   });
   if (failed(types))

@@ -15,7 +15,7 @@ namespace transom {
 using Dims = llvm::SmallVector<Polynomial>;
 
 /// Gives the results of an operation the types of its shape rule; emits an
-/// error at its place and fails where the rule is broken.
+/// error at its location and fails where the rule is broken.
 mlir::LogicalResult setInferredTypes(mlir::Operation *op);
 
 /// Creates an operation with one result of the inferred type; `args` as of its

@@ -41,8 +41,8 @@ private:
 
 InFlightDiagnostic errorAt(Operation *op) {
   InFlightDiagnostic error = op->emitOpError();
-  if (std::string place = placeOf(op->getLoc()); !place.empty())
-    error << "at '" << place << "' ";
+  if (std::string location = getModulePath(op->getLoc()); !location.empty())
+    error << "at '" << location << "' ";
   return error;
 }
 

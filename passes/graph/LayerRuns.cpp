@@ -32,7 +32,7 @@ LayerFinder::LayerFinder(Block &block) {
 
 /// The path up to its first number, `encoder.layer.0`, as one id for each.
 static std::string numberedPart(Location loc) {
-  std::string path = placeOf(loc), part;
+  std::string path = getModulePath(loc), part;
   SmallVector<StringRef> words;
   StringRef(path).split(words, '.');
   for (StringRef word : words) {

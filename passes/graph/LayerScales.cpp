@@ -118,7 +118,7 @@ static Attribute withoutScale(SdpaOp op) {
 }
 
 void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
-                    Decisions &decisions) {
+                    Remarks &remarks) {
   RowScaler scaler(entry->getParentOfType<ModuleOp>(), symbols);
   llvm::DenseMap<Attribute, FloatAttr> scales;
   for (SdpaOp op : entry.getOps<SdpaOp>()) {
@@ -130,12 +130,12 @@ void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
       continue;
     std::optional<ProductRows> rows = queryRows(op);
     if (!rows || !scaler.scale(*rows, factor)) {
-      decisions.refused(op, "a scale of its own, and a query that is no "
-                            "product with a weight of its own");
+      remarks.missed(op, "a scale of its own, and a query that is no "
+                         "product with a weight of its own");
       continue;
     }
     op.setScaleAttr(first->second);
-    decisions.done(op, "moved a scale of its own into the query's weight");
+    remarks.passed(op, "moved a scale of its own into the query's weight");
   }
 }
 

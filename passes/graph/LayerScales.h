@@ -6,7 +6,7 @@
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 
 namespace transom {
 
@@ -15,6 +15,6 @@ namespace transom {
 /// and bias. One whose query comes from elsewhere, or whose weight has other
 /// readers, stays as it is.
 void equalizeScales(mlir::func::FuncOp entry, mlir::SymbolTable &symbols,
-                    Decisions &decisions);
+                    Remarks &remarks);
 
 } // namespace transom

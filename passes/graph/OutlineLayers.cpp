@@ -5,7 +5,7 @@
 // function and one attn.layers. Runs are replaced from the last to the first,
 // so that the state a later run starts from is still there.
 #include "mlir/IR/IRMapping.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/LayerRuns.h"
 #include "passes/graph/LayerScales.h"
@@ -65,7 +65,7 @@ public:
 private:
   func::FuncOp createBody(SymbolTable &symbols);
   void cloneGroup(Block &body);
-  Location placeOfStep(size_t offset);
+  Location getStepLocation(size_t offset);
   Operation *opOf(size_t group, size_t offset) const {
     return ops[run.begin + group * run.period + offset];
   }
@@ -76,11 +76,11 @@ private:
   OpBuilder builder;
 };
 
-Location RunOutliner::placeOfStep(size_t offset) {
-  SmallVector<Location> places;
+Location RunOutliner::getStepLocation(size_t offset) {
+  SmallVector<Location> locations;
   for (size_t group = 0; group < run.count; ++group)
-    places.push_back(opOf(group, offset)->getLoc());
-  return fusePlaces(entry.getContext(), places);
+    locations.push_back(opOf(group, offset)->getLoc());
+  return fuseLocations(entry.getContext(), locations);
 }
 
 /// The second group is the pattern: there the carried tensor differs from all
@@ -97,12 +97,12 @@ void RunOutliner::cloneGroup(Block &body) {
   builder.setInsertionPointToEnd(&body);
   for (size_t offset = 0; offset < run.period; ++offset) {
     Operation *op = opOf(1, offset);
-    Location place = placeOfStep(offset);
+    Location location = getStepLocation(offset);
     for (Value operand : op->getOperands())
       if (auto constant = operand.getDefiningOp<ConstantOp>())
         if (!mapping.contains(operand))
-          builder.clone(*constant, mapping)->setLoc(place);
-    builder.clone(*op, mapping)->setLoc(place);
+          builder.clone(*constant, mapping)->setLoc(location);
+    builder.clone(*op, mapping)->setLoc(location);
   }
   Value result = mapping.lookup(opOf(1, run.carried)->getResult(0));
   builder.create<func::ReturnOp>(result.getLoc(), result);
@@ -121,13 +121,13 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
   symbols.insert(body, std::next(entry->getIterator()));
   Block *block = body.addEntryBlock();
   cloneGroup(*block);
-  SmallVector<Location> places;
+  SmallVector<Location> locations;
   for (Operation &op : *block)
-    places.push_back(op.getLoc());
-  Location place = fusePlaces(entry.getContext(), places);
-  body->setLoc(place);
+    locations.push_back(op.getLoc());
+  Location location = fuseLocations(entry.getContext(), locations);
+  body->setLoc(location);
   for (BlockArgument argument : block->getArguments())
-    argument.setLoc(place);
+    argument.setLoc(location);
   return body;
 }
 
@@ -157,30 +157,29 @@ class OutlineLayersPass
 public:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     for (func::FuncOp entry : entriesOf(getOperation()))
-      runOnEntry(entry, symbols, decisions);
+      runOnEntry(entry, symbols, remarks);
   }
 
 private:
-  void runOnEntry(func::FuncOp entry, SymbolTable &symbols,
-                  Decisions &decisions);
+  void runOnEntry(func::FuncOp entry, SymbolTable &symbols, Remarks &remarks);
 };
 
 void OutlineLayersPass::runOnEntry(func::FuncOp entry, SymbolTable &symbols,
-                                   Decisions &decisions) {
+                                   Remarks &remarks) {
   Block &block = entry.getBody().front();
   hoistMaskOps(block);
-  equalizeScales(entry, symbols, decisions);
+  equalizeScales(entry, symbols, remarks);
   LayerFinder finder(block);
   finder.find();
   for (const NoLayerRun &miss : finder.refused())
-    decisions.refused(finder.ops()[miss.repeat.begin], miss.reason);
+    remarks.missed(finder.ops()[miss.repeat.begin], miss.reason);
   for (const LayerRun &run : llvm::reverse(finder.runs())) {
     LayersOp layers = RunOutliner(entry, finder.ops(), run).outline(symbols);
     ++runs;
     rows += run.count;
-    decisions.done(layers, std::to_string(run.count) + " equal layers of " +
+    remarks.passed(layers, std::to_string(run.count) + " equal layers of " +
                                std::to_string(run.period) +
                                " operations share one body");
   }

@@ -20,7 +20,7 @@ def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
     Pre-condition: arguments of public functions are ranked.
     Post-condition: no result is `tensor<*xT>`.
 
-    Refuses with an error at the operation's place, with both shapes: operands
+    Refuses with an error at the operation's location, with both shapes: operands
     that break a rule; a result whose written type differs from the inferred
     one; a body that changes the state's type; a result that stays unranked
     since its operation has no rule.
@@ -73,7 +73,7 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     Pre-condition: shapes are inferred.
     Post-condition: a chain without a reason below is one `attn.sdpa`.
 
-    Refuses, reported at the softmax's place: scores or probabilities with a
+    Refuses, reported at the softmax's location: scores or probabilities with a
     second use; an operation of another kind between the links; probabilities on
     the right or transposed; a scale that is no constant or not positive behind
     a mask; a mask that enlarges the scores; a masked value that another mask
@@ -111,7 +111,7 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
     Pre-condition: shapes are inferred; attention is fused.
     Post-condition: no attention reads two plain linears of one input.
 
-    Refuses, reported at the attention's place: parts with different inputs
+    Refuses, reported at the attention's location: parts with different inputs
     (positions added to query and key, but not to value: then query and key are
     fused and value stays); a projection that another operation reads too; a
     weight that is no `attn.get_weight` or is used elsewhere (tied); different
@@ -198,10 +198,10 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     each group. Attentions that differ in their scale alone (divided by the
     number of the layer) get one scale; the quotient goes into the query's weight
     and bias. Layers of two kinds in turn (windows in every second one) are groups
-    of two, and one layer that is over stays where it is. Places break ties
+    of two, and one layer that is over stays where it is. Locations break ties
     between equally long runs (a group should lie within one numbered part of the
     model, or begin with one), nothing rests on them. Operations in the body get
-    the fused place of all they stand for: `encoder.layer.{0-11}.output`.
+    the fused location of all they stand for: `encoder.layer.{0-11}.output`.
 
     Time is linear in the number of operations for groups of up to 512.
 
@@ -209,8 +209,8 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     Post-condition: no run of equal layers with one carried tensor is left; each
     run has a body of its own.
 
-    Refuses, reported at the attention's place: a scale of its own where the
-    query is no product with a weight of its own. At the first group's place:
+    Refuses, reported at the attention's location: a scale of its own where the
+    query is no product with a weight of its own. At the first group's location:
     groups with more than one carried tensor; a group that another operation reads
     from inside; a layer that differs from its neighbours.
 

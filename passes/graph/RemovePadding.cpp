@@ -5,7 +5,7 @@
 // results are scattered from the twins, and what nothing reads then is erased.
 // Where a result has no such form all stays as it is.
 #include "mlir/IR/IRMapping.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RowForms.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,10 +54,10 @@ private:
   Value columns; // the position of each row, for tables
 };
 
-/// Where an entry begins: a place for what belongs to no operation alone.
-Location placeOfEntry(Block &block) {
+/// Where an entry begins: a location for what belongs to no operation alone.
+Location getEntryLocation(Block &block) {
   Location loc = block.getParentOp()->getLoc();
-  if (isKnownPlace(loc) || block.empty())
+  if (hasModulePath(loc) || block.empty())
     return loc;
   return block.front().getLoc();
 }
@@ -65,7 +65,7 @@ Location placeOfEntry(Block &block) {
 void RowWriter::write(StringRef rowsName, StringRef keysName) {
   MLIRContext *context = builder.getContext();
   auto ops = llvm::map_to_vector(block, [](Operation &op) { return &op; });
-  Location loc = placeOfEntry(block);
+  Location loc = getEntryLocation(block);
   builder.setInsertionPointToStart(&block);
   auto type = RaggedType::get(context, StringAttr::get(context, rowsName),
                               StringAttr::get(context, keysName));
@@ -254,13 +254,13 @@ class RemovePaddingPass
     : public impl::RemovePaddingPassBase<RemovePaddingPass> {
 public:
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     for (func::FuncOp entry : entriesOf(getOperation()))
-      runOnEntry(entry, decisions);
+      runOnEntry(entry, remarks);
   }
 
 private:
-  void runOnEntry(func::FuncOp entry, Decisions &decisions);
+  void runOnEntry(func::FuncOp entry, Remarks &remarks);
   std::optional<RowBlame> makeRagged(func::FuncOp entry,
                                      ArrayRef<BlockArgument> masks);
   std::string freshSymbol(StringRef base);
@@ -291,7 +291,7 @@ RemovePaddingPass::makeRagged(func::FuncOp entry,
   return std::nullopt;
 }
 
-void RemovePaddingPass::runOnEntry(func::FuncOp entry, Decisions &decisions) {
+void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
   SmallVector<BlockArgument> masks = masksOf(entry);
   if (masks.empty() || !entry.getOps<RaggedBatchOp>().empty())
     return;
@@ -299,16 +299,16 @@ void RemovePaddingPass::runOnEntry(func::FuncOp entry, Decisions &decisions) {
   std::optional<RowBlame> blame = makeRagged(entry, masks);
   if (!blame) {
     ++ragged;
-    decisions.done(placeOfEntry(block),
+    remarks.passed(getEntryLocation(block),
                    "entry '" + entry.getName() + "' works on ragged rows");
     return;
   }
   ++rectangular;
-  Location loc =
-      isa<func::FuncOp>(blame->op) ? placeOfEntry(block) : blame->op->getLoc();
-  decisions.refused(
-      loc, "entry '" + entry.getName() + "' stays rectangular: '" +
-               blame->op->getName().getStringRef() + "': " + blame->reason);
+  Location loc = isa<func::FuncOp>(blame->op) ? getEntryLocation(block)
+                                              : blame->op->getLoc();
+  remarks.missed(loc, "entry '" + entry.getName() + "' stays rectangular: '" +
+                          blame->op->getName().getStringRef() +
+                          "': " + blame->reason);
 }
 
 } // namespace

@@ -55,8 +55,8 @@ void CastFuser::moveTarget(Operation *writer) {
   Operation *alloc = target.getDefiningOp();
   if (alloc && !alloc->isBeforeInBlock(writer))
     alloc->moveBefore(writer);
-  writer->setLoc(
-      fusePlaces(writer->getContext(), {writer->getLoc(), rounding.getLoc()}));
+  writer->setLoc(fuseLocations(writer->getContext(),
+                               {writer->getLoc(), rounding.getLoc()}));
 }
 
 void CastFuser::erase(bool withInput) {

@@ -4,7 +4,7 @@
 // First weights and attention choose, then what they read is rounded by casts,
 // then the producers take the casts over.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
@@ -74,22 +74,22 @@ struct ChoosePrecisionPass
     StringRef caches = dtypeOf("transom.kv_dtype");
     if (!products && caches.empty())
       return;
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     if (products) {
-      chooseWeights(decisions);
-      chooseAttention(decisions);
+      chooseWeights(remarks);
+      chooseAttention(remarks);
     }
     if (caches == "bf16")
-      chooseCaches(BFloat16Type::get(&getContext()), decisions);
+      chooseCaches(BFloat16Type::get(&getContext()), remarks);
     if (caches == "int8")
-      chooseCaches(IntegerType::get(&getContext(), 8), decisions);
+      chooseCaches(IntegerType::get(&getContext(), 8), remarks);
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;
     getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
     for (kern::LayersOp layers : runs)
       carryState(layers);
-    fuseCasts(decisions);
+    fuseCasts(remarks);
   }
 
   /// The type that this attribute of the module names, empty without it.
@@ -102,7 +102,7 @@ struct ChoosePrecisionPass
   // Weights
   //===--------------------------------------------------------------------===//
 
-  void chooseWeights(Decisions &decisions) {
+  void chooseWeights(Remarks &remarks) {
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables())
@@ -111,9 +111,9 @@ struct ChoosePrecisionPass
     getOperation().walk([&](kern::GemmOp gemm) {
       if (chooseWeight(gemm.getWeight(), uses)) {
         ++products;
-        decisions.done(gemm, "product in bf16");
+        remarks.passed(gemm, "product in bf16");
       } else {
-        decisions.refused(gemm, "something else reads the weight in f32");
+        remarks.missed(gemm, "something else reads the weight in f32");
       }
     });
   }
@@ -161,28 +161,28 @@ struct ChoosePrecisionPass
     return nullptr;
   }
 
-  void chooseAttention(Decisions &decisions) {
+  void chooseAttention(Remarks &remarks) {
     getOperation().walk([&](kern::AttentionOp op) {
       if (op.getCache())
         return;
       if (const char *reason = refusal(op)) {
-        decisions.refused(op, reason);
+        remarks.missed(op, reason);
         return;
       }
       op.getKey().setType(inBf16(bufferOf(op.getKey())));
       ++attentions;
-      decisions.done(op, "attention in bf16");
+      remarks.passed(op, "attention in bf16");
     });
   }
 
   /// Caches are of one type, one and all, since the bodies of layers share
   /// their types.
-  void chooseCaches(Type element, Decisions &decisions) {
+  void chooseCaches(Type element, Remarks &remarks) {
     SmallVector<kern::CacheOp> all(getOperation().getOps<kern::CacheOp>());
     for (kern::CacheOp cache : all)
       if (element.isBF16() &&
           cast<kern::CacheType>(cache.getType()).getKey() % 2) {
-        decisions.refused(cache, "heads of an odd size stay in f32");
+        remarks.missed(cache, "heads of an odd size stay in f32");
         return;
       }
     AttrTypeReplacer replacer;
@@ -193,7 +193,7 @@ struct ChoosePrecisionPass
     replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
     for (kern::CacheOp cache : all) {
       ++caches;
-      decisions.done(cache,
+      remarks.passed(cache,
                      element.isBF16() ? "cache in bf16" : "cache in int8");
     }
   }
@@ -318,12 +318,12 @@ struct ChoosePrecisionPass
     b.create<kern::CastOp>(lastNorm(body)->getLoc(), state, carried);
   }
 
-  void fuseCasts(Decisions &decisions) {
+  void fuseCasts(Remarks &remarks) {
     SmallVector<kern::CastOp> all;
     getOperation().walk([&](kern::CastOp cast) { all.push_back(cast); });
     for (kern::CastOp cast : all) {
       if (const char *reason = CastFuser(cast).fuse()) {
-        decisions.refused(cast, reason);
+        remarks.missed(cast, reason);
         ++casts;
       } else {
         ++fused;

@@ -259,9 +259,9 @@ struct FormPhasesPass
   void makePhase(func::FuncOp function, size_t index,
                  ArrayRef<kern::BufferOp> group) {
     OpBuilder b(group.front());
-    SmallVector<Location> places;
+    SmallVector<Location> locations;
     for (kern::BufferOp op : group)
-      places.push_back(op.getLoc());
+      locations.push_back(op.getLoc());
     kern::BufferOp main = mainOf(group);
     std::string what = main->getName().stripDialect().str();
     if (auto call = dyn_cast<kern::OneDnnOp>(*main))
@@ -269,8 +269,8 @@ struct FormPhasesPass
     std::string name =
         (function.getSymName() + "." + std::to_string(index) + "." + what)
             .str();
-    auto phase = b.create<kern::PhaseOp>(fusePlaces(&getContext(), places),
-                                         b.getStringAttr(name));
+    auto phase = b.create<kern::PhaseOp>(
+        fuseLocations(&getContext(), locations), b.getStringAttr(name));
     Block *body = b.createBlock(&phase.getBody());
     for (kern::BufferOp op : group)
       op->moveBefore(body, body->end());

@@ -6,7 +6,7 @@
 // beside the state.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/NormJoiner.h"
@@ -41,11 +41,11 @@ struct Final {
 struct FuseCrossLayerNormPass
     : public transom::impl::FuseCrossLayerNormPassBase<FuseCrossLayerNormPass> {
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     SmallVector<kern::LayersOp> runs;
     getOperation().walk([&](kern::LayersOp layers) { runs.push_back(layers); });
     for (kern::LayersOp layers : runs)
-      carry(layers, decisions);
+      carry(layers, remarks);
   }
 
   //===--------------------------------------------------------------------===//
@@ -145,7 +145,7 @@ struct FuseCrossLayerNormPass
   // Rewriting
   //===--------------------------------------------------------------------===//
 
-  void carry(kern::LayersOp layers, Decisions &decisions) {
+  void carry(kern::LayersOp layers, Remarks &remarks) {
     llvm::MapVector<func::FuncOp, Body> bodies;
     for (Attribute row : layers.getRows()) {
       func::FuncOp function = bodyOf(row);
@@ -156,7 +156,7 @@ struct FuseCrossLayerNormPass
       if (!reason && !sameNorms(bodies.front().second.norm, known->second.norm))
         reason = "layers have different norms";
       if (reason) {
-        decisions.refused(layers, reason);
+        remarks.missed(layers, reason);
         return;
       }
     }
@@ -167,14 +167,14 @@ struct FuseCrossLayerNormPass
     unsigned index = layers->getNumOperands();
     layers.getInvariantsMutable().append(rows);
     for (auto &[function, body] : bodies) {
-      decisions.done(body.norm, "norm joined the product of the layer before");
+      remarks.passed(body.norm, "norm joined the product of the layer before");
       rewrite(body, index, rows.getType());
       ++carried;
     }
     if (!last)
       return;
     // The rows are normalized already.
-    decisions.done(last->norm, "norm joined the product of the last layer");
+    remarks.passed(last->norm, "norm joined the product of the last layer");
     replaceFinal(*last, rows);
     ++carried;
   }

@@ -4,7 +4,7 @@
 // A product takes over what its only reader does with each element.
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 
@@ -44,20 +44,20 @@ struct FuseEpiloguesPass
   using FuseEpiloguesPassBase::FuseEpiloguesPassBase;
 
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     WeightUses weights(getOperation());
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
       if (gemm.getGlu())
         continue; // it has no other epilogue
-      while (fuseElementwise(gemm, decisions))
+      while (fuseElementwise(gemm, remarks))
         ;
       if (fuseSlices(gemm, weights))
-        decisions.done(gemm, "product writes its slices");
+        remarks.passed(gemm, "product writes its slices");
       for (OpOperand &out : gemm.getOutsMutable())
         if (keyPanels && fuseKeys(gemm, out))
-          decisions.done(gemm, "product writes key panels");
+          remarks.passed(gemm, "product writes key panels");
     }
   }
 
@@ -67,13 +67,13 @@ struct FuseEpiloguesPass
     auto old = gemm.getOuts()[0].getDefiningOp();
     gemm->moveBefore(reader);
     gemm->setLoc(
-        fusePlaces(gemm.getContext(), {gemm.getLoc(), reader->getLoc()}));
+        fuseLocations(gemm.getContext(), {gemm.getLoc(), reader->getLoc()}));
     gemm.getOutsMutable()[0].set(newOut);
     reader->erase();
     old->erase();
   }
 
-  bool fuseElementwise(kern::GemmOp &gemm, Decisions &decisions) {
+  bool fuseElementwise(kern::GemmOp &gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1 || gemm.getResidual())
       return false;
     Value product = gemm.getOuts()[0];
@@ -81,13 +81,12 @@ struct FuseEpiloguesPass
     if (!reader || reader->getBlock() != gemm->getBlock())
       return false;
     if (bufferOf(reader.getOuts()).getDims() != bufferOf(product).getDims()) {
-      decisions.refused(reader, "the product is broadcast");
+      remarks.missed(reader, "the product is broadcast");
       return false;
     }
     if (kern::getStorage(gemm.getInput()) ==
         kern::getStorage(reader.getOuts())) {
-      decisions.refused(reader,
-                        "the result would overwrite the product's input");
+      remarks.missed(reader, "the result would overwrite the product's input");
       return false;
     }
     if (StringAttr activation = getActivationKind(reader);
@@ -95,7 +94,7 @@ struct FuseEpiloguesPass
       gemm.setActivationAttr(activation);
       moveTo(gemm, reader, reader.getOuts());
       ++activations;
-      decisions.done(gemm, "activation '" + activation.getValue() +
+      remarks.passed(gemm, "activation '" + activation.getValue() +
                                "' joined the product");
       return true;
     }
@@ -107,7 +106,7 @@ struct FuseEpiloguesPass
     if (inPlace &&
         (gemm.getActivation() ||
          gemm.getWeight().getType().getShape()[1] > kern::kMaxKBlock)) {
-      decisions.refused(
+      remarks.missed(
           reader, "tiles that wait in the result would overwrite the residual");
       return false;
     }
@@ -115,7 +114,7 @@ struct FuseEpiloguesPass
     moveTo(fused, reader, reader.getOuts());
     gemm = fused;
     ++residuals;
-    decisions.done(gemm, "residual joined the product");
+    remarks.passed(gemm, "residual joined the product");
     return true;
   }
 
@@ -183,18 +182,18 @@ struct FuseEpiloguesPass
       return false;
     SmallVector<int64_t> widths;
     SmallVector<Value> outs;
-    SmallVector<Location> places{gemm.getLoc()};
+    SmallVector<Location> locations{gemm.getLoc()};
     for (kern::CopyOp copy : slices) {
       widths.push_back(*bufferOf(copy.getOuts()).getDims().back().constant());
       outs.push_back(copy.getOuts());
-      places.push_back(copy.getLoc());
+      locations.push_back(copy.getLoc());
       // The outs may be allocated behind the product.
       if (Operation *out = copy.getOuts().getDefiningOp())
         out->moveBefore(gemm);
     }
     splitWeights(gemm, widths, weights);
     gemm.getOutsMutable().assign(outs);
-    gemm->setLoc(fusePlaces(gemm.getContext(), places));
+    gemm->setLoc(fuseLocations(gemm.getContext(), locations));
     for (kern::CopyOp copy : slices)
       copy.erase();
     alloc.erase();
@@ -229,7 +228,8 @@ struct FuseEpiloguesPass
       return false;
     out.set(pack.getOuts());
     gemm.getRaggedMutable().assign(pack.getRagged());
-    gemm->setLoc(fusePlaces(gemm.getContext(), {gemm.getLoc(), pack.getLoc()}));
+    gemm->setLoc(
+        fuseLocations(gemm.getContext(), {gemm.getLoc(), pack.getLoc()}));
     pack.erase();
     old->erase();
     ++keys;

@@ -5,7 +5,7 @@
 // are interleaved, so that a tile holds act(g) and u side by side.
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
 #include "runtime/weights/WeightExpr.h"
@@ -55,12 +55,12 @@ struct Gate {
 
 struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     SmallVector<kern::ElementwiseOp> all;
     getOperation().walk([&](kern::ElementwiseOp op) { all.push_back(op); });
     for (kern::ElementwiseOp op : all)
       if (std::optional<Gate> gate = gateOf(op))
-        fuse(*gate, decisions);
+        fuse(*gate, remarks);
   }
 
   /// Matches the product of an activation's result and another buffer.
@@ -158,15 +158,15 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return weights.hasOneUse(weight);
   }
 
-  void fuse(Gate &gate, Decisions &decisions) {
+  void fuse(Gate &gate, Remarks &remarks) {
     std::optional<Factor> g = factorOf(gate.g), u = factorOf(gate.u);
     if (!g || !u) {
-      decisions.refused(gate.multiply, "a factor is no product of its own");
+      remarks.missed(gate.multiply, "a factor is no product of its own");
       return;
     }
     WeightUses weights(getOperation());
     if (const char *reason = refusal(gate, *g, *u, weights)) {
-      decisions.refused(gate.multiply, reason);
+      remarks.missed(gate.multiply, reason);
       return;
     }
     interleave(weights, *g, *u,
@@ -175,9 +175,9 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       interleave(weights, *g, *u,
                  [](kern::GemmOp gemm) { return gemm.getBias(); });
     OpBuilder b(gate.multiply);
-    Location loc = fusePlaces(&getContext(),
-                              {g->gemm.getLoc(), u->gemm.getLoc(),
-                               gate.apply.getLoc(), gate.multiply.getLoc()});
+    Location loc = fuseLocations(&getContext(),
+                                 {g->gemm.getLoc(), u->gemm.getLoc(),
+                                  gate.apply.getLoc(), gate.multiply.getLoc()});
     auto fused = b.create<kern::GemmOp>(
         loc, g->gemm.getInput(), g->gemm.getWeight(), g->gemm.getBias(),
         Value(), Value(), Value(), Value(), Value(), Value(), Value(),
@@ -185,7 +185,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
         UnitAttr(), gate.activation);
     erase(gate, *g, *u);
     ++gates;
-    decisions.done(fused, "gate '" + gate.activation.getValue() +
+    remarks.passed(fused, "gate '" + gate.activation.getValue() +
                               "' joined the product");
   }
 

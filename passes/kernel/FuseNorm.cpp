@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A product takes over the norm of its rows that follows it.
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/NormJoiner.h"
@@ -59,7 +59,7 @@ namespace {
 
 struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
@@ -67,20 +67,20 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
       if (!norm)
         continue;
       if (const char *reason = refusal(gemm, norm)) {
-        decisions.refused(norm, reason);
+        remarks.missed(norm, reason);
         continue;
       }
-      fuse(gemm, norm, decisions);
+      fuse(gemm, norm, remarks);
     }
   }
 
-  void fuse(kern::GemmOp gemm, kern::NormOp norm, Decisions &decisions) {
+  void fuse(kern::GemmOp gemm, kern::NormOp norm, Remarks &remarks) {
     OpBuilder b(norm);
     kern::GemmOp joined = withNorm(b, gemm, norm, norm.getGamma(),
                                    norm.getBeta(), norm.getOuts());
     norm.erase();
     ++fused;
-    decisions.done(joined, "norm joined the product");
+    remarks.passed(joined, "norm joined the product");
   }
 };
 

@@ -28,10 +28,10 @@ kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
                                kern::NormOp norm, Value gamma, Value beta,
                                Value out) {
   bool rounded = cast<kern::BufferType>(out.getType()).isBf16();
-  Location place =
-      fusePlaces(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
+  Location location =
+      fuseLocations(gemm.getContext(), {gemm.getLoc(), norm.getLoc()});
   auto joined = b.create<kern::GemmOp>(
-      place, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
+      location, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
       gemm.getResidual(), gemm.getRagged(), gamma, beta,
       rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
       gemm.getOuts(), gemm.getActivationAttr(), norm.getEpsAttr(),

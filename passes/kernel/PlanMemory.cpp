@@ -183,7 +183,8 @@ struct PlanMemoryPass
           {b.getNamedAttr("offset", b.getStringAttr(plan.offsets[i].str())),
            b.getNamedAttr("bytes",
                           b.getStringAttr(lives.lifetimes[i].bytes.str())),
-           b.getNamedAttr("place", b.getStringAttr(placeOf(alloc.getLoc())))}));
+           b.getNamedAttr("location",
+                          b.getStringAttr(getModulePath(alloc.getLoc())))}));
     }
     buffers += table.size();
     entry->setAttr("kern.buffers", b.getArrayAttr(table));

@@ -4,7 +4,7 @@
 // Operation by operation, since oneDNN has the same ones; what it lacks keeps
 // its generated code.
 #include "dialects/kern/Kern.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "passes/lower/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -70,7 +70,7 @@ struct ConvertKernToOnednnPass
     : public transom::impl::ConvertKernToOnednnPassBase<
           ConvertKernToOnednnPass> {
   void runOnOperation() override {
-    Decisions decisions(getOperation(), DEBUG_TYPE);
+    Remarks remarks(getOperation(), DEBUG_TYPE);
     SmallVector<kern::BufferOp> operations;
     getOperation().walk([&](kern::BufferOp op) { operations.push_back(op); });
     for (kern::BufferOp op : operations)
@@ -81,9 +81,9 @@ struct ConvertKernToOnednnPass
             if (!reason)
               reason = refuseBuffers(op);
             if (reason)
-              return decisions.refused(candidate, reason);
+              return remarks.missed(candidate, reason);
             OpBuilder b(candidate);
-            decisions.done(convert(b, candidate), "goes to oneDNN");
+            remarks.passed(convert(b, candidate), "goes to oneDNN");
             candidate.erase();
           });
   }

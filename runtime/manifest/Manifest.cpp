@@ -86,7 +86,7 @@ void writeSteps(JsonWriter &json, const ManifestEntry &entry) {
   for (const ManifestStep &step : entry.steps) {
     json.beginObject();
     json.member("phase", step.phase);
-    json.member("place", step.place);
+    json.member("location", step.location);
     json.member("rows", step.rows);
     writeCost(json, "flops", step.flops);
     writeCost(json, "bf16_flops", step.bf16Flops);

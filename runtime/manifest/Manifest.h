@@ -69,7 +69,7 @@ struct ManifestBuffer {
 
 /// A phase as `inspect` and `bench` show it, with what one run of it costs.
 struct ManifestStep {
-  std::string phase, place;
+  std::string phase, location;
   int64_t rows = 1;        ///< layer rows that the step stands for
   Polynomial flops{};      ///< of one row
   Polynomial bf16Flops{};  ///< those of them that multiply bf16

@@ -322,7 +322,7 @@ private:
                         "reads_of_" + segments.rows};
     std::sort(symbolOrder.begin(), symbolOrder.end());
     for (JsonValue step : array(value, "steps"))
-      entry.steps.push_back({text(step, "phase"), text(step, "place"),
+      entry.steps.push_back({text(step, "phase"), text(step, "location"),
                              integer(step, "rows", 0, INT64_MAX),
                              cost(step, "flops"), cost(step, "bf16_flops"),
                              optionalInteger(step, "weight_bytes").value_or(0),

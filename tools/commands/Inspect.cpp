@@ -205,7 +205,7 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.beginObject();
   for (const ManifestStep &step : entry.steps)
     if (!step.schedule.empty())
-      json.member(step.place, step.schedule);
+      json.member(step.location, step.schedule);
   json.endObject();
   json.member("arena_bytes", entry.arenaBytes.str());
   json.member("arena_lower_bound", entry.arenaLowerBound.str());
@@ -362,7 +362,7 @@ static void addEntry(Page &page, const Manifest &manifest,
   for (const ManifestStep &step : entry.steps)
     if (!step.schedule.empty())
       page.add("  schedule     %s of %s\n", step.schedule.c_str(),
-               step.place.c_str());
+               step.location.c_str());
   if (entry.streamedBytes)
     page.add("  streamed     %s of weights a call\n",
              sizeText(static_cast<uint64_t>(*entry.streamedBytes)).c_str());

@@ -100,8 +100,9 @@ static std::string complaintAbout(ModuleOp module,
     return "the module is not valid";
   std::string complaint;
   module.walk([&](Operation *op) {
-    if (op != module && !isKnownPlace(op->getLoc()))
-      complaint = "'" + op->getName().getStringRef().str() + "' has no place";
+    if (op != module && !hasModulePath(op->getLoc()))
+      complaint =
+          "'" + op->getName().getStringRef().str() + "' has no location";
   });
   for (const Case &test : cases) {
     if (!complaint.empty())

@@ -36,10 +36,10 @@ Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
                                               const EvaluateOptions &options);
 
 /// Runs the passes of a stage on the module, and behind each checks that the
-/// module is valid, that each operation has a place, and that all cases still
-/// have their results. Gives the first complaint, which names the pass. The
-/// pass that chooses bf16 may change results by `bf16Tolerance`; what they are
-/// then, passes behind it keep.
+/// module is valid, that each operation has a location, and that all cases
+/// still have their results. Gives the first complaint, which names the pass.
+/// The pass that chooses bf16 may change results by `bf16Tolerance`; what they
+/// are then, passes behind it keep.
 std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,

@@ -1,5 +1,5 @@
 // RUN: transom-opt %s -canonicalize | FileCheck %s
-// RUN: transom-opt %s -canonicalize -mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
+// RUN: transom-opt %s -canonicalize -mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATION
 
 !hidden = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !split = tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
@@ -59,10 +59,10 @@ func.func @keeps_reshape_to_unknown_shape(%x: tensor<*xf32>) -> tensor<*xf32> {
   return %0 : tensor<*xf32>
 }
 
-// What two layers become one place with a range.
-// PLACE-LABEL: func @merged_place
-// PLACE: attn.transpose %{{.*}} loc(#[[LOC:.*]])
-// PLACE: #[[LOC]] = loc(fused<"encoder.layer.{0-1}.split">
+// What two layers become one location with a range.
+// LOCATION-LABEL: func @merged_place
+// LOCATION: attn.transpose %{{.*}} loc(#[[LOC:.*]])
+// LOCATION: #[[LOC]] = loc(fused<"encoder.layer.{0-1}.split">
 func.func @merged_place(%x: tensor<2x3x4xf32>) -> tensor<4x3x2xf32> {
   %0 = attn.transpose %x [1, 2, 0] : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32> loc(fused<"encoder.layer.0.split">["config.json":0:0])
   %1 = attn.transpose %0 [1, 0, 2] : (tensor<3x4x2xf32>) -> tensor<4x3x2xf32> loc(fused<"encoder.layer.1.split">["config.json":0:0])

@@ -1,7 +1,7 @@
 // Every operation, attribute and type of the dialect survives printing and
-// parsing, and so do the places.
+// parsing, and so do the locations.
 // RUN: transom-opt %s -split-input-file | transom-opt -split-input-file | FileCheck %s
-// RUN: transom-opt %s -split-input-file -mlir-print-debuginfo | transom-opt -split-input-file -mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
+// RUN: transom-opt %s -split-input-file -mlir-print-debuginfo | transom-opt -split-input-file -mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATION
 // RUN: transom-opt %s -split-input-file -mlir-print-op-generic | transom-opt -split-input-file | FileCheck %s
 
 !hidden = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
@@ -165,12 +165,12 @@ func.func @alibi(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
 
 // -----
 
-// PLACE-LABEL: func @places
-func.func @places(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
-  // PLACE: attn.softmax %{{.*}} loc(#[[ONE:.*]])
+// LOCATION-LABEL: func @locations
+func.func @locations(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // LOCATION: attn.softmax %{{.*}} loc(#[[ONE:.*]])
   %0 = attn.softmax %x : (tensor<2x4xf32>) -> tensor<2x4xf32> loc(fused<"encoder.layer.0.attention">["/num_hidden_layers"("config.json":0:0)])
   return %0 : tensor<2x4xf32>
 }
-// PLACE-DAG: #[[FILE:.*]] = loc("config.json":0:0)
-// PLACE-DAG: #[[NAME:.*]] = loc("/num_hidden_layers"(#[[FILE]]))
-// PLACE-DAG: #[[ONE]] = loc(fused<"encoder.layer.0.attention">[#[[NAME]]])
+// LOCATION-DAG: #[[FILE:.*]] = loc("config.json":0:0)
+// LOCATION-DAG: #[[NAME:.*]] = loc("/num_hidden_layers"(#[[FILE]]))
+// LOCATION-DAG: #[[ONE]] = loc(fused<"encoder.layer.0.attention">[#[[NAME]]])

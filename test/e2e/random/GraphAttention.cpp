@@ -100,7 +100,7 @@ Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
     visible.push_back(i % *length <= i / *length);
   auto type = RankedTensorType::get({*length, *length}, builder.getI1Type());
   Value causal = builder.create<ConstantOp>(
-      place(), type, DenseElementsAttr::get(type, visible));
+      location(), type, DenseElementsAttr::get(type, visible));
   return make<attn::MaskOp>(scores, causal, number(hidden));
 }
 

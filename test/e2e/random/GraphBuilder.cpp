@@ -23,9 +23,9 @@ GraphBuilder::GraphBuilder(ModuleOp module, uint64_t seed,
 // Making operations
 //===----------------------------------------------------------------------===//
 
-Location GraphBuilder::place() {
-  return makePlace(module.getContext(), name + "." + blockName, "random.json",
-                   "/nodes/" + std::to_string(nodes++));
+Location GraphBuilder::location() {
+  return makeLocation(module.getContext(), name + "." + blockName,
+                      "random.json", "/nodes/" + std::to_string(nodes++));
 }
 
 Value GraphBuilder::input(const std::string &inputName,
@@ -36,7 +36,7 @@ Value GraphBuilder::input(const std::string &inputName,
   more.push_back(
       builder.getNamedAttr("attn.role", builder.getStringAttr(role)));
   arguments.push_back(builder.getDictionaryAttr(more));
-  return body->addArgument(tensorOf(dims, element), place());
+  return body->addArgument(tensorOf(dims, element), location());
 }
 
 /// `[2, 3]`.
@@ -62,9 +62,9 @@ Value GraphBuilder::weight(std::vector<int64_t> shape, double range) {
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(place(), tensor, type, expr);
+  builder.create<WeightOp>(location(), tensor, type, expr);
   builder.setInsertionPointToEnd(body);
-  return builder.create<GetWeightOp>(place(), type, tensor);
+  return builder.create<GetWeightOp>(location(), type, tensor);
 }
 
 Value GraphBuilder::gains(int64_t size) {
@@ -73,17 +73,18 @@ Value GraphBuilder::gains(int64_t size) {
   auto type = RankedTensorType::get({size}, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(place(), tensor, type,
+  builder.create<WeightOp>(location(), tensor, type,
                            "add(fill([" + std::to_string(size) +
                                "], 1.0), file(\"" + tensor + "\"))");
   builder.setInsertionPointToEnd(body);
-  return builder.create<GetWeightOp>(place(), type, tensor);
+  return builder.create<GetWeightOp>(location(), type, tensor);
 }
 
 Value GraphBuilder::constant(double value) {
   auto type = RankedTensorType::get({1}, builder.getF32Type());
   return builder.create<ConstantOp>(
-      place(), type, DenseElementsAttr::get(type, {static_cast<float>(value)}));
+      location(), type,
+      DenseElementsAttr::get(type, {static_cast<float>(value)}));
 }
 
 Value GraphBuilder::reshape(Value x, ArrayRef<Polynomial> dims) {
@@ -223,7 +224,7 @@ void GraphBuilder::finish(Value x) {
                              number(0.0));
     add(x, "hidden");
   }
-  builder.create<func::ReturnOp>(place(), results);
+  builder.create<func::ReturnOp>(location(), results);
   SmallVector<DictionaryAttr> attributes;
   for (const std::string &resultName : names)
     attributes.push_back(builder.getDictionaryAttr(
@@ -239,7 +240,7 @@ void GraphBuilder::finish(Value x) {
 void GraphBuilder::build() {
   builder.setInsertionPointToEnd(module.getBody());
   blockName = "entry";
-  function = builder.create<func::FuncOp>(place(), name,
+  function = builder.create<func::FuncOp>(location(), name,
                                           builder.getFunctionType({}, {}));
   body = function.addEntryBlock();
   builder.setInsertionPointToEnd(body);

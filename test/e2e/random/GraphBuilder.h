@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes one random entry: a builder that gives each operation its inferred
-// type and place, and the blocks that a model is made of. Private to the
+// type and location, and the blocks that a model is made of. Private to the
 // generator.
 #pragma once
 #include "dialects/attn/Attn.h"
@@ -27,11 +27,11 @@ public:
 private:
   // Making operations.
 
-  mlir::Location place();
+  mlir::Location location();
   /// An operation with one result, whose type its shape rule gives.
   template <typename OpT, typename... Args> mlir::Value make(Args &&...args) {
     auto op = builder.create<OpT>(
-        place(), mlir::UnrankedTensorType::get(builder.getF32Type()),
+        location(), mlir::UnrankedTensorType::get(builder.getF32Type()),
         std::forward<Args>(args)...);
     auto types = op.inferShapes([&]() { return op.emitOpError(); });
     assert(mlir::succeeded(types) && "the generator makes valid graphs");

@@ -6,7 +6,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/RandomGraph.h"
 #include <cstdlib>
@@ -54,11 +54,11 @@ void forgetTypes(ModuleOp module) {
 /// In how many graphs a pass did something.
 using Counts = std::map<std::string, int>;
 
-void countDecisions(ModuleOp module, Counts &counts) {
+void countRemarks(ModuleOp module, Counts &counts) {
   std::set<std::string> passes;
-  for (const Decision &decision : Decisions::of(module))
-    if (decision.kind == Decision::Done)
-      passes.insert(decision.pass);
+  for (const Remark &remark : Remarks::readFrom(module))
+    if (remark.kind == Remark::Passed)
+      passes.insert(remark.pass);
   for (const std::string &pass : passes)
     ++counts[pass];
 }
@@ -100,7 +100,7 @@ std::string check(uint64_t seed, Counts &counts) {
     if (!complaint.empty())
       return complaint;
   }
-  countDecisions(*module, counts);
+  countRemarks(*module, counts);
   return {};
 }
 

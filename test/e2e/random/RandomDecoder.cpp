@@ -83,13 +83,13 @@ public:
   void build();
 
 private:
-  Location place() {
-    return makePlace(module.getContext(), path, "random.json",
-                     "/nodes/" + std::to_string(nodes++));
+  Location location() {
+    return makeLocation(module.getContext(), path, "random.json",
+                        "/nodes/" + std::to_string(nodes++));
   }
   /// An operation with one result, whose type its shape rule gives.
   template <typename OpT, typename... Args> Value make(Args &&...args) {
-    auto op = builder.create<OpT>(place(),
+    auto op = builder.create<OpT>(location(),
                                   UnrankedTensorType::get(builder.getF32Type()),
                                   std::forward<Args>(args)...);
     auto types = op.inferShapes([&]() { return op.emitOpError(); });
@@ -131,9 +131,9 @@ Value DecoderBuilder::weight(std::vector<int64_t> shape, double range,
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(place(), name, type, expr);
+  builder.create<WeightOp>(location(), name, type, expr);
   builder.setInsertionPointToEnd(&function.getBody().front());
-  return builder.create<GetWeightOp>(place(), type, name);
+  return builder.create<GetWeightOp>(location(), type, name);
 }
 
 Value DecoderBuilder::linear(Value x, int64_t width) {
@@ -177,12 +177,12 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(function);
-    builder.create<CacheOp>(place(), name, type);
+    builder.create<CacheOp>(location(), name, type);
   }
   Value query = rotate(linear(x, has.heads * has.dk), has.heads);
   Value key = rotate(linear(x, has.kvHeads * has.dk), has.kvHeads);
   Value value = linear(x, has.kvHeads * has.dv);
-  Value cache = builder.create<GetCacheOp>(place(), type, name);
+  Value cache = builder.create<GetCacheOp>(location(), type, name);
   Value result = make<SdpaOp>(
       query, key, value, Value(), ragged, cache, slopes, whole(has.heads),
       whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
@@ -237,7 +237,7 @@ void DecoderBuilder::build() {
                builder.getF32Type());
   builder.setInsertionPointToEnd(module.getBody());
   function = builder.create<func::FuncOp>(
-      place(), "step",
+      location(), "step",
       FunctionType::get(context, {vector("rows"), vector("wanted")}, result));
   Block *body = function.addEntryBlock();
   auto name = [&](const char *text) { return builder.getStringAttr(text); };
@@ -254,7 +254,7 @@ void DecoderBuilder::build() {
   builder.setInsertionPointToEnd(body);
   Value tokens = body->getArgument(0);
   ragged = builder.create<DecodeBatchOp>(
-      place(), RaggedType::get(context, name("rows"), name("keys")));
+      location(), RaggedType::get(context, name("rows"), name("keys")));
   table = weight({has.vocabulary, has.width}, 1);
   Value x = make<EmbeddingOp>(tokens, table, real(has.embeddingScale));
   Value positions = make<PositionOp>(
@@ -277,7 +277,7 @@ void DecoderBuilder::build() {
   for (int64_t i = 0; i < has.layers; ++i)
     x = layer(x, i);
   Value logits = head(make<GatherOp>(x, body->getArgument(1)));
-  builder.create<func::ReturnOp>(place(), logits);
+  builder.create<func::ReturnOp>(location(), logits);
 }
 
 } // namespace

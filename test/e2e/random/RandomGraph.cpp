@@ -147,7 +147,7 @@ OwningOpRef<ModuleOp> makeRandomModule(MLIRContext *context) {
   context->loadDialect<attn::AttnDialect, func::FuncDialect>();
   Builder builder(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(
-      makePlace(context, "random", "random.json", ""), "random");
+      makeLocation(context, "random", "random.json", ""), "random");
   auto text = [&](StringRef name, StringRef value) {
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };

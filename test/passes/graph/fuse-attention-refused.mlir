@@ -5,7 +5,7 @@
 !k = tensor<?x1x1x?xi1, #attn.shape<[batch, 1, 1, seq]>>
 !bias = tensor<4x?x?xf32, #attn.shape<[4, seq, seq]>>
 
-// CHECK: place = "layer.0.scores", reason = "scores with another user"
+// CHECK: location = "layer.0.scores", pass = "attn-fuse-attention", reason = "scores with another user"
 // CHECK-LABEL: func.func @scores_are_a_result(
 // CHECK-NOT: attn.sdpa
 func.func @scores_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {

@@ -11,7 +11,7 @@
 !one = tensor<1xf32>
 
 // Heads split and merged, scale behind the product, a mask of keys.
-// CHECK: kind = "done"{{.*}}fused 5 operations into attn.sdpa with mask kind 'keys'
+// CHECK: kind = "passed"{{.*}}fused 5 operations into attn.sdpa with mask kind 'keys'
 // CHECK-LABEL: func.func @as_written_by_bert(
 // CHECK-SAME: %[[Q:.*]]: tensor<{{.*}}, %[[K:.*]]: tensor<{{.*}}, %[[V:.*]]: tensor<{{.*}}, %[[M:.*]]: tensor<
 // CHECK-NEXT: %[[A:.*]] = attn.sdpa %[[Q]], %[[K]], %[[V]] mask %[[M]] heads 4 kv_heads 4 scale 2.500000e-01 <keys>

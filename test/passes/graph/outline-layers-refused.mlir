@@ -45,7 +45,7 @@ attn.weight @a3 : !w = "file(\"a3\")"
 
 // The second state is a result, so layers in front of it and behind it are
 // runs of their own, each with a body of its own: a body's buffers have their
-// place in one arena, at one time.
+// location in one arena, at one time.
 // CHECK-LABEL: func.func @states_that_are_results(
 // CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@[[FIRST:.*]], [@a0]>, #attn.row<@[[FIRST]], [@a1]>]
 // CHECK: %[[B:.*]] = attn.layers %[[A]] [#attn.row<@[[SECOND:.*]], [@a2]>, #attn.row<@[[SECOND]], [@a3]>]

@@ -10,7 +10,7 @@ attn.weight @a1 : !w = "file(\"a1\")"
 attn.weight @b1 : !w = "file(\"b1\")"
 attn.weight @n : tensor<8xf32> = "file(\"n\")"
 
-// The norm of the embeddings equals the last one of a layer: the places say
+// The norm of the embeddings equals the last one of a layer: the locations say
 // that it is none of them. RaggedBatch are an invariant.
 // CHECK-LABEL: func.func @post_norm_layers(
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32{{.*}}, %[[S:.*]]: !attn.ragged

@@ -8,7 +8,7 @@ attn.weight @table : tensor<9x8xf32> = "file(\"t\")"
 attn.cache @c : !cache
 
 // A step has rows of its own and no mask: nothing to do, nothing to say.
-// CHECK-NOT: attn.decisions
+// CHECK-NOT: attn.remarks
 // CHECK-LABEL: func.func @step(
 // CHECK: attn.decode_batch
 // CHECK-NOT: attn.gather_rows

@@ -6,7 +6,7 @@
 // of 64 whatever the symbols are.
 // CHECK-LABEL: func.func @dead_buffers_give_their_place(
 // CHECK-SAME: kern.arena_bytes = "128*rows", kern.arena_lower_bound = "128*rows",
-// CHECK-SAME: kern.buffers = [{bytes = "32*rows", offset = "[[A:[0-9*rows]*]]", place = ""}, {bytes = "32*rows", offset = "{{.*}}", place = ""}, {bytes = "32*rows", offset = "[[A]]", place = ""}]
+// CHECK-SAME: kern.buffers = [{bytes = "32*rows", location = "", offset = "[[A:[0-9*rows]*]]"}, {bytes = "32*rows", location = "", offset = "{{.*}}"}, {bytes = "32*rows", location = "", offset = "[[A]]"}]
 // CHECK: kern.alloc {slot = 0 : i64}
 // CHECK: kern.alloc {slot = 1 : i64}
 // CHECK: kern.alloc {slot = 2 : i64}

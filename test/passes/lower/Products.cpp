@@ -356,7 +356,8 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
 }
 
 /// Where column `c` of row `r` lies in an out.
-static int64_t placeOf(const Product &p, size_t out, int64_t r, int64_t c) {
+static int64_t getModulePath(const Product &p, size_t out, int64_t r,
+                             int64_t c) {
   const int64_t columns = p.gate.empty() ? p.parts[out] : p.outColumns();
   if (int64_t(out) != p.keyPanels)
     return r * (p.outStride ? p.outStride : columns) + c;
@@ -373,7 +374,7 @@ void Products::compare(const Product &p, const Case &c,
             stride = p.outStride ? p.outStride : columns;
     for (int64_t r = 0; r < c.rows; ++r) {
       for (int64_t column = 0; column < columns; ++column) {
-        float got = outs[i].get(placeOf(p, i, r, column)),
+        float got = outs[i].get(getModulePath(p, i, r, column)),
               wanted = c.wanted[r * p.outColumns() + first + column];
         if (p.outBf16)
           wanted = widenBf16(roundToBf16(wanted));

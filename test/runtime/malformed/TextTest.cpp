@@ -38,7 +38,7 @@ const std::string goodManifest =
     R"({"input":"input_ids","rule":"column","pad":0,"max":512},"buffers":)"
     R"([{"offset":"64*rows","bytes":"3072*rows","what":"x"}],"arena_bytes":)"
     R"("3136*rows","arena_lower_bound":"3072*rows","counters":8,"steps":)"
-    R"([{"phase":"p","place":"l","rows":12}],"flops":"2*batch*seq"}],)"
+    R"([{"phase":"p","location":"l","rows":12}],"flops":"2*batch*seq"}],)"
     R"("text":{"tokenizer":true,"max_length":256,"pooling":"mean",)"
     R"("normalize":true},"tokenizer":{"offset":4096,"bytes":100},)"
     R"("labels":["A","B"],"places":["p"],"notes":["n"],"disabled_passes":[]})";

@@ -143,9 +143,9 @@ class Bench(ToolTest):
     def test_profile(self):
         row = self.row("-s", "16", "-r", "2", "--profile")
         profile = row["profile"]
-        self.assertEqual(list(profile[0]), ["place", "phase", "steps", "ms", "share", "gflops", "gbps", "peak_share"])
-        self.assertEqual(profile[-1]["place"], "outside steps")
-        self.assertTrue(any("attention" in line["place"] for line in profile), profile)
+        self.assertEqual(list(profile[0]), ["location", "phase", "steps", "ms", "share", "gflops", "gbps", "peak_share"])
+        self.assertEqual(profile[-1]["location"], "outside steps")
+        self.assertTrue(any("attention" in line["location"] for line in profile), profile)
         entry = json.loads(self.succeed("inspect", self.compiled("bert"), "--json").stdout)["entries"][0]
         self.assertEqual(sum(line["steps"] for line in profile), entry["barriers"])
         self.assertAlmostEqual(sum(line["ms"] for line in profile), row["ms_min"], delta=0.02 * row["ms_min"] + 0.001)
@@ -154,7 +154,7 @@ class Bench(ToolTest):
         self.assertIn(f"{entry['barriers']} barriers a call", text)
         text = self.succeed("bench", self.compiled("bert"), "-s", "16", "-r", "1", "--profile", "--format", "csv").stdout
         table = list(csv.DictReader(io.StringIO(text.split("\n\n")[1])))
-        self.assertEqual({line["place"] for line in table}, {line["place"] for line in profile})
+        self.assertEqual({line["location"] for line in table}, {line["location"] for line in profile})
 
     def test_trace(self):
         self.succeed("bench", self.compiled("bert"), "-s", "16", "-t", "2", "-r", "1", "--trace", self.path("trace.json"))

@@ -95,8 +95,8 @@ class Rules(unittest.TestCase):
         self.expect("layers", {"passes/graph/A.h": text}, "'passes/graph' may not include 'passes/lower/Lower.h'")
 
     def test_dialects_may_not_include_passes(self):
-        text = BANNER + '#include "passes/Decisions.h"\n'
-        self.expect("layers", {"dialects/my/A.h": text}, "'dialects' may not include 'passes/Decisions.h'")
+        text = BANNER + '#include "passes/Remarks.h"\n'
+        self.expect("layers", {"dialects/my/A.h": text}, "'dialects' may not include 'passes/Remarks.h'")
 
     def test_passes_may_not_include_compiler(self):
         text = BANNER + '#include "compiler/driver/Driver.h"\n'

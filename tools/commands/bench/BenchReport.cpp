@@ -42,7 +42,7 @@ std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
     }
     const double runs = static_cast<double>(step.rows);
     const double seconds = std::max(line.ms * 1e-3, 1e-12);
-    line.place = step.place;
+    line.location = step.location;
     line.phase = step.phase;
     line.share = line.ms / row.times.min;
     line.gflops = flops * runs / seconds * 1e-9;
@@ -53,7 +53,7 @@ std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
   std::sort(lines.begin(), lines.end(),
             [](const auto &a, const auto &b) { return a.ms > b.ms; });
   ProfileLine rest;
-  rest.place = "outside steps";
+  rest.location = "outside steps";
   rest.ms = std::max(0.0, row.times.min - inSteps);
   rest.share = rest.ms / row.times.min;
   lines.push_back(rest);
@@ -108,7 +108,7 @@ static Cells cellsOf(const BenchRow &row) {
 }
 
 static Cells cellsOf(const ProfileLine &line) {
-  return {{"place", 0, line.place},
+  return {{"location", 0, line.location},
           {"phase", 0, line.phase.empty() ? "-" : line.phase},
           {"steps", double(line.steps), {}},
           {"ms", rounded(line.ms), {}},
@@ -260,7 +260,7 @@ std::string tools::traceOf(const BenchRow &row, const BenchModel &bench) {
     const size_t index =
         step < entry.walk.size() ? size_t(entry.walk[step]) : 0;
     json.beginObject();
-    json.member("name", index < entry.steps.size() ? entry.steps[index].place
+    json.member("name", index < entry.steps.size() ? entry.steps[index].location
                                                    : std::to_string(step));
     json.member("cat",
                 index < entry.steps.size() ? entry.steps[index].phase : "step");

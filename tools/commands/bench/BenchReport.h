@@ -10,7 +10,7 @@ namespace transom::tools {
 
 /// A line of the profile: all steps that run one phase.
 struct ProfileLine {
-  std::string place, phase;
+  std::string location, phase;
   int64_t steps = 0; ///< in one call
   double ms = 0;     ///< in all calls
   double share = 0;  ///< of the time of the row

@@ -138,7 +138,7 @@ Value AttentionBlock::applyPosition(Value heads, int64_t number, Part part) {
   context.at(layer + m.attention,
              rope ? context.family.keys.localTheta : context.family.keys.theta);
   return context.emit.make<attn::RopeOp>(heads, ropes[rope], uint64_t(count),
-                                           /*interleaved=*/false);
+                                         /*interleaved=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,7 +189,7 @@ Value AttentionBlock::fused(Value state, int64_t number) {
   bool decoder = context.family.kind == ModelKind::Decoder;
   Value cache;
   if (decoder)
-    cache = emit.cache(context.parameters.placeOf(layer + m.attention),
+    cache = emit.cache(context.parameters.getModulePath(layer + m.attention),
                        attn::CacheType::get(emit.ops().getContext(),
                                             config.kvHeads, config.headDim,
                                             config.headDim, own.window));

@@ -86,8 +86,8 @@ Value BlockContext::normalize(Value input, const std::string &module) {
   const WeightExpr ones = WeightExpr::fill(shape, 1);
   if (!config.normsHaveWeights)
     return emit.layerNorm(
-        input, emit.weight(parameters.placeOf(module) + ".ones", ones), Value(),
-        config.epsilon);
+        input, emit.weight(parameters.getModulePath(module) + ".ones", ones),
+        Value(), config.epsilon);
   Value gamma = family.norm == NormKind::RmsOnePlus
                     ? parameters.piece(module, "weight", shape, sizes, "+1",
                                        [&](WeightExpr file) {

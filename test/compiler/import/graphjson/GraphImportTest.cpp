@@ -67,10 +67,11 @@ TEST_F(WithWeights, repeats_a_block_with_numbered_weights) {
   EXPECT_EQ(countOf(text, "attn.mask"), 1u + countOf(text, "attn.mask_of"));
   EXPECT_EQ(result.info.unusedTensors,
             (std::vector<std::string>{"b", "extra", "table", "v", "w"}));
-  std::set<std::string> places;
-  result.module->walk(
-      [&](mlir::Operation *op) { places.insert(placeOf(op->getLoc())); });
-  EXPECT_TRUE(places.count("layers.1.up"));
+  std::set<std::string> locations;
+  result.module->walk([&](mlir::Operation *op) {
+    locations.insert(getModulePath(op->getLoc()));
+  });
+  EXPECT_TRUE(locations.count("layers.1.up"));
 }
 
 TEST_F(WithWeights, reads_nodes_in_any_order) {

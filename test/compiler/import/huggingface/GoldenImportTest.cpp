@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The golden models import to verified modules that hold the operations their
-// families have, each at a known place.
+// families have, each at a known location.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/Location.h"
 #include "test/compiler/import/Fixture.h"
@@ -32,7 +32,7 @@ TEST_P(GoldenImport, gives_a_verified_module) {
     softmaxes += mlir::isa<attn::SoftmaxOp>(op);
     if (auto activation = mlir::dyn_cast<attn::ActivationOp>(op))
       tanhs += activation.getKind() == attn::ActivationKind::Tanh;
-    EXPECT_TRUE(isKnownPlace(op->getLoc()))
+    EXPECT_TRUE(hasModulePath(op->getLoc()))
         << op->getName().getStringRef().str();
   });
   EXPECT_EQ(linears, wanted.linears);
@@ -64,16 +64,17 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(GoldenImport, places_are_the_modules_of_hugging_face) {
   Imported result(sourceFolder() + "/test/goldens/bert-mlm");
   ASSERT_TRUE(result.module) << result.error.message;
-  std::set<std::string> places;
-  result.module->walk(
-      [&](mlir::Operation *op) { places.insert(placeOf(op->getLoc())); });
-  for (const char *place :
+  std::set<std::string> locations;
+  result.module->walk([&](mlir::Operation *op) {
+    locations.insert(getModulePath(op->getLoc()));
+  });
+  for (const char *location :
        {"bert.embeddings.word_embeddings",
         "bert.encoder.layer.1.attention.self",
         "bert.encoder.layer.0.attention.self.query",
         "bert.encoder.layer.0.attention.output.LayerNorm",
         "bert.encoder.layer.1.output.dense", "cls.predictions.decoder"})
-    EXPECT_TRUE(places.count(place)) << place;
+    EXPECT_TRUE(locations.count(location)) << location;
 }
 
 TEST(GoldenImport, counts_parameters_and_types) {

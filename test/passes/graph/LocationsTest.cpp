@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Walks the module after every pass of the table: no operation may have an
-// unknown place, and each decision names one.
+// unknown location, and each remark names one.
 #include "compiler/import/Import.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/common/Location.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Decisions.h"
+#include "passes/Remarks.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 
@@ -18,7 +18,7 @@ using namespace transom;
 
 namespace {
 
-/// Collects operations without a place.
+/// Collects operations without a location.
 class PlaceCheck : public PassInstrumentation {
 public:
   PlaceCheck(std::vector<std::string> &missing, int &passes)
@@ -27,7 +27,7 @@ public:
   void runAfterPass(Pass *pass, Operation *root) override {
     ++passes;
     root->walk([&](Operation *op) {
-      if (!isKnownPlace(op->getLoc()))
+      if (!hasModulePath(op->getLoc()))
         missing.push_back(pass->getArgument().str() + ": " +
                           op->getName().getStringRef().str());
     });
@@ -38,10 +38,10 @@ private:
   int &passes;
 };
 
-class Places
+class Locations
     : public testing::TestWithParam<std::tuple<const char *, Backend>> {};
 
-TEST_P(Places, areKnownAfterEachPass) {
+TEST_P(Locations, areKnownAfterEachPass) {
   const char *source = std::getenv("TRANSOM_SOURCE_DIR");
   ASSERT_NE(source, nullptr);
   DialectRegistry registry;
@@ -70,15 +70,15 @@ TEST_P(Places, areKnownAfterEachPass) {
               return runsPass(info, pipeline);
             }));
   for (const std::string &each : missing)
-    ADD_FAILURE() << "unknown place after " << each;
-  std::vector<Decision> decisions = Decisions::of(**module);
-  EXPECT_FALSE(decisions.empty());
-  for (const Decision &decision : decisions)
-    EXPECT_FALSE(decision.place.empty()) << decision.pass << decision.reason;
+    ADD_FAILURE() << "unknown location after " << each;
+  std::vector<Remark> remarks = Remarks::readFrom(**module);
+  EXPECT_FALSE(remarks.empty());
+  for (const Remark &remark : remarks)
+    EXPECT_FALSE(remark.location.empty()) << remark.pass << remark.reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Models, Places,
+    Models, Locations,
     testing::Combine(testing::Values("test/goldens/bert",
                                      "test/goldens/roberta",
                                      "examples/spelt-attention",
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Backend::Native, Backend::OneDnn)));
 
 INSTANTIATE_TEST_SUITE_P(
-    Decoders, Places,
+    Decoders, Locations,
     testing::Combine(testing::Values("test/goldens/llama-gqa",
                                      "test/goldens/gemma2",
                                      "test/goldens/gpt2-by-layer",
