@@ -17,10 +17,16 @@
 
 namespace transom {
 
+// Each struct has a list of its fields, `visitFields`, from which the manifest
+// is written, read and inspected; see ManifestFields.h.
+
 /// A symbol of the model's shapes, such as `seq`.
 struct ManifestSymbol {
   std::string name;
   std::optional<int64_t> max; ///< the model's limit, if it has one
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// An input or output of an entry.
@@ -31,6 +37,9 @@ struct ManifestTensor {
   std::string role;                ///< inputs: `ids`, `mask` or `data`
   std::optional<int64_t> bound;    ///< ids lie in [0, bound)
   std::optional<int64_t> fallback; ///< "default": the input may be left out
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// How a segments table is made for a call: from a mask input (`mask`,
@@ -51,6 +60,9 @@ struct ManifestSegments {
   /// may use; empty where nothing does. Costs over `sequences` may use all
   /// names that begin with `pairs_of_ROWS` or `reads_of_ROWS`.
   std::string pairs;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// Which lengths the model's table of positions allows.
@@ -59,12 +71,18 @@ struct ManifestPositionLimit {
   std::string rule;  ///< `column` or `nonpad_rank`
   int64_t pad = 0;   ///< the padding id of `nonpad_rank`
   int64_t max = 0;   ///< longest length that is allowed
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// A planned buffer; its index is that of `frame.offsets`.
 struct ManifestBuffer {
   Polynomial offset, bytes;
   std::string what;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// A phase as `inspect` and `bench` show it, with what one run of it costs.
@@ -76,6 +94,9 @@ struct ManifestStep {
   int64_t weightBytes = 0; ///< weights that one row reads whole
   Polynomial bytes{};      ///< activations that one row reads and writes
   std::string schedule{};  ///< of an attention in it, empty without one
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// An operand of a library's call: a buffer, or an argument of the entry.
@@ -83,6 +104,9 @@ struct ManifestOperand {
   bool isArgument = false;
   int64_t index = 0; ///< in `buffers`, or in the inputs and then the outputs
   std::vector<Polynomial> shape;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// A weight of a library's call: by its offset, or by its place in the layer
@@ -90,6 +114,9 @@ struct ManifestOperand {
 struct ManifestCallWeight {
   bool inRow = false;
   int64_t at = 0;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// A step that a library does and no generated code: step `phase` -1 is call
@@ -105,6 +132,9 @@ struct ManifestCall {
   /// The primitives and activations that there are.
   static const std::vector<std::string> &primitives();
   static const std::vector<std::string> &activations();
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 struct ManifestEntry {
@@ -127,6 +157,9 @@ struct ManifestEntry {
   /// Bytes of weights that a call reads whole, each once: not the tables of
   /// which it gathers rows. Absent in artifacts that do not tell.
   std::optional<int64_t> streamedBytes;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// How the text commands use the model.
@@ -135,11 +168,17 @@ struct ManifestText {
   int64_t maxLength = 0;
   std::string pooling; ///< `mean`, `cls`, ...
   bool normalize = false;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// Where the tokenizer's tables lie in the file.
 struct ManifestTokenizer {
   uint64_t offset = 0, bytes = 0;
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// One group of a decoder's caches: those of equal window and type.
@@ -148,6 +187,9 @@ struct ManifestCache {
   DType dtype = DType::F32; ///< of keys and values
   int64_t layers = 0;
   int64_t blockBytes = 0; ///< of 256 positions of all its layers, times 64
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// What the runtime has to know of a model with the entry `step`.
@@ -156,6 +198,9 @@ struct ManifestDecoder {
   int64_t vocabulary = 0;            ///< ids lie in [0, vocabulary)
   std::vector<ManifestCache> caches; ///< by group
   std::string generation; ///< JSON text of the settings for generation
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 struct Manifest {
@@ -190,6 +235,9 @@ struct Manifest {
   /// looked at.
   static Result<Manifest> parse(std::string_view text,
                                 const std::string &fileName = "manifest");
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
 };
 
 /// The entries that the runtime makes of the entry `step` of a decoder: what

@@ -1,51 +1,64 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading a manifest from bytes that anybody may have made: every type, range
-// and reference is checked, so that the runtime can rely on what it holds.
+// Reads a manifest from untrusted bytes. A visitor over the fields checks types
+// and ranges; the `check` functions check what involves several fields, such as
+// references to inputs and buffers.
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
-#include "runtime/manifest/Manifest.h"
+#include "runtime/manifest/ManifestFields.h"
 #include <algorithm>
 
-namespace transom {
+using namespace transom;
+using namespace transom::manifest;
+
 namespace {
 
 const int64_t readableAbi = Manifest().abi;
-constexpr int64_t maxCounters = 1 << 20;
 constexpr size_t maxCallRank = 8;
-constexpr int64_t maxGroups = 64;
-constexpr int64_t maxLayers = 1 << 16;
-constexpr int64_t maxBlockBytes = int64_t(1) << 40;
-constexpr int64_t maxPositions = INT32_MAX; // positions are int32_t in tables
+constexpr int64_t maxCacheGroups = 64;
 
-/// Reads members of one object after the other; the first error stays and
-/// what is read after it has default values.
-class ManifestReader {
+/// A visitor that reads the members of the current object. The first error is
+/// kept, and fields that are visited after it keep their values.
+class Reader {
 public:
   Result<Manifest> read(JsonValue root) {
-    Manifest manifest;
-    manifest.abi = integer(root, "abi", 0, INT64_MAX);
-    if (!failure && manifest.abi != readableAbi)
-      fail(*root.find("abi"),
-           "artifact has ABI version " + std::to_string(manifest.abi) +
-               ", this program reads version " + std::to_string(readableAbi));
-    if (!failure)
-      readHead(root, manifest);
-    for (JsonValue value : array(root, "entries")) {
-      ManifestEntry entry = readEntry(value);
-      if (failure)
-        break;
-      if (manifest.findEntry(entry.name))
-        fail(value, "entry '" + utf8::printable(entry.name) + "' stands twice");
-      manifest.entries.push_back(std::move(entry));
-    }
-    if (!failure)
-      readTail(root, manifest);
+    Manifest result;
+    manifest = &result;
+    readAbi(root);
+    readValue(root, result);
     if (failure)
       return std::move(*failure);
-    return manifest;
+    return result;
+  }
+
+  // The visitor's functions, see ManifestFields.h.
+
+  template <typename T, typename... Constraint>
+  void required(const char *key, T &member, const Constraint &...constraint) {
+    if (std::optional<JsonValue> value = getMember(key))
+      readValue(*value, member, constraint...);
+  }
+  template <typename T, typename... Constraint>
+  void defaulted(const char *key, T &member, const Constraint &...constraint) {
+    if (std::optional<JsonValue> value = findMember(key))
+      readValue(*value, member, constraint...);
+  }
+  template <typename T, typename... Constraint>
+  void optional(const char *key, T &member, const Constraint &...constraint) {
+    defaulted(key, member, constraint...);
+  }
+  template <typename T>
+  void nullable(const char *key, std::optional<T> &member) {
+    std::optional<JsonValue> value = getMember(key);
+    if (value && !value->isNull())
+      readValue(*value, member);
+  }
+  void either(std::initializer_list<const char *> keys, bool &second,
+              int64_t &member) {
+    second = findMember(keys.begin()[1]).has_value();
+    required(keys.begin()[second], member);
   }
 
 private:
@@ -53,435 +66,320 @@ private:
     if (!failure)
       failure = at.error(text);
   }
-  /// The value of a result, or a default and the error kept.
-  template <typename T, typename From> T take(Result<From> result) {
+  /// Stores the value of a result in `target`, or keeps its error.
+  template <typename T, typename From>
+  void store(T &target, Result<From> result) {
     if (result)
-      return T(*result);
-    if (!failure)
+      target = T(*result);
+    else if (!failure)
       failure = result.takeError();
-    return T();
-  }
-  template <typename T> T take(Result<T> result) {
-    return take<T, T>(std::move(result));
   }
 
-  std::optional<JsonValue> member(JsonValue object, const char *key) {
+  std::optional<JsonValue> getMember(const char *key) {
+    std::optional<JsonValue> value;
+    if (!failure)
+      store(value, object->get(key));
+    return value;
+  }
+  std::optional<JsonValue> findMember(const char *key) const {
     if (failure)
       return std::nullopt;
-    Result<JsonValue> value = object.get(key);
-    if (value)
-      return *value;
-    failure = value.takeError();
-    return std::nullopt;
-  }
-  std::optional<JsonValue> optionalMember(JsonValue object, const char *key) {
-    if (failure)
-      return std::nullopt;
-    return object.find(key);
+    return object->find(key);
   }
 
-  std::string text(JsonValue value) {
-    return take<std::string>(value.asString());
-  }
-  std::string text(JsonValue object, const char *key) {
-    auto value = member(object, key);
-    return value ? text(*value) : "";
-  }
-  std::string optionalText(JsonValue object, const char *key) {
-    auto value = optionalMember(object, key);
-    return value ? text(*value) : "";
-  }
-  int64_t integer(JsonValue object, const char *key, int64_t low,
-                  int64_t high) {
-    auto value = member(object, key);
-    return value ? take(value->asInt(low, high)) : 0;
-  }
-  bool boolean(JsonValue object, const char *key, bool absent) {
-    auto value = optionalMember(object, key);
-    return value ? take(value->asBool()) : absent;
-  }
-  std::vector<JsonValue> array(JsonValue object, const char *key) {
-    std::vector<JsonValue> elements;
-    auto value = member(object, key);
-    if (!value)
-      return elements;
-    if (Result<void> isList = value->expectArray(); !isList)
-      failure = isList.takeError();
-    for (JsonValue element : value->elements())
-      elements.push_back(element);
-    return elements;
-  }
-  std::vector<JsonValue> object(JsonValue parent, const char *key) {
-    std::vector<JsonValue> values;
-    auto value = member(parent, key);
-    if (!value)
-      return values;
-    if (Result<void> isList = value->expectObject(); !isList)
-      failure = isList.takeError();
-    for (JsonValue::Member m : value->members())
-      values.push_back(m.value);
-    return values;
-  }
-  std::vector<std::string> names(JsonValue object, const char *key,
-                                 bool optional = true) {
-    auto value = optional ? optionalMember(object, key) : member(object, key);
-    return value ? take(value->asStringArray()) : std::vector<std::string>();
-  }
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
 
+  void readValue(JsonValue value, bool &target) {
+    store(target, value.asBool());
+  }
+  void readValue(JsonValue value, int64_t &target, Range range = {}) {
+    store(target, value.asInt(range.low, range.high));
+  }
+  void readValue(JsonValue value, uint64_t &target) {
+    store(target, value.asInt(0, INT64_MAX));
+  }
+  void readValue(JsonValue value, double &target) {
+    store(target, value.asDouble());
+  }
+  void readValue(JsonValue value, std::string &target) {
+    store(target, value.asString());
+  }
+  void readValue(JsonValue value, std::string &target, const Choice &choice) {
+    readValue(value, target);
+    if (!failure && std::find(choice.names.begin(), choice.names.end(),
+                              target) == choice.names.end())
+      fail(value, unknownName(value, target) +
+                      "; supported: " + joinNames(choice.names));
+  }
+  void readValue(JsonValue value, std::string &target, Refers) {
+    readValue(value, target);
+    if (!failure && !isSymbol(target))
+      fail(value, "unknown symbol '" + utf8::printable(target) + "'");
+  }
+  void readValue(JsonValue value, DType &target) {
+    std::string name;
+    readValue(value, name);
+    std::optional<DType> dtype = dtypeFromName(name);
+    if (!failure && !dtype)
+      fail(value, unknownName(value, name));
+    target = dtype.value_or(DType::F32);
+  }
+  void readValue(JsonValue value, DType &target, const Choice &choice) {
+    std::string name;
+    readValue(value, name, choice);
+    if (!failure)
+      readValue(value, target);
+  }
   /// A polynomial over the entry's symbols.
-  Polynomial polynomial(JsonValue value) {
-    Polynomial result;
-    Result<Polynomial> parsed = Polynomial::parse(text(value));
+  void readValue(JsonValue value, Polynomial &target,
+                 Refers refers = Refers::Symbol) {
+    std::string text;
+    readValue(value, text);
     if (failure)
-      return result;
-    if (!parsed) {
-      fail(value, parsed.error().message);
-      return result;
-    }
+      return;
+    Result<Polynomial> parsed = Polynomial::parse(text);
+    if (!parsed)
+      return fail(value, parsed.error().message);
     for (const std::string &symbol : parsed->symbols())
-      if (!isSymbol(symbol))
+      if (!isSymbol(symbol) && !(refers == Refers::Cost && isCost(symbol)))
         fail(value, "unknown symbol '" + symbol + "'; the entry has: " +
-                        utf8::printable(joinNames(symbolOrder), 300));
-    return *parsed;
-  }
-  Polynomial polynomial(JsonValue object, const char *key) {
-    auto value = member(object, key);
-    return value ? polynomial(*value) : Polynomial();
-  }
-  bool isSymbol(const std::string &name) const {
-    return std::binary_search(symbolOrder.begin(), symbolOrder.end(), name) ||
-           std::any_of(costPrefixes.begin(), costPrefixes.end(),
-                       [&](const std::string &prefix) {
-                         return name.compare(0, prefix.size(), prefix) == 0;
-                       });
-  }
-  /// The member as the name of a symbol of the entry.
-  std::string symbol(JsonValue object, const char *key) {
-    std::string name = text(object, key);
-    if (!failure && !isSymbol(name))
-      fail(*object.find(key), "unknown symbol '" + utf8::printable(name) + "'");
-    return name;
-  }
-  /// The member as the name of an input of the entry.
-  std::string inputName(JsonValue object, const char *key,
-                        const ManifestEntry &entry) {
-    std::string name = text(object, key);
-    bool known = std::any_of(
-        entry.inputs.begin(), entry.inputs.end(),
-        [&](const ManifestTensor &input) { return input.name == name; });
-    if (!failure && !known)
-      fail(*object.find(key), "unknown input '" + utf8::printable(name) + "'");
-    return name;
+                        utf8::printable(joinNames(entry->symbolOrder), 300));
+    target = std::move(*parsed);
   }
 
-  void readHead(JsonValue root, Manifest &manifest) {
-    manifest.compiler = text(root, "compiler");
-    manifest.name = text(root, "name");
-    manifest.family = text(root, "family");
-    manifest.architecture = text(root, "architecture");
-    manifest.head = text(root, "head");
-    manifest.fileBytes =
-        static_cast<uint64_t>(integer(root, "file_bytes", 0, INT64_MAX));
-    manifest.isas = names(root, "isas", false);
-    manifest.dtype = text(root, "dtype");
-    manifest.backend = optionalText(root, "backend");
-    if (manifest.backend.empty())
-      manifest.backend = "native";
-    for (JsonValue value : object(root, "options"))
-      manifest.options.emplace_back(value.key(), text(value));
-    for (JsonValue value : object(root, "inputs_sha256"))
-      manifest.inputsSha256.emplace(value.key(), text(value));
-    manifest.weightsSha256 = text(root, "weights_sha256");
-    manifest.parameters = integer(root, "parameters", 0, INT64_MAX);
-    manifest.weightsBytes =
-        static_cast<uint64_t>(integer(root, "weights_bytes", 0, INT64_MAX));
-    for (JsonValue value : object(root, "symbols")) {
-      ManifestSymbol symbol;
-      symbol.name = value.key();
-      if (auto max = member(value, "max"); max && !max->isNull())
-        symbol.max = take(max->asInt(0, INT64_MAX));
-      manifest.symbols.push_back(std::move(symbol));
+  template <typename T, typename... Constraint>
+  void readValue(JsonValue value, std::optional<T> &target,
+                 const Constraint &...constraint) {
+    readValue(value, target.emplace(), constraint...);
+  }
+  template <typename T, typename... Constraint>
+  void readValue(JsonValue value, std::vector<T> &target,
+                 const Constraint &...constraint) {
+    expect(value.expectArray());
+    for (JsonValue element : value.elements()) {
+      T item{};
+      readValue(element, item, constraint...);
+      if (failure)
+        return;
+      checkUnique(element, target, item);
+      target.push_back(std::move(item));
     }
-    std::sort(manifest.symbols.begin(), manifest.symbols.end(),
+  }
+  void readValue(JsonValue value, std::vector<std::string> &target, Sorted) {
+    readValue(value, target);
+    if (std::adjacent_find(target.begin(), target.end(),
+                           std::greater_equal<std::string>()) != target.end())
+      fail(value, "'" + std::string(value.key()) +
+                      "' is not sorted, or has a name twice");
+  }
+  void readValue(JsonValue value, std::map<std::string, std::string> &target) {
+    readMembers(value, [&](JsonValue member) {
+      readValue(member, target[std::string(member.key())]);
+    });
+  }
+  void readValue(JsonValue value,
+                 std::vector<std::pair<std::string, std::string>> &target) {
+    readMembers(value, [&](JsonValue member) {
+      readValue(member, target.emplace_back(member.key(), "").second);
+    });
+  }
+  void readValue(JsonValue value, std::vector<ManifestSymbol> &target) {
+    readMembers(value, [&](JsonValue member) {
+      ManifestSymbol &symbol = target.emplace_back();
+      symbol.name = member.key();
+      readValue(member, symbol);
+    });
+    std::sort(target.begin(), target.end(),
               [](const ManifestSymbol &a, const ManifestSymbol &b) {
                 return a.name < b.name;
               });
   }
+  template <typename Object> void readValue(JsonValue value, Object &target) {
+    std::optional<JsonValue> outer = object;
+    object = value;
+    enter(target);
+    Object::visitFields(target, *this);
+    if (!failure)
+      check(value, target);
+    object = outer;
+  }
 
-  void readTail(JsonValue root, Manifest &manifest) {
-    if (auto value = optionalMember(root, "text")) {
-      ManifestText &text = manifest.text.emplace();
-      text.tokenizer = boolean(*value, "tokenizer", false);
-      text.maxLength = integer(*value, "max_length", 0, INT64_MAX);
-      text.pooling = this->text(*value, "pooling");
-      text.normalize = boolean(*value, "normalize", false);
+  void expect(Result<void> result) {
+    if (!result && !failure)
+      failure = result.takeError();
+  }
+  template <typename Function>
+  void readMembers(JsonValue value, Function readMember) {
+    expect(value.expectObject());
+    for (JsonValue::Member member : value.members())
+      if (!failure)
+        readMember(member.value);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Names
+  //===--------------------------------------------------------------------===//
+
+  static std::string unknownName(JsonValue value, const std::string &name) {
+    return "unknown " + std::string(value.key()) + " '" +
+           utf8::printable(name) + "'";
+  }
+  bool isSymbol(const std::string &name) const {
+    return std::binary_search(entry->symbolOrder.begin(),
+                              entry->symbolOrder.end(), name);
+  }
+  /// True for a name that only costs may use, see `ManifestSegments::pairs`.
+  bool isCost(const std::string &name) const {
+    auto begins = [&](const std::string &prefix) {
+      return name.compare(0, prefix.size(), prefix) == 0;
+    };
+    for (const ManifestSegments &segments : entry->segments)
+      if (name == segments.pairs ||
+          (segments.sequences && (begins("pairs_of_" + segments.rows) ||
+                                  begins("reads_of_" + segments.rows))))
+        return true;
+    return false;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Checks
+  //===--------------------------------------------------------------------===//
+
+  /// Another ABI version is reported before anything else is looked at.
+  void readAbi(JsonValue root) {
+    object = root;
+    required("abi", manifest->abi);
+    if (!failure && manifest->abi != readableAbi)
+      fail(*root.find("abi"),
+           "artifact has ABI version " + std::to_string(manifest->abi) +
+               ", this program reads version " + std::to_string(readableAbi));
+  }
+
+  template <typename T> void enter(T &) {}
+  void enter(ManifestEntry &target) { entry = &target; }
+
+  template <typename T>
+  void checkUnique(JsonValue, const std::vector<T> &, const T &) {}
+  void checkUnique(JsonValue at, const std::vector<ManifestTensor> &tensors,
+                   const ManifestTensor &tensor) {
+    checkName(at, tensors, tensor, "tensor");
+  }
+  void checkUnique(JsonValue at, const std::vector<ManifestEntry> &entries,
+                   const ManifestEntry &entry) {
+    checkName(at, entries, entry, "entry");
+  }
+  template <typename T>
+  void checkName(JsonValue at, const std::vector<T> &others, const T &item,
+                 const char *what) {
+    for (const T &other : others)
+      if (other.name == item.name)
+        fail(at, std::string("duplicate ") + what + " '" +
+                     utf8::printable(item.name) + "'");
+  }
+
+  template <typename T> void check(JsonValue, T &) {}
+
+  /// Checks that a member of the current object names an input of the entry.
+  void checkInput(const char *key, const std::string &name) {
+    auto isNamed = [&](const ManifestTensor &input) {
+      return input.name == name;
+    };
+    std::optional<JsonValue> value = getMember(key);
+    if (value &&
+        std::none_of(entry->inputs.begin(), entry->inputs.end(), isNamed))
+      fail(*value, "unknown input '" + utf8::printable(name) + "'");
+  }
+
+  /// Keeps the fields of one of the three ways to make the table.
+  void check(JsonValue value, ManifestSegments &segments) {
+    ManifestSegments kept;
+    kept.rows = segments.rows;
+    kept.keys = segments.keys;
+    kept.pairs = segments.pairs;
+    if (value.find("mask")) {
+      checkInput("mask", segments.mask);
+      checkInput("columns_of", segments.columnsOf);
+      kept.mask = segments.mask;
+      kept.columnsOf = segments.columnsOf;
+      kept.keepFirst = segments.keepFirst;
+    } else if (segments.sequences) {
+      kept.sequences = true;
+    } else {
+      Polynomial batch, columns;
+      required("batch", batch);
+      required("columns", columns);
+      kept.batch = batch.str();
+      kept.columns = columns.str();
     }
-    if (auto value = optionalMember(root, "tokenizer")) {
-      ManifestTokenizer &tokenizer = manifest.tokenizer.emplace();
-      tokenizer.offset = integer(*value, "offset", 0, INT64_MAX);
-      tokenizer.bytes = integer(*value, "bytes", 0, INT64_MAX);
-      if (tokenizer.offset > manifest.fileBytes ||
-          tokenizer.bytes > manifest.fileBytes - tokenizer.offset)
-        fail(*value, "tokenizer reaches beyond the file of " +
-                         std::to_string(manifest.fileBytes) + " bytes");
-    }
-    if (auto value = optionalMember(root, "decoder"))
-      manifest.decoder = readDecoder(*value);
-    checkLoops(root, manifest);
-    manifest.labels = names(root, "labels");
-    if (auto value = optionalMember(root, "problem_type"))
-      manifest.problemType = text(*value);
-    manifest.places = names(root, "places");
-    manifest.notes = names(root, "notes");
-    manifest.disabledPasses = names(root, "disabled_passes");
+    segments = std::move(kept);
   }
 
-  ManifestDecoder readDecoder(JsonValue value) {
-    ManifestDecoder decoder;
-    if (auto context = optionalMember(value, "context"))
-      decoder.context = take(context->asInt(1, maxPositions));
-    decoder.vocabulary = integer(value, "vocabulary", 1, INT32_MAX);
-    for (JsonValue group : array(value, "caches")) {
-      ManifestCache cache;
-      if (auto window = optionalMember(group, "window"))
-        cache.window = take(window->asInt(0, maxPositions));
-      std::string dtype = choice(group, "dtype", {"f32", "bf16", "i8"});
-      cache.dtype = dtypeFromName(dtype).value_or(DType::F32);
-      cache.layers = integer(group, "layers", 1, maxLayers);
-      cache.blockBytes = integer(group, "block_bytes", 64, maxBlockBytes);
-      if (cache.blockBytes % 64)
-        fail(group, "block of " + std::to_string(cache.blockBytes) +
-                        " bytes, which is no multiple of 64");
-      decoder.caches.push_back(cache);
-    }
-    if (!failure && int64_t(decoder.caches.size()) > maxGroups)
-      fail(value, "decoder has " + std::to_string(decoder.caches.size()) +
-                      " groups of caches, at most " +
-                      std::to_string(maxGroups) + " are supported");
-    decoder.generation = optionalText(value, "generation");
-    return decoder;
+  void check(JsonValue, ManifestPositionLimit &limit) {
+    checkInput("input", limit.input);
   }
 
-  /// A decoder and its entry `step` come together; loops need both.
-  void checkLoops(JsonValue root, const Manifest &manifest) {
-    const ManifestEntry *step = manifest.findEntry("step");
-    bool steps =
-        step && std::any_of(step->segments.begin(), step->segments.end(),
-                            [](const ManifestSegments &segments) {
-                              return segments.sequences;
-                            });
-    if (manifest.decoder.has_value() != steps)
-      fail(root, steps ? "an entry 'step' without a 'decoder'"
-                       : "a 'decoder' without an entry 'step' of sequences");
-    for (const ManifestEntry &entry : manifest.entries)
-      if (!entry.loop.empty() && !steps)
-        fail(root, "entry '" + utf8::printable(entry.name) +
-                       "' is a loop, but there is no entry 'step'");
+  void check(JsonValue value, ManifestOperand &operand) {
+    const size_t count = operand.isArgument
+                             ? entry->inputs.size() + entry->outputs.size()
+                             : entry->buffers.size();
+    required(operand.isArgument ? "argument" : "buffer", operand.index,
+             Range{0, static_cast<int64_t>(count) - 1});
+    if (operand.shape.empty() || operand.shape.size() > maxCallRank)
+      fail(value, "operand of a call with " +
+                      std::to_string(operand.shape.size()) + " dimensions");
   }
 
-  ManifestEntry readEntry(JsonValue value) {
-    ManifestEntry entry;
-    entry.name = text(value, "name");
-    if (optionalMember(value, "loop"))
-      entry.loop =
-          choice(value, "loop", {"logits", "score", "generate", "encode"});
-    entry.symbolOrder = names(value, "symbol_order", false);
-    symbolOrder = entry.symbolOrder;
-    if (std::adjacent_find(symbolOrder.begin(), symbolOrder.end(),
-                           std::greater_equal<std::string>()) !=
-        symbolOrder.end())
-      fail(value, "'symbol_order' is not sorted, or names a symbol twice");
-    readTensors(value, "inputs", entry.inputs);
-    readTensors(value, "outputs", entry.outputs);
-    for (JsonValue segments : array(value, "segments"))
-      entry.segments.push_back(readSegments(segments, entry));
-    if (auto limit = optionalMember(value, "position_limit"))
-      entry.positionLimit = readPositionLimit(*limit, entry);
-    for (JsonValue buffer : array(value, "buffers"))
-      entry.buffers.push_back({polynomial(buffer, "offset"),
-                               polynomial(buffer, "bytes"),
-                               optionalText(buffer, "what")});
-    entry.arenaBytes = polynomial(value, "arena_bytes");
-    entry.arenaLowerBound = polynomial(value, "arena_lower_bound");
-    entry.counters = integer(value, "counters", 0, maxCounters);
-    if (optionalMember(value, "calls"))
-      for (JsonValue call : array(value, "calls"))
-        entry.calls.push_back(readCall(call, entry));
-    readCosts(value, entry);
-    return entry;
-  }
-
-  /// The steps and what they cost; formulas may name the pairs of segments.
-  void readCosts(JsonValue value, ManifestEntry &entry) {
-    for (const ManifestSegments &segments : entry.segments)
-      if (!segments.pairs.empty())
-        symbolOrder.push_back(segments.pairs);
-    for (const ManifestSegments &segments : entry.segments)
-      if (segments.sequences)
-        costPrefixes = {"pairs_of_" + segments.rows,
-                        "reads_of_" + segments.rows};
-    std::sort(symbolOrder.begin(), symbolOrder.end());
-    for (JsonValue step : array(value, "steps"))
-      entry.steps.push_back({text(step, "phase"), text(step, "location"),
-                             integer(step, "rows", 0, INT64_MAX),
-                             cost(step, "flops"), cost(step, "bf16_flops"),
-                             optionalInteger(step, "weight_bytes").value_or(0),
-                             cost(step, "bytes"),
-                             optionalText(step, "attention_schedule")});
-    const auto steps = static_cast<int64_t>(entry.steps.size());
-    if (auto walk = optionalMember(value, "walk")) {
-      if (Result<void> isList = walk->expectArray(); !isList)
-        failure = isList.takeError();
-      for (JsonValue step : walk->elements())
-        entry.walk.push_back(take(step.asInt(0, steps - 1)));
-    }
-    entry.flops = polynomial(value, "flops");
-    entry.bf16Flops = cost(value, "bf16_flops");
-    entry.streamedBytes = optionalInteger(value, "streamed_bytes");
-    costPrefixes.clear();
-  }
-
-  /// A formula that is zero where it is absent.
-  Polynomial cost(JsonValue object, const char *key) {
-    auto value = optionalMember(object, key);
-    return value ? polynomial(*value) : Polynomial();
-  }
-  std::optional<int64_t> optionalInteger(JsonValue object, const char *key) {
-    auto value = optionalMember(object, key);
-    if (!value)
-      return std::nullopt;
-    return take(value->asInt(0, INT64_MAX));
-  }
-
-  /// The member as one of these names.
-  std::string choice(JsonValue object, const char *key,
-                     const std::vector<std::string> &names) {
-    std::string name = text(object, key);
-    if (!failure && std::find(names.begin(), names.end(), name) == names.end())
-      fail(*object.find(key), std::string("unknown ") + key + " '" +
-                                  utf8::printable(name) +
-                                  "'; supported: " + joinNames(names));
-    return name;
-  }
-
-  ManifestCall readCall(JsonValue value, const ManifestEntry &entry) {
-    ManifestCall call;
-    call.primitive = choice(value, "primitive", ManifestCall::primitives());
-    call.input = readOperand(value, "input", entry);
-    call.out = readOperand(value, "out", entry);
-    if (optionalMember(value, "rhs"))
-      call.rhs = readOperand(value, "rhs", entry);
-    if (optionalMember(value, "residual"))
-      call.residual = readOperand(value, "residual", entry);
-    call.weights = readCallWeight(value, "weights");
-    call.bias = readCallWeight(value, "bias");
-    if (optionalMember(value, "activation"))
-      call.activation =
-          choice(value, "activation", ManifestCall::activations());
-    if (auto epsilon = optionalMember(value, "epsilon"))
-      call.epsilon = take(epsilon->asDouble());
+  void check(JsonValue value, ManifestCall &call) {
     if (call.rhs.has_value() != (call.primitive == "batch_matmul") ||
         call.weights.has_value() !=
             (call.primitive == "matmul" || call.primitive == "layer_norm"))
       fail(value,
            "operands do not fit a '" + utf8::printable(call.primitive) + "'");
-    return call;
   }
 
-  ManifestOperand readOperand(JsonValue call, const char *key,
-                              const ManifestEntry &entry) {
-    ManifestOperand operand;
-    auto value = member(call, key);
-    if (!value)
-      return operand;
-    operand.isArgument = value->find("argument").has_value();
-    const size_t count = operand.isArgument
-                             ? entry.inputs.size() + entry.outputs.size()
-                             : entry.buffers.size();
-    operand.index = integer(*value, operand.isArgument ? "argument" : "buffer",
-                            0, static_cast<int64_t>(count) - 1);
-    for (JsonValue dim : array(*value, "shape"))
-      operand.shape.push_back(polynomial(dim));
-    if (operand.shape.empty() || operand.shape.size() > maxCallRank)
-      fail(*value, "operand of a call with " +
-                       std::to_string(operand.shape.size()) + " dimensions");
-    return operand;
+  void check(JsonValue value, ManifestTokenizer &tokenizer) {
+    if (tokenizer.offset > manifest->fileBytes ||
+        tokenizer.bytes > manifest->fileBytes - tokenizer.offset)
+      fail(value, "tokenizer reaches beyond the file of " +
+                      std::to_string(manifest->fileBytes) + " bytes");
   }
 
-  std::optional<ManifestCallWeight> readCallWeight(JsonValue call,
-                                                   const char *key) {
-    auto value = optionalMember(call, key);
-    if (!value)
-      return std::nullopt;
-    ManifestCallWeight weight;
-    weight.inRow = value->find("row").has_value();
-    weight.at = integer(*value, weight.inRow ? "row" : "offset", 0, INT64_MAX);
-    return weight;
+  void check(JsonValue value, ManifestCache &cache) {
+    if (cache.blockBytes % 64)
+      fail(value, "block of " + std::to_string(cache.blockBytes) +
+                      " bytes, which is no multiple of 64");
   }
 
-  void readTensors(JsonValue entry, const char *key,
-                   std::vector<ManifestTensor> &tensors) {
-    for (JsonValue value : array(entry, key)) {
-      ManifestTensor tensor;
-      tensor.name = text(value, "name");
-      std::string dtype = text(value, "dtype");
-      std::optional<DType> type = dtypeFromName(dtype);
-      if (!failure && !type)
-        fail(*value.find("dtype"),
-             "unknown dtype '" + utf8::printable(dtype) + "'");
-      tensor.dtype = type.value_or(DType::F32);
-      for (JsonValue dim : array(value, "shape"))
-        tensor.shape.push_back(polynomial(dim));
-      tensor.role = optionalText(value, "role");
-      if (auto bound = optionalMember(value, "bound"))
-        tensor.bound = take(bound->asInt(0, INT64_MAX));
-      if (auto fallback = optionalMember(value, "default"))
-        tensor.fallback = take(fallback->asInt());
-      for (const ManifestTensor &other : tensors)
-        if (other.name == tensor.name)
-          fail(value,
-               "tensor '" + utf8::printable(tensor.name) + "' stands twice");
-      tensors.push_back(std::move(tensor));
-      if (failure)
-        return;
-    }
+  void check(JsonValue value, ManifestDecoder &decoder) {
+    if (static_cast<int64_t>(decoder.caches.size()) > maxCacheGroups)
+      fail(value, "decoder has " + std::to_string(decoder.caches.size()) +
+                      " groups of caches, at most " +
+                      std::to_string(maxCacheGroups) + " are supported");
   }
 
-  ManifestSegments readSegments(JsonValue value, const ManifestEntry &entry) {
-    ManifestSegments segments;
-    if (auto mask = optionalMember(value, "mask"); mask) {
-      segments.mask = inputName(value, "mask", entry);
-      segments.columnsOf = inputName(value, "columns_of", entry);
-      segments.keepFirst = boolean(value, "keep_first", false);
-    } else if (boolean(value, "sequences", false)) {
-      segments.sequences = true;
-    } else {
-      segments.batch = polynomial(value, "batch").str();
-      segments.columns = polynomial(value, "columns").str();
-    }
-    segments.rows = symbol(value, "rows");
-    segments.keys = symbol(value, "keys");
-    segments.pairs = optionalText(value, "pairs");
-    return segments;
-  }
-
-  ManifestPositionLimit readPositionLimit(JsonValue value,
-                                          const ManifestEntry &entry) {
-    ManifestPositionLimit limit;
-    limit.input = inputName(value, "input", entry);
-    limit.rule = text(value, "rule");
-    if (!failure && limit.rule != "column" && limit.rule != "nonpad_rank")
-      fail(value, "unknown rule '" + utf8::printable(limit.rule) +
-                      "'; supported: column, nonpad_rank");
-    if (auto pad = optionalMember(value, "pad"))
-      limit.pad = take(pad->asInt());
-    limit.max = integer(value, "max", 0, INT64_MAX);
-    return limit;
+  /// A decoder and its entry `step` come together; derived entries need both.
+  void check(JsonValue root, Manifest &manifest) {
+    const ManifestEntry *step = manifest.findEntry("step");
+    bool hasStep =
+        step && std::any_of(step->segments.begin(), step->segments.end(),
+                            [](const ManifestSegments &segments) {
+                              return segments.sequences;
+                            });
+    if (manifest.decoder.has_value() != hasStep)
+      fail(root, hasStep ? "an entry 'step' without a 'decoder'"
+                         : "a 'decoder' without an entry 'step' of sequences");
+    for (const ManifestEntry &entry : manifest.entries)
+      if (!entry.loop.empty() && !hasStep)
+        fail(root, "entry '" + utf8::printable(entry.name) +
+                       "' is a loop, but there is no entry 'step'");
   }
 
   std::optional<Error> failure;
-  std::vector<std::string> symbolOrder;  // of the entry that is read
-  std::vector<std::string> costPrefixes; // of names that its costs may use
+  std::optional<JsonValue> object; ///< whose members are read
+  Manifest *manifest = nullptr;
+  ManifestEntry *entry = nullptr; ///< the entry that is read
 };
 
 } // namespace
@@ -489,7 +387,5 @@ private:
 Result<Manifest> Manifest::parse(std::string_view text,
                                  const std::string &fileName) {
   TRANSOM_ASSIGN(JsonDocument json, parseJson(text, fileName));
-  return ManifestReader().read(json.root());
+  return Reader().read(json.root());
 }
-
-} // namespace transom

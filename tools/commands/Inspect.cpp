@@ -7,6 +7,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
+#include "runtime/manifest/ManifestWriter.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include <algorithm>
@@ -164,8 +165,7 @@ static void writeTensors(JsonWriter &json, const char *key,
   json.beginArray();
   for (const ManifestTensor &tensor : tensors) {
     json.beginObject();
-    json.member("name", tensor.name);
-    json.member("dtype", dtypeName(tensor.dtype));
+    manifest::Writer(json).writeFields(tensor, {"name", "dtype"});
     json.key("shape");
     json.beginArray();
     for (const Polynomial &dim : tensor.shape) {
@@ -199,16 +199,15 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   json.member("barriers", static_cast<uint64_t>(entry.walk.size()));
   json.member("flops", entry.flops.str());
   json.member("bf16_flops", entry.bf16Flops.str());
-  if (entry.streamedBytes)
-    json.member("streamed_bytes", *entry.streamedBytes);
+  manifest::Writer(json).writeFields(entry, {"streamed_bytes"});
   json.key("attention_schedules");
   json.beginObject();
   for (const ManifestStep &step : entry.steps)
     if (!step.schedule.empty())
       json.member(step.location, step.schedule);
   json.endObject();
-  json.member("arena_bytes", entry.arenaBytes.str());
-  json.member("arena_lower_bound", entry.arenaLowerBound.str());
+  manifest::Writer(json).writeFields(entry,
+                                     {"arena_bytes", "arena_lower_bound"});
   json.key("examples");
   json.beginArray();
   for (const Example &example : examplesOf(manifest, entry)) {
@@ -245,9 +244,8 @@ static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
   for (const ManifestCache &cache : decoder.caches) {
     json.beginObject();
     json.member("window", cache.window);
-    json.member("dtype", dtypeName(cache.dtype));
-    json.member("layers", cache.layers);
-    json.member("block_bytes", cache.blockBytes);
+    manifest::Writer(json).writeFields(cache,
+                                       {"dtype", "layers", "block_bytes"});
     json.endObject();
   }
   json.endArray();
@@ -262,32 +260,13 @@ static std::string jsonOf(const ArtifactFile &file) {
   std::string text;
   JsonWriter json(text, 2);
   json.beginObject();
-  json.member("name", manifest.name);
-  json.member("family", manifest.family);
-  json.member("architecture", manifest.architecture);
-  json.member("head", manifest.head);
-  json.member("compiler", manifest.compiler);
-  json.member("abi", manifest.abi);
-  json.member("dtype", manifest.dtype);
-  json.member("backend", manifest.backend);
-  json.key("isas");
-  json.array(manifest.isas);
-  json.member("parameters", manifest.parameters);
-  json.member("weights_bytes", manifest.weightsBytes);
-  json.member("weights_sha256", manifest.weightsSha256);
+  manifest::Writer fields(json);
+  fields.writeFields(manifest,
+                     {"name", "family", "architecture", "head", "compiler",
+                      "abi", "dtype", "backend", "isas", "parameters",
+                      "weights_bytes", "weights_sha256"});
   json.member("file_bytes", file.size());
-  json.key("inputs_sha256");
-  json.beginObject();
-  for (const auto &[name, hash] : manifest.inputsSha256)
-    json.member(name, hash);
-  json.endObject();
-  json.key("options");
-  json.beginObject();
-  for (const auto &[name, value] : manifest.options)
-    json.member(name, value);
-  json.endObject();
-  json.key("disabled_passes");
-  json.array(manifest.disabledPasses);
+  fields.writeFields(manifest, {"inputs_sha256", "options", "disabled_passes"});
   json.key("symbols");
   json.beginObject();
   for (const ManifestSymbol &symbol : manifest.symbols) {
@@ -308,8 +287,7 @@ static std::string jsonOf(const ArtifactFile &file) {
   for (const ManifestEntry &entry : manifest.entries)
     writeEntry(json, manifest, entry);
   json.endArray();
-  json.key("notes");
-  json.array(manifest.notes);
+  fields.writeFields(manifest, {"notes"});
   json.endObject();
   return text + "\n";
 }

@@ -191,7 +191,7 @@ TEST(Manifest, references_and_ranges_are_checked) {
   EXPECT_TRUE(contains(errorWith("\"counters\":8", "\"counters\":-1"),
                        "expected an integer from 0 to 1048576, got -1"));
   EXPECT_TRUE(contains(errorWith("\"name\":\"x\"", "\"name\":\"input_ids\""),
-                       "tensor 'input_ids' stands twice"));
+                       "duplicate tensor 'input_ids'"));
   EXPECT_TRUE(contains(errorWith("\"offset\":4096", "\"offset\":90000000"),
                        "tokenizer reaches beyond the file of 90000000 bytes"));
   EXPECT_TRUE(

@@ -1,0 +1,223 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fields of a manifest: the JSON key, the member, whether the key may be
+// absent, and the values that a reader accepts. Writing, reading and inspecting
+// a manifest all visit this list, so a new field is a member in Manifest.h and
+// a line here. Fields are written in the order in which they are visited.
+#pragma once
+#include "runtime/manifest/Manifest.h"
+
+namespace transom::manifest {
+
+/// The values that a reader accepts for an integer.
+struct Range {
+  int64_t low = 0, high = INT64_MAX;
+};
+inline constexpr Range anyInteger = {INT64_MIN, INT64_MAX};
+
+/// The values that a reader accepts for a string or type.
+struct Choice {
+  std::vector<std::string> names;
+};
+
+/// What a string has to name, or which symbols a polynomial may use.
+enum class Refers {
+  Nothing, ///< a string is free; a polynomial uses the entry's symbols
+  Symbol,  ///< a symbol of the entry
+  Cost     ///< a polynomial may also use the names that only costs may use
+};
+
+/// Strings in ascending order, each once.
+struct Sorted {};
+
+inline constexpr int64_t maxCounters = 1 << 20;
+inline constexpr int64_t maxLayers = 1 << 16;
+inline constexpr int64_t maxBlockBytes = int64_t(1) << 40;
+/// Positions are int32_t in the tables of a call.
+inline constexpr int64_t maxPositions = INT32_MAX;
+
+} // namespace transom::manifest
+
+namespace transom {
+
+// A visitor has these functions; `constraint` is one of the types above.
+//
+//   required(key, member[, constraint])   always written, must be present
+//   defaulted(key, member[, constraint])  always written, may be absent
+//   optional(key, member[, constraint])   left out where it has its default
+//                                         value, may be absent
+//   nullable(key, member)                 absent value is written as null
+//   either(keys, flag, member)            written under the second key if the
+//                                         flag is set, else under the first
+
+template <typename Self, typename Visitor>
+void ManifestSymbol::visitFields(Self &self, Visitor &visit) {
+  visit.nullable("max", self.max);
+}
+
+template <typename Self, typename Visitor>
+void ManifestTensor::visitFields(Self &self, Visitor &visit) {
+  visit.required("name", self.name);
+  visit.required("dtype", self.dtype);
+  visit.required("shape", self.shape);
+  visit.optional("role", self.role);
+  visit.optional("bound", self.bound);
+  visit.optional("default", self.fallback, manifest::anyInteger);
+}
+
+template <typename Self, typename Visitor>
+void ManifestSegments::visitFields(Self &self, Visitor &visit) {
+  visit.optional("mask", self.mask);
+  visit.optional("columns_of", self.columnsOf);
+  visit.optional("keep_first", self.keepFirst);
+  visit.optional("batch", self.batch);
+  visit.optional("columns", self.columns);
+  visit.optional("sequences", self.sequences);
+  visit.required("rows", self.rows, manifest::Refers::Symbol);
+  visit.required("keys", self.keys, manifest::Refers::Symbol);
+  visit.optional("pairs", self.pairs);
+}
+
+template <typename Self, typename Visitor>
+void ManifestPositionLimit::visitFields(Self &self, Visitor &visit) {
+  visit.required("input", self.input);
+  visit.required("rule", self.rule,
+                 manifest::Choice{{"column", "nonpad_rank"}});
+  visit.defaulted("pad", self.pad, manifest::anyInteger);
+  visit.required("max", self.max);
+}
+
+template <typename Self, typename Visitor>
+void ManifestBuffer::visitFields(Self &self, Visitor &visit) {
+  visit.required("offset", self.offset);
+  visit.required("bytes", self.bytes);
+  visit.optional("what", self.what);
+}
+
+template <typename Self, typename Visitor>
+void ManifestStep::visitFields(Self &self, Visitor &visit) {
+  visit.required("phase", self.phase);
+  visit.required("location", self.location);
+  visit.required("rows", self.rows);
+  visit.optional("flops", self.flops, manifest::Refers::Cost);
+  visit.optional("bf16_flops", self.bf16Flops, manifest::Refers::Cost);
+  visit.optional("weight_bytes", self.weightBytes);
+  visit.optional("bytes", self.bytes, manifest::Refers::Cost);
+  visit.optional("attention_schedule", self.schedule);
+}
+
+template <typename Self, typename Visitor>
+void ManifestOperand::visitFields(Self &self, Visitor &visit) {
+  visit.either({"buffer", "argument"}, self.isArgument, self.index);
+  visit.required("shape", self.shape);
+}
+
+template <typename Self, typename Visitor>
+void ManifestCallWeight::visitFields(Self &self, Visitor &visit) {
+  visit.either({"offset", "row"}, self.inRow, self.at);
+}
+
+template <typename Self, typename Visitor>
+void ManifestCall::visitFields(Self &self, Visitor &visit) {
+  visit.required("primitive", self.primitive, manifest::Choice{primitives()});
+  visit.required("input", self.input);
+  visit.optional("rhs", self.rhs);
+  visit.optional("weights", self.weights);
+  visit.optional("bias", self.bias);
+  visit.optional("activation", self.activation,
+                 manifest::Choice{activations()});
+  visit.optional("residual", self.residual);
+  visit.required("out", self.out);
+  visit.optional("epsilon", self.epsilon);
+}
+
+template <typename Self, typename Visitor>
+void ManifestEntry::visitFields(Self &self, Visitor &visit) {
+  visit.required("name", self.name);
+  visit.optional("loop", self.loop,
+                 manifest::Choice{{"logits", "score", "generate", "encode"}});
+  visit.required("symbol_order", self.symbolOrder, manifest::Sorted());
+  visit.required("inputs", self.inputs);
+  visit.required("outputs", self.outputs);
+  visit.required("segments", self.segments);
+  visit.optional("position_limit", self.positionLimit);
+  visit.required("buffers", self.buffers);
+  visit.required("arena_bytes", self.arenaBytes);
+  visit.required("arena_lower_bound", self.arenaLowerBound);
+  visit.required("counters", self.counters,
+                 manifest::Range{0, manifest::maxCounters});
+  visit.optional("calls", self.calls);
+  visit.required("steps", self.steps);
+  visit.defaulted(
+      "walk", self.walk,
+      manifest::Range{0, static_cast<int64_t>(self.steps.size()) - 1});
+  visit.required("flops", self.flops, manifest::Refers::Cost);
+  visit.optional("bf16_flops", self.bf16Flops, manifest::Refers::Cost);
+  visit.optional("streamed_bytes", self.streamedBytes);
+}
+
+template <typename Self, typename Visitor>
+void ManifestText::visitFields(Self &self, Visitor &visit) {
+  visit.defaulted("tokenizer", self.tokenizer);
+  visit.required("max_length", self.maxLength);
+  visit.required("pooling", self.pooling);
+  visit.defaulted("normalize", self.normalize);
+}
+
+template <typename Self, typename Visitor>
+void ManifestTokenizer::visitFields(Self &self, Visitor &visit) {
+  visit.required("offset", self.offset);
+  visit.required("bytes", self.bytes);
+}
+
+template <typename Self, typename Visitor>
+void ManifestCache::visitFields(Self &self, Visitor &visit) {
+  visit.optional("window", self.window,
+                 manifest::Range{0, manifest::maxPositions});
+  visit.required("dtype", self.dtype, manifest::Choice{{"f32", "bf16", "i8"}});
+  visit.required("layers", self.layers,
+                 manifest::Range{1, manifest::maxLayers});
+  visit.required("block_bytes", self.blockBytes,
+                 manifest::Range{64, manifest::maxBlockBytes});
+}
+
+template <typename Self, typename Visitor>
+void ManifestDecoder::visitFields(Self &self, Visitor &visit) {
+  visit.optional("context", self.context,
+                 manifest::Range{1, manifest::maxPositions});
+  visit.required("vocabulary", self.vocabulary, manifest::Range{1, INT32_MAX});
+  visit.required("caches", self.caches);
+  visit.optional("generation", self.generation);
+}
+
+template <typename Self, typename Visitor>
+void Manifest::visitFields(Self &self, Visitor &visit) {
+  visit.required("abi", self.abi);
+  visit.required("compiler", self.compiler);
+  visit.required("name", self.name);
+  visit.required("family", self.family);
+  visit.required("architecture", self.architecture);
+  visit.required("head", self.head);
+  visit.required("file_bytes", self.fileBytes);
+  visit.required("isas", self.isas);
+  visit.required("dtype", self.dtype);
+  visit.defaulted("backend", self.backend);
+  visit.required("options", self.options);
+  visit.required("inputs_sha256", self.inputsSha256);
+  visit.required("weights_sha256", self.weightsSha256);
+  visit.required("parameters", self.parameters);
+  visit.required("weights_bytes", self.weightsBytes);
+  visit.required("symbols", self.symbols);
+  visit.required("entries", self.entries);
+  visit.optional("text", self.text);
+  visit.optional("tokenizer", self.tokenizer);
+  visit.optional("decoder", self.decoder);
+  visit.optional("labels", self.labels);
+  visit.optional("problem_type", self.problemType);
+  visit.defaulted("places", self.places);
+  visit.defaulted("notes", self.notes);
+  visit.defaulted("disabled_passes", self.disabledPasses);
+}
+
+} // namespace transom
