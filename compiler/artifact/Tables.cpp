@@ -168,7 +168,7 @@ Result<std::string> transom::makeTables(const ArtifactPlan &plan,
                                         const std::vector<std::string> &isas,
                                         uint64_t manifestBytes) {
   IsaModule code;
-  TRANSOM_ASSIGN(const TargetIsa *isa, isaOfName(isas.front()));
+  TRANSOM_ASSIGN(const InstructionSet *isa, getInstructionSet(isas.front()));
   code.isa = isa;
   TRANSOM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine,
                  createTargetMachine(*code.isa));

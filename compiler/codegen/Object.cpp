@@ -45,7 +45,7 @@ void transom::registerLLVMTranslations(mlir::MLIRContext &context) {
   mlir::registerLLVMDialectTranslation(context);
 }
 
-static void setAttributes(llvm::Module &module, const TargetIsa &isa) {
+static void setAttributes(llvm::Module &module, const InstructionSet &isa) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -68,7 +68,7 @@ static Result<void> verify(const llvm::Module &module, const char *when) {
 }
 
 Result<IsaModule> transom::translate(mlir::ModuleOp module,
-                                     const TargetIsa &isa) {
+                                     const InstructionSet &isa) {
   IsaModule code;
   code.isa = &isa;
   TRANSOM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine,

@@ -16,7 +16,7 @@ namespace transom {
 /// LLVM IR of one instruction set with the context that owns it; moved as one,
 /// it can be optimized in any thread.
 struct IsaModule {
-  const TargetIsa *isa = nullptr;
+  const InstructionSet *isa = nullptr;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -30,7 +30,7 @@ void registerLLVMTranslations(mlir::MLIRContext &context);
 
 /// Translates a module of functions and constants in the LLVM dialect; gives
 /// each function the target and the attributes that keep library calls out.
-Result<IsaModule> translate(mlir::ModuleOp module, const TargetIsa &isa);
+Result<IsaModule> translate(mlir::ModuleOp module, const InstructionSet &isa);
 
 /// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops are
 /// already in their final shape. Level 0 optimizes nothing, in this pipeline

@@ -15,68 +15,33 @@
 
 using namespace transom;
 
-static const char *const x86 = "x86_64-unknown-linux-gnu";
-static const char *const arm = "aarch64-unknown-linux-gnu";
-
-const std::vector<TargetIsa> &transom::targetIsas() {
-  static const std::vector<TargetIsa> isas = {
-      {"avx2", "x86-64-v3", "x86-64-v3", "", x86},
-      {"avx512", "x86-64-v4", "x86-64-v4", "-prefer-256-bit", x86},
-      {"avx512bf16", "x86-64-v4", "x86-64-v4",
-       "+avx512bf16,+avx512vnni,-prefer-256-bit", x86, true},
-      {"neon", "aarch64", "generic", "", arm},
-  };
-  return isas;
-}
-
-Result<const TargetIsa *> transom::isaOfName(const std::string &name) {
-  std::vector<std::string> names;
-  for (const TargetIsa &isa : targetIsas()) {
-    if (name == isa.name)
-      return &isa;
-    names.push_back(isa.name);
-  }
-  return unsupported("unsupported instruction set '" + name + "'; supported: " +
-                     joinNames(names) + suggest(name, names));
-}
-
 /// The strongest instruction set that this machine runs.
-static Result<const TargetIsa *> nativeIsa() {
-#if defined(__x86_64__)
-  llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
-  const char *v4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq",
-                      "avx512vl"};
-  const char *v3[] = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"};
-  auto all = [&](const auto &names) {
-    return llvm::all_of(names, [&](const char *n) { return has.lookup(n); });
-  };
-  if (all(v3))
-    return isaOfName(all(v4) ? "avx512" : "avx2");
-#elif defined(__aarch64__)
-  return isaOfName("neon");
-#endif
-  return unsupported("no code is built for this machine's CPU; "
-                     "supported: x86-64-v3, x86-64-v4, aarch64");
+static Result<const InstructionSet *> getNativeIsa() {
+  if (getRunnableInstructionSets().empty())
+    return unsupported("this machine's CPU is not supported; supported: "
+                       "x86-64-v3, x86-64-v4, aarch64");
+  return getRunnableInstructionSets().front();
 }
 
-static Result<const TargetIsa *> isaOfTarget(const std::string &target) {
+static Result<const InstructionSet *> findTarget(const std::string &target) {
   if (target == "native")
-    return nativeIsa();
+    return getNativeIsa();
   std::vector<std::string> names = {"native"};
-  for (const TargetIsa &isa : targetIsas()) {
+  for (const InstructionSet &isa : getInstructionSets()) {
     if (target == isa.target)
       return &isa;
-    names.push_back(isa.target);
+    if (names.back() != isa.target)
+      names.push_back(isa.target);
   }
   return usageError("unknown target '" + target + "'; supported: " +
                     joinNames(names) + suggest(target, names));
 }
 
-Result<std::vector<const TargetIsa *>>
-transom::isasOfTargets(const std::vector<std::string> &targets, bool bf16) {
-  std::vector<const TargetIsa *> wanted, sorted;
+Result<std::vector<const InstructionSet *>>
+transom::selectTargets(const std::vector<std::string> &targets, bool bf16) {
+  std::vector<const InstructionSet *> wanted, sorted;
   for (const std::string &target : targets) {
-    TRANSOM_ASSIGN(const TargetIsa *isa, isaOfTarget(target));
+    TRANSOM_ASSIGN(const InstructionSet *isa, findTarget(target));
     if (!wanted.empty() && isa->triple != wanted.front()->triple)
       return usageError("the targets '" + std::string(wanted.front()->target) +
                         "' and '" + isa->target +
@@ -84,14 +49,16 @@ transom::isasOfTargets(const std::vector<std::string> &targets, bool bf16) {
                         "one");
     wanted.push_back(isa);
   }
-  auto isWanted = [&](const TargetIsa &isa) {
-    return llvm::any_of(wanted, [&](const TargetIsa *other) {
+  // Without a target, code is made for the machine of the first entry.
+  const char *defaultTriple = getInstructionSets().front().triple;
+  auto isWanted = [&](const InstructionSet &isa) {
+    return llvm::any_of(wanted, [&](const InstructionSet *other) {
       return llvm::StringRef(isa.target) == other->target;
     });
   };
-  for (const TargetIsa &isa : targetIsas())
-    if ((bf16 || !isa.forBf16) &&
-        (targets.empty() ? isa.triple == x86 : isWanted(isa)))
+  for (const InstructionSet &isa : getInstructionSets())
+    if ((bf16 || !isa.isForBf16) &&
+        (targets.empty() ? isa.triple == defaultTriple : isWanted(isa)))
       sorted.push_back(&isa);
   return sorted;
 }
@@ -114,7 +81,7 @@ static void initializeTargets() {
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>>
-transom::createTargetMachine(const TargetIsa &isa) {
+transom::createTargetMachine(const InstructionSet &isa) {
   initializeTargets();
   std::string problem;
   const llvm::Target *target =

@@ -13,10 +13,10 @@ using namespace transom;
 
 Result<std::vector<IsaModule>>
 transom::lowerToLlvm(mlir::ModuleOp module,
-                     const std::vector<const TargetIsa *> &isas) {
+                     const std::vector<const InstructionSet *> &isas) {
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
-  for (const TargetIsa *isa : isas) {
+  for (const InstructionSet *isa : isas) {
     auto lowered = lowerForIsa(module, isa->name);
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");

@@ -11,7 +11,8 @@ namespace transom {
 
 /// LLVM IR of each instruction set, not optimized.
 Result<std::vector<IsaModule>>
-lowerToLlvm(mlir::ModuleOp module, const std::vector<const TargetIsa *> &isas);
+lowerToLlvm(mlir::ModuleOp module,
+            const std::vector<const InstructionSet *> &isas);
 
 /// How code is generated.
 struct CodeOptions {

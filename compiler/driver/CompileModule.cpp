@@ -51,7 +51,7 @@ private:
   const ModuleSource &source;
   const CompileOptions &options;
   CompileReport report;
-  std::vector<const TargetIsa *> isas;
+  std::vector<const InstructionSet *> isas;
   std::chrono::steady_clock::time_point started;
 };
 
@@ -248,8 +248,8 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
 Result<CompileReport> ModuleCompiler::run() {
   const std::string &kvDtype =
       options.kvDtype.empty() ? options.dtype : options.kvDtype;
-  TRANSOM_ASSIGN(std::vector<const TargetIsa *> chosen,
-                 isasOfTargets(options.targets,
+  TRANSOM_ASSIGN(std::vector<const InstructionSet *> chosen,
+                 selectTargets(options.targets,
                                options.dtype == "bf16" || kvDtype == "bf16"));
   isas = std::move(chosen);
   // The passes are told by the module itself.
@@ -286,8 +286,8 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
           {options.disabledPasses.begin(), options.disabledPasses.end()});
       !known)
     return known;
-  TRANSOM_ASSIGN(std::vector<const TargetIsa *> isas,
-                 isasOfTargets(options.targets));
+  TRANSOM_ASSIGN(std::vector<const InstructionSet *> isas,
+                 selectTargets(options.targets));
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");

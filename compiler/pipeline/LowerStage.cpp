@@ -9,7 +9,7 @@ using namespace mlir;
 
 FailureOr<OwningOpRef<ModuleOp>> transom::lowerForIsa(ModuleOp module,
                                                       llvm::StringRef isa) {
-  const lower::Isa *generator = lower::findIsa(isa);
+  const InstructionSet *generator = findInstructionSet(isa);
   if (!generator)
     return module.emitError("no kernels are generated for instruction set '")
            << isa << "'";

@@ -35,8 +35,8 @@ SmallVector<std::string> lower::phaseNames(ModuleOp module) {
   return names;
 }
 
-std::string lower::phaseSymbol(const Isa &isa, StringRef phase) {
-  return ("transom.p." + isa.name + "." + phase).str();
+std::string lower::phaseSymbol(const InstructionSet &isa, StringRef phase) {
+  return (llvm::Twine("transom.p.") + isa.name + "." + phase).str();
 }
 
 /// Emits one operation of a phase.
@@ -60,7 +60,7 @@ static LogicalResult lowerOp(PhaseEmitter &e, Operation &op) {
 }
 
 static LogicalResult lowerPhase(kern::PhaseOp phase, const Program &program,
-                                const Isa &isa, ModuleOp target,
+                                const InstructionSet &isa, ModuleOp target,
                                 MicroKernels &kernels) {
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
@@ -95,7 +95,7 @@ static LogicalResult convertToLLVM(ModuleOp module) {
 }
 
 FailureOr<OwningOpRef<ModuleOp>> lower::lowerToLLVM(ModuleOp module,
-                                                    const Isa &isa) {
+                                                    const InstructionSet &isa) {
   OwningOpRef<ModuleOp> target = ModuleOp::create(module.getLoc());
   Program program(module);
   MicroKernels kernels(*target, isa);

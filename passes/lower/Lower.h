@@ -5,7 +5,7 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/lower/emit/Isa.h"
+#include "runtime/base/InstructionSet.h"
 
 namespace transom::lower {
 
@@ -13,14 +13,14 @@ namespace transom::lower {
 /// a function `transom.p.<isa>.<phase>` for each phase of `phaseNames`, in
 /// their order, and the micro-kernels that they call. The input is not changed.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-lowerToLLVM(mlir::ModuleOp module, const Isa &isa);
+lowerToLLVM(mlir::ModuleOp module, const InstructionSet &isa);
 
 /// The names of all phases of a module, entries and layer bodies in order,
 /// without those that a library does.
 llvm::SmallVector<std::string> phaseNames(mlir::ModuleOp module);
 
 /// Name of the function of a phase.
-std::string phaseSymbol(const Isa &isa, llvm::StringRef phase);
+std::string phaseSymbol(const InstructionSet &isa, llvm::StringRef phase);
 
 /// Dialects that lowering makes operations of.
 void registerLoweringDialects(mlir::DialectRegistry &registry);

@@ -1,95 +1,39 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instruction sets come from cpuid and the registers that the operating system
-// saves (XCR0), cores from the affinity mask and sysfs, the quota from the
-// cgroup's files of either version.
+// Cores come from the affinity mask and sysfs, the quota from the files of
+// either version of cgroups.
 #include "runtime/execute/Cpu.h"
+#include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
 #include <algorithm>
 #include <fstream>
 #include <sched.h>
 #include <set>
 #include <sstream>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 using namespace transom;
-
-const std::vector<std::string> &transom::knownIsas() {
-  static const std::vector<std::string> names = {"avx512bf16", "avx512vnni",
-                                                 "avx512", "avx2", "neon"};
-  return names;
-}
-
-#if defined(__x86_64__)
-namespace {
-/// The four registers of one cpuid leaf, zero where it does not exist.
-struct Leaf {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  Leaf(unsigned leaf, unsigned subleaf) {
-    __get_cpuid_count(leaf, subleaf, &a, &b, &c, &d);
-  }
-};
-
-uint64_t savedRegisters() {
-  unsigned low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return uint64_t(high) << 32 | low;
-}
-
-bool all(unsigned word, std::initializer_list<int> bits) {
-  return std::all_of(bits.begin(), bits.end(),
-                     [&](int bit) { return word >> bit & 1; });
-}
-} // namespace
-
-static std::vector<std::string> detectIsas() {
-  std::vector<std::string> found;
-  Leaf one(1, 0), seven(7, 0), sevenOne(7, 1), extended(0x80000001, 0);
-  constexpr int osxsave = 27, fma = 12, f16c = 29, avx = 28, movbe = 22;
-  if (!all(one.c, {osxsave, fma, f16c, avx, movbe}))
-    return found;
-  uint64_t saved = savedRegisters();
-  constexpr int bmi1 = 3, avx2 = 5, bmi2 = 8, lzcnt = 5;
-  if ((saved & 0x6) != 0x6 || !all(seven.b, {bmi1, avx2, bmi2}) ||
-      !all(extended.c, {lzcnt}))
-    return found;
-  found.push_back("avx2");
-  constexpr int foundation = 16, dq = 17, cd = 28, bw = 30, vl = 31;
-  if ((saved & 0xe6) != 0xe6 || !all(seven.b, {foundation, dq, cd, bw, vl}))
-    return found;
-  found.insert(found.begin(), "avx512");
-  constexpr int vnni = 11, bf16 = 5;
-  if (!all(seven.c, {vnni}))
-    return found;
-  found.insert(found.begin(), "avx512vnni");
-  if (all(sevenOne.a, {bf16}))
-    found.insert(found.begin(), "avx512bf16");
-  return found;
-}
-#elif defined(__aarch64__)
-static std::vector<std::string> detectIsas() { return {"neon"}; }
-#else
-static std::vector<std::string> detectIsas() { return {}; }
-#endif
-
-const std::vector<std::string> &transom::runnableIsas() {
-  static const std::vector<std::string> names = detectIsas();
-  return names;
-}
 
 static size_t indexOf(const std::vector<std::string> &names,
                       const std::string &name) {
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+/// The names of the instruction sets that run here, strongest first.
+static std::vector<std::string> getRunnableNames() {
+  std::vector<std::string> names;
+  for (const InstructionSet *isa : getRunnableInstructionSets())
+    names.push_back(isa->name);
+  return names;
+}
+
 Result<size_t> transom::chooseIsa(const std::vector<std::string> &available,
                                   const std::string &forced,
                                   const std::string &name) {
-  const std::vector<std::string> &runnable = runnableIsas();
-  std::string runs = runnable.empty() ? "none of ours" : joinNames(runnable);
+  const std::vector<std::string> runnable = getRunnableNames();
+  const std::string runs = runnable.empty() ? "none" : joinNames(runnable);
+
+  // Without a wish the strongest that runs here is taken.
   if (forced.empty()) {
     for (const std::string &isa : runnable)
       if (size_t index = indexOf(available, isa); index != available.size())
@@ -97,10 +41,13 @@ Result<size_t> transom::chooseIsa(const std::vector<std::string> &available,
     return unsupported(name + ": has no code for this CPU; it has code for: " +
                        joinNames(available) + "; this CPU runs: " + runs);
   }
-  if (indexOf(knownIsas(), forced) == knownIsas().size())
+
+  // A forced one has to be known, in the artifact and runnable.
+  const std::vector<std::string> known = getInstructionSetNames();
+  if (!findInstructionSet(forced))
     return unsupported("TRANSOM_FORCE_ISA: unknown instruction set '" + forced +
-                       "'; known: " + joinNames(knownIsas()) +
-                       suggest(forced, knownIsas()));
+                       "'; supported: " + joinNames(known) +
+                       suggest(forced, known));
   size_t index = indexOf(available, forced);
   if (index == available.size())
     return unsupported(

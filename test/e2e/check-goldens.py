@@ -3,14 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles golden models, runs their cases through the command line and compares with the expected tensors.
 
-usage: check-goldens.py TRANSOM FOLDER... [--isa NAME]... [--compile-flag=FLAG]... [--threads N]
+usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compile-flag=FLAG]... [--threads N]
            [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
 
+With --all-isas each case runs with each instruction set that the artifact has code for and this CPU runs.
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
 backend is not installed. Ids that are generated must be those that are expected; under a tolerance of its own, within
 which near ties may fall otherwise, each must be the most likely one by the artifact's own logits.
 """
 import argparse
+import functools
 import json
 import math
 import os
@@ -154,6 +156,15 @@ class Checker:
                 problem = f"a cosine of {least:.6f}, expected at least {self.options.cosine}"
         return problem
 
+    def isas(self, artifact):
+        """The instruction sets to run the cases with; None is the one that the runtime chooses."""
+        wanted = self.options.isa
+        if self.options.all_isas:
+            wanted = json.loads(self.call(["inspect", artifact, "--json"]).stdout)["isas"]
+        for isa in [isa for isa in wanted if not runnable(isa)]:
+            print(f"skip {isa}: this CPU does not run it")
+        return [isa for isa in wanted if runnable(isa)] if wanted else [None]
+
     def replay(self, inputs, artifact, case, got, want, isa):
         """Looks at generated ids through the logits of the prompt and themselves."""
         (rows, length), (wanted, _) = got["output_ids"][0], want["output_ids"][0]
@@ -182,7 +193,7 @@ class Checker:
             if compiled.returncode:
                 self.record(name, f"compile exits {compiled.returncode}: {last_line(compiled)}")
                 return
-            for isa in self.options.isa or [None]:
+            for isa in self.isas(artifact):
                 for case in meta["cases"]:
                     problem = self.run_case(folder, artifact, case, (meta["atol"], meta["rtol"]), isa)
                     self.record(f"{name} {case['input']} {isa or ''}".strip(), problem)
@@ -190,11 +201,14 @@ class Checker:
 
 def runnable(isa):
     """True where this CPU has the instruction set; what it lacks cannot be tested here."""
-    needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"}}
-    needs["avx512bf16"] = needs["avx512"] | {"avx512_bf16"}
-    with open("/proc/cpuinfo") as file:
-        flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
-    return needs.get(isa, set()) <= flags
+    return isa in runnable_isas()
+
+
+@functools.cache
+def runnable_isas():
+    """The instruction sets that this CPU runs, strongest first."""
+    program = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "instruction-sets")
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
 
 
 def main():
@@ -202,14 +216,14 @@ def main():
     parser.add_argument("transom")
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--isa", action="append", default=[])
+    parser.add_argument("--all-isas", action="store_true")
     parser.add_argument("--compile-flag", action="append", default=[])
     parser.add_argument("--threads", type=int)
     parser.add_argument("--tolerance", type=float, nargs=2)
     parser.add_argument("--cosine", type=float, default=-1.0)
     options = parser.parse_args()
-    for isa in [isa for isa in options.isa if not runnable(isa)]:
-        print(f"skip {isa}: this CPU does not run it")
-        options.isa.remove(isa)
+    # Beside the tool where its test programs are, unless the build folder is known.
+    os.environ.setdefault("TRANSOM_BINARY_DIR", os.path.dirname(os.path.dirname(os.path.abspath(options.transom))))
     checker = Checker(options)
     for folder in options.folders:
         checker.check_folder(folder)

@@ -59,28 +59,13 @@ struct KernelHarness::Code {
   }
 };
 
-static bool cpuHas(llvm::StringRef isa) {
-  if (isa == "neon")
-    return false; // not on the machine that the compiler is built for
-  if (isa == "avx512bf16")
-    return cpuHas("avx512") && __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512bf16");
-  if (isa == "avx512")
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq");
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static Result<std::string> compile(mlir::ModuleOp module, const lower::Isa &isa,
-                                   unsigned level) {
+static Result<std::string> compile(mlir::ModuleOp module,
+                                   const InstructionSet &isa, unsigned level) {
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
       lower::lowerToLLVM(module, isa);
   if (mlir::failed(lowered))
     return internalError("the module does not lower");
-  TRANSOM_ASSIGN(const TargetIsa *target, isaOfName(isa.name.str()));
-  TRANSOM_ASSIGN(IsaModule translated, translate(**lowered, *target));
+  TRANSOM_ASSIGN(IsaModule translated, translate(**lowered, isa));
   TRANSOM_TRY(optimize(translated, level));
   return emitCode(translated, CodeKind::Object);
 }
@@ -117,18 +102,18 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
     return;
   }
   code->jit = std::move(*jit);
-  for (const lower::Isa &isa : lower::allIsas()) {
+  for (const InstructionSet &isa : getInstructionSets()) {
     // Without bf16 its instructions make no difference.
-    bool same = isa.dotBf16 && text.find("bf16") == std::string::npos;
-    bool runs = cpuHas(isa.name);
+    bool same = isa.isForBf16 && text.find("bf16") == std::string::npos;
+    bool runs = isa.runsHere();
     if (only.empty() ? same || !runs : isa.name != only)
       continue;
     Result<std::string> object = compile(*module, isa, level);
     if (!object) {
-      ADD_FAILURE() << isa.name.str() << ": " << object.error().message;
+      ADD_FAILURE() << isa.name << ": " << object.error().message;
       return;
     }
-    objects[isa.name.str()] = *object;
+    objects[isa.name] = *object;
     if (!runs)
       continue;
     if (llvm::Error error = code->jit->addObjectFile(
@@ -136,7 +121,7 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
       ADD_FAILURE() << llvm::toString(std::move(error));
       return;
     }
-    runnable.push_back(isa.name.str());
+    runnable.push_back(isa.name);
   }
 }
 
@@ -155,7 +140,7 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
                                      const PhaseCall &call) {
   PreparedPhase prepared;
   auto address =
-      code->jit->lookup(lower::phaseSymbol(*lower::findIsa(isa), phase));
+      code->jit->lookup(lower::phaseSymbol(*findInstructionSet(isa), phase));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
     return prepared;

@@ -9,9 +9,12 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "passes/lower/emit/Isa.h"
+#include "runtime/base/InstructionSet.h"
 
 namespace transom::lower {
+
+/// Lanes of the vectors that generated code works on.
+constexpr int64_t kLanes = 16;
 
 /// Emits code at an insertion point of its builder.
 class Emitter {
@@ -21,12 +24,13 @@ public:
   using CarryBody =
       llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
 
-  Emitter(mlir::OpBuilder &builder, mlir::Location loc, const Isa &isa)
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc,
+          const InstructionSet &isa)
       : b(builder), loc(loc), target(isa) {}
 
   mlir::OpBuilder &builder() { return b; }
   /// The instruction set that the code is for.
-  const Isa &instructions() const { return target; }
+  const InstructionSet &instructions() const { return target; }
   mlir::Location location() const { return loc; }
   void setLocation(mlir::Location place) { loc = place; }
 
@@ -134,7 +138,7 @@ public:
 private:
   mlir::OpBuilder &b;
   mlir::Location loc;
-  const Isa &target;
+  const InstructionSet &target;
 };
 
 } // namespace transom::lower

@@ -47,7 +47,8 @@ std::string KernelSpec::suffix() const {
   return text;
 }
 
-void transom::lower::setTarget(LLVM::LLVMFuncOp function, const Isa &isa) {
+void transom::lower::setTarget(LLVM::LLVMFuncOp function,
+                               const InstructionSet &isa) {
   OpBuilder b(function.getContext());
   std::string bits = std::to_string(isa.vectorBits);
   auto pair = [&](StringRef key, StringRef value) -> Attribute {

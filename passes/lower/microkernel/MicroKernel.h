@@ -55,7 +55,7 @@ struct KernelSpec {
   std::string suffix() const;
   int64_t operandBytes() const { return bf16 ? 2 : 4; }
   int64_t outputBytes() const { return outBf16 ? 2 : 4; }
-  int64_t vectorsOf(const Isa &isa) const {
+  int64_t vectorsOf(const InstructionSet &isa) const {
     return vectors ? vectors : isa.tileVectors;
   }
 };
@@ -80,7 +80,7 @@ struct KernelArgs {
 /// Makes micro-kernels on demand, each once a module, and calls to them.
 class MicroKernels {
 public:
-  MicroKernels(mlir::ModuleOp module, const Isa &isa)
+  MicroKernels(mlir::ModuleOp module, const InstructionSet &isa)
       : module(module), isa(isa) {}
 
   /// Rows of the highest tile.
@@ -90,7 +90,7 @@ public:
   /// Columns of a tile.
   int64_t tileColumns() const { return isa.tileVectors * kLanes; }
   /// The instruction set of the kernels.
-  const Isa &instructions() const { return isa; }
+  const InstructionSet &instructions() const { return isa; }
 
   /// Calls the kernel for `rows` (1 <= rows <= maxRows, a run-time value)
   /// through the ladder of heights.
@@ -102,10 +102,10 @@ private:
   mlir::LLVM::GlobalOp ladder(const KernelSpec &spec);
 
   mlir::ModuleOp module;
-  const Isa &isa;
+  const InstructionSet &isa;
 };
 
 /// Adds the attributes that a function of this instruction set needs.
-void setTarget(mlir::LLVM::LLVMFuncOp function, const Isa &isa);
+void setTarget(mlir::LLVM::LLVMFuncOp function, const InstructionSet &isa);
 
 } // namespace transom::lower

@@ -4,9 +4,12 @@
 // Fifteen independent chains, enough for two pipes of six cycles, written in
 // assembly so that no compiler can shorten them. The registers start as zeros.
 #include "test/bench/kernel-times/Peak.h"
+#include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+
+using namespace transom;
 
 static constexpr int64_t kSteps = 2000;
 
@@ -51,8 +54,9 @@ void loopOfBf16() {
 
 double transom::test::peakFlops(const std::string &isa,
                                 const std::string &dtype) {
-  const bool wide = isa.compare(0, 6, "avx512") == 0;
-  const bool pairs = isa == "avx512bf16" && dtype == "bf16";
+  const InstructionSet *known = findInstructionSet(isa);
+  const bool wide = known && known->vectorBits == 512;
+  const bool pairs = known && known->dotBf16 && dtype == "bf16";
   auto *loop = pairs ? loopOfBf16 : wide ? loopOfAvx512 : loopOfAvx2;
   using Clock = std::chrono::steady_clock;
   double best = 1e9;

@@ -69,8 +69,8 @@ protected:
 
   static std::vector<IsaObject> smallObjects() {
     std::vector<IsaObject> objects;
-    Result<std::vector<const TargetIsa *>> isas = isasOfTargets({});
-    for (const TargetIsa *isa : *isas) {
+    Result<std::vector<const InstructionSet *>> isas = selectTargets({});
+    for (const InstructionSet *isa : *isas) {
       Result<std::string> object = objectOf(phasesFor(isa->name), isa->name);
       EXPECT_TRUE(object) << object.error().message;
       if (object)

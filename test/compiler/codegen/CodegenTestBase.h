@@ -82,7 +82,7 @@ inline Result<std::string> objectOf(const std::string &text,
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return internalError("the test's module does not parse");
-  TRANSOM_ASSIGN(const TargetIsa *target, isaOfName(isa));
+  TRANSOM_ASSIGN(const InstructionSet *target, getInstructionSet(isa));
   TRANSOM_ASSIGN(IsaModule code, translate(*module, *target));
   TRANSOM_TRY(optimize(code));
   return emitCode(code, kind);

@@ -34,7 +34,7 @@ TEST(Object, NeverContractsSeparateProductsAndSums) {
   const std::string text =
       vectorFunction("%m = llvm.fmul %a, %b : vector<16xf32>\n"
                      "%d = llvm.fadd %m, %c : vector<16xf32>\n");
-  for (const TargetIsa &isa : targetIsas()) {
+  for (const InstructionSet &isa : getInstructionSets()) {
     std::string code = assembly(text, isa.name);
     for (const char *fused : {"vfmadd", "fmla", "fmadd"})
       EXPECT_EQ(code.find(fused), std::string::npos) << code;
@@ -63,7 +63,7 @@ llvm.func @f(%p: !llvm.ptr, %n: i64) {
 ^end:
   llvm.return
 })";
-  for (const TargetIsa &isa : targetIsas()) {
+  for (const InstructionSet &isa : getInstructionSets()) {
     std::string code = assembly(text, isa.name);
     EXPECT_EQ(code.find("memset"), std::string::npos) << code;
     EXPECT_EQ(code.find("error"), std::string::npos) << code;
@@ -71,25 +71,25 @@ llvm.func @f(%p: !llvm.ptr, %n: i64) {
 }
 
 TEST(Object, TargetsAreSortedAndDefaultToAllOfTheHost) {
-  Result<std::vector<const TargetIsa *>> all = isasOfTargets({});
+  Result<std::vector<const InstructionSet *>> all = selectTargets({});
   ASSERT_TRUE(all);
   EXPECT_GE(all->size(), 2u);
-  for (const TargetIsa *isa : *all)
-    EXPECT_STREQ(isa->triple, targetIsas().front().triple);
-  Result<std::vector<const TargetIsa *>> both =
-      isasOfTargets({"x86-64-v4", "x86-64-v3", "x86-64-v4"});
+  for (const InstructionSet *isa : *all)
+    EXPECT_STREQ(isa->triple, getInstructionSets().front().triple);
+  Result<std::vector<const InstructionSet *>> both =
+      selectTargets({"x86-64-v4", "x86-64-v3", "x86-64-v4"});
   ASSERT_TRUE(both);
   ASSERT_EQ(both->size(), 2u);
   EXPECT_STREQ((*both)[0]->name, "avx2");
 }
 
 TEST(Object, TargetsOfTwoMachinesDoNotMix) {
-  Result<std::vector<const TargetIsa *>> arm = isasOfTargets({"aarch64"});
+  Result<std::vector<const InstructionSet *>> arm = selectTargets({"aarch64"});
   ASSERT_TRUE(arm);
   ASSERT_EQ(arm->size(), 1u);
   EXPECT_STREQ((*arm)[0]->name, "neon");
-  Result<std::vector<const TargetIsa *>> mixed =
-      isasOfTargets({"x86-64-v3", "aarch64"});
+  Result<std::vector<const InstructionSet *>> mixed =
+      selectTargets({"x86-64-v3", "aarch64"});
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().status, Status::Usage);
   EXPECT_NE(mixed.error().message.find("'x86-64-v3' and 'aarch64'"),
@@ -97,7 +97,8 @@ TEST(Object, TargetsOfTwoMachinesDoNotMix) {
 }
 
 TEST(Object, UnknownTargetIsAUsageErrorWithASuggestion) {
-  Result<std::vector<const TargetIsa *>> none = isasOfTargets({"x86-64-v5"});
+  Result<std::vector<const InstructionSet *>> none =
+      selectTargets({"x86-64-v5"});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().status, Status::Usage);
   EXPECT_NE(none.error().message.find("x86-64-v4"), std::string::npos);

@@ -3,6 +3,7 @@
 //
 // Tensors of the evaluator to those of the C API and back.
 #include "test/e2e/random/CompiledModel.h"
+#include "runtime/base/InstructionSet.h"
 #include <cmath>
 #include <cstdlib>
 
@@ -26,14 +27,8 @@ CompiledModel::~CompiledModel() {
 }
 
 bool CompiledModel::runsHere(const std::string &isa) {
-  if (isa == "avx2")
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == "avx512bf16" && !__builtin_cpu_supports("avx512bf16"))
-    return false;
-  return __builtin_cpu_supports("avx512f") &&
-         __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+  const transom::InstructionSet *known = transom::findInstructionSet(isa);
+  return known && known->runsHere();
 }
 
 std::string CompiledModel::load(const std::string &path, const std::string &isa,

@@ -7,6 +7,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/base/InstructionSet.h"
 #include "runtime/onednn/OneDnn.h"
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/CompiledModel.h"
@@ -79,10 +80,11 @@ std::string dtypeFor(uint64_t seed) {
 /// The instruction sets that an artifact for a target holds.
 std::vector<std::string> isasOf(const std::string &target,
                                 const std::string &dtype) {
-  if (target == "x86-64-v3")
-    return {"avx2"};
-  return dtype == "bf16" ? std::vector<std::string>{"avx512", "avx512bf16"}
-                         : std::vector<std::string>{"avx512"};
+  std::vector<std::string> isas;
+  for (const InstructionSet &isa : getInstructionSets())
+    if (target == isa.target && (dtype == "bf16" || !isa.isForBf16))
+      isas.push_back(isa.name);
+  return isas;
 }
 
 /// Optional passes that are left out: none for half of the batches.

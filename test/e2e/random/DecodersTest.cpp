@@ -7,6 +7,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/base/InstructionSet.h"
 #include "runtime/include/transom/transom.h"
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/CompiledModel.h"
@@ -410,12 +411,10 @@ std::string checkCompiled(uint64_t seed) {
   if (!report)
     return "compile: " + report.error().message;
   std::string complaint;
-  for (const char *isa : {"avx2", "avx512", "avx512bf16"}) {
-    bool held = wide == (isa != StringRef("avx2")) &&
-                (isa != StringRef("avx512bf16") || model.hasBf16());
-    if (held && complaint.empty() && CompiledModel::runsHere(isa))
-      complaint = checkIsa(model, options.output, isa, *expected);
-  }
+  for (const InstructionSet &isa : getInstructionSets())
+    if (complaint.empty() && isa.target == options.targets.front() &&
+        (model.hasBf16() || !isa.isForBf16) && isa.runsHere())
+      complaint = checkIsa(model, options.output, isa.name, *expected);
   std::remove(options.output.c_str());
   return complaint;
 }

@@ -5,7 +5,7 @@
 // and type: the loops over K hold one multiply-add for each vector of the tile
 // (where pairs of bf16 are widened, two), and nothing in them touches the
 // stack.
-#include "passes/lower/emit/Isa.h"
+#include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/Disassembly.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/Products.h"
@@ -90,14 +90,13 @@ void checkKernel(const std::string &name, const Code &code, LoopShape shape,
 }
 
 /// Checks the code of a layer for one instruction set.
-void checkLayer(const lower::Isa &isa, const std::string &dtype) {
+void checkLayer(const InstructionSet &isa, const std::string &dtype) {
   static const std::regex kernelName(
       "transom\\.k\\.[a-z0-9]+\\.(f32|bf16)\\.([0-9]+)x([0-9]+)\\..*");
-  KernelHarness harness(textOf(layerProducts(dtype == "bf16")) +
-                            attentionText(dtype),
-                        isa.name.str());
-  const std::string &object = harness.object(isa.name.str());
-  const Syntax &syntax = syntaxOf(isa.name.str());
+  KernelHarness harness(
+      textOf(layerProducts(dtype == "bf16")) + attentionText(dtype), isa.name);
+  const std::string &object = harness.object(isa.name);
+  const Syntax &syntax = syntaxOf(isa.name);
   CodeCounts counts;
   for (const auto &[name, code] : disassemble(object, syntax)) {
     counts.bytes += code.back().address - code.front().address;
@@ -115,19 +114,19 @@ void checkLayer(const lower::Isa &isa, const std::string &dtype) {
   EXPECT_GT(counts.kernels, 0);
   printf("%s %s: %ld kernels, %ld loops over K, %ld KiB of code, object of "
          "%zu KiB\n",
-         isa.name.str().c_str(), dtype.c_str(), long(counts.kernels),
-         long(counts.loops), long(counts.bytes / 1024), object.size() / 1024);
+         isa.name, dtype.c_str(), long(counts.kernels), long(counts.loops),
+         long(counts.bytes / 1024), object.size() / 1024);
 }
 
 } // namespace
 
 TEST(Code, LoopsOverKStayInRegisters) {
-  for (const lower::Isa &isa : lower::allIsas())
-    if (!isa.dotBf16) // the same code as without
+  for (const InstructionSet &isa : getInstructionSets())
+    if (!isa.isForBf16) // the same code as without
       checkLayer(isa, "f32");
 }
 
 TEST(Code, LoopsOverPairsStayInRegisters) {
-  for (const lower::Isa &isa : lower::allIsas())
+  for (const InstructionSet &isa : getInstructionSets())
     checkLayer(isa, "bf16");
 }

@@ -3,6 +3,7 @@
 //
 // Choice of the instruction set, and the count of cores.
 #include "runtime/execute/Cpu.h"
+#include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
@@ -10,15 +11,14 @@
 using namespace transom;
 
 TEST(Cpu, takes_the_best_that_is_there_and_runs) {
-  const std::vector<std::string> &runnable = runnableIsas();
+  const auto &runnable = getRunnableInstructionSets();
   if (runnable.empty())
     GTEST_SKIP() << "this CPU runs none of the instruction sets";
-  std::vector<std::string> all = knownIsas();
-  std::reverse(all.begin(), all.end());
+  std::vector<std::string> all = getInstructionSetNames();
   Result<size_t> chosen = chooseIsa(all, "", "m.so");
   ASSERT_TRUE(bool(chosen));
-  EXPECT_EQ(all[*chosen], runnable.front());
-  Result<size_t> last = chooseIsa({"none", runnable.back()}, "", "m.so");
+  EXPECT_EQ(all[*chosen], runnable.front()->name);
+  Result<size_t> last = chooseIsa({"none", runnable.back()->name}, "", "m.so");
   ASSERT_TRUE(bool(last));
   EXPECT_EQ(*last, 1u);
 }
@@ -42,11 +42,10 @@ TEST(Cpu, refuses_with_the_list) {
   EXPECT_NE(absent.error().message.find("it has code for: avx2"),
             std::string::npos);
 
-  for (const std::string &isa : knownIsas()) {
-    const auto &runs = runnableIsas();
-    if (std::find(runs.begin(), runs.end(), isa) != runs.end())
+  for (const InstructionSet &isa : getInstructionSets()) {
+    if (isa.runsHere())
       continue;
-    Result<size_t> foreign = chooseIsa({isa}, isa, "m.so");
+    Result<size_t> foreign = chooseIsa({isa.name}, isa.name, "m.so");
     ASSERT_FALSE(foreign);
     EXPECT_EQ(foreign.error().status, Status::Unsupported);
     EXPECT_NE(foreign.error().message.find("does not run"), std::string::npos);

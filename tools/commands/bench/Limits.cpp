@@ -5,6 +5,7 @@
 // registers hold, more than two pipes of six cycles need; the read loop sums a
 // buffer that no cache holds.
 #include "tools/commands/bench/Limits.h"
+#include "runtime/base/InstructionSet.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <immintrin.h>
 #endif
 
+using namespace transom;
 using namespace transom::tools;
 
 namespace {
@@ -103,10 +105,11 @@ avx512Bf16Multiply(int64_t steps) {
 }
 
 static PeakLoops loopsOf(const std::string &isa) {
-  if (isa == "avx512bf16")
+  const InstructionSet *known = findInstructionSet(isa);
+  if (known && known->dotBf16)
     return {avx512Multiply, 2 * 24 * 16, avx512Bf16Multiply, 4 * 24 * 16,
             avx512Read};
-  if (isa.compare(0, 6, "avx512") == 0)
+  if (known && known->vectorBits == 512)
     return {avx512Multiply, 2 * 24 * 16, nullptr, 0, avx512Read};
   return {avx2Multiply, 2 * 12 * 8, nullptr, 0, avx2Read};
 }

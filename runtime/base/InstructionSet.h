@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The registry of instruction sets that an artifact can have code for. The
+// compiler, the runtime, tests and benchmarks read this one table; adding an
+// instruction set of a known machine takes an entry and a CPU test in
+// InstructionSet.cpp.
+#pragma once
+#include "runtime/base/Error.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transom {
+
+/// An instruction set with code of its own in an artifact. All generated code
+/// works on vectors of 16 lanes; narrower registers take them in parts, so sums
+/// have one order everywhere.
+struct InstructionSet {
+  const char *name;   ///< in manifests and TRANSOM_FORCE_ISA: `avx2`
+  const char *target; ///< of `--target`; several can have the same one
+  bool isForBf16;     ///< makes a difference to models in bf16 only
+
+  // LLVM's names.
+  const char *triple;   ///< machine and system
+  const char *cpu;      ///< the CPU
+  const char *features; ///< features beyond the CPU's
+
+  // Micro-kernels. MR is the number of rows of the largest register tile.
+  int64_t vectorBits;  ///< preferred width of vectors
+  int64_t tileRows;    ///< MR of f32
+  int64_t tileVectors; ///< NR, in vectors of 16 lanes
+  int64_t bf16Rows;    ///< MR of bf16
+  bool dotBf16;        ///< multiplies pairs of bf16 in one instruction
+
+  /// True if this CPU and its operating system run it.
+  bool (*runsHere)();
+};
+
+/// All instruction sets; those of one machine stand from weakest to strongest.
+const std::vector<InstructionSet> &getInstructionSets();
+
+/// The names of all instruction sets, in the order of the table.
+std::vector<std::string> getInstructionSetNames();
+
+/// The instruction set of that name, or null.
+const InstructionSet *findInstructionSet(std::string_view name);
+
+/// The instruction set of that name; the error lists the supported ones.
+Result<const InstructionSet *> getInstructionSet(const std::string &name);
+
+/// The instruction sets that run here, strongest first.
+const std::vector<const InstructionSet *> &getRunnableInstructionSets();
+
+} // namespace transom

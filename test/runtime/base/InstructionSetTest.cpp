@@ -1,0 +1,59 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The registry of instruction sets.
+#include "runtime/base/InstructionSet.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace transom;
+
+TEST(InstructionSet, entriesAreConsistent) {
+  std::set<std::string> names;
+  for (const InstructionSet &isa : getInstructionSets()) {
+    EXPECT_TRUE(names.insert(isa.name).second) << isa.name;
+    EXPECT_EQ(findInstructionSet(isa.name), &isa);
+    // A register tile and what it is multiplied by fit in 32 registers, those
+    // of AVX2 in 16; a vector of 16 lanes takes several narrow registers.
+    int64_t registers = isa.tileRows * isa.tileVectors * 512 / isa.vectorBits;
+    EXPECT_LE(registers, isa.vectorBits == 256 ? 14 : 30) << isa.name;
+    EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
+  }
+  EXPECT_EQ(findInstructionSet("avx3"), nullptr);
+}
+
+TEST(InstructionSet, runnableOnesAreStrongestFirst) {
+  const InstructionSet *previous = nullptr;
+  for (const InstructionSet *isa : getRunnableInstructionSets()) {
+    EXPECT_TRUE(isa->runsHere());
+    EXPECT_EQ(std::string(isa->triple),
+              getRunnableInstructionSets().front()->triple);
+    EXPECT_TRUE(!previous || isa < previous) << isa->name;
+    previous = isa;
+  }
+}
+
+#if defined(__x86_64__)
+TEST(InstructionSet, cpuTestsAgreeWithTheCompilersRuntime) {
+  __builtin_cpu_init();
+  EXPECT_EQ(findInstructionSet("avx2")->runsHere(),
+            __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi") &&
+                __builtin_cpu_supports("bmi2"));
+  EXPECT_EQ(findInstructionSet("avx512")->runsHere(),
+            __builtin_cpu_supports("avx512f") &&
+                __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512cd") &&
+                __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl"));
+}
+#endif
+
+TEST(InstructionSet, errorsListTheSupportedOnes) {
+  Result<const InstructionSet *> unknown = getInstructionSet("avx3");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().status, Status::Unsupported);
+  EXPECT_EQ(unknown.error().message.find(
+                "unsupported instruction set 'avx3'; supported: avx2, avx512"),
+            0u);
+}

@@ -1,0 +1,13 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints the names of the instruction sets that run here, one a line, for
+// scripts of tests.
+#include "runtime/base/InstructionSet.h"
+#include <cstdio>
+
+int main() {
+  for (const transom::InstructionSet *isa :
+       transom::getRunnableInstructionSets())
+    puts(isa->name);
+}
