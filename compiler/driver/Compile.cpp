@@ -7,7 +7,7 @@
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/Hashes.h"
 #include "compiler/import/Import.h"
-#include "compiler/import/huggingface/GenerationConfig.h"
+#include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
 #include <chrono>
 
@@ -89,7 +89,7 @@ Result<void> ModelFacts::read(ModuleOp module) {
   files.insert(files.end(), text.files.begin(), text.files.end());
   if (stepOf(module)) {
     TRANSOM_ASSIGN(GenerationSettings settings,
-                   readGenerationConfig(info.folder));
+                   readGenerationSettings(info.folder));
     generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());

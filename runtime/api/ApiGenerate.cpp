@@ -6,6 +6,7 @@
 #include "runtime/api/ApiSupport.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/generate/Generate.h"
+#include "runtime/generate/GenerationOptions.h"
 #include "runtime/generate/Scores.h"
 #include "runtime/text/Text.h"
 #include <cstddef>
@@ -26,13 +27,11 @@ const char *transom_finish_name(transom_finish finish) {
 
 transom_generate_options transom_generate_options_default(void) {
   auto options = sized<transom_generate_options>();
-  options.max_new_tokens = options.min_new_tokens = TRANSOM_FROM_MODEL;
-  options.num_return_sequences = options.num_beams = TRANSOM_FROM_MODEL;
+  visitGenerationOptions([&](const GenerationOption &, auto, auto field) {
+    if constexpr (!std::is_null_pointer_v<decltype(field)>)
+      options.*field = TRANSOM_FROM_MODEL;
+  });
   options.sample = TRANSOM_FROM_MODEL;
-  options.top_k = options.no_repeat_ngram_size = TRANSOM_FROM_MODEL;
-  options.temperature = options.top_p = options.min_p = TRANSOM_FROM_MODEL;
-  options.repetition_penalty = options.presence_penalty =
-      options.frequency_penalty = TRANSOM_FROM_MODEL;
   options.top_logprobs = -1;
   return options;
 }
@@ -49,26 +48,18 @@ template <typename T> static bool isGiven(T value) {
 /// Copies what the caller set over the numbers of the configuration.
 static void overrideNumbers(const transom_generate_options &options,
                             GenerationConfig &config) {
-  auto copy = [](auto value, auto &out) {
-    if (isGiven(value))
-      out = value;
-  };
-  copy(options.max_new_tokens, config.maxNewTokens);
-  copy(options.min_new_tokens, config.minNewTokens);
-  copy(options.num_return_sequences, config.numReturnSequences);
-  copy(options.num_beams, config.numBeams);
-  copy(options.no_repeat_ngram_size, config.noRepeatNgramSize);
-  copy(options.repetition_penalty, config.repetitionPenalty);
-  copy(options.presence_penalty, config.presencePenalty);
-  copy(options.frequency_penalty, config.frequencyPenalty);
-  copy(options.top_k, config.topK);
-  copy(options.temperature, config.temperature);
-  copy(options.top_p, config.topP);
-  copy(options.min_p, config.minP);
+  bool turnsOnSampling = false;
+  visitGenerationOptions(
+      [&](const GenerationOption &option, auto member, auto field) {
+        if constexpr (!std::is_null_pointer_v<decltype(field)>)
+          if (isGiven(options.*field)) {
+            config.*member = options.*field;
+            turnsOnSampling |= option.turnsOnSampling;
+          }
+      });
   if (isGiven(options.sample))
     config.sample = options.sample != 0;
-  else if (isGiven(options.top_k) || isGiven(options.temperature) ||
-           isGiven(options.top_p) || isGiven(options.min_p))
+  else if (turnsOnSampling)
     config.sample = true;
   config.seed = options.seed;
   config.ignoreEnd = options.ignore_end != 0;
@@ -78,7 +69,7 @@ static void overrideNumbers(const transom_generate_options &options,
 /// The settings for a call: the model's, and the caller's over them.
 static Result<GenerationConfig>
 configFor(const Model &model, const transom_generate_options &options) {
-  Result<GenerationConfig> config = generationConfigOf(model);
+  Result<GenerationConfig> config = getGenerationConfig(model);
   if (!config)
     return config;
   overrideNumbers(options, *config);
@@ -113,7 +104,7 @@ configFor(const Model &model, const transom_generate_options &options) {
     if (!utf8::isValid(config->stopStrings.back()))
       return rejected("stop string " + std::to_string(i) + " is not UTF-8");
   }
-  TRANSOM_TRY(config->settle());
+  TRANSOM_TRY(config->resolve());
   return config;
 }
 

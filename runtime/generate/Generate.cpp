@@ -27,7 +27,7 @@ Result<const float *> DecoderSource::step(const NewTokens *rows, size_t count) {
   return decoder->step(steps.data(), steps.size());
 }
 
-Result<GenerationConfig> transom::generationConfigOf(const Model &model) {
+Result<GenerationConfig> transom::getGenerationConfig(const Model &model) {
   const auto &decoder = model.manifest().decoder;
   if (!decoder || !model.findEntry("generate"))
     return unsupported("the model does not generate; its head is '" +
@@ -140,11 +140,11 @@ Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
   return {};
 }
 
-/// The settings of the model's files, settled.
-static Result<GenerationConfig> settledConfigOf(const Model &model) {
-  Result<GenerationConfig> config = generationConfigOf(model);
+/// The settings of the model's files, resolved.
+static Result<GenerationConfig> getResolvedConfig(const Model &model) {
+  Result<GenerationConfig> config = getGenerationConfig(model);
   if (config)
-    TRANSOM_TRY(config->settle());
+    TRANSOM_TRY(config->resolve());
   return config;
 }
 
@@ -180,7 +180,7 @@ Result<void> transom::shapeGenerate(const Session &session,
                                     const transom_tensor *inputs,
                                     size_t inputCount, const char *name,
                                     transom_tensor &result) {
-  TRANSOM_ASSIGN(GenerationConfig config, settledConfigOf(session.model()));
+  TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(session.model()));
   const Entry &entry = *session.model().findEntry("generate");
   BoundPrompts bound(entry);
   if (Result<void> done = bound.call.bindInputs(inputs, inputCount, false);
@@ -223,7 +223,7 @@ Result<void> transom::runGenerate(Session &session,
                                   size_t inputCount, transom_tensor *outputs,
                                   size_t outputCount) {
   const Model &model = session.model();
-  TRANSOM_ASSIGN(GenerationConfig config, settledConfigOf(model));
+  TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(model));
   TRANSOM_ASSIGN(Prompts prompts, promptsOf(model, inputs, inputCount));
   for (size_t i = 0; i != outputCount; ++i)
     if (Result<void> done =

@@ -37,9 +37,9 @@ private:
   std::vector<StepInput> steps;
 };
 
-/// The settings that the model's files give, not settled; `Unsupported` where
+/// The settings that the model's files give, not resolved; `Unsupported` where
 /// the model does not generate.
-Result<GenerationConfig> generationConfigOf(const Model &model);
+Result<GenerationConfig> getGenerationConfig(const Model &model);
 
 /// Tokens of prompts.
 using Prompts = std::vector<std::vector<int64_t>>;
@@ -49,7 +49,7 @@ Result<Prompts> promptsOf(const Model &model, const transom_tensor *inputs,
                           size_t count);
 
 /// Raises a capacity so that a session generates quickly for prompts of these
-/// lengths. `config` is settled.
+/// lengths. `config` is resolved.
 void fitGeneration(const Model &model, const GenerationConfig &config,
                    const std::vector<size_t> &promptLengths,
                    Capacity &capacity);

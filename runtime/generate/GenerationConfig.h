@@ -24,7 +24,8 @@ enum class ContextPolicy {
 };
 
 /// All settings of a generation. Those that are optional are unset until
-/// `settle()`.
+/// `resolve()`. The options that files, flags and the C API can set stand in
+/// GenerationOptions.h too.
 struct GenerationConfig {
   std::optional<int64_t> maxNewTokens, minNewTokens;
   std::optional<int64_t> maxLength, minLength; ///< with the prompt
@@ -45,18 +46,18 @@ struct GenerationConfig {
   bool ignoreEnd = false; ///< an end token may be chosen and does not stop
   ContextPolicy contextPolicy = ContextPolicy::Stop;
   int64_t topLogprobs = -1; ///< -1: no log-probabilities
-  /// What the model's files ask for and is not built, such as "num_beam_groups
-  /// 2"; and such that only sampling would look at.
-  std::vector<std::string> unbuilt, unbuiltSampling;
+  /// Options of the model's files that are not supported, such as
+  /// "num_beam_groups 2"; and those that have an effect with sampling only.
+  std::vector<std::string> unsupported, unsupportedSampling;
 
   /// Reads the settings that an artifact holds; an empty text gives the
   /// built-in ones.
   static Result<GenerationConfig> parse(std::string_view json);
 
-  /// Checks all values and what is built, and decides: after it `sample`,
+  /// Checks all values and decides what is left open: afterwards `sample`,
   /// `temperature`, `topK`, `topP` and `minP` are set. A temperature of 0 is
   /// always greedy.
-  Result<void> settle();
+  Result<void> resolve();
 
   /// The built-in limit of new tokens.
   static constexpr int64_t defaultNewTokens = 256;

@@ -50,7 +50,7 @@ struct GenerationEvent {
 /// Takes each token; false ends its continuation.
 using GenerationCallback = std::function<bool(const GenerationEvent &)>;
 
-/// Generates. `config` is settled; `tokenizer` may be NULL, then there are no
+/// Generates. `config` is resolved; `tokenizer` may be NULL, then there are no
 /// texts, and no stop strings. An empty prompt begins with the model's begin
 /// token. `out` gets all continuations of the first prompt, then of the second,
 /// ...; when it fails or is cancelled, what was made until then. All sequences

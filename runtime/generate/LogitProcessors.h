@@ -25,7 +25,7 @@ struct SamplingPlace {
 /// that are suppressed always or at the beginning.
 class LogitProcessors {
 public:
-  /// `config` is settled and outlives this; tokens outside the vocabulary have
+  /// `config` is resolved and outlives this; tokens outside the vocabulary have
   /// no effect.
   LogitProcessors(const GenerationConfig &config, int64_t vocabulary);
 

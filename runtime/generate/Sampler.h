@@ -19,7 +19,7 @@ struct TokenLogprob {
 /// it is made.
 class Sampler {
 public:
-  /// `config` is settled and outlives the sampler.
+  /// `config` is resolved and outlives the sampler.
   Sampler(const GenerationConfig &config, int64_t vocabulary);
 
   /// The next token. Greedy: the first of the largest. Else temperature, then

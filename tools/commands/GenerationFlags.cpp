@@ -4,6 +4,7 @@
 // Numbers are checked for what can be said without the model; the library
 // checks the rest.
 #include "tools/commands/GenerationFlags.h"
+#include "runtime/generate/GenerationOptions.h"
 #include <CLI/Validators.hpp>
 #include <cerrno>
 #include <cmath>
@@ -13,29 +14,32 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// A flag with a whole number, `low` or more.
-static void addInteger(CLI::App &command, const std::string &flag,
-                       int64_t &value, int64_t low, const std::string &help) {
-  command.add_option(flag, value, help)
+/// The flag of an option that is a whole number.
+static void addOption(CLI::App &command, const GenerationOption &option,
+                      int64_t &value) {
+  command.add_option(option.flag, value, option.help)
       ->type_name("N")
-      ->check(wholeNumber(low));
+      ->check(wholeNumber(int64_t(option.flagLow)));
 }
 
-/// A flag with a number in [low, high].
-static void addNumber(CLI::App &command, const std::string &flag, double &value,
-                      double low, double high, const std::string &help) {
-  command.add_option(flag, value, help)
+/// The flag of an option that is a number.
+static void addOption(CLI::App &command, const GenerationOption &option,
+                      double &value) {
+  const double low = option.flagLow, high = option.high;
+  command.add_option(option.flag, value, option.help)
       ->type_name("X")
       ->check([low, high](const std::string &text) -> std::string {
         char *end = nullptr;
         const double given = strtod(text.c_str(), &end);
-        if (end == text.c_str() || *end || !(given >= low && given <= high)) {
-          char range[96];
+        if (end != text.c_str() && !*end && given >= low && given <= high)
+          return {};
+        char range[96];
+        if (high == GenerationOption::unbounded)
+          snprintf(range, sizeof range, "' is no number of at least %g", low);
+        else
           snprintf(range, sizeof range, "' is no number in [%g, %g]", low,
                    high);
-          return "'" + text + range;
-        }
-        return {};
+        return "'" + text + range;
       });
 }
 
@@ -48,12 +52,8 @@ void tools::addTopLogprobs(CLI::App &command, int32_t &count) {
       ->check(wholeNumber(0, 1024));
 }
 
-static void addLengths(CLI::App &command, GenerationFlags &flags) {
-  transom_generate_options &values = flags.values;
-  addInteger(command, "-n,--max-new-tokens", values.max_new_tokens, 0,
-             "most new tokens (default: as the model says, or 256)");
-  addInteger(command, "--min-new-tokens", values.min_new_tokens, 0,
-             "bar end tokens from the first N choices");
+/// Flags about the end of a continuation and the context.
+static void addEnds(CLI::App &command, GenerationFlags &flags) {
   command
       .add_option("--eos-token-id", flags.endIds,
                   "end tokens (default: as the model says)")
@@ -79,24 +79,22 @@ static void addLengths(CLI::App &command, GenerationFlags &flags) {
       ->excludes(truncate);
 }
 
-static void addSampling(CLI::App &command, GenerationFlags &flags) {
-  transom_generate_options &values = flags.values;
-  addNumber(command, "--temperature", values.temperature, 0, 1e6,
-            "sample with this temperature; 0: greedy");
-  addInteger(command, "--top-k", values.top_k, 0,
-             "sample from the K most probable tokens; 0: off");
-  addNumber(command, "--top-p", values.top_p, 0, 1,
-            "sample from the most probable tokens that reach this share");
-  addNumber(command, "--min-p", values.min_p, 0, 1,
-            "leave out tokens below this share of the most probable one");
-  addNumber(command, "--repetition-penalty", values.repetition_penalty, 1e-6,
-            1e6, "divide the logits of tokens that were there");
-  addNumber(command, "--presence-penalty", values.presence_penalty, -1e6, 1e6,
-            "subtract from new tokens that were there");
-  addNumber(command, "--frequency-penalty", values.frequency_penalty, -1e6, 1e6,
-            "subtract from new tokens, each time they were there");
-  addInteger(command, "--no-repeat-ngram-size", values.no_repeat_ngram_size, 0,
-             "no N tokens in a row stand twice; 0: off");
+/// Flags that beam search would read. They are accepted and not shown, since
+/// only one beam is supported.
+static void addBeams(CLI::App &command, GenerationFlags &flags) {
+  command.add_option("--length-penalty", flags.lengthPenalty)
+      ->check(CLI::Range(-1e6, 1e6))
+      ->group("");
+  addChoice(command, "--early-stopping", flags.earlyStopping,
+            {"true", "false", "never"}, "")
+      ->group("");
+}
+
+void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
+  visitGenerationOptions([&](const GenerationOption &option, auto, auto field) {
+    if constexpr (!std::is_null_pointer_v<decltype(field)>)
+      addOption(command, option, flags.values.*field);
+  });
   command
       .add_option("--logit-bias", flags.biases,
                   "add to the logit of a token; -inf bars it (repeatable)")
@@ -105,23 +103,12 @@ static void addSampling(CLI::App &command, GenerationFlags &flags) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      .add_option("--seed", values.seed, "of the random numbers (default 0)")
+      .add_option("--seed", flags.values.seed,
+                  "seed of the random numbers (default 0)")
       ->type_name("N")
       ->check(wholeNumber(0, UINT64_MAX));
-}
-
-void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
-  addLengths(command, flags);
-  addSampling(command, flags);
-  addInteger(command, "--num-return-sequences",
-             flags.values.num_return_sequences, 1,
-             "continuations of each prompt");
-  addInteger(command, "--num-beams", flags.values.num_beams, 1,
-             "beams; 1: none");
-  addNumber(command, "--length-penalty", flags.lengthPenalty, -1e6, 1e6,
-            "of beams");
-  addChoice(command, "--early-stopping", flags.earlyStopping,
-            {"true", "false", "never"}, "of beams");
+  addEnds(command, flags);
+  addBeams(command, flags);
 }
 
 void tools::addIds(CLI::App &command, std::vector<std::string> &lists) {

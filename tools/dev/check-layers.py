@@ -42,6 +42,8 @@ LAYERS = {
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; knows no MLIR.
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *SUPPORT],
+    # Reads the options that the runtime's table of generation options lists.
+    "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *SUPPORT],
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],

@@ -37,7 +37,7 @@ static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
     config.frequencyPenalty = 0.1;
     config.noRepeatNgramSize = 9;
   }
-  EXPECT_TRUE(bool(config.settle()));
+  EXPECT_TRUE(bool(config.resolve()));
   Result<DecoderSource> source = DecoderSource::create(session);
   std::vector<Continuation> rows;
   const size_t before = allocations;

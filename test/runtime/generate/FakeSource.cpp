@@ -68,3 +68,11 @@ Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
   }
   return logits.data();
 }
+
+Prompts transom::test::makePrompts(size_t count, size_t longest) {
+  Prompts prompts(count);
+  for (size_t i = 0; i != count; ++i)
+    for (size_t j = 0; j != 1 + (i * 37) % longest; ++j)
+      prompts[i].push_back(int64_t((i * 31 + j * 17) % 40));
+  return prompts;
+}

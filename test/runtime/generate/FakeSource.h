@@ -76,4 +76,9 @@ private:
   int32_t next = 0;
 };
 
+using Prompts = std::vector<std::vector<int64_t>>;
+
+/// Prompts of 1 to `longest` tokens below 40.
+Prompts makePrompts(size_t count, size_t longest);
+
 } // namespace transom::test

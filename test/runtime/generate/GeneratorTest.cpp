@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The loop over a model by hand: the same continuations alone and in any
-// company, with little room and much; ends, contexts, cancelling, scores.
+// company, with little room and much; ends, contexts, cancelling.
 #include "runtime/generate/Generator.h"
-#include "runtime/generate/Scores.h"
 #include "test/runtime/generate/FakeSource.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -13,14 +12,13 @@ using namespace transom;
 using namespace transom::test;
 
 using Change = std::function<void(GenerationConfig &)>;
-using Prompts = std::vector<std::vector<int64_t>>;
 
-static GenerationConfig settled(const Change &change = {}) {
+static GenerationConfig resolved(const Change &change = {}) {
   GenerationConfig config;
   config.maxNewTokens = 12;
   if (change)
     change(config);
-  Result<void> done = config.settle();
+  Result<void> done = config.resolve();
   EXPECT_TRUE(bool(done)) << done.error().message;
   return config;
 }
@@ -59,14 +57,6 @@ static std::vector<int64_t> greedyOf(const FakeSource &source,
   return {past.begin() + int64_t(prompt), past.end()};
 }
 
-static Prompts somePrompts(size_t count, size_t longest) {
-  Prompts prompts(count);
-  for (size_t i = 0; i != count; ++i)
-    for (size_t j = 0; j != 1 + (i * 37) % longest; ++j)
-      prompts[i].push_back(int64_t((i * 31 + j * 17) % 40));
-  return prompts;
-}
-
 static std::vector<std::vector<int64_t>>
 tokensOf(const std::vector<Continuation> &rows) {
   std::vector<std::vector<int64_t>> tokens;
@@ -77,7 +67,7 @@ tokensOf(const std::vector<Continuation> &rows) {
 
 TEST(Generator, greedy) {
   FakeSource source(40, 4, 10);
-  auto rows = run(source, settled(), {{1, 2, 3}});
+  auto rows = run(source, resolved(), {{1, 2, 3}});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].tokens, greedyOf(source, {1, 2, 3}, 12));
   EXPECT_EQ(rows[0].finish, FinishReason::Length);
@@ -85,8 +75,8 @@ TEST(Generator, greedy) {
 }
 
 TEST(Generator, company_and_room_do_not_matter) {
-  const Prompts prompts = somePrompts(9, 300);
-  auto config = settled([](auto &c) {
+  const Prompts prompts = makePrompts(9, 300);
+  auto config = resolved([](auto &c) {
     c.sample = true;
     c.numReturnSequences = 3;
     c.maxNewTokens = 300;
@@ -113,7 +103,7 @@ TEST(Generator, company_and_room_do_not_matter) {
 
 TEST(Generator, continuations_share_the_prompt) {
   FakeSource source(40, 8, 10);
-  auto config = settled([](auto &c) {
+  auto config = resolved([](auto &c) {
     c.sample = true;
     c.numReturnSequences = 4;
   });
@@ -126,9 +116,9 @@ TEST(Generator, continuations_share_the_prompt) {
 
 TEST(Generator, rows_that_are_finished_leave) {
   FakeSource source(40, 8, 10);
-  Prompts prompts = somePrompts(6, 9);
+  Prompts prompts = makePrompts(6, 9);
   const int64_t end = greedyOf(source, prompts[2], 12)[1];
-  auto config = settled([&](auto &c) { c.endTokens = {end}; });
+  auto config = resolved([&](auto &c) { c.endTokens = {end}; });
   auto rows = run(source, config, prompts);
   EXPECT_EQ(rows[2].finish, FinishReason::End);
   EXPECT_LE(rows[2].tokens.size(), 2u);
@@ -141,8 +131,8 @@ TEST(Generator, rows_that_are_finished_leave) {
 
 TEST(Generator, many_prompts_go_through_a_few_sequences) {
   FakeSource source(40, 4, 10);
-  Prompts prompts = somePrompts(30, 5);
-  auto rows = run(source, settled(), prompts);
+  Prompts prompts = makePrompts(30, 5);
+  auto rows = run(source, resolved(), prompts);
   EXPECT_EQ(source.mostRows, 4u);
   for (size_t i = 0; i != prompts.size(); ++i)
     EXPECT_EQ(rows[i].tokens, greedyOf(source, prompts[i], 12)) << i;
@@ -150,13 +140,13 @@ TEST(Generator, many_prompts_go_through_a_few_sequences) {
 
 TEST(Generator, stops_at_the_end_of_the_context) {
   FakeSource source(40, 2, 10, 10);
-  auto rows = run(source, settled(), {{1, 2, 3, 4, 5, 6}});
+  auto rows = run(source, resolved(), {{1, 2, 3, 4, 5, 6}});
   EXPECT_EQ(rows[0].tokens.size(), 4u);
   EXPECT_EQ(rows[0].finish, FinishReason::Context);
-  rows = run(source, settled(), {std::vector<int64_t>(10, 1)});
+  rows = run(source, resolved(), {std::vector<int64_t>(10, 1)});
   EXPECT_TRUE(rows[0].tokens.empty());
   EXPECT_EQ(rows[0].finish, FinishReason::Context);
-  auto exact = settled([](auto &c) { c.maxNewTokens = 4; });
+  auto exact = resolved([](auto &c) { c.maxNewTokens = 4; });
   rows = run(source, exact, {{1, 2, 3, 4, 5, 6}});
   EXPECT_EQ(rows[0].finish, FinishReason::Length);
 }
@@ -164,11 +154,11 @@ TEST(Generator, stops_at_the_end_of_the_context) {
 TEST(Generator, long_prompts) {
   FakeSource source(40, 2, 10, 10);
   const std::vector<int64_t> prompt = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 12};
-  Error error = runFails(source, settled(), {{1}, prompt});
+  Error error = runFails(source, resolved(), {{1}, prompt});
   EXPECT_EQ(error.status, Status::Limit);
   EXPECT_EQ(error.message, "prompt 1 has 12 tokens, more than the model's "
                            "context of 10");
-  auto truncate = settled([](auto &c) {
+  auto truncate = resolved([](auto &c) {
     c.contextPolicy = ContextPolicy::Truncate;
     c.maxNewTokens = 3;
   });
@@ -183,7 +173,7 @@ TEST(Generator, long_prompts) {
 
 TEST(Generator, context_shift_goes_on_with_half_of_it) {
   FakeSource source(40, 2, 10, 10);
-  auto config = settled([](auto &c) {
+  auto config = resolved([](auto &c) {
     c.contextPolicy = ContextPolicy::Shift;
     c.maxNewTokens = 25;
   });
@@ -205,36 +195,36 @@ TEST(Generator, context_shift_goes_on_with_half_of_it) {
 
 TEST(Generator, prompts_that_are_refused) {
   FakeSource source(40, 2, 10);
-  Error error = runFails(source, settled(), {{}});
+  Error error = runFails(source, resolved(), {{}});
   EXPECT_EQ(error.status, Status::Rejected);
   EXPECT_EQ(error.message,
             "prompt 0 is empty, and the model has no begin token");
-  error = runFails(source, settled(), {{1}, {3, 40}});
+  error = runFails(source, resolved(), {{1}, {3, 40}});
   EXPECT_EQ(error.message, "prompt 1: id 40 at position 1 lies outside the "
                            "vocabulary of 40");
-  EXPECT_EQ(runFails(source, settled(), {{-1}}).status, Status::Rejected);
+  EXPECT_EQ(runFails(source, resolved(), {{-1}}).status, Status::Rejected);
   error =
-      runFails(source, settled([](auto &c) { c.stopStrings = {"x"}; }), {{1}});
+      runFails(source, resolved([](auto &c) { c.stopStrings = {"x"}; }), {{1}});
   EXPECT_EQ(error.status, Status::Unsupported);
-  auto begins = settled([](auto &c) { c.beginToken = 5; });
+  auto begins = resolved([](auto &c) { c.beginToken = 5; });
   EXPECT_EQ(run(source, begins, {{}})[0].tokens, greedyOf(source, {5}, 12));
-  EXPECT_TRUE(run(source, settled(), {}).empty());
+  EXPECT_TRUE(run(source, resolved(), {}).empty());
 }
 
 TEST(Generator, logits_that_are_no_numbers) {
   FakeSource source(40, 2, 10);
   source.poisonAt = 5;
-  Error error = runFails(source, settled(), {{1, 2, 3}});
+  Error error = runFails(source, resolved(), {{1, 2, 3}});
   EXPECT_EQ(error.status, Status::Rejected);
   EXPECT_EQ(error.message, "non-finite logit at position 4 of prompt 0: the "
                            "weights or the input give NaN or infinity");
   source.poisonAt = SIZE_MAX;
-  EXPECT_EQ(run(source, settled(), {{1}})[0].tokens.size(), 12u);
+  EXPECT_EQ(run(source, resolved(), {{1}})[0].tokens.size(), 12u);
 }
 
 TEST(Generator, no_new_tokens) {
   FakeSource source(40, 2, 10);
-  auto rows = run(source, settled([](auto &c) { c.maxNewTokens = 0; }), {{1}});
+  auto rows = run(source, resolved([](auto &c) { c.maxNewTokens = 0; }), {{1}});
   EXPECT_TRUE(rows[0].tokens.empty());
   EXPECT_EQ(rows[0].finish, FinishReason::Length);
   EXPECT_EQ(source.steps, 0u);
@@ -246,7 +236,7 @@ TEST(Generator, cancelling) {
   std::vector<Continuation> rows;
   std::vector<int64_t> ended;
   Result<void> done = generate(
-      source, settled(), nullptr, {{1}, {2}},
+      source, resolved(), nullptr, {{1}, {2}},
       [&](const GenerationEvent &event) {
         if (event.token < 0)
           ended.push_back(int64_t(event.continuation.prompt));
@@ -267,7 +257,7 @@ TEST(Generator, the_callback_sees_all_and_may_end_a_row) {
   FakeSource source(40, 3, 10);
   std::vector<std::vector<int64_t>> seen(2);
   auto rows =
-      run(source, settled(), {{1}, {2}}, [&](const GenerationEvent &event) {
+      run(source, resolved(), {{1}, {2}}, [&](const GenerationEvent &event) {
         auto &tokens = seen[event.continuation.prompt];
         tokens.push_back(event.token);
         return event.continuation.prompt == 1 || tokens.size() < 3;
@@ -280,7 +270,7 @@ TEST(Generator, the_callback_sees_all_and_may_end_a_row) {
 
 TEST(Generator, log_probabilities) {
   FakeSource source(40, 3, 10);
-  auto config = settled([](auto &c) { c.topLogprobs = 3; });
+  auto config = resolved([](auto &c) { c.topLogprobs = 3; });
   auto rows = run(source, config, {{1, 2}});
   ASSERT_EQ(rows[0].logprobs.size(), 12u);
   ASSERT_EQ(rows[0].top.size(), 36u);
@@ -296,65 +286,4 @@ TEST(Generator, log_probabilities) {
     EXPECT_LE(rows[0].top[3 * i + 1].logprob, rows[0].logprobs[i]);
     past.push_back(rows[0].tokens[i]);
   }
-}
-
-TEST(Generator, scores) {
-  const std::vector<int64_t> text = somePrompts(5, 100)[4];
-  std::vector<double> expected;
-  FakeSource model(40, 1, 10);
-  for (size_t i = 1; i != text.size(); ++i) {
-    std::vector<int64_t> past(text.begin(), text.begin() + int64_t(i));
-    double sum = 0;
-    for (int64_t token = 0; token != 40; ++token)
-      sum += std::exp(double(model.logitOf(past, token)));
-    expected.push_back(double(model.logitOf(past, text[i])) - std::log(sum));
-  }
-  for (int64_t wanted : {1, 7, 64, 1000})
-    for (size_t first : {size_t(1), size_t(20), text.size()}) {
-      FakeSource source(40, 1, 10);
-      source.wanted = wanted;
-      Result<TokenScores> scores =
-          scoreTokens(source, text.data(), text.size(), first, 2, "the text");
-      ASSERT_TRUE(bool(scores)) << scores.error().message;
-      ASSERT_EQ(scores->logprobs.size(), text.size() - first);
-      for (size_t i = 0; i != scores->logprobs.size(); ++i)
-        EXPECT_NEAR(scores->logprobs[i], expected[first - 1 + i], 1e-12);
-      EXPECT_EQ(scores->top.size(), 2 * (text.size() - first));
-      EXPECT_EQ(source.openCount(), 0u);
-    }
-  model.poisonAt = 9;
-  EXPECT_FALSE(
-      bool(scoreTokens(model, text.data(), text.size(), 1, 0, "the text")));
-  EXPECT_EQ(model.openCount(), 0u);
-  EXPECT_EQ(scoreTokens(model, nullptr, 0, 1, 0, "the text").error().message,
-            "the text has no tokens to score");
-}
-
-TEST(Generator, windows_score_each_token_once) {
-  std::vector<int64_t> text;
-  for (int64_t i = 0; i != 103; ++i)
-    text.push_back((i * i) % 40);
-  FakeSource source(40, 1, 10, 20);
-  Result<TextScore> score = scoreWindows(source, text, 20, 10, {});
-  ASSERT_TRUE(bool(score)) << score.error().message;
-  EXPECT_EQ(score->tokens, 102);
-  EXPECT_EQ(score->windows, 10);
-  double sum = 0;
-  for (size_t begin = 0, scored = 1; scored < text.size(); begin += 10) {
-    const size_t end = std::min(begin + 20, text.size());
-    for (size_t i = scored; i < end; ++i) {
-      std::vector<int64_t> past(text.begin() + int64_t(begin),
-                                text.begin() + int64_t(i));
-      double total = 0;
-      for (int64_t token = 0; token != 40; ++token)
-        total += std::exp(double(source.logitOf(past, token)));
-      sum += double(source.logitOf(past, text[i])) - std::log(total);
-    }
-    scored = end;
-  }
-  EXPECT_NEAR(score->sum, sum, 1e-9);
-  EXPECT_EQ(scoreWindows(source, text, 20, 20, {})->tokens, 103 - 6);
-  EXPECT_FALSE(bool(scoreWindows(source, text, 20, 21, {})));
-  EXPECT_FALSE(bool(scoreWindows(source, text, 21, 3, {})));
-  EXPECT_EQ(scoreWindows(source, {1}, 20, 5, {})->tokens, 0);
 }

@@ -52,7 +52,7 @@ struct Said {
     GenerationConfig config;
     config.maxNewTokens = int64_t(tokens.size());
     config.stopStrings = stops;
-    EXPECT_TRUE(bool(config.settle()));
+    EXPECT_TRUE(bool(config.resolve()));
     Result<void> done = generate(
         source, config, &*golden.tokenizer, {prompt},
         [&](const GenerationEvent &event) {

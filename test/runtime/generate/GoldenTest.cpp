@@ -52,8 +52,8 @@ static GenerationConfig configOf(JsonValue from) {
     for (JsonValue bias : biases->elements())
       config->logitBias.emplace_back(*bias[0].asInt(), *bias[1].asDouble());
   config->sample = true;
-  Result<void> settled = config->settle();
-  EXPECT_TRUE(bool(settled)) << settled.error().message;
+  Result<void> resolved = config->resolve();
+  EXPECT_TRUE(bool(resolved)) << resolved.error().message;
   return *config;
 }
 

@@ -257,7 +257,7 @@ class Generate(DecoderTest):
             (["-p", "a", "--seed", "-1"], "expected a whole number, 0 to 18446744073709551615, got '-1'"),
             (["-p", "a", "--seed", "18446744073709551616"], "got '18446744073709551616'"),
             (["-p", "a", "--eos-token-id", "1,b"], "'--eos-token-id': expected a whole number"),
-            (["-p", "a", "--num-return-sequences", "70000"], "'num_return_sequences' is in [1, 65536], got 70000"),
+            (["-p", "a", "--num-return-sequences", "70000"], "'num_return_sequences' has to be a number in [1, 65536], got 70000"),
             (["-p", "a", "--threads", "0"], "'--threads': expected a whole number, 1 to 1024, got '0'"),
             (["-p", "a", "--top-logprobs", "3"], "'--top-logprobs' needs '--json'"),
             (["-p", "a", "--ids", "x"], ""),

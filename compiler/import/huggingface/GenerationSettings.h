@@ -13,16 +13,16 @@ namespace transom {
 /// The settings of a model folder.
 struct GenerationSettings {
   /// JSON text for the manifest: known keys with checked values, and what is
-  /// not built as words in "unbuilt" and "unbuilt_sampling", which is an error
-  /// only when texts are generated so.
+  /// not supported as words in "unsupported" and "unsupported_sampling", which
+  /// is an error only when texts are generated so.
   std::string json;
   std::vector<std::string> files; ///< that were read, in the folder
   std::vector<std::string> notes; ///< keys that are not known
 };
 
-/// Reads the files; those that are missing are as if they were empty.
+/// Reads the files; a missing file is treated as an empty one.
 /// `Rejected` for a key whose value has a wrong type or is out of range, with
 /// file and place.
-Result<GenerationSettings> readGenerationConfig(const std::string &folder);
+Result<GenerationSettings> readGenerationSettings(const std::string &folder);
 
 } // namespace transom

@@ -3,7 +3,7 @@
 //
 // The files that say how texts are generated: what is merged, checked, noted,
 // and kept for the time when it is used.
-#include "compiler/import/huggingface/GenerationConfig.h"
+#include "compiler/import/huggingface/GenerationSettings.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 using namespace transom;
 
 namespace {
-class GenerationConfigTest : public ::testing::Test {
+class GenerationSettingsTest : public ::testing::Test {
 protected:
   void SetUp() override {
     char name[] = "generation-config-XXXXXX";
@@ -25,13 +25,13 @@ protected:
     std::ofstream(folder + "/" + file) << text;
   }
   std::string json() {
-    Result<GenerationSettings> read = readGenerationConfig(folder);
+    Result<GenerationSettings> read = readGenerationSettings(folder);
     EXPECT_TRUE(bool(read)) << read.error().message;
     return read ? read->json : "";
   }
   std::string error(const std::string &text) {
     write("generation_config.json", text);
-    Result<GenerationSettings> read = readGenerationConfig(folder);
+    Result<GenerationSettings> read = readGenerationSettings(folder);
     EXPECT_FALSE(bool(read)) << text;
     EXPECT_EQ(read.error().status, Status::Rejected);
     return read ? "" : read.error().message.substr(folder.size() + 1);
@@ -41,9 +41,9 @@ protected:
 };
 } // namespace
 
-TEST_F(GenerationConfigTest, no_files) { EXPECT_EQ(json(), "{}"); }
+TEST_F(GenerationSettingsTest, no_files) { EXPECT_EQ(json(), "{}"); }
 
-TEST_F(GenerationConfigTest, its_own_file_wins) {
+TEST_F(GenerationSettingsTest, its_own_file_wins) {
   write("config.json", R"({"model_type": "x", "eos_token_id": 7, "top_k": 5,
                            "pad_token_id": null, "bos_token_id": 1})");
   write("generation_config.json",
@@ -53,9 +53,9 @@ TEST_F(GenerationConfigTest, its_own_file_wins) {
                     R"("eos_token_id":[2,3],"bos_token_id":1})");
 }
 
-TEST_F(GenerationConfigTest, unknown_keys_are_noted) {
+TEST_F(GenerationSettingsTest, unknown_keys_are_noted) {
   write("generation_config.json", R"({"top_q": 1, "use_cache": true})");
-  Result<GenerationSettings> read = readGenerationConfig(folder);
+  Result<GenerationSettings> read = readGenerationSettings(folder);
   ASSERT_TRUE(bool(read));
   EXPECT_EQ(read->notes,
             std::vector<std::string>{"generation_config.json: key 'top_q' is "
@@ -63,17 +63,18 @@ TEST_F(GenerationConfigTest, unknown_keys_are_noted) {
   EXPECT_EQ(read->files, std::vector<std::string>{"generation_config.json"});
 }
 
-TEST_F(GenerationConfigTest, what_is_not_built_is_kept) {
+TEST_F(GenerationSettingsTest, unsupportedOptionsAreKept) {
   write("generation_config.json",
         R"({"num_beams": 4, "penalty_alpha": 0.6, "num_beam_groups": 1,
             "typical_p": 0.5, "eta_cutoff": 0.0, "guidance_scale": 1.0,
             "bad_words_ids": [[3]], "dola_layers": ""})");
-  EXPECT_EQ(json(),
-            R"({"num_beams":4,"unbuilt":["'penalty_alpha' 0.6",)"
-            R"("'bad_words_ids'"],"unbuilt_sampling":["'typical_p' 0.5"]})");
+  EXPECT_EQ(
+      json(),
+      R"({"num_beams":4,"unsupported":["'penalty_alpha' 0.6",)"
+      R"("'bad_words_ids'"],"unsupported_sampling":["'typical_p' 0.5"]})");
 }
 
-TEST_F(GenerationConfigTest, wrong_values) {
+TEST_F(GenerationSettingsTest, wrong_values) {
   EXPECT_EQ(error(R"({"top_p": 1.5})"),
             "generation_config.json:1:11: '/top_p': expected a number in "
             "[0, 1], got 1.5");

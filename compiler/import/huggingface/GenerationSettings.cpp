@@ -1,0 +1,314 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options come from the table of generation options; a second table says what
+// becomes of all other keys. An absent key and a null are the same.
+#include "compiler/import/huggingface/GenerationSettings.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Utf8.h"
+#include "runtime/generate/GenerationOptions.h"
+#include "runtime/json/Json.h"
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+using namespace transom;
+
+namespace {
+
+/// What becomes of a key that is no generation option.
+enum class KeyKind {
+  Unsupported,         ///< not supported but for its neutral values
+  UnsupportedSampling, ///< likewise, with an effect on sampling only
+  Ignored              ///< has no effect on what is generated
+};
+
+struct Key {
+  const char *name;
+  KeyKind kind;
+  /// Of what is not supported: the number that means "off", beside null, false,
+  /// 0 and what is empty.
+  double neutral = 0;
+};
+
+constexpr Key keys[] = {
+    {"num_beam_groups", KeyKind::Unsupported, 1},
+    {"diversity_penalty", KeyKind::Unsupported},
+    {"penalty_alpha", KeyKind::Unsupported},
+    {"dola_layers", KeyKind::Unsupported},
+    {"encoder_repetition_penalty", KeyKind::Unsupported, 1},
+    {"encoder_no_repeat_ngram_size", KeyKind::Unsupported},
+    {"bad_words_ids", KeyKind::Unsupported},
+    {"force_words_ids", KeyKind::Unsupported},
+    {"constraints", KeyKind::Unsupported},
+    {"sequence_bias", KeyKind::Unsupported},
+    {"guidance_scale", KeyKind::Unsupported, 1},
+    {"exponential_decay_length_penalty", KeyKind::Unsupported},
+    {"watermarking_config", KeyKind::Unsupported},
+    {"token_healing", KeyKind::Unsupported},
+    {"forced_bos_token_id", KeyKind::Unsupported, -1},
+    {"forced_eos_token_id", KeyKind::Unsupported, -1},
+    {"max_time", KeyKind::Unsupported},
+    {"use_mtp", KeyKind::Unsupported},
+    {"typical_p", KeyKind::UnsupportedSampling, 1},
+    {"epsilon_cutoff", KeyKind::UnsupportedSampling},
+    {"eta_cutoff", KeyKind::UnsupportedSampling},
+    {"top_h", KeyKind::UnsupportedSampling},
+
+    // Beam search, which is not supported, would read these two.
+    {"length_penalty", KeyKind::Ignored},
+    {"early_stopping", KeyKind::Ignored},
+    {"renormalize_logits", KeyKind::Ignored},
+    {"remove_invalid_values", KeyKind::Ignored},
+    {"decoder_start_token_id", KeyKind::Ignored},
+    {"transformers_version", KeyKind::Ignored},
+    {"_from_model_config", KeyKind::Ignored},
+    {"_name_or_path", KeyKind::Ignored},
+    {"use_cache", KeyKind::Ignored},
+    {"cache_implementation", KeyKind::Ignored},
+    {"cache_config", KeyKind::Ignored},
+    {"max_cache_len", KeyKind::Ignored},
+    {"low_memory", KeyKind::Ignored},
+    {"prefill_chunk_size", KeyKind::Ignored},
+    {"disable_compile", KeyKind::Ignored},
+    {"compile_config", KeyKind::Ignored},
+    {"continuous_batching_config", KeyKind::Ignored},
+    {"output_attentions", KeyKind::Ignored},
+    {"output_hidden_states", KeyKind::Ignored},
+    {"output_scores", KeyKind::Ignored},
+    {"output_logits", KeyKind::Ignored},
+    {"return_dict_in_generate", KeyKind::Ignored},
+    {"is_assistant", KeyKind::Ignored},
+    {"num_assistant_tokens", KeyKind::Ignored},
+    {"num_assistant_tokens_schedule", KeyKind::Ignored},
+    {"assistant_confidence_threshold", KeyKind::Ignored},
+    {"assistant_early_exit", KeyKind::Ignored},
+    {"assistant_lookbehind", KeyKind::Ignored},
+    {"assistant_ensemble_weight", KeyKind::Ignored},
+    {"target_lookbehind", KeyKind::Ignored},
+    {"prompt_lookup_num_tokens", KeyKind::Ignored},
+    {"max_matching_ngram_size", KeyKind::Ignored},
+    {"speculation_type", KeyKind::Ignored},
+};
+
+/// True for a key of the files that has a meaning here.
+bool isKnown(std::string_view name) {
+  bool known = std::any_of(std::begin(keys), std::end(keys),
+                           [&](const Key &key) { return name == key.name; });
+  visitGenerationOptions([&](const GenerationOption &option, auto, auto) {
+    known |= name == option.key;
+  });
+  return known;
+}
+
+/// Merges the two files into one JSON object.
+class SettingsReader {
+public:
+  explicit SettingsReader(const std::string &folder) : folder(folder) {}
+  Result<GenerationSettings> read();
+
+private:
+  Result<std::optional<JsonDocument>> open(const std::string &name);
+  Result<void> writeOptions(JsonWriter &json) const;
+  void collectUnsupported();
+  void noteUnknown(JsonValue root, const std::string &file);
+  /// The value of a key: of the first file that has it.
+  std::optional<JsonValue> find(const char *key) const;
+
+  const std::string &folder;
+  GenerationSettings settings;
+  std::vector<JsonDocument> documents;
+  std::vector<std::string> unsupported, unsupportedSampling;
+};
+
+} // namespace
+
+Result<std::optional<JsonDocument>>
+SettingsReader::open(const std::string &name) {
+  const std::string path = joinPath(folder, name);
+  if (!fileExists(path))
+    return std::optional<JsonDocument>();
+  TRANSOM_ASSIGN(JsonDocument document, parseJsonFile(path));
+  TRANSOM_TRY(document.root().expectObject());
+  return std::optional<JsonDocument>(document);
+}
+
+std::optional<JsonValue> SettingsReader::find(const char *key) const {
+  for (const JsonDocument &document : documents)
+    if (auto value = document.root().find(key); value && !value->isNull())
+      return value;
+  return std::nullopt;
+}
+
+/// True if a value of something that is not supported asks for nothing.
+static bool isNeutral(const Key &key, JsonValue value) {
+  if (value.isBool())
+    return !*value.asBool();
+  if (value.isNumber()) {
+    const double number = *value.asDouble();
+    return number == 0 || number == key.neutral;
+  }
+  return value.isString() ? value.asString()->empty() : value.size() == 0;
+}
+
+/// A key with a scalar value, as in "typical_p 0.5".
+static std::string getWords(const Key &key, JsonValue value) {
+  std::string text = "'" + std::string(key.name) + "'";
+  if (!value.isNumber())
+    return text;
+  text += ' ';
+  JsonWriter json(text);
+  if (value.isInteger())
+    json.value(value.asInt() ? *value.asInt() : 0);
+  else
+    json.value(*value.asDouble());
+  return text;
+}
+
+static std::string getText(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of options, by the type of the option's member
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reads a value of a file, checks it and writes it.
+class OptionWriter {
+public:
+  OptionWriter(JsonWriter &json, const GenerationOption &option)
+      : json(json), option(option) {}
+
+  template <typename T>
+  Result<void> write(JsonValue value, const std::optional<T> &) {
+    return write(value, T());
+  }
+  Result<void> write(JsonValue value, int64_t) {
+    // Ids can be any integer, counts are limited so that sums do not overflow.
+    const bool isAny = option.low == -GenerationOption::unbounded;
+    const double most = std::numeric_limits<int32_t>::max();
+    TRANSOM_ASSIGN(int64_t number,
+                   isAny ? value.asInt()
+                         : value.asInt(int64_t(option.low),
+                                       int64_t(std::min(option.high, most))));
+    json.member(option.key, number);
+    return {};
+  }
+  Result<void> write(JsonValue value, double) {
+    TRANSOM_ASSIGN(double number, value.asDouble());
+    const double high = std::min(option.high, 1e30);
+    if (!(number >= option.low && number <= high))
+      return value.error("expected a number in [" + getText(option.low) + ", " +
+                         getText(high) + "], got " + getText(number));
+    json.member(option.key, number);
+    return {};
+  }
+  Result<void> write(JsonValue value, bool) {
+    TRANSOM_ASSIGN(bool flag, value.asBool());
+    json.member(option.key, flag);
+    return {};
+  }
+  /// An integer or a list of them.
+  Result<void> write(JsonValue value, const std::vector<int64_t> &) {
+    std::vector<int64_t> ids;
+    if (value.isArray()) {
+      constexpr auto low = std::numeric_limits<int64_t>::min();
+      constexpr auto high = std::numeric_limits<int64_t>::max();
+      TRANSOM_ASSIGN(ids, value.asIntArray(low, high));
+    } else if (Result<int64_t> id = value.asInt()) {
+      ids.push_back(*id);
+    } else {
+      return value.typeError("an integer or a list of integers");
+    }
+    json.key(option.key);
+    json.array(ids);
+    return {};
+  }
+  /// A string or a list of them, none of which is empty.
+  Result<void> write(JsonValue value, const std::vector<std::string> &) {
+    std::vector<std::string> texts;
+    if (value.isString()) {
+      texts.emplace_back(*value.asString());
+    } else {
+      TRANSOM_ASSIGN(texts, value.asStringArray());
+    }
+    for (const std::string &text : texts)
+      if (text.empty())
+        return value.error("a stop string is empty");
+    json.key(option.key);
+    json.array(texts);
+    return {};
+  }
+
+private:
+  JsonWriter &json;
+  const GenerationOption &option;
+};
+
+} // namespace
+
+Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
+  const GenerationConfig types;
+  Result<void> result;
+  visitGenerationOptions(
+      [&](const GenerationOption &option, auto member, auto) {
+        if (auto value = find(option.key); value && result)
+          result = OptionWriter(json, option).write(*value, types.*member);
+      });
+  return result;
+}
+
+void SettingsReader::collectUnsupported() {
+  for (const Key &key : keys) {
+    std::optional<JsonValue> value = find(key.name);
+    if (!value || key.kind == KeyKind::Ignored || isNeutral(key, *value))
+      continue;
+    (key.kind == KeyKind::Unsupported ? unsupported : unsupportedSampling)
+        .push_back(getWords(key, *value));
+  }
+}
+
+void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
+  for (JsonValue::Member member : root.members())
+    if (!isKnown(member.key))
+      settings.notes.push_back(file + ": key '" + utf8::printable(member.key) +
+                               "' is not known and has no effect");
+}
+
+Result<GenerationSettings> SettingsReader::read() {
+  const std::string own = "generation_config.json";
+  for (const std::string &name : {own, std::string("config.json")}) {
+    TRANSOM_ASSIGN(std::optional<JsonDocument> document, open(name));
+    if (!document)
+      continue;
+    documents.push_back(*document);
+    if (name != own)
+      continue;
+    settings.files.push_back(name);
+    noteUnknown(document->root(), name);
+  }
+  JsonWriter json(settings.json);
+  json.beginObject();
+  TRANSOM_TRY(writeOptions(json));
+  collectUnsupported();
+  for (auto [name, list] :
+       {std::pair("unsupported", &unsupported),
+        std::pair("unsupported_sampling", &unsupportedSampling)})
+    if (!list->empty()) {
+      json.key(name);
+      json.array(*list);
+    }
+  json.endObject();
+  return std::move(settings);
+}
+
+Result<GenerationSettings>
+transom::readGenerationSettings(const std::string &folder) {
+  return SettingsReader(folder).read();
+}

@@ -1,0 +1,96 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of generation options: JSON key, accepted values, flag and help,
+// the member of GenerationConfig and the field of the C API. The importer of
+// generation_config.json, the reader of an artifact's settings, the range
+// checks, the command line and the C API visit it. A new option is a line here,
+// a member of GenerationConfig and a field in the public header.
+#pragma once
+#include "runtime/generate/GenerationConfig.h"
+#include "runtime/include/transom/generate.h"
+#include <limits>
+
+namespace transom {
+
+/// What the table says about an option beside its members.
+struct GenerationOption {
+  static constexpr double unbounded = std::numeric_limits<double>::max();
+
+  const char *key; ///< in generation_config.json and in errors
+  double low = 0, high = unbounded;
+  const char *flag = nullptr; ///< of the command line; null: none here
+  const char *help = nullptr;
+  bool turnsOnSampling = false; ///< a caller who sets it wants sampling
+  double flagLow = low; ///< least value of the flag
+};
+
+/// Calls `visit(option, member, field)` for each option in the order in which
+/// the settings are written. `member` points into GenerationConfig, `field`
+/// into transom_generate_options; it is null for an option that the C API lacks
+/// or takes in another form.
+template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
+  using Option = GenerationOption;
+  using Config = GenerationConfig;
+  using Api = transom_generate_options;
+  constexpr double unbounded = Option::unbounded;
+
+  // Lengths and numbers of continuations.
+  visit(Option{"max_new_tokens", 0, unbounded, "-n,--max-new-tokens",
+               "most new tokens (default: as the model says, or 256)"},
+        &Config::maxNewTokens, &Api::max_new_tokens);
+  visit(Option{"min_new_tokens", 0, unbounded, "--min-new-tokens",
+               "bar end tokens from the first N choices"},
+        &Config::minNewTokens, &Api::min_new_tokens);
+  visit(Option{"max_length"}, &Config::maxLength, nullptr);
+  visit(Option{"min_length"}, &Config::minLength, nullptr);
+  visit(Option{"num_return_sequences", 1, 65536, "--num-return-sequences",
+               "continuations of each prompt"},
+        &Config::numReturnSequences, &Api::num_return_sequences);
+  visit(Option{"num_beams", 1, unbounded, "--num-beams", "beams; 1: none"},
+        &Config::numBeams, &Api::num_beams);
+
+  // Sampling. The C API's `sample` has a third value and is no line here.
+  visit(Option{"do_sample"}, &Config::sample, nullptr);
+  visit(Option{"temperature", 0, unbounded, "--temperature",
+               "sample with this temperature; 0: greedy", true},
+        &Config::temperature, &Api::temperature);
+  visit(Option{"top_k", -1, unbounded, "--top-k",
+               "sample from the K most probable tokens; 0: off", true, 0},
+        &Config::topK, &Api::top_k);
+  visit(Option{"top_p", 0, 1, "--top-p",
+               "sample from the most probable tokens that reach this "
+               "probability together",
+               true},
+        &Config::topP, &Api::top_p);
+  visit(Option{"min_p", 0, 1, "--min-p",
+               "leave out tokens below this fraction of the largest "
+               "probability",
+               true},
+        &Config::minP, &Api::min_p);
+
+  // Penalties.
+  visit(Option{"repetition_penalty", 1e-6, 1e6, "--repetition-penalty",
+               "divide the logits of tokens that occurred before"},
+        &Config::repetitionPenalty, &Api::repetition_penalty);
+  visit(Option{"presence_penalty", -1e6, 1e6, "--presence-penalty",
+               "subtract from the logits of new tokens that occurred before"},
+        &Config::presencePenalty, &Api::presence_penalty);
+  visit(Option{"frequency_penalty", -1e6, 1e6, "--frequency-penalty",
+               "subtract from the logits of new tokens, once for each time "
+               "that they occurred"},
+        &Config::frequencyPenalty, &Api::frequency_penalty);
+  visit(Option{"no_repeat_ngram_size", 0, unbounded, "--no-repeat-ngram-size",
+               "never generate the same N tokens in a row twice; 0: off"},
+        &Config::noRepeatNgramSize, &Api::no_repeat_ngram_size);
+
+  // Tokens and strings, any values.
+  visit(Option{"suppress_tokens"}, &Config::suppressed, nullptr);
+  visit(Option{"begin_suppress_tokens"}, &Config::suppressedAtBegin, nullptr);
+  visit(Option{"eos_token_id"}, &Config::endTokens, nullptr);
+  visit(Option{"bos_token_id", -unbounded}, &Config::beginToken, nullptr);
+  visit(Option{"pad_token_id", -unbounded}, &Config::padToken, nullptr);
+  visit(Option{"stop_strings"}, &Config::stopStrings, nullptr);
+}
+
+} // namespace transom
