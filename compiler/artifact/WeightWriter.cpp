@@ -5,6 +5,7 @@
 // packed in one thread while another hashes and writes the block before, in the
 // order of the file.
 #include "compiler/artifact/WeightWriter.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Sha256.h"
 #include <algorithm>
@@ -13,10 +14,6 @@
 
 using namespace transom;
 
-/// Columns of a panel, and what splits of a vector are padded to.
-static constexpr int64_t panel = 32;
-/// In bf16 the k of panels is padded to a multiple of this.
-static constexpr int64_t paddedDepth = 32;
 /// Elements of a block, about: 4 MiB.
 static constexpr int64_t blockElements = 1 << 20;
 
@@ -167,7 +164,7 @@ Result<void> Packing::block(const std::vector<int64_t> &offsets,
 template <typename T> static int64_t depthOf(int64_t k) {
   return sizeof(T) == sizeof(float)
              ? k
-             : (k + paddedDepth - 1) / paddedDepth * paddedDepth;
+             : (k + depthAlignment - 1) / depthAlignment * depthAlignment;
 }
 
 /// [n][k] rows of one panel to [k/2][32][2], zeros behind the last row and k.
@@ -178,7 +175,7 @@ static void packPanel(const float *rows, int64_t count, int64_t depth,
     const int64_t end = std::min(depth, begin + tile);
     for (int64_t lane = 0; lane < count; ++lane)
       for (int64_t k = begin; k < end; ++k)
-        out[(k / 2 * panel + lane) * 2 + k % 2] =
+        out[(k / 2 * panelWidth + lane) * 2 + k % 2] =
             floatToBfloat16(rows[lane * depth + k]);
   }
 }
@@ -191,16 +188,16 @@ static void packPanel(const float *rows, int64_t count, int64_t depth,
     const int64_t end = std::min(depth, begin + tile);
     for (int64_t lane = 0; lane < count; ++lane)
       for (int64_t k = begin; k < end; ++k)
-        out[k * panel + lane] = rows[lane * depth + k];
+        out[k * panelWidth + lane] = rows[lane * depth + k];
   }
 }
 
 template <typename T> Result<void> Packing::panels() const {
   const int64_t depth = weight.shape[1];
   const int64_t per = // rows of a block, whole panels
-      std::max<int64_t>(1,
-                        blockElements / (panel * std::max<int64_t>(1, depth))) *
-      panel;
+      std::max<int64_t>(1, blockElements /
+                               (panelWidth * std::max<int64_t>(1, depth))) *
+      panelWidth;
   std::vector<float> rows;
   int64_t first = 0;
   for (int64_t split : weight.splits) {
@@ -211,12 +208,12 @@ template <typename T> Result<void> Packing::panels() const {
                                                   {count, depth}, rows.data());
           !done)
         return atWeight(done.takeError());
-      const int64_t panels = (count + panel - 1) / panel,
-                    size = panel * depthOf<T>(depth);
+      const int64_t panels = (count + panelWidth - 1) / panelWidth,
+                    size = panelWidth * depthOf<T>(depth);
       std::vector<T> block(static_cast<size_t>(panels * size));
       for (int64_t p = 0; p < panels; ++p)
-        packPanel(rows.data() + p * panel * depth,
-                  std::min(panel, count - p * panel), depth,
+        packPanel(rows.data() + p * panelWidth * depth,
+                  std::min(panelWidth, count - p * panelWidth), depth,
                   block.data() + p * size);
       if (Result<void> pushed = stream.push(std::move(block)); !pushed)
         return pushed;
@@ -229,8 +226,7 @@ template <typename T> Result<void> Packing::panels() const {
 Result<void> Packing::padded() const {
   int64_t first = 0;
   for (int64_t split : weight.splits) {
-    std::vector<float> block(
-        static_cast<size_t>((split + panel - 1) / panel * panel));
+    std::vector<float> block(static_cast<size_t>(alignToPanel(split)));
     if (Result<void> done =
             expression.evaluate(source, {first}, {split}, block.data());
         !done)
@@ -249,7 +245,7 @@ static CheckedSize paddedColumns(int64_t n,
   CheckedSize sum, padded;
   for (int64_t split : splits) {
     sum += CheckedSize::fromSigned(split);
-    padded += CheckedSize::fromSigned(split).alignUp(panel);
+    padded += CheckedSize::fromSigned(split).alignUp(panelWidth);
   }
   return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
 }
@@ -270,7 +266,7 @@ std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
         shape[0], splits.empty() ? std::vector<int64_t>{shape[0]} : splits);
     if (layout == WeightLayout::Panels32)
       elements *=
-          CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? paddedDepth : 1);
+          CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? depthAlignment : 1);
   }
   return (elements * CheckedSize(bf16 ? 2 : 4)).value();
 }

@@ -5,6 +5,7 @@
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/abi/Layout.h"
 
 using namespace mlir;
 
@@ -46,7 +47,7 @@ Result<void> bindRagged(Evaluation &e, StringRef rows, StringRef keys,
     ++lengths[row.sequence];
   int64_t positions = 0;
   for (int64_t length : lengths)
-    positions += (length + 31) / 32 * 32;
+    positions += alignToPanel(length);
   if (auto bound = e.bind(rows.str(), static_cast<int64_t>(ragged.rows.size()));
       !bound)
     return bound;

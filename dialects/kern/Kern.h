@@ -12,6 +12,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Polynomial.h"
 #include <optional>
 
@@ -23,11 +24,11 @@ enum class WeightLayout { Unset, Rows, Panels32, Padded32 };
 llvm::StringRef layoutName(WeightLayout layout);
 
 /// Columns of a weight panel, keys of a key panel, keys of a piece.
-constexpr int64_t kPanel = 32;
-constexpr int64_t kPiece = 256;
+constexpr int64_t kPanel = panelWidth;
+constexpr int64_t kPiece = kvBlockSize;
 
 /// The k of a bf16 weight in panels is zero-padded to a multiple of this.
-constexpr int64_t kPaddedDepth = 32;
+constexpr int64_t kPaddedDepth = depthAlignment;
 
 /// Longest K that a product of f32 takes in one pass over its tiles; a longer
 /// one is cut, and the accumulators wait in the output.

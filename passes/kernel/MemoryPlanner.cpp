@@ -4,6 +4,7 @@
 // Greedy placement by size in regions that are compared coefficient by
 // coefficient.
 #include "passes/kernel/MemoryPlanner.h"
+#include "runtime/abi/Layout.h"
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -12,14 +13,12 @@
 
 using namespace transom;
 
-/// Bytes that offsets are multiples of, for all values of the symbols.
-static constexpr int64_t kAlignment = 64;
-
 /// Each coefficient rounded up: then every value is a multiple of 64.
 static Polynomial aligned(const Polynomial &bytes) {
   Polynomial sum;
   for (const auto &[monomial, coefficient] : bytes.terms()) {
-    Polynomial term((coefficient + kAlignment - 1) / kAlignment * kAlignment);
+    Polynomial term((coefficient + bufferAlignment - 1) / bufferAlignment *
+                    bufferAlignment);
     for (const std::string &symbol : monomial)
       term = term * Polynomial::symbol(symbol);
     sum = sum + term;

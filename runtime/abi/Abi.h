@@ -7,6 +7,7 @@
  */
 #ifndef TRANSOM_RUNTIME_ABI_ABI_H
 #define TRANSOM_RUNTIME_ABI_ABI_H
+#include "runtime/abi/Layout.h"
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -15,11 +16,6 @@ extern "C" {
 
 /* Raised with every incompatible change of the structs below. */
 #define TRANSOM_ABI_VERSION 2
-
-/* Keys per piece of attention: K and V are reached through one pointer each
- * 256 keys; K lies in panels of 32 keys. */
-#define TRANSOM_KEYS_PER_PIECE 256
-#define TRANSOM_KEYS_PER_PANEL 32
 
 /* One sequence of a ragged batch. Its rows stand together in ragged tensors.
  * The first `keys` of its rows are attended to; a row behind them (a kept
@@ -51,7 +47,7 @@ typedef struct transom_segments {
 } transom_segments;
 
 /* Where keys and values of the layers of one group lie: entry first_block + p /
- * TRANSOM_KEYS_PER_PIECE holds position p of a sequence. Blocks are aligned to
+ * TRANSOM_KV_BLOCK_SIZE holds position p of a sequence. Blocks are aligned to
  * 64 bytes; NULL where no position is read any more. */
 typedef struct transom_cache {
   char *const *blocks;

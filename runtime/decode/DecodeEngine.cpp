@@ -260,8 +260,7 @@ Result<void> Decoder::walk(float *&logits) {
     session.at<int64_t>(places.inputs[1])[0] = segments.rows - 1;
     out = session.at<float>(session.layout.kv->logits) + maxWanted() * width();
   }
-  segments.key_positions = (longestKeys + TRANSOM_KEYS_PER_PANEL - 1) /
-                           TRANSOM_KEYS_PER_PANEL * TRANSOM_KEYS_PER_PANEL;
+  segments.key_positions = alignToPanel(longestKeys);
   auto *symbols = session.at<int64_t>(places.symbols);
   symbols[entry.segments[0].rowsSymbol] = segments.rows;
   symbols[entry.segments[0].keysSymbol] = segments.key_positions;

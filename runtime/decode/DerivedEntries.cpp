@@ -223,7 +223,7 @@ Result<void> Loop::run() {
 /// Lets a whole sequence wait for a step, after a step where there is no room.
 Result<void> Loop::add(int64_t row, int64_t rows) {
   bool full = groupedRows + rows > mostRows || decoder.freeSequences() == 0 ||
-              (groupedBlocks + blocksOf(rows)) * blockPositions >
+              (groupedBlocks + getNumKvBlocks(rows)) * kvBlockSize >
                   decoder.freePositions();
   if (full && grouped)
     if (Result<void> done = runGroup(); !done)
@@ -235,7 +235,7 @@ Result<void> Loop::add(int64_t row, int64_t rows) {
                            kind == Kind::LastToken ? 1 : rows};
   storage.batchRows[grouped++] = row;
   groupedRows += rows;
-  groupedBlocks += blocksOf(rows);
+  groupedBlocks += getNumKvBlocks(rows);
   return {};
 }
 

@@ -29,8 +29,7 @@ public:
   void end(int64_t keys) {
     storage.sequences[sequences++] = {first,   rows - first, keys,
                                       keyBase, column0,      0};
-    keyBase += (rows - first + TRANSOM_KEYS_PER_PANEL - 1) /
-               TRANSOM_KEYS_PER_PANEL * TRANSOM_KEYS_PER_PANEL;
+    keyBase += alignToPanel(rows - first);
   }
   int64_t rowsOfSequence() const { return rows - first; }
 

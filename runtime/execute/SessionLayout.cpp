@@ -5,6 +5,7 @@
 // that calls are checked against, lengths by the model's maximum. Products of
 // batch and length are bounded by the rows only where padding counts as rows.
 #include "runtime/execute/SessionLayout.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Checked.h"
 #include "runtime/decode/StepCutter.h"
 #include "runtime/execute/Cpu.h"
@@ -15,7 +16,6 @@ using namespace transom;
 
 constexpr int64_t defaultBatch = 8;
 constexpr int64_t defaultTokens = 4096;
-constexpr uint64_t lineBytes = 64;
 /// Rows of a decoder's walk: more make prefill no faster.
 constexpr int64_t defaultStepRows = 1024;
 /// What a context that the model does not bound counts as.
@@ -106,7 +106,7 @@ class Regions {
 public:
   explicit Regions(CheckedSize begin) : at(begin) {}
   Region take(CheckedSize bytes) {
-    at = at.alignUp(lineBytes);
+    at = at.alignUp(bufferAlignment);
     Region region{at.value().value_or(0), bytes.value().value_or(0)};
     at += bytes;
     return region;
@@ -203,7 +203,7 @@ void EntryPlanner::setBounds() {
   if (entry.isStep()) {
     const SegmentsRule &rule = entry.segments[0];
     bounds.maxima[rule.rowsSymbol] = config.maxTokens;
-    bounds.maxima[rule.keysSymbol] = (kv->plan.longest + 31) / 32 * 32;
+    bounds.maxima[rule.keysSymbol] = alignToPanel(kv->plan.longest);
     bounds.maxima[entry.inputs[1].dims[0].onlySymbol()] =
         std::min(config.maxTokens, kv->maxWanted);
     return;
@@ -219,12 +219,12 @@ void EntryPlanner::setBounds() {
     if (varies)
       rows = std::min(rows, config.maxTokens);
     int64_t keys;
-    good = good && !__builtin_mul_overflow(batch, 31, &keys) &&
+    good = good && !__builtin_mul_overflow(batch, panelWidth - 1, &keys) &&
            !__builtin_add_overflow(keys, rows, &keys);
     if (!good)
       return;
     bounds.maxima[rule.rowsSymbol] = rows;
-    bounds.maxima[rule.keysSymbol] = keys / 32 * 32;
+    bounds.maxima[rule.keysSymbol] = keys / panelWidth * panelWidth;
   }
 }
 

@@ -5,6 +5,7 @@
 // whatever it has not seen is fed next. So a prompt, one new token, a shifted
 // context and a row that had to give its place away are one case.
 #include "runtime/generate/Generator.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/generate/StopStrings.h"
 #include "runtime/tokenizer/DecodeStream.h"
 #include <algorithm>
@@ -30,13 +31,6 @@ const char *transom::finishName(FinishReason reason) {
   return "none";
 }
 
-/// Positions of a cache block: what sequences share, and take at a time.
-static constexpr int64_t blockPositions = 256;
-
-static int64_t inBlocks(int64_t positions) {
-  return (positions + blockPositions - 1) / blockPositions * blockPositions;
-}
-
 int64_t transom::positionsFor(const GenerationConfig &config,
                               int64_t promptLength,
                               std::optional<int64_t> context) {
@@ -47,9 +41,10 @@ int64_t transom::positionsFor(const GenerationConfig &config,
   int64_t whole = length + (asked > endless ? most : asked);
   if (context)
     whole = std::min(whole, *context);
-  const int64_t shared = length / blockPositions * blockPositions;
-  const int64_t own = inBlocks(whole) - std::min(shared, inBlocks(whole));
-  return inBlocks(whole) + (config.numReturnSequences - 1) * own;
+  const int64_t shared = length / kvBlockSize * kvBlockSize;
+  const int64_t own =
+      alignToKvBlock(whole) - std::min(shared, alignToKvBlock(whole));
+  return alignToKvBlock(whole) + (config.numReturnSequences - 1) * own;
 }
 
 namespace {
@@ -250,7 +245,7 @@ Result<void> Generation::admit() {
       if (full || row.evicted || follows ||
           int64_t(active.size()) >= source.maxWanted())
         continue;
-      const int64_t room = inBlocks(pending + 1);
+      const int64_t room = alignToKvBlock(pending + 1);
       if (!active.empty() && source.freePositions() < wanted + room) {
         full = true;
         continue;

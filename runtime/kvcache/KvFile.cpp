@@ -39,7 +39,7 @@ struct FileGroup {
 FileGroup groupOf(const KvPool &pool, size_t group, int64_t length) {
   const KvGroup &what = pool.groups()[group];
   int64_t first = pool.firstSeen(group, length);
-  return {what.window, what.blockBytes, first, blocksOf(length) - first};
+  return {what.window, what.blockBytes, first, getNumKvBlocks(length) - first};
 }
 
 std::string_view bytesOf(const void *data, size_t size) {

@@ -16,13 +16,14 @@ using namespace transom;
 static bool blocksOfAll(const ManifestDecoder &decoder, int64_t sequences,
                         int64_t kvTokens, int64_t &blocks) {
   int64_t waste, all;
-  if (__builtin_mul_overflow(blockPositions - 1, sequences, &waste) ||
+  if (__builtin_mul_overflow(kvBlockSize - 1, sequences, &waste) ||
       __builtin_add_overflow(kvTokens, waste, &all))
     return false;
-  blocks = std::max<int64_t>(all / blockPositions, 1);
+  blocks = std::max<int64_t>(all / kvBlockSize, 1);
   int64_t most;
   if (decoder.context &&
-      !__builtin_mul_overflow(blocksOf(*decoder.context), sequences, &most))
+      !__builtin_mul_overflow(getNumKvBlocks(*decoder.context), sequences,
+                              &most))
     blocks = std::min(blocks, most);
   return true;
 }
@@ -35,8 +36,8 @@ static bool blocksOfWindow(int64_t window, int64_t sequences, int64_t walkRows,
       __builtin_mul_overflow(reached, sequences, &reached) ||
       __builtin_add_overflow(reached, walkRows, &reached))
     return false;
-  int64_t oldWindow = (window + 253) / blockPositions + 1;
-  blocks = std::min(reached / blockPositions + sequences + oldWindow, all);
+  int64_t oldWindow = (window + kvBlockSize - 3) / kvBlockSize + 1;
+  blocks = std::min(reached / kvBlockSize + sequences + oldWindow, all);
   return true;
 }
 
@@ -50,7 +51,7 @@ Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder, int64_t sequences,
   int64_t all;
   if (!blocksOfAll(decoder, sequences, kvTokens, all))
     return overflow;
-  plan.entries = decoder.context ? blocksOf(*decoder.context) : all;
+  plan.entries = decoder.context ? getNumKvBlocks(*decoder.context) : all;
   for (const ManifestCache &cache : decoder.caches) {
     KvGroup group{cache.window, cache.blockBytes, all};
     if (cache.window > 0 &&
@@ -62,9 +63,9 @@ Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder, int64_t sequences,
       return overflow;
     plan.groups.push_back(group);
   }
-  if (plan.entries > INT32_MAX / blockPositions)
-    plan.entries = INT32_MAX / blockPositions;
-  plan.longest = plan.entries * blockPositions;
+  if (plan.entries > INT32_MAX / kvBlockSize)
+    plan.entries = INT32_MAX / kvBlockSize;
+  plan.longest = plan.entries * kvBlockSize;
   if (decoder.context)
     plan.longest = std::min(plan.longest, *decoder.context);
   return plan;

@@ -5,20 +5,13 @@
 // tables of blocks. From the manifest and the session's options alone, so that
 // its bytes can be told without taking them.
 #pragma once
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
 #include <cstdint>
 #include <vector>
 
 namespace transom {
-
-/// Positions of a sequence that one block holds.
-inline constexpr int64_t blockPositions = 256;
-
-/// Blocks that hold `positions` positions.
-inline int64_t blocksOf(int64_t positions) {
-  return (positions + blockPositions - 1) / blockPositions;
-}
 
 /// The blocks of one group of caches.
 struct KvGroup {

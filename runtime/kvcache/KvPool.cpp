@@ -66,7 +66,7 @@ void KvPool::release(int32_t sequence, int64_t length) {
   for (size_t g = 0; g != pools.size(); ++g) {
     char **blocks = table(sequence, g);
     // Those of a step in progress lie behind the sequence's length.
-    for (int64_t i = blocksOf(length); i < plan.entries; ++i)
+    for (int64_t i = getNumKvBlocks(length); i < plan.entries; ++i)
       if (blocks[i])
         drop(g, blocks[i]);
   }
@@ -74,8 +74,7 @@ void KvPool::release(int32_t sequence, int64_t length) {
 
 int64_t KvPool::firstSeen(size_t group, int64_t position) const {
   int64_t window = plan.groups[group].window;
-  return window ? std::max<int64_t>(0, position - window + 1) / blockPositions
-                : 0;
+  return window ? std::max<int64_t>(0, position - window + 1) / kvBlockSize : 0;
 }
 
 /// Lets go of blocks that no row from position `from` on sees.
@@ -126,7 +125,7 @@ Result<int32_t> KvPool::fork(int32_t sequence) {
   if (!made)
     return made;
   memory.lengths[*made] = memory.lengths[sequence];
-  int64_t end = blocksOf(memory.lengths[sequence]);
+  int64_t end = getNumKvBlocks(memory.lengths[sequence]);
   for (size_t g = 0; g != pools.size(); ++g) {
     firstOf(*made, g) = firstOf(sequence, g);
     for (int64_t i = firstOf(sequence, g); i < end; ++i) {
@@ -141,13 +140,13 @@ Result<int32_t> KvPool::fork(int32_t sequence) {
 Result<void> KvPool::rewind(int32_t sequence, int64_t length) {
   for (size_t g = 0; length > 0 && g != pools.size(); ++g)
     if (firstOf(sequence, g) > firstSeen(g, length))
-      return limitError(
-          "cannot rewind sequence " + std::to_string(sequence) + " from " +
-          std::to_string(memory.lengths[sequence]) + " positions to " +
-          std::to_string(length) + ": its window of " +
-          std::to_string(plan.groups[g].window) +
-          " has let go of positions 0 to " +
-          std::to_string(firstOf(sequence, g) * blockPositions - 1));
+      return limitError("cannot rewind sequence " + std::to_string(sequence) +
+                        " from " + std::to_string(memory.lengths[sequence]) +
+                        " positions to " + std::to_string(length) +
+                        ": its window of " +
+                        std::to_string(plan.groups[g].window) +
+                        " has let go of positions 0 to " +
+                        std::to_string(firstOf(sequence, g) * kvBlockSize - 1));
   memory.lengths[sequence] = length;
   release(sequence, length);
   for (size_t g = 0; length == 0 && g != pools.size(); ++g)
@@ -157,7 +156,7 @@ Result<void> KvPool::rewind(int32_t sequence, int64_t length) {
 
 Result<int32_t> KvPool::adopt(int64_t length) {
   for (size_t g = 0; g != pools.size(); ++g) {
-    int64_t needed = blocksOf(length) - firstSeen(g, length);
+    int64_t needed = getNumKvBlocks(length) - firstSeen(g, length);
     if (needed > pools[g].freeCount)
       dropBehindWindows();
     if (needed > pools[g].freeCount)
@@ -169,7 +168,7 @@ Result<int32_t> KvPool::adopt(int64_t length) {
   memory.lengths[*made] = length;
   for (size_t g = 0; g != pools.size(); ++g) {
     firstOf(*made, g) = firstSeen(g, length);
-    for (int64_t i = firstOf(*made, g); i != blocksOf(length); ++i)
+    for (int64_t i = firstOf(*made, g); i != getNumKvBlocks(length); ++i)
       table(*made, g)[i] = take(g);
   }
   return made;
@@ -185,8 +184,8 @@ bool KvPool::copies(size_t group, const StepCutter &cutter,
                     size_t index) const {
   auto last = [&](size_t i) -> const char * {
     int64_t end = length(cutter[i].sequence);
-    return end % blockPositions
-               ? block(cutter[i].sequence, group, end / blockPositions)
+    return end % kvBlockSize
+               ? block(cutter[i].sequence, group, end / kvBlockSize)
                : nullptr;
   };
   const char *mine = last(index);
@@ -207,7 +206,7 @@ int64_t KvPool::missing(size_t group, StepCutter cutter) const {
     int64_t old = length(cutter[piece.index].sequence);
     int64_t from = old + piece.offset;
     if (piece.offset == 0) {
-      dropped = blocksOf(old);
+      dropped = getNumKvBlocks(old);
       free -= copies(group, cutter, piece.index);
     }
     int64_t behind = firstSeen(group, from);
@@ -215,7 +214,7 @@ int64_t KvPool::missing(size_t group, StepCutter cutter) const {
       free += behind - dropped;
       dropped = behind;
     }
-    free -= blocksOf(from + piece.count) - blocksOf(from);
+    free -= getNumKvBlocks(from + piece.count) - getNumKvBlocks(from);
     least = std::min(least, free);
   }
   return std::max<int64_t>(0, -least);
@@ -223,11 +222,10 @@ int64_t KvPool::missing(size_t group, StepCutter cutter) const {
 
 Error KvPool::full(int64_t blocks, size_t group) const {
   return limitError(
-      "the cache is full: " + std::to_string(blocks * blockPositions) +
+      "the cache is full: " + std::to_string(blocks * kvBlockSize) +
       " more positions are needed in blocks of 256, " +
-      std::to_string(pools[group].freeCount * blockPositions) +
-      " are free of " +
-      std::to_string(plan.groups[group].blocks * blockPositions) +
+      std::to_string(pools[group].freeCount * kvBlockSize) + " are free of " +
+      std::to_string(plan.groups[group].blocks * kvBlockSize) +
       "; a session with a larger max_kv_tokens holds more" +
       (plan.groups[group].window ? ", a step of fewer tokens needs less" : ""));
 }
@@ -244,21 +242,22 @@ Result<void> KvPool::reserve(StepCutter cutter) {
 }
 
 void KvPool::extend(int32_t sequence, int64_t from, int64_t count) {
-  int64_t old = blocksOf(length(sequence));
+  int64_t old = getNumKvBlocks(length(sequence));
   for (size_t g = 0; g != pools.size(); ++g) {
     char **blocks = table(sequence, g);
     int64_t behind = firstSeen(g, from);
     for (int64_t i = old; i < behind; ++i)
       if (blocks[i])
         drop(g, blocks[i]);
-    char *&last = blocks[from / blockPositions];
-    if (from % blockPositions && usersOf(g, last) > 1) {
+    char *&last = blocks[from / kvBlockSize];
+    if (from % kvBlockSize && usersOf(g, last) > 1) {
       char *copy = take(g);
       std::memcpy(copy, last, size_t(plan.groups[g].blockBytes));
       drop(g, last);
       last = copy;
     }
-    for (int64_t i = blocksOf(from); i != blocksOf(from + count); ++i)
+    for (int64_t i = getNumKvBlocks(from); i != getNumKvBlocks(from + count);
+         ++i)
       blocks[i] = take(g);
   }
 }
@@ -294,10 +293,10 @@ size_t KvPool::scarcest() const {
 
 int64_t KvPool::freePositions() const {
   return pools.empty() ? plan.longest
-                       : pools[scarcest()].freeCount * blockPositions;
+                       : pools[scarcest()].freeCount * kvBlockSize;
 }
 
 int64_t KvPool::allPositions() const {
   return pools.empty() ? plan.longest
-                       : plan.groups[scarcest()].blocks * blockPositions;
+                       : plan.groups[scarcest()].blocks * kvBlockSize;
 }

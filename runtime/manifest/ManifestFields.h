@@ -6,6 +6,7 @@
 // a manifest all visit this list, so a new field is a member in Manifest.h and
 // a line here. Fields are written in the order in which they are visited.
 #pragma once
+#include "runtime/abi/Layout.h"
 #include "runtime/manifest/Manifest.h"
 
 namespace transom::manifest {
@@ -179,7 +180,7 @@ void ManifestCache::visitFields(Self &self, Visitor &visit) {
   visit.required("layers", self.layers,
                  manifest::Range{1, manifest::maxLayers});
   visit.required("block_bytes", self.blockBytes,
-                 manifest::Range{64, manifest::maxBlockBytes});
+                 manifest::Range{bufferAlignment, manifest::maxBlockBytes});
 }
 
 template <typename Self, typename Visitor>

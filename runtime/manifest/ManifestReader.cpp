@@ -4,6 +4,7 @@
 // Reads a manifest from untrusted bytes. A visitor over the fields checks types
 // and ranges; the `check` functions check what involves several fields, such as
 // references to inputs and buffers.
+#include "runtime/abi/Layout.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -347,9 +348,10 @@ private:
   }
 
   void check(JsonValue value, ManifestCache &cache) {
-    if (cache.blockBytes % 64)
+    if (cache.blockBytes % bufferAlignment)
       fail(value, "block of " + std::to_string(cache.blockBytes) +
-                      " bytes, which is no multiple of 64");
+                      " bytes, which is no multiple of " +
+                      std::to_string(bufferAlignment));
   }
 
   void check(JsonValue value, ManifestDecoder &decoder) {

@@ -223,7 +223,7 @@ SegmentsTable::ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps) {
     s.rows = rows;
     s.keys = past + rows;
     s.first_block = blocks;
-    blocks += (s.keys + TRANSOM_KEYS_PER_PIECE - 1) / TRANSOM_KEYS_PER_PIECE;
+    blocks += (s.keys + TRANSOM_KV_BLOCK_SIZE - 1) / TRANSOM_KV_BLOCK_SIZE;
     for (int64_t i = 0; i < rows; ++i) {
       rowSequence.push_back(table.size());
       rowColumn.push_back(past + i);

@@ -4,6 +4,7 @@
 // transom inspect: what an artifact holds, read from its manifest; nothing of
 // it is executed. A model folder, or a config without weights, is read by the
 // compiler's importer.
+#include "runtime/abi/Layout.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
@@ -43,9 +44,6 @@ public:
 } // namespace
 
 static constexpr int64_t exampleParts = 2;
-/// Positions of a block of the cache.
-static constexpr int64_t blockPositions = 256;
-
 /// Values of formulas that make sense for an entry: short and long, one and
 /// several sequences.
 static std::vector<Example> examplesOf(const Manifest &manifest) {
@@ -92,7 +90,7 @@ static int64_t stepValue(std::string_view name,
   const std::string pairs = "pairs_of_" + segments.rows;
   const int64_t seen = example.past + example.length;
   if (name == segments.keys)
-    return (seen + 31) / 32 * 32;
+    return alignToPanel(seen);
   if (name.substr(0, pairs.size()) != pairs)
     return example.batch * (name == segments.rows ? example.length : 1);
   const size_t digits = name.find_last_not_of("0123456789") + 1;
@@ -123,7 +121,7 @@ static std::optional<int64_t> valueOf(const Polynomial &formula,
           if (name == segments.rows)
             return example.batch * example.length;
           if (name == segments.keys)
-            return example.batch * ((example.length + 31) / 32 * 32);
+            return example.batch * alignToPanel(example.length);
         }
         return example.length;
       });
@@ -134,7 +132,7 @@ static std::optional<int64_t> valueOf(const Polynomial &formula,
 static int64_t positionBytes(const ManifestDecoder &decoder) {
   int64_t bytes = 0;
   for (const ManifestCache &cache : decoder.caches)
-    bytes += cache.blockBytes / blockPositions;
+    bytes += cache.blockBytes / kvBlockSize;
   return bytes;
 }
 
@@ -143,8 +141,7 @@ static int64_t sequenceBytes(const ManifestDecoder &decoder,
                              int64_t positions) {
   int64_t bytes = 0;
   for (const ManifestCache &cache : decoder.caches)
-    bytes +=
-        (positions + blockPositions - 1) / blockPositions * cache.blockBytes;
+    bytes += getNumKvBlocks(positions) * cache.blockBytes;
   return bytes;
 }
 
@@ -238,7 +235,7 @@ static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
   else
     json.null();
   json.member("vocabulary", decoder.vocabulary);
-  json.member("block_positions", blockPositions);
+  json.member("block_positions", kvBlockSize);
   json.key("caches");
   json.beginArray();
   for (const ManifestCache &cache : decoder.caches) {
@@ -365,8 +362,8 @@ static void addDecoder(Page &page, const ManifestDecoder &decoder) {
     page.add("cache              %s a position in %" PRId64
              " layers (%s), in blocks of %" PRId64 " positions: %" PRId64
              " bytes",
-             sizeText(cache.blockBytes / blockPositions).c_str(), cache.layers,
-             std::string(dtypeName(cache.dtype)).c_str(), blockPositions,
+             sizeText(cache.blockBytes / kvBlockSize).c_str(), cache.layers,
+             std::string(dtypeName(cache.dtype)).c_str(), kvBlockSize,
              cache.blockBytes);
     if (cache.window)
       page.add("; the last %" PRId64 " positions", cache.window);

@@ -14,6 +14,7 @@ from tree import Findings, list_files, parse_root, read_text
 # What every part may use: readers of files, sizes, errors, the manifest. None of it knows MLIR.
 SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
 ABI = ["runtime/abi"]
+LAYOUT = ["runtime/abi/Layout"]
 DIALECTS = ["dialects"]
 MLIR = ["mlir", "llvm"]
 PUBLIC = ["transom"]
@@ -26,18 +27,18 @@ LAYERS = {
     "runtime/json": ["runtime/json", "runtime/base", "nlohmann"],
     "runtime/weights": ["runtime/weights", "runtime/base"],
     "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
-    "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base"],
+    "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base", *LAYOUT],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
     "runtime": RUNTIME + SUPPORT + ABI,
     # The shims: libraries of their own, which the runtime opens.
     "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
     "runtime/onednn/OneDnn": RUNTIME + SUPPORT + ABI,
     "dialects/common": ["dialects/common", "runtime/base", *MLIR],
-    "dialects": DIALECTS + SUPPORT + MLIR,
+    "dialects": DIALECTS + SUPPORT + LAYOUT + MLIR,
     "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
     "passes/graph": ["passes/graph", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
     "passes/kernel": ["passes/kernel", "passes/*", *DIALECTS, *SUPPORT, *MLIR],
-    "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT],
+    "passes/kernel/MemoryPlanner": ["passes/kernel/MemoryPlanner", *SUPPORT, *LAYOUT],
     "passes/lower": ["passes/lower", "passes/*", *DIALECTS, *SUPPORT, *ABI, *MLIR],
     "compiler/import": ["compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens; knows no MLIR.
@@ -48,7 +49,7 @@ LAYERS = {
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
     "compiler/artifact": ["compiler/artifact", "compiler/codegen", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
-    "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *MLIR],
+    "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
     "compiler/inspect": ["compiler/inspect", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/driver": [
         "compiler", "passes/*", *DIALECTS, *SUPPORT, *MLIR,

@@ -15,7 +15,7 @@ using namespace transom::test;
 namespace {
 
 constexpr double kScale = 0.375;
-constexpr int64_t kPiece = TRANSOM_KEYS_PER_PIECE;
+constexpr int64_t kPiece = TRANSOM_KV_BLOCK_SIZE;
 /// Where the layer lies in its blocks.
 constexpr int64_t kOffset = 192;
 

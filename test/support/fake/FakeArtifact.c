@@ -146,7 +146,7 @@ enum { STEP_KEYS, STEP_PARTS, STEP_ROWS, STEP_WANTED };
 /* The block that holds a position of a sequence. */
 static float *block(const transom_frame *frame, int group,
                     const transom_sequence *sequence, int64_t position) {
-  int64_t entry = sequence->first_block + position / TRANSOM_KEYS_PER_PIECE;
+  int64_t entry = sequence->first_block + position / TRANSOM_KV_BLOCK_SIZE;
   return (float *)frame->caches[group].blocks[entry];
 }
 
@@ -162,7 +162,7 @@ static void append(const transom_frame *frame, const int64_t *row, int64_t part,
     int64_t position = segments->row_column[r];
     for (int group = 0; group != 2; ++group)
       block(frame, group, sequence,
-            position)[position % TRANSOM_KEYS_PER_PIECE] =
+            position)[position % TRANSOM_KV_BLOCK_SIZE] =
           (float)(tokens[r] + 1);
   }
   (void)row;
@@ -175,7 +175,7 @@ static int64_t attend(const transom_frame *frame, int group,
                       int64_t position, int64_t column) {
   int64_t sum = 0;
   for (int64_t j = begin; j <= position; ++j) {
-    float key = block(frame, group, sequence, j)[j % TRANSOM_KEYS_PER_PIECE];
+    float key = block(frame, group, sequence, j)[j % TRANSOM_KV_BLOCK_SIZE];
     sum += (int64_t)key * ((j * 31 + column * 7) % 13 - 6);
   }
   return sum;
@@ -205,7 +205,7 @@ static void attendWanted(const transom_frame *frame, const int64_t *row,
     }
     out[FAKE_VOCABULARY - 1] =
         position + 1 == sequence->past + sequence->rows
-            ? block(frame, 0, sequence, position)[TRANSOM_KEYS_PER_PIECE - 1]
+            ? block(frame, 0, sequence, position)[TRANSOM_KV_BLOCK_SIZE - 1]
             : 0;
     if (tokens[r] == FAKE_NAN_TOKEN)
       out[0] = __builtin_nanf("");

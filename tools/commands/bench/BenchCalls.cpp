@@ -4,6 +4,7 @@
 // Inputs of bench, and what a call on them costs. Costs are formulas of the
 // manifest; their symbols get values from the inputs' shapes and masks.
 #include "tools/commands/bench/BenchCalls.h"
+#include "runtime/abi/Layout.h"
 #include "runtime/execute/Cpu.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
@@ -211,8 +212,6 @@ static bool isSet(const transom_tensor &mask, int64_t at) {
   return static_cast<const char *>(mask.data)[at] != 0;
 }
 
-static int64_t keyPositions(int64_t rows) { return (rows + 31) / 32 * 32; }
-
 /// Values of one table's symbols, as the runtime makes it from a mask.
 static void addRagged(const ManifestSegments &segments,
                       const transom_tensor *mask, int64_t batch,
@@ -226,7 +225,7 @@ static void addRagged(const ManifestSegments &segments,
         segments.keepFirst && mask && columns > 0 && !isSet(*mask, b * columns);
     const int64_t own = keys + asksOnly;
     rows += own;
-    positions += keyPositions(own);
+    positions += alignToPanel(own);
     pairs += own * keys;
   }
   values[segments.rows] = rows;
@@ -251,7 +250,7 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const BenchCall &call) {
       };
       const int64_t batch = of(segments.batch), columns = of(segments.columns);
       values[segments.rows] = batch * columns;
-      values[segments.keys] = batch * keyPositions(columns);
+      values[segments.keys] = batch * alignToPanel(columns);
       continue;
     }
     for (const ManifestTensor &input : bench.entry->inputs)

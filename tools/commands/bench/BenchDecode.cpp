@@ -4,6 +4,7 @@
 // A repetition goes back to the past that it began with. Where a window has let
 // go of positions of it, the past is made again, outside the clock.
 #include "tools/commands/bench/BenchDecode.h"
+#include "runtime/abi/Layout.h"
 #include "tools/commands/bench/BenchMeasure.h"
 #include <algorithm>
 #include <chrono>
@@ -12,7 +13,6 @@ using namespace transom;
 using namespace transom::tools;
 
 /// Positions of a block of the cache.
-static constexpr int64_t blockPositions = 256;
 
 DecoderWork DecoderWork::prefill(int64_t tokens) {
   return DecoderWork(false, 1, 0, tokens);
@@ -63,7 +63,7 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const StepSizes &sizes) {
     if (!segments.sequences)
       continue;
     values[segments.rows] = sizes.sequences * sizes.rows;
-    values[segments.keys] = (sizes.past + sizes.rows + 31) / 32 * 32;
+    values[segments.keys] = alignToPanel(sizes.past + sizes.rows);
     auto add = [&](const std::string &suffix, int64_t window) {
       values["pairs_of_" + segments.rows + suffix] = pairsOf(sizes, window);
       values["reads_of_" + segments.rows + suffix] = readsOf(sizes, window);
@@ -79,7 +79,7 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const StepSizes &sizes) {
 double tools::cacheBytes(const Manifest &manifest, const StepSizes &sizes) {
   double bytes = 0;
   for (const ManifestCache &cache : manifest.decoder->caches)
-    bytes += static_cast<double>(cache.blockBytes) / blockPositions *
+    bytes += static_cast<double>(cache.blockBytes) / kvBlockSize *
              static_cast<double>(readsOf(sizes, cache.window));
   return bytes;
 }
@@ -153,9 +153,7 @@ int64_t StepRunner::random() {
 }
 
 /// Positions of whole blocks for so many.
-static int64_t inBlocks(int64_t positions) {
-  return (positions + blockPositions - 1) / blockPositions * blockPositions;
-}
+static int64_t inBlocks(int64_t positions) { return alignToKvBlock(positions); }
 
 Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
   decodes = decode;

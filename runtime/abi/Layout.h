@@ -1,0 +1,49 @@
+/* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How weights and caches are laid out in memory. The compiler, generated code
+ * and the runtime agree on these sizes; nothing else states them.
+ */
+#ifndef TRANSOM_RUNTIME_ABI_LAYOUT_H
+#define TRANSOM_RUNTIME_ABI_LAYOUT_H
+#include <stdint.h>
+
+/* Columns of a panel of a packed weight, and positions of a panel of keys. */
+#define TRANSOM_PANEL_WIDTH 32
+
+/* Positions of a KV block. Attention reaches keys and values through one
+ * pointer for each block. A multiple of the panel's width. */
+#define TRANSOM_KV_BLOCK_SIZE 256
+
+/* The depth K of a bf16 weight in panels is padded with zeros to a multiple of this. */
+#define TRANSOM_DEPTH_ALIGNMENT 32
+
+/* Bytes that buffers of the arena and KV blocks are aligned to: a cache line. */
+#define TRANSOM_BUFFER_ALIGNMENT 64
+
+#ifdef __cplusplus
+namespace transom {
+
+inline constexpr int64_t panelWidth = TRANSOM_PANEL_WIDTH;
+inline constexpr int64_t kvBlockSize = TRANSOM_KV_BLOCK_SIZE;
+inline constexpr int64_t depthAlignment = TRANSOM_DEPTH_ALIGNMENT;
+inline constexpr int64_t bufferAlignment = TRANSOM_BUFFER_ALIGNMENT;
+
+/* `count` rounded up to whole panels. */
+constexpr int64_t alignToPanel(int64_t count) {
+  return (count + panelWidth - 1) / panelWidth * panelWidth;
+}
+
+/* The number of KV blocks that hold `positions` positions. */
+constexpr int64_t getNumKvBlocks(int64_t positions) {
+  return (positions + kvBlockSize - 1) / kvBlockSize;
+}
+
+/* `positions` rounded up to whole KV blocks. */
+constexpr int64_t alignToKvBlock(int64_t positions) {
+  return getNumKvBlocks(positions) * kvBlockSize;
+}
+
+} /* namespace transom */
+#endif
+#endif
