@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the support library share: a folder of their own, a
-// generator of the same numbers everywhere, and safetensors bytes by hand.
+// What the unit tests of the runtime share: a temporary folder, a generator of
+// the same numbers everywhere, messages of errors, and safetensors bytes.
 #pragma once
+#include "runtime/base/Error.h"
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -44,6 +45,11 @@ private:
   std::string name;
 };
 
+/// The message of a failed result.
+template <typename T> std::string errorOf(const Result<T> &result) {
+  return result ? "no error" : result.error().message;
+}
+
 inline std::string readAll(const std::string &path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -77,6 +83,15 @@ inline std::string safetensorsBytes(const std::string &header,
   for (int i = 0; i < 8; ++i)
     bytes += static_cast<char>(static_cast<uint64_t>(header.size()) >> (8 * i));
   return bytes + header + data;
+}
+
+/// An entry of a safetensors header.
+inline std::string safetensorsEntry(const std::string &name,
+                                    const std::string &dtype,
+                                    const std::string &shape,
+                                    const std::string &offsets) {
+  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
+         ",\"data_offsets\":" + offsets + "}";
 }
 
 } // namespace transom::test

@@ -1,0 +1,19 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// "did you mean" for near names.
+#include "runtime/base/Suggest.h"
+#include <gtest/gtest.h>
+
+using namespace transom;
+
+TEST(Suggest, near_names_only) {
+  EXPECT_EQ(suggest("hiden_size", {"hidden_size", "vocab_size"}),
+            "; did you mean 'hidden_size'?");
+  EXPECT_EQ(suggest("swihs", {"relu", "swish"}), "; did you mean 'swish'?");
+  EXPECT_EQ(suggest("tanh", {"relu", "swish"}), "");
+  EXPECT_EQ(suggest("x", {"y"}), "") << "nothing in common";
+  EXPECT_EQ(suggest("", {"a"}), "");
+  EXPECT_EQ(suggest(std::string(100000, 'a'), {std::string(99999, 'a')}), "");
+  EXPECT_EQ(joinNames({"a", "b"}), "a, b");
+}
