@@ -1,0 +1,28 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries that the runtime derives from the entry of a decoder.
+#include "test/runtime/manifest/ManifestFixture.h"
+
+using namespace transom;
+using namespace transom::test;
+
+TEST(DerivedEntries, of_each_head) {
+  Manifest m = decoderManifest();
+  ASSERT_EQ(m.entries.size(), 4u);
+  const ManifestEntry *logits = m.findEntry("logits");
+  EXPECT_EQ(logits->inputs[0].bound, 500);
+  EXPECT_EQ(logits->inputs[1].fallback, 1);
+  EXPECT_EQ(logits->outputs[0].shape[2], Polynomial(500));
+  EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("seq-1"));
+  EXPECT_EQ(m.findEntry("generate")->outputs[0].shape[0],
+            poly("batch*returned"));
+  Manifest classify = decoderManifest("sequence_classification");
+  ASSERT_EQ(classify.entries.size(), 2u);
+  EXPECT_EQ(classify.entries[1].name, "encode");
+  EXPECT_EQ(classify.entries[1].outputs[0].shape.size(), 2u);
+  Manifest bare = decoderManifest("none", "last_hidden_state");
+  EXPECT_EQ(bare.entries[1].outputs[0].name, "last_hidden_state");
+  EXPECT_EQ(bare.entries[1].outputs[0].shape.size(), 3u);
+  EXPECT_TRUE(loopEntries(fullManifest()).empty());
+}

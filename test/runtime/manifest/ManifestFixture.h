@@ -1,0 +1,146 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Manifests of an encoder and of a decoder with every field, and the errors of
+// manifests whose text was changed.
+#pragma once
+#include "runtime/manifest/Manifest.h"
+#include <gtest/gtest.h>
+
+namespace transom::test {
+
+inline Polynomial poly(const char *text) { return *Polynomial::parse(text); }
+
+inline Manifest fullManifest() {
+  Manifest m;
+  m.compiler = "0.1.0";
+  m.name = "minilm";
+  m.family = "bert";
+  m.architecture = "BertModel";
+  m.fileBytes = 90000000;
+  m.isas = {"avx2", "avx512"};
+  m.options = {{"isa", "avx2,avx512"}, {"max-length", "256"}};
+  m.inputsSha256 = {{"config.json", "00"}, {"model.safetensors", "11"}};
+  m.weightsSha256 = "22";
+  m.parameters = 22713216;
+  m.weightsBytes = 90000;
+  m.symbols = {{"batch", std::nullopt}, {"seq", 512}};
+  ManifestEntry e;
+  e.name = "encode";
+  e.symbolOrder = {"batch", "keys", "parts", "rows", "seq"};
+  e.inputs = {
+      {"input_ids", DType::I64, {poly("batch"), poly("seq")}, "ids", 30522, {}},
+      {"attention_mask",
+       DType::I64,
+       {poly("batch"), poly("seq")},
+       "mask",
+       {},
+       1},
+      {"x", DType::F32, {poly("batch"), 768}, "data", {}, {}}};
+  e.outputs = {{"y", DType::F32, {poly("batch"), 768}, "", {}, {}}};
+  ManifestSegments ragged, uniform;
+  ragged.mask = "attention_mask";
+  ragged.columnsOf = "input_ids";
+  ragged.keepFirst = true;
+  ragged.rows = "rows";
+  ragged.keys = "keys";
+  ragged.pairs = "pairs_of_rows";
+  uniform.batch = "batch";
+  uniform.columns = "seq";
+  uniform.rows = "rows";
+  uniform.keys = "keys";
+  e.segments = {ragged, uniform};
+  e.positionLimit = ManifestPositionLimit{"input_ids", "nonpad_rank", 1, 512};
+  e.buffers = {{poly("3072*rows"), poly("3072*rows+64"), "layer.qkv"},
+               {0, poly("parts"), ""}};
+  e.arenaBytes = poly("6144*rows+64*parts+64");
+  e.arenaLowerBound = poly("6144*rows");
+  e.counters = 8;
+  ManifestCall product, softmax;
+  product.primitive = "matmul";
+  product.input = {false, 0, {poly("rows"), 768}};
+  product.out = {true, 3, {poly("rows"), 768}};
+  product.residual = product.input;
+  product.activation = "gelu";
+  product.weights = ManifestCallWeight{false, 8192};
+  product.bias = ManifestCallWeight{true, 2};
+  softmax.primitive = "softmax";
+  softmax.input = softmax.out = {false, 1, {poly("rows"), poly("seq")}};
+  e.calls = {product, softmax};
+  e.steps = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12,
+              poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
+             {"tail", "last", 1, {}, {}, 0, {}}};
+  e.walk = {0, 0, 1};
+  e.flops = poly("4*pairs_of_rows+1000*rows");
+  e.bf16Flops = poly("480*rows");
+  e.streamedBytes = 4800;
+  m.entries = {e};
+  m.text = ManifestText{true, 256, "mean", true};
+  m.tokenizer = ManifestTokenizer{4096, 1000};
+  m.labels = {"LABEL_0", "caf\xC3\xA9 \"x\""};
+  m.problemType = "single_label_classification";
+  m.head = "sequence_classification";
+  m.places = {"a"};
+  m.notes = {"b\nc"};
+  m.disabledPasses = {"attn-fuse-attention"};
+  return m;
+}
+
+inline std::string replaced(std::string text, const std::string &from,
+                            const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The error when part of the full manifest's text is replaced.
+inline std::string errorWith(const std::string &from, const std::string &to) {
+  Result<Manifest> parsed =
+      Manifest::parse(replaced(fullManifest().toJson(), from, to), "m");
+  if (parsed)
+    return "parsed";
+  EXPECT_EQ(parsed.error().status, Status::Rejected);
+  return parsed.error().message;
+}
+
+inline bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A manifest of a decoder with its loops.
+inline Manifest decoderManifest(const char *head = "causal_lm",
+                                const char *result = "logits") {
+  Manifest m;
+  m.head = head;
+  ManifestDecoder d;
+  d.context = 1024;
+  d.vocabulary = 500;
+  d.caches = {{0, DType::F32, 3, 6400}, {128, DType::BF16, 2, 64}};
+  d.generation = "{\"top_k\":5}";
+  m.decoder = d;
+  ManifestEntry e;
+  e.name = "step";
+  e.symbolOrder = {"keys", "parts", "rows", "wanted"};
+  e.inputs = {{"tokens", DType::I64, {poly("rows")}, "ids", 500, {}},
+              {"wanted", DType::I64, {poly("wanted")}, "data", {}, {}}};
+  e.outputs = {{result, DType::F32, {poly("wanted"), 500}, "", {}, {}}};
+  ManifestSegments s;
+  s.sequences = true;
+  s.rows = "rows";
+  s.keys = "keys";
+  e.segments = {s};
+  e.flops = poly("4*pairs_of_rows+8*pairs_of_rows_window_128+reads_of_rows");
+  m.entries = {e};
+  for (ManifestEntry &loop : loopEntries(m))
+    m.entries.push_back(std::move(loop));
+  return m;
+}
+
+inline std::string decoderErrorWith(const std::string &from,
+                                    const std::string &to) {
+  Result<Manifest> parsed =
+      Manifest::parse(replaced(decoderManifest().toJson(), from, to), "m");
+  return parsed ? "parsed" : parsed.error().message;
+}
+
+} // namespace transom::test

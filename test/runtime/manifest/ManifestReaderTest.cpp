@@ -1,0 +1,141 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the reader of manifests refuses.
+#include "test/runtime/manifest/ManifestFixture.h"
+
+using namespace transom;
+using namespace transom::test;
+
+TEST(ManifestReader, another_abi_is_named_before_anything_else) {
+  Result<Manifest> read = Manifest::parse("{\"abi\":1,\"entries\":7}", "m.so");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message,
+            "m.so:1:8: '/abi': artifact has ABI version 1, this program reads "
+            "version 2");
+  EXPECT_FALSE(Manifest::parse("{}"));
+  EXPECT_FALSE(Manifest::parse("[]"));
+  EXPECT_FALSE(Manifest::parse(""));
+}
+
+TEST(ManifestReader, references_and_ranges_are_checked) {
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*row\""),
+                       "unknown symbol 'row'"));
+  // The pairs are a name for costs only.
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*pairs_of_rows\""),
+                       "unknown symbol 'pairs_of_rows'"));
+  EXPECT_TRUE(contains(errorWith("\"walk\":[0,0,1]", "\"walk\":[0,0,2]"),
+                       "expected an integer from 0 to 1, got 2"));
+  EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*\""),
+                       "expected a number or a symbol"));
+  EXPECT_TRUE(
+      contains(errorWith("\"mask\":\"attention_mask\"", "\"mask\":\"no\""),
+               "unknown input 'no'"));
+  EXPECT_TRUE(contains(errorWith("\"input\":\"input_ids\"", "\"input\":\"no\""),
+                       "unknown input 'no'"));
+  EXPECT_TRUE(contains(errorWith("\"rows\":\"rows\"", "\"rows\":\"no\""),
+                       "unknown symbol 'no'"));
+  EXPECT_TRUE(contains(errorWith("nonpad_rank", "rank"),
+                       "unknown rule 'rank'; supported: column, nonpad_rank"));
+  EXPECT_TRUE(contains(errorWith("\"dtype\":\"i64\"", "\"dtype\":\"I64\""),
+                       "unknown dtype 'I64'"));
+  EXPECT_TRUE(contains(
+      errorWith("\"batch\",\"keys\",\"parts\"", "\"keys\",\"batch\",\"parts\""),
+      "'symbol_order' is not sorted"));
+  EXPECT_TRUE(contains(errorWith("\"counters\":8", "\"counters\":-1"),
+                       "expected an integer from 0 to 1048576, got -1"));
+  EXPECT_TRUE(contains(errorWith("\"name\":\"x\"", "\"name\":\"input_ids\""),
+                       "duplicate tensor 'input_ids'"));
+  EXPECT_TRUE(contains(errorWith("\"offset\":4096", "\"offset\":90000000"),
+                       "tokenizer reaches beyond the file of 90000000 bytes"));
+  EXPECT_TRUE(
+      contains(errorWith("\"file_bytes\":90000000", "\"file_bytes\":1.5"),
+               "'/file_bytes': expected an integer, got a number"));
+  EXPECT_TRUE(contains(errorWith("\"labels\":[", "\"labels\":[3,"),
+                       "'/labels/0': expected a string, got an integer"));
+}
+
+TEST(ManifestReader, calls_are_checked) {
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"softmin\""),
+      "unknown primitive 'softmin'; supported: matmul"));
+  EXPECT_TRUE(
+      contains(errorWith("\"activation\":\"gelu\"", "\"activation\":\"rsqrt\""),
+               "unknown activation 'rsqrt'; supported: relu"));
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"layer_norm\""),
+      "operands do not fit a 'layer_norm'"));
+  EXPECT_TRUE(contains(
+      errorWith("\"primitive\":\"softmax\"", "\"primitive\":\"batch_matmul\""),
+      "operands do not fit a 'batch_matmul'"));
+  EXPECT_NE(errorWith("\"argument\":3", "\"argument\":4"), "parsed");
+  EXPECT_NE(errorWith("\"buffer\":1", "\"buffer\":2"), "parsed");
+  EXPECT_NE(errorWith("\"offset\":8192", "\"offset\":-4"), "parsed");
+  EXPECT_TRUE(contains(errorWith("\"shape\":[\"rows\",\"seq\"]",
+                                 "\"shape\":[\"rows\",\"length\"]"),
+                       "unknown symbol 'length'"));
+  EXPECT_TRUE(
+      contains(errorWith("\"shape\":[\"rows\",\"seq\"]", "\"shape\":[]"),
+               "with 0 dimensions"));
+}
+
+TEST(ManifestReader, a_decoder_is_checked) {
+  EXPECT_TRUE(contains(decoderErrorWith("\"context\":1024", "\"context\":0"),
+                       "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"vocabulary\":500", "\"vocabulary\":-1"),
+               "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"block_bytes\":6400", "\"block_bytes\":6401"),
+               "no multiple of 64"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"block_bytes\":6400",
+                                        "\"block_bytes\":9000000000000000"),
+                       "expected an integer from 64"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"window\":128", "\"window\":-1"),
+                       "expected an integer from 0"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"dtype\":\"bf16\",\"layers\"",
+                                        "\"dtype\":\"i64\",\"layers\""),
+                       "unknown dtype 'i64'; supported: f32, bf16, i8"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"layers\":2", "\"layers\":0"),
+                       "expected an integer from 1"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"loop\":\"score\"", "\"loop\":\"sore\""),
+               "unknown loop 'sore'"));
+  EXPECT_TRUE(
+      contains(decoderErrorWith("\"name\":\"step\"", "\"name\":\"steps\""),
+               "without an entry 'step'"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"decoder\":", "\"coder\":"),
+                       "without a 'decoder'"));
+  // What costs may name, sizes may not.
+  EXPECT_TRUE(contains(decoderErrorWith("\"arena_bytes\":\"0\"",
+                                        "\"arena_bytes\":\"pairs_of_rows\""),
+                       "unknown symbol 'pairs_of_rows'"));
+}
+
+TEST(ManifestReader, every_missing_required_key_is_an_error) {
+  std::string text = fullManifest().toJson();
+  for (const char *key : {"compiler",       "name",
+                          "family",         "architecture",
+                          "head",           "file_bytes",
+                          "isas",           "dtype",
+                          "options",        "inputs_sha256",
+                          "weights_sha256", "parameters",
+                          "weights_bytes",  "symbols",
+                          "entries",        "symbol_order",
+                          "inputs",         "outputs",
+                          "segments",       "buffers",
+                          "arena_bytes",    "arena_lower_bound",
+                          "counters",       "steps",
+                          "flops",          "shape"}) {
+    // The last, since some optional members of steps have the same names.
+    std::string without = text;
+    size_t at = without.rfind(std::string("\"") + key + "\":");
+    ASSERT_NE(at, std::string::npos) << key;
+    without.insert(at + 1, "z");
+    Result<Manifest> read = Manifest::parse(without);
+    ASSERT_FALSE(read) << key;
+    EXPECT_TRUE(contains(read.error().message,
+                         "missing key '" + std::string(key) + "'"))
+        << read.error().message;
+  }
+}
