@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sequences as files: a header that names the model, then the blocks. Reading
-// takes hostile bytes: all sizes are checked against the file and the session's
-// cache, and a digest covers everything.
+// takes untrusted bytes: all sizes are checked against the file and the
+// session's cache, and a digest covers everything.
 #pragma once
 #include "runtime/kvcache/KvPool.h"
 #include "runtime/manifest/Manifest.h"

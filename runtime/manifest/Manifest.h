@@ -3,7 +3,7 @@
 //
 // The manifest of an artifact: what a loader, the command line and a reader
 // need to know about a compiled model without running it. It is JSON in a note
-// of the shared object; reading it takes hostile bytes.
+// of the shared object; reading it takes untrusted bytes.
 #pragma once
 #include "runtime/base/DType.h"
 #include "runtime/base/Error.h"

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hostile safetensors files and folders: every rule broken, every cut, fixed
+// Malformed safetensors files and folders: every rule broken, every cut, fixed
 // random damage, and the time and memory that an error may take.
 #include "runtime/safetensors/Safetensors.h"
-#include "test/runtime/malformed/Hostile.h"
+#include "test/runtime/malformed/Malformed.h"
 #include <ctime>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -173,11 +173,11 @@ std::vector<std::string> brokenFiles() {
 
 } // namespace
 
-TEST(HostileSafetensors, the_corpus_base_is_valid) {
+TEST(MalformedSafetensors, the_corpus_base_is_valid) {
   EXPECT_TRUE(tryFile(goodFile()));
 }
 
-TEST(HostileSafetensors, every_broken_rule_is_an_error) {
+TEST(MalformedSafetensors, every_broken_rule_is_an_error) {
   TempFolder folder;
   for (const std::string &file : brokenFiles()) {
     EXPECT_FALSE(tryFile(file)) << file.substr(0, 300);
@@ -188,7 +188,7 @@ TEST(HostileSafetensors, every_broken_rule_is_an_error) {
   }
 }
 
-TEST(HostileSafetensors, every_cut_is_an_error) {
+TEST(MalformedSafetensors, every_cut_is_an_error) {
   std::string file = goodFile();
   TempFolder folder;
   for (size_t size = 0; size < file.size(); ++size) {
@@ -201,7 +201,7 @@ TEST(HostileSafetensors, every_cut_is_an_error) {
   EXPECT_FALSE(tryFile(file + "x")) << "bytes behind the last tensor";
 }
 
-TEST(HostileSafetensors, every_changed_byte_is_an_error_or_harmless) {
+TEST(MalformedSafetensors, every_changed_byte_is_an_error_or_harmless) {
   std::string file = goodFile();
   for (size_t at = 0; at < 8 + goodHeader.size(); ++at)
     for (int bit = 0; bit < 8; ++bit) {
@@ -211,7 +211,7 @@ TEST(HostileSafetensors, every_changed_byte_is_an_error_or_harmless) {
     }
 }
 
-TEST(HostileSafetensors, random_damage_is_an_error_or_harmless) {
+TEST(MalformedSafetensors, random_damage_is_an_error_or_harmless) {
   int accepted = 0;
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     Random random(seed);
@@ -221,7 +221,7 @@ TEST(HostileSafetensors, random_damage_is_an_error_or_harmless) {
   EXPECT_GT(accepted, 0) << "a changed byte of data or a name is none";
 }
 
-TEST(HostileSafetensors, what_stands_in_place_of_a_file) {
+TEST(MalformedSafetensors, what_stands_in_place_of_a_file) {
   TempFolder folder;
   std::string path = folder / "model.safetensors";
   auto expectError = [&] {
@@ -244,7 +244,7 @@ TEST(HostileSafetensors, what_stands_in_place_of_a_file) {
   expectError();
 }
 
-TEST(HostileSafetensors, every_broken_index_is_an_error) {
+TEST(MalformedSafetensors, every_broken_index_is_an_error) {
   TempFolder folder;
   folder.write("one.safetensors", goodFile());
   std::string path = folder / "model.safetensors.index.json";
@@ -335,7 +335,7 @@ double processorSeconds() { return double(clock()) / CLOCKS_PER_SEC; }
 
 } // namespace
 
-TEST(HostileSafetensors, errors_for_a_mebibyte_are_quick_and_small) {
+TEST(MalformedSafetensors, errors_for_a_mebibyte_are_quick_and_small) {
   TempFolder folder;
   for (const std::string &text : costlyHeaders()) {
     std::string path =
@@ -361,7 +361,7 @@ TEST(HostileSafetensors, errors_for_a_mebibyte_are_quick_and_small) {
   }
 }
 
-TEST(HostileSafetensors, huge_claims_cost_nothing) {
+TEST(MalformedSafetensors, huge_claims_cost_nothing) {
   TempFolder folder;
   std::string file = safetensorsBytes("{", "");
   file[0] = static_cast<char>(99999999 & 255);

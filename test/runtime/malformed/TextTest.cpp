@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hostile texts: JSON documents, manifests, weight expressions and
+// Malformed texts: JSON documents, manifests, weight expressions and
 // polynomials, cut at every byte and damaged in fixed random ways.
 #include "runtime/base/Polynomial.h"
 #include "runtime/json/Json.h"
 #include "runtime/manifest/Manifest.h"
 #include "runtime/weights/WeightExpr.h"
-#include "test/runtime/malformed/Hostile.h"
+#include "test/runtime/malformed/Malformed.h"
 
 using namespace transom;
 using namespace transom::test;
@@ -92,17 +92,17 @@ bool tryManifest(const std::string &text) {
 
 } // namespace
 
-TEST(HostileJson, the_corpus_base_is_valid) {
+TEST(MalformedJson, the_corpus_base_is_valid) {
   EXPECT_TRUE(tryJson(goodJson));
   EXPECT_TRUE(tryManifest(goodManifest));
 }
 
-TEST(HostileJson, every_cut_is_an_error) {
+TEST(MalformedJson, every_cut_is_an_error) {
   for (size_t size = 0; size < goodJson.size(); ++size)
     EXPECT_FALSE(tryJson(goodJson.substr(0, size))) << size;
 }
 
-TEST(HostileJson, every_byte_in_every_place) {
+TEST(MalformedJson, every_byte_in_every_place) {
   // A short text, so that all values of all bytes are tried.
   const std::string text = "{\"a\":[1,-2.5e3,true,null,\"\\u00e9\xC3\xA9\"]}";
   for (size_t at = 0; at < text.size(); ++at)
@@ -113,7 +113,7 @@ TEST(HostileJson, every_byte_in_every_place) {
     }
 }
 
-TEST(HostileJson, random_damage_is_an_error_or_harmless) {
+TEST(MalformedJson, random_damage_is_an_error_or_harmless) {
   int accepted = 0;
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     Random random(seed);
@@ -123,7 +123,7 @@ TEST(HostileJson, random_damage_is_an_error_or_harmless) {
   EXPECT_LT(accepted, 19000);
 }
 
-TEST(HostileJson, random_bytes_are_no_document) {
+TEST(MalformedJson, random_bytes_are_no_document) {
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     Random random(seed);
     std::string bytes;
@@ -133,12 +133,12 @@ TEST(HostileJson, random_bytes_are_no_document) {
   }
 }
 
-TEST(HostileManifest, every_cut_is_an_error) {
+TEST(MalformedManifest, every_cut_is_an_error) {
   for (size_t size = 0; size < goodManifest.size(); ++size)
     EXPECT_FALSE(tryManifest(goodManifest.substr(0, size))) << size;
 }
 
-TEST(HostileManifest, random_damage_is_an_error_or_harmless) {
+TEST(MalformedManifest, random_damage_is_an_error_or_harmless) {
   int accepted = 0;
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     Random random(seed);
@@ -147,7 +147,7 @@ TEST(HostileManifest, random_damage_is_an_error_or_harmless) {
   EXPECT_GT(accepted, 100);
 }
 
-TEST(HostileManifest, every_value_of_another_type) {
+TEST(MalformedManifest, every_value_of_another_type) {
   // Replaces each value of the text in turn.
   Result<JsonDocument> json = parseJson(goodManifest, "m.so");
   ASSERT_TRUE(json);
@@ -182,7 +182,7 @@ TEST(HostileManifest, every_value_of_another_type) {
     }
 }
 
-TEST(HostileText, damaged_expressions_and_polynomials) {
+TEST(MalformedText, damaged_expressions_and_polynomials) {
   const std::string expression =
       "add(concat(0, slice(file(\"a.weight\"), 1, 2, 3), transpose(fill([2, "
       "3], -1.5e3), [1, 0])), scale(pad(reshape(values([2], [1.0, -inf]), "

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-pair encoding: merges, unknown characters, errors of its files, hostile
+// Byte-pair encoding: merges, unknown characters, errors of its files, extreme
 // lengths.
 #include "test/runtime/tokenizer/Fixture.h"
 #include <algorithm>
@@ -218,7 +218,7 @@ TEST(TokenizerBpe, ChangedCharactersNeverCrash) {
   EXPECT_GT(accepted, 0u);
 }
 
-//===-- Hostile lengths ---------------------------------------------------===//
+//===-- Extreme lengths ---------------------------------------------------===//
 
 /// Seconds of processor time, the least of a few tries.
 double secondsOf(const Tokenizer &tokenizer, const std::string &text) {

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoding and decoding: options, errors, hostile lengths.
+// Encoding and decoding: options, errors, extreme lengths.
 #include "test/runtime/tokenizer/Fixture.h"
 #include <chrono>
 
@@ -78,7 +78,7 @@ TEST(TokenizerEncode, OnlyOneOfAPairIsCut) {
   EXPECT_EQ(encoding.error().status, Status::Limit);
 }
 
-TEST(TokenizerEncode, HostileLengthsTakeLinearTime) {
+TEST(TokenizerEncode, ExtremeLengthsTakeLinearTime) {
   Loaded loaded = load(smallJson());
   auto start = std::chrono::steady_clock::now();
   std::string word(1000000, 'a');

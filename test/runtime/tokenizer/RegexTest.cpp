@@ -175,7 +175,7 @@ double seconds(std::string_view pattern, const std::string &text) {
 }
 
 /// Each of these takes quadratic time where scans start anew after each match.
-TEST(TokenizerRegex, HostileTextsTakeLinearTime) {
+TEST(TokenizerRegex, AdversarialTextsTakeLinearTime) {
   const std::pair<const char *, const char *> cases[] = {
       {"a*b|a", "a"},
       {"a+b", "a"},

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hostile tables: whatever the bytes are, opening and using them stays inside
+// Malformed tables: whatever the bytes are, opening and using them stays inside
 // them. Worth most under AddressSanitizer.
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include "test/runtime/tokenizer/Fixture.h"

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the corpora of hostile files share: the form that every error must
+// What the corpora of malformed files share: the form that every error must
 // have, and ways to damage bytes that are the same in every run.
 #pragma once
 #include "runtime/base/Error.h"
