@@ -96,7 +96,7 @@ TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
   ASSERT_EQ(hashes.size(), indices.size() + 32);
   Sha256 all;
   size_t wrong = 0;
-  for (size_t i = 0; i < indices.size(); ++i) {
+  for (size_t i = 0; i < indices.size(); i += corpusStride) {
     std::string text = corpusString(indices[i]);
     auto encoding = loaded->encode(text);
     ASSERT_TRUE(encoding) << encoding.error().message;
@@ -108,6 +108,8 @@ TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
           << "string " << indices[i] << ": " << utf8::printable(text, 400);
   }
   EXPECT_EQ(wrong, 0u);
+  if (corpusStride != 1)
+    return;
   auto digest = all.digest();
   EXPECT_EQ(std::string(digest.begin(), digest.end()),
             hashes.substr(indices.size()));

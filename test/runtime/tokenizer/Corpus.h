@@ -16,6 +16,14 @@ namespace transom::test {
 inline constexpr size_t randomStrings = 102400;
 inline constexpr size_t corpusSize = randomStrings + 2 * (0x110000 / 1024);
 
+/// Tests look at every so many strings. Sanitizers make them slow, so a build
+/// with sanitizers looks at a sample, which has no sum over the whole corpus.
+#ifdef TRANSOM_TEST_SANITIZED
+inline constexpr size_t corpusStride = 31;
+#else
+inline constexpr size_t corpusStride = 1;
+#endif
+
 /// The string of an index below `corpusSize`, in UTF-8.
 std::string corpusString(size_t index);
 

@@ -71,7 +71,7 @@ TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
     ASSERT_TRUE(loaded.tokenizer);
     Sha256 allIds, allOffsets;
     size_t wrong = 0;
-    for (size_t i = 0; i < corpusSize; ++i) {
+    for (size_t i = 0; i < corpusSize; i += corpusStride) {
       std::string text = corpusString(i);
       auto encoding = loaded->encode(text);
       ASSERT_TRUE(encoding) << encoding.error().message;
@@ -88,6 +88,8 @@ TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
       }
     }
     EXPECT_EQ(wrong, 0u);
+    if (corpusStride != 1)
+      continue;
     EXPECT_EQ(allIds.hex(), *variants[v].get("ids_sha256")->asString());
     EXPECT_EQ(allOffsets.hex(), *variants[v].get("offsets_sha256")->asString());
   }
