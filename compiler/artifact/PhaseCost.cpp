@@ -47,11 +47,6 @@ static Polynomial cacheBytesOf(Operation *op) {
   return bytes(type, Polynomial::symbol(name));
 }
 
-/// True for an operation that gathers rows of its weights.
-static bool gathersRows(Operation *op) {
-  return isa<kern::EmbeddingOp, kern::RopeTableOp>(op);
-}
-
 /// True for a product whose left side is bf16.
 static bool multipliesBf16(Operation *op) {
   if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(op))
@@ -82,7 +77,7 @@ PhaseCost transom::costOf(kern::PhaseOp phase) {
       cost.bf16Flops = cost.bf16Flops + op.flops();
     cost.bytes = cost.bytes + bytesOf(op.readBuffers()) +
                  bytesOf(resultsOf(op)) + cacheBytesOf(op);
-    if (!gathersRows(op))
+    if (!op.gathersWeight())
       for (Value operand : op->getOperands())
         if (isa<kern::WeightType>(operand.getType()))
           cost.weights.push_back(operand);

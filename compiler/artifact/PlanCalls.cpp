@@ -43,7 +43,7 @@ ManifestCall transom::planCall(kern::OneDnnOp op, kern::LayersOp site,
                                const SymbolTable &symbols) {
   ManifestCall call;
   call.primitive = op.getPrimitive().str();
-  call.activation = op.getActivation().value_or("").str();
+  call.activation = getActivationName(op.getActivation());
   if (op.getEps())
     call.epsilon = op.getEps()->convertToDouble();
   call.input = operandOf(op.getInput(), site);

@@ -88,17 +88,8 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
 
 /// The number of an output of the product before its epilogue: of a gate rows
 /// of g and u lie in turns of 8.
-static int64_t gateRow(int64_t column, bool second) {
+static int64_t getGluRow(int64_t column, bool second) {
   return column / 8 * 16 + column % 8 + (second ? 8 : 0);
-}
-
-/// The activation that a product names, if it names one.
-static Result<std::optional<attn::ActivationKind>>
-kindOf(std::optional<StringRef> name) {
-  std::optional<attn::ActivationKind> kind;
-  if (name && !(kind = attn::symbolizeActivationKind(*name)))
-    return rejected("unknown activation '" + name->str() + "'");
-  return kind;
 }
 
 /// Panel by panel over all rows, since parts share out both: an input that a
@@ -106,9 +97,7 @@ kindOf(std::optional<StringRef> name) {
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = columnsOf(op, e);
   int64_t rows = e.kern->rows(op.getInput());
-  auto kind = kindOf(op.getActivation()), gate = kindOf(op.getGlu());
-  if (!kind || !gate)
-    return (kind ? gate : kind).takeError();
+  std::optional<Activation> kind = op.getActivation(), glu = op.getGlu();
   std::vector<int64_t> positions;
   if (op.getRagged())
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
@@ -118,11 +107,11 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<double> input = rowOf(e, op.getInput(), row);
       for (int64_t i = first; i < std::min(n, first + kPanel); ++i) {
-        double x = productAt(op, e, input, *gate ? gateRow(i, false) : i);
-        if (*gate)
-          x = activate(**gate, x) * productAt(op, e, input, gateRow(i, true));
-        if (*kind)
-          x = activate(**kind, x);
+        double x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
+        if (glu)
+          x = activate(*glu, x) * productAt(op, e, input, getGluRow(i, true));
+        if (kind)
+          x = activate(*kind, x);
         if (op.getResidual())
           x += e.kern->read(op.getResidual(), row, i);
         values[row * n + i] = x;
@@ -314,10 +303,7 @@ static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
       .Case([&](arith::FPToSIOp) { return std::trunc(in[0]); })
       .Case([&](arith::ExtFOp) { return in[0]; })
       .Case([&](arith::TruncFOp) { return KernEvaluation::toBf16(in[0]); })
-      .Case([&](ApplyOp op) -> Maybe {
-        auto kind = attn::symbolizeActivationKind(op.getKind());
-        return kind ? Maybe(activate(*kind, in[0])) : std::nullopt;
-      })
+      .Case([&](ApplyOp op) -> Maybe { return activate(op.getKind(), in[0]); })
       .Default([](Operation *) { return std::nullopt; });
 }
 

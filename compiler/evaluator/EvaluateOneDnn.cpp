@@ -20,9 +20,7 @@ static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
 }
 
 static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
-  std::optional<attn::ActivationKind> kind;
-  if (op.getActivation())
-    kind = attn::symbolizeActivationKind(*op.getActivation());
+  std::optional<Activation> kind = op.getActivation();
   const std::vector<double> &weight = e.tensor(op.getWeights()[0]).real;
   const std::vector<double> *bias =
       op.getWeights().size() > 1 ? &e.tensor(op.getWeights()[1]).real : nullptr;

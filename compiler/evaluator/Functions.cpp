@@ -12,37 +12,8 @@ using llvm::MutableArrayRef;
 
 namespace transom {
 
-using attn::ActivationKind;
-
-static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
-double activate(ActivationKind kind, double x) {
-  switch (kind) {
-  case ActivationKind::Relu:
-    return x > 0 ? x : 0;
-  case ActivationKind::Gelu:
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  case ActivationKind::GeluTanh:
-    return 0.5 * x *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  case ActivationKind::Silu:
-    return x * sigmoid(x);
-  case ActivationKind::Tanh:
-    return std::tanh(x);
-  case ActivationKind::Sigmoid:
-    return sigmoid(x);
-  case ActivationKind::Exp:
-    return std::exp(x);
-  case ActivationKind::Neg:
-    return -x;
-  case ActivationKind::Sqrt:
-    return std::sqrt(x);
-  case ActivationKind::Rsqrt:
-    return 1 / std::sqrt(x);
-  case ActivationKind::QuickGelu:
-    return x * sigmoid(1.702 * x);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+double activate(Activation kind, double x) {
+  return getActivationInfo(kind).evaluate(x);
 }
 
 void softmax(MutableArrayRef<double> row) {

@@ -3,14 +3,14 @@
 //
 // The functions of the mathematics that attn and kern share, in float64.
 #pragma once
-#include "dialects/attn/Attn.h"
+#include "runtime/base/Activation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <vector>
 
 namespace transom {
 
 /// An activation; see `attn.activation`.
-double activate(attn::ActivationKind kind, double x);
+double activate(Activation kind, double x);
 
 /// Softmax of a row; a row of minus infinities becomes zeros.
 void softmax(llvm::MutableArrayRef<double> row);

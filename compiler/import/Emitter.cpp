@@ -280,7 +280,7 @@ Value Emitter::scale(Value input, double factor, double offset) {
                              builder.getF64FloatAttr(offset));
 }
 
-Value Emitter::activation(Value input, attn::ActivationKind kind) {
+Value Emitter::activation(Value input, Activation kind) {
   return make<attn::ActivationOp>(input, kind);
 }
 

@@ -122,7 +122,7 @@ public:
   mlir::Value linear(mlir::Value input, mlir::Value weight, mlir::Value bias);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value scale(mlir::Value input, double factor, double offset = 0);
-  mlir::Value activation(mlir::Value input, attn::ActivationKind kind);
+  mlir::Value activation(mlir::Value input, Activation kind);
   mlir::Value reshape(mlir::Value input, const Dims &shape);
   mlir::Value transpose(mlir::Value input, llvm::ArrayRef<int64_t> permutation);
   mlir::Value matmul(mlir::Value a, mlir::Value b, bool transposeA,

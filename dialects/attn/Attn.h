@@ -4,6 +4,7 @@
 // The attn dialect: what a Transformer means. Include this for its types,
 // attributes and operations.
 #pragma once
+#include "dialects/common/Activation.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

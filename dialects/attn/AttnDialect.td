@@ -5,6 +5,7 @@
 #ifndef TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
 #define TRANSOM_DIALECTS_ATTN_ATTNDIALECT_TD
 
+include "dialects/common/Activation.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/TensorEncoding.td"
@@ -94,24 +95,7 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
   let genVerifyDecl = 1;
 }
 
-def Attn_ActivationKind : I32EnumAttr<"ActivationKind", "an activation function", [
-    I32EnumAttrCase<"Relu", 0, "relu">,
-    I32EnumAttrCase<"Gelu", 1, "gelu">,
-    I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
-    I32EnumAttrCase<"Silu", 3, "silu">,
-    I32EnumAttrCase<"Tanh", 4, "tanh">,
-    I32EnumAttrCase<"Sigmoid", 5, "sigmoid">,
-    I32EnumAttrCase<"Exp", 6, "exp">,
-    I32EnumAttrCase<"Neg", 7, "neg">,
-    I32EnumAttrCase<"Sqrt", 8, "sqrt">,
-    I32EnumAttrCase<"Rsqrt", 9, "rsqrt">,
-    I32EnumAttrCase<"QuickGelu", 10, "quick_gelu">]> {
-  let cppNamespace = "::transom::attn";
-  let genSpecializedAttr = 0;
-}
-def Attn_ActivationAttr : EnumAttr<Attn_Dialect, Attn_ActivationKind, "activation"> {
-  let assemblyFormat = "`<` $value `>`";
-}
+def Attn_ActivationAttr : Transom_ActivationAttr<Attn_Dialect>;
 
 def Attn_MaskKind : I32EnumAttr<"MaskKind", "how `attn.sdpa` reads its mask operand", [
     I32EnumAttrCase<"None", 0, "none">,

@@ -4,6 +4,7 @@
 // The kern dialect: what the machine does. Include this for its types and
 // operations.
 #pragma once
+#include "dialects/common/Activation.h"
 #include "dialects/kern/AttentionSchedule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -23,6 +24,14 @@ enum class WeightLayout { Unset, Rows, Panels32, Padded32 };
 /// The layout's name as the IR and the manifest spell it.
 llvm::StringRef layoutName(WeightLayout layout);
 
+/// The norm of finished rows in the epilogue of a product.
+enum class NormKind { None, LayerNorm, RmsNorm };
+
+/// A trait of operations that define what others use and do no work in a phase.
+template <typename ConcreteType>
+class IsDefinition
+    : public mlir::OpTrait::TraitBase<ConcreteType, IsDefinition> {};
+
 /// Columns of a weight panel, keys of a key panel, keys of a piece.
 constexpr int64_t kPanel = panelWidth;
 constexpr int64_t kPiece = kvBlockSize;
@@ -39,6 +48,8 @@ int64_t getMaxKBlock(mlir::Type element);
 } // namespace transom::kern
 
 #include "dialects/kern/KernDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/kern/KernAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/kern/KernInterfaces.h.inc"
 #include "dialects/kern/KernTypes.h.inc"

@@ -13,9 +13,16 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Kern_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kern_Dialect, mnemonic, traits>;
 
-/// Reads and writes buffers; operands named `outs` are written.
-class Kern_BufferizedOp<string mnemonic, list<Trait> traits = []>
+/// Defines what other operations use: stands in front of all phases.
+def Kern_Definition : NativeOpTrait<"IsDefinition"> {
+  let cppNamespace = "::transom::kern";
+}
+
+/// Reads and writes buffers; operands named `outs` are written. `methods` are
+/// those with a default in the interface that the operation defines itself.
+class Kern_BufferizedOp<string mnemonic, list<Trait> traits = [], list<string> methods = []>
     : Kern_Op<mnemonic, !listconcat(traits,
-        [DeclareOpInterfaceMethods<Kern_BufferOp>])>;
+        [DeclareOpInterfaceMethods<Kern_BufferOp, methods>,
+         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
 
 #endif // TRANSOM_DIALECTS_KERN_KERNBASE_TD

@@ -18,8 +18,10 @@ def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
     `kern-plan-caches` sets `group`, the number of the block table that its
     positions are found in, and `offset`, the byte offset of the layer in a block.
 
-    Rules: (1) the type is a cache; (2) group and offset come together and are not
-    negative, and the offset is a multiple of 64.
+    Constraints:
+    - (1) The type is a cache.
+    - (2) Group and offset come together and are not negative, and the offset is a
+      multiple of 64.
 
     Example:
     ```mlir
@@ -32,10 +34,12 @@ def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a cache";
   let description = [{
-    Rules: (1) the symbol is a `kern.cache`; (2) of the same type.
+    Constraints:
+    - (1) The symbol is a `kern.cache`.
+    - (2) Of the same type.
 
     Example:
     ```mlir
@@ -47,14 +51,15 @@ def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, DeclareOpInterfaceMethods<Symb
   let assemblyFormat = "$cache `:` type($result) attr-dict";
 }
 
-def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure]> {
+def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
   let summary = "the new rows of sequences that have a past";
   let description = [{
     The runtime fills the table before the first step: a row for each new token,
     its column is the token's position in its sequence. `rows` and `keys` name
     the symbols for the numbers of new rows and of keys. See `kern.ragged_batch`.
 
-    Rule: (1) `rows` and `keys` have names.
+    Constraints:
+    - (1) `rows` and `keys` have names.
 
     Example:
     ```mlir
@@ -71,7 +76,8 @@ def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure]> {
 // Rows
 //===----------------------------------------------------------------------===//
 
-def Kern_AppendOp : Kern_BufferizedOp<"append"> {
+def Kern_AppendOp : Kern_BufferizedOp<"append", [],
+    ["acceptsStride", "getAccessedCache", "writesCache"]> {
   let summary = "writes keys and values of new rows into a cache";
   let description = [{
     Row r of a sequence goes to the position that is its column, in the block
@@ -79,9 +85,9 @@ def Kern_AppendOp : Kern_BufferizedOp<"append"> {
     rounded to nearest even where the cache is bf16. Nothing else of the block
     changes.
 
-    Rules: (1) key and value are of one type, f32 or bf16, which then is the
-    cache's; (2) they are rows of equal number, with heads*key and heads*value
-    columns.
+    Constraints:
+    - (1) Key and value are of one type, f32 or bf16, which then is the cache's.
+    - (2) They are rows of equal number, with heads*key and heads*value columns.
 
     Example:
     ```mlir
@@ -95,7 +101,7 @@ def Kern_AppendOp : Kern_BufferizedOp<"append"> {
   let hasVerifier = 1;
 }
 
-def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table"> {
+def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table", [], ["gathersWeight"]> {
   let summary = "cosines and sines of the angles at each row's position";
   let description = [{
     `angles` [C + 256, 2n] holds for n frequencies cosines, then sines: row i < C
@@ -104,9 +110,10 @@ def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table"> {
     256: cos = fma(cos_a, cos_b, -(sin_a * sin_b)), sin = fma(sin_a, cos_b,
     cos_a * sin_b). Positions lie below 256 C.
 
-    Rules: (1) positions are i64, one for each row of outs, which are rows of f32;
-    (2) the angles are f32 in `rows` or `unset` with more than 256 rows, as wide
-    as outs; the width is even.
+    Constraints:
+    - (1) Positions are i64, one for each row of outs, which are rows of f32.
+    - (2) The angles are f32 in `rows` or `unset` with more than 256 rows, as wide
+      as outs; the width is even.
 
     Example:
     ```mlir
@@ -119,7 +126,7 @@ def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table"> {
   let hasVerifier = 1;
 }
 
-def Kern_RopeOp : Kern_BufferizedOp<"rope"> {
+def Kern_RopeOp : Kern_BufferizedOp<"rope", [], ["acceptsStride", "canRoundOutput"]> {
   let summary = "rotates pairs of columns of each head";
   let description = [{
     With n cosines c and n sines s in a row of the rotation, pair i of each head
@@ -127,10 +134,12 @@ def Kern_RopeOp : Kern_BufferizedOp<"rope"> {
     columns (i, i + n) of the head, with `interleaved` (2i, 2i + 1); columns behind
     2n pass. Outs may be the input's memory.
 
-    Rules: (1) input and outs are of equal sizes, f32 and f32 or bf16 (rounded),
-    and the last size is a multiple of `heads`; (2) the rotation is f32 with as
-    many rows and an even number of columns, at most those of a head; (3) what is
-    rounded goes to other memory.
+    Constraints:
+    - (1) Input and outs are of equal sizes, f32 and f32 or bf16 (rounded), and the
+      last size is a multiple of `heads`.
+    - (2) The rotation is f32 with as many rows and an even number of columns, at
+      most those of a head.
+    - (3) What is rounded goes to other memory.
 
     Example:
     ```mlir

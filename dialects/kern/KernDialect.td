@@ -5,6 +5,7 @@
 #ifndef TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
 #define TRANSOM_DIALECTS_KERN_KERNDIALECT_TD
 
+include "dialects/common/Activation.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -20,7 +21,51 @@ def Kern_Dialect : Dialect {
     offset in the arena from `kern-plan-memory`.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
 }
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Kern_ActivationAttr : Transom_ActivationAttr<Kern_Dialect>;
+
+def Kern_EpilogueAttr : AttrDef<Kern_Dialect, "Epilogue"> {
+  let mnemonic = "epilogue";
+  let summary = "what a product does with its tiles before it stores them";
+  let description = [{
+    An activation, `glu` of an activation (activation(g) * u, see `kern.gemm`),
+    and the norm of the finished rows, `layer_norm` or `rms_norm` with its
+    epsilon. Bias and residual are not part of it: the operands say that.
+
+    Constraints:
+    - (1) It is not empty.
+    - (2) The epsilon is not negative.
+
+    Example: `#kern.epilogue<gelu>`, `#kern.epilogue<glu silu>`,
+    `#kern.epilogue<relu, layer_norm 1.0e-12>`
+  }];
+  let parameters = (ins "::transom::kern::ActivationAttr":$activation, "bool":$glu,
+                        "::transom::kern::NormKind":$norm, "::mlir::FloatAttr":$eps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [
+    AttrBuilder<(ins "::transom::Activation":$kind, CArg<"bool", "false">:$glu), [{
+      return get($_ctxt, ActivationAttr::get($_ctxt, kind), glu, NormKind::None, {});
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// This epilogue (null: an empty one) with a norm of the rows.
+    static EpilogueAttr addNorm(EpilogueAttr epilogue, NormKind norm, ::mlir::FloatAttr eps);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
 
 def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
   let mnemonic = "buffer";
@@ -32,9 +77,11 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     dims [positions, columns]; in bf16 [positions/32][columns/2][32][2], two
     columns of a key side by side.
 
-    Rules: (1) elements are integers or floats of whole bytes, or i1 (a byte); (2) a stride is at least the
-    last size, which then is constant; (3) key panels are f32 or bf16 of rank 2
-    without a stride; (4) those of bf16 have an even, constant number of columns.
+    Constraints:
+    - (1) Elements are integers or floats of whole bytes, or i1 (a byte).
+    - (2) A stride is at least the last size, which then is constant.
+    - (3) Key panels are f32 or bf16 of rank 2 without a stride.
+    - (4) Those of bf16 have an even, constant number of columns.
 
     Example: `!kern.buffer<[rows, 768] x f32>`,
     `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
@@ -76,9 +123,10 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
     `panels32` is [n/32][k/2][32][2], pairs along k, and k is zero-padded to a
     multiple of 32.
 
-    Rules: (1) sizes are not negative, elements f32 or bf16; (2) splits are positive
-    and add up to the first size; (3) `panels32` has rank 2, `padded32` rank 1 and is
-    f32.
+    Constraints:
+    - (1) Sizes are not negative, elements f32 or bf16.
+    - (2) Splits are positive and add up to the first size.
+    - (3) `panels32` has rank 2, `padded32` rank 1 and is f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[768, 768] x bf16, panels32>`,
@@ -126,8 +174,10 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     scale of its position and head: the scales of keys, f32 [heads][256], follow
     the keys, those of values the values.
 
-    Rules: (1) heads, key and value are positive, with at most 2^31 - 1 numbers a
-    position, the window is not negative; (2) elements are f32, bf16 or i8.
+    Constraints:
+    - (1) Heads, key and value are positive, with at most 2^31 - 1 numbers a
+      position, the window is not negative.
+    - (2) Elements are f32, bf16 or i8.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
     `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`

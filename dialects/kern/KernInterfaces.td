@@ -14,10 +14,35 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
     InterfaceMethod<"Buffers it reads.", "::llvm::SmallVector<::mlir::Value>", "readBuffers">,
     InterfaceMethod<"Buffers it writes wholly or in part.", "::llvm::SmallVector<::mlir::Value>", "writtenBuffers">,
     InterfaceMethod<[{
-      The row space in which its work is shared out when each part touches only
-      its own rows of every buffer that has this many rows; nothing when parts
-      are cut otherwise.}], "::std::optional<::transom::Polynomial>", "ownedRows">,
-    InterfaceMethod<"Floating-point operations of one run.", "::transom::Polynomial", "flops">
+      The number of rows that workers share when each touches only its own rows
+      of every buffer with this many rows; nothing when work is cut otherwise.}], "::std::optional<::transom::Polynomial>", "ownedRows">,
+    InterfaceMethod<"Floating-point operations of one run.", "::transom::Polynomial", "flops">,
+    InterfaceMethod<"True when rows of its buffers may be padded (`stride`).",
+      "bool", "acceptsStride", (ins), "", "return false;">,
+    InterfaceMethod<"True when it reads rows of its weights by index, not all of them.",
+      "bool", "gathersWeight", (ins), "", "return false;">,
+    InterfaceMethod<"The cache that it reads or writes, null without one.",
+      "::mlir::Value", "getAccessedCache", (ins), "", "return {};">,
+    InterfaceMethod<"True when it writes its cache.",
+      "bool", "writesCache", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      True when it can round what it writes to `out`, a buffer of f32, to bf16:
+      instead of the f32 when it alone is asked for (`onlyRounded`), else beside
+      it. Otherwise `reason` says why not.}],
+      "bool", "canRoundOutput",
+      (ins "::mlir::Value":$out, "bool":$onlyRounded, "::llvm::StringRef &":$reason), "", [{
+      reason = "what writes the buffer cannot round it";
+      return false;
+    }]>,
+    InterfaceMethod<[{
+      Makes it write `rounded` instead of `out`, or beside it; `canRoundOutput`
+      holds. By default the operand is replaced.}],
+      "void", "roundOutput",
+      (ins "::mlir::Value":$out, "::mlir::Value":$rounded, "bool":$onlyRounded), "", [{
+      for (::mlir::OpOperand &operand : $_op->getOpOperands())
+        if (operand.get() == out)
+          operand.set(rounded);
+    }]>
   ];
 }
 

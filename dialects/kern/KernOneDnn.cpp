@@ -19,10 +19,8 @@ OneDnnOp PhaseOp::getCall() {
                                       : OneDnnOp();
 }
 
-bool OneDnnOp::supportsActivation(StringRef kind) {
-  return llvm::is_contained(
-      {"relu", "gelu", "gelu_tanh", "silu", "quick_gelu", "tanh", "sigmoid"},
-      kind);
+bool OneDnnOp::supportsActivation(Activation kind) {
+  return getActivationInfo(kind).usage & activation::OneDnn;
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +156,7 @@ LogicalResult OneDnnOp::verify() {
                           !supportsActivation(*getActivation()))) // (5)
     return emitOpError("expects an activation that oneDNN has, in 'matmul', "
                        "got '")
-           << *getActivation() << "'";
+           << StringRef(getActivationName(*getActivation())) << "'";
   if (!isProduct)
     return success();
   for (Value read : {Value(getInput()), getRhs()}) // (6)

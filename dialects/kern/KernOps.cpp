@@ -21,12 +21,12 @@ Value kern::getStorage(Value buffer) {
   return buffer;
 }
 
-static BufferType bufferOf(Value value) {
+static BufferType getBufferType(Value value) {
   return llvm::cast<BufferType>(value.getType());
 }
 
 /// The buffers among these values.
-static SmallVector<Value> buffersAmong(ValueRange values) {
+static SmallVector<Value> getBuffers(ValueRange values) {
   SmallVector<Value> buffers;
   for (Value value : values)
     if (value && llvm::isa<BufferType>(value.getType()))
@@ -34,40 +34,50 @@ static SmallVector<Value> buffersAmong(ValueRange values) {
   return buffers;
 }
 
-static Polynomial elementCount(Value buffer) {
-  BufferType type = bufferOf(buffer);
+static Polynomial getElementCount(Value buffer) {
+  BufferType type = getBufferType(buffer);
   Polynomial count(1);
   for (const Polynomial &dim : type.getDims())
     count = count * dim;
   return count;
 }
 
-static std::optional<Polynomial> rowsOf(Value buffer) {
-  return bufferOf(buffer).getRowCount();
+static std::optional<Polynomial> getRows(Value buffer) {
+  return getBufferType(buffer).getRowCount();
 }
 
 /// Defines the interface of an operation that reads `READS`, writes `outs`,
 /// owns the rows `ROWS` and takes `FLOPS` operations.
 #define BUFFER_OP(OP, READS, ROWS, FLOPS)                                      \
-  SmallVector<Value> OP::readBuffers() { return buffersAmong(READS); }         \
-  SmallVector<Value> OP::writtenBuffers() { return buffersAmong(getOuts()); }  \
+  SmallVector<Value> OP::readBuffers() { return getBuffers(READS); }           \
+  SmallVector<Value> OP::writtenBuffers() { return getBuffers(getOuts()); }    \
   std::optional<Polynomial> OP::ownedRows() { return ROWS; }                   \
   Polynomial OP::flops() { return FLOPS; }
 
+bool CastOp::acceptsStride() { return true; }
+bool ElementwiseOp::acceptsStride() { return true; }
+bool EmbeddingOp::acceptsStride() { return true; }
+bool EmbeddingOp::gathersWeight() { return true; }
+bool GatherOp::acceptsStride() { return true; }
+bool NormOp::acceptsStride() { return true; }
+bool RopeOp::acceptsStride() { return true; }
+bool RopeTableOp::gathersWeight() { return true; }
+bool ScatterRowsOp::acceptsStride() { return true; }
+
 BUFFER_OP(BatchMatmulOp, (ValueRange{getLhs(), getRhs()}), std::nullopt,
-          Polynomial(2) * elementCount(getOuts()) *
-              bufferOf(getLhs()).getDims().back())
+          Polynomial(2) * getElementCount(getOuts()) *
+              getBufferType(getLhs()).getDims().back())
 BUFFER_OP(PackKeysOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
-BUFFER_OP(CastOp, (ValueRange{getInput()}), rowsOf(getOuts()), Polynomial())
-BUFFER_OP(SoftmaxOp, (ValueRange{getInput()}), rowsOf(getOuts()),
-          Polynomial(10) * elementCount(getOuts()))
-BUFFER_OP(EmbeddingOp, getIds(), rowsOf(getOuts()), elementCount(getOuts()))
+BUFFER_OP(CastOp, (ValueRange{getInput()}), getRows(getOuts()), Polynomial())
+BUFFER_OP(SoftmaxOp, (ValueRange{getInput()}), getRows(getOuts()),
+          Polynomial(10) * getElementCount(getOuts()))
+BUFFER_OP(EmbeddingOp, getIds(), getRows(getOuts()), getElementCount(getOuts()))
 BUFFER_OP(PositionsOp, (ValueRange{getIds()}), std::nullopt, Polynomial())
 BUFFER_OP(ColumnsOp, ValueRange(), std::nullopt, Polynomial())
 BUFFER_OP(GatherRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(ScatterRowsOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(PoolOp, (SmallVector<Value>{getInput(), getMask()}), std::nullopt,
-          elementCount(getInput()))
+          getElementCount(getInput()))
 BUFFER_OP(TransposeOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(CopyOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(GatherOp, (ValueRange{getTable(), getIndices()}), std::nullopt,
@@ -76,34 +86,71 @@ BUFFER_OP(GatherOp, (ValueRange{getTable(), getIndices()}), std::nullopt,
 /// Parts of an elementwise operation own the rows of `outs` when each input
 /// has the same rows, or one row for all.
 static std::optional<Polynomial> elementwiseRows(ElementwiseOp op) {
-  Polynomial rows = bufferOf(op.getOuts()).getRowCount();
-  for (Value input : buffersAmong(op.getInputs())) {
-    Polynomial inputRows = bufferOf(input).getRowCount();
+  Polynomial rows = getBufferType(op.getOuts()).getRowCount();
+  for (Value input : getBuffers(op.getInputs())) {
+    Polynomial inputRows = getBufferType(input).getRowCount();
     if (inputRows != rows && inputRows != Polynomial(1))
       return std::nullopt;
   }
   return rows;
 }
 BUFFER_OP(ElementwiseOp, getInputs(), elementwiseRows(*this),
-          elementCount(getOuts()) *
+          getElementCount(getOuts()) *
               Polynomial(getBody().front().getOperations().size() - 1))
 
 SmallVector<Value> NormOp::readBuffers() { return {getInput()}; }
 SmallVector<Value> NormOp::writtenBuffers() {
-  return buffersAmong({getOuts(), getOutBf16()});
+  return getBuffers({getOuts(), getOutBf16()});
 }
-std::optional<Polynomial> NormOp::ownedRows() { return rowsOf(getOuts()); }
-Polynomial NormOp::flops() { return Polynomial(8) * elementCount(getOuts()); }
+std::optional<Polynomial> NormOp::ownedRows() { return getRows(getOuts()); }
+Polynomial NormOp::flops() {
+  return Polynomial(8) * getElementCount(getOuts());
+}
 
-BUFFER_OP(RopeTableOp, (ValueRange{getPositions()}), rowsOf(getOuts()),
-          Polynomial(3) * elementCount(getOuts()))
-BUFFER_OP(RopeOp, (ValueRange{getInput(), getRopeTable()}), rowsOf(getOuts()),
-          Polynomial(3) * elementCount(getOuts()))
+BUFFER_OP(RopeTableOp, (ValueRange{getPositions()}), getRows(getOuts()),
+          Polynomial(3) * getElementCount(getOuts()))
+BUFFER_OP(RopeOp, (ValueRange{getInput(), getRopeTable()}), getRows(getOuts()),
+          Polynomial(3) * getElementCount(getOuts()))
 
 SmallVector<Value> AppendOp::readBuffers() { return {getKey(), getValue()}; }
 SmallVector<Value> AppendOp::writtenBuffers() { return {}; }
-std::optional<Polynomial> AppendOp::ownedRows() { return rowsOf(getKey()); }
+bool AppendOp::acceptsStride() { return true; }
+Value AppendOp::getAccessedCache() { return getCache(); }
+bool AppendOp::writesCache() { return true; }
+std::optional<Polynomial> AppendOp::ownedRows() { return getRows(getKey()); }
 Polynomial AppendOp::flops() { return Polynomial(); }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+bool GemmOp::acceptsStride() { return true; }
+
+std::optional<Activation> GemmOp::getActivation() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || !epilogue.getActivation() || epilogue.getGlu())
+    return std::nullopt;
+  return epilogue.getActivation().getValue();
+}
+
+std::optional<Activation> GemmOp::getGlu() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || !epilogue.getGlu())
+    return std::nullopt;
+  return epilogue.getActivation().getValue();
+}
+
+std::optional<APFloat> GemmOp::getNormEps() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || epilogue.getNorm() == NormKind::None)
+    return std::nullopt;
+  return epilogue.getEps().getValue();
+}
+
+bool GemmOp::getNormRms() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  return epilogue && epilogue.getNorm() == NormKind::RmsNorm;
+}
 
 SmallVector<Value> GemmOp::readBuffers() {
   SmallVector<Value> reads{getInput()};
@@ -113,22 +160,29 @@ SmallVector<Value> GemmOp::readBuffers() {
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
-  llvm::append_range(writes, buffersAmong({getNormOut(), getNormOutBf16(),
-                                           getNormCounters()}));
+  llvm::append_range(
+      writes, getBuffers({getNormOut(), getNormOutBf16(), getNormCounters()}));
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
 Polynomial GemmOp::flops() {
   ArrayRef<int64_t> shape = getWeight().getType().getShape();
   return Polynomial(2 * shape[0] * shape[1]) *
-         bufferOf(getInput()).getRowCount();
+         getBufferType(getInput()).getRowCount();
 }
 
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+bool AttentionOp::acceptsStride() { return true; }
+Value AttentionOp::getAccessedCache() { return getCache(); }
+
 SmallVector<Value> AttentionOp::readBuffers() {
-  return buffersAmong({getQuery(), getKey(), getValue(), getMask()});
+  return getBuffers({getQuery(), getKey(), getValue(), getMask()});
 }
 SmallVector<Value> AttentionOp::writtenBuffers() {
-  return buffersAmong({getOuts(), getScratch(), getPartials(), getCounters()});
+  return getBuffers({getOuts(), getScratch(), getPartials(), getCounters()});
 }
 AttentionSchedule AttentionOp::getParsedSchedule() {
   return AttentionSchedule::parse(getSchedule()).value_or(AttentionSchedule());
@@ -145,7 +199,7 @@ static RaggedBatchOp getRaggedBatch(AttentionOp op) {
   RaggedBatchOp found;
   if (!op.getKey())
     return found;
-  Polynomial keys = bufferOf(op.getKey()).getDims().front();
+  Polynomial keys = getBufferType(op.getKey()).getDims().front();
   if (auto module = op->getParentOfType<ModuleOp>())
     module.walk([&](RaggedBatchOp ragged) {
       if (Polynomial::symbol(ragged.getKeys().str()) == keys)
@@ -159,24 +213,24 @@ std::string kern::pairsName(StringRef rows, int64_t window) {
 }
 /// How many times a row meets a key. Where a mask decides, that has a name of
 /// its own; with rows of other ragged it is bounded by the columns.
-static Polynomial pairsOf(AttentionOp op) {
-  Polynomial rows = bufferOf(op.getQuery()).getRowCount();
+static Polynomial getPairs(AttentionOp op) {
+  Polynomial rows = getBufferType(op.getQuery()).getRowCount();
   if (op.getCache())
     return Polynomial::symbol(
         pairsName(rows.str(), op.getCacheType().getWindow()));
   RaggedBatchOp ragged = getRaggedBatch(op);
   if (!ragged)
-    return rows * bufferOf(op.getKey()).getRowCount();
+    return rows * getBufferType(op.getKey()).getRowCount();
   if (Value mask = ragged.getMask()) {
     if (op.getQueryRagged().getType() == op.getKeyRagged().getType())
       return Polynomial::symbol(pairsName(ragged.getRows()));
-    return rows * bufferOf(mask).getDims()[1];
+    return rows * getBufferType(mask).getDims()[1];
   }
   Result<Polynomial> columns = Polynomial::parse(ragged.getColumns().str());
-  return rows * (columns ? *columns : bufferOf(op.getKey()).getRowCount());
+  return rows * (columns ? *columns : getBufferType(op.getKey()).getRowCount());
 }
 Polynomial AttentionOp::flops() {
-  Polynomial width = bufferOf(getQuery()).getDims().back() +
-                     bufferOf(getOuts()).getDims().back();
-  return Polynomial(2) * width * pairsOf(*this);
+  Polynomial width = getBufferType(getQuery()).getDims().back() +
+                     getBufferType(getOuts()).getDims().back();
+  return Polynomial(2) * width * getPairs(*this);
 }

@@ -20,8 +20,10 @@ def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
     `expr` is a weight expression over file tensors. `kern-pack-weights` sets the
     type's layout and `offset`, the byte offset in the artifact's weights.
 
-    Rules: (1) the expression parses; (2) the offset is a multiple of 4 and not
-    negative. The type has rules of its own.
+    Constraints:
+    - (1) The expression parses.
+    - (2) The offset is a multiple of 4 and not negative. The type has rules of its
+      own.
 
     Example:
     ```mlir
@@ -34,10 +36,12 @@ def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a weight";
   let description = [{
-    Rules: (1) the symbol is a `kern.weight`; (2) of the same type.
+    Constraints:
+    - (1) The symbol is a `kern.weight`.
+    - (2) Of the same type.
 
     Example:
     ```mlir
@@ -49,13 +53,14 @@ def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, DeclareOpInterfaceMethods<Sy
   let assemblyFormat = "$weight `:` type($result) attr-dict";
 }
 
-def Kern_AllocOp : Kern_Op<"alloc"> {
+def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
   let summary = "a buffer of the arena";
   let description = [{
     Its content is undefined until something writes it. `slot` is its index in
     the entry's table of offsets, set by `kern-plan-memory`.
 
-    Rule: (1) the slot is not negative.
+    Constraints:
+    - (1) The slot is not negative.
 
     Example:
     ```mlir
@@ -63,16 +68,18 @@ def Kern_AllocOp : Kern_Op<"alloc"> {
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$slot);
-  let results = (outs Kern_BufferType:$result);
+  let results = (outs Res<Kern_BufferType, "", [MemAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
-def Kern_ViewOp : Kern_Op<"view", [Pure]> {
+def Kern_ViewOp : Kern_Op<"view", [Pure, Kern_Definition]> {
   let summary = "the same memory with other dimensions";
   let description = [{
-    Rules: (1) one element type; (2) equally many elements; (3) both are dense:
-    no stride, no key panels.
+    Constraints:
+    - (1) One element type.
+    - (2) Equally many elements.
+    - (3) Both are dense: no stride, no key panels.
 
     Example:
     ```mlir
@@ -85,7 +92,7 @@ def Kern_ViewOp : Kern_Op<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure]> {
+def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure, Kern_Definition]> {
   let summary = "the rows of a batch";
   let description = [{
     With `mask` (an input of the entry) one row for each 1, and with `keep_first`
@@ -94,9 +101,11 @@ def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure]> {
     `rows` and `keys` name the symbols for their numbers. A layer body may repeat
     the operation: the type's index says which table of the frame is meant.
 
-    Rules: (1) without a mask `batch` and `columns` are sizes; (2) `keep_first`
-    needs a mask; (3) the mask is [batch, columns] of i64 or i1; (4) `rows` and
-    `keys` have names.
+    Constraints:
+    - (1) Without a mask `batch` and `columns` are sizes.
+    - (2) `keep_first` needs a mask.
+    - (3) The mask is [batch, columns] of i64 or i1.
+    - (4) `rows` and `keys` have names.
 
     Example:
     ```mlir
@@ -116,7 +125,8 @@ def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure]> {
 // Products
 //===----------------------------------------------------------------------===//
 
-def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
+def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
+    ["acceptsStride", "canRoundOutput", "roundOutput"]> {
   let summary = "product with a packed weight, with an epilogue";
   let description = [{
     `outs = activation(input [m, k] x weight [n, k]^T + bias) + residual`. With
@@ -127,38 +137,41 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
     parts shows in a result.
 
     With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
-    rounded to `norm_out_bf16`, or both, made by the part that completes the rows;
-    `norm_counters` (zero before and after) tell which part that is. With `norm_rms`
-    it is the RMSNorm.
+    rounded to `norm_out_bf16`, or both, made by the worker that completes the rows;
+    `norm_counters` (zero before and after) tell which worker that is. With
+    `rms_norm` in the epilogue it is the RMSNorm.
 
-    With `gate` rows of the weight stand interleaved, 8 of g and 8 of u in turn, and
-    `outs [m, n/2] = activation(g) * u`, made in registers; `gate` names the
-    activation.
+    With `glu` in the epilogue the weight's rows are interleaved, 8 of g and 8 of u
+    in turn, and `outs [m, n/2] = activation(g) * u`, made in registers.
 
     A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
     products are exact and sums f32, and the activation and the residual are f32.
     Each out is f32 or bf16, rounded to nearest even, whatever the input is.
 
-    Rules: (1) the weight is [n, k], `panels32` or `unset`, and k is the input's
-    last size; (2) there is one out for each part of the weight, of that width
-    and with the input's rows; (3) the bias is [n], `padded32` or `unset`, with
-    the weight's splits; (4) `ragged` stand exactly where an out is key panels,
-    and then there is no activation, residual or norm; (5) residual and norm need
-    a single out and have its sizes; (6) `norm_gamma`, `norm_counters`, `norm_eps`
-    and an out of the norm (`norm_out` of f32, `norm_out_bf16` of bf16) come
-    together, the counters are an i64 for each row, the product's own out is f32; (7)
-    the activation is known to `kern.apply`; (8) no out, nor that of a norm, lies in
-    the input's memory, since other tiles still read it; a residual may share the
-    out's memory only without activation and with a k of one pass, since tiles wait
-    there; (9) the input is bf16 exactly when the weight is; (10) with a k of
-    several passes outs are f32; (11) `norm_rms` stands beside a norm, which then has
-    no beta; (12) `gate` is an activation, beside it are neither activation,
-    residual, norm nor key panels, a single out has half of n columns, n is a
-    multiple of 16 and k is one of a single pass.
+    Constraints:
+    - (1) The weight is [n, k], `panels32` or `unset`, and k is the input's last
+      size.
+    - (2) There is one out for each part of the weight, of that width and with the
+      input's rows.
+    - (3) The bias is [n], `padded32` or `unset`, with the weight's splits.
+    - (4) `ragged` stand exactly where an out is key panels, and then there is no
+      activation, residual or norm.
+    - (5) Residual and norm need a single out and have its sizes.
+    - (6) `norm_gamma`, `norm_counters`, a norm in the epilogue and an out of the
+      norm (`norm_out` of f32, `norm_out_bf16` of bf16) come together, the counters
+      are an i64 for each row, the product's own out is f32.
+    - (7) An `rms_norm` has no beta.
+    - (8) No out, nor that of a norm, lies in the input's memory, since other tiles
+      still read it; a residual may share the out's memory only without activation
+      and with a k of one pass, since tiles wait there.
+    - (9) The input is bf16 exactly when the weight is.
+    - (10) With a k of several passes outs are f32.
+    - (11) Beside `glu` there is no residual, norm nor key panels, a single out has
+      half of n columns, n is a multiple of 16 and k is one of a single pass.
 
     Example:
     ```mlir
-    kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : !kern.buffer<[rows, 8] x f32>,
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !kern.buffer<[rows, 8] x f32>,
         !kern.weight<[64, 8] x f32, unset>, !kern.weight<[64] x f32, unset>, !kern.buffer<[rows, 64] x f32>
     ```
   }];
@@ -169,14 +182,33 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
                        Optional<Kern_BufferType>:$norm_counters,
                        Variadic<Kern_BufferType>:$outs,
-                       OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$norm_eps,
-                       UnitAttr:$norm_rms, OptionalAttr<StrAttr>:$glu);
+                       OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
-    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)` attr-dict `:` type(operands)
+    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)`
+    (`epilogue` $epilogue^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
+  let builders = [
+    /// A product without residual and norm.
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias,
+                   "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
+      ::mlir::Value none;
+      build($_builder, $_state, input, weight, bias, none, none, none, none, none, none, none,
+            outs, epilogue);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The activation of the epilogue, other than that of a GLU.
+    std::optional<::transom::Activation> getActivation();
+    /// The activation of the epilogue's GLU.
+    std::optional<::transom::Activation> getGlu();
+    /// The epsilon of the epilogue's norm.
+    std::optional<::llvm::APFloat> getNormEps();
+    /// True when the epilogue's norm is an RMSNorm.
+    bool getNormRms();
+  }];
 }
 
 def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
@@ -185,9 +217,11 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
     `lhs [..., m, k] x rhs [..., k, n] -> outs [..., m, n]`; leading dimensions
     broadcast. One chain of fused multiply-adds over ascending k, from zero.
 
-    Rules: (1) ranks are at least 2; (2) the last size of lhs is the last but one
-    of rhs; (3) outs has the rows of lhs and the columns of rhs; (4) leading sizes
-    equal those of outs or are 1.
+    Constraints:
+    - (1) Ranks are at least 2.
+    - (2) The last size of lhs is the last but one of rhs.
+    - (3) Outs has the rows of lhs and the columns of rhs.
+    - (4) Leading sizes equal those of outs or are 1.
 
     Example:
     ```mlir
@@ -200,7 +234,8 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
   let hasVerifier = 1;
 }
 
-def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]> {
+def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments],
+    ["acceptsStride", "canRoundOutput", "getAccessedCache"]> {
   let summary = "attention of several heads over ragged";
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
@@ -234,21 +269,29 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     before they are summed and multiplied, and their product with the values is a
     chain over pairs of keys; sums and all else are f32.
 
-    Rules: (1) `heads` is a multiple of `kv_heads`, both positive; (2) the last
-    sizes of query, key, value and outs are constant: heads*dk, kv_heads*dk,
-    kv_heads*dv, heads*dv; (3) the key, and only it, is key panels; (4) query and
-    outs have equal rows; (5) the scratch is [parts, floats] with the floats that
-    the schedule and dv need; (6) the mask is f32 or bool of rank at most 4; `mask_value` needs a
-    bool mask; (7) window and soft cap are not negative; (8) with `causal` or
-    `window` the query ragged have no `keep_first`, since such a row has no
-    place in the order; (9) query, key and value are all f32 or all bf16, and then
-    heads have an even dk; (10) outs are f32, or bf16 beside such operands; (11)
-    the schedule is one of the above, of at most 24 rows; (12) partials are [parts,
-    floats] of f32 with room for 32 pieces, counters [parts, 32] of i64, and
-    `spread` has them; (13) there are key and value, or a cache; (14) beside a cache
-    both ragged are of one table, `causal` is set, there is no mask, and the
-    query's type, the heads, their sizes and the window are the cache's; (15) slopes
-    are f32 of size [heads] in `rows` or `unset`.
+    Constraints:
+    - (1) `heads` is a multiple of `kv_heads`, both positive.
+    - (2) The last sizes of query, key, value and outs are constant: heads*dk,
+      kv_heads*dk, kv_heads*dv, heads*dv.
+    - (3) The key, and only it, is key panels.
+    - (4) Query and outs have equal rows.
+    - (5) The scratch is [parts, floats] with the floats that the schedule and dv
+      need.
+    - (6) The mask is f32 or bool of rank at most 4; `mask_value` needs a bool mask.
+    - (7) Window and soft cap are not negative.
+    - (8) With `causal` or `window` the query ragged have no `keep_first`, since
+      such a row has no place in the order.
+    - (9) Query, key and value are all f32 or all bf16, and then heads have an even
+      dk.
+    - (10) Outs are f32, or bf16 beside such operands.
+    - (11) The schedule is one of the above, of at most 24 rows.
+    - (12) Partials are [parts, floats] of f32 with room for 32 pieces, counters
+      [parts, 32] of i64, and `spread` has them.
+    - (13) There are key and value, or a cache.
+    - (14) Beside a cache both ragged are of one table, `causal` is set, there is no
+      mask, and the query's type, the heads, their sizes and the window are the
+      cache's.
+    - (15) Slopes are f32 of size [heads] in `rows` or `unset`.
 
     Example:
     ```mlir
@@ -289,8 +332,10 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
     Row r goes to the key position of row r in `ragged`; other positions of
     the panels stay undefined and are masked by whoever reads them.
 
-    Rules: (1) outs, and only it, is key panels; (2) equal last sizes; (3) one
-    element type, f32 or bf16, or f32 that is rounded to bf16.
+    Constraints:
+    - (1) Outs, and only it, is key panels.
+    - (2) Equal last sizes.
+    - (3) One element type, f32 or bf16, or f32 that is rounded to bf16.
 
     Example:
     ```mlir
@@ -310,8 +355,10 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
 def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
   let summary = "permutes dimensions: dimension i of outs is dimension permutation[i] of input";
   let description = [{
-    Rules: (1) the permutation has each dimension once; (2) sizes of outs are the
-    input's so permuted; (3) one element type.
+    Constraints:
+    - (1) The permutation has each dimension once.
+    - (2) Sizes of outs are the input's so permuted.
+    - (3) One element type.
 
     Example:
     ```mlir
@@ -329,9 +376,12 @@ def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
     `outs[.., to + i, ..] = input[.., from + i, ..]` for 0 <= i < size along `axis`; `to`,
     `from` and `size` are polynomials.
 
-    Rules: (1) the axis is one of both; (2) `from`, `to` and `size` are sizes; (3)
-    other sizes are equal; (4) the block lies within both where that can be seen;
-    (5) one element type.
+    Constraints:
+    - (1) The axis is one of both.
+    - (2) `from`, `to` and `size` are sizes.
+    - (3) Other sizes are equal.
+    - (4) The block lies within both where that can be seen.
+    - (5) One element type.
 
     Example:
     ```mlir
@@ -344,15 +394,19 @@ def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
   let hasVerifier = 1;
 }
 
-def Kern_GatherOp : Kern_BufferizedOp<"gather"> {
+def Kern_GatherOp : Kern_BufferizedOp<"gather", [], ["acceptsStride"]> {
   let summary = "rows of an activation [n, ...] by i64 index";
   let description = [{
     The runtime has checked the indices that come from outside; those that a
     graph computes must lie within the table.
 
-    Rules: (1) indices are i64; (2) the sizes of outs are those of the indices,
-    then those of the table behind its first; (3) one element type; (4) all are
-    dense, but table and outs may be padded rows where both are of rank 2.
+    Constraints:
+    - (1) Indices are i64.
+    - (2) The sizes of outs are those of the indices, then those of the table behind
+      its first.
+    - (3) One element type.
+    - (4) All are dense, but table and outs may be padded rows where both are of
+      rank 2.
 
     Example:
     ```mlir
@@ -382,31 +436,34 @@ def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
     - `softmax` along the last size; a row of minus infinity gives zeros;
     - `layer_norm` of each row, with gamma and perhaps beta, and `eps`.
 
-    Rules: (1) the primitive is one of these and has exactly the operands that
-    belong to it, `eps` with layer_norm only; (2) buffers are dense f32 of rank
-    1 to 8; (3) weights are in `rows` or `unset`, without splits, of the sizes
-    above; (4) outs has the sizes that follow; (5) an activation is a matmul's
-    and relu, gelu, gelu_tanh, silu, quick_gelu, tanh or sigmoid; (6) a product
-    writes no memory that it reads, except that of its residual.
+    Constraints:
+    - (1) The primitive is one of these and has exactly the operands that belong to
+      it, `eps` with layer_norm only.
+    - (2) Buffers are dense f32 of rank 1 to 8.
+    - (3) Weights are in `rows` or `unset`, without splits, of the sizes above.
+    - (4) Outs has the sizes that follow.
+    - (5) An activation is a matmul's and relu, gelu, gelu_tanh, silu, quick_gelu,
+      tanh or sigmoid.
+    - (6) A product writes no memory that it reads, except that of its residual.
 
     Example:
     ```mlir
-    kern.onednn "matmul" %x weights(%w, %b) outs(%y) {activation = "gelu"} : !kern.buffer<[rows, 8] x f32>,
+    kern.onednn "matmul" %x weights(%w, %b) outs(%y) activation <gelu> : !kern.buffer<[rows, 8] x f32>,
         !kern.weight<[64, 8] x f32, rows>, !kern.weight<[64] x f32, rows>, !kern.buffer<[rows, 64] x f32>
     ```
   }];
   let arguments = (ins StrAttr:$primitive, Kern_BufferType:$input,
                        Optional<Kern_BufferType>:$rhs, Variadic<Kern_WeightType>:$weights,
                        Optional<Kern_BufferType>:$residual, Kern_BufferType:$outs,
-                       OptionalAttr<StrAttr>:$activation, OptionalAttr<F64Attr>:$eps);
+                       OptionalAttr<Kern_ActivationAttr>:$activation, OptionalAttr<F64Attr>:$eps);
   let assemblyFormat = [{
     $primitive $input (`,` $rhs^)? (`weights` `(` $weights^ `)`)? (`residual` $residual^)?
-    `outs` `(` $outs `)` attr-dict `:` type(operands)
+    `outs` `(` $outs `)` (`activation` $activation^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Activations that oneDNN has.
-    static bool supportsActivation(::llvm::StringRef kind);
+    static bool supportsActivation(::transom::Activation kind);
   }];
 }
 
@@ -422,26 +479,31 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
     update a buffer among the invariants that follows the state: a copy of it in
     bf16. A body has one call site.
 
-    Rules: (1) each row is a list of symbols, the first a function without
-    results; (2) its arguments are the state, the invariants and the row's
-    weights, of these types; (3) the others are `kern.weight`s or `kern.cache`s.
+    Constraints:
+    - (1) Each row is a list of symbols, the first a function without results.
+    - (2) Its arguments are the state, the invariants and the row's weights, of
+      these types.
+    - (3) The others are `kern.weight`s or `kern.cache`s.
 
     Example:
     ```mlir
     kern.layers %x invariants(%s : !kern.ragged<0>) [[@layer, @w0], [@layer, @w1]] : !kern.buffer<[rows, 8] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$state, Variadic<AnyType>:$invariants, ArrayAttr:$rows);
+  let arguments = (ins Arg<Kern_BufferType, "", [MemRead, MemWrite]>:$state,
+                       Arg<Variadic<AnyType>, "", [MemRead, MemWrite]>:$invariants, ArrayAttr:$rows);
   let assemblyFormat = "$state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? $rows attr-dict `:` type($state)";
 }
 
-def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock]> {
+def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "operations that run without a barrier between them";
   let description = [{
     All parts finish a phase before one begins the next.
 
-    Rules: (1) the name is not empty; (2) it holds operations on buffers only; (3)
-    a `kern.onednn` stands alone.
+    Constraints:
+    - (1) The name is not empty.
+    - (2) It holds operations on buffers only.
+    - (3) A `kern.onednn` stands alone.
 
     Example:
     ```mlir

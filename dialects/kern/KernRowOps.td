@@ -12,17 +12,20 @@ include "dialects/kern/KernBase.td"
 // Rows
 //===----------------------------------------------------------------------===//
 
-def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments]> {
+def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
+    ["acceptsStride", "canRoundOutput", "roundOutput"]> {
   let summary = "LayerNorm or RMSNorm of each row";
   let description = [{
     LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta; with `rms` x /
     sqrt(mean(x^2) + eps) * gamma. Sums in 16 lanes by index and a fixed tree.
     `outs` of bf16 is rounded; `out_bf16` is a rounded copy of an f32 `outs`.
 
-    Rules: (1) input (f32) and outs (f32 or bf16) have equal sizes, the last one
-    constant; (2) gamma and beta are vectors of that size in `rows` or `unset`;
-    (3) `eps` is not negative; (4) `out_bf16` is bf16 rows of the same sizes beside
-    an f32 outs.
+    Constraints:
+    - (1) Input (f32) and outs (f32 or bf16) have equal sizes, the last one
+      constant.
+    - (2) Gamma and beta are vectors of that size in `rows` or `unset`.
+    - (3) `eps` is not negative.
+    - (4) `out_bf16` is bf16 rows of the same sizes beside an f32 outs.
 
     Example:
     ```mlir
@@ -37,13 +40,15 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Kern_CastOp : Kern_BufferizedOp<"cast"> {
+def Kern_CastOp : Kern_BufferizedOp<"cast", [], ["acceptsStride"]> {
   let summary = "rounds rows of f32 to bf16";
   let description = [{
     To nearest, ties to even; NaN stays NaN. `kern-choose-precision` puts it where
     nothing that writes the input can round it itself.
 
-    Rules: (1) rows of f32 go to rows of bf16; (2) equal sizes.
+    Constraints:
+    - (1) Rows of f32 go to rows of bf16.
+    - (2) Equal sizes.
 
     Example:
     ```mlir
@@ -60,7 +65,8 @@ def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
   let description = [{
     exp(x - maximum) over their sum, which runs in 16 lanes by index.
 
-    Rule: (1) input and outs are f32 of equal sizes.
+    Constraints:
+    - (1) Input and outs are f32 of equal sizes.
 
     Example:
     ```mlir
@@ -72,16 +78,19 @@ def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
   let hasVerifier = 1;
 }
 
-def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]> {
+def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize],
+    ["acceptsStride", "gathersWeight"]> {
   let summary = "sum of rows of weights by index";
   let description = [{
     `outs[r] = sum over i of scale * tables[i][ids[i][r]]`, in the order of the
     tables. A table may be `rows` or `panels32` (a tied head's weight, whose columns are
     read with a stride), f32 or bf16. Indices are checked by the runtime.
 
-    Rules: (1) there is at least one table, and an id and a scale for each; (2)
-    ids are i64, one for each row of outs, which is f32; (3) each table is [any, width] with the
-    width of outs; (4) a table in panels has no splits.
+    Constraints:
+    - (1) There is at least one table, and an id and a scale for each.
+    - (2) Ids are i64, one for each row of outs, which is f32.
+    - (3) Each table is [any, width] with the width of outs.
+    - (4) A table in panels has no splits.
 
     Example:
     ```mlir
@@ -95,7 +104,8 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize]>
   let hasVerifier = 1;
 }
 
-def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleBlock]> {
+def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleBlock],
+    ["acceptsStride", "canRoundOutput", "roundOutput"]> {
   let summary = "a region of scalar operations for each element";
   let description = [{
     Inputs broadcast to the dims of `outs` as in NumPy. The region has a
@@ -104,10 +114,12 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
     division by zero gives the dividend. bf16 is only converted: `arith.extf` and
     `arith.truncf`, to nearest even.
 
-    Rules: (1) inputs are buffers or weights in `rows` or `unset`, without key
-    panels; (2) their sizes broadcast to those of outs; (3) the region has an
-    argument of each input's element type; (4) it yields the element type of outs;
-    (5) it holds nothing but arith operations and `kern.apply`.
+    Constraints:
+    - (1) Inputs are buffers or weights in `rows` or `unset`, without key panels.
+    - (2) Their sizes broadcast to those of outs.
+    - (3) The region has an argument of each input's element type.
+    - (4) It yields the element type of outs.
+    - (5) It holds nothing but arith operations and `kern.apply`.
 
     Example:
     ```mlir
@@ -127,20 +139,16 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
 def Kern_ApplyOp : Kern_Op<"apply", [Pure]> {
   let summary = "an activation of a scalar";
   let description = [{
-    The kinds are those of `attn.activation`.
-
-    Rule: (1) the kind is relu, gelu, gelu_tanh, silu, tanh, sigmoid, exp, neg,
-    sqrt, rsqrt or quick_gelu.
+    The functions are those of `attn.activation`.
 
     Example:
     ```mlir
-    %y = kern.apply "gelu" %x
+    %y = kern.apply <gelu> %x
     ```
   }];
-  let arguments = (ins StrAttr:$kind, F32:$input);
+  let arguments = (ins Kern_ActivationAttr:$kind, F32:$input);
   let results = (outs F32:$result);
   let assemblyFormat = "$kind $input attr-dict";
-  let hasVerifier = 1;
 }
 
 def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator]> {
@@ -163,7 +171,8 @@ def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
     A token that is not `pad` gets `pad` + its rank among such tokens of its
     line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
 
-    Rule: (1) ids and outs are i64 of equal sizes.
+    Constraints:
+    - (1) Ids and outs are i64 of equal sizes.
 
     Example:
     ```mlir
@@ -178,7 +187,8 @@ def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
 def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
   let summary = "the column of each row in the caller's batch, as i64";
   let description = [{
-    Rule: (1) outs is i64.
+    Constraints:
+    - (1) Outs is i64.
 
     Example:
     ```mlir
@@ -195,8 +205,10 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
   let description = [{
     Row r is the element of the batch at its sequence and column.
 
-    Rules: (1) one element type; (2) behind its first two sizes the input has
-    those of outs behind its first; (3) both are dense.
+    Constraints:
+    - (1) One element type.
+    - (2) Behind its first two sizes the input has those of outs behind its first.
+    - (3) Both are dense.
 
     Example:
     ```mlir
@@ -209,14 +221,15 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
   let hasVerifier = 1;
 }
 
-def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
+def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]> {
   let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
   let description = [{
     A kept column 0 that the mask hides is not copied: its place is zero too.
 
-    Rules: (1) one element type; (2) behind its first two sizes outs has those of
-    the input behind its first; (3) outs is dense, and so is an input of another
-    rank than 2.
+    Constraints:
+    - (1) One element type.
+    - (2) Behind its first two sizes outs has those of the input behind its first.
+    - (3) Outs is dense, and so is an input of another rank than 2.
 
     Example:
     ```mlir
@@ -229,7 +242,7 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows"> {
   let hasVerifier = 1;
 }
 
-def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
+def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
   let summary = "one row for each sequence: first, last or mean";
   let description = [{
     `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
@@ -237,9 +250,11 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool"> {
     gives zeros. `first` is the row of column 0, whatever the mask; zeros where
     there is none.
 
-    Rules: (1) the kind is first, last or mean; (2) input (f32) and outs (f32, or
-    bf16 and rounded) have equal last sizes, outs is of rank 2; (3) the mask is
-    bool.
+    Constraints:
+    - (1) The kind is first, last or mean.
+    - (2) Input (f32) and outs (f32, or bf16 and rounded) have equal last sizes,
+      outs is of rank 2.
+    - (3) The mask is bool.
 
     Example:
     ```mlir

@@ -278,6 +278,7 @@ void CacheType::print(AsmPrinter &printer) const {
 }
 
 void KernDialect::initialize() {
+  registerAttributes();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/kern/KernTypes.cpp.inc"

@@ -117,13 +117,6 @@ LogicalResult rules::verifySize(Operation *op, const char *name,
          << name << "', got '" << size << "'";
 }
 
-bool rules::isActivation(StringRef kind) {
-  return llvm::is_contained({"relu", "gelu", "gelu_tanh", "silu", "tanh",
-                             "sigmoid", "exp", "neg", "sqrt", "rsqrt",
-                             "quick_gelu"},
-                            kind);
-}
-
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

@@ -44,8 +44,6 @@ mlir::LogicalResult verifyVector(mlir::Operation *op, const char *name,
 /// Fails unless a weight lies in this layout or in none yet.
 mlir::LogicalResult verifyLayout(mlir::Operation *op, const char *name,
                                  mlir::Value weight, WeightLayout layout);
-/// True for a kind that `kern.apply` knows.
-bool isActivation(llvm::StringRef kind);
 /// Fails unless the text is a polynomial.
 mlir::LogicalResult verifySize(mlir::Operation *op, const char *name,
                                llvm::StringRef size);

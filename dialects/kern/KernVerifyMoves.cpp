@@ -144,13 +144,6 @@ LogicalResult ElementwiseOp::verify() {
   return success();
 }
 
-LogicalResult ApplyOp::verify() {
-  if (isActivation(getKind()))
-    return success();
-  return emitOpError("expects a known activation, got '")
-         << getKind() << "'"; // (1)
-}
-
 LogicalResult PositionsOp::verify() {
   for (Value buffer : {getIds(), getOuts()}) // (1)
     if (!getBufferType(buffer).getElementType().isInteger(64))

@@ -97,15 +97,15 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
   Value result = op.getNormOut() ? op.getNormOut() : op.getNormOutBf16();
   int given = bool(op.getNormGamma()) + bool(result) +
               bool(op.getNormCounters()) + bool(op.getNormEps());
-  if (op.getNormRms() && (given == 0 || op.getNormBeta())) // (11)
-    return op.emitOpError("expects 'norm_rms' beside a norm without beta");
+  if (op.getNormRms() && op.getNormBeta()) // (7)
+    return op.emitOpError("expects an 'rms_norm' without beta");
   if (given == 0)
     return op.getNormBeta() ? op.emitOpError("expects no beta without a norm")
                             : success();
   if (given != 4)
     return op.emitOpError("expects 'norm_gamma', 'norm_out' or "
-                          "'norm_out_bf16', 'norm_counters' and 'norm_eps' "
-                          "together");
+                          "'norm_out_bf16', 'norm_counters' and a norm in the "
+                          "epilogue together");
   if (op.getOuts().size() != 1)
     return op.emitOpError("expects a single out beside a norm, got ")
            << op.getOuts().size();
@@ -125,29 +125,26 @@ static LogicalResult verifyGemmNorm(GemmOp op) {
   return success();
 }
 
-/// (12).
-static LogicalResult verifyGate(GemmOp op) {
+/// (11).
+static LogicalResult verifyGlu(GemmOp op) {
   if (!op.getGlu())
     return success();
   WeightType type = op.getWeight().getType();
-  if (!isActivation(*op.getGlu()))
-    return op.emitOpError("expects a known activation as gate, got '")
-           << *op.getGlu() << "'";
-  if (op.getActivation() || op.getResidual() || op.getNormGamma() ||
-      op.getRagged() || op.getOuts().size() != 1 || !type.getSplits().empty())
+  if (op.getResidual() || op.getNormGamma() || op.getRagged() ||
+      op.getOuts().size() != 1 || !type.getSplits().empty())
     return op.emitOpError("expects a single out in rows and no other epilogue "
-                          "beside a gate");
+                          "beside a GLU");
   int64_t longest = getMaxKBlock(type.getElementType());
   if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
     return op.emitOpError("expects a multiple of 16 rows and k of at most ")
-           << longest << " beside a gate, got "
+           << longest << " beside a GLU, got "
            << text(getSizes(op.getWeight()));
   return success();
 }
 
 LogicalResult GemmOp::verify() {
   if (failed(verifyRowsOfFloat(*this, "the input", getInput())) ||
-      failed(verifyGemmWeights(*this)) || failed(verifyGate(*this)) ||
+      failed(verifyGemmWeights(*this)) || failed(verifyGlu(*this)) ||
       failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)))
     return failure();
   if (getResidual()) { // (5)
@@ -159,9 +156,6 @@ LogicalResult GemmOp::verify() {
                                getResidual())))
       return failure();
   }
-  if (getActivation() && !isActivation(*getActivation())) // (7)
-    return emitOpError("expects a known activation, got '")
-           << *getActivation() << "'";
   for (Value out : {getNormOut(), getNormOutBf16()}) // (8)
     if (out && getStorage(out) == getStorage(getInput()))
       return emitOpError("expects a norm in other memory than the input");

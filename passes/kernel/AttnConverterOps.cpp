@@ -154,9 +154,7 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
   }
   Value bias = op.getBias() ? twin(op.getBias()) : Value();
   b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias,
-                         Value(), Value(), Value(), Value(), Value(), Value(),
-                         Value(), ValueRange{target(op.getResult())},
-                         StringAttr(), FloatAttr(), UnitAttr(), StringAttr());
+                         target(op.getResult()));
 }
 
 void AttnConverter::convertMatmul(attn::MatmulOp op) {

@@ -24,12 +24,12 @@ Operation *transom::onlyReader(Value buffer) {
   return reader;
 }
 
-StringAttr transom::getActivationKind(kern::ElementwiseOp op) {
+std::optional<Activation> transom::getActivation(kern::ElementwiseOp op) {
   Block &block = op.getBody().front();
   if (op.getInputs().size() != 1 || block.getOperations().size() != 2)
-    return {};
+    return std::nullopt;
   auto apply = dyn_cast<kern::ApplyOp>(block.front());
-  return apply ? apply.getKindAttr() : StringAttr();
+  return apply ? std::optional(apply.getKind()) : std::nullopt;
 }
 
 void transom::eraseWeight(Value weight) {

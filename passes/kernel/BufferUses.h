@@ -14,8 +14,8 @@ namespace transom {
 /// neither viewed nor handed to layers; else null.
 mlir::Operation *onlyReader(mlir::Value buffer);
 
-/// The name of the activation when the region only applies one to its argument.
-mlir::StringAttr getActivationKind(kern::ElementwiseOp op);
+/// The activation when the region only applies one to its argument.
+std::optional<Activation> getActivation(kern::ElementwiseOp op);
 
 /// Removes a weight value that nothing reads any more: the parameter of a body
 /// goes from the rows of its layers too.

@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each producer can do: a norm writes a second result, others write bf16
-// instead of f32 when nothing else reads them.
+// Fuses a cast into the operation that writes its input, where that operation
+// can round its result (BufferOp::canRoundOutput).
 #include "passes/kernel/CastFuser.h"
 #include "dialects/common/Location.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/kernel/BufferUses.h"
 
 using namespace mlir;
@@ -65,7 +64,7 @@ void CastFuser::erase(bool withInput) {
     input.getDefiningOp()->erase();
 }
 
-const char *CastFuser::fuse() {
+StringRef CastFuser::fuse() {
   Operation *writer = lastWriterBefore(rounding, kern::getStorage(input));
   // A copy is as good as what it copies, which nobody has changed since.
   if (Value original = copiedBy(writer);
@@ -77,98 +76,16 @@ const char *CastFuser::fuse() {
       writer = other;
     }
   }
-  if (auto norm = dyn_cast_or_null<kern::NormOp>(writer))
-    return fuseIntoNorm(norm);
-  if (auto gemm = dyn_cast_or_null<kern::GemmOp>(writer))
-    return fuseIntoGemm(gemm);
-  if (auto attention = dyn_cast_or_null<kern::AttentionOp>(writer))
-    return fuseIntoAttention(attention);
-  if (auto pool = dyn_cast_or_null<kern::PoolOp>(writer))
-    return fuseIntoPool(pool);
-  if (auto op = dyn_cast_or_null<kern::ElementwiseOp>(writer))
-    return fuseIntoElementwise(op);
-  if (auto rotary = dyn_cast_or_null<kern::RopeOp>(writer))
-    return fuseIntoRope(rotary);
-  return writer ? "what writes the buffer cannot round it"
-                : "the buffer comes from outside";
-}
-
-const char *CastFuser::fuseIntoNorm(kern::NormOp norm) {
-  if (norm.getOuts() != input || norm.getOutBf16())
-    return "the norm writes another buffer";
-  moveTarget(norm);
-  bool alone = isOnlyReader();
-  if (alone)
-    norm.getOutsMutable().assign(target);
-  else
-    norm.getOutBf16Mutable().assign(target);
-  erase(alone);
-  return nullptr;
-}
-
-const char *CastFuser::fuseIntoGemm(kern::GemmOp gemm) {
-  bool alone = isOnlyReader();
-  if (gemm.getNormOut() == input && !gemm.getNormOutBf16()) {
-    moveTarget(gemm);
-    gemm.getNormOutBf16Mutable().assign(target);
-    if (alone)
-      gemm.getNormOutMutable().clear();
-    erase(alone);
-    return nullptr;
-  }
-  if (!alone)
-    return "something else reads the product in f32";
-  kern::WeightType weight = gemm.getWeight().getType();
-  if (weight.getShape()[1] > kern::getMaxKBlock(weight.getElementType()))
-    return "accumulators of a long k wait in the product's result";
-  for (OpOperand &out : gemm.getOutsMutable())
-    if (out.get() == input && !gemm.getNormGamma()) {
-      moveTarget(gemm);
-      out.set(target);
-      erase(true);
-      return nullptr;
-    }
-  return "the product writes another buffer";
-}
-
-const char *CastFuser::fuseIntoAttention(kern::AttentionOp attention) {
-  if (attention.getOuts() != input || !isOnlyReader())
-    return "something else reads the attention's result in f32";
-  if (!cast<kern::BufferType>(attention.getQuery().getType()).isBf16())
-    return "the attention is in f32";
-  moveTarget(attention);
-  attention.getOutsMutable().assign(target);
-  erase(true);
-  return nullptr;
-}
-
-const char *CastFuser::fuseIntoPool(kern::PoolOp pool) {
-  if (pool.getOuts() != input || !isOnlyReader())
-    return "something else reads the pooled rows in f32";
-  moveTarget(pool);
-  pool.getOutsMutable().assign(target);
-  erase(true);
-  return nullptr;
-}
-
-const char *CastFuser::fuseIntoRope(kern::RopeOp rotary) {
-  if (rotary.getOuts() != input || !isOnlyReader())
-    return "something else reads the rotated rows in f32";
-  moveTarget(rotary);
-  rotary.getOutsMutable().assign(target);
-  erase(true);
-  return nullptr;
-}
-
-const char *CastFuser::fuseIntoElementwise(kern::ElementwiseOp op) {
-  if (op.getOuts() != input || !isOnlyReader())
-    return "something else reads the elementwise result in f32";
+  auto op = dyn_cast_or_null<kern::BufferOp>(writer);
+  if (!op)
+    return writer ? "what writes the buffer cannot round it"
+                  : "the buffer comes from outside";
+  bool onlyRounded = isOnlyReader();
+  StringRef reason;
+  if (!op.canRoundOutput(input, onlyRounded, reason))
+    return reason;
   moveTarget(op);
-  auto yield = cast<kern::YieldOp>(op.getBody().front().back());
-  OpBuilder b(yield);
-  yield.getValueMutable().assign(b.create<arith::TruncFOp>(
-      op.getLoc(), b.getBF16Type(), yield.getValue()));
-  op.getOutsMutable().assign(target);
-  erase(true);
-  return nullptr;
+  op.roundOutput(input, target, onlyRounded);
+  erase(onlyRounded);
+  return {};
 }

@@ -13,16 +13,10 @@ class CastFuser {
 public:
   explicit CastFuser(kern::CastOp rounding);
 
-  /// Why the cast stays, or null when it is fused.
-  const char *fuse();
+  /// Why the cast stays, or empty when it is fused.
+  llvm::StringRef fuse();
 
 private:
-  const char *fuseIntoNorm(kern::NormOp norm);
-  const char *fuseIntoGemm(kern::GemmOp gemm);
-  const char *fuseIntoAttention(kern::AttentionOp attention);
-  const char *fuseIntoPool(kern::PoolOp pool);
-  const char *fuseIntoRope(kern::RopeOp rotary);
-  const char *fuseIntoElementwise(kern::ElementwiseOp op);
   /// True when nothing but the cast reads its input.
   bool isOnlyReader();
   /// Lets the target stand before its new writer.

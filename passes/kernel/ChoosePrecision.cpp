@@ -322,7 +322,7 @@ struct ChoosePrecisionPass
     SmallVector<kern::CastOp> all;
     getOperation().walk([&](kern::CastOp cast) { all.push_back(cast); });
     for (kern::CastOp cast : all) {
-      if (const char *reason = CastFuser(cast).fuse()) {
+      if (StringRef reason = CastFuser(cast).fuse(); !reason.empty()) {
         remarks.missed(cast, reason);
         ++casts;
       } else {

@@ -85,9 +85,8 @@ Value transom::emitScalarOp(OpBuilder &b, Operation &op, ValueRange x) {
                      .getResult();
   }
   if (auto activation = dyn_cast<attn::ActivationOp>(op))
-    return b.create<kern::ApplyOp>(
-        loc, x[0].getType(),
-        attn::stringifyActivationKind(activation.getKind()), x[0]);
+    return b.create<kern::ApplyOp>(loc, x[0].getType(), activation.getKind(),
+                                   x[0]);
   if (isa<attn::WhereOp>(op))
     return b.create<arith::SelectOp>(loc, x[0], x[1], x[2]);
   auto mask = cast<attn::MaskOp>(op);

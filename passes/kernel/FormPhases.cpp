@@ -33,14 +33,8 @@ static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
 /// True when one of both writes a cache that the other may touch. Rows of one
 /// operation do not tell which rows of a sequence another reads.
 static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
-  auto touches = [](kern::BufferOp op) {
-    auto attention = dyn_cast<kern::AttentionOp>(op.getOperation());
-    return isa<kern::AppendOp>(op.getOperation()) ||
-           (attention && attention.getCache());
-  };
-  return touches(a) && touches(b) &&
-         (isa<kern::AppendOp>(a.getOperation()) ||
-          isa<kern::AppendOp>(b.getOperation()));
+  return a.getAccessedCache() && b.getAccessedCache() &&
+         (a.writesCache() || b.writesCache());
 }
 
 /// True when nothing that one of both writes is touched by the other, other
@@ -232,8 +226,7 @@ struct FormPhasesPass
   static void hoistDefinitions(ArrayRef<Operation *> operations) {
     Operation *last = nullptr;
     for (Operation *op : operations) {
-      if (!isa<kern::AllocOp, kern::ViewOp, kern::GetWeightOp,
-               kern::RaggedBatchOp, kern::GetCacheOp, kern::DecodeBatchOp>(op))
+      if (!op->hasTrait<kern::IsDefinition>())
         continue;
       if (last)
         op->moveAfter(last);

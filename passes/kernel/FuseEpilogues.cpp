@@ -73,7 +73,7 @@ struct FuseEpiloguesPass
     old->erase();
   }
 
-  bool fuseElementwise(kern::GemmOp &gemm, Remarks &remarks) {
+  bool fuseElementwise(kern::GemmOp gemm, Remarks &remarks) {
     if (gemm.getOuts().size() != 1 || gemm.getResidual())
       return false;
     Value product = gemm.getOuts()[0];
@@ -89,12 +89,14 @@ struct FuseEpiloguesPass
       remarks.missed(reader, "the result would overwrite the product's input");
       return false;
     }
-    if (StringAttr activation = getActivationKind(reader);
+    if (std::optional<Activation> activation = getActivation(reader);
         activation && !gemm.getActivation()) {
-      gemm.setActivationAttr(activation);
+      gemm.setEpilogueAttr(
+          kern::EpilogueAttr::get(gemm.getContext(), *activation));
       moveTo(gemm, reader, reader.getOuts());
       ++activations;
-      remarks.passed(gemm, "activation '" + activation.getValue() +
+      remarks.passed(gemm, "activation '" +
+                               StringRef(getActivationName(*activation)) +
                                "' joined the product");
       return true;
     }
@@ -110,24 +112,11 @@ struct FuseEpiloguesPass
           reader, "tiles that wait in the result would overwrite the residual");
       return false;
     }
-    kern::GemmOp fused = withResidual(gemm, residual);
-    moveTo(fused, reader, reader.getOuts());
-    gemm = fused;
+    gemm.getResidualMutable().assign(residual);
+    moveTo(gemm, reader, reader.getOuts());
     ++residuals;
     remarks.passed(gemm, "residual joined the product");
     return true;
-  }
-
-  /// The product with a residual; optional operands make it a new operation.
-  static kern::GemmOp withResidual(kern::GemmOp gemm, Value residual) {
-    OpBuilder b(gemm);
-    auto fused = b.create<kern::GemmOp>(
-        gemm.getLoc(), gemm.getInput(), gemm.getWeight(), gemm.getBias(),
-        residual, gemm.getRagged(), Value(), Value(), Value(), Value(), Value(),
-        gemm.getOuts(), gemm.getActivationAttr(), FloatAttr(), UnitAttr(),
-        StringAttr());
-    gemm.erase();
-    return fused;
   }
 
   using Slices = SmallVector<kern::CopyOp>;

@@ -50,7 +50,7 @@ struct Factor {
 struct Gate {
   kern::ElementwiseOp apply, multiply;
   Value g, u;
-  StringAttr activation;
+  Activation activation;
 };
 
 struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
@@ -76,9 +76,10 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
           onlyReader(applied) != op || onlyReader(other) != op)
         continue;
       auto apply = dyn_cast_or_null<kern::ElementwiseOp>(onlyWriter(applied));
-      StringAttr kind = apply ? getActivationKind(apply) : StringAttr();
+      std::optional<Activation> kind =
+          apply ? getActivation(apply) : std::nullopt;
       if (kind && onlyReader(apply.getInputs()[0]) == apply)
-        return Gate{apply, op, apply.getInputs()[0], other, kind};
+        return Gate{apply, op, apply.getInputs()[0], other, *kind};
     }
     return std::nullopt;
   }
@@ -180,12 +181,12 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
                                   gate.apply.getLoc(), gate.multiply.getLoc()});
     auto fused = b.create<kern::GemmOp>(
         loc, g->gemm.getInput(), g->gemm.getWeight(), g->gemm.getBias(),
-        Value(), Value(), Value(), Value(), Value(), Value(), Value(),
-        ValueRange{gate.multiply.getOuts()}, StringAttr(), FloatAttr(),
-        UnitAttr(), gate.activation);
+        gate.multiply.getOuts(),
+        kern::EpilogueAttr::get(&getContext(), gate.activation, /*glu=*/true));
     erase(gate, *g, *u);
     ++gates;
-    remarks.passed(fused, "gate '" + gate.activation.getValue() +
+    remarks.passed(fused, "GLU '" +
+                              StringRef(getActivationName(gate.activation)) +
                               "' joined the product");
   }
 

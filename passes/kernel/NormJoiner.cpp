@@ -34,8 +34,11 @@ kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
       location, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
       gemm.getResidual(), gemm.getRagged(), gamma, beta,
       rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
-      gemm.getOuts(), gemm.getActivationAttr(), norm.getEpsAttr(),
-      norm.getRmsAttr(), StringAttr());
+      gemm.getOuts(),
+      kern::EpilogueAttr::addNorm(gemm.getEpilogueAttr(),
+                                  norm.getRms() ? kern::NormKind::RmsNorm
+                                                : kern::NormKind::LayerNorm,
+                                  norm.getEpsAttr()));
   gemm.erase();
   return joined;
 }

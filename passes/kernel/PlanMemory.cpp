@@ -148,11 +148,10 @@ struct PlanMemoryPass
     names.push_back(buffer);
     return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
       auto layers = dyn_cast<kern::LayersOp>(use.getOwner());
-      if (!layers)
-        return isa<kern::GemmOp, kern::NormOp, kern::EmbeddingOp,
-                   kern::AttentionOp, kern::CastOp, kern::ElementwiseOp,
-                   kern::ScatterRowsOp, kern::RopeOp, kern::GatherOp,
-                   kern::AppendOp>(use.getOwner());
+      if (!layers) {
+        auto op = dyn_cast<kern::BufferOp>(use.getOwner());
+        return op && op.acceptsStride();
+      }
       return llvm::all_of(layers.getRows(), [&](Attribute row) {
         auto body = symbols.lookup<func::FuncOp>(
             cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());

@@ -95,21 +95,27 @@ struct ConvertKernToOnednnPass
       weights.push_back(op.getBias());
     return b.create<kern::OneDnnOp>(
         op.getLoc(), b.getStringAttr("matmul"), op.getInput(), Value(), weights,
-        op.getResidual(), op.getOuts()[0], op.getActivationAttr(), FloatAttr());
+        op.getResidual(), op.getOuts()[0],
+        op.getActivation()
+            ? kern::ActivationAttr::get(op.getContext(), *op.getActivation())
+            : kern::ActivationAttr(),
+        FloatAttr());
   }
 
   kern::OneDnnOp convert(OpBuilder &b, kern::BatchMatmulOp op) {
     ++batchProducts;
     return b.create<kern::OneDnnOp>(
         op.getLoc(), b.getStringAttr("batch_matmul"), op.getLhs(), op.getRhs(),
-        ValueRange(), Value(), op.getOuts(), StringAttr(), FloatAttr());
+        ValueRange(), Value(), op.getOuts(), kern::ActivationAttr(),
+        FloatAttr());
   }
 
   kern::OneDnnOp convert(OpBuilder &b, kern::SoftmaxOp op) {
     ++softmaxes;
-    return b.create<kern::OneDnnOp>(
-        op.getLoc(), b.getStringAttr("softmax"), op.getInput(), Value(),
-        ValueRange(), Value(), op.getOuts(), StringAttr(), FloatAttr());
+    return b.create<kern::OneDnnOp>(op.getLoc(), b.getStringAttr("softmax"),
+                                    op.getInput(), Value(), ValueRange(),
+                                    Value(), op.getOuts(),
+                                    kern::ActivationAttr(), FloatAttr());
   }
 
   kern::OneDnnOp convert(OpBuilder &b, kern::NormOp op) {
@@ -117,9 +123,10 @@ struct ConvertKernToOnednnPass
     SmallVector<Value> weights{op.getGamma()};
     if (op.getBeta())
       weights.push_back(op.getBeta());
-    return b.create<kern::OneDnnOp>(
-        op.getLoc(), b.getStringAttr("layer_norm"), op.getInput(), Value(),
-        weights, Value(), op.getOuts(), StringAttr(), op.getEpsAttr());
+    return b.create<kern::OneDnnOp>(op.getLoc(), b.getStringAttr("layer_norm"),
+                                    op.getInput(), Value(), weights, Value(),
+                                    op.getOuts(), kern::ActivationAttr(),
+                                    op.getEpsAttr());
   }
 };
 

@@ -3,6 +3,7 @@
 //
 // Writes a manifest as JSON, and finds its entries and symbols.
 #include "runtime/manifest/Manifest.h"
+#include "runtime/base/Activation.h"
 #include "runtime/manifest/ManifestWriter.h"
 
 using namespace transom;
@@ -14,8 +15,8 @@ const std::vector<std::string> &ManifestCall::primitives() {
 }
 
 const std::vector<std::string> &ManifestCall::activations() {
-  static const std::vector<std::string> names = {
-      "relu", "gelu", "gelu_tanh", "silu", "quick_gelu", "tanh", "sigmoid"};
+  static const std::vector<std::string> names =
+      getActivationNames(activation::OneDnn);
   return names;
 }
 

@@ -4,6 +4,7 @@
 // The newest shim that can be opened is taken. It stays open until the process
 // ends, since threads of OpenMP may outlive the last session.
 #include "runtime/onednn/OneDnn.h"
+#include "runtime/base/Activation.h"
 #include "runtime/base/File.h"
 #include <algorithm>
 #include <dlfcn.h>
@@ -34,22 +35,40 @@ static size_t placeOf(const std::vector<std::string> &names,
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+/// The number of an activation in the ABI; none for those that oneDNN lacks.
+static transom_onednn_activation
+getOneDnnActivation(std::optional<Activation> kind) {
+  if (!kind)
+    return TRANSOM_ONEDNN_NONE;
+  switch (*kind) {
+  case Activation::Relu:
+    return TRANSOM_ONEDNN_RELU;
+  case Activation::Gelu:
+    return TRANSOM_ONEDNN_GELU;
+  case Activation::GeluTanh:
+    return TRANSOM_ONEDNN_GELU_TANH;
+  case Activation::QuickGelu:
+    return TRANSOM_ONEDNN_QUICK_GELU;
+  case Activation::Silu:
+    return TRANSOM_ONEDNN_SILU;
+  case Activation::Tanh:
+    return TRANSOM_ONEDNN_TANH;
+  case Activation::Sigmoid:
+    return TRANSOM_ONEDNN_SIGMOID;
+  default:
+    return TRANSOM_ONEDNN_NONE;
+  }
+}
+
 Result<OneDnnCall> OneDnnCall::create(const ManifestCall &source,
                                       const std::vector<std::string> &order) {
   constexpr transom_onednn_primitive primitives[] = {
       TRANSOM_ONEDNN_MATMUL, TRANSOM_ONEDNN_BATCH_MATMUL,
       TRANSOM_ONEDNN_SOFTMAX, TRANSOM_ONEDNN_LAYER_NORM};
-  constexpr transom_onednn_activation activations[] = {
-      TRANSOM_ONEDNN_RELU,       TRANSOM_ONEDNN_GELU,
-      TRANSOM_ONEDNN_GELU_TANH,  TRANSOM_ONEDNN_SILU,
-      TRANSOM_ONEDNN_QUICK_GELU, TRANSOM_ONEDNN_TANH,
-      TRANSOM_ONEDNN_SIGMOID};
   OneDnnCall call;
   call.primitive =
       primitives[placeOf(ManifestCall::primitives(), source.primitive)];
-  if (!source.activation.empty())
-    call.activation =
-        activations[placeOf(ManifestCall::activations(), source.activation)];
+  call.activation = getOneDnnActivation(parseActivation(source.activation));
   call.epsilon = source.epsilon;
   call.weights = source.weights;
   call.bias = source.bias;

@@ -138,8 +138,7 @@ Values graph::buildScale(OpCall &call) {
 
 /// The table's names of functions are the dialect's.
 Values graph::buildFunction(OpCall &call) {
-  return {call.emit.activation(call.inputs[0],
-                               *attn::symbolizeActivationKind(call.op.name))};
+  return {call.emit.activation(call.inputs[0], *parseActivation(call.op.name))};
 }
 
 Values graph::buildCast(OpCall &call) {

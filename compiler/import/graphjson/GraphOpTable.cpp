@@ -57,7 +57,15 @@ static std::vector<GraphOp> products() {
   };
 }
 
-static std::vector<GraphOp> elementwise() {
+/// A row for each activation of the dialects.
+static std::vector<GraphOp> activations() {
+  std::vector<GraphOp> rows;
+  for (const ActivationInfo &info : getActivations())
+    rows.push_back(function(info.name, info.description));
+  return rows;
+}
+
+static std::vector<GraphOp> arithmetic() {
   return {
       binary("add", "a + b, broadcast as in NumPy."),
       binary("sub", "a - b, broadcast as in NumPy."),
@@ -72,17 +80,11 @@ static std::vector<GraphOp> elementwise() {
         {"offset", K::Number, false, "what is added then, 0 when absent"}},
        "factor * x + offset.",
        graph::buildScale},
-      function("relu", "max(x, 0)."),
-      function("gelu", "x times the normal distribution function, with erf."),
-      function("gelu_tanh", "The tanh form of gelu."),
-      function("quick_gelu", "x * sigmoid(1.702 x)."),
-      function("silu", "x * sigmoid(x)."),
-      function("tanh", "The hyperbolic tangent."),
-      function("sigmoid", "1 / (1 + exp(-x))."),
-      function("exp", "e to the x."),
-      function("neg", "-x."),
-      function("sqrt", "The square root."),
-      function("rsqrt", "1 / sqrt(x)."),
+  };
+}
+
+static std::vector<GraphOp> elementwise() {
+  return {
       {"cast",
        1,
        1,
@@ -318,7 +320,8 @@ static std::vector<GraphOp> attention() {
 const std::vector<GraphOp> &transom::graphOps() {
   static const std::vector<GraphOp> table = [] {
     std::vector<GraphOp> all;
-    for (auto part : {products, elementwise, shapes, attention})
+    for (auto part :
+         {products, arithmetic, activations, elementwise, shapes, attention})
       for (GraphOp &op : part())
         all.push_back(std::move(op));
     return all;

@@ -9,28 +9,21 @@
 #include <cmath>
 
 using namespace transom;
-using attn::ActivationKind;
 
 namespace {
 struct ActivationRow {
   const char *name;
-  std::optional<ActivationKind> kind;
+  std::optional<Activation> kind;
 };
-/// Names of activations that are built; the tanh forms differ in rounding only.
+/// Other names of activations; the tanh forms differ in rounding only.
 const ActivationRow activations[] = {
-    {"relu", ActivationKind::Relu},
-    {"gelu", ActivationKind::Gelu},
-    {"gelu_python", ActivationKind::Gelu},
-    {"gelu_new", ActivationKind::GeluTanh},
-    {"gelu_fast", ActivationKind::GeluTanh},
-    {"gelu_pytorch_tanh", ActivationKind::GeluTanh},
-    {"gelu_python_tanh", ActivationKind::GeluTanh},
-    {"gelu_accurate", ActivationKind::GeluTanh},
-    {"silu", ActivationKind::Silu},
-    {"swish", ActivationKind::Silu},
-    {"quick_gelu", ActivationKind::QuickGelu},
-    {"tanh", ActivationKind::Tanh},
-    {"sigmoid", ActivationKind::Sigmoid},
+    {"gelu_python", Activation::Gelu},
+    {"gelu_new", Activation::GeluTanh},
+    {"gelu_fast", Activation::GeluTanh},
+    {"gelu_pytorch_tanh", Activation::GeluTanh},
+    {"gelu_python_tanh", Activation::GeluTanh},
+    {"gelu_accurate", Activation::GeluTanh},
+    {"swish", Activation::Silu},
     {"linear", std::nullopt},
 };
 } // namespace
@@ -39,6 +32,9 @@ ActivationName transom::activationNamed(const std::string &name) {
   for (const ActivationRow &row : activations)
     if (name == row.name)
       return {true, row.kind};
+  std::optional<Activation> kind = parseActivation(name);
+  if (kind && getActivationInfo(*kind).usage & activation::Model)
+    return {true, kind};
   return {};
 }
 
@@ -95,12 +91,12 @@ std::string Config::text(const ConfigKey &key, const std::string &absent) {
                : absent;
 }
 
-std::optional<ActivationKind> Config::activation(const ConfigKey &key,
-                                                 const std::string &absent) {
+std::optional<Activation> Config::activation(const ConfigKey &key,
+                                             const std::string &absent) {
   std::string name = text(key, absent);
   ActivationName found = activationNamed(name);
   if (!found.known && !failed()) {
-    std::vector<std::string> names;
+    std::vector<std::string> names = getActivationNames(activation::Model);
     for (const ActivationRow &row : activations)
       names.push_back(row.name);
     fail(find(key)->error("unsupported activation '" + name +

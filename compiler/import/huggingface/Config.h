@@ -33,8 +33,8 @@ public:
   bool flag(const ConfigKey &key, bool absent);
   std::string text(const ConfigKey &key, const std::string &absent);
   /// An activation by one of its names; nothing for 'linear'.
-  std::optional<attn::ActivationKind> activation(const ConfigKey &key,
-                                                 const std::string &absent);
+  std::optional<Activation> activation(const ConfigKey &key,
+                                       const std::string &absent);
   /// Refuses (`Unsupported`) a key whose value is set and not `built`.
   void requireText(const ConfigKey &key, const std::string &built);
   void requireFalse(const ConfigKey &key);
@@ -72,7 +72,7 @@ private:
 /// 'linear' (no function) differs from an unknown name.
 struct ActivationName {
   bool known = false;
-  std::optional<attn::ActivationKind> kind;
+  std::optional<Activation> kind;
 };
 ActivationName activationNamed(const std::string &name);
 

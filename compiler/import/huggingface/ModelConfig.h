@@ -32,7 +32,7 @@ struct ModelConfig {
   int64_t labels = 0;
   std::optional<int64_t> context; ///< a sequence is at most this long
   double epsilon = 0;
-  std::optional<attn::ActivationKind> activation, headActivation;
+  std::optional<Activation> activation, headActivation;
   std::vector<LayerConfig> layers;
   std::vector<Rope> ropes;    ///< by `LayerConfig::rope`
   std::vector<double> slopes; ///< ALiBi, one a head

@@ -190,8 +190,8 @@ private:
     else if (op.getBias())
       spec.start = KernelSpec::Start::Bias;
     if (isLast) {
-      spec.activation = op.getActivation().value_or("").str();
-      spec.gate = op.getGlu().value_or("").str();
+      spec.activation = getActivationName(op.getActivation());
+      spec.gate = getActivationName(op.getGlu());
       spec.residual = static_cast<bool>(op.getResidual());
     }
     if (out.getKeyPanels())

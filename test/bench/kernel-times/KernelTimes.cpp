@@ -57,7 +57,7 @@ std::string moduleOf(const Job &job) {
   bool residual = job.epilogue == "residual";
   std::string attribute = residual || job.epilogue == "none"
                               ? ""
-                              : " {activation = \"" + job.epilogue + "\"}";
+                              : " epilogue <" + job.epilogue + ">";
   return "kern.weight @w : " + weight + " = \"file(\\\"w\\\")\"\n" +
          "kern.weight @b : " + bias + " = \"file(\\\"w\\\")\"\n" +
          "func.func @product(%x: " + input + ", %r: " + out + ", %y: " + out +

@@ -1,4 +1,4 @@
-// One case for each rule of caches, rotary positions and gates.
+// One case for each rule of caches, rotary positions and GLUs.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 // expected-error @below {{cache of 0 heads with keys of 4 and values of 4, window 0}}
 func.func private @f(!kern.cache<heads 0, key 4, value 4, f32>)
@@ -173,24 +173,24 @@ func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %c: !kern.c
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a known activation as gate, got 'swish2'}}
-  kern.gemm %x, %w outs(%y) {glu = "swish2"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  // expected-error @below {{unsupported activation 'swish2'; supported: relu, gelu, gelu_tanh, quick_gelu, silu, tanh, sigmoid, exp, neg, sqrt, rsqrt}}
+  kern.gemm %x, %w outs(%y) epilogue <glu swish2> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a single out in rows and no other epilogue beside a gate}}
-  kern.gemm %x, %w residual %x outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  // expected-error @below {{expects a single out in rows and no other epilogue beside a GLU}}
+  kern.gemm %x, %w residual %x outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, panels32>, %y: !kern.buffer<[rows, 12] x f32>) {
-  // expected-error @below {{expects a multiple of 16 rows and k of at most 4096 beside a gate, got [24, 8]}}
-  kern.gemm %x, %w outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[24, 8] x f32, panels32>, !kern.buffer<[rows, 12] x f32>
+  // expected-error @below {{expects a multiple of 16 rows and k of at most 4096 beside a GLU, got [24, 8]}}
+  kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[24, 8] x f32, panels32>, !kern.buffer<[rows, 12] x f32>
   return
 }
 
@@ -198,14 +198,38 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[24, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects an out of f32 or bf16 with 8 columns, got '!kern.buffer<[rows, 16] x f32>'}}
-  kern.gemm %x, %w outs(%y) {glu = "silu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %g: !kern.weight<[8] x f32, rows>, %z: !kern.buffer<[rows, 8] x f32>, %c: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects an 'rms_norm' without beta}}
+  kern.gemm %x, %w norm %g beta %g norm_out %z counters %c outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects 'norm_rms' beside a norm without beta}}
-  kern.gemm %x, %w outs(%y) {norm_rms} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  // expected-error @below {{expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and a norm in the epilogue together}}
+  kern.gemm %x, %w outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{expects a norm with an epsilon that is not negative}}
+  kern.gemm %x, %w outs(%y) epilogue <rms_norm -1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{unsupported activation 'glue'}}
+  kern.gemm %x, %w outs(%y) epilogue <glue> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>
   return
 }

@@ -64,15 +64,15 @@ func.func @bf16(%x: !x, %h: !xh, %k: !k, %v: !k, %kh: !kh, %vh: !kh, %r: !r, %t:
 }
 
 // CHECK-LABEL: func.func @products(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {glu = "silu"}
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[X]]) {norm_eps = 1.000000e-05 : f64, norm_rms}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) epilogue <glu silu>
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[X]]) epilogue <rms_norm 1.0e-05>
 func.func @products(%x: !x, %y: !x, %z: !x, %c: !ids) {
   %w = kern.get_weight @w : !kern.weight<[32, 16] x f32, panels32>
   %b = kern.get_weight @b : !kern.weight<[32] x f32, padded32>
-  kern.gemm %x, %w bias %b outs(%y) {glu = "silu"} : !x, !kern.weight<[32, 16] x f32, panels32>, !kern.weight<[32] x f32, padded32>, !x
+  kern.gemm %x, %w bias %b outs(%y) epilogue <glu silu> : !x, !kern.weight<[32, 16] x f32, panels32>, !kern.weight<[32] x f32, padded32>, !x
   %q = kern.get_weight @square : !kern.weight<[16, 16] x f32, unset>
   %g = kern.get_weight @g : !kern.weight<[16] x f32, rows>
-  kern.gemm %y, %q residual %x norm %g norm_out %z counters %c outs(%x) {norm_eps = 1.0e-5, norm_rms} :
+  kern.gemm %y, %q residual %x norm %g norm_out %z counters %c outs(%x) epilogue <rms_norm 1.0e-5> :
       !x, !kern.weight<[16, 16] x f32, unset>, !x, !kern.weight<[16] x f32, rows>, !x, !ids, !x
   return
 }

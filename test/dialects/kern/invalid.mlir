@@ -243,7 +243,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %s: !kern.ragged<0>, %y: !kern.buffer<[keys, 16] x f32, key_panels>) {
   // expected-error @below {{expects no activation, residual or norm beside key panels}}
-  kern.gemm %x, %w ragged %s outs(%y) {activation = "relu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.ragged<0>, !kern.buffer<[keys, 16] x f32, key_panels>
+  kern.gemm %x, %w ragged %s outs(%y) epilogue <relu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.ragged<0>, !kern.buffer<[keys, 16] x f32, key_panels>
   return
 }
 
@@ -266,7 +266,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[16] x f32, rows>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and 'norm_eps' together}}
+  // expected-error @below {{expects 'norm_gamma', 'norm_out' or 'norm_out_bf16', 'norm_counters' and a norm in the epilogue together}}
   kern.gemm %x, %w norm %g outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>
   return
 }
@@ -283,7 +283,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[8] x f32, rows>, %z: !kern.buffer<[rows, 16] x f32>, %c: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects gamma of size [16], got [8]}}
-  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
@@ -291,7 +291,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[16] x f32, rows>, %z: !kern.buffer<[rows, 8] x f32>, %c: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects out and 'norm_out' of equal sizes, got [rows, 16] and [rows, 8]}}
-  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
@@ -299,15 +299,15 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, 
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %g: !kern.weight<[16] x f32, rows>, %z: !kern.buffer<[rows, 16] x f32>, %c: !kern.buffer<[rows] x f32>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{expects an i64 counter for each row, got '!kern.buffer<[rows] x f32>'}}
-  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32>, %y: !kern.buffer<[rows, 16] x f32>) {
-  // expected-error @below {{expects a known activation, got 'swish'}}
-  kern.gemm %x, %w  outs(%y) {activation = "swish"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
+  // expected-error @below {{unsupported activation 'swish'; supported: relu, gelu, gelu_tanh, quick_gelu, silu, tanh, sigmoid, exp, neg, sqrt, rsqrt}}
+  kern.gemm %x, %w  outs(%y) epilogue <swish> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, panels32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
@@ -323,7 +323,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, p
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a residual in other memory than the out with an activation or k above 4096}}
-  kern.gemm %x, %w residual %y outs(%y) {activation = "relu"} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w residual %y outs(%y) epilogue <relu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -654,8 +654,8 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
   kern.elementwise ins(%x) outs(%y) {
   ^bb0(%a: f32):
-    // expected-error @below {{expects a known activation, got 'swish'}}
-    %c = kern.apply "swish" %a
+    // expected-error @below {{unsupported activation 'swish'; supported: relu, gelu, gelu_tanh, quick_gelu, silu, tanh, sigmoid, exp, neg, sqrt, rsqrt}}
+    %c = kern.apply <swish> %a
     kern.yield %c : f32
   } : (!kern.buffer<[rows, 8] x f32>) -> !kern.buffer<[rows, 8] x f32>
   return
@@ -947,7 +947,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x bf1
   %w = kern.get_weight @w : !kern.weight<[8, 8] x f32, panels32>
   %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
   // expected-error @below {{expects f32 as the out beside a norm, got 'bf16'}}
-  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x bf16>
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x bf16>
   return
 }
 
@@ -959,7 +959,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32
   %w = kern.get_weight @w : !kern.weight<[8, 8] x f32, panels32>
   %g = kern.get_weight @g : !kern.weight<[8] x f32, rows>
   // expected-error @below {{expects rows of bf16 as 'norm_out_bf16', got '!kern.buffer<[rows, 8] x f32>'}}
-  kern.gemm %x, %w norm %g norm_out_bf16 %z counters %c outs(%y) {norm_eps = 0.1} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w norm %g norm_out_bf16 %z counters %c outs(%y) epilogue <layer_norm 0.1> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
   return
 }
 
@@ -1043,6 +1043,6 @@ func.func @f(%x: !kern.buffer<[rows, 8] x bf16>, %y: !kern.buffer<[keys, 8] x f3
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, panels32>, %g: !kern.weight<[8] x f32, rows>, %c: !kern.buffer<[rows] x i64>, %y: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{expects a norm in other memory than the input}}
-  kern.gemm %x, %w norm %g norm_out %x counters %c outs(%y) {norm_eps = 1.0e-5, norm_rms} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
+  kern.gemm %x, %w norm %g norm_out %x counters %c outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
   return
 }

@@ -113,7 +113,7 @@ func.func @f(%x: !a, %v: !b, %y: !y) {
 !w = !kern.weight<[8, 8] x f32, rows>
 func.func @f(%x: !x, %y: !x, %w: !w) {
   // expected-error @below {{expects an activation that oneDNN has, in 'matmul', got 'rsqrt'}}
-  kern.onednn "matmul" %x weights(%w) outs(%y) {activation = "rsqrt"} : !x, !w, !x
+  kern.onednn "matmul" %x weights(%w) outs(%y) activation <rsqrt> : !x, !w, !x
   return
 }
 

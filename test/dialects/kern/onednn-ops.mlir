@@ -13,9 +13,9 @@
 // CHECK-LABEL: func.func @primitives(
 func.func @primitives(%x: !x, %y: !y, %r: !y, %s: !s, %v: !v, %o: !o, %w: !w, %b: !b, %g: !g) {
   // CHECK: kern.phase "f.0" {
-  // CHECK-NEXT: kern.onednn "matmul" %{{.*}} weights(%{{.*}}, %{{.*}}) residual %{{.*}} outs(%{{.*}}) {activation = "quick_gelu"}
+  // CHECK-NEXT: kern.onednn "matmul" %{{.*}} weights(%{{.*}}, %{{.*}}) residual %{{.*}} outs(%{{.*}}) activation <quick_gelu>
   kern.phase "f.0" {
-    kern.onednn "matmul" %x weights(%w, %b) residual %r outs(%y) {activation = "quick_gelu"} : !x, !w, !b, !y, !y
+    kern.onednn "matmul" %x weights(%w, %b) residual %r outs(%y) activation <quick_gelu> : !x, !w, !b, !y, !y
   }
   // CHECK: kern.onednn "matmul" %{{.*}} weights(%{{.*}}) residual %[[Y:.*]] outs(%[[Y]]) :
   kern.onednn "matmul" %x weights(%w) residual %y outs(%y) : !x, !w, !y, !y

@@ -35,22 +35,22 @@ func.func @storage(%m: !ids, %y: !y) {
 }
 
 // CHECK-LABEL: func.func @products(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) {activation = "gelu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) epilogue <gelu>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
 // CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
                     %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>) {
   %w = kern.get_weight @q : !kern.weight<[64, 8] x f32, panels32>
   %b = kern.get_weight @b : !kern.weight<[64] x f32, padded32>
-  kern.gemm %x, %w bias %b outs(%y) {activation = "gelu"} : !x, !kern.weight<[64, 8] x f32, panels32>, !kern.weight<[64] x f32, padded32>, !y
+  kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !x, !kern.weight<[64, 8] x f32, panels32>, !kern.weight<[64] x f32, padded32>, !y
   %qkv = kern.get_weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
   %bb = kern.get_weight @bb : !kern.weight<[24] x f32, padded32, splits [8, 8, 8]>
   kern.gemm %x, %qkv bias %bb ragged %s outs(%z, %k, %u) : !x, !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>,
       !kern.weight<[24] x f32, padded32, splits [8, 8, 8]>, !kern.ragged<0>, !x, !keys, !x
   %t = kern.get_weight @square : !kern.weight<[8, 8] x f32, unset>
   %g = kern.get_weight @g : !g
-  kern.gemm %x, %t residual %u norm %g beta %g norm_out %u counters %c outs(%z) {norm_eps = 1.0e-5} : !x, !kern.weight<[8, 8] x f32, unset>,
+  kern.gemm %x, %t residual %u norm %g beta %g norm_out %u counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !x, !kern.weight<[8, 8] x f32, unset>,
       !x, !g, !g, !x, !kern.buffer<[rows] x i64>, !x
   kern.batch_matmul %p, %v outs(%o) : !kern.buffer<[batch, 2, seq, seq] x f32>, !kern.buffer<[batch, 1, seq, 4] x f32>, !kern.buffer<[batch, 2, seq, 4] x f32>
   return
@@ -60,7 +60,7 @@ kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
 // CHECK-LABEL: func.func @bf16(
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) {norm_eps = 1.000000e-05 : f64}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
 // CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
 // CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged
@@ -75,9 +75,9 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
   kern.gemm %h, %w ragged %s outs(%q, %k, %v) : !xh, !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]>, !kern.ragged<0>, !xh, !keysh, !xh
   %o = kern.get_weight @square16 : !kern.weight<[8, 8] x bf16, panels32>
   %g = kern.get_weight @g : !g
-  kern.gemm %q, %o norm %g norm_out %x norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+  kern.gemm %q, %o norm %g norm_out %x norm_out_bf16 %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !x, !xh, !kern.buffer<[rows] x i64>, !x
-  kern.gemm %q, %o norm %g norm_out_bf16 %h counters %c outs(%z) {norm_eps = 1.0e-5} : !xh, !kern.weight<[8, 8] x bf16, panels32>,
+  kern.gemm %q, %o norm %g norm_out_bf16 %h counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !xh, !kern.weight<[8, 8] x bf16, panels32>,
       !g, !xh, !kern.buffer<[rows] x i64>, !x
   kern.pack_keys %x ragged %s outs(%k) : !x, !kern.ragged<0>, !keysh
   kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%h) heads 2 kv_heads 2 scale 0.5 :
@@ -89,7 +89,7 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
   kern.elementwise ins(%h) outs(%q) {
   ^bb0(%a: bf16):
     %b = arith.extf %a : bf16 to f32
-    %d = kern.apply "gelu" %b
+    %d = kern.apply <gelu> %b
     %r = arith.truncf %d : f32 to bf16
     kern.yield %r : bf16
   } : (!xh) -> !xh
@@ -120,7 +120,7 @@ func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !ke
 // CHECK: kern.elementwise ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
 // CHECK-NEXT:   %[[C:.*]] = arith.addf %[[A]], %[[B]]
-// CHECK-NEXT:   %[[D:.*]] = kern.apply "gelu" %[[C]]
+// CHECK-NEXT:   %[[D:.*]] = kern.apply <gelu> %[[C]]
 // CHECK-NEXT:   kern.yield %[[D]] : f32
 // CHECK: } : (!kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>) -> !kern.buffer<[rows, 8] x f32>
 func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
@@ -133,7 +133,7 @@ func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
   kern.elementwise ins(%x, %g) outs(%y) {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %b : f32
-    %d = kern.apply "gelu" %c
+    %d = kern.apply <gelu> %c
     kern.yield %d : f32
   } : (!x, !g) -> !x
   return

@@ -82,7 +82,7 @@ Value GraphBuilder::keyMask(Value scores, const Heads &heads) {
 /// All masks and biases of one attention.
 Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
   if (random.chance(15)) {
-    Value capped = make<ActivationOp>(scale(scores, 0.5), ActivationKind::Tanh);
+    Value capped = make<ActivationOp>(scale(scores, 0.5), Activation::Tanh);
     scores = scale(capped, 2.0);
   }
   if (!heads.self)

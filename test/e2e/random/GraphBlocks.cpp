@@ -26,9 +26,9 @@ Value GraphBuilder::residual(Value x, Value y) {
 
 Value GraphBuilder::feedForward(Value x) {
   Value y = random.chance(30) ? norm(x) : x;
-  auto kind = random.pick({ActivationKind::Relu, ActivationKind::Gelu,
-                           ActivationKind::GeluTanh, ActivationKind::Silu,
-                           ActivationKind::Tanh, ActivationKind::QuickGelu});
+  auto kind =
+      random.pick({Activation::Relu, Activation::Gelu, Activation::GeluTanh,
+                   Activation::Silu, Activation::Tanh, Activation::QuickGelu});
   Value up = make<ActivationOp>(linear(y, inner, random.chance(80)), kind);
   if (random.chance(25))
     up = make<MulOp>(up, linear(y, inner, random.chance(50)));
@@ -45,20 +45,19 @@ Value GraphBuilder::elementwise(Value x) {
     return make<SubOp>(scale(x, random.unit(), random.unit()), constant(0.25));
   case 3:
     return make<DivOp>(
-        x, scale(make<ActivationOp>(x, ActivationKind::Sigmoid), 1.0, 1.0));
+        x, scale(make<ActivationOp>(x, Activation::Sigmoid), 1.0, 1.0));
   case 4:
     return make<ActivationOp>(
-        x, random.pick({ActivationKind::Neg, ActivationKind::Tanh,
-                        ActivationKind::Sigmoid, ActivationKind::Silu}));
+        x, random.pick({Activation::Neg, Activation::Tanh, Activation::Sigmoid,
+                        Activation::Silu}));
   case 5: {
     Value positive = scale(make<MulOp>(x, x), 1.0, 0.5);
-    auto kind =
-        random.chance(50) ? ActivationKind::Sqrt : ActivationKind::Rsqrt;
+    auto kind = random.chance(50) ? Activation::Sqrt : Activation::Rsqrt;
     return make<MulOp>(x, make<ActivationOp>(positive, kind));
   }
   default: {
-    Value bounded = make<ActivationOp>(x, ActivationKind::Tanh);
-    return residual(x, make<ActivationOp>(bounded, ActivationKind::Exp));
+    Value bounded = make<ActivationOp>(x, Activation::Tanh);
+    return residual(x, make<ActivationOp>(bounded, Activation::Exp));
   }
   }
 }
@@ -122,8 +121,7 @@ Value GraphBuilder::mixRows(Value x) {
         make<AddOp>(x, make<MatmulOp>(x, gram, false, random.chance(50))));
   }
   Value similar = make<MatmulOp>(x, x, false, true);
-  similar =
-      make<ActivationOp>(scale(similar, 0.5 / width), ActivationKind::Tanh);
+  similar = make<ActivationOp>(scale(similar, 0.5 / width), Activation::Tanh);
   return norm(
       make<AddOp>(x, make<MatmulOp>(similar, x, random.chance(50), false)));
 }
@@ -134,7 +132,7 @@ Value GraphBuilder::lookUp(Value x) {
     return elementwise(x);
   Value table = weight({11, width}, 1.0);
   if (random.chance(50))
-    table = make<ActivationOp>(table, ActivationKind::Tanh);
+    table = make<ActivationOp>(table, Activation::Tanh);
   return residual(x, make<GatherOp>(table, ids));
 }
 

@@ -213,7 +213,7 @@ void GraphBuilder::finish(Value x) {
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
     Value pooled = make<PoolOp>(x, keys, Value(), kind, StringAttr());
     add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),
-                           ActivationKind::Tanh),
+                           Activation::Tanh),
         "pooled");
   }
   if (results.empty() || random.chance(70)) {

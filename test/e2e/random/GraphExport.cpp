@@ -58,7 +58,7 @@ private:
 /// The name of an operation in graph.json.
 static std::string opName(Operation *op) {
   if (auto activation = dyn_cast<ActivationOp>(op))
-    return stringifyActivationKind(activation.getKind()).str();
+    return std::string(getActivationName(activation.getKind()));
   if (isa<SdpaOp>(op))
     return "attention";
   if (isa<GetWeightOp>(op))

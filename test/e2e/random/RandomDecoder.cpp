@@ -36,7 +36,7 @@ struct Features {
   bool rms, headNorms, normsBehind, parallel, gated, bias, tied;
   bool innerNorm; ///< in front of the last product of an MLP
   bool straight;  ///< an MLP without that product
-  ActivationKind activation;
+  Activation activation;
 };
 
 Features::Features(Random &random) {
@@ -67,8 +67,8 @@ Features::Features(Random &random) {
   gated = random.chance(50);
   bias = random.chance(50);
   tied = random.chance(40);
-  activation = random.pick({ActivationKind::Silu, ActivationKind::Gelu,
-                            ActivationKind::GeluTanh, ActivationKind::Relu});
+  activation = random.pick({Activation::Silu, Activation::Gelu,
+                            Activation::GeluTanh, Activation::Relu});
   innerNorm = random.chance(20);
   straight = random.chance(15);
 }
@@ -195,7 +195,7 @@ Value DecoderBuilder::feedForward(Value x) {
   int64_t inner = has.straight ? has.width : has.inner;
   Value y = make<ActivationOp>(
       linear(x, inner),
-      ActivationKindAttr::get(module.getContext(), has.activation));
+      ActivationAttr::get(module.getContext(), has.activation));
   if (has.gated)
     y = make<MulOp>(y, linear(x, inner));
   if (has.innerNorm)
@@ -221,9 +221,8 @@ Value DecoderBuilder::head(Value x) {
   if (has.logitCap == 0)
     return logits;
   logits = make<ScaleOp>(logits, real(1 / has.logitCap), real(0));
-  logits =
-      make<ActivationOp>(logits, ActivationKindAttr::get(module.getContext(),
-                                                         ActivationKind::Tanh));
+  logits = make<ActivationOp>(
+      logits, ActivationAttr::get(module.getContext(), Activation::Tanh));
   return make<ScaleOp>(logits, real(has.logitCap), real(0));
 }
 

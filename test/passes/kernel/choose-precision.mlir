@@ -14,13 +14,13 @@ module attributes {transom.dtype = "bf16"} {
 // CHECK: %[[W:.*]] = kern.get_weight @w1 : <[8, 8] x bf16, unset>
 // CHECK: %[[H:.*]] = kern.alloc : <[rows, 8] x bf16>
 // CHECK: kern.cast %[[X]] outs(%[[H]])
-// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[T:.*]]) {activation = "gelu"} : {{.*}}, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[T:.*]]) epilogue <gelu> : {{.*}}, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.gemm %[[T]], %[[W]] outs(%[[Y]]) : {{.*}}, !kern.buffer<[rows, 8] x f32>
 // CHECK-NOT: kern.cast
 func.func @products_round_for_each_other(%x: !x, %y: !x) {
   %w = kern.get_weight @w1 : !w
   %t = kern.alloc : !x
-  kern.gemm %x, %w outs(%t) {activation = "gelu"} : !x, !w, !x
+  kern.gemm %x, %w outs(%t) epilogue <gelu> : !x, !w, !x
   kern.gemm %t, %w outs(%y) : !x, !w, !x
   return
 }
@@ -58,7 +58,7 @@ func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffe
   %w = kern.get_weight @w4 : !w
   %t = kern.alloc : !x
   %n = kern.alloc : !x
-  kern.gemm %x, %w norm %g norm_out %n counters %c outs(%t) {norm_eps = 1.0e-5} : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %x, %w norm %g norm_out %n counters %c outs(%t) epilogue <layer_norm 1.0e-5> : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
   kern.gemm %n, %w residual %n outs(%y) : !x, !w, !x, !x
   return
 }
@@ -238,7 +238,7 @@ func.func private @layer(%s: !x, %w: !w, %g: !g) {
   %u = kern.alloc : !x
   %c = kern.alloc : !kern.buffer<[rows] x i64>
   kern.gemm %s, %w outs(%u) : !x, !w, !x
-  kern.gemm %u, %w residual %s norm %g norm_out %s counters %c outs(%t) {norm_eps = 1.0e-5} : !x, !w, !x, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %u, %w residual %s norm %g norm_out %s counters %c outs(%t) epilogue <layer_norm 1.0e-5> : !x, !w, !x, !g, !x, !kern.buffer<[rows] x i64>, !x
   return
 }
 kern.weight @w : !w = "file(\"w\")"

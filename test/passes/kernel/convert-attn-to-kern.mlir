@@ -19,7 +19,7 @@ attn.weight @b : tensor<8xf32> = "file(\"b\")"
 // CHECK: kern.softmax %[[V]] outs(%[[P:.*]]) :
 // CHECK: %[[U:.*]] = kern.view %[[P]]
 // CHECK: kern.elementwise ins(%[[U]]) outs(%[[Y]])
-// CHECK: kern.apply "gelu"
+// CHECK: kern.apply <gelu>
 // CHECK: return
 // CHECK-NOT: attn.
 func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {

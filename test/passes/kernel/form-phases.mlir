@@ -21,7 +21,7 @@ func.func @rows_need_no_barrier(%x: !x, %y: !x, %g: !g) {
   %u = kern.alloc : !x
   kern.elementwise ins(%t) outs(%u) {
   ^bb0(%p: f32):
-    %q = kern.apply "gelu" %p
+    %q = kern.apply <gelu> %p
     kern.yield %q : f32
   } : (!x) -> !x
   kern.softmax %u outs(%y) : !x, !x

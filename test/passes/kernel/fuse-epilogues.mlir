@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: func.func @joins_activation_and_residual(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[R:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[B:.*]]: !kern.weight<[8] x f32, unset>)
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] bias %[[B]] residual %[[R]] outs(%[[Y]]) {activation = "gelu"}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] bias %[[B]] residual %[[R]] outs(%[[Y]]) epilogue <gelu>
 // CHECK-NEXT: return
 func.func @joins_activation_and_residual(%x: !x, %r: !x, %y: !x, %w: !w, %b: !b) {
   %t = kern.alloc : !x
@@ -14,7 +14,7 @@ func.func @joins_activation_and_residual(%x: !x, %r: !x, %y: !x, %w: !w, %b: !b)
   %u = kern.alloc : !x
   kern.elementwise ins(%t) outs(%u) {
   ^bb0(%p: f32):
-    %q = kern.apply "gelu" %p
+    %q = kern.apply <gelu> %p
     kern.yield %q : f32
   } : (!x) -> !x
   kern.elementwise ins(%r, %u) outs(%y) {
@@ -34,7 +34,7 @@ func.func @keeps_a_product_with_two_readers(%x: !x, %y: !x, %z: !x, %w: !w) {
   kern.gemm %x, %w outs(%t) : !x, !w, !x
   kern.elementwise ins(%t) outs(%y) {
   ^bb0(%p: f32):
-    %q = kern.apply "gelu" %p
+    %q = kern.apply <gelu> %p
     kern.yield %q : f32
   } : (!x) -> !x
   kern.softmax %t outs(%z) : !x, !x
@@ -72,7 +72,7 @@ func.func @updates_a_residual_in_place(%s: !x, %x: !x, %w: !w) {
 
 // Tiles of the product would wait where the residual still lies.
 // CHECK-LABEL: func.func @keeps_a_residual_in_place_behind_an_activation(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {activation = "relu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) epilogue <relu>
 // CHECK: kern.elementwise ins(%[[S:.*]], %[[T]]) outs(%[[S]])
 func.func @keeps_a_residual_in_place_behind_an_activation(%s: !x, %x: !x, %w: !w) {
   %t = kern.alloc : !x
@@ -80,7 +80,7 @@ func.func @keeps_a_residual_in_place_behind_an_activation(%s: !x, %x: !x, %w: !w
   %v = kern.alloc : !x
   kern.elementwise ins(%t) outs(%v) {
   ^bb0(%p: f32):
-    %q = kern.apply "relu" %p
+    %q = kern.apply <relu> %p
     kern.yield %q : f32
   } : (!x) -> !x
   kern.elementwise ins(%s, %v) outs(%s) {
@@ -203,24 +203,24 @@ func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x
 kern.weight @gate : !w = "file(\"gate\")"
 
 // CHECK-LABEL: func.func @a_gate_takes_nothing_else(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) {glu = "silu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) epilogue <glu silu>
 // CHECK: kern.elementwise ins(%[[T]], %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[U:.*]]) {glu = "silu"}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[U:.*]]) epilogue <glu silu>
 // CHECK: kern.elementwise ins(%[[U]])
 func.func @a_gate_takes_nothing_else(%x: !x, %r: !x, %y: !x, %z: !x) {
   %w = kern.get_weight @gate : !w
   %t = kern.alloc : !x
-  kern.gemm %x, %w outs(%t) {glu = "silu"} : !x, !w, !x
+  kern.gemm %x, %w outs(%t) epilogue <glu silu> : !x, !w, !x
   kern.elementwise ins(%t, %r) outs(%y) {
   ^bb0(%p: f32, %q: f32):
     %s = arith.addf %p, %q : f32
     kern.yield %s : f32
   } : (!x, !x) -> !x
   %u = kern.alloc : !x
-  kern.gemm %x, %w outs(%u) {glu = "silu"} : !x, !w, !x
+  kern.gemm %x, %w outs(%u) epilogue <glu silu> : !x, !w, !x
   kern.elementwise ins(%u) outs(%z) {
   ^bb0(%p: f32):
-    %s = kern.apply "relu" %p
+    %s = kern.apply <relu> %p
     kern.yield %s : f32
   } : (!x) -> !x
   return

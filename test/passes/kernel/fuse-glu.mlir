@@ -15,7 +15,7 @@ kern.weight @ub : !b = "file(\"ub\")"
 // CHECK-LABEL: func.func @two_products_become_one(
 // CHECK: %[[W:.*]] = kern.get_weight @g
 // CHECK: %[[B:.*]] = kern.get_weight @gb
-// CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) {glu = "silu"}
+// CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) epilogue <glu silu>
 // CHECK-NEXT: return
 func.func @two_products_become_one(%x: !x, %y: !y) {
   %g = kern.get_weight @g : !w
@@ -25,7 +25,7 @@ func.func @two_products_become_one(%x: !x, %y: !y) {
   %c = kern.alloc : !y
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "silu" %p
+    %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!y) -> !y
   %u = kern.get_weight @u : !w
@@ -61,7 +61,7 @@ func.func @step(%x: !x, %y: !y) {
   return
 }
 // CHECK: func.func private @layer(%[[X:.*]]: {{.*}}, %[[Y:.*]]: {{.*}}, %[[W:.*]]: !kern.weight<[16, 4] x f32, unset>, %{{.*}}: !kern.weight<[4] x f32, unset>)
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] outs(%[[Y]]) {glu = "gelu_tanh"}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] outs(%[[Y]]) epilogue <glu gelu_tanh>
 func.func private @layer(%x: !x, %y: !y, %u: !w, %g: !w, %n: !kern.weight<[4] x f32, unset>) {
   %a = kern.alloc : !y
   kern.gemm %x, %g outs(%a) : !x, !w, !y
@@ -70,7 +70,7 @@ func.func private @layer(%x: !x, %y: !y, %u: !w, %g: !w, %n: !kern.weight<[4] x 
   %c = kern.alloc : !y
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "gelu_tanh" %p
+    %q = kern.apply <gelu_tanh> %p
     kern.yield %q : f32
   } : (!y) -> !y
   kern.elementwise ins(%c, %d) outs(%y) {
@@ -94,7 +94,7 @@ kern.weight @gu : !w = "file(\"gu\")"
 
 // CHECK-LABEL: func.func @halves_of_one_product(
 // CHECK: %[[W:.*]] = kern.get_weight @gu
-// CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) {glu = "silu"}
+// CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) epilogue <glu silu>
 // CHECK-NEXT: return
 func.func @halves_of_one_product(%x: !x, %y: !y) {
   %w = kern.get_weight @gu : !w
@@ -107,7 +107,7 @@ func.func @halves_of_one_product(%x: !x, %y: !y) {
   %c = kern.alloc : !y
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "silu" %p
+    %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!y) -> !y
   kern.elementwise ins(%c, %d) outs(%y) {
@@ -138,7 +138,7 @@ func.func @a_factor_with_another_reader_stays(%x: !x, %y: !y, %z: !y) {
   %c = kern.alloc : !y
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "silu" %p
+    %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!y) -> !y
   kern.elementwise ins(%c, %d) outs(%y) {
@@ -162,7 +162,7 @@ func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
   %c = kern.alloc : !y
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "silu" %p
+    %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!y) -> !y
   kern.elementwise ins(%c, %d) outs(%y) {
@@ -187,7 +187,7 @@ func.func @factors_that_are_no_products_stay(%x: !x, %z: !x, %y: !x) {
   %c = kern.alloc : !x
   kern.elementwise ins(%a) outs(%c) {
   ^bb0(%p: f32):
-    %q = kern.apply "silu" %p
+    %q = kern.apply <silu> %p
     kern.yield %q : f32
   } : (!x) -> !x
   kern.elementwise ins(%c, %d) outs(%y) {

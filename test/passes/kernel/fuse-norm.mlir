@@ -10,7 +10,7 @@
 // CHECK-NEXT: %[[C:.*]] = kern.alloc : <[rows] x i64>
 // CHECK-NEXT: kern.elementwise ins() outs(%[[C]])
 // CHECK: %[[T:.*]] = kern.alloc : <[rows, 8] x f32>
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] residual %[[X]] norm %[[G]] beta %[[G]] norm_out %[[Y]] counters %[[C]] outs(%[[T]]) {norm_eps = 1.000000e-05 : f64}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] residual %[[X]] norm %[[G]] beta %[[G]] norm_out %[[Y]] counters %[[C]] outs(%[[T]]) epilogue <layer_norm 1.0e-05>
 // CHECK-NEXT: return
 func.func @norm_joins_the_product(%x: !x, %y: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
@@ -44,7 +44,7 @@ func.func @norm_behind_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: 
 
 // The state of layers is read again behind the norm of the next half.
 // CHECK-LABEL: func.func @rms_norm_of_a_residual_joins(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) {norm_eps = 1.000000e-05 : f64, norm_rms}
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) epilogue <rms_norm 1.0e-05>
 // CHECK-NEXT: kern.gemm %[[N]], %{{.*}} residual %[[H]] outs(%[[X]])
 func.func @rms_norm_of_a_residual_joins(%x: !x, %y: !x, %w: !w, %g: !g) {
   %h = kern.alloc : !x
@@ -74,11 +74,11 @@ func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] 
 }
 
 // CHECK-LABEL: func.func @norm_of_a_gate_stays(
-// CHECK: kern.gemm %{{.*}} {glu = "silu"}
+// CHECK: kern.gemm %{{.*}} epilogue <glu silu>
 // CHECK: kern.norm
 func.func @norm_of_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>, %g: !g) {
   %t = kern.alloc : !x
-  kern.gemm %x, %w outs(%t) {glu = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.gemm %x, %w outs(%t) epilogue <glu silu> : !x, !kern.weight<[16, 8] x f32, unset>, !x
   kern.norm %t, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
   return
 }

@@ -36,11 +36,11 @@
 // CHECK: kern.append
 // CHECK: kern.phase "layer.2.attention" {
 // CHECK: kern.phase "layer.3.gemm" {
-// CHECK: norm_rms
+// CHECK: rms_norm
 // CHECK: kern.phase "layer.4.gemm" {
-// CHECK: glu = "silu"
+// CHECK: epilogue <glu silu>
 // CHECK: kern.phase "layer.5.gemm" {
-// CHECK: norm_rms
+// CHECK: rms_norm
 // CHECK-NOT: kern.phase
 
 // CONVERT-LABEL: func.func @step(

@@ -24,7 +24,7 @@
 // CHECK-SAME: outs(%[[A:[^)]*]]){{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.3.gemm" {
-// CHECK-NEXT: kern.gemm %[[A]], %{{.*}} residual %[[X]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%{{.*}}) {norm_eps{{.*}}
+// CHECK-NEXT: kern.gemm %[[A]], %{{.*}} residual %[[X]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.4.scatter_rows" {
 // CHECK-NEXT: kern.scatter_rows %[[N]]{{.*}}

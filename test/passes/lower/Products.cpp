@@ -50,8 +50,8 @@ public:
            ") attributes {kern.symbols = [\"batch\", \"keys\", \"rows\", "
            "\"seq\"]} {\n" +
            body + "  kern.phase \"" + p.name + "\" {\n" + op +
-           (attributes.empty() ? "" : " {" + attributes + "}") + " : " + types +
-           "\n  }\n  return\n}\n";
+           (attributes.empty() ? "" : " epilogue <" + attributes + ">") +
+           " : " + types + "\n  }\n  return\n}\n";
   }
 
 private:
@@ -126,14 +126,11 @@ private:
     return " outs(" + names + ")";
   }
   std::string attributesText() {
-    std::string text = p.norm ? "norm_eps = 1.0e-5" : "";
-    if (!p.activation.empty())
-      text += std::string(text.empty() ? "" : ", ") + "activation = \"" +
-              p.activation + "\"";
-    if (p.rms)
-      text += ", norm_rms";
-    if (!p.gate.empty())
-      text += "glu = \"" + p.gate + "\"";
+    std::string text =
+        p.gate.empty() ? p.activation : std::string("glu ") + p.gate;
+    if (p.norm)
+      text += std::string(text.empty() ? "" : ", ") +
+              (p.rms ? "rms_norm" : "layer_norm") + " 1.0e-5";
     return text;
   }
 

@@ -11,10 +11,10 @@
 
 // CHECK-LABEL: func.func @product_takes_bias_activation_and_residual_along(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[R:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[B:.*]]: !kern.weight<[8] x f32, unset>)
-// CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%[[W]], %[[B]]) residual %[[R]] outs(%[[Y]]) {activation = "gelu"}
+// CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%[[W]], %[[B]]) residual %[[R]] outs(%[[Y]]) activation <gelu>
 // CHECK-NEXT: return
 func.func @product_takes_bias_activation_and_residual_along(%x: !x, %r: !x, %y: !x, %w: !w, %b: !g) {
-  kern.gemm %x, %w bias %b residual %r outs(%y) {activation = "gelu"} : !x, !w, !g, !x, !x
+  kern.gemm %x, %w bias %b residual %r outs(%y) epilogue <gelu> : !x, !w, !g, !x, !x
   return
 }
 
@@ -55,21 +55,21 @@ func.func @product_with_several_outs_stays(%x: !x, %y: !x, %z: !x, %w: !p) {
 // CHECK-LABEL: func.func @product_with_a_norm_stays(
 // CHECK-NEXT: kern.gemm
 func.func @product_with_a_norm_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g, %c: !kern.buffer<[rows] x i64>) {
-  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) {norm_eps = 1.0e-5} : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
+  kern.gemm %x, %w norm %g norm_out %z counters %c outs(%y) epilogue <layer_norm 1.0e-5> : !x, !w, !g, !x, !kern.buffer<[rows] x i64>, !x
   return
 }
 
 // CHECK-LABEL: func.func @activation_that_onednn_lacks_stays(
 // CHECK-NEXT: kern.gemm
 func.func @activation_that_onednn_lacks_stays(%x: !x, %y: !x, %w: !w) {
-  kern.gemm %x, %w outs(%y) {activation = "rsqrt"} : !x, !w, !x
+  kern.gemm %x, %w outs(%y) epilogue <rsqrt> : !x, !w, !x
   return
 }
 
 // CHECK-LABEL: func.func @product_with_a_gate_stays(
-// CHECK: kern.gemm {{.*}} {glu = "silu"}
+// CHECK: kern.gemm {{.*}} epilogue <glu silu>
 func.func @product_with_a_gate_stays(%x: !x, %y: !x, %w: !kern.weight<[16, 8] x f32, unset>) {
-  kern.gemm %x, %w outs(%y) {glu = "silu"} : !x, !kern.weight<[16, 8] x f32, unset>, !x
+  kern.gemm %x, %w outs(%y) epilogue <glu silu> : !x, !kern.weight<[16, 8] x f32, unset>, !x
   return
 }
 

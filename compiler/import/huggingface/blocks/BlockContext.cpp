@@ -101,8 +101,7 @@ Value BlockContext::normalize(Value input, const std::string &module) {
   return emit.layerNorm(input, gamma, beta, config.epsilon);
 }
 
-Value BlockContext::activate(Value input,
-                             std::optional<attn::ActivationKind> kind) {
+Value BlockContext::activate(Value input, std::optional<Activation> kind) {
   return kind ? emit.activation(input, *kind) : input;
 }
 

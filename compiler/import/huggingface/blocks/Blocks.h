@@ -44,7 +44,7 @@ public:
                      int64_t start, int64_t count, bool bias,
                      const char *suffix);
   Value normalize(Value input, const std::string &module);
-  Value activate(Value input, std::optional<attn::ActivationKind> kind);
+  Value activate(Value input, std::optional<Activation> kind);
   Value add(Value a, Value b, const std::string &module);
 
   Emitter &emit;

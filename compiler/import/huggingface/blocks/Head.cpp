@@ -50,7 +50,7 @@ Value HeadBlock::pooler(Value state) {
   Value dense = context.project(first, pooler + ".dense", context.config.hidden,
                                 true, "hidden size x hidden size");
   context.at(pooler + ".activation", headPointer);
-  pooled = context.emit.activation(dense, attn::ActivationKind::Tanh);
+  pooled = context.emit.activation(dense, Activation::Tanh);
   return pooled;
 }
 
@@ -127,8 +127,7 @@ Value HeadBlock::cap(Value logits) {
     return logits;
   Emitter &emit = context.emit;
   context.at(vocabularyModule, context.family.keys.logitCap);
-  Value flat =
-      emit.activation(emit.scale(logits, 1 / cap), attn::ActivationKind::Tanh);
+  Value flat = emit.activation(emit.scale(logits, 1 / cap), Activation::Tanh);
   return emit.scale(flat, cap);
 }
 

@@ -31,7 +31,7 @@ TEST_P(GoldenImport, gives_a_verified_module) {
     linears += mlir::isa<attn::LinearOp>(op);
     softmaxes += mlir::isa<attn::SoftmaxOp>(op);
     if (auto activation = mlir::dyn_cast<attn::ActivationOp>(op))
-      tanhs += activation.getKind() == attn::ActivationKind::Tanh;
+      tanhs += activation.getKind() == Activation::Tanh;
     EXPECT_TRUE(hasModulePath(op->getLoc()))
         << op->getName().getStringRef().str();
   });

@@ -1,0 +1,55 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory effects of the operations on buffers, as MLIR's own passes ask for
+// them: reads and writes of the operands that the BufferOp interface names.
+// Weights are constant, so reading one is no effect. Kernels have no results
+// and no tensors or memrefs, so DestinationStyleOpInterface does not fit them.
+#include "dialects/kern/Kern.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+static void addEffects(BufferOp op, Effects &effects) {
+  SmallVector<Value> reads = op.readBuffers(), writes = op.writtenBuffers();
+  Value cache = op.getAccessedCache();
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    bool isCache = value == cache;
+    if (isCache || llvm::is_contained(reads, value))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isCache ? op.writesCache() : llvm::is_contained(writes, value))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+#define EFFECTS(OP)                                                            \
+  void OP::getEffects(Effects &effects) {                                      \
+    addEffects(cast<BufferOp>(getOperation()), effects);                       \
+  }
+
+EFFECTS(AppendOp)
+EFFECTS(AttentionOp)
+EFFECTS(BatchMatmulOp)
+EFFECTS(CastOp)
+EFFECTS(ColumnsOp)
+EFFECTS(CopyOp)
+EFFECTS(ElementwiseOp)
+EFFECTS(EmbeddingOp)
+EFFECTS(GatherOp)
+EFFECTS(GatherRowsOp)
+EFFECTS(GemmOp)
+EFFECTS(NormOp)
+EFFECTS(OneDnnOp)
+EFFECTS(PackKeysOp)
+EFFECTS(PoolOp)
+EFFECTS(PositionsOp)
+EFFECTS(RopeOp)
+EFFECTS(RopeTableOp)
+EFFECTS(ScatterRowsOp)
+EFFECTS(SoftmaxOp)
+EFFECTS(TransposeOp)
