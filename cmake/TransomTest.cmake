@@ -1,5 +1,5 @@
-# Helpers of the tests: unit tests, lit suites, scripts. Each test runs under a
-# time limit and, without sanitizers (which reserve address space), a memory limit.
+# Functions that add tests: unit tests, lit suites, scripts. Each test runs under test/unchanged, with a time limit of ten
+# times what it may take on an idle core, and, without sanitizers (which reserve address space), a memory limit.
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -8,14 +8,22 @@ set(TRANSOM_TEST_LIMITED "")
 if(NOT TRANSOM_SANITIZE)
   set(TRANSOM_TEST_LIMITED ${CMAKE_SOURCE_DIR}/test/limited ${TRANSOM_TEST_MEMORY_MB})
 endif()
+# A test takes at most 40 s of an idle core.
+set(TRANSOM_TEST_TIMEOUT 400)
+set(TRANSOM_UNCHANGED ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/unchanged)
+
+# What a test needs that runs the program transom on golden models and examples.
+set(TRANSOM_NEEDS_TOOL ${CMAKE_BINARY_DIR}/bin/transom ${CMAKE_BINARY_DIR}/lib ${CMAKE_SOURCE_DIR}/test/goldens
+  ${CMAKE_SOURCE_DIR}/examples)
 
 # The programs of the tests labelled 'threads', all that a build with ThreadSanitizer needs.
 add_custom_target(thread-tests)
 
-# transom_test(NAME COMMAND args... [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL]): one ctest test that runs a command;
-# the first argument may be a target. MEMORY_MB 0 lifts the memory limit.
+# transom_test(NAME COMMAND args... [NEEDS path...] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [LONG]): one ctest test
+# that runs a command; the first argument may be a target. NEEDS: what the result depends on beside the command's files, see
+# test/unchanged; by default the whole tree. MEMORY_MB 0 lifts the memory limit. LONG: only `tools/check --long` runs it.
 function(transom_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;MEMORY_MB" "COMMAND;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;LONG" "TIMEOUT;MEMORY_MB" "COMMAND;LABELS;NEEDS" ${ARGN})
   list(POP_FRONT ARG_COMMAND program)
   if(TARGET ${program})
     set(program $<TARGET_FILE:${program}>)
@@ -29,10 +37,17 @@ function(transom_test name)
     endif()
   endif()
   if(NOT DEFINED ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT ${TRANSOM_TEST_TIMEOUT})
   endif()
-  add_test(NAME ${name} COMMAND ${limited} ${program} ${ARG_COMMAND})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+  if(ARG_LONG)
+    list(APPEND ARG_LABELS long)
+  endif()
+  set(needs "")
+  foreach(path ${ARG_NEEDS})
+    list(APPEND needs --needs ${path})
+  endforeach()
+  add_test(NAME ${name} COMMAND ${TRANSOM_UNCHANGED} ${name} ${needs} -- ${limited} ${program} ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77
     ENVIRONMENT "TRANSOM_SOURCE_DIR=${CMAKE_SOURCE_DIR};TRANSOM_BINARY_DIR=${CMAKE_BINARY_DIR}")
   if(ARG_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
@@ -44,12 +59,12 @@ function(transom_quick_code name)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT TRANSOM_OPT_LEVEL=0 TRANSOM_TARGET=x86-64-v3)
 endfunction()
 
-# transom_unit_test(NAME sources... LINK libs... [MLIR] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [SHARDS n]): a gtest
-# program and its ctest test, or n tests (NAME, NAME-2, ...) with a part of the cases each, to run side by side. They run
-# under test/unchanged. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
+# transom_unit_test(NAME sources... LINK libs... [MLIR] [NEEDS path...] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [LONG]
+# [SHARDS n]): a gtest program and its ctest test, or n tests (NAME, NAME-2, ...) with some of the cases each, to run side by
+# side. They need the golden models, the examples and the data beside their sources. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
 # test that links to the compiler's libraries is left out.
 function(transom_unit_test name)
-  cmake_parse_arguments(ARG "MLIR;SERIAL" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SERIAL;LONG" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS;NEEDS" ${ARGN})
   foreach(library ${ARG_LINK})
     if(library MATCHES "^transom" AND NOT TARGET ${library})
       if(TRANSOM_COMPILER)
@@ -76,31 +91,34 @@ function(transom_unit_test name)
   if("threads" IN_LIST ARG_LABELS)
     add_dependencies(thread-tests ${name})
   endif()
-  set(options LABELS unit ${ARG_LABELS})
+  set(options LABELS unit ${ARG_LABELS}
+    NEEDS ${CMAKE_SOURCE_DIR}/test/goldens ${CMAKE_SOURCE_DIR}/examples ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_NEEDS})
   foreach(option TIMEOUT MEMORY_MB)
     if(DEFINED ARG_${option})
       list(APPEND options ${option} ${ARG_${option}})
     endif()
   endforeach()
-  if(ARG_SERIAL)
-    list(APPEND options SERIAL)
-  endif()
-  set(unchanged ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/unchanged)
+  foreach(option SERIAL LONG)
+    if(ARG_${option})
+      list(APPEND options ${option})
+    endif()
+  endforeach()
   if(NOT ARG_SHARDS)
-    transom_test(${name} COMMAND ${unchanged} ${CMAKE_CURRENT_BINARY_DIR}/${name}.passed $<TARGET_FILE:${name}> ${options})
+    transom_test(${name} COMMAND $<TARGET_FILE:${name}> ${options})
     return()
   endif()
   set(test ${name})
   foreach(shard RANGE 1 ${ARG_SHARDS})
     math(EXPR index "${shard} - 1")
-    transom_test(${test} COMMAND ${unchanged} ${CMAKE_CURRENT_BINARY_DIR}/${test}.passed $<TARGET_FILE:${name}> ${options})
+    transom_test(${test} COMMAND $<TARGET_FILE:${name}> ${options})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
     math(EXPR next "${shard} + 1")
     set(test ${name}-${next})
   endforeach()
 endfunction()
 
-# transom_lit_suites(): one ctest test 'lit-FOLDER' for each folder beside this CMakeLists that holds lit tests.
+# transom_lit_suites(): one ctest test 'lit-FOLDER' for each folder below this CMakeLists that holds lit tests itself, with '-'
+# in place of '/'.
 function(transom_lit_suites)
   set(LLVM_BINARY_TOOLS /usr/lib/llvm-19/bin)
   find_file(TRANSOM_LIT lit.py PATHS /usr/lib/llvm-19/build/utils/lit NO_DEFAULT_PATH REQUIRED)
@@ -108,14 +126,20 @@ function(transom_lit_suites)
   file(GLOB_RECURSE files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.mlir *.test)
   set(folders "")
   foreach(file ${files})
-    if(NOT file MATCHES "/(Inputs|inputs)/")
-      string(REGEX REPLACE "/.*" "" folder ${file})
+    if(NOT file MATCHES "(^|/)([Ii]nputs|goldens)/")
+      get_filename_component(folder ${file} DIRECTORY)
       list(APPEND folders ${folder})
     endif()
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder ${folders})
-    transom_test(lit-${folder} COMMAND ${Python3_EXECUTABLE} ${TRANSOM_LIT} -sv -j 2 ${CMAKE_CURRENT_BINARY_DIR}/${folder}
-      TIMEOUT 900 MEMORY_MB 0 LABELS lit)
+    string(REPLACE "/" "-" name ${folder})
+    # lit takes the tests of the folder itself; those of folders below are suites of their own.
+    file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.mlir ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.test)
+    list(TRANSFORM tests REPLACE "^${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}")
+    transom_test(lit-${name} COMMAND ${Python3_EXECUTABLE} ${TRANSOM_LIT} -sv -j 1 ${tests}
+      NEEDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${CMAKE_CURRENT_SOURCE_DIR}/lit.cfg.py ${CMAKE_CURRENT_BINARY_DIR}/lit.site.cfg.py
+        ${CMAKE_BINARY_DIR}/bin/transom-opt ${TRANSOM_NEEDS_TOOL}
+      MEMORY_MB 0 LABELS lit)
   endforeach()
 endfunction()

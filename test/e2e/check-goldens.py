@@ -162,7 +162,7 @@ class Checker:
         if self.options.all_isas:
             wanted = json.loads(self.call(["inspect", artifact, "--json"]).stdout)["isas"]
         for isa in [isa for isa in wanted if not runnable(isa)]:
-            print(f"skip {isa}: this CPU does not run it")
+            print(f"skipped: this CPU lacks {isa}")
         return [isa for isa in wanted if runnable(isa)] if wanted else [None]
 
     def replay(self, inputs, artifact, case, got, want, isa):

@@ -366,8 +366,10 @@ int main(int argc, char **argv) {
   for (int i = 1; i != argc; ++i) {
     Manifest manifest = need(ArtifactFile::open(argv[i])).manifest();
     for (const std::string &isa : manifest.isas) {
-      if (!chooseIsa(manifest.isas, isa, argv[i]))
-        continue; // this CPU does not run it
+      if (!chooseIsa(manifest.isas, isa, argv[i])) {
+        std::printf("skipped: this CPU lacks %s\n", isa.c_str());
+        continue;
+      }
       auto model = need(Model::load(argv[i], isa, false));
       Expected &same = expected[manifest.dtype == "f32" ? "f32" : isa];
       same.rewind();

@@ -265,8 +265,10 @@ int main(int argc, char **argv) {
       types += std::string(" ") + std::string(dtypeName(cache.dtype));
     bool exact = types.find("bf16") == std::string::npos;
     for (const std::string &isa : manifest.isas) {
-      if (!chooseIsa(manifest.isas, isa, argv[i]))
-        continue; // this CPU does not run it
+      if (!chooseIsa(manifest.isas, isa, argv[i])) {
+        std::printf("skipped: this CPU lacks %s\n", isa.c_str());
+        continue;
+      }
       auto model = need(Model::load(argv[i], isa, false));
       check(*model, argv[1], expected[exact ? types : types + " " + isa]);
     }

@@ -15,6 +15,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
+#include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -106,6 +107,8 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
     // Without bf16 its instructions make no difference.
     bool same = isa.isForBf16 && text.find("bf16") == std::string::npos;
     bool runs = isa.runsHere();
+    if (!runs && llvm::StringRef(isa.name) != "neon")
+      std::printf("skipped: this CPU lacks %s\n", isa.name);
     if (only.empty() ? same || !runs : isa.name != only)
       continue;
     Result<std::string> object = compile(*module, isa, level);

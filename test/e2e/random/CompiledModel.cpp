@@ -5,6 +5,7 @@
 #include "test/e2e/random/CompiledModel.h"
 #include "runtime/base/InstructionSet.h"
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 using llvm::ArrayRef;
@@ -28,7 +29,10 @@ CompiledModel::~CompiledModel() {
 
 bool CompiledModel::runsHere(const std::string &isa) {
   const transom::InstructionSet *known = transom::findInstructionSet(isa);
-  return known && known->runsHere();
+  bool runs = known && known->runsHere();
+  if (!runs)
+    std::printf("skipped: this CPU lacks %s\n", isa.c_str());
+  return runs;
 }
 
 std::string CompiledModel::load(const std::string &path, const std::string &isa,
