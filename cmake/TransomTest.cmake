@@ -13,7 +13,8 @@ set(TRANSOM_TEST_TIMEOUT 400)
 set(TRANSOM_UNCHANGED ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/unchanged)
 
 # What a test needs that runs the program transom on golden models and examples.
-set(TRANSOM_NEEDS_TOOL ${CMAKE_BINARY_DIR}/bin/transom ${CMAKE_BINARY_DIR}/lib ${CMAKE_SOURCE_DIR}/test/goldens
+set(TRANSOM_NEEDS_TOOL ${CMAKE_BINARY_DIR}/bin/transom ${CMAKE_BINARY_DIR}/lib
+  ${CMAKE_BINARY_DIR}/test/bin/instruction-sets ${CMAKE_SOURCE_DIR}/test/goldens
   ${CMAKE_SOURCE_DIR}/examples)
 
 # The programs of the tests labelled 'threads', all that a build with ThreadSanitizer needs.
