@@ -22,7 +22,7 @@ HOST = [os.path.join(BINARY, "bin", "transom")]
 ARM = ["qemu-aarch64", "-L", SYSROOT, os.path.join(BINARY, "aarch64", "bin", "transom")]
 # Folder, type, level of optimization: the same bits at any, and code is made quickly for most.
 MODELS = [("test/goldens/bert", "f32", 2), ("test/goldens/bert", "bf16", 0), ("test/goldens/bert-tokens", "f32", 0),
-          ("examples/pre-norm", "bf16", 0), ("examples/spelt-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
+          ("examples/pre-norm", "bf16", 0), ("examples/decomposed-attention", "f32", 0), ("examples/transformer-encoder", "f32", 0),
           ("test/goldens/gpt2", "f32", 0), ("test/goldens/llama-gqa", "f32", 0), ("test/goldens/llama-gqa", "bf16", 2),
           ("test/goldens/gemma2", "bf16", 0), ("test/goldens/bloom-alibi", "f32", 0)]
 

@@ -76,7 +76,7 @@ def hidden_where(visible):
 
 
 def spelt_attention():
-    folder = Folder("spelt-attention", 11)
+    folder = Folder("decomposed-attention", 11)
     folder.table("tokens", 50, 24)
     folder.table("positions", 64, 24)
     for name in ("query", "key", "value", "out"):

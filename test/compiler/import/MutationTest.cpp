@@ -125,7 +125,7 @@ TEST(Mutations, of_decoders) {
   expectNoCrash("examples/decoder", "graph.json", 600);
 }
 TEST(Mutations, of_spelt_attention) {
-  expectNoCrash("examples/spelt-attention", "graph.json", 600);
+  expectNoCrash("examples/decomposed-attention", "graph.json", 600);
 }
 TEST(Mutations, of_blocks) {
   expectNoCrash("examples/transformer-encoder", "graph.json", 600);

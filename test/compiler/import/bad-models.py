@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-BERT, GRAPH = "test/goldens/heads/bert-next-sentence", "examples/spelt-attention"
+BERT, GRAPH = "test/goldens/heads/bert-next-sentence", "examples/decomposed-attention"
 
 
 def text(name, edit):

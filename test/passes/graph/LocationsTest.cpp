@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, Locations,
     testing::Combine(testing::Values("test/goldens/bert",
                                      "test/goldens/roberta",
-                                     "examples/spelt-attention",
+                                     "examples/decomposed-attention",
                                      "examples/transformer-encoder"),
                      testing::Values(Backend::Native, Backend::OneDnn)));
 

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "test/goldens/heads/distilbert-mlm",
                       "test/goldens/heads/distilbert-classify",
                       "test/goldens/heads/distilbert-tokens",
-                      "examples/spelt-attention",
+                      "examples/decomposed-attention",
                       "examples/transformer-encoder", "examples/pre-norm"),
     [](const auto &info) {
       std::string name = info.param;
