@@ -75,7 +75,7 @@ def hidden_where(visible):
     return torch.where(visible, 0.0, -math.inf).double()
 
 
-def spelt_attention():
+def decomposed_attention():
     folder = Folder("decomposed-attention", 11)
     folder.table("tokens", 50, 24)
     folder.table("positions", 64, 24)
@@ -231,7 +231,7 @@ def decoder():
 
 
 if __name__ == "__main__":
-    spelt_attention()
+    decomposed_attention()
     transformer_encoder()
     pre_norm()
     decoder()

@@ -124,7 +124,7 @@ TEST(Mutations, of_configs_alone) {
 TEST(Mutations, of_decoders) {
   expectNoCrash("examples/decoder", "graph.json", 600);
 }
-TEST(Mutations, of_spelt_attention) {
+TEST(Mutations, of_decomposed_attention) {
   expectNoCrash("examples/decomposed-attention", "graph.json", 600);
 }
 TEST(Mutations, of_blocks) {
