@@ -223,7 +223,7 @@ bool Emitter::checkTensor(const std::string &file,
         (shape ? ", expected with shape " + shapeText(*shape) + explained
                : "")));
   std::string where =
-      errorPrefix + files.fileOf(file) + ": tensor '" + file + "'";
+      errorPrefix + files.getFile(file) + ": tensor '" + file + "'";
   if (shape && tensor->shape != *shape)
     return reject(rejected(where + " has shape " + shapeText(tensor->shape) +
                            ", expected " + shapeText(*shape) + explained));

@@ -24,7 +24,7 @@ static std::string trimmed(std::string path) {
 
 /// The folder's own name, also for `.` and `..`.
 static std::string nameOfFolder(const std::string &folder) {
-  std::string name = fileNameOf(folder);
+  std::string name = getFileName(folder);
   if (name != "." && name != ".." && !name.empty() && name != "/")
     return name;
   SmallString<256> absolute(folder);
@@ -53,7 +53,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   }
   if (!fileExists(path))
     return unavailable(path + ": no such file or folder");
-  info.baseFile = fileNameOf(path);
+  info.baseFile = getFileName(path);
   std::string folder = path.substr(0, path.size() - info.baseFile.size());
   info.folder = folder.empty() ? "." : trimmed(folder);
   if (info.baseFile == "config.json") {

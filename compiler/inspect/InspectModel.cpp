@@ -156,7 +156,7 @@ static constexpr const char *weightFiles[] = {
 /// that it asks for.
 static bool isConfigAlone(const std::string &path) {
   if (!isFolder(path))
-    return fileNameOf(path) == "config.json";
+    return getFileName(path) == "config.json";
   return fileExists(joinPath(path, "config.json")) &&
          llvm::none_of(weightFiles, [&](const char *name) {
            return fileExists(joinPath(path, name));

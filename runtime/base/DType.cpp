@@ -39,12 +39,12 @@ template <typename Match> std::optional<DType> findType(Match match) {
   return std::nullopt;
 }
 
-uint32_t bitsOf(float value) {
+uint32_t getBits(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return bits;
 }
-float floatOf(uint32_t bits) {
+float getFloat(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);
   return value;
@@ -148,18 +148,18 @@ float halfToFloat(uint16_t bits) {
   // Exponent and mantissa move into place; multiplying by 2^112 mends the bias
   // and makes denormals normal. All-ones exponents are set apart.
   uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFF) << 13;
-  uint32_t scaled = bitsOf(floatOf(magnitude) * 0x1p112f);
+  uint32_t scaled = getBits(getFloat(magnitude) * 0x1p112f);
   uint32_t special = magnitude | 0x7F800000;
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  return floatOf((magnitude >= 0x0F800000 ? special : scaled) | sign);
+  return getFloat((magnitude >= 0x0F800000 ? special : scaled) | sign);
 }
 
 float bfloat16ToFloat(uint16_t bits) {
-  return floatOf(static_cast<uint32_t>(bits) << 16);
+  return getFloat(static_cast<uint32_t>(bits) << 16);
 }
 
 uint16_t floatToHalf(float value) {
-  uint32_t bits = bitsOf(value);
+  uint32_t bits = getBits(value);
   uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   bits &= 0x7FFFFFFF;
   if (bits > 0x7F800000) // NaN: stays one, quiet
@@ -167,15 +167,15 @@ uint16_t floatToHalf(float value) {
   if (bits >= 0x477FF000) // 65520 and more round to infinity
     return sign | 0x7C00;
   if (bits < 0x38800000) { // below 2^-14: the sum's last bits are the result
-    float shifted = floatOf(bits) + 0.5f;
-    return sign | static_cast<uint16_t>(bitsOf(shifted) - 0x3F000000);
+    float shifted = getFloat(bits) + 0.5f;
+    return sign | static_cast<uint16_t>(getBits(shifted) - 0x3F000000);
   }
   bits += 0xFFF + (bits >> 13 & 1);
   return sign | static_cast<uint16_t>((bits - 0x38000000) >> 13);
 }
 
 uint16_t floatToBfloat16(float value) {
-  uint32_t bits = bitsOf(value);
+  uint32_t bits = getBits(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) // a NaN of bfloat16 keeps its bits
     return static_cast<uint16_t>(bits >> 16 | (bits & 0x7F0000 ? 0 : 0x40));
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);

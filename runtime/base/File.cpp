@@ -165,7 +165,7 @@ std::string joinPath(const std::string &folder, const std::string &name) {
   return folder.back() == '/' ? folder + name : folder + "/" + name;
 }
 
-std::string fileNameOf(const std::string &path) {
+std::string getFileName(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }

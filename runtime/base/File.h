@@ -52,7 +52,7 @@ bool isFolder(const std::string &path);
 /// `folder` and `name` joined with one slash.
 std::string joinPath(const std::string &folder, const std::string &name);
 /// What stands behind the last slash of a path.
-std::string fileNameOf(const std::string &path);
+std::string getFileName(const std::string &path);
 
 /// Refuses what is not a plain file name of a folder: empty, `.`, `..`, with a
 /// slash or a NUL byte. `what` says in the error whose name it is.

@@ -73,7 +73,7 @@ void disarmGuard(int slot) {
     guards[slot].state = GuardState::Free;
 }
 
-std::string folderOf(const std::string &path) {
+std::string getFolder(const std::string &path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos)
     return ".";
@@ -115,7 +115,7 @@ Result<void> writeAll(int fd, std::string_view bytes, uint64_t offset,
 } // namespace
 
 Result<OutputFile> OutputFile::create(const std::string &path, Mode mode) {
-  std::string name = fileNameOf(path), folder = folderOf(path);
+  std::string name = getFileName(path), folder = getFolder(path);
   if (name.empty() || name == "." || name == "..")
     return unavailable("cannot write '" + utf8::printable(path, 400) +
                        "': not a file name");
@@ -233,7 +233,7 @@ Result<void> OutputFile::commit() {
   discard();
   // The name itself; a file system without this keeps the file all the same.
   int folder =
-      ::open(folderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      ::open(getFolder(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);
     ::close(folder);

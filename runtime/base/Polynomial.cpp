@@ -89,13 +89,13 @@ public:
     }
     Polynomial result;
     for (auto &[monomial, coefficient] : terms)
-      result = result + monomialOf(monomial, coefficient);
+      result = result + getMonomial(monomial, coefficient);
     return result;
   }
 
 private:
-  static Polynomial monomialOf(const Polynomial::Monomial &monomial,
-                               int64_t coefficient) {
+  static Polynomial getMonomial(const Polynomial::Monomial &monomial,
+                                int64_t coefficient) {
     Polynomial result(coefficient);
     for (const std::string &name : monomial)
       result = result * Polynomial::symbol(name);
@@ -225,7 +225,7 @@ std::optional<int64_t> Polynomial::constant() const {
 }
 
 Result<int64_t> Polynomial::evaluate(
-    const std::function<std::optional<int64_t>(const std::string &)> &valueOf)
+    const std::function<std::optional<int64_t>(const std::string &)> &getValue)
     const {
   auto overflow = [this] {
     return limitError("value of '" + str() + "' does not fit 64 bits");
@@ -237,7 +237,7 @@ Result<int64_t> Polynomial::evaluate(
     int64_t term = coefficient;
     bool zero = false, tooLarge = false;
     for (const std::string &name : monomial) {
-      std::optional<int64_t> value = valueOf(name);
+      std::optional<int64_t> value = getValue(name);
       if (!value)
         return rejected("unknown symbol '" + name + "' in '" + str() + "'");
       zero |= *value == 0;
@@ -307,15 +307,15 @@ Polynomial::divideExactly(const Polynomial &divisor) const {
 }
 
 bool Polynomial::coversCoefficients(const Polynomial &other) const {
-  auto coefficientOf = [](const Polynomial &p, const Monomial &monomial) {
+  auto getCoefficient = [](const Polynomial &p, const Monomial &monomial) {
     auto found = p.coefficients.find(monomial);
     return found == p.coefficients.end() ? 0 : found->second;
   };
   for (const auto &[monomial, coefficient] : coefficients)
-    if (coefficient < coefficientOf(other, monomial))
+    if (coefficient < getCoefficient(other, monomial))
       return false;
   for (const auto &[monomial, coefficient] : other.coefficients)
-    if (coefficientOf(*this, monomial) < coefficient)
+    if (getCoefficient(*this, monomial) < coefficient)
       return false;
   return true;
 }

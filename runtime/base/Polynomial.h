@@ -39,9 +39,9 @@ public:
   /// The value when it does not depend on a symbol.
   std::optional<int64_t> constant() const;
   /// Value for given symbols; fails on overflow or an unknown symbol.
-  Result<int64_t> evaluate(
-      const std::function<std::optional<int64_t>(const std::string &)> &valueOf)
-      const;
+  Result<int64_t>
+  evaluate(const std::function<std::optional<int64_t>(const std::string &)>
+               &getValue) const;
   /// This with each symbol replaced by what `replacement` gives for it
   /// (nullopt keeps it).
   Polynomial

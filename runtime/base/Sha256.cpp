@@ -191,7 +191,7 @@ std::string Sha256::hex() const {
   return text;
 }
 
-std::string Sha256::hexOf(std::string_view bytes) {
+std::string Sha256::getHex(std::string_view bytes) {
   Sha256 hash;
   hash.update(bytes);
   return hash.hex();

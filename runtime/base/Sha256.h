@@ -29,7 +29,7 @@ public:
   std::string hex() const;
 
   /// The hash of `bytes` in hexadecimal.
-  static std::string hexOf(std::string_view bytes);
+  static std::string getHex(std::string_view bytes);
 
 private:
   using Compress = void (*)(uint32_t state[8], const uint8_t *blocks,

@@ -97,7 +97,7 @@ private:
   void finish(Row &row, FinishReason reason);
   void leave(Row &row);
   void cancelAll();
-  std::string nameOf(const Row &row) const;
+  std::string getName(const Row &row) const;
 
   LogitsSource &source;
   const GenerationConfig &config;
@@ -153,7 +153,7 @@ Result<Row> Generation::makeRow(std::vector<int64_t> tokens,
   return row;
 }
 
-std::string Generation::nameOf(const Row &row) const {
+std::string Generation::getName(const Row &row) const {
   std::string name = "prompt " + std::to_string(row.out->prompt);
   if (config.numReturnSequences > 1)
     name += ", continuation " + std::to_string(row.out->number);
@@ -356,7 +356,7 @@ Result<void> Generation::choose(Row &row, const float *logits) {
   if (!token) {
     if (firstNonFinite(logits, source.width()) < 0)
       return token.takeError();
-    return nonFiniteLogit(int64_t(row.tokens.size()) - 1, nameOf(row));
+    return nonFiniteLogit(int64_t(row.tokens.size()) - 1, getName(row));
   }
   row.tokens.push_back(*token);
   out.tokens.push_back(*token);

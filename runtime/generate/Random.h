@@ -10,7 +10,7 @@
 namespace transom {
 
 /// A number in [0, 1) of 53 bits: number `index` of stream `row` of `seed`.
-inline double uniformOf(uint64_t seed, uint64_t row, uint64_t index) {
+inline double getUniform(uint64_t seed, uint64_t row, uint64_t index) {
   uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
   uint32_t x[4] = {uint32_t(index), uint32_t(index >> 32), uint32_t(row),
                    uint32_t(row >> 32)};

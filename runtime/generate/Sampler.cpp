@@ -66,7 +66,7 @@ void Sampler::keepTopK() {
 
 /// How far a token's logit is below the largest, in steps; the same or more
 /// for a smaller logit.
-size_t Sampler::bucketOf(int32_t token) const {
+size_t Sampler::getBucket(int32_t token) const {
   constexpr double steps = 32;
   const double below =
       (double(scan.maximum()) - double(row[token])) * scale() * steps;
@@ -91,7 +91,7 @@ void Sampler::weigh() {
 void Sampler::keepTopP() {
   std::fill(buckets.begin(), buckets.end(), 0);
   for (size_t i = 0; i != kept.size(); ++i)
-    buckets[bucketOf(kept[i])] += weights[i];
+    buckets[getBucket(kept[i])] += weights[i];
   double total = 0, sum = 0;
   for (double weight : buckets)
     total += weight;
@@ -101,18 +101,18 @@ void Sampler::keepTopP() {
     sum += buckets[border++];
   order.clear();
   for (int32_t token : kept)
-    if (bucketOf(token) == border)
+    if (getBucket(token) == border)
       order.push_back(token);
   if (order.empty())
     return;
   sortByLogit(order);
   size_t last = 0;
-  auto weightOf = [&](int32_t token) {
+  auto getWeight = [&](int32_t token) {
     return portableExp((double(row[token]) - double(scan.maximum())) * scale());
   };
-  sum += weightOf(order[0]);
+  sum += getWeight(order[0]);
   while (sum < wanted && last + 1 != order.size())
-    sum += weightOf(order[++last]);
+    sum += getWeight(order[++last]);
   const int32_t least = order[last];
   filter([&](size_t i) {
     const float logit = row[kept[i]];
@@ -146,7 +146,7 @@ int64_t Sampler::sample(const SamplingPlace &place) {
   double total = 0;
   for (size_t i = 0; i != kept.size(); ++i)
     weights[i] = total += weights[i];
-  const double at = uniformOf(config.seed, place.row, place.made()) * total;
+  const double at = getUniform(config.seed, place.row, place.made()) * total;
   auto end = weights.begin() + int64_t(kept.size());
   auto found = std::upper_bound(weights.begin(), end, at);
   return kept[size_t(std::min(found, end - 1) - weights.begin())];

@@ -41,7 +41,7 @@ public:
 private:
   int64_t sample(const SamplingPlace &place);
   double scale() const { return 1 / *config.temperature; }
-  size_t bucketOf(int32_t token) const;
+  size_t getBucket(int32_t token) const;
   void keepTopK();
   void weigh();
   void keepTopP();

@@ -27,13 +27,13 @@ using namespace transom;
 static constexpr int64_t lanes = 8;
 static constexpr uint32_t exponentMask = 0x7f800000;
 
-static uint32_t bitsOf(float value) {
+static uint32_t getBits(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-static double sumOf(const double (&sums)[lanes]) {
+static double getSum(const double (&sums)[lanes]) {
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
          ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
@@ -57,7 +57,7 @@ double transom::portableLog(double x) {
   return double(k) * 0.6931471805599453 + 2 * (s + s * sum);
 }
 
-static float largestOf(const float *values, int64_t width) {
+static float getLargest(const float *values, int64_t width) {
   float largest[16];
   std::fill_n(largest, 16, -std::numeric_limits<float>::infinity());
   int64_t i = 0;
@@ -85,11 +85,11 @@ TRANSOM_WIDER double transom::expWeights(const float *values, int64_t width,
     weights[i] = portableExp((double(values[i]) - double(top)) * scale);
     sums[j] += weights[i];
   }
-  return sumOf(sums);
+  return getSum(sums);
 }
 
 TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
-  const float top = largestOf(logits, width);
+  const float top = getLargest(logits, width);
   double sums[lanes] = {}, weights[lanes];
   int64_t i = 0;
   for (; i + lanes <= width; i += lanes) {
@@ -100,7 +100,7 @@ TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
   }
   for (int64_t j = 0; i != width; ++i, ++j)
     sums[j] += portableExp(double(logits[i]) - double(top));
-  return double(top) + portableLog(sumOf(sums));
+  return double(top) + portableLog(getSum(sums));
 }
 
 int64_t transom::firstNonFinite(const float *values, int64_t width) {
@@ -109,9 +109,9 @@ int64_t transom::firstNonFinite(const float *values, int64_t width) {
     const int64_t end = std::min(width, begin + stride);
     uint32_t bad = 0;
     for (int64_t i = begin; i != end; ++i)
-      bad |= (bitsOf(values[i]) & exponentMask) == exponentMask;
+      bad |= (getBits(values[i]) & exponentMask) == exponentMask;
     for (int64_t i = begin; bad && i != end; ++i)
-      if ((bitsOf(values[i]) & exponentMask) == exponentMask)
+      if ((getBits(values[i]) & exponentMask) == exponentMask)
         return i;
   }
   return -1;
@@ -131,7 +131,7 @@ static float scanBlock(const float *values, uint32_t &bad) {
     for (int64_t j = 0; j != wide; ++j) {
       float value = values[i + j];
       largest[j] = value > largest[j] ? value : largest[j];
-      flags[j] |= (bitsOf(value) & exponentMask) == exponentMask;
+      flags[j] |= (getBits(value) & exponentMask) == exponentMask;
     }
   for (int64_t half = wide / 2; half; half /= 2)
     for (int64_t j = 0; j != half; ++j) {
@@ -152,10 +152,10 @@ bool RowScan::scan(const float *values) {
       blocks[block] = scanBlock(values + begin, bad);
       continue;
     }
-    blocks[block] = largestOf(values + begin, width - begin);
+    blocks[block] = getLargest(values + begin, width - begin);
     bad |= firstNonFinite(values + begin, width - begin) >= 0;
   }
-  top = largestOf(blocks.data(), int64_t(blocks.size()));
+  top = getLargest(blocks.data(), int64_t(blocks.size()));
   return bad == 0;
 }
 

@@ -39,7 +39,7 @@ std::string pointerToken(std::string_view key) {
   return token;
 }
 
-std::string pointerOf(const JsonStorage &storage, uint32_t index) {
+std::string getPointer(const JsonStorage &storage, uint32_t index) {
   std::vector<std::string> tokens;
   while (storage.nodes[index].parent != noParent) {
     const JsonNode &node = storage.nodes[index];
@@ -77,7 +77,7 @@ uint32_t JsonValue::column() const {
 }
 
 std::string JsonValue::pointer() const {
-  return detail::pointerOf(*storage, index);
+  return detail::getPointer(*storage, index);
 }
 
 std::string JsonValue::where() const {
@@ -191,13 +191,13 @@ std::optional<JsonValue> JsonValue::find(std::string_view key) const {
   const JsonNode &node = storage->nodes[index];
   auto begin = storage->sorted.begin() + node.list.first;
   auto end = begin + node.list.count;
-  auto keyOf = [&](uint32_t child) {
+  auto getKey = [&](uint32_t child) {
     return storage->text(storage->nodes[child].key);
   };
   auto found = std::lower_bound(
       begin, end, key,
-      [&](uint32_t child, std::string_view k) { return keyOf(child) < k; });
-  if (found == end || keyOf(*found) != key)
+      [&](uint32_t child, std::string_view k) { return getKey(child) < k; });
+  if (found == end || getKey(*found) != key)
     return std::nullopt;
   return JsonValue(storage, *found);
 }

@@ -196,23 +196,23 @@ private:
     auto end = begin + node.list.count;
     std::copy_n(storage.children.begin() + node.list.first, node.list.count,
                 begin);
-    auto keyOf = [&](uint32_t child) {
+    auto getKey = [&](uint32_t child) {
       return storage.text(storage.nodes[child].key);
     };
     std::sort(begin, end, [&](uint32_t a, uint32_t b) {
-      int order = keyOf(a).compare(keyOf(b));
+      int order = getKey(a).compare(getKey(b));
       return order != 0 ? order < 0 : a < b;
     });
     uint32_t repeated = UINT32_MAX;
     for (auto it = begin; it != end && it + 1 != end; ++it)
-      if (keyOf(it[0]) == keyOf(it[1]))
+      if (getKey(it[0]) == getKey(it[1]))
         repeated = std::min(repeated, it[1]);
     if (repeated == UINT32_MAX)
       return true;
-    std::string pointer = detail::pointerOf(storage, index);
+    std::string pointer = detail::getPointer(storage, index);
     failure = rejected(
         detail::placeText(storage, storage.nodes[repeated].offset, pointer) +
-        ": duplicate key '" + utf8::printable(keyOf(repeated)) + "'");
+        ": duplicate key '" + utf8::printable(getKey(repeated)) + "'");
     return false;
   }
 
@@ -220,7 +220,7 @@ private:
     std::string pointer;
     if (!open.empty()) {
       const Open &list = open.back();
-      pointer = detail::pointerOf(storage, list.node);
+      pointer = detail::getPointer(storage, list.node);
       if (storage.nodes[list.node].kind == Kind::Array)
         pointer += "/" + std::to_string(pending.size() - list.pendingBegin);
       else if (list.key != 0)

@@ -56,7 +56,7 @@ struct JsonStorage {
 /// `LINE:COL` of an offset.
 std::string lineAndColumn(const JsonStorage &storage, uint32_t offset);
 /// The JSON pointer of a node.
-std::string pointerOf(const JsonStorage &storage, uint32_t index);
+std::string getPointer(const JsonStorage &storage, uint32_t index);
 /// The end of a JSON pointer: `/key` with `~` and `/` escaped.
 std::string pointerToken(std::string_view key);
 /// `FILE:LINE:COL: 'POINTER'` for a pointer that may be empty.

@@ -221,7 +221,7 @@ std::vector<std::string> ModelFiles::names() const {
   return names;
 }
 
-std::string ModelFiles::fileOf(const std::string &name) const {
+std::string ModelFiles::getFile(const std::string &name) const {
   auto found = slots.find(name);
   return found == slots.end() ? "" : parts[found->second.file].path();
 }

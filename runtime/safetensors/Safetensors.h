@@ -92,7 +92,7 @@ public:
   std::vector<std::string> names() const;
   /// The file that holds the tensor, as a path, for errors; empty when it is
   /// missing.
-  std::string fileOf(const std::string &name) const;
+  std::string getFile(const std::string &name) const;
   /// All files that were opened (the index too) as plain names in the folder,
   /// in order of opening; for hashing.
   const std::vector<std::string> &fileNames() const { return opened; }

@@ -24,7 +24,7 @@ Bpe::Bpe(const Tables &tables)
   continuingRoot = trie.step(Trie::root, prefix);
 }
 
-static uint32_t bytesOf(char32_t code) {
+static uint32_t getBytes(char32_t code) {
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
@@ -49,7 +49,7 @@ void Bpe::flushUnknown() {
 /// A character that is no token: the tokens of its bytes if all of them are
 /// there, else the unknown token.
 void Bpe::addUnknown(char32_t code, bool first, bool last) {
-  uint32_t bytes = bytesOf(code);
+  uint32_t bytes = getBytes(code);
   if (flags & ByteFallback) {
     std::string form(first ? std::string_view() : prefix);
     utf8::append(form, code);
@@ -86,14 +86,14 @@ void Bpe::split(const Characters &text, Span word) {
       continue;
     }
     flushUnknown();
-    addSymbol(id, bytesOf(text[at].code));
+    addSymbol(id, getBytes(text[at].code));
   }
   flushUnknown();
   if (!symbols.empty())
     symbols.back().next = none;
 }
 
-Bpe::Merge Bpe::mergeOf(uint32_t left, uint32_t right) const {
+Bpe::Merge Bpe::getMerge(uint32_t left, uint32_t right) const {
   size_t count = merges.size();
   if (count == 0)
     return {};
@@ -114,7 +114,7 @@ void Bpe::queuePair(uint32_t left) {
   uint32_t right = symbols[left].next;
   if (right == none)
     return;
-  Merge merge = mergeOf(symbols[left].id, symbols[right].id);
+  Merge merge = getMerge(symbols[left].id, symbols[right].id);
   if (merge.rank == none)
     return;
   queue.push_back({merge.rank, left, merge.result});
@@ -126,7 +126,7 @@ void Bpe::merge(const Candidate &candidate) {
   if (left.bytes == 0 || left.next == none)
     return;
   Symbol &right = symbols[left.next];
-  Merge now = mergeOf(left.id, right.id);
+  Merge now = getMerge(left.id, right.id);
   if (now.rank == none || now.result != candidate.result)
     return;
   left.id = candidate.result;
@@ -159,8 +159,8 @@ void Bpe::give(const Characters &text, Span word,
   size_t at = word.begin;
   uint64_t begin = 0, passed = 0;
   auto seek = [&](uint64_t byte) {
-    while (at + 1 < word.end && passed + bytesOf(text[at].code) <= byte)
-      passed += bytesOf(text[at++].code);
+    while (at + 1 < word.end && passed + getBytes(text[at].code) <= byte)
+      passed += getBytes(text[at++].code);
     return text[at];
   };
   for (uint32_t i = symbols.empty() ? none : 0; i != none;

@@ -51,7 +51,7 @@ private:
   void mergeAll();
   void merge(const Candidate &candidate);
   void queuePair(uint32_t left);
-  Merge mergeOf(uint32_t left, uint32_t right) const;
+  Merge getMerge(uint32_t left, uint32_t right) const;
   void give(const Characters &text, Span word,
             std::vector<Token> &tokens) const;
 

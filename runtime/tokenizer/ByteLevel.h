@@ -18,15 +18,15 @@ constexpr bool isPrintableByte(uint32_t byte) {
 /// The tables of both directions.
 struct ByteCharacters {
   char32_t ofByte[256] = {};
-  int16_t byteOf[0x144] = {}; ///< -1: stands for no byte
+  int16_t getByte[0x144] = {}; ///< -1: stands for no byte
 
   constexpr ByteCharacters() {
-    for (int16_t &byte : byteOf)
+    for (int16_t &byte : getByte)
       byte = -1;
     char32_t next = 0x100;
     for (uint32_t byte = 0; byte < 256; ++byte) {
       ofByte[byte] = isPrintableByte(byte) ? byte : next++;
-      byteOf[ofByte[byte]] = static_cast<int16_t>(byte);
+      getByte[ofByte[byte]] = static_cast<int16_t>(byte);
     }
   }
 };
@@ -38,7 +38,7 @@ constexpr char32_t characterOfByte(uint8_t byte) {
 }
 /// The byte of a character, or -1.
 constexpr int byteOfCharacter(char32_t code) {
-  return code < 0x144 ? byteCharacters.byteOf[code] : -1;
+  return code < 0x144 ? byteCharacters.getByte[code] : -1;
 }
 
 } // namespace transom::tokenizer

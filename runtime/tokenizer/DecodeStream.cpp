@@ -40,7 +40,7 @@ DecodeStream::DecodeStream(const Tables &tables, bool skipSpecial)
     stages[i].step = steps[i];
 }
 
-std::string_view DecodeStream::textOf(TextRef ref) const {
+std::string_view DecodeStream::getText(TextRef ref) const {
   return tables.text(ref);
 }
 
@@ -224,7 +224,7 @@ void DecodeStream::strip(Stage &stage, std::string_view token, bool starts) {
     stage.stripping = true;
     stage.stripped = stage.held = 0;
   }
-  std::string_view content = textOf(stage.step.first);
+  std::string_view content = getText(stage.step.first);
   auto giveHeld = [&] {
     stage.made += content;
     --stage.held;
@@ -251,7 +251,7 @@ void DecodeStream::strip(Stage &stage, std::string_view token, bool starts) {
 
 void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
   const Step &step = stage.step;
-  std::string_view first = textOf(step.first);
+  std::string_view first = getText(step.first);
   std::string &made = stage.made;
   switch (static_cast<DecoderStep>(step.kind)) {
   case DecoderStep::JoinWithSpaces:
@@ -280,7 +280,7 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
     return strip(stage, token, starts);
   case DecoderStep::Replace:
     made = token;
-    return replaceAll(made, first, textOf(step.second));
+    return replaceAll(made, first, getText(step.second));
   case DecoderStep::Metaspace:
     made = token;
     return replaceAll(made, first, stage.first && step.option ? "" : " ");
@@ -307,7 +307,7 @@ void DecodeStream::finish(Stage &stage) {
     return giveBytes(stage.pending, stage.made);
   case DecoderStep::WordEnd:
     stage.made = stage.pending;
-    return replaceAll(stage.made, textOf(stage.step.first), "");
+    return replaceAll(stage.made, getText(stage.step.first), "");
   default:
     return;
   }

@@ -51,7 +51,7 @@ private:
   };
 
   DecodeStream(const tokenizer::Tables &tables, bool skipSpecial);
-  std::string_view textOf(tokenizer::TextRef ref) const;
+  std::string_view getText(tokenizer::TextRef ref) const;
   /// A token, or a further part of it, for the stage `index`.
   void run(size_t index, std::string_view token, bool starts,
            std::string &text);

@@ -12,7 +12,7 @@
 
 namespace transom::tokenizer {
 
-Characters charactersOf(std::string_view text) {
+Characters getCharacters(std::string_view text) {
   Characters characters;
   characters.reserve(text.size());
   for (size_t position = 0; position < text.size();) {
@@ -83,7 +83,7 @@ public:
 
 private:
   void add(char32_t code, int32_t change) {
-    uint8_t combiningClass = unicode::recordOf(code).combiningClass;
+    uint8_t combiningClass = unicode::getRecord(code).combiningClass;
     if (combiningClass == 0)
       orderRun();
     units.push_back({code, combiningClass, change});
@@ -146,7 +146,7 @@ static bool isStable(const Characters &text, bool composed) {
     // Nothing below the first combining mark changes in NFC.
     if (composed)
       return c.code < 0x300;
-    const unicode::Record &record = unicode::recordOf(c.code);
+    const unicode::Record &record = unicode::getRecord(c.code);
     return !(record.flags & unicode::Decomposes) && record.combiningClass == 0;
   });
 }
@@ -184,7 +184,7 @@ static void lowercase(Characters &text) {
 
 /// What is put before a text stands for the bytes of its first character.
 static void prepend(Characters &text, std::string_view prefix) {
-  Characters inserted = charactersOf(prefix);
+  Characters inserted = getCharacters(prefix);
   for (Character &character : inserted)
     character = {character.code, text[0].begin, text[0].end};
   text.insert(text.begin(), inserted.begin(), inserted.end());
@@ -197,7 +197,7 @@ static void replace(std::string_view program, std::string_view content,
     return;
   Characters result;
   result.reserve(text.size());
-  splitter->replace(text, {0, text.size()}, charactersOf(content), result);
+  splitter->replace(text, {0, text.size()}, getCharacters(content), result);
   text = std::move(result);
 }
 

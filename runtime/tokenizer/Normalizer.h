@@ -46,7 +46,7 @@ inline bool normalizerHasProgram(Step step) {
 }
 
 /// The characters of `text`, which is valid UTF-8 of less than 4 GiB.
-Characters charactersOf(std::string_view text);
+Characters getCharacters(std::string_view text);
 
 /// Runs `steps` on `text` (others than `NormalizerStep`s do nothing). Time is
 /// linear.

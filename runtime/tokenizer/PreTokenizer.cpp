@@ -19,8 +19,8 @@ enum class Kind { Drop, Alone, Run, OtherRun };
 using Words = std::vector<Span>;
 } // namespace
 
-static Kind kindOf(PreTokenizerStep step, char32_t code) {
-  const unicode::Record &record = unicode::recordOf(code);
+static Kind getKind(PreTokenizerStep step, char32_t code) {
+  const unicode::Record &record = unicode::getRecord(code);
   switch (step) {
   case PreTokenizerStep::SplitWhitespace:
     return record.flags & unicode::Whitespace ? Kind::Drop : Kind::Run;
@@ -37,10 +37,10 @@ static void cutByKind(PreTokenizerStep step, const Characters &text, Span span,
                       Words &words) {
   size_t begin = span.begin;
   while (begin < span.end) {
-    Kind kind = kindOf(step, text[begin].code);
+    Kind kind = getKind(step, text[begin].code);
     size_t end = begin + 1;
     if (kind == Kind::Run || kind == Kind::OtherRun)
-      while (end < span.end && kindOf(step, text[end].code) == kind)
+      while (end < span.end && getKind(step, text[end].code) == kind)
         ++end;
     if (kind != Kind::Drop)
       words.push_back({begin, end});
@@ -84,7 +84,7 @@ static void appendWord(const Characters &text, Span word, Characters &result) {
 
 static void addPrefix(std::string_view prefix, bool onlyFirst, Characters &text,
                       Words &words) {
-  const Characters inserted = charactersOf(prefix);
+  const Characters inserted = getCharacters(prefix);
   auto hasPrefix = [&](const Characters &from, Span word) {
     if (inserted.empty() || word.end - word.begin < inserted.size())
       return inserted.empty();
@@ -122,7 +122,7 @@ static void replaceInWords(const StepList &list, Step step, Characters &text,
   std::optional<Splitter> splitter = Splitter::open(list.text(step.first));
   if (!splitter)
     return;
-  const Characters content = charactersOf(list.text(step.second));
+  const Characters content = getCharacters(list.text(step.second));
   rewrite(text, words,
           [&](const Characters &from, Span word, Characters &result) {
             splitter->replace(from, word, content, result);

@@ -36,7 +36,7 @@ std::optional<Splitter> Splitter::open(std::string_view program) {
   return splitter;
 }
 
-uint32_t Splitter::classOf(char32_t code) const {
+uint32_t Splitter::getClass(char32_t code) const {
   size_t block = code >> classShift, low = code & ((1u << classShift) - 1);
   if (block >= header.blocks) {
     block = header.blocks - 1;
@@ -81,7 +81,7 @@ private:
   static constexpr size_t patience = 32;
 
   uint32_t labelAt(size_t at) const {
-    return at < span.end ? splitter.classOf(text[at].code)
+    return at < span.end ? splitter.getClass(text[at].code)
                          : splitter.header.classes;
   }
 
@@ -114,7 +114,7 @@ private:
                    64);
     for (size_t at = from; at < to; ++at) {
       state = splitter.transition(state, labelAt(at)) & ~matchBit;
-      size_t bit = bitOf(state, at + 1);
+      size_t bit = getBit(state, at + 1);
       marks[bit / 64] |= uint64_t(1) << bit % 64;
     }
   }
@@ -122,11 +122,11 @@ private:
   bool isMarked(uint32_t state, size_t at) const {
     if (marks.empty())
       return false;
-    size_t bit = bitOf(state, at);
+    size_t bit = getBit(state, at);
     return marks[bit / 64] >> bit % 64 & 1;
   }
 
-  size_t bitOf(uint32_t state, size_t at) const {
+  size_t getBit(uint32_t state, size_t at) const {
     return (at - span.begin) * splitter.header.states + state;
   }
 

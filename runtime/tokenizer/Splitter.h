@@ -66,7 +66,7 @@ public:
 
 private:
   class Scan;
-  uint32_t classOf(char32_t code) const;
+  uint32_t getClass(char32_t code) const;
   uint16_t transition(uint32_t state, uint32_t label) const;
 
   ProgramHeader header{};

@@ -44,7 +44,7 @@ public:
         normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
 
   std::vector<Token> encode(std::string_view text) {
-    Characters characters = charactersOf(text);
+    Characters characters = getCharacters(text);
     std::vector<Piece> pieces = splitAdded(rawTrie, added, characters);
     if (pieces.size() == 1 && !pieces[0].id) {
       encodeBetween(characters);
@@ -188,7 +188,7 @@ static void countSpaces(const Tables &tables, Token &token) {
   std::optional<VocabularyEntry> entry = tables.entry(token.id);
   if (!entry)
     return;
-  Characters text = charactersOf(tables.text(entry->text));
+  Characters text = getCharacters(tables.text(entry->text));
   auto solid = [](const Character &c) { return !isTrimmed(c.code); };
   auto first = std::find_if(text.begin(), text.end(), solid);
   auto last = std::find_if(text.rbegin(), text.rend(), solid);
@@ -326,7 +326,7 @@ bool Tokenizer::isSpecial(int64_t id) const {
   return entry && entry->special;
 }
 
-std::optional<int64_t> Tokenizer::idOf(std::string_view token) const {
+std::optional<int64_t> Tokenizer::getId(std::string_view token) const {
   uint32_t id = tables.trie(Section::AddedNames).find(token);
   if (id == Trie::none)
     id = tables.trie(Section::ModelTrie).find(token);

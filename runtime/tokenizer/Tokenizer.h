@@ -72,7 +72,7 @@ public:
   /// True for a token that decoding leaves out with `skipSpecial`.
   bool isSpecial(int64_t id) const;
   /// The id of a token, added tokens first.
-  std::optional<int64_t> idOf(std::string_view token) const;
+  std::optional<int64_t> getId(std::string_view token) const;
   /// Number of tokens, added ones counted.
   size_t size() const;
   /// The largest id + 1: the rows that an embedding table must have.

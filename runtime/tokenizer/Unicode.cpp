@@ -9,7 +9,7 @@
 
 namespace transom::unicode {
 
-const Record &recordOf(char32_t code) {
+const Record &getRecord(char32_t code) {
   code = std::min<char32_t>(code, 0x10FFFF);
   size_t block = blocks[code >> blockShift];
   size_t low = code & ((1u << blockShift) - 1);
@@ -29,8 +29,8 @@ bool isChinese(char32_t code) {
   return false;
 }
 
-static Image imageOf(char32_t code, const Expansion *table, size_t count,
-                     const char32_t *pool) {
+static Image getImage(char32_t code, const Expansion *table, size_t count,
+                      const char32_t *pool) {
   const Expansion *found = std::lower_bound(
       table, table + count, code,
       [](const Expansion &entry, char32_t code) { return entry.code < code; });
@@ -54,7 +54,7 @@ Image decompose(char32_t code) {
     return {{code}, 1};
   if (code >= 0xAC00 && code < 0xAC00 + 11172)
     return decomposeHangul(code - 0xAC00);
-  return imageOf(code, decompositions, decompositionCount, decomposed);
+  return getImage(code, decompositions, decompositionCount, decomposed);
 }
 
 char32_t compose(char32_t first, char32_t second) {
@@ -77,9 +77,9 @@ char32_t compose(char32_t first, char32_t second) {
 }
 
 Image lowercase(char32_t code) {
-  const Record &record = recordOf(code);
+  const Record &record = getRecord(code);
   if (record.flags & LowerExpands)
-    return imageOf(code, lowerExpansions, lowerExpansionCount, lowered);
+    return getImage(code, lowerExpansions, lowerExpansionCount, lowered);
   return {{static_cast<char32_t>(code + record.lowerDelta)}, 1};
 }
 

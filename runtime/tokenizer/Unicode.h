@@ -9,10 +9,10 @@
 namespace transom::unicode {
 
 /// The record of `code`; beyond U+10FFFF that of U+10FFFF.
-const Record &recordOf(char32_t code);
+const Record &getRecord(char32_t code);
 
 inline bool has(char32_t code, Flag flag) {
-  return recordOf(code).flags & flag;
+  return getRecord(code).flags & flag;
 }
 inline bool isWhitespace(char32_t code) { return has(code, Whitespace); }
 inline bool isPunctuation(char32_t code) { return has(code, Punctuation); }

@@ -35,7 +35,7 @@ struct Block {
   }
 };
 
-int64_t productOf(const Shape &dims, size_t begin, size_t end) {
+int64_t getProduct(const Shape &dims, size_t begin, size_t end) {
   int64_t product = 1;
   for (size_t d = begin; d < end; ++d)
     product *= dims[d];
@@ -99,8 +99,8 @@ private:
     Block inner = block;
     inner.offsets[axis] = begin - at;
     inner.sizes[axis] = end - begin;
-    int64_t outer = productOf(block.sizes, 0, axis);
-    int64_t row = productOf(block.sizes, axis + 1, block.sizes.size());
+    int64_t outer = getProduct(block.sizes, 0, axis);
+    int64_t row = getProduct(block.sizes, axis + 1, block.sizes.size());
     float *target = out + (begin - block.offsets[axis]) * row;
     if (outer == 1 || inner.sizes[axis] == block.sizes[axis])
       return run(part, inner, target);
@@ -131,7 +131,7 @@ private:
   Result<void> interleave(const WeightExpr &e, const Block &block, float *out) {
     int64_t size = (*e).size;
     int64_t parts = static_cast<int64_t>((*e).parts.size());
-    int64_t row = productOf(block.sizes, 1, block.sizes.size());
+    int64_t row = getProduct(block.sizes, 1, block.sizes.size());
     int64_t begin = block.offsets[0], end = begin + block.sizes[0];
     int64_t firstRow = begin / (size * parts) * size;
     int64_t lastRow = ((end - 1) / (size * parts) + 1) * size;
@@ -190,11 +190,11 @@ private:
       strides[d - 1] = strides[d] * block.sizes[d];
     // Tiles: halve the longest dimension until one fits.
     Shape tile = block.sizes;
-    while (productOf(tile, 0, rank) > tileElements) {
+    while (getProduct(tile, 0, rank) > tileElements) {
       auto longest = std::max_element(tile.begin(), tile.end());
       *longest = (*longest + 1) / 2;
     }
-    std::vector<float> dense(static_cast<size_t>(productOf(tile, 0, rank)));
+    std::vector<float> dense(static_cast<size_t>(getProduct(tile, 0, rank)));
     Shape at(rank, 0);
     while (true) {
       Block part;
@@ -335,7 +335,7 @@ struct Group {
   size_t newBegin, newEnd, oldBegin, oldEnd;
 };
 
-std::vector<Group> groupsOf(const Shape &newShape, const Shape &oldShape) {
+std::vector<Group> getGroups(const Shape &newShape, const Shape &oldShape) {
   std::vector<Group> groups;
   size_t i = 0, j = 0;
   while (i < newShape.size() || j < oldShape.size()) {
@@ -359,9 +359,9 @@ std::vector<Group> groupsOf(const Shape &newShape, const Shape &oldShape) {
 
 /// The operand's rectangle for the elements [start, start + length) of a
 /// group, or as much of their beginning as one rectangle holds (returned).
-int64_t rectangleOf(const Shape &oldShape, const Group &group, int64_t start,
-                    int64_t length, Block &block) {
-  int64_t inner = productOf(oldShape, group.oldBegin, group.oldEnd);
+int64_t getRectangle(const Shape &oldShape, const Group &group, int64_t start,
+                     int64_t length, Block &block) {
+  int64_t inner = getProduct(oldShape, group.oldBegin, group.oldEnd);
   for (size_t d = group.oldBegin; d < group.oldEnd; ++d) {
     inner /= oldShape[d];
     int64_t index = start / inner;
@@ -383,8 +383,8 @@ int64_t rectangleOf(const Shape &oldShape, const Group &group, int64_t start,
 }
 
 /// The elements of a group that a block takes, as one range, if they are one.
-bool rangeOf(const Shape &newShape, const Group &group, const Block &block,
-             int64_t &start, int64_t &length) {
+bool getRange(const Shape &newShape, const Group &group, const Block &block,
+              int64_t &start, int64_t &length) {
   start = 0;
   length = 1;
   bool mustBeFull = false;
@@ -404,10 +404,10 @@ Result<void> Evaluator::reshape(const WeightExpr &e, const Block &block,
   TRANSOM_ASSIGN(Shape oldShape, operand.shape(source));
   const Shape &newShape = (*e).dims;
   Block inner{Shape(oldShape.size(), 0), Shape(oldShape.size(), 1)};
-  for (const Group &group : groupsOf(newShape, oldShape)) {
+  for (const Group &group : getGroups(newShape, oldShape)) {
     int64_t start, length;
-    if (rangeOf(newShape, group, block, start, length) &&
-        rectangleOf(oldShape, group, start, length, inner) == length)
+    if (getRange(newShape, group, block, start, length) &&
+        getRectangle(oldShape, group, start, length, inner) == length)
       continue;
     return reshapeSplit(e, block, out);
   }
@@ -421,7 +421,7 @@ Result<void> Evaluator::reshapeSplit(const WeightExpr &e, const Block &block,
   size_t d = 0;
   while (d + 1 < block.sizes.size() && block.sizes[d] == 1)
     ++d;
-  int64_t row = productOf(block.sizes, d + 1, block.sizes.size());
+  int64_t row = getProduct(block.sizes, d + 1, block.sizes.size());
   Block first = block, second = block;
   first.sizes[d] = block.sizes[d] / 2;
   second.sizes[d] -= first.sizes[d];

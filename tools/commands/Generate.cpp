@@ -56,13 +56,13 @@ public:
 
 private:
   Result<SessionPtr> session(const std::vector<Prompt> &prompts);
-  Result<size_t> lengthOf(const Prompt &prompt) const;
+  Result<size_t> getLength(const Prompt &prompt) const;
   Result<void> print(const transom_generation *generation,
                      const std::vector<Prompt> &prompts) const;
   void tellEqual(const transom_generation *generation) const;
   void tellContext(const transom_generation *generation) const;
-  std::string lineOf(const transom_continuation &row,
-                     const Prompt &prompt) const;
+  std::string getLine(const transom_continuation &row,
+                      const Prompt &prompt) const;
   void writeTop(JsonWriter &json, const transom_continuation &row) const;
   void tellTimes(const transom_generation *generation, const Progress &progress,
                  Clock::time_point begin, Clock::time_point end) const;
@@ -109,7 +109,7 @@ static Result<void> checkSources(const GenerateFlags &flags,
 }
 
 /// The number of tokens of a prompt.
-Result<size_t> GenerateCommand::lengthOf(const Prompt &prompt) const {
+Result<size_t> GenerateCommand::getLength(const Prompt &prompt) const {
   if (prompt.ids)
     return prompt.ids->size();
   if (prompt.text.empty() && info.vocabulary_size == 0)
@@ -130,7 +130,7 @@ Result<SessionPtr>
 GenerateCommand::session(const std::vector<Prompt> &prompts) {
   lengths.clear();
   for (size_t i = 0; i != prompts.size(); ++i) {
-    Result<size_t> length = lengthOf(prompts[i]);
+    Result<size_t> length = getLength(prompts[i]);
     if (!length && prompts.size() > 1)
       return Error{length.error().status,
                    "prompt " + std::to_string(i) + ": " +
@@ -190,8 +190,8 @@ void GenerateCommand::writeTop(JsonWriter &json,
   json.endArray();
 }
 
-std::string GenerateCommand::lineOf(const transom_continuation &row,
-                                    const Prompt &prompt) const {
+std::string GenerateCommand::getLine(const transom_continuation &row,
+                                     const Prompt &prompt) const {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -224,7 +224,7 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
       return got;
     std::string line;
     if (common.json) {
-      line = lineOf(row, prompts[row.prompt]);
+      line = getLine(row, prompts[row.prompt]);
     } else if (info.vocabulary_size) {
       line = std::string(row.text.data, row.text.size) + "\n";
     } else {
@@ -387,8 +387,8 @@ static Result<void> runFile(const GenerateFlags &flags,
 }
 
 /// Continuations of each prompt: of the flag, else of the model's files.
-static Result<int64_t> continuationsOf(const GenerateFlags &flags,
-                                       const transom_model *model) {
+static Result<int64_t> getContinuations(const GenerateFlags &flags,
+                                        const transom_model *model) {
   if (flags.generation.values.num_return_sequences > 0)
     return flags.generation.values.num_return_sequences;
   TRANSOM_ASSIGN(Manifest manifest, manifestOf(model));
@@ -408,7 +408,7 @@ static Result<void> runGenerate(GenerateFlags &flags,
   TRANSOM_ASSIGN(std::vector<Prompt> prompts, givenPrompts(flags));
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
-  TRANSOM_ASSIGN(int64_t continuations, continuationsOf(flags, model.get()));
+  TRANSOM_ASSIGN(int64_t continuations, getContinuations(flags, model.get()));
   GenerateCommand command(flags, common, model.get(), info, continuations);
   return prompts.empty() ? runFile(flags, command) : command.run(prompts, true);
 }

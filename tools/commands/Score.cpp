@@ -36,10 +36,10 @@ public:
   Result<void> scoreFile(const std::string &path);
 
 private:
-  Result<std::vector<int64_t>> tokensOf(const std::string &text) const;
+  Result<std::vector<int64_t>> getTokens(const std::string &text) const;
   /// Makes sure that the session holds a sequence of so many tokens.
   Result<void> prepare(size_t tokens);
-  Result<size_t> windowOf(size_t tokens);
+  Result<size_t> getWindow(size_t tokens);
 
   const ScoreFlags &flags;
   const CommonFlags &common;
@@ -51,7 +51,7 @@ private:
 
 } // namespace
 
-Result<std::vector<int64_t>> Scorer::tokensOf(const std::string &text) const {
+Result<std::vector<int64_t>> Scorer::getTokens(const std::string &text) const {
   if (info.vocabulary_size == 0)
     return unsupported("the model has no tokenizer; give '--ids'");
   std::vector<transom_token> tokens(text.size() + 16);
@@ -97,7 +97,7 @@ Result<void> Scorer::prepare(size_t tokens) {
 }
 
 Result<void> Scorer::scoreText(const std::string &text) {
-  Result<std::vector<int64_t>> ids = tokensOf(text);
+  Result<std::vector<int64_t>> ids = getTokens(text);
   return ids ? scoreIds(*ids, &text) : Result<void>(ids.takeError());
 }
 
@@ -162,7 +162,7 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
 }
 
 /// Tokens of one window: of the flag, else the context, at most 2048.
-Result<size_t> Scorer::windowOf(size_t tokens) {
+Result<size_t> Scorer::getWindow(size_t tokens) {
   constexpr int64_t most = 2048;
   TRANSOM_TRY(prepare(1));
   transom_decoder_info decoder = transom_decoder_info_default();
@@ -180,8 +180,8 @@ Result<size_t> Scorer::windowOf(size_t tokens) {
 Result<void> Scorer::scoreFile(const std::string &path) {
   constexpr uint64_t largest = uint64_t(256) << 20;
   TRANSOM_ASSIGN(std::string text, readSmallFile(path, largest));
-  TRANSOM_ASSIGN(std::vector<int64_t> ids, tokensOf(text));
-  TRANSOM_ASSIGN(size_t window, windowOf(ids.size()));
+  TRANSOM_ASSIGN(std::vector<int64_t> ids, getTokens(text));
+  TRANSOM_ASSIGN(size_t window, getWindow(ids.size()));
   if (Result<void> ready = prepare(std::min(window, ids.size())); !ready)
     return ready;
   const int64_t stride =

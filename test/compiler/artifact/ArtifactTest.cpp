@@ -159,7 +159,7 @@ TEST_F(Artifact, PacksEachLayout) {
   EXPECT_EQ(c[5], 0.0f);
   EXPECT_EQ(c[32], 5.0f);
   EXPECT_EQ(c[32 + 34], 39.0f);
-  EXPECT_EQ(report->weightsSha256, Sha256::hexOf({code->weights, 4096}));
+  EXPECT_EQ(report->weightsSha256, Sha256::getHex({code->weights, 4096}));
 }
 
 TEST_F(Artifact, PacksTensorsOfManyBlocks) {
@@ -200,7 +200,7 @@ TEST_F(Artifact, PacksTensorsOfManyBlocks) {
       EXPECT_EQ(weights[6000000 + (n / 32 * 999 + k) * 32 + n % 32],
                 static_cast<float>(n * 1000 + k));
   EXPECT_EQ(report->weightsSha256,
-            Sha256::hexOf({code->weights, plan.weightBytes}));
+            Sha256::getHex({code->weights, plan.weightBytes}));
 }
 
 /// Numbers that bf16 cannot hold, ties and NaNs among them.
@@ -306,7 +306,7 @@ TEST_F(Artifact, ManifestStandsInTheNote) {
             llvm::toStringRef(note.getDesc(4)).str();
   }
   ASSERT_FALSE(bad);
-  EXPECT_EQ(llvm::toHex(digest, true), Sha256::hexOf(text));
+  EXPECT_EQ(llvm::toHex(digest, true), Sha256::getHex(text));
   EXPECT_EQ(lastEnd, report->fileBytes);
   Result<Manifest> manifest = Manifest::parse(text);
   ASSERT_TRUE(manifest) << manifest.error().message;

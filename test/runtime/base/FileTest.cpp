@@ -47,15 +47,15 @@ TEST(MappedFile, released_pages_read_the_same) {
 TEST(MappedFile, refuses_what_is_no_regular_file) {
   TempFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(errorOf(MappedFile::open(folder.path())),
+  EXPECT_EQ(getError(MappedFile::open(folder.path())),
             "cannot read '" + folder.path() +
                 "': expected a regular file, got a folder");
-  EXPECT_EQ(errorOf(MappedFile::open(folder / "pipe")),
+  EXPECT_EQ(getError(MappedFile::open(folder / "pipe")),
             "cannot read '" + folder / "pipe" +
                 "': expected a regular file, got a pipe");
-  EXPECT_EQ(errorOf(MappedFile::open("/dev/zero")),
+  EXPECT_EQ(getError(MappedFile::open("/dev/zero")),
             "cannot read '/dev/zero': expected a regular file, got a device");
-  EXPECT_EQ(errorOf(MappedFile::open(folder / "no\nfile")),
+  EXPECT_EQ(getError(MappedFile::open(folder / "no\nfile")),
             "cannot open '" + folder.path() +
                 "/no\\nfile': no such file or directory");
   EXPECT_EQ(MappedFile::open(folder / "none").error().status,
@@ -82,7 +82,7 @@ TEST(File, plain_names) {
                            std::string("a/b"), std::string("/etc/passwd"),
                            std::string("../x"), std::string("a\0b", 3)})
     EXPECT_FALSE(checkPlainFileName(name, "shard")) << name;
-  EXPECT_EQ(errorOf(checkPlainFileName("../x", "shard")),
+  EXPECT_EQ(getError(checkPlainFileName("../x", "shard")),
             "shard '../x' is not a plain file name of the model's folder");
 }
 
@@ -90,6 +90,6 @@ TEST(File, paths) {
   EXPECT_EQ(joinPath("a", "b"), "a/b");
   EXPECT_EQ(joinPath("a/", "b"), "a/b");
   EXPECT_EQ(joinPath("", "b"), "b");
-  EXPECT_EQ(fileNameOf("a/b/c"), "c");
-  EXPECT_EQ(fileNameOf("c"), "c");
+  EXPECT_EQ(getFileName("a/b/c"), "c");
+  EXPECT_EQ(getFileName("c"), "c");
 }

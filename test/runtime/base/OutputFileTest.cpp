@@ -135,11 +135,11 @@ TEST(OutputFile, two_writers_of_one_name_are_told_apart) {
 
 TEST(OutputFile, refuses_devices_folders_and_missing_folders) {
   TempFolder folder;
-  EXPECT_EQ(errorOf(OutputFile::create("/dev/null")),
+  EXPECT_EQ(getError(OutputFile::create("/dev/null")),
             "cannot write '/dev/null': it exists and is not a regular file");
   EXPECT_FALSE(OutputFile::create(folder.path()));
   EXPECT_FALSE(OutputFile::create(folder / ""));
-  EXPECT_EQ(errorOf(OutputFile::create(folder / "none/out")),
+  EXPECT_EQ(getError(OutputFile::create(folder / "none/out")),
             "cannot write '" + folder / "none/out" +
                 "': no such file or directory");
 }

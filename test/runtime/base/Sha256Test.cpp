@@ -12,14 +12,14 @@ using namespace transom::test;
 
 // FIPS 180-4 examples, and the length at which each padding case changes.
 TEST(Sha256, known_hashes) {
-  EXPECT_EQ(Sha256::hexOf(""),
+  EXPECT_EQ(Sha256::getHex(""),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(Sha256::hexOf("abc"),
+  EXPECT_EQ(Sha256::getHex("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(
-      Sha256::hexOf("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(Sha256::hexOf(std::string(1000000, 'a')),
+  EXPECT_EQ(Sha256::getHex(
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(Sha256::getHex(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
@@ -45,5 +45,5 @@ TEST(Sha256, digest_does_not_end_the_hash) {
   hash.update("ab");
   (void)hash.hex();
   hash.update("c");
-  EXPECT_EQ(hash.hex(), Sha256::hexOf("abc"));
+  EXPECT_EQ(hash.hex(), Sha256::getHex("abc"));
 }

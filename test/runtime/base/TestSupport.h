@@ -46,7 +46,7 @@ private:
 };
 
 /// The message of a failed result.
-template <typename T> std::string errorOf(const Result<T> &result) {
+template <typename T> std::string getError(const Result<T> &result) {
   return result ? "no error" : result.error().message;
 }
 

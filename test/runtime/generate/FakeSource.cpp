@@ -9,8 +9,8 @@
 using namespace transom;
 using namespace transom::test;
 
-float FakeSource::logitOf(const std::vector<int64_t> &past,
-                          int64_t token) const {
+float FakeSource::getLogit(const std::vector<int64_t> &past,
+                           int64_t token) const {
   uint64_t hash = past.size() * 1000003 + uint64_t(token) * 7919;
   for (int64_t id : past)
     hash = (hash ^ uint64_t(id + 1)) * 0x9e3779b97f4a7c15 + (hash >> 29);
@@ -60,7 +60,7 @@ Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
       for (int64_t token = 0; token != ids; ++token)
         logits.push_back(past.tokens.size() == poisonAt
                              ? std::numeric_limits<float>::quiet_NaN()
-                             : logitOf(past.tokens, token));
+                             : getLogit(past.tokens, token));
     }
     fed += rows[i].count;
     while (past.blocks.size() * 256 < past.tokens.size())

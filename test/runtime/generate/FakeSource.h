@@ -50,7 +50,7 @@ public:
   }
 
   /// The logit of a token after these.
-  float logitOf(const std::vector<int64_t> &past, int64_t token) const;
+  float getLogit(const std::vector<int64_t> &past, int64_t token) const;
   size_t openCount() const { return open_.size(); }
 
   int64_t wanted = 64;         ///< most rows that give logits

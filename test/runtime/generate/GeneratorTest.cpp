@@ -44,13 +44,13 @@ static Error runFails(FakeSource &source, const GenerationConfig &config,
   return done ? Error{} : done.takeError();
 }
 
-static std::vector<int64_t> greedyOf(const FakeSource &source,
-                                     std::vector<int64_t> past, size_t count) {
+static std::vector<int64_t> getGreedy(const FakeSource &source,
+                                      std::vector<int64_t> past, size_t count) {
   const size_t prompt = past.size();
   while (past.size() != prompt + count) {
     int64_t best = 0;
     for (int64_t token = 1; token != source.width(); ++token)
-      if (source.logitOf(past, token) > source.logitOf(past, best))
+      if (source.getLogit(past, token) > source.getLogit(past, best))
         best = token;
     past.push_back(best);
   }
@@ -58,7 +58,7 @@ static std::vector<int64_t> greedyOf(const FakeSource &source,
 }
 
 static std::vector<std::vector<int64_t>>
-tokensOf(const std::vector<Continuation> &rows) {
+getTokens(const std::vector<Continuation> &rows) {
   std::vector<std::vector<int64_t>> tokens;
   for (const Continuation &row : rows)
     tokens.push_back(row.tokens);
@@ -69,7 +69,7 @@ TEST(Generator, greedy) {
   FakeSource source(40, 4, 10);
   auto rows = run(source, resolved(), {{1, 2, 3}});
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].tokens, greedyOf(source, {1, 2, 3}, 12));
+  EXPECT_EQ(rows[0].tokens, getGreedy(source, {1, 2, 3}, 12));
   EXPECT_EQ(rows[0].finish, FinishReason::Length);
   EXPECT_EQ(source.fed, 3 + 11); // the last token is never fed
 }
@@ -96,7 +96,7 @@ TEST(Generator, company_and_room_do_not_matter) {
                                            {27, 200, 2}}) {
     FakeSource source(40, sequences, blocks);
     source.wanted = wanted;
-    EXPECT_EQ(tokensOf(run(source, config, prompts)), expected)
+    EXPECT_EQ(getTokens(run(source, config, prompts)), expected)
         << sequences << " " << blocks << " " << wanted;
   }
 }
@@ -117,7 +117,7 @@ TEST(Generator, continuations_share_the_prompt) {
 TEST(Generator, rows_that_are_finished_leave) {
   FakeSource source(40, 8, 10);
   Prompts prompts = makePrompts(6, 9);
-  const int64_t end = greedyOf(source, prompts[2], 12)[1];
+  const int64_t end = getGreedy(source, prompts[2], 12)[1];
   auto config = resolved([&](auto &c) { c.endTokens = {end}; });
   auto rows = run(source, config, prompts);
   EXPECT_EQ(rows[2].finish, FinishReason::End);
@@ -125,7 +125,7 @@ TEST(Generator, rows_that_are_finished_leave) {
   EXPECT_EQ(rows[2].tokens.back(), end);
   config.ignoreEnd = true;
   rows = run(source, config, prompts);
-  EXPECT_EQ(rows[2].tokens, greedyOf(source, prompts[2], 12));
+  EXPECT_EQ(rows[2].tokens, getGreedy(source, prompts[2], 12));
   EXPECT_EQ(rows[2].finish, FinishReason::Length);
 }
 
@@ -135,7 +135,7 @@ TEST(Generator, many_prompts_go_through_a_few_sequences) {
   auto rows = run(source, resolved(), prompts);
   EXPECT_EQ(source.mostRows, 4u);
   for (size_t i = 0; i != prompts.size(); ++i)
-    EXPECT_EQ(rows[i].tokens, greedyOf(source, prompts[i], 12)) << i;
+    EXPECT_EQ(rows[i].tokens, getGreedy(source, prompts[i], 12)) << i;
 }
 
 TEST(Generator, stops_at_the_end_of_the_context) {
@@ -164,7 +164,7 @@ TEST(Generator, long_prompts) {
   });
   auto rows = run(source, truncate, {prompt});
   EXPECT_EQ(rows[0].promptTokens, 7u);
-  EXPECT_EQ(rows[0].tokens, greedyOf(source, {4, 3, 2, 1, 0, 11, 12}, 3));
+  EXPECT_EQ(rows[0].tokens, getGreedy(source, {4, 3, 2, 1, 0, 11, 12}, 3));
   truncate.maxNewTokens = 100; // half of the context is kept at least
   rows = run(source, truncate, {prompt});
   EXPECT_EQ(rows[0].promptTokens, 5u);
@@ -184,7 +184,7 @@ TEST(Generator, context_shift_goes_on_with_half_of_it) {
   while (all.size() != 31) {
     if (seen.size() > 10)
       seen.erase(seen.begin(), seen.end() - 5);
-    const int64_t token = greedyOf(source, seen, 1)[0];
+    const int64_t token = getGreedy(source, seen, 1)[0];
     all.push_back(token);
     seen.push_back(token);
   }
@@ -207,7 +207,7 @@ TEST(Generator, prompts_that_are_refused) {
       runFails(source, resolved([](auto &c) { c.stopStrings = {"x"}; }), {{1}});
   EXPECT_EQ(error.status, Status::Unsupported);
   auto begins = resolved([](auto &c) { c.beginToken = 5; });
-  EXPECT_EQ(run(source, begins, {{}})[0].tokens, greedyOf(source, {5}, 12));
+  EXPECT_EQ(run(source, begins, {{}})[0].tokens, getGreedy(source, {5}, 12));
   EXPECT_TRUE(run(source, resolved(), {}).empty());
 }
 
@@ -248,7 +248,7 @@ TEST(Generator, cancelling) {
   EXPECT_EQ(source.openCount(), 0u);
   for (size_t i = 0; i != 2; ++i) {
     EXPECT_EQ(rows[i].finish, FinishReason::Cancelled);
-    EXPECT_EQ(rows[i].tokens, greedyOf(source, {int64_t(i) + 1}, 5));
+    EXPECT_EQ(rows[i].tokens, getGreedy(source, {int64_t(i) + 1}, 5));
   }
   EXPECT_EQ(ended, (std::vector<int64_t>{0, 1}));
 }
@@ -263,9 +263,9 @@ TEST(Generator, the_callback_sees_all_and_may_end_a_row) {
         return event.continuation.prompt == 1 || tokens.size() < 3;
       });
   EXPECT_EQ(rows[0].finish, FinishReason::Cancelled);
-  EXPECT_EQ(rows[0].tokens, greedyOf(source, {1}, 3));
+  EXPECT_EQ(rows[0].tokens, getGreedy(source, {1}, 3));
   EXPECT_EQ(rows[1].finish, FinishReason::Length);
-  EXPECT_EQ(seen, tokensOf(rows));
+  EXPECT_EQ(seen, getTokens(rows));
 }
 
 TEST(Generator, log_probabilities) {
@@ -278,9 +278,10 @@ TEST(Generator, log_probabilities) {
   for (size_t i = 0; i != 12; ++i) {
     double sum = 0;
     for (int64_t token = 0; token != 40; ++token)
-      sum += std::exp(double(source.logitOf(past, token)));
+      sum += std::exp(double(source.getLogit(past, token)));
     EXPECT_NEAR(rows[0].logprobs[i],
-                double(source.logitOf(past, rows[0].tokens[i])) - std::log(sum),
+                double(source.getLogit(past, rows[0].tokens[i])) -
+                    std::log(sum),
                 1e-12);
     EXPECT_EQ(rows[0].top[3 * i].token, rows[0].tokens[i]);
     EXPECT_LE(rows[0].top[3 * i + 1].logprob, rows[0].logprobs[i]);

@@ -22,7 +22,7 @@ static JsonDocument goldens() {
   return *document;
 }
 
-static std::vector<float> floatsOf(JsonValue values) {
+static std::vector<float> getFloats(JsonValue values) {
   std::vector<float> floats;
   for (JsonValue value : values.elements())
     floats.push_back(value.isNull() ? banned : float(*value.asDouble()));
@@ -30,7 +30,7 @@ static std::vector<float> floatsOf(JsonValue values) {
 }
 
 /// The configuration of a case; biases are no part of the files' keys.
-static GenerationConfig configOf(JsonValue from) {
+static GenerationConfig getConfig(JsonValue from) {
   std::string text;
   JsonWriter json(text);
   json.beginObject();
@@ -61,9 +61,9 @@ TEST(Golden, processors) {
   JsonDocument document = goldens();
   size_t changed = 0;
   for (JsonValue golden : document.root().elements()) {
-    GenerationConfig config = configOf(*golden.find("config"));
-    std::vector<float> logits = floatsOf(*golden.find("logits"));
-    std::vector<float> expected = floatsOf(*golden.find("processed"));
+    GenerationConfig config = getConfig(*golden.find("config"));
+    std::vector<float> logits = getFloats(*golden.find("logits"));
+    std::vector<float> expected = getFloats(*golden.find("processed"));
     std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
     SamplingPlace place{tokens.data(), tokens.size(),
                         size_t(*golden.find("prompt")->asInt()), 0};
@@ -85,9 +85,9 @@ TEST(Golden, processors) {
 TEST(Golden, candidates_and_their_probabilities) {
   JsonDocument document = goldens();
   for (JsonValue golden : document.root().elements()) {
-    GenerationConfig config = configOf(*golden.find("config"));
-    std::vector<float> logits = floatsOf(*golden.find("logits"));
-    std::vector<float> processed = floatsOf(*golden.find("processed"));
+    GenerationConfig config = getConfig(*golden.find("config"));
+    std::vector<float> logits = getFloats(*golden.find("logits"));
+    std::vector<float> processed = getFloats(*golden.find("processed"));
     std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
     SamplingPlace place{tokens.data(), tokens.size(),
                         size_t(*golden.find("prompt")->asInt()), 0};

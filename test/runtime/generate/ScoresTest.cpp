@@ -18,8 +18,8 @@ TEST(Scores, scores) {
     std::vector<int64_t> past(text.begin(), text.begin() + int64_t(i));
     double sum = 0;
     for (int64_t token = 0; token != 40; ++token)
-      sum += std::exp(double(model.logitOf(past, token)));
-    expected.push_back(double(model.logitOf(past, text[i])) - std::log(sum));
+      sum += std::exp(double(model.getLogit(past, token)));
+    expected.push_back(double(model.getLogit(past, text[i])) - std::log(sum));
   }
   for (int64_t wanted : {1, 7, 64, 1000})
     for (size_t first : {size_t(1), size_t(20), text.size()}) {
@@ -59,8 +59,8 @@ TEST(Scores, windows_score_each_token_once) {
                                 text.begin() + int64_t(i));
       double total = 0;
       for (int64_t token = 0; token != 40; ++token)
-        total += std::exp(double(source.logitOf(past, token)));
-      sum += double(source.logitOf(past, text[i])) - std::log(total);
+        total += std::exp(double(source.getLogit(past, token)));
+      sum += double(source.getLogit(past, text[i])) - std::log(total);
     }
     scored = end;
   }

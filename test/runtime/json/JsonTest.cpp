@@ -37,29 +37,29 @@ TEST(Json, getters_name_place_and_both_kinds) {
   EXPECT_EQ(list[1].pointer(), "/a/b~1c~0/1");
   EXPECT_EQ(list[1].line(), 2u);
   EXPECT_EQ(list[1].column(), 21u);
-  EXPECT_EQ(errorOf(list[1].asInt()),
+  EXPECT_EQ(getError(list[1].asInt()),
             "f.json:2:21: '/a/b~1c~0/1': expected an integer, got a string");
-  EXPECT_EQ(errorOf(list[0].asString()),
+  EXPECT_EQ(getError(list[0].asString()),
             "f.json:2:18: '/a/b~1c~0/0': expected a string, got an integer");
-  EXPECT_EQ(errorOf(list.asBool()),
+  EXPECT_EQ(getError(list.asBool()),
             "f.json:2:17: '/a/b~1c~0': expected a boolean, got an array");
-  EXPECT_EQ(errorOf(d.root().asDouble()),
+  EXPECT_EQ(getError(d.root().asDouble()),
             "f.json:1:1: expected a number, got an object");
-  EXPECT_EQ(errorOf(d.root().get("x")), "f.json:1:1: missing key 'x'");
-  EXPECT_EQ(errorOf(d.root().find("n")->asInt()),
+  EXPECT_EQ(getError(d.root().get("x")), "f.json:1:1: missing key 'x'");
+  EXPECT_EQ(getError(d.root().find("n")->asInt()),
             "f.json:3:8: '/n': integer 18446744073709551615 is over the limit "
             "of 9223372036854775807");
-  EXPECT_EQ(errorOf(d.root().find("m")->asUint()),
+  EXPECT_EQ(getError(d.root().find("m")->asUint()),
             "f.json:3:35: '/m': expected a non-negative integer, got -1");
-  EXPECT_EQ(errorOf(d.root().find("m")->asInt(0, 7)),
+  EXPECT_EQ(getError(d.root().find("m")->asInt(0, 7)),
             "f.json:3:35: '/m': expected an integer from 0 to 7, got -1");
-  EXPECT_EQ(errorOf(list.asIntArray(0, 9)),
+  EXPECT_EQ(getError(list.asIntArray(0, 9)),
             "f.json:2:21: '/a/b~1c~0/1': expected an integer, got a string");
-  EXPECT_EQ(errorOf(list.asStringArray()),
+  EXPECT_EQ(getError(list.asStringArray()),
             "f.json:2:18: '/a/b~1c~0/0': expected a string, got an integer");
-  EXPECT_EQ(errorOf(d.root().expectOnlyKeys({"a", "mm", "nn"})),
+  EXPECT_EQ(getError(d.root().expectOnlyKeys({"a", "mm", "nn"})),
             "f.json:1:1: unknown key 'n'; did you mean 'nn'?");
-  EXPECT_EQ(errorOf(d.root().expectArray()),
+  EXPECT_EQ(getError(d.root().expectArray()),
             "f.json:1:1: expected an array, got an object");
   EXPECT_EQ(d.root().error("x", Status::Unsupported).status,
             Status::Unsupported);

@@ -32,7 +32,7 @@ TEST(ModelFiles, one_file) {
   ModelFiles moved = std::move(*files);
   EXPECT_EQ(moved.names(), (std::vector<std::string>{"n", "x"}));
   EXPECT_EQ(moved.fileNames(), std::vector<std::string>{"model.safetensors"});
-  EXPECT_EQ(moved.fileOf("x"), folder / "model.safetensors");
+  EXPECT_EQ(moved.getFile("x"), folder / "model.safetensors");
   EXPECT_EQ(*moved.shape("x"), (std::vector<int64_t>{2, 3}));
   float out[6] = {};
   ASSERT_TRUE(moved.read("x", {0, 1}, {2, 2}, out));
@@ -50,11 +50,11 @@ TEST(ModelFiles, one_file) {
   EXPECT_EQ(integers[1], -1);
   ASSERT_TRUE(moved.readAsF32("n", {1}, {1}, out));
   EXPECT_EQ(out[0], -1);
-  EXPECT_EQ(errorOf(moved.read("n", {0}, {2}, out)),
+  EXPECT_EQ(getError(moved.read("n", {0}, {2}, out)),
             folder / "model.safetensors: tensor 'n' has dtype I32; supported "
                      "here: F32, F16, BF16, F64");
   EXPECT_FALSE(moved.readIntegers("x", {0, 0}, {1, 1}, integers));
-  EXPECT_EQ(errorOf(moved.shape("y")),
+  EXPECT_EQ(getError(moved.shape("y")),
             "tensor 'y' is not in " + folder / "model.safetensors");
 }
 
@@ -114,7 +114,7 @@ protected:
   }
   std::string error() {
     Result<ModelFiles> files = ModelFiles::openFolder(folder.path());
-    std::string text = errorOf(files);
+    std::string text = getError(files);
     size_t place = text.find(folder.path() + "/");
     while (place != std::string::npos) {
       text.erase(place, folder.path().size() + 1);
@@ -211,9 +211,9 @@ TEST(ModelFiles, folders_without_safetensors_say_what_to_do) {
                 "only 'pytorch_model.bin', which is not read; convert it to "
                 "'model.safetensors'"),
             std::string::npos);
-  EXPECT_EQ(errorOf(ModelFiles::openFolder(folder / "none")),
+  EXPECT_EQ(getError(ModelFiles::openFolder(folder / "none")),
             "cannot open '" + folder / "none" + "': no such folder");
-  EXPECT_EQ(errorOf(ModelFiles::openFiles(folder.path(), {"../x"})),
+  EXPECT_EQ(getError(ModelFiles::openFiles(folder.path(), {"../x"})),
             "weights file '../x' is not a plain file name of the model's "
             "folder");
 }

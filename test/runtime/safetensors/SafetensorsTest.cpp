@@ -16,7 +16,7 @@ std::string headerError(const std::string &header, const std::string &data) {
   Result<SafetensorsHeader> parsed =
       parseSafetensors(safetensorsBytes(header, data), "m");
   EXPECT_TRUE(parsed || parsed.error().status == Status::Rejected);
-  return errorOf(parsed);
+  return getError(parsed);
 }
 
 } // namespace
@@ -43,16 +43,16 @@ TEST(Safetensors, reads_what_is_valid) {
 }
 
 TEST(Safetensors, length_and_frame_of_the_header) {
-  EXPECT_EQ(errorOf(parseSafetensors("1234567", "m")),
+  EXPECT_EQ(getError(parseSafetensors("1234567", "m")),
             "m: file of 7 bytes is too short for safetensors; expected at "
             "least 8");
   std::string huge("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);
-  EXPECT_EQ(errorOf(parseSafetensors(huge, "m")),
+  EXPECT_EQ(getError(parseSafetensors(huge, "m")),
             "m: header length 18446744073709551615 is over the limit of "
             "100000000");
   std::string beyond = safetensorsBytes("{}", "");
   beyond[0] = 3;
-  EXPECT_EQ(errorOf(parseSafetensors(beyond, "m")),
+  EXPECT_EQ(getError(parseSafetensors(beyond, "m")),
             "m: header length 3 reaches beyond the file, which has 2 bytes "
             "behind the length");
   EXPECT_EQ(headerError("", ""), "m: header is empty; expected a JSON object");

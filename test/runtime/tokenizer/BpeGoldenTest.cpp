@@ -60,8 +60,8 @@ TEST_P(BpeGolden, WrittenCases) {
   }
 }
 
-std::array<uint8_t, 32> digestOf(const Tokenizer &tokenizer,
-                                 const Encoding &encoding) {
+std::array<uint8_t, 32> getDigest(const Tokenizer &tokenizer,
+                                  const Encoding &encoding) {
   Sha256 hash;
   auto add = [&](int64_t value) {
     char bytes[4];
@@ -100,7 +100,7 @@ TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
     std::string text = corpusString(indices[i]);
     auto encoding = loaded->encode(text);
     ASSERT_TRUE(encoding) << encoding.error().message;
-    auto digest = digestOf(*loaded.tokenizer, *encoding);
+    auto digest = getDigest(*loaded.tokenizer, *encoding);
     all.update(std::string_view(reinterpret_cast<const char *>(digest.data()),
                                 digest.size()));
     if (digest[0] != static_cast<uint8_t>(hashes[i]))
@@ -115,18 +115,18 @@ TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
             hashes.substr(indices.size()));
 }
 
-std::string nameOf(const testing::TestParamInfo<std::string> &info) {
+std::string getName(const testing::TestParamInfo<std::string> &info) {
   return info.param;
 }
 
 const auto withCorpus =
     testing::Values("gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta",
                     "o200k", "cl100k", "scripts");
-INSTANTIATE_TEST_SUITE_P(Decoders, BpeGolden, withCorpus, nameOf);
-INSTANTIATE_TEST_SUITE_P(Decoders, BpeCorpus, withCorpus, nameOf);
+INSTANTIATE_TEST_SUITE_P(Decoders, BpeGolden, withCorpus, getName);
+INSTANTIATE_TEST_SUITE_P(Decoders, BpeCorpus, withCorpus, getName);
 // The reference takes too long on the corpus with these.
 INSTANTIATE_TEST_SUITE_P(WholeWords, BpeGolden,
-                         testing::Values("word_end", "no_unknown"), nameOf);
+                         testing::Values("word_end", "no_unknown"), getName);
 
 } // namespace
 } // namespace transom::test

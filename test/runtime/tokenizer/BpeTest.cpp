@@ -13,13 +13,13 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-Ids idsOf(const std::string &json, std::string_view text) {
+Ids getIds(const std::string &json, std::string_view text) {
   Loaded loaded = load(json);
   auto encoding = loaded->encode(text);
   return encoding ? encoding->ids : Ids{-1};
 }
 
-std::string offsetsOf(const Encoding &encoding) {
+std::string getOffsets(const Encoding &encoding) {
   std::string text;
   for (TokenOffsets offsets : encoding.offsets)
     text +=
@@ -29,12 +29,12 @@ std::string offsetsOf(const Encoding &encoding) {
 
 TEST(TokenizerBpe, MergesGoByTheirRank) {
   // 'b c' comes before 'a b', so "abc" is a + bc.
-  EXPECT_EQ(idsOf(smallBpeJson(), "abc"), Ids{9});
-  EXPECT_EQ(idsOf(smallBpeJson(), "ab"), Ids{7});
-  EXPECT_EQ(idsOf(smallBpeJson(), "abab"), (Ids{7, 7}));
-  EXPECT_EQ(idsOf(smallBpeJson(), "bcab a ab"), (Ids{8, 7, 10, 3, 7}));
+  EXPECT_EQ(getIds(smallBpeJson(), "abc"), Ids{9});
+  EXPECT_EQ(getIds(smallBpeJson(), "ab"), Ids{7});
+  EXPECT_EQ(getIds(smallBpeJson(), "abab"), (Ids{7, 7}));
+  EXPECT_EQ(getIds(smallBpeJson(), "bcab a ab"), (Ids{8, 7, 10, 3, 7}));
   // A character that is no token is left out where there is no unknown one.
-  EXPECT_EQ(idsOf(smallBpeJson(), "azb"), Ids{7});
+  EXPECT_EQ(getIds(smallBpeJson(), "azb"), Ids{7});
 }
 
 TEST(TokenizerBpe, BytesAndOffsets) {
@@ -43,7 +43,7 @@ TEST(TokenizerBpe, BytesAndOffsets) {
   ASSERT_TRUE(encoding);
   // " e" has no token of its own letter; composed, the acute is with it.
   EXPECT_EQ(encoding->ids, (Ids{0, 3, 1, 12, 3, 12, 13}));
-  EXPECT_EQ(offsetsOf(*encoding), "0-1 2-2 2-3 3-5 6-6 6-7 9-16 ");
+  EXPECT_EQ(getOffsets(*encoding), "0-1 2-2 2-3 3-5 6-6 6-7 9-16 ");
 }
 
 TEST(TokenizerBpe, TrimmedOffsetsOfTokensThatTakeSpaces) {
@@ -51,7 +51,7 @@ TEST(TokenizerBpe, TrimmedOffsetsOfTokensThatTakeSpaces) {
   auto encoding = loaded->encode("a \u3000<|end|> a");
   ASSERT_TRUE(encoding);
   EXPECT_EQ(encoding->ids, (Ids{0, 13, 10}));
-  EXPECT_EQ(offsetsOf(*encoding), "0-1 5-12 13-14 ");
+  EXPECT_EQ(getOffsets(*encoding), "0-1 5-12 13-14 ");
 }
 
 TEST(TokenizerBpe, SpacesThatAreNotInTheTextAreNotTrimmed) {
@@ -64,21 +64,21 @@ TEST(TokenizerBpe, SpacesThatAreNotInTheTextAreNotTrimmed) {
   Loaded loaded = load(json);
   auto encoding = loaded->encode("c");
   EXPECT_EQ(encoding->ids, Ids{14});
-  EXPECT_EQ(offsetsOf(*encoding), "0-1 ");
-  EXPECT_EQ(offsetsOf(*loaded->encode("ab  ")), "0-1 1-2 ");
+  EXPECT_EQ(getOffsets(*encoding), "0-1 ");
+  EXPECT_EQ(getOffsets(*loaded->encode("ab  ")), "0-1 1-2 ");
 }
 
 TEST(TokenizerBpe, IgnoreMergesTakesWholeWords) {
-  EXPECT_EQ(idsOf(smallBpeJson(), " ab"), (Ids{3, 7}));
+  EXPECT_EQ(getIds(smallBpeJson(), " ab"), (Ids{3, 7}));
   std::string json = replaceOnce(smallBpeJson(), R"("ignore_merges": false)",
                                  R"("ignore_merges": true)");
-  EXPECT_EQ(idsOf(json, " ab"), Ids{11});
+  EXPECT_EQ(getIds(json, " ab"), Ids{11});
 }
 
 TEST(TokenizerBpe, AMergeThatComesTwiceHasItsLastRank) {
   std::string json = replaceOnce(smallBpeJson(), R"(["a", "bc"], )",
                                  R"(["a", "bc"], "b c", )");
-  EXPECT_EQ(idsOf(json, "abc"), (Ids{7, 2}));
+  EXPECT_EQ(getIds(json, "abc"), (Ids{7, 2}));
 }
 
 /// A vocabulary of a, two bytes and an unknown token, without a pre-tokenizer.
@@ -94,15 +94,15 @@ std::string fallbackJson(const std::string &options) {
 
 TEST(TokenizerBpe, UnknownCharacters) {
   const std::string text = "a\u00e9xya";
-  EXPECT_EQ(idsOf(fallbackJson(""), text), (Ids{1, 1}));
-  EXPECT_EQ(idsOf(fallbackJson(R"("unk_token": "<unk>",)"), text),
+  EXPECT_EQ(getIds(fallbackJson(""), text), (Ids{1, 1}));
+  EXPECT_EQ(getIds(fallbackJson(R"("unk_token": "<unk>",)"), text),
             (Ids{1, 0, 0, 0, 1}));
   EXPECT_EQ(
-      idsOf(fallbackJson(R"("unk_token": "<unk>", "fuse_unk": true,)"), text),
+      getIds(fallbackJson(R"("unk_token": "<unk>", "fuse_unk": true,)"), text),
       (Ids{1, 0, 1}));
   std::string fallback =
       R"("unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,)";
-  EXPECT_EQ(idsOf(fallbackJson(fallback), text), (Ids{1, 2, 3, 0, 1}));
+  EXPECT_EQ(getIds(fallbackJson(fallback), text), (Ids{1, 2, 3, 0, 1}));
 }
 
 TEST(TokenizerBpe, PrefixAndSuffixOfWords) {
@@ -110,7 +110,7 @@ TEST(TokenizerBpe, PrefixAndSuffixOfWords) {
 "pre_tokenizer": {"type": "Whitespace"},
 "model": {"type": "BPE", "continuing_subword_prefix": "#", "end_of_word_suffix": ";",
  "vocab": {"a": 0, "#a": 1, "#a;": 2, "a;": 3, "aa;": 4, "#aa;": 5}, "merges": ["a #a;", "#a #a;"]}})";
-  EXPECT_EQ(idsOf(json, "a aa aaa"), (Ids{3, 4, 0, 5}));
+  EXPECT_EQ(getIds(json, "a aa aaa"), (Ids{3, 4, 0, 5}));
 }
 
 //===-- Files that are wrong ----------------------------------------------===//
@@ -221,7 +221,7 @@ TEST(TokenizerBpe, ChangedCharactersNeverCrash) {
 //===-- Extreme lengths ---------------------------------------------------===//
 
 /// Seconds of processor time, the least of a few tries.
-double secondsOf(const Tokenizer &tokenizer, const std::string &text) {
+double getSeconds(const Tokenizer &tokenizer, const std::string &text) {
   double least = 1e9;
   for (int i = 0; i < 3; ++i) {
     std::clock_t start = std::clock();
@@ -265,9 +265,9 @@ TEST(TokenizerBpe, LongWordsTakeLinearTime) {
                                std::string(125000, ' '),
                                std::string(125000, '\n')};
   for (const std::string &text : texts) {
-    double once = secondsOf(*loaded.tokenizer, text);
+    double once = getSeconds(*loaded.tokenizer, text);
     std::string twice = text + text;
-    double eight = secondsOf(*loaded.tokenizer, twice + twice + twice + twice);
+    double eight = getSeconds(*loaded.tokenizer, twice + twice + twice + twice);
     EXPECT_LT(eight, 24 * std::max(once, 0.005)) << text.substr(0, 9);
   }
   EXPECT_EQ(loaded->encode(mixed + mixed)->offsets.back().end, 250000u);

@@ -61,7 +61,7 @@ static std::string addResult(const Tokenizer &tokenizer,
 /// The bit of a length whose bytes are ids.
 static constexpr uint32_t idsBit = 0x80000000u;
 
-static Encoding idsOf(std::string_view bytes) {
+static Encoding getIds(std::string_view bytes) {
   Encoding encoding;
   for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
     uint32_t id;
@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     size &= ~idsBit;
     std::string_view bytes = std::string_view(*strings).substr(at + 4, size);
     Result<Encoding> encoding =
-        isIds ? Result<Encoding>(idsOf(bytes)) : tokenizer->encode(bytes);
+        isIds ? Result<Encoding>(getIds(bytes)) : tokenizer->encode(bytes);
     if (!encoding)
       return fail(encoding.error().message);
     if (std::string wrong = addResult(*tokenizer, *encoding, out);

@@ -30,7 +30,7 @@ TEST(TokenizerEncode, EmptyText) {
 TEST(TokenizerEncode, AddedTokens) {
   Loaded loaded = load(smallJson());
   EXPECT_EQ(loaded->encode("a[CLS]anew a")->ids, (Ids{1, 5, 1, 5, 9, 5}));
-  EXPECT_EQ(loaded->idOf("New"), 9);
+  EXPECT_EQ(loaded->getId("New"), 9);
   EXPECT_EQ(loaded->token(9), "new");
 }
 

@@ -41,7 +41,7 @@ std::string packOffsets(const Encoding &encoding) {
   return pack(values);
 }
 
-std::string listOf(const std::vector<int64_t> &values) {
+std::string getList(const std::vector<int64_t> &values) {
   std::string text;
   for (int64_t value : values)
     text += std::to_string(value) + " ";
@@ -84,7 +84,7 @@ TEST(TokenizerGolden, IdsAndOffsetsOfTheCorpus) {
           static_cast<uint8_t>(hashes[v * corpusSize + i])) {
         EXPECT_GE(++wrong, 6u)
             << "string " << i << ": " << utf8::printable(text, 400)
-            << "\nids: " << listOf(encoding->ids);
+            << "\nids: " << getList(encoding->ids);
       }
     }
     EXPECT_EQ(wrong, 0u);

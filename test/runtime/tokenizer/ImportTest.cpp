@@ -9,7 +9,7 @@ namespace transom::test {
 namespace {
 
 /// The error for the small tokenizer with one text replaced.
-Error errorOf(const std::string &from, const std::string &to) {
+Error getError(const std::string &from, const std::string &to) {
   TRANSOM_ASSIGN(
       auto imported,
       importTokenizer(replaceOnce(smallJson(), from, to), "tokenizer.json"));
@@ -20,7 +20,7 @@ Error errorOf(const std::string &from, const std::string &to) {
 void expectError(const std::string &from, const std::string &to, Status status,
                  const std::string &message) {
   SCOPED_TRACE(to);
-  Error error = errorOf(from, to);
+  Error error = getError(from, to);
   EXPECT_EQ(error.status, status);
   EXPECT_EQ(error.message, "tokenizer.json:" + message);
 }
@@ -70,10 +70,10 @@ TEST(TokenizerImport, VocabularyRules) {
               Status::Rejected,
               "13:45: '/model/unk_token': unknown token '<unk>' is not in the "
               "vocabulary");
-  EXPECT_EQ(errorOf(R"("a": 5)", R"("a": -1)").status, Status::Rejected);
-  EXPECT_EQ(errorOf(R"("a": 5)", R"("a": 5.0)").status, Status::Rejected);
-  EXPECT_EQ(errorOf(R"("a": 5)", R"("a": "5")").status, Status::Rejected);
-  EXPECT_EQ(errorOf(R"("a": 5)", R"("the": 5)").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": -1)").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": 5.0)").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": "5")").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("the": 5)").status, Status::Rejected);
 }
 
 TEST(TokenizerImport, HolesInTheVocabulary) {
@@ -88,7 +88,7 @@ TEST(TokenizerImport, HolesInTheVocabulary) {
   EXPECT_EQ(loaded->size(), 10u);
   EXPECT_EQ(loaded->idEnd(), 2147483648u);
   // The library counts on behind the number of tokens, whatever the file says.
-  EXPECT_EQ(loaded->idOf("New"), 9);
+  EXPECT_EQ(loaded->getId("New"), 9);
   ASSERT_EQ(loaded.notes.size(), 1u);
   EXPECT_EQ(loaded.notes[0],
             "tokenizer.json:5:2: '/added_tokens/1': added token 'New' has id "
@@ -103,9 +103,9 @@ TEST(TokenizerImport, AddedTokenRules) {
               Status::Rejected,
               "5:2: '/added_tokens/1': nothing is left of added token "
               "'\u0301' when it is normalized");
-  EXPECT_EQ(errorOf(R"("id": 9)", R"("id": 2147483648)").status,
+  EXPECT_EQ(getError(R"("id": 9)", R"("id": 2147483648)").status,
             Status::Rejected);
-  EXPECT_EQ(errorOf(R"("id": 9, )", "").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("id": 9, )", "").status, Status::Rejected);
 }
 
 TEST(TokenizerImport, AddedTokensThatNormalizeAlike) {
@@ -115,7 +115,7 @@ TEST(TokenizerImport, AddedTokensThatNormalizeAlike) {
  "rstrip": false, "normalized": true, "special": false},)"));
   EXPECT_EQ(loaded->encode("new New", {false, 0})->ids,
             (std::vector<int64_t>{9, 9}));
-  EXPECT_EQ(loaded->idOf("New"), 10);
+  EXPECT_EQ(loaded->getId("New"), 10);
   ASSERT_EQ(loaded.notes.size(), 2u);
   EXPECT_EQ(loaded.notes[1],
             "tokenizer.json:6:2: '/added_tokens/2': added token 'New' is the "
@@ -156,13 +156,13 @@ TEST(TokenizerImport, TemplateRules) {
               Status::Rejected,
               "9:75: '/post_processor/single/1/Sequence': sequence 'B' in the "
               "template of a single text");
-  EXPECT_EQ(errorOf(R"({"Sequence": {"id": "B", "type_id": 1}})",
-                    R"({"Sequence": {"id": "C", "type_id": 1}})")
+  EXPECT_EQ(getError(R"({"Sequence": {"id": "B", "type_id": 1}})",
+                     R"({"Sequence": {"id": "C", "type_id": 1}})")
                 .status,
             Status::Rejected);
-  EXPECT_EQ(errorOf(R"({"Sequence": {"id": "B", "type_id": 1}})", "7").status,
+  EXPECT_EQ(getError(R"({"Sequence": {"id": "B", "type_id": 1}})", "7").status,
             Status::Rejected);
-  EXPECT_EQ(errorOf(R"("ids": [1])", R"("ids": [-1])").status,
+  EXPECT_EQ(getError(R"("ids": [1])", R"("ids": [-1])").status,
             Status::Rejected);
 }
 
@@ -171,8 +171,9 @@ TEST(TokenizerImport, TruncationRules) {
     return "\"truncation\": {" + text + "}";
   };
   const std::string none = "\"truncation\": null";
-  EXPECT_EQ(errorOf(none, with("\"max_length\": 0")).status, Status::Rejected);
-  EXPECT_EQ(errorOf(none, with("\"max_length\": -1")).status, Status::Rejected);
+  EXPECT_EQ(getError(none, with("\"max_length\": 0")).status, Status::Rejected);
+  EXPECT_EQ(getError(none, with("\"max_length\": -1")).status,
+            Status::Rejected);
   expectError(none, with(R"("max_length": 9, "strategy": "Longest")"),
               Status::Rejected,
               "2:45: '/truncation/strategy': unknown strategy 'Longest'; "
@@ -188,15 +189,15 @@ TEST(TokenizerImport, MissingAndMistypedParts) {
        {"clean_text", "lowercase", "continuing_subword_prefix",
         "max_input_chars_per_word", "unk_token", "vocab", "pair", "single",
         "special_tokens", "cleanup"}) {
-    Error error = errorOf("\"" + std::string(key) + "\":", "\"other\":");
+    Error error = getError("\"" + std::string(key) + "\":", "\"other\":");
     EXPECT_EQ(error.status, Status::Rejected) << key;
     EXPECT_NE(error.message.find("missing key '" + std::string(key) + "'"),
               std::string::npos)
         << error.message;
   }
-  EXPECT_EQ(errorOf("\"model\":", "\"other\":").message,
+  EXPECT_EQ(getError("\"model\":", "\"other\":").message,
             "tokenizer.json:1:1: missing key 'model'");
-  EXPECT_EQ(errorOf("\"lowercase\": true", "\"lowercase\": 1").message,
+  EXPECT_EQ(getError("\"lowercase\": true", "\"lowercase\": 1").message,
             "tokenizer.json:6:128: '/normalizer/lowercase': expected a "
             "boolean, got an integer");
   EXPECT_FALSE(importTokenizer("[]", "tokenizer.json"));

@@ -19,7 +19,7 @@ std::string cut(std::string_view pattern, std::string_view text) {
   auto program = compileRegex(pattern);
   if (!program)
     return program.error().message;
-  Characters characters = charactersOf(text);
+  Characters characters = getCharacters(text);
   std::string result;
   for (const Cut &cut :
        Splitter::open(*program)->find(characters, {0, characters.size()})) {
@@ -136,7 +136,7 @@ TEST(TokenizerRegex, RandomPatternsNeverCrash) {
       "{2}", "{,3}",   "{1,}", "\\s", "\\S", "\\p{L}", "$",   "\\z",
       "&&",  "\u00e9", ".",    "^",   "\\",  "{"};
   std::mt19937 random(3);
-  Characters text = charactersOf("ab aab\n\u00e9 bA-b");
+  Characters text = getCharacters("ab aab\n\u00e9 bA-b");
   size_t compiled = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string pattern;
@@ -162,7 +162,7 @@ TEST(TokenizerRegex, RandomPatternsNeverCrash) {
 /// Seconds of processor time, the least of a few tries.
 double seconds(std::string_view pattern, const std::string &text) {
   auto program = compileRegex(pattern);
-  Characters characters = charactersOf(text);
+  Characters characters = getCharacters(text);
   double least = 1e9;
   for (int i = 0; i < 3; ++i) {
     std::clock_t start = std::clock();
@@ -198,7 +198,7 @@ TEST(TokenizerRegex, BehaviorsOfMatches) {
   auto words = [](Behavior behavior, bool invert) {
     auto program = compileRegex("-");
     std::string text = "a--b-";
-    Characters characters = charactersOf(text);
+    Characters characters = getCharacters(text);
     std::vector<Span> spans;
     applyBehavior(
         behavior, invert,

@@ -27,7 +27,7 @@ bool use(std::string_view bytes) {
     if (encoding)
       (void)opened->decode(encoding->ids, false);
     (void)opened->encode(text, {true, 3});
-    (void)opened->idOf(text);
+    (void)opened->getId(text);
   }
   for (int64_t id = -1; id < 12; ++id)
     (void)opened->token(id);
@@ -77,18 +77,18 @@ TEST(TokenizerTables, RandomBytesBehindAGoodHeader) {
 
 TEST(TokenizerTables, HeaderIsChecked) {
   std::string tables = *load(smallJson()).tables;
-  auto messageOf = [&](size_t at, char value) {
+  auto getMessage = [&](size_t at, char value) {
     std::string changed = tables;
     changed[at] = value;
     auto opened = Tokenizer::open(changed);
     return opened ? std::string() : opened.error().message;
   };
-  EXPECT_EQ(messageOf(0, 'x'),
+  EXPECT_EQ(getMessage(0, 'x'),
             "tokenizer tables: do not start with 'trnsmtok'");
-  EXPECT_EQ(messageOf(8, 9), "tokenizer tables: version 9 with 16 sections; "
-                             "supported: 3 with 16");
-  EXPECT_NE(messageOf(16, 1), "");
-  EXPECT_NE(messageOf(24, 1), "");
+  EXPECT_EQ(getMessage(8, 9), "tokenizer tables: version 9 with 16 sections; "
+                              "supported: 3 with 16");
+  EXPECT_NE(getMessage(16, 1), "");
+  EXPECT_NE(getMessage(24, 1), "");
 }
 
 TEST(TokenizerTables, WorkAtAnyAlignment) {

@@ -30,7 +30,7 @@ private:
 
 std::string apply(std::initializer_list<NormalizerStep> list,
                   std::string_view text) {
-  Characters characters = charactersOf(text);
+  Characters characters = getCharacters(text);
   normalize(Steps<NormalizerStep>(list), characters);
   return toUtf8(characters);
 }
@@ -89,7 +89,7 @@ TEST(Unicode, Composes) {
 }
 
 TEST(Unicode, CompositionKeepsPlaces) {
-  Characters text = charactersOf("e\u0301x");
+  Characters text = getCharacters("e\u0301x");
   normalize(Steps<NormalizerStep>({NormalizerStep::Compose}), text);
   ASSERT_EQ(text.size(), 2u);
   EXPECT_EQ(text[0].code, 0xE9u);
@@ -123,7 +123,7 @@ TEST(Unicode, CleansText) {
 
 TEST(Unicode, KeepsThePlacesOfCharacters) {
   // E with acute in one character, then e with two marks.
-  Characters text = charactersOf("\u00c9e\u0301\u0323");
+  Characters text = getCharacters("\u00c9e\u0301\u0323");
   normalize(Steps<NormalizerStep>({NormalizerStep::Decompose,
                                    NormalizerStep::RemoveNonspacing,
                                    NormalizerStep::Lowercase}),
@@ -138,7 +138,7 @@ TEST(Unicode, KeepsThePlacesOfCharacters) {
 
 std::vector<std::string> words(std::initializer_list<PreTokenizerStep> list,
                                std::string_view text) {
-  Characters characters = charactersOf(text);
+  Characters characters = getCharacters(text);
   std::vector<std::string> result;
   for (Span span : preTokenize(Steps<PreTokenizerStep>(list), characters))
     result.push_back(toUtf8(
