@@ -23,7 +23,7 @@ Result<const float *> DecoderSource::step(const NewTokens *rows, size_t count) {
   steps.clear();
   for (size_t i = 0; i != count; ++i)
     steps.push_back(
-        {rows[i].sequence, rows[i].tokens, rows[i].count, rows[i].wanted});
+        {rows[i].sequence, rows[i].tokens, rows[i].count, rows[i].numLogits});
   return decoder->step(steps.data(), steps.size());
 }
 

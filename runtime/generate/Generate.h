@@ -27,7 +27,7 @@ public:
   int64_t width() const override { return decoder->width(); }
   std::optional<int64_t> context() const override { return decoder->context(); }
   int64_t vocabulary() const override { return decoder->vocabulary(); }
-  int64_t maxWanted() const override { return decoder->maxWanted(); }
+  int64_t maxLogits() const override { return decoder->maxWanted(); }
   int64_t freePositions() const override { return decoder->freePositions(); }
   int64_t longest() const override { return decoder->longest(); }
 

@@ -108,7 +108,7 @@ private:
   std::vector<Row> rows;
   std::vector<size_t> active; ///< rows with a sequence
   std::vector<NewTokens> fed; ///< by active row
-  std::string piece;
+  std::string delta;
   size_t firstWaiting = 0; ///< all rows before it are finished
 };
 
@@ -168,8 +168,8 @@ Result<void> Generation::openText(Row &row) {
     return {};
   TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*tokenizer));
   row.stops = StopStrings(config.stopStrings);
-  piece.clear();
-  stream.feed(row.tokens.back(), piece);
+  delta.clear();
+  stream.feed(row.tokens.back(), delta);
   row.stream = stream;
   stream.flush(row.promptEnd);
   return {};
@@ -229,7 +229,7 @@ void Generation::finish(Row &row, FinishReason reason) {
 /// Gives sequences to rows that wait, as many as there is room for.
 Result<void> Generation::admit() {
   active.clear();
-  int64_t wanted = 0; // positions of what will be fed
+  int64_t needed = 0; // positions of what will be fed
   while (firstWaiting != rows.size() &&
          rows[firstWaiting].out->finish != FinishReason::None)
     ++firstWaiting;
@@ -243,10 +243,10 @@ Result<void> Generation::admit() {
       const bool follows =
           row.leader && rows[*row.leader].out->finish == FinishReason::None;
       if (full || row.evicted || follows ||
-          int64_t(active.size()) >= source.maxWanted())
+          int64_t(active.size()) >= source.maxLogits())
         continue;
       const int64_t room = alignToKvBlock(pending + 1);
-      if (!active.empty() && source.freePositions() < wanted + room) {
+      if (!active.empty() && source.freePositions() < needed + room) {
         full = true;
         continue;
       }
@@ -257,7 +257,7 @@ Result<void> Generation::admit() {
       if (!opened)
         continue;
       row.sequence = *opened;
-      wanted += room;
+      needed += room;
     }
     active.push_back(i);
   }
@@ -304,7 +304,7 @@ void Generation::forkRows(size_t leader) {
     row.leader.reset();
     // A row more in the steps to come, too.
     if (row.out->finish != FinishReason::None ||
-        int64_t(active.size()) >= source.maxWanted())
+        int64_t(active.size()) >= source.maxLogits())
       continue;
     Result<int32_t> copy = source.fork(rows[leader].sequence);
     if (!copy)
@@ -329,18 +329,18 @@ FinishReason Generation::addText(Row &row, int64_t token, FinishReason finish) {
   if (!row.stream)
     return finish;
   std::string &text = row.out->text;
-  piece.clear();
+  delta.clear();
   if (token >= 0)
-    row.stream->feed(token, piece);
+    row.stream->feed(token, delta);
   if (finish != FinishReason::None)
-    row.stream->flush(piece);
-  if (!row.promptEnd.empty() && !piece.empty()) {
+    row.stream->flush(delta);
+  if (!row.promptEnd.empty() && !delta.empty()) {
     // Half a character is another text once it is whole.
-    if (piece.compare(0, row.promptEnd.size(), row.promptEnd) == 0)
-      piece.erase(0, row.promptEnd.size());
+    if (delta.compare(0, row.promptEnd.size(), row.promptEnd) == 0)
+      delta.erase(0, row.promptEnd.size());
     row.promptEnd.clear();
   }
-  if (row.stops->feed(piece, text))
+  if (row.stops->feed(delta, text))
     return FinishReason::Stop;
   if (finish != FinishReason::None)
     row.stops->flush(text);

@@ -10,12 +10,12 @@
 
 namespace transom {
 
-/// New tokens of one sequence; the last `wanted` of them give logits.
+/// New tokens of one sequence; the last `numLogits` of them give logits.
 struct NewTokens {
   int32_t sequence;
   const int64_t *tokens;
   int64_t count;
-  int64_t wanted;
+  int64_t numLogits;
 };
 
 /// As runtime/decode/DecodeEngine.h says of the functions of the same names.
@@ -29,7 +29,7 @@ public:
   virtual int64_t width() const = 0;
   virtual std::optional<int64_t> context() const = 0;
   virtual int64_t vocabulary() const = 0;
-  virtual int64_t maxWanted() const = 0;
+  virtual int64_t maxLogits() const = 0;
   virtual int64_t freePositions() const = 0;
   virtual int64_t longest() const = 0;
 

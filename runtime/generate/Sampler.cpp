@@ -95,9 +95,9 @@ void Sampler::keepTopP() {
   double total = 0, sum = 0;
   for (double weight : buckets)
     total += weight;
-  const double wanted = *config.topP * total;
+  const double target = *config.topP * total;
   size_t border = 0;
-  while (border + 1 != buckets.size() && sum + buckets[border] < wanted)
+  while (border + 1 != buckets.size() && sum + buckets[border] < target)
     sum += buckets[border++];
   order.clear();
   for (int32_t token : kept)
@@ -111,7 +111,7 @@ void Sampler::keepTopP() {
     return portableExp((double(row[token]) - double(scan.maximum())) * scale());
   };
   sum += getWeight(order[0]);
-  while (sum < wanted && last + 1 != order.size())
+  while (sum < target && last + 1 != order.size())
     sum += getWeight(order[++last]);
   const int32_t least = order[last];
   filter([&](size_t i) {

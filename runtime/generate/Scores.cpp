@@ -70,14 +70,14 @@ Result<TokenScores> transom::scoreTokens(LogitsSource &source,
   // The last token is only looked up, never fed.
   size_t fed = 0;
   while (fed + 1 < count) {
-    const size_t unwanted = fed + 1 < first ? first - 1 - fed : 0;
-    const size_t wanted =
-        std::min(size_t(source.maxWanted()), count - 1 - fed - unwanted);
+    const size_t skipped = fed + 1 < first ? first - 1 - fed : 0;
+    const size_t numLogits =
+        std::min(size_t(source.maxLogits()), count - 1 - fed - skipped);
     const NewTokens rows{sequence.get(), tokens + fed,
-                         int64_t(unwanted + wanted), int64_t(wanted)};
+                         int64_t(skipped + numLogits), int64_t(numLogits)};
     TRANSOM_ASSIGN(const float *logits, source.step(&rows, 1));
-    fed += unwanted;
-    for (size_t i = 0; i != wanted; ++i, ++fed) {
+    fed += skipped;
+    for (size_t i = 0; i != numLogits; ++i, ++fed) {
       const float *row = logits + int64_t(i) * width;
       if (firstNonFinite(row, width) >= 0)
         return nonFiniteLogit(int64_t(fed), name);

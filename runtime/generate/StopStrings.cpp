@@ -20,12 +20,12 @@ size_t StopStrings::holdFrom() const {
   return held.size() - longest;
 }
 
-bool StopStrings::feed(std::string_view piece, std::string &out) {
+bool StopStrings::feed(std::string_view delta, std::string &out) {
   if (strings.empty()) {
-    out.append(piece);
+    out.append(delta);
     return false;
   }
-  held.append(piece);
+  held.append(delta);
   size_t first = std::string::npos;
   for (const std::string &string : strings)
     first = std::min(first, held.find(string));

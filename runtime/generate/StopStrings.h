@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stop strings in text that comes piece by piece: a match may begin in one
+// Stop strings in text that comes in deltas: a match may begin in one
 // token and end in another, so text is held back while it could be the
 // beginning of one.
 #pragma once
@@ -18,10 +18,10 @@ public:
   explicit StopStrings(std::vector<std::string> strings)
       : strings(std::move(strings)) {}
 
-  /// Takes the next piece and appends to `out` what certainly stands before any
+  /// Takes the next delta and appends to `out` what certainly stands before any
   /// stop string. True where one has been found: the text ends before it, and
   /// what stands behind it is gone.
-  bool feed(std::string_view piece, std::string &out);
+  bool feed(std::string_view delta, std::string &out);
   /// Appends what is held back.
   void flush(std::string &out);
 

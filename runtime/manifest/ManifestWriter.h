@@ -30,14 +30,14 @@ public:
                    std::initializer_list<std::string_view> keys) {
     for (std::string_view key : keys) {
       Writer one(json);
-      one.wanted = key;
+      one.selected = key;
       Object::visitFields(object, one);
     }
   }
 
   template <typename T, typename... Constraint>
   void required(const char *key, const T &member, const Constraint &...) {
-    if (!isWanted(key))
+    if (!isSelected(key))
       return;
     json.key(key);
     write(member);
@@ -53,7 +53,7 @@ public:
   }
   template <typename T>
   void nullable(const char *key, const std::optional<T> &member) {
-    if (!isWanted(key))
+    if (!isSelected(key))
       return;
     json.key(key);
     if (member)
@@ -67,8 +67,8 @@ public:
   }
 
 private:
-  bool isWanted(std::string_view key) const {
-    return wanted.empty() || key == wanted;
+  bool isSelected(std::string_view key) const {
+    return selected.empty() || key == selected;
   }
 
   template <typename T> static bool isDefault(const T &value) {
@@ -123,7 +123,7 @@ private:
   }
 
   JsonWriter &json;
-  std::string_view wanted; ///< the one key to write; empty: all
+  std::string_view selected; ///< the one key to write; empty: all
 };
 
 } // namespace transom::manifest

@@ -195,15 +195,15 @@ ModelFiles::openFiles(const std::string &folder,
 Result<void> ModelFiles::addFile(const std::string &name) {
   TRANSOM_ASSIGN(SafetensorsFile file,
                  SafetensorsFile::open(joinPath(where, name)));
-  size_t index = parts.size();
+  size_t index = shards.size();
   for (const SafetensorsTensor &tensor : file.tensors()) {
     auto [place, isNew] = slots.emplace(tensor.name, Slot{index, &tensor});
     if (!isNew)
       return rejected(file.path() + ": tensor '" +
                       utf8::printable(tensor.name) + "' stands in '" +
-                      parts[place->second.file].path() + "' too");
+                      shards[place->second.file].path() + "' too");
   }
-  parts.push_back(std::move(file));
+  shards.push_back(std::move(file));
   opened.push_back(name);
   return {};
 }
@@ -223,7 +223,7 @@ std::vector<std::string> ModelFiles::names() const {
 
 std::string ModelFiles::getFile(const std::string &name) const {
   auto found = slots.find(name);
-  return found == slots.end() ? "" : parts[found->second.file].path();
+  return found == slots.end() ? "" : shards[found->second.file].path();
 }
 
 Result<const ModelFiles::Slot *>
@@ -232,7 +232,7 @@ ModelFiles::slot(const std::string &name) const {
   if (found != slots.end())
     return &found->second;
   std::string places;
-  for (const SafetensorsFile &file : parts)
+  for (const SafetensorsFile &file : shards)
     places += (places.empty() ? "" : ", ") + file.path();
   return rejected("tensor '" + utf8::printable(name) + "' is not in " +
                   (places.empty() ? "the model: it has no tensor files"
@@ -251,7 +251,7 @@ Result<void> ModelFiles::readAs(Accepts accepts, const std::string &name,
                                 Out *out) const {
   TRANSOM_ASSIGN(const Slot *found, slot(name));
   const SafetensorsTensor &tensor = *found->tensor;
-  const SafetensorsFile &file = parts[found->file];
+  const SafetensorsFile &file = shards[found->file];
   bool floats = accepts != Accepts::Integers;
   bool integers = accepts != Accepts::Floats;
   if (!(floats && isFloat(tensor.dtype)) &&
@@ -291,12 +291,12 @@ void ModelFiles::release(const std::string &name) const {
   const SafetensorsTensor &tensor = *found->second.tensor;
   // Pages shared with the neighbours go too: they come back when read.
   constexpr uint64_t page = 4096;
-  parts[found->second.file].mapped().release(tensor.begin - tensor.begin % page,
-                                             tensor.end + page);
+  shards[found->second.file].mapped().release(
+      tensor.begin - tensor.begin % page, tensor.end + page);
 }
 
 void ModelFiles::releaseAll() const {
-  for (const SafetensorsFile &file : parts)
+  for (const SafetensorsFile &file : shards)
     file.mapped().release();
 }
 

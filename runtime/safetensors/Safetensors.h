@@ -98,7 +98,7 @@ public:
   const std::vector<std::string> &fileNames() const { return opened; }
   const std::string &folder() const { return where; }
   /// The mapped safetensors files.
-  const std::vector<SafetensorsFile> &files() const { return parts; }
+  const std::vector<SafetensorsFile> &files() const { return shards; }
 
   Result<std::vector<int64_t>> shape(const std::string &name) const override;
   /// Reads a block of a tensor of floats; integers are refused.
@@ -135,12 +135,12 @@ private:
                       const std::vector<int64_t> &sizes, Out *out) const;
   std::string where;
   std::vector<std::string> opened;
-  std::vector<SafetensorsFile> parts;
+  std::vector<SafetensorsFile> shards;
   std::unordered_map<std::string, Slot> slots;
 };
 
 /// Writes a safetensors file. Tensors are announced first; then their data
-/// follows in the same order, in pieces of any size.
+/// follows in the same order, in blocks of any size.
 ///
 ///   SafetensorsWriter writer;
 ///   writer.add("x", DType::F32, {2, 3});

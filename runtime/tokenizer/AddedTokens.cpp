@@ -22,7 +22,7 @@ public:
   Finder(Trie trie, ArrayView<AddedToken> tokens, const Characters &text)
       : trie(trie), tokens(tokens), text(text) {}
 
-  std::vector<Piece> run() {
+  std::vector<Split> run() {
     for (size_t at = 0; at < text.size();) {
       Match match = longestAt(at);
       if (match.index >= tokens.size()) {
@@ -33,8 +33,8 @@ public:
       at = match.end;
     }
     if (taken < text.size())
-      pieces.push_back({{taken, text.size()}, std::nullopt});
-    return std::move(pieces);
+      splits.push_back({{taken, text.size()}, std::nullopt});
+    return std::move(splits);
   }
 
 private:
@@ -67,8 +67,8 @@ private:
       end = whitespaceEnd(end);
     begin = std::min(begin, end);
     if (taken < begin)
-      pieces.push_back({{taken, begin}, std::nullopt});
-    pieces.push_back({{begin, end}, token.id});
+      splits.push_back({{taken, begin}, std::nullopt});
+    splits.push_back({{begin, end}, token.id});
     taken = end;
   }
 
@@ -87,13 +87,13 @@ private:
   Trie trie;
   ArrayView<AddedToken> tokens;
   const Characters &text;
-  std::vector<Piece> pieces;
+  std::vector<Split> splits;
   size_t taken = 0;
   Span lastRun{0, 0};
 };
 } // namespace
 
-std::vector<Piece> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
+std::vector<Split> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
                               const Characters &text) {
   if (text.empty())
     return {};

@@ -11,14 +11,14 @@
 namespace transom::tokenizer {
 
 /// A part of a text: an added token or what lies between two of them.
-struct Piece {
+struct Split {
   Span span;
   std::optional<uint32_t> id; ///< of an added token
 };
 
-/// The parts of `text`, in order. The leftmost and there the longest token
+/// The splits of `text`, in order. The leftmost and there the longest token
 /// wins; `trie` gives indices of `tokens`.
-std::vector<Piece> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
+std::vector<Split> splitAdded(Trie trie, ArrayView<AddedToken> tokens,
                               const Characters &text);
 
 } // namespace transom::tokenizer

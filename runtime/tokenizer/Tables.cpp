@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Opening checks what is small: the directory, the parameters and the lists of
-// steps and template pieces. Tries and vocabulary are checked where they are
+// steps and template items. Tries and vocabulary are checked where they are
 // read.
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Normalizer.h"
@@ -43,7 +43,7 @@ static size_t elementSize(Section section) {
     return sizeof(Parameters);
   case Section::SingleTemplate:
   case Section::PairTemplate:
-    return sizeof(TemplatePiece);
+    return sizeof(TemplateItem);
   case Section::Vocabulary:
     return sizeof(VocabularyEntry);
   case Section::ModelTrie:
@@ -123,13 +123,13 @@ Result<void> Tables::readDirectory(std::string_view bytes) {
   return {};
 }
 
-static bool validTemplate(ArrayView<TemplatePiece> pieces, bool pair) {
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    TemplatePiece piece = pieces[i];
-    bool known = piece.kind == PieceKind::SequenceA ||
-                 (piece.kind == PieceKind::SequenceB && pair) ||
-                 (piece.kind == PieceKind::Token && piece.id < idLimit);
-    if (!known || piece.typeId >= idLimit)
+static bool validTemplate(ArrayView<TemplateItem> items, bool pair) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    TemplateItem item = items[i];
+    bool known = item.kind == TemplateItemKind::SequenceA ||
+                 (item.kind == TemplateItemKind::SequenceB && pair) ||
+                 (item.kind == TemplateItemKind::Token && item.id < idLimit);
+    if (!known || item.typeId >= idLimit)
       return false;
   }
   return true;
@@ -172,8 +172,8 @@ Result<void> Tables::checkContents() const {
                   static_cast<uint32_t>(DecoderStep::Unsupported) + 1,
                   [](Step) { return false; }))
     return bad("malformed step of the normalizer, pre-tokenizer or decoder");
-  if (!validTemplate(array<TemplatePiece>(Section::SingleTemplate), false) ||
-      !validTemplate(array<TemplatePiece>(Section::PairTemplate), true))
+  if (!validTemplate(array<TemplateItem>(Section::SingleTemplate), false) ||
+      !validTemplate(array<TemplateItem>(Section::PairTemplate), true))
     return bad("malformed template");
   if (params.model == ModelKind::Bpe &&
       array<uint32_t>(Section::ByteTokens).size() !=

@@ -28,8 +28,8 @@ enum class Section : uint32_t {
   NormalizerSteps,   ///< `Step`s of kind `NormalizerStep`
   PreTokenizerSteps, ///< `Step`s of kind `PreTokenizerStep`
   DecoderSteps,      ///< `Step`s of kind `DecoderStep`
-  SingleTemplate,    ///< `TemplatePiece`s
-  PairTemplate,      ///< `TemplatePiece`s
+  SingleTemplate,    ///< `TemplateItem`s
+  PairTemplate,      ///< `TemplateItem`s
   Vocabulary,        ///< `VocabularyEntry`s by ascending id
   Text,              ///< bytes that the others refer to
   ModelTrie,         ///< `TrieUnit`s, tokens of the model to ids
@@ -108,10 +108,10 @@ struct Parameters {
 };
 
 /// What stands at a place of the template.
-enum class PieceKind : uint32_t { SequenceA = 1, SequenceB, Token };
+enum class TemplateItemKind : uint32_t { SequenceA = 1, SequenceB, Token };
 
-struct TemplatePiece {
-  PieceKind kind;
+struct TemplateItem {
+  TemplateItemKind kind;
   uint32_t id; ///< of a token
   uint32_t typeId;
 };

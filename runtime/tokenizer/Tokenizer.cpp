@@ -45,30 +45,30 @@ public:
 
   std::vector<Token> encode(std::string_view text) {
     Characters characters = getCharacters(text);
-    std::vector<Piece> pieces = splitAdded(rawTrie, added, characters);
-    if (pieces.size() == 1 && !pieces[0].id) {
+    std::vector<Split> splits = splitAdded(rawTrie, added, characters);
+    if (splits.size() == 1 && !splits[0].id) {
       encodeBetween(characters);
       return std::move(tokens);
     }
-    Characters part;
-    for (const Piece &piece : pieces) {
-      if (piece.id) {
-        addToken(characters, piece);
+    Characters between;
+    for (const Split &split : splits) {
+      if (split.id) {
+        addToken(characters, split);
         continue;
       }
-      part.assign(characters.begin() + piece.span.begin,
-                  characters.begin() + piece.span.end);
-      encodeBetween(part);
+      between.assign(characters.begin() + split.span.begin,
+                     characters.begin() + split.span.end);
+      encodeBetween(between);
     }
     return std::move(tokens);
   }
 
 private:
-  void addToken(const Characters &text, const Piece &piece) {
-    auto [begin, end] = piece.span;
+  void addToken(const Characters &text, const Split &split) {
+    auto [begin, end] = split.span;
     if (begin == end)
       return;
-    Token token{*piece.id, text[begin].begin, text[end - 1].end, 0, 0, true};
+    Token token{*split.id, text[begin].begin, text[end - 1].end, 0, 0, true};
     if (tables.parameters().flags & TrimOffsets) {
       for (size_t i = begin; i < end && isTrimmed(text[i].code); ++i)
         ++token.leadingSpaces;
@@ -81,18 +81,18 @@ private:
   /// Text between the added tokens that were found before normalizing.
   void encodeBetween(Characters &text) {
     normalize(tables.steps(Section::NormalizerSteps), text);
-    std::vector<Piece> pieces = splitAdded(normalizedTrie, added, text);
-    if (pieces.size() == 1 && !pieces[0].id)
+    std::vector<Split> splits = splitAdded(normalizedTrie, added, text);
+    if (splits.size() == 1 && !splits[0].id)
       return encodeWords(text);
-    Characters part;
-    for (const Piece &piece : pieces) {
-      if (piece.id) {
-        addToken(text, piece);
+    Characters between;
+    for (const Split &split : splits) {
+      if (split.id) {
+        addToken(text, split);
         continue;
       }
-      part.assign(text.begin() + piece.span.begin,
-                  text.begin() + piece.span.end);
-      encodeWords(part);
+      between.assign(text.begin() + split.span.begin,
+                     text.begin() + split.span.end);
+      encodeWords(between);
     }
   }
 
@@ -236,10 +236,10 @@ static void trimOffsets(const Tables &tables, std::string_view text,
 
 //===-- Template ----------------------------------------------------------===//
 
-static size_t templateTokens(ArrayView<TemplatePiece> pieces) {
+static size_t templateTokens(ArrayView<TemplateItem> items) {
   size_t count = 0;
-  for (size_t i = 0; i < pieces.size(); ++i)
-    count += pieces[i].kind == PieceKind::Token;
+  for (size_t i = 0; i < items.size(); ++i)
+    count += items[i].kind == TemplateItemKind::Token;
   return count;
 }
 
@@ -252,19 +252,19 @@ static void append(Encoding &encoding, int64_t id, uint32_t typeId,
   encoding.sequence.push_back(sequence);
 }
 
-static Encoding fillTemplate(ArrayView<TemplatePiece> pieces, bool addSpecial,
+static Encoding fillTemplate(ArrayView<TemplateItem> items, bool addSpecial,
                              const std::vector<Token> (&sequences)[2]) {
   Encoding encoding;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    TemplatePiece piece = pieces[i];
-    if (piece.kind == PieceKind::Token) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    TemplateItem item = items[i];
+    if (item.kind == TemplateItemKind::Token) {
       if (addSpecial)
-        append(encoding, piece.id, piece.typeId, {0, 0}, 2);
+        append(encoding, item.id, item.typeId, {0, 0}, 2);
       continue;
     }
-    uint8_t which = piece.kind == PieceKind::SequenceB;
+    uint8_t which = item.kind == TemplateItemKind::SequenceB;
     for (const Token &token : sequences[which])
-      append(encoding, token.id, piece.typeId, {token.begin, token.end}, which);
+      append(encoding, token.id, item.typeId, {token.begin, token.end}, which);
   }
   return encoding;
 }
@@ -279,11 +279,11 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
     TRANSOM_TRY(checkText(*pair));
     sequences[1] = SequenceEncoder(tables).encode(*pair);
   }
-  auto pieces = tables.array<TemplatePiece>(pair ? Section::PairTemplate
-                                                 : Section::SingleTemplate);
+  auto items = tables.array<TemplateItem>(pair ? Section::PairTemplate
+                                               : Section::SingleTemplate);
   size_t truncated = 0;
   if (options.maxLength != 0) {
-    size_t special = options.addSpecial ? templateTokens(pieces) : 0;
+    size_t special = options.addSpecial ? templateTokens(items) : 0;
     if (options.maxLength < special)
       return limitError("a maximum length of " +
                         std::to_string(options.maxLength) +
@@ -298,7 +298,7 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
     trimOffsets(tables, text, sequences[0]);
     trimOffsets(tables, pair.value_or(""), sequences[1]);
   }
-  Encoding encoding = fillTemplate(pieces, options.addSpecial, sequences);
+  Encoding encoding = fillTemplate(items, options.addSpecial, sequences);
   encoding.truncatedTokens = truncated;
   return encoding;
 }

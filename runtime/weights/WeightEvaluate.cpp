@@ -88,10 +88,10 @@ public:
   }
 
 private:
-  /// Evaluates what of `part` (which lies at [at, at + size) along the axis)
+  /// Evaluates what of `operand` (which lies at [at, at + size) along the axis)
   /// meets the block, into its place of the block's dense output.
-  Result<void> runPart(const WeightExpr &part, int64_t axis, int64_t at,
-                       int64_t size, const Block &block, float *out) {
+  Result<void> runOperand(const WeightExpr &operand, int64_t axis, int64_t at,
+                          int64_t size, const Block &block, float *out) {
     int64_t begin = std::max(block.offsets[axis], at);
     int64_t end = std::min(block.offsets[axis] + block.sizes[axis], at + size);
     if (begin >= end)
@@ -103,9 +103,9 @@ private:
     int64_t row = getProduct(block.sizes, axis + 1, block.sizes.size());
     float *target = out + (begin - block.offsets[axis]) * row;
     if (outer == 1 || inner.sizes[axis] == block.sizes[axis])
-      return run(part, inner, target);
+      return run(operand, inner, target);
     std::vector<float> dense(static_cast<size_t>(inner.count()));
-    if (Result<void> done = run(part, inner, dense.data()); !done)
+    if (Result<void> done = run(operand, inner, dense.data()); !done)
       return done;
     int64_t length = (end - begin) * row, stride = block.sizes[axis] * row;
     for (int64_t i = 0; i < outer; ++i)
@@ -116,37 +116,38 @@ private:
 
   Result<void> concat(const WeightExpr &e, const Block &block, float *out) {
     int64_t at = 0, axis = (*e).axis;
-    for (const WeightExpr &part : (*e).parts) {
-      TRANSOM_ASSIGN(Shape shape, part.shape(source));
+    for (const WeightExpr &operand : (*e).operands) {
+      TRANSOM_ASSIGN(Shape shape, operand.shape(source));
       int64_t size = shape[axis];
-      if (Result<void> done = runPart(part, axis, at, size, block, out); !done)
+      if (Result<void> done = runOperand(operand, axis, at, size, block, out);
+          !done)
         return done;
       at += size;
     }
     return {};
   }
 
-  /// Each part's rows are read at once, since they lie side by side, and then
-  /// put in their places.
+  /// Each operand's rows are read at once, since they lie side by side, and
+  /// then put in their places.
   Result<void> interleave(const WeightExpr &e, const Block &block, float *out) {
     int64_t size = (*e).size;
-    int64_t parts = static_cast<int64_t>((*e).parts.size());
+    int64_t operands = static_cast<int64_t>((*e).operands.size());
     int64_t row = getProduct(block.sizes, 1, block.sizes.size());
     int64_t begin = block.offsets[0], end = begin + block.sizes[0];
-    int64_t firstRow = begin / (size * parts) * size;
-    int64_t lastRow = ((end - 1) / (size * parts) + 1) * size;
+    int64_t firstRow = begin / (size * operands) * size;
+    int64_t lastRow = ((end - 1) / (size * operands) + 1) * size;
     Block inner = block;
     inner.offsets[0] = firstRow;
     inner.sizes[0] = lastRow - firstRow;
     std::vector<float> dense(static_cast<size_t>(inner.count()));
-    for (int64_t part = 0; part < parts; ++part) {
-      if (Result<void> done = run((*e).operand(part), inner, dense.data());
+    for (int64_t operand = 0; operand < operands; ++operand) {
+      if (Result<void> done = run((*e).operand(operand), inner, dense.data());
           !done)
         return done;
       for (int64_t r = begin; r < end; ++r) {
-        if (r / size % parts != part)
+        if (r / size % operands != operand)
           continue;
-        int64_t from = r / (size * parts) * size + r % size - firstRow;
+        int64_t from = r / (size * operands) * size + r % size - firstRow;
         std::copy_n(dense.data() + from * row, row, out + (r - begin) * row);
       }
     }
@@ -159,7 +160,7 @@ private:
     int64_t size = shape[axis];
     if (block.offsets[axis] + block.sizes[axis] > size)
       std::fill_n(out, block.count(), 0.0f);
-    return runPart((*e).operand(), axis, 0, size, block, out);
+    return runOperand((*e).operand(), axis, 0, size, block, out);
   }
 
   Result<void> scale(const WeightExpr &e, const Block &block, float *out) {
@@ -197,18 +198,17 @@ private:
     std::vector<float> dense(static_cast<size_t>(getProduct(tile, 0, rank)));
     Shape at(rank, 0);
     while (true) {
-      Block part;
-      part.sizes.resize(rank);
+      Shape sizes(rank);
       int64_t start = 0;
       for (size_t d = 0; d < rank; ++d) {
-        part.sizes[d] = std::min(tile[d], block.sizes[d] - at[d]);
+        sizes[d] = std::min(tile[d], block.sizes[d] - at[d]);
         start += at[d] * strides[d];
       }
       Block inner{Shape(rank), Shape(rank)};
       Shape innerStrides(rank); // of the output, by the operand's dimensions
       for (size_t d = 0; d < rank; ++d) {
         inner.offsets[permutation[d]] = block.offsets[d] + at[d];
-        inner.sizes[permutation[d]] = part.sizes[d];
+        inner.sizes[permutation[d]] = sizes[d];
         innerStrides[permutation[d]] = strides[d];
       }
       if (Result<void> done = run((*e).operand(), inner, dense.data()); !done)
@@ -327,8 +327,8 @@ private:
 };
 
 // Reshape: the dimensions of both sides fall into groups of equal products.
-// Where each group's part of the block is a rectangle of the operand too, one
-// block of the operand is the answer; else the block is split.
+// Where each group's operand of the block is a rectangle of the operand too,
+// one block of the operand is the answer; else the block is split.
 
 /// A range of dimensions on each side that hold the same elements.
 struct Group {

@@ -30,7 +30,7 @@ WeightExpr WeightExpr::file(std::string name) {
 
 WeightExpr WeightExpr::transpose(WeightExpr e, Shape permutation) {
   auto node = makeNode(Kind::Transpose);
-  node->parts.push_back(std::move(e));
+  node->operands.push_back(std::move(e));
   node->dims = std::move(permutation);
   return WeightExpr(std::move(node));
 }
@@ -38,37 +38,37 @@ WeightExpr WeightExpr::transpose(WeightExpr e, Shape permutation) {
 WeightExpr WeightExpr::slice(WeightExpr e, int64_t axis, int64_t start,
                              int64_t size) {
   auto node = makeNode(Kind::Slice);
-  node->parts.push_back(std::move(e));
+  node->operands.push_back(std::move(e));
   node->axis = axis;
   node->start = start;
   node->size = size;
   return WeightExpr(std::move(node));
 }
 
-WeightExpr WeightExpr::concat(int64_t axis, std::vector<WeightExpr> parts) {
+WeightExpr WeightExpr::concat(int64_t axis, std::vector<WeightExpr> operands) {
   auto node = makeNode(Kind::Concat);
-  node->parts = std::move(parts);
+  node->operands = std::move(operands);
   node->axis = axis;
   return WeightExpr(std::move(node));
 }
 
 WeightExpr WeightExpr::scale(WeightExpr e, double factor) {
   auto node = makeNode(Kind::Scale);
-  node->parts.push_back(std::move(e));
+  node->operands.push_back(std::move(e));
   node->number = factor;
   return WeightExpr(std::move(node));
 }
 
 WeightExpr WeightExpr::add(WeightExpr a, WeightExpr b) {
   auto node = makeNode(Kind::Add);
-  node->parts.push_back(std::move(a));
-  node->parts.push_back(std::move(b));
+  node->operands.push_back(std::move(a));
+  node->operands.push_back(std::move(b));
   return WeightExpr(std::move(node));
 }
 
 WeightExpr WeightExpr::pad(WeightExpr e, int64_t axis, int64_t size) {
   auto node = makeNode(Kind::Pad);
-  node->parts.push_back(std::move(e));
+  node->operands.push_back(std::move(e));
   node->axis = axis;
   node->size = size;
   return WeightExpr(std::move(node));
@@ -76,7 +76,7 @@ WeightExpr WeightExpr::pad(WeightExpr e, int64_t axis, int64_t size) {
 
 WeightExpr WeightExpr::reshape(WeightExpr e, Shape shape) {
   auto node = makeNode(Kind::Reshape);
-  node->parts.push_back(std::move(e));
+  node->operands.push_back(std::move(e));
   node->dims = std::move(shape);
   return WeightExpr(std::move(node));
 }
@@ -111,9 +111,10 @@ WeightExpr WeightExpr::angles(int64_t limit, double factor,
   return WeightExpr(std::move(node));
 }
 
-WeightExpr WeightExpr::interleave(int64_t size, std::vector<WeightExpr> parts) {
+WeightExpr WeightExpr::interleave(int64_t size,
+                                  std::vector<WeightExpr> operands) {
   auto node = makeNode(Kind::Interleave);
-  node->parts = std::move(parts);
+  node->operands = std::move(operands);
   node->size = size;
   return WeightExpr(std::move(node));
 }
@@ -126,8 +127,8 @@ std::vector<std::string> WeightExpr::files() const {
   std::function<void(const WeightExpr &)> visit = [&](const WeightExpr &e) {
     if (e.kind() == Kind::File && seen.insert(e.node->name).second)
       names.push_back(e.node->name);
-    for (const WeightExpr &part : e.node->parts)
-      visit(part);
+    for (const WeightExpr &operand : e.node->operands)
+      visit(operand);
   };
   visit(*this);
   return names;
@@ -174,10 +175,10 @@ std::string quoted(const std::string &name) {
 std::string WeightExpr::str() const {
   auto number = [](int64_t n) { return std::to_string(n); };
   const Node &n = *node;
-  auto part = [&](size_t i) { return n.parts[i].str(); };
+  auto operand = [&](size_t i) { return n.operands[i].str(); };
   auto joined = [&](const char *name, int64_t first) {
     std::string text = name + number(first);
-    for (const WeightExpr &e : n.parts)
+    for (const WeightExpr &e : n.operands)
       text += ", " + e.str();
     return text + ")";
   };
@@ -185,21 +186,21 @@ std::string WeightExpr::str() const {
   case Kind::File:
     return "file(" + quoted(n.name) + ")";
   case Kind::Transpose:
-    return "transpose(" + part(0) + ", " + shapeText(n.dims) + ")";
+    return "transpose(" + operand(0) + ", " + shapeText(n.dims) + ")";
   case Kind::Slice:
-    return "slice(" + part(0) + ", " + number(n.axis) + ", " + number(n.start) +
-           ", " + number(n.size) + ")";
+    return "slice(" + operand(0) + ", " + number(n.axis) + ", " +
+           number(n.start) + ", " + number(n.size) + ")";
   case Kind::Concat:
     return joined("concat(", n.axis);
   case Kind::Scale:
-    return "scale(" + part(0) + ", " + numberText(n.number) + ")";
+    return "scale(" + operand(0) + ", " + numberText(n.number) + ")";
   case Kind::Add:
-    return "add(" + part(0) + ", " + part(1) + ")";
+    return "add(" + operand(0) + ", " + operand(1) + ")";
   case Kind::Pad:
-    return "pad(" + part(0) + ", " + number(n.axis) + ", " + number(n.size) +
+    return "pad(" + operand(0) + ", " + number(n.axis) + ", " + number(n.size) +
            ")";
   case Kind::Reshape:
-    return "reshape(" + part(0) + ", " + shapeText(n.dims) + ")";
+    return "reshape(" + operand(0) + ", " + shapeText(n.dims) + ")";
   case Kind::Fill:
     return "fill(" + shapeText(n.dims) + ", " + numberText(n.number) + ")";
   case Kind::Sinusoid:
@@ -253,7 +254,7 @@ Result<Shape> concatShape(const WeightExpr &e,
                           const std::vector<Shape> &shapes) {
   const WeightExpr::Node &n = *e;
   if (shapes.empty())
-    return shapeError(e, "expected at least one part");
+    return shapeError(e, "expected at least one operand");
   Shape result = shapes[0];
   if (n.axis < 0 || n.axis >= static_cast<int64_t>(result.size()))
     return axisError(e, n.axis, result);
@@ -263,9 +264,9 @@ Result<Shape> concatShape(const WeightExpr &e,
     if (same.size() == result.size())
       same[n.axis] = result[n.axis];
     if (same != result)
-      return shapeError(e, "parts of shapes " + shapeText(shapes[0]) + " and " +
-                               shapeText(shape) + " differ beside axis " +
-                               std::to_string(n.axis));
+      return shapeError(e, "operands of shapes " + shapeText(shapes[0]) +
+                               " and " + shapeText(shape) +
+                               " differ beside axis " + std::to_string(n.axis));
     total += CheckedSize::fromSigned(shape[n.axis]);
   }
   std::optional<int64_t> size = total.signedValue();
@@ -319,11 +320,11 @@ Result<Shape> interleavedShape(const WeightExpr &e,
                                const std::vector<Shape> &shapes) {
   const WeightExpr::Node &n = *e;
   if (shapes.empty())
-    return shapeError(e, "expected at least one part");
+    return shapeError(e, "expected at least one operand");
   for (const Shape &shape : shapes)
     if (shape != shapes[0])
-      return shapeError(e, "parts of shapes " + shapeText(shapes[0]) + " and " +
-                               shapeText(shape) + " differ");
+      return shapeError(e, "operands of shapes " + shapeText(shapes[0]) +
+                               " and " + shapeText(shape) + " differ");
   Shape result = shapes[0];
   if (result.empty())
     return axisError(e, 0, result);
@@ -360,8 +361,8 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
   if (n.kind == Kind::File)
     return source.shape(n.name);
   std::vector<Shape> shapes;
-  for (const WeightExpr &part : n.parts) {
-    Result<Shape> shape = part.shape(source);
+  for (const WeightExpr &operand : n.operands) {
+    Result<Shape> shape = operand.shape(source);
     if (!shape)
       return shape;
     shapes.push_back(std::move(*shape));

@@ -72,7 +72,7 @@ public:
   static WeightExpr transpose(WeightExpr e, std::vector<int64_t> permutation);
   static WeightExpr slice(WeightExpr e, int64_t axis, int64_t start,
                           int64_t size);
-  static WeightExpr concat(int64_t axis, std::vector<WeightExpr> parts);
+  static WeightExpr concat(int64_t axis, std::vector<WeightExpr> operands);
   static WeightExpr scale(WeightExpr e, double factor);
   static WeightExpr add(WeightExpr a, WeightExpr b);
   static WeightExpr pad(WeightExpr e, int64_t axis, int64_t size);
@@ -83,7 +83,7 @@ public:
                            std::vector<double> data);
   static WeightExpr angles(int64_t limit, double factor,
                            std::vector<double> frequencies);
-  static WeightExpr interleave(int64_t size, std::vector<WeightExpr> parts);
+  static WeightExpr interleave(int64_t size, std::vector<WeightExpr> operands);
 
   /// Reads the text form; errors give the column.
   static Result<WeightExpr> parse(std::string_view text);

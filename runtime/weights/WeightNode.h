@@ -17,18 +17,18 @@ inline constexpr int64_t weightExprAngleStep = 256;
 /// One operation; which fields count depends on the kind.
 struct WeightExpr::Node {
   Kind kind;
-  std::string name;              ///< File
-  std::vector<WeightExpr> parts; ///< operands
-  std::vector<int64_t> dims;     ///< Transpose: permutation; Reshape, Fill,
-                                 ///< Values: shape; Sinusoid: positions, width
-  int64_t axis = 0;              ///< Slice, Concat, Pad
-  int64_t start = 0;             ///< Slice
-  int64_t size = 0;              ///< Slice, Pad, Interleave; Angles: limit
-  double number = 0;             ///< Scale, Fill; Angles: factor
-  bool halves = false;           ///< Sinusoid
-  std::vector<double> data;      ///< Values; Angles: frequencies
+  std::string name; ///< File
+  std::vector<WeightExpr> operands;
+  std::vector<int64_t> dims; ///< Transpose: permutation; Reshape, Fill,
+                             ///< Values: shape; Sinusoid: positions, width
+  int64_t axis = 0;          ///< Slice, Concat, Pad
+  int64_t start = 0;         ///< Slice
+  int64_t size = 0;          ///< Slice, Pad, Interleave; Angles: limit
+  double number = 0;         ///< Scale, Fill; Angles: factor
+  bool halves = false;       ///< Sinusoid
+  std::vector<double> data;  ///< Values; Angles: frequencies
 
-  const WeightExpr &operand(size_t i = 0) const { return parts[i]; }
+  const WeightExpr &operand(size_t i = 0) const { return operands[i]; }
 };
 
 } // namespace transom

@@ -198,16 +198,16 @@ private:
   /// What has a number and any count of operands.
   Expr joined(std::string_view op, unsigned depth) {
     int64_t first = integer();
-    std::vector<WeightExpr> parts;
+    std::vector<WeightExpr> operands;
     while (!failure && peek(',') && expect(','))
-      if (Expr part = expression(depth + 1))
-        parts.push_back(std::move(*part));
-    if (!failure && parts.empty())
-      fail("expected at least one part");
+      if (Expr operand = expression(depth + 1))
+        operands.push_back(std::move(*operand));
+    if (!failure && operands.empty())
+      fail("expected at least one operand");
     if (failure)
       return {};
-    return op == "concat" ? WeightExpr::concat(first, std::move(parts))
-                          : WeightExpr::interleave(first, std::move(parts));
+    return op == "concat" ? WeightExpr::concat(first, std::move(operands))
+                          : WeightExpr::interleave(first, std::move(operands));
   }
 
   /// What has an operand first.

@@ -155,12 +155,12 @@ static int takeToken(void *context, const transom_generated_token *token) {
     progress.first = Clock::now();
   if (!progress.stream)
     return 0;
-  std::string piece(token->text.data ? token->text.data : "", token->text.size);
+  std::string delta(token->text.data ? token->text.data : "", token->text.size);
   if (!progress.texts && token->id >= 0)
-    piece = (progress.tokens > 1 ? "," : "") + std::to_string(token->id);
-  if (piece.empty() && token->finish == TRANSOM_FINISH_NONE)
+    delta = (progress.tokens > 1 ? "," : "") + std::to_string(token->id);
+  if (delta.empty() && token->finish == TRANSOM_FINISH_NONE)
     return 0;
-  progress.written = writeOut(piece);
+  progress.written = writeOut(delta);
   if (progress.written)
     progress.written = flushOut();
   return progress.written ? 0 : 1;

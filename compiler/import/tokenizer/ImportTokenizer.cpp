@@ -38,10 +38,10 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
 /// One more than the largest id that encoding can give.
 static uint32_t idEndOf(const Draft &draft) {
   uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
-  for (auto *pieces : {&draft.single, &draft.pair})
-    for (const TemplatePiece &piece : *pieces)
-      if (piece.kind == PieceKind::Token)
-        end = std::max(end, piece.id + 1);
+  for (auto *items : {&draft.single, &draft.pair})
+    for (const TemplateItem &item : *items)
+      if (item.kind == TemplateItemKind::Token)
+        end = std::max(end, item.id + 1);
   return end;
 }
 

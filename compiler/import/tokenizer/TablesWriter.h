@@ -38,7 +38,7 @@ struct Draft {
   std::string continuingPrefix, wordSuffix;
   std::vector<Step> normalizerSteps, preTokenizerSteps, decoderSteps;
   std::string stepTexts; ///< what the steps refer to
-  std::vector<TemplatePiece> single, pair;
+  std::vector<TemplateItem> single, pair;
   std::vector<DraftMerge> merges;
   std::vector<uint32_t> byteTokens; ///< of all bytes, or none
   std::vector<DraftEntry> entries;  ///< by ascending id

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Post-processors become two lists of pieces: what surrounds one text and what
+// Post-processors become two lists of items: what surrounds one text and what
 // surrounds a pair.
 #include "compiler/import/tokenizer/Steps.h"
 
@@ -17,7 +17,7 @@ static Result<uint32_t> readNumber(JsonValue object, std::string_view key) {
 
 /// A text's place in a template.
 static Result<void> readSequencePiece(JsonValue value, bool pair,
-                                      std::vector<TemplatePiece> &pieces) {
+                                      std::vector<TemplateItem> &items) {
   TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
   TRANSOM_ASSIGN(auto id, readText(value, "id"));
   if (id != "A" && id != "B")
@@ -25,14 +25,15 @@ static Result<void> readSequencePiece(JsonValue value, bool pair,
                        "'; supported: A, B");
   if (id == "B" && !pair)
     return value.error("sequence 'B' in the template of a single text");
-  pieces.push_back(
-      {id == "A" ? PieceKind::SequenceA : PieceKind::SequenceB, 0, typeId});
+  items.push_back(
+      {id == "A" ? TemplateItemKind::SequenceA : TemplateItemKind::SequenceB, 0,
+       typeId});
   return {};
 }
 
 /// A special token's place in a template; it may stand for several ids.
 static Result<void> readTokenPiece(JsonValue value, JsonValue specialTokens,
-                                   std::vector<TemplatePiece> &pieces) {
+                                   std::vector<TemplateItem> &items) {
   TRANSOM_ASSIGN(auto typeId, readNumber(value, "type_id"));
   TRANSOM_ASSIGN(auto name, readText(value, "id"));
   auto token = specialTokens.find(name);
@@ -42,13 +43,14 @@ static Result<void> readTokenPiece(JsonValue value, JsonValue specialTokens,
   TRANSOM_ASSIGN(auto ids, token->get("ids"));
   TRANSOM_ASSIGN(auto numbers, ids.asIntArray(0, largestId));
   for (int64_t id : numbers)
-    pieces.push_back({PieceKind::Token, static_cast<uint32_t>(id), typeId});
+    items.push_back(
+        {TemplateItemKind::Token, static_cast<uint32_t>(id), typeId});
   return {};
 }
 
 static Result<void> readTemplate(JsonValue processor, std::string_view key,
                                  JsonValue specialTokens,
-                                 std::vector<TemplatePiece> &pieces) {
+                                 std::vector<TemplateItem> &items) {
   TRANSOM_ASSIGN(auto list, processor.get(key));
   TRANSOM_TRY(list.expectArray());
   for (JsonValue element : list.elements()) {
@@ -57,8 +59,8 @@ static Result<void> readTemplate(JsonValue processor, std::string_view key,
     auto token = element.find("SpecialToken");
     if (!sequence && !token)
       return element.error("expected a 'Sequence' or a 'SpecialToken'");
-    TRANSOM_TRY(sequence ? readSequencePiece(*sequence, key == "pair", pieces)
-                         : readTokenPiece(*token, specialTokens, pieces));
+    TRANSOM_TRY(sequence ? readSequencePiece(*sequence, key == "pair", items)
+                         : readTokenPiece(*token, specialTokens, items));
   }
   return {};
 }
@@ -79,17 +81,17 @@ static Result<uint32_t> readBetweenTokens(JsonValue value, Draft &draft) {
   auto sep = readTokenId(value, "sep");
   if (!sep)
     return sep.takeError();
-  draft.single = {{PieceKind::Token, cls, 0},
-                  {PieceKind::SequenceA, 0, 0},
-                  {PieceKind::Token, *sep, 0}};
+  draft.single = {{TemplateItemKind::Token, cls, 0},
+                  {TemplateItemKind::SequenceA, 0, 0},
+                  {TemplateItemKind::Token, *sep, 0}};
   draft.pair = draft.single;
   return *sep;
 }
 
 static Result<void> readBertProcessing(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto sep, readBetweenTokens(value, draft));
-  draft.pair.push_back({PieceKind::SequenceB, 0, 1});
-  draft.pair.push_back({PieceKind::Token, sep, 1});
+  draft.pair.push_back({TemplateItemKind::SequenceB, 0, 1});
+  draft.pair.push_back({TemplateItemKind::Token, sep, 1});
   return {};
 }
 
@@ -117,9 +119,9 @@ static Result<void> readTrimming(JsonValue value, Draft &draft) {
 
 static Result<void> readRobertaProcessing(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto sep, readBetweenTokens(value, draft));
-  draft.pair.push_back({PieceKind::Token, sep, 0});
-  draft.pair.push_back({PieceKind::SequenceB, 0, 0});
-  draft.pair.push_back({PieceKind::Token, sep, 0});
+  draft.pair.push_back({TemplateItemKind::Token, sep, 0});
+  draft.pair.push_back({TemplateItemKind::SequenceB, 0, 0});
+  draft.pair.push_back({TemplateItemKind::Token, sep, 0});
   return readTrimming(value, draft);
 }
 
@@ -148,8 +150,9 @@ static Result<void> readProcessor(JsonValue value, unsigned &templates,
 }
 
 Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft) {
-  draft.single = {{PieceKind::SequenceA, 0, 0}};
-  draft.pair = {{PieceKind::SequenceA, 0, 0}, {PieceKind::SequenceB, 0, 1}};
+  draft.single = {{TemplateItemKind::SequenceA, 0, 0}};
+  draft.pair = {{TemplateItemKind::SequenceA, 0, 0},
+                {TemplateItemKind::SequenceB, 0, 1}};
   if (!value || value->isNull())
     return {};
   unsigned templates = 0;

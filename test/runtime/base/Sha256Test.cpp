@@ -23,20 +23,20 @@ TEST(Sha256, known_hashes) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256, engines_and_pieces_agree) {
+TEST(Sha256, engines_and_chunks_agree) {
   Random random(1);
   std::string text;
   for (int i = 0; i < 700; ++i)
     text += static_cast<char>(random.next());
   for (size_t size = 0; size <= text.size(); ++size) {
-    Sha256 whole(Sha256::Engine::Portable), pieces;
+    Sha256 whole(Sha256::Engine::Portable), chunks;
     whole.update(text.data(), size);
     for (size_t at = 0; at < size;) {
-      size_t piece = std::min<size_t>(size - at, random.next() % 130);
-      pieces.update(text.data() + at, piece);
-      at += piece;
+      size_t chunk = std::min<size_t>(size - at, random.next() % 130);
+      chunks.update(text.data() + at, chunk);
+      at += chunk;
     }
-    ASSERT_EQ(whole.hex(), pieces.hex()) << size;
+    ASSERT_EQ(whole.hex(), chunks.hex()) << size;
   }
 }
 

@@ -40,11 +40,11 @@ Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
     needed += (length + 255) / 256 - int64_t(past.blocks.size());
     // The last block is copied where others look at it.
     needed += past.tokens.size() % 256 && past.blocks.back().use_count() > 1;
-    all += rows[i].wanted;
+    all += rows[i].numLogits;
   }
   if (needed > blocks - used())
     return limitError("the cache is full");
-  if (all > wanted)
+  if (all > logitLimit)
     return limitError("too many rows");
   ++steps;
   mostRows = std::max(mostRows, count);
@@ -55,7 +55,7 @@ Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
       past.blocks.back() = std::make_shared<int>(0);
     for (int64_t t = 0; t != rows[i].count; ++t) {
       past.tokens.push_back(rows[i].tokens[t]);
-      if (t < rows[i].count - rows[i].wanted)
+      if (t < rows[i].count - rows[i].numLogits)
         continue;
       for (int64_t token = 0; token != ids; ++token)
         logits.push_back(past.tokens.size() == poisonAt

@@ -43,7 +43,7 @@ public:
   int64_t width() const override { return ids; }
   std::optional<int64_t> context() const override { return contextLength; }
   int64_t vocabulary() const override { return ids; }
-  int64_t maxWanted() const override { return wanted; }
+  int64_t maxLogits() const override { return logitLimit; }
   int64_t freePositions() const override { return (blocks - used()) * 256; }
   int64_t longest() const override {
     return std::min(contextLength.value_or(blocks * 256), blocks * 256);
@@ -53,7 +53,7 @@ public:
   float getLogit(const std::vector<int64_t> &past, int64_t token) const;
   size_t openCount() const { return open_.size(); }
 
-  int64_t wanted = 64;         ///< most rows that give logits
+  int64_t logitLimit = 64;     ///< most rows that give logits
   size_t steps = 0, forks = 0; ///< that were made
   size_t mostRows = 0;         ///< sequences of a step
   int64_t fed = 0;             ///< tokens, all together

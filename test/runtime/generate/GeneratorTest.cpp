@@ -89,15 +89,15 @@ TEST(Generator, company_and_room_do_not_matter) {
       expected.push_back(row.tokens);
   }
   EXPECT_NE(expected[0], expected[1]);
-  for (auto [sequences, blocks, wanted] : {std::tuple(27, 200, 64),
-                                           {5, 200, 64},
-                                           {27, 9, 64},
-                                           {1, 3, 1},
-                                           {27, 200, 2}}) {
+  for (auto [sequences, blocks, logitLimit] : {std::tuple(27, 200, 64),
+                                               {5, 200, 64},
+                                               {27, 9, 64},
+                                               {1, 3, 1},
+                                               {27, 200, 2}}) {
     FakeSource source(40, sequences, blocks);
-    source.wanted = wanted;
+    source.logitLimit = logitLimit;
     EXPECT_EQ(getTokens(run(source, config, prompts)), expected)
-        << sequences << " " << blocks << " " << wanted;
+        << sequences << " " << blocks << " " << logitLimit;
   }
 }
 

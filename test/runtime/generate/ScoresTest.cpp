@@ -21,10 +21,10 @@ TEST(Scores, scores) {
       sum += std::exp(double(model.getLogit(past, token)));
     expected.push_back(double(model.getLogit(past, text[i])) - std::log(sum));
   }
-  for (int64_t wanted : {1, 7, 64, 1000})
+  for (int64_t logitLimit : {1, 7, 64, 1000})
     for (size_t first : {size_t(1), size_t(20), text.size()}) {
       FakeSource source(40, 1, 10);
-      source.wanted = wanted;
+      source.logitLimit = logitLimit;
       Result<TokenScores> scores =
           scoreTokens(source, text.data(), text.size(), first, 2, "the text");
       ASSERT_TRUE(bool(scores)) << scores.error().message;

@@ -1,19 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text in pieces: what stop strings hold back, and where they end it.
+// Text in deltas: what stop strings hold back, and where they end it.
 #include "runtime/generate/StopStrings.h"
 #include <gtest/gtest.h>
 
 using namespace transom;
 
-/// Feeds the pieces; what came out of each, and "!" where a string was found.
+/// Feeds the deltas; what came out of each, and "!" where a string was found.
 static std::string feedAll(StopStrings stops,
-                           const std::vector<std::string> &pieces) {
+                           const std::vector<std::string> &deltas) {
   std::string told;
-  for (const std::string &piece : pieces) {
+  for (const std::string &delta : deltas) {
     std::string out;
-    const bool found = stops.feed(piece, out);
+    const bool found = stops.feed(delta, out);
     told += out + (found ? "!" : "|");
     if (found)
       return told;
@@ -27,11 +27,11 @@ TEST(StopStrings, none_passes_everything) {
   EXPECT_EQ(feedAll(StopStrings({}), {"ab", "", "c"}), "ab||c|");
 }
 
-TEST(StopStrings, inside_a_piece) {
+TEST(StopStrings, inside_a_delta) {
   EXPECT_EQ(feedAll(StopStrings({"stop"}), {"do not stop here"}), "do not !");
 }
 
-TEST(StopStrings, across_pieces) {
+TEST(StopStrings, across_deltas) {
   EXPECT_EQ(
       feedAll(StopStrings({"\n\nUser:"}), {"yes", "\n", "\nUs", "er", ":"}),
       "yes||||!");

@@ -301,11 +301,11 @@ namespace {
 
 /// Headers of a mebibyte that make a reader work before it finds the error.
 std::vector<std::string> costlyHeaders() {
-  auto repeated = [](const std::string &first, const std::string &piece,
+  auto repeated = [](const std::string &first, const std::string &block,
                      const std::string &last) {
     std::string text = first;
-    while (text.size() + piece.size() + last.size() < 1 << 20)
-      text += piece;
+    while (text.size() + block.size() + last.size() < 1 << 20)
+      text += block;
     return text + last;
   };
   std::vector<std::string> headers = {

@@ -103,8 +103,8 @@ inline std::string errorWith(const std::string &from, const std::string &to) {
   return parsed.error().message;
 }
 
-inline bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
+inline bool contains(const std::string &text, const std::string &phrase) {
+  return text.find(phrase) != std::string::npos;
 }
 
 /// A manifest of a decoder with its loops.

@@ -30,18 +30,18 @@ std::vector<int64_t> flat(const std::vector<TokenOffsets> &offsets) {
   return values;
 }
 
-void expectCase(const Tokenizer &tokenizer, JsonValue wanted) {
+void expectCase(const Tokenizer &tokenizer, JsonValue expected) {
   std::optional<std::string_view> pair;
-  if (auto value = wanted.find("pair"))
+  if (auto value = expected.find("pair"))
     pair = *value->asString();
-  auto encoding = tokenizer.encode(*wanted.get("text")->asString(), pair, {});
+  auto encoding = tokenizer.encode(*expected.get("text")->asString(), pair, {});
   ASSERT_TRUE(encoding) << encoding.error().message;
-  EXPECT_EQ(encoding->ids, numbers(wanted, "ids"));
-  EXPECT_EQ(flat(encoding->offsets), numbers(wanted, "offsets"));
-  if (wanted.find("type_ids"))
-    EXPECT_EQ(encoding->typeIds, numbers(wanted, "type_ids"));
-  std::string_view decoded = *wanted.get("decoded")->asString();
-  auto plain = wanted.find("plain");
+  EXPECT_EQ(encoding->ids, numbers(expected, "ids"));
+  EXPECT_EQ(flat(encoding->offsets), numbers(expected, "offsets"));
+  if (expected.find("type_ids"))
+    EXPECT_EQ(encoding->typeIds, numbers(expected, "type_ids"));
+  std::string_view decoded = *expected.get("decoded")->asString();
+  auto plain = expected.find("plain");
   EXPECT_EQ(*tokenizer.decode(encoding->ids, false), decoded);
   EXPECT_EQ(*tokenizer.decode(encoding->ids, true),
             plain ? *plain->asString() : decoded);
@@ -53,10 +53,10 @@ TEST_P(BpeGolden, WrittenCases) {
   auto document = parseJson(file(".cases.json"), "cases.json");
   ASSERT_TRUE(document) << document.error().message;
   ASSERT_GE(document->root().size(), 80u);
-  for (JsonValue wanted : document->root().elements()) {
-    SCOPED_TRACE(utf8::printable(*wanted.get("text")->asString()) + " (" +
-                 wanted.where() + ")");
-    expectCase(*loaded.tokenizer, wanted);
+  for (JsonValue expected : document->root().elements()) {
+    SCOPED_TRACE(utf8::printable(*expected.get("text")->asString()) + " (" +
+                 expected.where() + ")");
+    expectCase(*loaded.tokenizer, expected);
   }
 }
 

@@ -11,7 +11,7 @@ namespace transom::test {
 namespace {
 
 /// What each id gives, then what the flush gives.
-std::vector<std::string> pieces(const Tokenizer &tokenizer,
+std::vector<std::string> deltas(const Tokenizer &tokenizer,
                                 const std::vector<int64_t> &ids,
                                 bool skipSpecial = true) {
   auto stream = DecodeStream::create(tokenizer, skipSpecial);
@@ -32,27 +32,27 @@ std::vector<std::string> pieces(const Tokenizer &tokenizer,
   return result;
 }
 
-using Pieces = std::vector<std::string>;
+using Deltas = std::vector<std::string>;
 constexpr const char *unknown = "\ufffd";
 
 TEST(TokenizerDecode, BytesWaitForTheirCharacter) {
   Loaded loaded = load(smallBpeJson());
-  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 4, 5, 1}),
-            (Pieces{"a", "", "\u00e9", "b", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {0, 4, 5, 1}),
+            (Deltas{"a", "", "\u00e9", "b", ""}));
   // A start without its end is U+FFFD once it cannot be a character.
-  EXPECT_EQ(pieces(*loaded.tokenizer, {4, 0}), (Pieces{"", "\ufffda", ""}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 4}), (Pieces{"a", "", unknown}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {5, 4, 4}),
-            (Pieces{unknown, "", unknown, unknown}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {}), Pieces{""});
+  EXPECT_EQ(deltas(*loaded.tokenizer, {4, 0}), (Deltas{"", "\ufffda", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {0, 4}), (Deltas{"a", "", unknown}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {5, 4, 4}),
+            (Deltas{unknown, "", unknown, unknown}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {}), Deltas{""});
 }
 
 TEST(TokenizerDecode, SpecialAndForeignIds) {
   Loaded loaded = load(smallBpeJson());
-  EXPECT_EQ(pieces(*loaded.tokenizer, {4, 13, -1, 99, 5}),
-            (Pieces{"", "", "", "", "\u00e9", ""}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {13, 0}, false),
-            (Pieces{"<|end|>", "a", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {4, 13, -1, 99, 5}),
+            (Deltas{"", "", "", "", "\u00e9", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {13, 0}, false),
+            (Deltas{"<|end|>", "a", ""}));
   EXPECT_TRUE(loaded->isSpecial(13));
   EXPECT_FALSE(loaded->isSpecial(0));
 }
@@ -73,34 +73,34 @@ TEST(TokenizerDecode, RunsOfBytesAreTextOrAllUnknown) {
       {"<0xC3>", "<0xA9>", "\u2581a", "<0x41>"},
       R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
  {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})");
-  EXPECT_EQ(pieces(*loaded.tokenizer, {2, 0, 1, 2}),
-            (Pieces{"a", "", "", "\u00e9 a", ""}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {3, 0, 2}),
-            (Pieces{"", "", "\ufffd\ufffd a", ""}));
-  EXPECT_EQ(pieces(*loaded.tokenizer, {2, 0}), (Pieces{"a", "", unknown}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {2, 0, 1, 2}),
+            (Deltas{"a", "", "", "\u00e9 a", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {3, 0, 2}),
+            (Deltas{"", "", "\ufffd\ufffd a", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {2, 0}), (Deltas{"a", "", unknown}));
 }
 
 TEST(TokenizerDecode, StrippedEndsWait) {
   Loaded loaded = withDecoder(
       {"a", "_", "__b"},
       R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "_", "start": 2, "stop": 2}]})");
-  EXPECT_EQ(pieces(*loaded.tokenizer, {1, 2, 1, 1, 1, 0, 1}),
-            (Pieces{"", "_b", "", "", "_", "__a", "", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {1, 2, 1, 1, 1, 0, 1}),
+            (Deltas{"", "_b", "", "", "_", "__a", "", ""}));
 }
 
 TEST(TokenizerDecode, WordEndsWaitForTheNextToken) {
   Loaded loaded =
       withDecoder({"a;", "b", ";"}, R"({"type": "BPEDecoder", "suffix": ";"})");
-  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 1, 0}), (Pieces{"", "a ", "b", "a"}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {0, 1, 0}), (Deltas{"", "a ", "b", "a"}));
 }
 
 TEST(TokenizerDecode, Metaspace) {
   const std::string tokens = R"({"type": "Metaspace", "replacement": "_", )";
   Loaded loaded =
       withDecoder({"_a_", "_b"}, tokens + R"("prepend_scheme": "always"})");
-  EXPECT_EQ(pieces(*loaded.tokenizer, {0, 1}), (Pieces{"a", " b", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {0, 1}), (Deltas{"a", " b", ""}));
   loaded = withDecoder({"_a_"}, tokens + R"("prepend_scheme": "never"})");
-  EXPECT_EQ(pieces(*loaded.tokenizer, {0}), (Pieces{" a ", ""}));
+  EXPECT_EQ(deltas(*loaded.tokenizer, {0}), (Deltas{" a ", ""}));
   auto wrong = importTokenizer(
       R"({"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": )" +
           tokens + R"("prepend_scheme": "always", "add_prefix_space": false}})",

@@ -99,33 +99,33 @@ std::vector<int64_t> numbers(JsonValue object, std::string_view key) {
   return *object.get(key)->asIntArray(0, INT32_MAX);
 }
 
-void expectCase(const Tokenizer &tokenizer, JsonValue wanted) {
-  std::string text(*wanted.get("text")->asString());
+void expectCase(const Tokenizer &tokenizer, JsonValue expected) {
+  std::string text(*expected.get("text")->asString());
   std::optional<std::string_view> pair;
-  if (JsonValue value = *wanted.get("pair"); !value.isNull())
+  if (JsonValue value = *expected.get("pair"); !value.isNull())
     pair = *value.asString();
   EncodeOptions options;
-  options.addSpecial = *wanted.get("add_special")->asBool();
-  options.maxLength = *wanted.get("max_length")->asUint();
+  options.addSpecial = *expected.get("add_special")->asBool();
+  options.maxLength = *expected.get("max_length")->asUint();
   EXPECT_EQ(tokenizer.truncation().value_or(0), options.maxLength);
   auto encoding = tokenizer.encode(text, pair, options);
   ASSERT_TRUE(encoding) << encoding.error().message;
-  EXPECT_EQ(encoding->ids, numbers(wanted, "ids"));
-  EXPECT_EQ(encoding->typeIds, numbers(wanted, "type_ids"));
+  EXPECT_EQ(encoding->ids, numbers(expected, "ids"));
+  EXPECT_EQ(encoding->typeIds, numbers(expected, "type_ids"));
   std::vector<int64_t> mask(encoding->specialMask.begin(),
                             encoding->specialMask.end());
-  EXPECT_EQ(mask, numbers(wanted, "special_mask"));
-  std::vector<std::vector<int64_t>> got, expected;
+  EXPECT_EQ(mask, numbers(expected, "special_mask"));
+  std::vector<std::vector<int64_t>> got, offsetsExpected;
   for (TokenOffsets offsets : encoding->offsets)
     got.push_back({int64_t(offsets.begin), int64_t(offsets.end)});
-  for (JsonValue offsets : wanted.get("offsets")->elements())
-    expected.push_back(*offsets.asIntArray(0, INT32_MAX));
-  EXPECT_EQ(got, expected);
-  EXPECT_EQ(encoding->truncatedTokens, *wanted.get("truncated")->asUint());
+  for (JsonValue offsets : expected.get("offsets")->elements())
+    offsetsExpected.push_back(*offsets.asIntArray(0, INT32_MAX));
+  EXPECT_EQ(got, offsetsExpected);
+  EXPECT_EQ(encoding->truncatedTokens, *expected.get("truncated")->asUint());
   EXPECT_EQ(*tokenizer.decode(encoding->ids, false),
-            *wanted.get("decoded")->asString());
+            *expected.get("decoded")->asString());
   EXPECT_EQ(*tokenizer.decode(encoding->ids, true),
-            *wanted.get("plain")->asString());
+            *expected.get("plain")->asString());
 }
 
 TEST(TokenizerGolden, WrittenCases) {
@@ -135,16 +135,16 @@ TEST(TokenizerGolden, WrittenCases) {
   ASSERT_GE(document->root().size(), 200u);
   std::string lastJson;
   Loaded loaded;
-  for (JsonValue wanted : document->root().elements()) {
-    SCOPED_TRACE(std::string(*wanted.get("variant")->asString()) + ": " +
-                 utf8::printable(*wanted.get("text")->asString()) + " (" +
-                 wanted.where() + ")");
-    std::string json = replaced(base, *wanted.get("replace"));
+  for (JsonValue expected : document->root().elements()) {
+    SCOPED_TRACE(std::string(*expected.get("variant")->asString()) + ": " +
+                 utf8::printable(*expected.get("text")->asString()) + " (" +
+                 expected.where() + ")");
+    std::string json = replaced(base, *expected.get("replace"));
     if (json != lastJson)
       loaded = load(json);
     lastJson = json;
     ASSERT_TRUE(loaded.tokenizer);
-    expectCase(*loaded.tokenizer, wanted);
+    expectCase(*loaded.tokenizer, expected);
   }
 }
 

@@ -14,7 +14,7 @@
 namespace transom::tokenizer {
 namespace {
 
-/// The parts of `text`, matches in brackets.
+/// The elements of `text`, matches in brackets.
 std::string cut(std::string_view pattern, std::string_view text) {
   auto program = compileRegex(pattern);
   if (!program)
@@ -23,10 +23,10 @@ std::string cut(std::string_view pattern, std::string_view text) {
   std::string result;
   for (const Cut &cut :
        Splitter::open(*program)->find(characters, {0, characters.size()})) {
-    std::string part =
+    std::string text =
         toUtf8({characters.begin() + static_cast<ptrdiff_t>(cut.span.begin),
                 characters.begin() + static_cast<ptrdiff_t>(cut.span.end)});
-    result += cut.match ? "[" + part + "]" : part;
+    result += cut.match ? "[" + text + "]" : text;
   }
   return result;
 }
@@ -130,7 +130,7 @@ TEST(TokenizerRegex, WhatIsNotBuiltIsNamed) {
 
 /// Whatever the pattern is: a program that can be run, or an error.
 TEST(TokenizerRegex, RandomPatternsNeverCrash) {
-  const std::string_view parts[] = {
+  const std::string_view elements[] = {
       "a",   "b",      "(",    ")",   "(?:", "(?i:",   "(?!", "(?=",
       "|",   "[",      "]",    "[^",  "-",   "*",      "+",   "?",
       "{2}", "{,3}",   "{1,}", "\\s", "\\S", "\\p{L}", "$",   "\\z",
@@ -141,7 +141,7 @@ TEST(TokenizerRegex, RandomPatternsNeverCrash) {
   for (int round = 0; round < 20000; ++round) {
     std::string pattern;
     for (size_t n = 1 + random() % 8; n > 0; --n)
-      pattern += parts[random() % std::size(parts)];
+      pattern += elements[random() % std::size(elements)];
     auto program = compileRegex(pattern);
     if (!program) {
       ASSERT_EQ(program.error().status, Status::Unsupported);

@@ -158,21 +158,21 @@ private:
     int64_t size = random.between(1, in.shape[0]);
     while (in.shape[0] % size != 0)
       --size;
-    std::vector<Model> parts = {in};
+    std::vector<Model> operands = {in};
     std::vector<WeightExpr> exprs = {in.e};
     for (int64_t n = random.between(0, 2); n > 0; --n) {
-      parts.push_back(file(in.shape));
-      exprs.push_back(parts.back().e);
+      operands.push_back(file(in.shape));
+      exprs.push_back(operands.back().e);
     }
-    auto count = static_cast<int64_t>(parts.size());
+    auto count = static_cast<int64_t>(operands.size());
     Shape shape = in.shape;
     shape[0] *= count;
     Model out{WeightExpr::interleave(size, exprs), shape, {}};
     forEach(shape, [&](int64_t, Shape index) {
       int64_t row = index[0], group = row / (size * count);
-      const Model &part = parts[row / size % count];
+      const Model &operand = operands[row / size % count];
       index[0] = group * size + row % size;
-      out.data.push_back(part.data[linear(in.shape, index)]);
+      out.data.push_back(operand.data[linear(in.shape, index)]);
     });
     return out;
   }

@@ -44,7 +44,7 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
   EXPECT_EQ(parseError("scale(file(\"a\"), x)"),
             "weight expression: expected a number at column 18");
   EXPECT_EQ(parseError("concat(1)"),
-            "weight expression: expected at least one part at column 9");
+            "weight expression: expected at least one operand at column 9");
   EXPECT_EQ(parseError("rotate(file(\"a\"))").substr(0, 73),
             "weight expression: unknown operation 'rotate'; supported: file, "
             "transpose");
