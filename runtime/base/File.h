@@ -51,7 +51,7 @@ bool fileExists(const std::string &path);
 bool isFolder(const std::string &path);
 /// `folder` and `name` joined with one slash.
 std::string joinPath(const std::string &folder, const std::string &name);
-/// What stands behind the last slash of a path.
+/// The part of a path after its last slash.
 std::string getFileName(const std::string &path);
 
 /// Refuses what is not a plain file name of a folder: empty, `.`, `..`, with a
@@ -69,7 +69,7 @@ Error systemError(const std::string &action, const std::string &path,
 /// name. Move-only; destroying it without commit discards it.
 class OutputFile {
 public:
-  /// How the file stands in its folder before commit; `Named` is for file
+  /// How the file exists in its folder before commit; `Named` is for file
   /// systems without unnamed files, and for tests.
   enum class Mode { Automatic, Named };
 

@@ -15,8 +15,8 @@
 namespace transom {
 
 /// An instruction set with code of its own in an artifact. All generated code
-/// works on vectors of 16 lanes; narrower registers take them in parts, so sums
-/// have one order everywhere.
+/// works on vectors of 16 lanes; narrower registers hold a half or quarter of
+/// one, so sums have one order everywhere.
 struct InstructionSet {
   const char *name;   ///< in manifests and TRANSOM_FORCE_ISA: `avx2`
   const char *target; ///< of `--target`; several can have the same one
@@ -38,7 +38,8 @@ struct InstructionSet {
   bool (*runsHere)();
 };
 
-/// All instruction sets; those of one machine stand from weakest to strongest.
+/// All instruction sets; those of one machine are ordered from weakest to
+/// strongest.
 const std::vector<InstructionSet> &getInstructionSets();
 
 /// The names of all instruction sets, in the order of the table.

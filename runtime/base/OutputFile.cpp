@@ -3,7 +3,7 @@
 //
 // Output that is complete or absent. The unnamed file gets the temporary name
 // only for the instant between link and rename; a temporary file that another
-// process still writes is told from one left behind by its lock.
+// process still writes is told from an abandoned one by its lock.
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include <atomic>
@@ -199,7 +199,7 @@ Result<void> OutputFile::setMode(unsigned bits) {
   return {};
 }
 
-/// Gives the unnamed file its temporary name. One that stands there belongs to
+/// Gives the unnamed file its temporary name. An existing one belongs to
 /// a process between link and rename, or to one that died there.
 Result<void> OutputFile::linkTemporary() {
   std::string source = "/proc/self/fd/" + std::to_string(fd);

@@ -8,7 +8,7 @@
 namespace transom::utf8 {
 namespace {
 
-/// Length of the valid sequence that starts at `p`, 0 when there is none.
+/// Length of the valid sequence that starts at `p`, 0 for an invalid one.
 unsigned sequenceLength(const unsigned char *p, size_t left) {
   unsigned char lead = p[0];
   if (lead < 0x80)

@@ -23,11 +23,11 @@ inline bool isValid(std::string_view text) {
   return firstInvalid(text) == std::string_view::npos;
 }
 
-/// Decodes the code point at `position` and moves `position` behind it. An
+/// Decodes the code point at `position` and moves `position` past it. An
 /// invalid byte gives U+FFFD and moves by one. `position` is inside `text`.
 char32_t decode(std::string_view text, size_t &position);
 
-/// Like `decode`, and says whether a valid sequence stood there (a genuine
+/// Like `decode`, and says whether it was a valid sequence (a genuine
 /// U+FFFD is valid).
 char32_t decode(std::string_view text, size_t &position, bool &valid);
 

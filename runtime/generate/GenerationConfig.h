@@ -24,8 +24,8 @@ enum class ContextPolicy {
 };
 
 /// All settings of a generation. Those that are optional are unset until
-/// `resolve()`. The options that files, flags and the C API can set stand in
-/// GenerationOptions.h too.
+/// `resolve()`. Options that files, flags and the C API can set are also listed
+/// in GenerationOptions.h.
 struct GenerationConfig {
   std::optional<int64_t> maxNewTokens, minNewTokens;
   std::optional<int64_t> maxLength, minLength; ///< with the prompt

@@ -265,7 +265,7 @@ Result<void> Generation::admit() {
 }
 
 /// Takes the sequence of the last active row away, so that the others have
-/// room. It goes on later where it stands.
+/// room. It continues later from the same token.
 bool Generation::evictOne() {
   if (active.size() < 2)
     return false;

@@ -44,7 +44,7 @@ inline constexpr Status cancelledStep = Status(130);
 Result<void> checkTokens(const int64_t *tokens, size_t count,
                          int64_t vocabulary, const std::string &what);
 
-/// The error for a row of logits with a number that is none.
+/// The error for a row of logits with a NaN or infinity.
 Error nonFiniteLogit(int64_t position, const std::string &sequence);
 
 } // namespace transom

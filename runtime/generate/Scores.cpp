@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows whose logits nobody asked for are fed without any; the others in pieces
-// of as many as a step gives.
+// Tokens whose logits nobody asked for are fed without any; the others in
+// chunks of as many as a step gives.
 #include "runtime/generate/Scores.h"
 #include <algorithm>
 

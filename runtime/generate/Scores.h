@@ -34,7 +34,7 @@ struct TextScore {
 
 /// Scores a text of any length in windows of `window` tokens that begin
 /// `stride` tokens apart; each token is scored once, in the first window that
-/// holds it behind another one. `tell` (may be empty) is called after each
+/// holds it after another one. `tell` (may be empty) is called after each
 /// window; false ends the scoring.
 Result<TextScore>
 scoreWindows(LogitsSource &source, const std::vector<int64_t> &tokens,

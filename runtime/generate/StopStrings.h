@@ -18,9 +18,9 @@ public:
   explicit StopStrings(std::vector<std::string> strings)
       : strings(std::move(strings)) {}
 
-  /// Takes the next delta and appends to `out` what certainly stands before any
+  /// Takes the next delta and appends to `out` what certainly precedes any
   /// stop string. True where one has been found: the text ends before it, and
-  /// what stands behind it is gone.
+  /// the text after it is dropped.
   bool feed(std::string_view delta, std::string &out);
   /// Appends what is held back.
   void flush(std::string &out);

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one JSON reader: an immutable document whose values know where they
-// stand, getters that give errors with file, line, column and JSON pointer,
+// The one JSON reader: an immutable document whose values know their
+// position, getters that give errors with file, line, column and JSON pointer,
 // and a streaming writer. The rules are strict: no duplicate keys, at most 64
 // levels, integers exact, at most 256 MiB, valid UTF-8.
 #pragma once
@@ -57,7 +57,7 @@ public:
   bool isArray() const { return kind() == Kind::Array; }
   bool isObject() const { return kind() == Kind::Object; }
 
-  // Where it stands.
+  // Position in the file.
 
   /// Line of its first byte, from 1.
   uint32_t line() const;

@@ -3,8 +3,8 @@
 //
 // Building a document from nlohmann's SAX events. The events carry no
 // position, so the input iterator counts what the parser has taken; a value
-// starts at the first byte that is no space or separator behind the last
-// event. Nothing throws: the SAX interface reports errors as events.
+// starts at the first byte after the last event that is neither a space nor a
+// separator. Nothing throws: the SAX interface reports errors as events.
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonStorage.h"
@@ -118,7 +118,7 @@ private:
     uint32_t key = 0;    // of the member that comes
   };
 
-  /// Offset of the token behind the last event; for a number the parser has
+  /// Offset of the token after the last event; for a number the parser has
   /// looked one byte further, so its end is found by looking.
   uint32_t nextToken() {
     size_t at = lastEnd;
@@ -188,7 +188,7 @@ private:
     return list.node;
   }
 
-  /// Fills the members' order by key; a key that stands twice fails at its
+  /// Fills the members' order by key; a duplicate key fails at its
   /// first repetition.
   bool sortMembers(uint32_t index) {
     const JsonNode &node = storage.nodes[index];
@@ -265,11 +265,11 @@ private:
   }
 
   std::string_view bytes;
-  const char *place; // behind what the parser has taken
+  const char *place; // after what the parser has taken
   JsonStorage &storage;
   std::vector<Open> open;
   std::vector<uint32_t> pending; // children of the open lists
-  size_t lastEnd = 0;            // offset behind the last event's token
+  size_t lastEnd = 0;            // offset after the last event's token
   Error failure;
 };
 

@@ -51,7 +51,7 @@ struct ManifestSegments {
   bool keepFirst = false; ///< column 0 is a row even where the mask hides it
   std::string batch;      ///< uniform: number of sequences, a polynomial
   std::string columns;    ///< uniform: rows of each, a polynomial
-  bool sequences = false; ///< new rows of sequences that stand in a cache
+  bool sequences = false; ///< new rows of sequences that are in a cache
   std::string rows;       ///< symbol that gets the number of rows
   /// Symbol that gets the positions in key panels; of sequences the largest
   /// past and new rows of one, rounded up to 32.

@@ -200,7 +200,7 @@ Result<void> ModelFiles::addFile(const std::string &name) {
     auto [place, isNew] = slots.emplace(tensor.name, Slot{index, &tensor});
     if (!isNew)
       return rejected(file.path() + ": tensor '" +
-                      utf8::printable(tensor.name) + "' stands in '" +
+                      utf8::printable(tensor.name) + "' is in '" +
                       shards[place->second.file].path() + "' too");
   }
   shards.push_back(std::move(file));

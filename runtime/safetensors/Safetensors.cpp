@@ -58,7 +58,7 @@ private:
     if (size > file.size() - 8)
       return fail("header length " + std::to_string(size) +
                   " reaches beyond the file, which has " +
-                  std::to_string(file.size() - 8) + " bytes behind the length");
+                  std::to_string(file.size() - 8) + " bytes after the length");
     std::string_view text = file.substr(8, size);
     if (text.empty())
       return fail("header is empty; expected a JSON object");
@@ -68,7 +68,7 @@ private:
     size_t last = text.find_last_not_of(' ');
     if (text[last] == '\n' || text[last] == '\t' || text[last] == '\r')
       return fail("header ends with '" + utf8::printable(text.substr(last, 1)) +
-                  "'; expected only spaces behind '}'");
+                  "'; expected only spaces after '}'");
     return text;
   }
 
@@ -161,7 +161,7 @@ private:
         return failTensor(
             tensor.name,
             "begins at " + std::to_string(tensor.begin - dataBegin) + ", " +
-                (tensor.begin > expected ? "behind a hole" : "overlapping") +
+                (tensor.begin > expected ? "after a hole" : "overlapping") +
                 "; expected " + std::to_string(expected - dataBegin) +
                 ", where " + before);
       expected = tensor.end;

@@ -29,7 +29,7 @@ struct SafetensorsTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   uint64_t begin = 0; ///< offset of its first byte in the file
-  uint64_t end = 0;   ///< offset behind its last byte in the file
+  uint64_t end = 0;   ///< offset after its last byte in the file
 };
 
 /// What a header says; `tensors` in the order of the data.

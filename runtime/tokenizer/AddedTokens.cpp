@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A match is discarded where a single word is asked for and a word character
-// stands beside it; what was matched is not searched again. lstrip and rstrip
+// is beside it; what was matched is not searched again. lstrip and rstrip
 // let a token take the whitespace beside it.
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Unicode.h"

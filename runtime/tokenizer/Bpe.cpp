@@ -46,7 +46,7 @@ void Bpe::flushUnknown() {
   unknownBytes = 0;
 }
 
-/// A character that is no token: the tokens of its bytes if all of them are
+/// A character that is not a token: the tokens of its bytes if all of them are
 /// there, else the unknown token.
 void Bpe::addUnknown(char32_t code, bool first, bool last) {
   uint32_t bytes = getBytes(code);

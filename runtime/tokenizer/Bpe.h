@@ -18,14 +18,14 @@ public:
   explicit Bpe(const Tables &tables);
 
   /// Appends the tokens of `word` of `text`, which is not empty. Characters
-  /// that are no token are the unknown token, or left out where there is none.
+  /// that are not tokens become the unknown token, or are left out without one.
   /// Time is O(n log n) in the word's length.
   void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
 
-  /// A part of the word; parts are a list in the order of the word.
+  /// A symbol of the word; symbols are linked in the order of the word.
   struct Symbol {
     uint32_t id;
     uint32_t previous, next; ///< or `none`
@@ -56,7 +56,7 @@ private:
             std::vector<Token> &tokens) const;
 
   Trie trie;
-  uint32_t continuingRoot; ///< the state behind the continuing prefix
+  uint32_t continuingRoot; ///< the state after the continuing prefix
   std::string_view prefix, suffix;
   uint32_t unknownId, flags, probe;
   ArrayView<MergeSlot> merges;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each stage puts what it makes of a token into its buffer, which is the next
-// stage's token. Stages that fuse tokens give parts of one long token. The
+// stage's token. Stages that fuse tokens emit a long token in deltas. The
 // importer refuses chains in which a stage would need such a token as a whole.
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/base/Utf8.h"

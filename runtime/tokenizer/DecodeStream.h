@@ -22,7 +22,7 @@ class Tokenizer;
 /// longest token and with what is not final yet, not with the stream.
 class DecodeStream {
 public:
-  /// `Unsupported` where tokenizer.json has a decoder that is not built.
+  /// `Unsupported` where tokenizer.json has a decoder that is not supported.
   static Result<DecodeStream> create(const Tokenizer &tokenizer,
                                      bool skipSpecial = true);
 

@@ -112,7 +112,7 @@ private:
   }
 
   Units units, ordered;
-  size_t runBegin = 0; ///< behind the last starter
+  size_t runBegin = 0; ///< after the last starter
 };
 } // namespace
 
@@ -120,7 +120,7 @@ private:
 static void compose(Units &units) {
   constexpr size_t none = SIZE_MAX;
   size_t starter = none, size = 0;
-  int lastClass = -1; // of what stands between the starter and here
+  int lastClass = -1; // of the marks between the starter and here
   for (const Unit &unit : units) {
     bool blocked = starter == none || lastClass >= unit.combiningClass;
     char32_t joined =

@@ -37,7 +37,7 @@ enum class NormalizerStep : uint32_t {
   StripLeft,        ///< drop whitespace at the start
   StripRight,       ///< drop whitespace at the end
 };
-/// The number behind the last step.
+/// One more than the last step's number.
 inline constexpr uint32_t normalizerStepEnd = 12;
 
 /// True where `first` is a program.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Steps of BERT are a cut where the kind of neighbouring characters changes: a
-// character is dropped, stands alone, or joins a run of its kind. The others
-// cut by a program, or rewrite the words into a new text.
+// character is dropped, is a word of its own, or joins a run of its kind. The
+// others cut by a program, or rewrite the words into a new text.
 #include "runtime/tokenizer/PreTokenizer.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"

@@ -22,7 +22,7 @@ enum class PreTokenizerStep : uint32_t {
   ToBytes,             ///< each byte becomes the character that stands for it
   Rewrite,             ///< each match of the program `first` becomes `second`
 };
-/// The number behind the last step.
+/// One more than the last step's number.
 inline constexpr uint32_t preTokenizerStepEnd = 8;
 
 /// True where `first` is a program.

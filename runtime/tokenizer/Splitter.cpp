@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scan reads on behind the last match that it knows as long as a longer one
+// A scan reads on after the last match that it knows as long as a longer one
 // is possible. Where it has read far in vain, the states it went through are
 // marked, and no later scan reads on from one of them (Reps, "Maximal-munch
 // tokenization in linear time", 1998); so no pattern takes quadratic time.
@@ -106,7 +106,7 @@ private:
     return end;
   }
 
-  /// Marks the states behind `state` at `from`, up to the place `to`: none of
+  /// Marks the states after `state` at `from`, up to the place `to`: none of
   /// them leads to a match.
   void mark(uint32_t state, size_t from, size_t to) {
     if (marks.empty())
@@ -155,7 +155,7 @@ void Splitter::replace(const Characters &text, Span span,
   }
 }
 
-/// Matches join the part before them, or, seen from the end, behind them.
+/// Matches join the text before them or, seen from the end, after them.
 static std::vector<Cut> merged(const std::vector<Cut> &cuts, bool next) {
   std::vector<Cut> result;
   bool previousMatch = false;

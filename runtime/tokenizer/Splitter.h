@@ -55,7 +55,7 @@ public:
   /// Nothing for bytes that are no program.
   static std::optional<Splitter> open(std::string_view program);
 
-  /// The parts of `span`, in order, without gaps. Time is linear in the
+  /// The cuts of `span`, in order, without gaps. Time is linear in the
   /// span's length, whatever the pattern.
   std::vector<Cut> find(const Characters &text, Span span) const;
 
@@ -74,8 +74,8 @@ private:
   ArrayView<uint8_t> numbers;
 };
 
-/// The parts that are left of `cuts`, none empty; `invert` makes matches of
-/// what is none.
+/// The spans that remain of `cuts`, none empty; `invert` makes matches of
+/// the rest.
 void applyBehavior(Behavior behavior, bool invert, std::vector<Cut> cuts,
                    std::vector<Span> &words);
 

@@ -72,7 +72,7 @@ std::optional<VocabularyEntry> Tables::entry(int64_t id) const {
   auto entries = array<VocabularyEntry>(Section::Vocabulary);
   if (id < 0 || id >= idLimit)
     return std::nullopt;
-  // Where no id is left out, an entry stands at its id.
+  // Where no id is left out, an entry's index is its id.
   size_t low = 0, high = entries.size();
   if (static_cast<size_t>(id) < high && entries[id].id == id)
     return entries[id];

@@ -3,7 +3,7 @@
 //
 // The tables of a tokenizer: one position-independent blob of bytes, written at
 // compile time and used where it lies. A header and a directory of sections are
-// checked when the blob is opened; whatever stands inside a section is checked
+// checked when the blob is opened; the contents of a section are checked
 // where it is read, so opening costs nothing and no bytes can lead outside.
 //
 // Numbers are little-endian; sections start at multiples of 8.
@@ -107,7 +107,7 @@ struct Parameters {
   uint32_t idEnd; ///< the largest id + 1
 };
 
-/// What stands at a place of the template.
+/// The kind of an item of the template.
 enum class TemplateItemKind : uint32_t { SequenceA = 1, SequenceB, Token };
 
 struct TemplateItem {
@@ -195,7 +195,7 @@ public:
   explicit Trie(std::string_view bytes) : units(bytes) {}
 
   bool empty() const { return units.size() == 0; }
-  /// The state behind `state` and `byte`, or `none`.
+  /// The state after `state` and `byte`, or `none`.
   uint32_t step(uint32_t state, uint8_t byte) const {
     return child(state, byte + 1u);
   }

@@ -196,7 +196,7 @@ static void countSpaces(const Tables &tables, Token &token) {
   token.trailingSpaces = static_cast<uint32_t>(last - text.rbegin());
 }
 
-/// True where `count` characters of `text` stand before the byte `end`.
+/// True if `count` characters of `text` precede the byte `end`.
 static bool hasCharacters(std::string_view text, uint32_t end, uint32_t count) {
   for (uint32_t at = 0; at < end && count > 0; ++at)
     count -= (text[at] & 0xC0) != 0x80;

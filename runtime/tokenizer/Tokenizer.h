@@ -63,11 +63,11 @@ public:
 
   /// The text of `ids`; ids without a token are left out, special tokens too
   /// with `skipSpecial`. `Unsupported` where tokenizer.json has a decoder that
-  /// is not built. `DecodeStream` does the same id by id.
+  /// is not supported. `DecodeStream` does the same id by id.
   Result<std::string> decode(const std::vector<int64_t> &ids,
                              bool skipSpecial = true) const;
 
-  /// The token of an id, as it stands in the vocabulary.
+  /// The token of an id, as the vocabulary spells it.
   std::optional<std::string_view> token(int64_t id) const;
   /// True for a token that decoding leaves out with `skipSpecial`.
   bool isSpecial(int64_t id) const;

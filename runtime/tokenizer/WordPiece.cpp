@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens that continue a word start in the trie behind the continuing prefix,
-// so each character of a word is walked from at most once per token start.
+// Tokens that continue a word start in the trie after the continuing prefix,
+// so each character of a word is a starting point at most once per token start.
 #include "runtime/tokenizer/WordPiece.h"
 
 namespace transom::tokenizer {

@@ -24,7 +24,7 @@ public:
 
 private:
   Trie trie;
-  uint32_t continuingRoot; ///< the state behind the continuing prefix
+  uint32_t continuingRoot; ///< the state after the continuing prefix
   uint32_t unknownId;
   uint32_t maxWordCharacters;
 };

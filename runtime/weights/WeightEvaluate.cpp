@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluating weight expressions block by block. Each node turns the wanted
+// Evaluating weight expressions block by block. Each node turns the requested
 // block into blocks of its operands; transposes read tiles that stay in the
 // cache, so that writing gigabytes of packed weights runs at the speed of
 // copying.
@@ -222,8 +222,9 @@ private:
     }
   }
 
-  /// Stores a dense tile at the given strides. The loop that walks the output
-  /// by ones runs inside: stores are then contiguous and loads stay in cache.
+  /// Stores a dense tile at the given strides. The loop that steps through the
+  /// output by ones runs inside: stores are then contiguous and loads stay in
+  /// cache.
   static void scatter(const float *in, const Shape &sizes, const Shape &strides,
                       float *out) {
     size_t rank = sizes.size();

@@ -340,7 +340,7 @@ Result<Shape> interleavedShape(const WeightExpr &e,
   return result;
 }
 
-/// Checks a shape that stands in the text.
+/// Checks a shape that the text gives.
 Result<Shape> literalShape(const WeightExpr &e) {
   const WeightExpr::Node &n = *e;
   std::optional<int64_t> count = elementCount(n.dims);

@@ -36,7 +36,7 @@ public:
 ///   concat(axis, E, E, ...)              along one axis
 ///   scale(E, 0.125)                      times a constant
 ///   add(E, E)                            same shapes
-///   pad(E, axis, size)                   zeros behind, up to size
+///   pad(E, axis, size)                   zeros at the end, up to size
 ///   reshape(E, [2, 3])                   same elements, row-major
 ///   fill([2, 3], 1.0)                    a constant tensor
 ///   sinusoid(positions, width, halves)   the table of sine and cosine

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The node behind a weight expression, shared by its text form and its
+// The node of a weight expression, shared by its text form and its
 // evaluation.
 #pragma once
 #include "runtime/weights/WeightExpr.h"

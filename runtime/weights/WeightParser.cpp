@@ -120,7 +120,7 @@ private:
       int high = position + 2 < text.size() ? hexDigit(text[position + 1]) : -1;
       int low = high >= 0 ? hexDigit(text[position + 2]) : -1;
       if (low < 0) {
-        fail("expected two hexadecimal digits behind '\\'");
+        fail("expected two hexadecimal digits after '\\'");
         return result;
       }
       result += static_cast<char>(high * 16 + low);

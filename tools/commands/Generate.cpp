@@ -91,7 +91,7 @@ static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
 
 static Result<void> checkSources(const GenerateFlags &flags,
                                  const CommonFlags &common) {
-  // Its twin in the environment may stand there for `score`.
+  // The environment may set the same limit for `score`.
   if (flags.generation.values.top_logprobs >= 0 && !common.json &&
       !getenv("TRANSOM_TOP_LOGPROBS"))
     return usageError("'--top-logprobs' needs '--json'");

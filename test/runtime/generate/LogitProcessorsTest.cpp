@@ -12,7 +12,7 @@ using namespace transom::test;
 
 TEST(LogitProcessors, presence_and_frequency_count_new_tokens) {
   auto frequency = resolved([](auto &c) { c.frequencyPenalty = 0.6; });
-  // Token 0 stands twice among the new ones, token 1 in the prompt alone.
+  // Token 0 occurs twice among the new ones, token 1 in the prompt alone.
   EXPECT_EQ(choose(frequency, {3, 2.5f, 0}, {1, 1, 1, 0, 0}, 3), 1);
   EXPECT_EQ(choose(frequency, {3, 2.5f, 0}, {1, 1, 1, 0}, 3), 1);
   auto presence = resolved([](auto &c) { c.presencePenalty = 0.4; });

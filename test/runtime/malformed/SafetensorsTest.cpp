@@ -198,7 +198,7 @@ TEST(MalformedSafetensors, every_cut_is_an_error) {
     ASSERT_FALSE(files) << size;
     expectInputError(files.error(), path);
   }
-  EXPECT_FALSE(tryFile(file + "x")) << "bytes behind the last tensor";
+  EXPECT_FALSE(tryFile(file + "x")) << "bytes after the last tensor";
 }
 
 TEST(MalformedSafetensors, every_changed_byte_is_an_error_or_harmless) {
@@ -218,7 +218,7 @@ TEST(MalformedSafetensors, random_damage_is_an_error_or_harmless) {
     accepted += tryFile(damaged(goodFile(), random));
   }
   EXPECT_LT(accepted, 12000) << "damage is mostly noticed";
-  EXPECT_GT(accepted, 0) << "a changed byte of data or a name is none";
+  EXPECT_GT(accepted, 0) << "a changed byte of data or of a name is harmless";
 }
 
 TEST(MalformedSafetensors, what_stands_in_place_of_a_file) {

@@ -185,8 +185,7 @@ TEST_F(Shards, each_name_is_in_its_shard_and_once) {
                      "'m-1.safetensors'");
   index("{\"a\":\"m-1.safetensors\",\"b\":\"m-2.safetensors\"}");
   folder.write("m-2.safetensors", one);
-  EXPECT_EQ(error(),
-            "m-2.safetensors: tensor 'a' stands in 'm-1.safetensors' too");
+  EXPECT_EQ(error(), "m-2.safetensors: tensor 'a' is in 'm-1.safetensors' too");
   index("{}");
   EXPECT_EQ(error(), "model.safetensors.index.json:1:29: '/weight_map': the "
                      "index names no tensor");

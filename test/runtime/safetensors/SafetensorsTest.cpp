@@ -54,12 +54,12 @@ TEST(Safetensors, length_and_frame_of_the_header) {
   beyond[0] = 3;
   EXPECT_EQ(getError(parseSafetensors(beyond, "m")),
             "m: header length 3 reaches beyond the file, which has 2 bytes "
-            "behind the length");
+            "after the length");
   EXPECT_EQ(headerError("", ""), "m: header is empty; expected a JSON object");
   EXPECT_EQ(headerError(" {}", ""), "m: header begins with ' '; expected '{'");
   EXPECT_EQ(headerError("[]", ""), "m: header begins with '['; expected '{'");
   EXPECT_EQ(headerError("{}\n", ""),
-            "m: header ends with '\\n'; expected only spaces behind '}'");
+            "m: header ends with '\\n'; expected only spaces after '}'");
   EXPECT_EQ(headerError("{} x", "").substr(0, 14), "m: header:1:4:");
 }
 
@@ -132,13 +132,13 @@ TEST(Safetensors, tensors_cover_the_data) {
                        std::string(10, 'x'));
   };
   EXPECT_EQ(two("[0,4]", "[6,10]"),
-            "m: tensor 'b': begins at 6, behind a hole; expected 4, where "
+            "m: tensor 'b': begins at 6, after a hole; expected 4, where "
             "tensor 'a' ends");
   EXPECT_EQ(two("[0,4]", "[3,7]"),
             "m: tensor 'b': begins at 3, overlapping; expected 4, where "
             "tensor 'a' ends");
   EXPECT_EQ(two("[2,6]", "[6,10]"),
-            "m: tensor 'a': begins at 2, behind a hole; expected 0, where the "
+            "m: tensor 'a': begins at 2, after a hole; expected 0, where the "
             "data begins");
   EXPECT_EQ(two("[0,4]", "[4,8]"),
             "m: the last tensor ends at 8, the file has 10 bytes of data");

@@ -33,7 +33,7 @@ TEST(TokenizerBpe, MergesGoByTheirRank) {
   EXPECT_EQ(getIds(smallBpeJson(), "ab"), Ids{7});
   EXPECT_EQ(getIds(smallBpeJson(), "abab"), (Ids{7, 7}));
   EXPECT_EQ(getIds(smallBpeJson(), "bcab a ab"), (Ids{8, 7, 10, 3, 7}));
-  // A character that is no token is left out where there is no unknown one.
+  // A character that is not a token is left out without an unknown token.
   EXPECT_EQ(getIds(smallBpeJson(), "azb"), Ids{7});
 }
 

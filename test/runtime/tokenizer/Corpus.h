@@ -11,8 +11,8 @@
 
 namespace transom::test {
 
-/// How many strings of random elements there are; behind them stand, twice, one
-/// string per block of 1024 code points.
+/// How many strings of random elements there are; they are followed by two
+/// strings per block of 1024 code points.
 inline constexpr size_t randomStrings = 102400;
 inline constexpr size_t corpusSize = randomStrings + 2 * (0x110000 / 1024);
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Patterns that cut text: what matches, what is not built, and time that grows
-// with the text and no faster.
+// Patterns that cut text: what matches, what is not supported, and time that
+// grows with the text and no faster.
 #include "compiler/import/tokenizer/Regex.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Splitter.h"

@@ -49,7 +49,7 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
             "weight expression: unknown operation 'rotate'; supported: file, "
             "transpose");
   EXPECT_EQ(parseError("file(\"\\4\")"),
-            "weight expression: expected two hexadecimal digits behind '\\' at "
+            "weight expression: expected two hexadecimal digits after '\\' at "
             "column 7");
   for (const char *text :
        {"file", "file(", "file(\"", "transpose(file(\"a\"))",
