@@ -161,7 +161,7 @@ Result<AddedElement> AddedTokens::read(JsonValue value) const {
 }
 
 std::string AddedTokens::normalizedForm(std::string_view content) const {
-  Characters characters = charactersOf(content);
+  Characters characters = getCharacters(content);
   std::string_view steps(
       reinterpret_cast<const char *>(draft.normalizerSteps.data()),
       draft.normalizerSteps.size() * sizeof(Step));
