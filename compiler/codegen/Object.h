@@ -33,9 +33,8 @@ void registerLLVMTranslations(mlir::MLIRContext &context);
 Result<IsaModule> translate(mlir::ModuleOp module, const InstructionSet &isa);
 
 /// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops are
-/// already in their final shape. Level 0 optimizes nothing, in this pipeline
-/// and when code is emitted: that takes a fifth of the time, and the code gives
-/// the same bits, slowly.
+/// already in their final shape. Level 0 optimizes nothing, neither in this
+/// pipeline nor in emitCode(); the code gives the same bits.
 Result<void> optimize(IsaModule &code, unsigned level = 2);
 
 /// Generates code: the bytes of an object file, or assembly text.

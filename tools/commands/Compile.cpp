@@ -207,8 +207,8 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
             "stop at this stage and print or write it (default so)");
   flagsOf
       .add_option("-O,--opt-level", flags->options.optLevel,
-                  "0: generate code in a fifth of the time, for a try; it runs "
-                  "slowly, with the same results (default 2)")
+                  "0: compile in half of the time; the code is slower but "
+                  "bit-identical (default 2)")
       ->type_name("0|2")
       ->check(CLI::IsMember({0u, 2u}));
   addChoice(flagsOf, "--weights", flags->weights, {"embed", "external"},

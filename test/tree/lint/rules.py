@@ -153,6 +153,15 @@ class Rules(unittest.TestCase):
         self.assertIn("warning: 504 lines", output)
         self.assertEqual(code, 0)
 
+    def test_link_to_nothing(self):
+        self.expect("text", {"README.md": "see [x](runtime/None.h)\n"}, "README.md:1: links to 'runtime/None.h', which does not exist")
+        self.assertEqual(self.run_check("text", {"README.md": "[x](runtime), [y](https://llvm.org/z), [z](#part)\n"})[0], 0)
+
+    def test_command_that_does_not_exist(self):
+        tool = {"tools/commands/Run.cpp": BANNER + 'addCommand(app, commands,\n    "run", "runs");\n'}
+        self.expect("text", {**tool, "README.md": "call `transom explain x`\n"}, "'transom explain' is not a command; commands: run")
+        self.assertEqual(self.run_check("text", {**tool, "README.md": "`transom run x`; `transom` is\ntransom runs\n"})[0], 0)
+
     def test_op_without_description(self):
         self.expect("td", {"dialects/my/MyOps.td": OPS.replace("Adds.", "").replace("```mlir\n%0 = my.add\n```", "")}, "op 'add' has no description")
 

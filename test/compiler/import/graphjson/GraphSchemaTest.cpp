@@ -10,7 +10,7 @@ using namespace transom;
 using namespace transom::testing;
 
 static void expectPublished(const std::string &file, const std::string &text) {
-  std::string path = sourceFolder() + "/compiler/import/" + file;
+  std::string path = sourceFolder() + "/compiler/import/graphjson/" + file;
   if (std::getenv("TRANSOM_UPDATE"))
     std::ofstream(path) << text;
   Result<std::string> published = readSmallFile(path, 1 << 24);
