@@ -152,7 +152,7 @@ class Rival:
 
 
 def end_with_parent():
-    """What a child does first, so that no stopped process is left behind: PR_SET_PDEATHSIG."""
+    """What a child does first, so that no stopped process remains: PR_SET_PDEATHSIG."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 

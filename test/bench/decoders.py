@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders for the comparison: checkpoints, llama.cpp built from source, and what a task is on each engine.
 
-A task is `prefill-512` (a prompt of 512 tokens), `decode-4096` (NEW_TOKENS tokens behind 4096) or `together-8` (8
-sequences decode NEW_TOKENS tokens each behind prompts of NEW_TOKENS). Standard library only; rival_decoder.py has the
+A task is `prefill-512` (a prompt of 512 tokens), `decode-4096` (NEW_TOKENS tokens after 4096) or `together-8` (8
+sequences decode NEW_TOKENS tokens each after prompts of NEW_TOKENS). Standard library only; rival_decoder.py has the
 rest. All figures are milliseconds of the whole task, its prompt taken off where it decodes.
 """
 import glob

@@ -18,7 +18,7 @@ def round_step(most):
 
 
 def positions_of(names):
-    """Where each x stands, from 0 to 1: by logarithm where all are numbers, else evenly."""
+    """The position of each x, from 0 to 1: by logarithm where all are numbers, else evenly."""
     if all(isinstance(name, (int, float)) for name in names) and min(names) < max(names):
         low, high = math.log(min(names)), math.log(max(names))
         return {name: (math.log(name) - low) / (high - low) for name in names}

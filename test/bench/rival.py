@@ -27,7 +27,7 @@ MODELS = {
 
 
 def export_onnx(model, path):
-    """The mask is spelt out by hand: transformers' own comes out of a trace tied to the traced length."""
+    """Builds the mask by hand, since a trace of transformers' own mask is fixed to the traced length."""
     import torch
 
     class Encoder(torch.nn.Module):
@@ -193,7 +193,7 @@ def inputs_of(task, folder):
 
 
 def least_ms(work, runs):
-    """The fastest of so many runs behind one that warms up."""
+    """The fastest of so many runs after one warm-up."""
     work()
     times = []
     for _ in range(runs):

@@ -21,7 +21,7 @@ import numpy  # noqa: E402
 from decoders import NEW_TOKENS  # noqa: E402
 from rival import least_ms, serve  # noqa: E402
 
-# Least cosine of the logits behind a prompt to transom's in float32, and where either computes in bf16.
+# Least cosine of the logits after a prompt to transom's in float32, and where either computes in bf16.
 COSINE, BF16_COSINE = 0.9999, 0.98
 # Tokens that a context of llama.cpp holds.
 ROOM = 4608
@@ -164,7 +164,7 @@ class LlamaCpp:
         self.vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
 
     def feed(self, tokens):
-        """Logits behind the last token."""
+        """Logits after the last token."""
         array = (self.api.llama_token * len(tokens))(*map(int, tokens))
         if self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, len(tokens))):
             sys.exit("llama.cpp does not decode")
@@ -222,12 +222,12 @@ ENGINES = {
 QUIET = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda level, text, data: None)
 
 
-def check_agreement(engine, behind, folder):
+def check_agreement(engine, last_logits, folder):
     """An engine that computes something else is no rival."""
     from safetensors.numpy import load_file
     prompt = load_file(os.path.join(folder, "inputs"))["input_ids"][0]
     ours = load_file(os.path.join(folder, "results"))["logits"][0, -1].astype(numpy.float64)
-    theirs = behind(prompt).astype(numpy.float64)
+    theirs = last_logits(prompt).astype(numpy.float64)
     cosine = (theirs * ours).sum() / numpy.sqrt((theirs**2).sum() * (ours**2).sum())
     least = BF16_COSINE if "bf16" in engine else COSINE
     if not cosine >= least:

@@ -167,9 +167,9 @@ class Checker:
 
     def replay(self, inputs, artifact, case, got, want, isa):
         """Looks at generated ids through the logits of the prompt and themselves."""
-        (rows, length), (wanted, _) = got["output_ids"][0], want["output_ids"][0]
-        if rows != wanted or not 1 <= length <= case["max_new_tokens"]:
-            return f"'output_ids' has shape {[rows, length]}, expected {[wanted, case['max_new_tokens']]} or shorter"
+        (rows, length), (expected, _) = got["output_ids"][0], want["output_ids"][0]
+        if rows != expected or not 1 <= length <= case["max_new_tokens"]:
+            return f"'output_ids' has shape {[rows, length]}, expected {[expected, case['max_new_tokens']]} or shorter"
         tensors = read_tensors(inputs)
         ids, new = rows_of(tensors["input_ids"]), rows_of(got["output_ids"])
         mask = rows_of(tensors["attention_mask"]) if "attention_mask" in tensors else [[1] * len(row) for row in ids]

@@ -39,7 +39,7 @@ def values_of(name, count):
 
 
 def write_bert(folder, hidden=64, layers=2, heads=4, intermediate=128, vocab=1000, positions=128, filled=1 << 20):
-    """Tensors of more than `filled` elements get values in their first 64000 elements and are holes behind."""
+    """Tensors of more than `filled` elements get values in their first 64000 elements; the rest is a hole in the file."""
     os.makedirs(folder)
     config = dict(architectures=["BertModel"], model_type="bert", hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=intermediate, vocab_size=vocab, max_position_embeddings=positions, type_vocab_size=2, hidden_act="gelu", layer_norm_eps=1e-12, pad_token_id=0)
     with open(os.path.join(folder, "config.json"), "w") as file:

@@ -80,7 +80,7 @@ def is_allowed(header, allowed):
     for prefix in allowed:
         if prefix == "*" or header == prefix or header.startswith((prefix + "/", prefix + ".")):
             return True
-        # 'passes/*' is the files that stand directly in that folder.
+        # 'passes/*' means the files directly in that folder.
         if prefix.endswith("/*") and os.path.dirname(header) == prefix[:-2]:
             return True
     return False

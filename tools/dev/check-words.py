@@ -62,7 +62,7 @@ def occurrences(root):
         # The glossary's last section names the words to retire them.
         if name == GLOSSARY:
             text = text.split(SECTION)[0]
-        is_code = name.endswith(CODE_FILES + (".md", ".py", ".mlir", ".test"))
+        is_code = name.endswith(CODE_FILES + (".md", ".mlir", ".test"))
         lines, lower = text.splitlines(), text.lower()
         for word, term, hint, pattern in code + prose if is_code else prose:
             if hint not in lower:

@@ -30,7 +30,7 @@ def read_symbols(text):
             symbols.append((label.group(1), []))
         elif line and symbols and not line.startswith(SILENT):
             symbols[-1][1].append(line)
-    # The alignment of the next symbol stands at the end of this one.
+    # The alignment of the next symbol is at the end of this one.
     for _, lines in symbols:
         while lines and lines[-1].startswith(".p2align"):
             lines.pop()

@@ -31,7 +31,7 @@ CODE = [
 PROSE = [
     ("behind", r"\bbehind\b", "after"),
     ("stands", r"\bstands?\b(?! for| in for|alone|-alone)|\bstood\b", "is; is in"),
-    ("is no, is none", r"\b(is|are) none\b|\bthat is no \w+", "is not a"),
+    ("is no, is none", r"\b(is|are) (?-i:none)\b|\bthat is no \w+", "is not a"),
     ("is not built", r"\bis not built\b|; built:", "is not supported; supported:"),
     ("the way of the data", r"\bthe way of the\b", "data flow"),
     ("what a call came to", r"\bwhat an? \w+ came to\b", "status"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # run-commands.py SOURCE BUILD README: runs the `sh` blocks of a README that
-# stand under the mark <!-- test -->, in order, in a folder that looks like the
+# follow the mark <!-- test -->, in order, in a folder that looks like the
 # repository with its release build, so that what they write is thrown away.
 import os
 import re

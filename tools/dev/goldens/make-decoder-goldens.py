@@ -69,7 +69,7 @@ def logits_of(model, ids):
 
 
 def greedy(model, prompt, count, end=None):
-    """The tokens behind the prompt and the least gap between best and second."""
+    """The tokens after the prompt and the least gap between best and second."""
     ids, gap = list(prompt), float("inf")
     for _ in range(count):
         best = torch.topk(logits_of(model, ids)[-1], 2)
