@@ -1,39 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Character properties and the steps of normalizers, by the characters for
-// which versions of Unicode or rules differ.
+// Properties of characters, where versions of Unicode differ.
 #include "runtime/tokenizer/Unicode.h"
-#include "runtime/base/Utf8.h"
-#include "runtime/tokenizer/Normalizer.h"
-#include "runtime/tokenizer/PreTokenizer.h"
 #include <gtest/gtest.h>
 
 namespace transom::tokenizer {
 namespace {
-
-/// Steps without texts, as tables have them.
-template <typename Kind> class Steps {
-public:
-  explicit Steps(std::initializer_list<Kind> kinds) {
-    for (Kind kind : kinds) {
-      Step step{};
-      step.kind = static_cast<uint32_t>(kind);
-      bytes.append(reinterpret_cast<const char *>(&step), sizeof step);
-    }
-  }
-  operator StepList() const { return {ArrayView<Step>(bytes), {}}; }
-
-private:
-  std::string bytes;
-};
-
-std::string apply(std::initializer_list<NormalizerStep> list,
-                  std::string_view text) {
-  Characters characters = getCharacters(text);
-  normalize(Steps<NormalizerStep>(list), characters);
-  return toUtf8(characters);
-}
 
 TEST(Unicode, Properties) {
   EXPECT_TRUE(unicode::isWhitespace(0x85));
@@ -50,121 +23,6 @@ TEST(Unicode, Properties) {
   EXPECT_TRUE(unicode::isChinese(0x4E00));
   EXPECT_FALSE(unicode::isChinese(0x3042));
   EXPECT_FALSE(unicode::isWord(0x7FFFFFFF));
-}
-
-TEST(Unicode, DecomposesAndOrders) {
-  auto decompose = [](std::string_view text) {
-    return apply({NormalizerStep::Decompose}, text);
-  };
-  EXPECT_EQ(decompose("\u1eb9\u0301"), "e\u0323\u0301");
-  EXPECT_EQ(decompose("q\u0307\u0323"), "q\u0323\u0307");
-  EXPECT_EQ(decompose("\u0307\u0323q"), "\u0323\u0307q");
-  EXPECT_EQ(decompose("\uac01\uac00"), "\u1100\u1161\u11a8\u1100\u1161");
-  EXPECT_EQ(decompose("\u212b"), "A\u030a");
-  EXPECT_EQ(decompose("plain"), "plain");
-}
-
-TEST(Unicode, OrderingIsLinear) {
-  std::string marks = "a";
-  for (int i = 0; i < 300000; ++i)
-    marks += i % 2 ? "\u0323" : "\u0301";
-  std::string ordered = apply({NormalizerStep::Decompose}, marks);
-  EXPECT_EQ(ordered.size(), marks.size());
-  EXPECT_EQ(ordered.substr(1, 2), "\u0323");
-  EXPECT_EQ(ordered.substr(ordered.size() - 2), "\u0301");
-}
-
-TEST(Unicode, Composes) {
-  auto compose = [](std::string_view text) {
-    return apply({NormalizerStep::Compose}, text);
-  };
-  EXPECT_EQ(compose("e\u0301 \u212b"), "\u00e9 \u00c5");
-  EXPECT_EQ(compose("\u1100\u1161\u11a8\u1100\u1161"), "\uac01\uac00");
-  // The dot below comes first and is joined; the acute is then blocked by none.
-  EXPECT_EQ(compose("o\u0302\u0323"), "\u1ed9");
-  EXPECT_EQ(compose("q\u0307\u0323"), "q\u0323\u0307");
-  // A composition that is excluded stays apart.
-  EXPECT_EQ(compose("\u0958"), "\u0915\u093c");
-  EXPECT_EQ(compose("\u0301e\u0301"), "\u0301\u00e9");
-}
-
-TEST(Unicode, CompositionKeepsPlaces) {
-  Characters text = getCharacters("e\u0301x");
-  normalize(Steps<NormalizerStep>({NormalizerStep::Compose}), text);
-  ASSERT_EQ(text.size(), 2u);
-  EXPECT_EQ(text[0].code, 0xE9u);
-  EXPECT_EQ(text[0].end, 1u);
-  EXPECT_EQ(text[1].begin, 3u);
-}
-
-TEST(Unicode, StripsWhitespace) {
-  EXPECT_EQ(apply({NormalizerStep::StripLeft}, " \u3000a b "), "a b ");
-  EXPECT_EQ(apply({NormalizerStep::StripRight}, " a b\n "), " a b");
-  EXPECT_EQ(apply({NormalizerStep::StripRight}, "  "), "");
-}
-
-TEST(Unicode, LowercasesCharacterByCharacter) {
-  auto lower = [](std::string_view text) {
-    return apply({NormalizerStep::Lowercase}, text);
-  };
-  EXPECT_EQ(lower("\u0130"), "i\u0307");
-  EXPECT_EQ(lower("\u03a3\u0391\u03a3"), "\u03c3\u03b1\u03c3");
-  EXPECT_EQ(lower("\u1e9e\u01c5\U00010400"), "\u00df\u01c6\U00010428");
-}
-
-TEST(Unicode, CleansText) {
-  auto clean = [](std::string_view text) {
-    return apply({NormalizerStep::CleanText}, text);
-  };
-  EXPECT_EQ(clean(std::string_view("a\0b\x01\x7f\u00ad\ufffd\u200d", 14)),
-            "ab");
-  EXPECT_EQ(clean("a\tb\nc\rd\u00a0e\u3000"), "a b c d e ");
-}
-
-TEST(Unicode, KeepsThePlacesOfCharacters) {
-  // E with acute in one character, then e with two marks.
-  Characters text = getCharacters("\u00c9e\u0301\u0323");
-  normalize(Steps<NormalizerStep>({NormalizerStep::Decompose,
-                                   NormalizerStep::RemoveNonspacing,
-                                   NormalizerStep::Lowercase}),
-            text);
-  ASSERT_EQ(text.size(), 2u);
-  EXPECT_EQ(text[0].code, U'e');
-  EXPECT_EQ(text[0].begin, 0u);
-  EXPECT_EQ(text[0].end, 2u);
-  EXPECT_EQ(text[1].begin, 2u);
-  EXPECT_EQ(text[1].end, 3u);
-}
-
-std::vector<std::string> words(std::initializer_list<PreTokenizerStep> list,
-                               std::string_view text) {
-  Characters characters = getCharacters(text);
-  std::vector<std::string> result;
-  for (Span span : preTokenize(Steps<PreTokenizerStep>(list), characters))
-    result.push_back(toUtf8(
-        {characters.begin() + span.begin, characters.begin() + span.end}));
-  return result;
-}
-
-TEST(PreTokenizer, BytesBecomeCharacters) {
-  EXPECT_EQ(
-      words({PreTokenizerStep::SplitWhitespace, PreTokenizerStep::ToBytes},
-            "a \u00e9\n\u00ad"),
-      (std::vector<std::string>{"a", "\u00c3\u00a9", "\u00c2\u0143"}));
-}
-
-TEST(PreTokenizer, CutsWords) {
-  using Words = std::vector<std::string>;
-  EXPECT_EQ(words({PreTokenizerStep::SplitWhitespace,
-                   PreTokenizerStep::IsolatePunctuation},
-                  "  don't  stop!? "),
-            (Words{"don", "'", "t", "stop", "!", "?"}));
-  EXPECT_EQ(words({PreTokenizerStep::SplitWhitespace}, "a-b c"),
-            (Words{"a-b", "c"}));
-  EXPECT_EQ(words({PreTokenizerStep::WordsAndSymbols}, "don't stop!? +_"),
-            (Words{"don", "'", "t", "stop", "!?", "+", "_"}));
-  EXPECT_EQ(words({}, "as it is"), (Words{"as it is"}));
-  EXPECT_EQ(words({}, ""), Words{});
 }
 
 } // namespace

@@ -3,8 +3,8 @@
 //
 // Decoding id by id: what comes out is whole characters, and all of it is what
 // decoding at once gives.
-#include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/DecodeStream.h"
+#include "runtime/base/Utf8.h"
 #include "test/runtime/tokenizer/Fixture.h"
 
 namespace transom::test {
