@@ -6,6 +6,7 @@
 // cache the keys and values are those of the store.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,7 +50,7 @@ private:
 
   mutable SdpaOp op; // its getters are not const
   const Tensor &query;
-  Tensor key, value, slopes; ///< slopes: where there are some
+  Tensor key, value, slopes, relativeBias; ///< biases: where there are some
   std::vector<Sequence> sequences;
   Tensor
       mask; ///< broadcast to [batch, heads, queries, keys], where there is one
@@ -67,6 +68,8 @@ Attention::Attention(SdpaOp op, Evaluation &e)
       dv(value.sizes.back() / op.getKvHeads()) {
   if (op.getSlopes())
     slopes = e.tensor(op.getSlopes());
+  if (op.getRelativeBias())
+    relativeBias = e.tensor(op.getRelativeBias());
   if (op.getRagged()) {
     sequences = raggedSequences(e.ragged(op.getRagged()));
     return;
@@ -164,6 +167,11 @@ double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
     score = cap * std::tanh(score / cap);
   if (op.getSlopes())
     score += slopes.real[head] * static_cast<double>(k.position - q.position);
+  if (op.getRelativeBias()) {
+    int64_t reach = relativeBias.sizes[1] / 2;
+    int64_t distance = std::clamp(k.position - q.position, -reach, reach);
+    score += relativeBias.real[head * relativeBias.sizes[1] + reach + distance];
+  }
   if (!op.getMask())
     return score;
   int64_t at = flatten(mask.sizes, {sequence.number, head, q.index, k.index});

@@ -5,6 +5,7 @@
 // sequence, read from key panels.
 #include "compiler/evaluator/Functions.h"
 #include "compiler/evaluator/KernEvaluation.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -19,7 +20,7 @@ namespace {
 /// A row of a sequence.
 struct Token {
   int64_t row = 0;   ///< in the buffer
-  int64_t place = 0; ///< among the rows of its sequence
+  int64_t place = 0; ///< among the rows of its sequence, or its column
 };
 
 /// One `kern.attention` with its ragged.
@@ -30,8 +31,12 @@ public:
 
 private:
   std::vector<std::vector<Token>> tokensOf(const RaggedBatch &ragged,
-                                           bool keysOnly) const;
+                                           bool keysOnly);
+  /// The position of a query in its sequence.
+  int64_t position(int64_t sequence, const Token &query);
   bool inReach(int64_t query, int64_t key);
+  /// What slopes and a relative bias add to the score of a head.
+  double bias(int64_t head, int64_t distance);
   double score(int64_t sequence, int64_t head, const Token &query,
                const Token &key, int64_t position);
   void attend(int64_t sequence, int64_t head, const Token &query);
@@ -74,13 +79,15 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
 }
 
 std::vector<std::vector<Token>>
-KernAttention::tokensOf(const RaggedBatch &ragged, bool keysOnly) const {
+KernAttention::tokensOf(const RaggedBatch &ragged, bool keysOnly) {
   std::vector<std::vector<Token>> all(ragged.batch);
   for (auto [row, entry] : llvm::enumerate(ragged.rows))
     if (!keysOnly || entry.isKey) {
       auto &tokens = all[entry.sequence];
-      tokens.push_back(
-          {static_cast<int64_t>(row), static_cast<int64_t>(tokens.size())});
+      tokens.push_back({static_cast<int64_t>(row),
+                        op.getByColumn()
+                            ? entry.column
+                            : static_cast<int64_t>(tokens.size())});
     }
   return all;
 }
@@ -98,6 +105,27 @@ double KernAttention::valueAt(int64_t sequence, int64_t head, const Token &key,
   int64_t column = head / group * dv + i;
   return op.getCache() ? kept[sequence]->values[key.row][column]
                        : e.kern->read(op.getValue(), key.row, column);
+}
+
+/// Fewer queries than keys are aligned with the last keys.
+int64_t KernAttention::position(int64_t sequence, const Token &query) {
+  if (op.getByColumn())
+    return query.place;
+  return query.place + static_cast<int64_t>(keys[sequence].size()) -
+         static_cast<int64_t>(queries[sequence].size());
+}
+
+double KernAttention::bias(int64_t head, int64_t distance) {
+  double sum = 0;
+  if (op.getSlopes())
+    sum += e.tensor(op.getSlopes()).real[head] * static_cast<double>(distance);
+  if (op.getRelativeBias()) {
+    const Tensor &table = e.tensor(op.getRelativeBias());
+    int64_t reach = table.sizes[1] / 2;
+    sum += table.real[head * table.sizes[1] + reach +
+                      std::clamp(distance, -reach, reach)];
+  }
+  return sum;
 }
 
 /// Positions of a query and a key in their sequence.
@@ -120,9 +148,7 @@ double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
   score *= op.getScale().convertToDouble();
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = cap * std::tanh(score / cap);
-  if (op.getSlopes())
-    score += e.tensor(op.getSlopes()).real[head] *
-             static_cast<double>(key.place - position);
+  score += bias(head, key.place - position);
   if (!op.getMask())
     return score;
   Sizes index;
@@ -162,12 +188,10 @@ static void roundedSoftmax(std::vector<double> &scores) {
 
 void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   const std::vector<Token> &visible = keys[sequence];
-  // Fewer queries than keys stand at the end.
-  int64_t position = query.place + static_cast<int64_t>(visible.size()) -
-                     static_cast<int64_t>(queries[sequence].size());
   std::vector<double> shares, sums(dv);
   for (const Token &key : visible)
-    shares.push_back(score(sequence, head, query, key, position));
+    shares.push_back(
+        score(sequence, head, query, key, position(sequence, query)));
   if (cast<BufferType>(op.getQuery().getType()).isBf16())
     roundedSoftmax(shares);
   else

@@ -94,6 +94,22 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
                      << op.getCache().getType();
 }
 
+/// Rule 11: [heads, 2R + 1].
+static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
+                                       EmitError emitError) {
+  if (!op.getRelativeBias())
+    return success();
+  Shaped bias(op.getRelativeBias());
+  std::optional<int64_t> width =
+      bias.rank() == 2 ? bias.last().constant() : std::nullopt;
+  if (width && *width % 2 == 1 && bias.dims[0] == Polynomial(op.getHeads()) &&
+      bias.element == query.element)
+    return success();
+  return emitError() << "expects a relative bias [" << op.getHeads()
+                     << ", an odd number] of the query's type, got "
+                     << text(bias);
+}
+
 Types SdpaOp::inferShapes(EmitError emitError) {
   Shaped query(getQuery()), key(getKey()), value(getValue());
   int64_t rank = getMaskKind() == MaskKind::Ragged ? 2 : 3;
@@ -126,6 +142,8 @@ Types SdpaOp::inferShapes(EmitError emitError) {
   if (getSlopes() &&
       failed(expectVector(Shaped(getSlopes()), "slopes", Polynomial(getHeads()),
                           query.element, emitError)))
+    return failure();
+  if (failed(checkRelativeBias(*this, query, emitError)))
     return failure();
   query.dims.back() = Polynomial(*width);
   return oneResult(query.dims, query.element);

@@ -26,17 +26,21 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     [batch, heads, q, k] that is added to the scores; `select` a bool tensor
     broadcastable to the same, true = attend. `causal`: a query at position i
     sees keys up to i (aligned at the end when q < k). `window` w > 0: a query at
-    position i sees keys j > i - w, and without `causal` also only j < i + w.
+    position i sees keys j > i - w, and without `causal` also only j < i + w (a model that
+    lets |i - j| <= r pass has w = r + 1).
     `soft_cap` c > 0 turns a score s into c tanh(s / c) before masks. `mask_value`
     is what a score hidden by `keys` or `select` becomes where it is finite (then
     masked scores are data); causal and window hide always.
 
     `slopes` [heads] (ALiBi, Press et al. 2022): a query at position i adds
     `slope[h] * (j - i)` to its score of a key at position j, behind the soft cap
-    and before masks.
+    and before masks. `relative_bias` [heads, 2R + 1] (Shaw et al. 2018; T5): it
+    adds `relative_bias[h, min(max(j - i, -R), R) + R]` there.
 
-    A row without a visible key gives zeros. With ragged the keys of a sequence
-    are its rows that are keys, at the positions of their columns.
+    A row without a visible key gives zeros. In a ragged batch the keys of a sequence
+    are its tokens that are keys, and the position of a token, query or key, is its
+    column in the caller's batch: windows and biases go by the column, also where
+    columns between two tokens are padding.
 
     With a `cache` each sequence has a past: its new rows are at the positions
     past, past + 1, ... Their keys and values are put into the cache there, then
@@ -50,7 +54,8 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     value have one length; (7) query, key and value have one batch; (8) the mask
     is bool (float for `additive`) and broadcasts; (9) a cache goes with ragged
     and `causal`, and its heads, widths and window are those of the operation;
-    (10) slopes are [heads] of the query's type.
+    (10) slopes are [heads] of the query's type; (11) the relative bias is [heads,
+    an odd number] of the query's type.
 
     Example:
     ```mlir
@@ -62,6 +67,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
                        Optional<AnyTensor>:$mask, Optional<Attn_RaggedType>:$ragged,
                        Optional<Attn_CacheType>:$cache, Optional<AnyTensor>:$slopes,
+                       Optional<AnyTensor>:$relative_bias,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale,
                        Attn_MaskKindAttr:$mask_kind, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
@@ -70,7 +76,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? (`ragged` $ragged^)?
-    (`cache` $cache^)? (`slopes` $slopes^)? `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
+    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
     attr-dict `:` functional-type(operands, results)
   }];
 }

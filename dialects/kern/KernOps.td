@@ -251,7 +251,13 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
     selects, and where it is false the score is `mask_value` or, without one,
     hidden. `scratch` holds each part's scores. With `slopes` (ALiBi), one for each
-    head, slope * (j - i) is added to the score of key j for the query at position i.
+    head, slope * (j - i) is added to the score of key j for the query at position i;
+    with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
+
+    Positions are indices among the keys of the sequence. With `by_column`
+    they are the columns of the tokens in the caller's batch, for `causal`,
+    `window`, `slopes` and `relative_bias` alike, so that a ragged batch with
+    holes gives what the padded batch does.
 
     With a `cache` instead of key and value the keys of a sequence are those at
     positions 0 to keys - 1 in the cache, of which the new rows are the last, and
@@ -279,8 +285,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
       need.
     - (6) The mask is f32 or bool of rank at most 4; `mask_value` needs a bool mask.
     - (7) Window and soft cap are not negative.
-    - (8) With `causal` or `window` the query ragged have no `keep_first`, since
-      such a row has no place in the order.
+    - (8) With `causal` or `window` and without `by_column` the query ragged have no
+      `keep_first`, since such a row has no index in the order.
     - (9) Query, key and value are all f32 or all bf16, and then heads have an even
       dk.
     - (10) Outs are f32, or bf16 beside such operands.
@@ -292,6 +298,9 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
       mask, and the query's type, the heads, their sizes and the window are the
       cache's.
     - (15) Slopes are f32 of size [heads] in `rows` or `unset`.
+    - (16) The relative bias is f32 of size [heads, an odd number] in `rows` or
+      `unset`.
+    - (17) With `by_column` there is no cache, and both ragged are of one table.
 
     Example:
     ```mlir
@@ -304,17 +313,19 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
   let arguments = (ins Kern_BufferType:$query, Optional<Kern_BufferType>:$key, Optional<Kern_BufferType>:$value,
                        Kern_RaggedType:$query_ragged, Kern_RaggedType:$key_ragged,
                        Optional<Kern_CacheType>:$cache, Optional<Kern_WeightType>:$slopes,
+                       Optional<Kern_WeightType>:$relative_bias,
                        Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
                        Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
                        Kern_BufferType:$outs,
                        I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
+                       UnitAttr:$by_column,
                        DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
                        OptionalAttr<F64Attr>:$mask_value,
                        DefaultValuedStrAttr<StrAttr, "auto">:$schedule);
   let assemblyFormat = [{
     $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
-    (`cache` $cache^)? (`slopes` $slopes^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
+    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
     `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;

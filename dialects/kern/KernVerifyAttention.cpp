@@ -158,6 +158,28 @@ static LogicalResult verifyMask(AttentionOp op) {
   return success();
 }
 
+/// (15), (16) and (17).
+static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
+  if (op.getSlopes() && failed(verifyVector(op, "slopes", op.getSlopes(), heads,
+                                            WeightLayout::Rows)))
+    return failure();
+  if (Value bias = op.getRelativeBias()) {
+    auto type = llvm::cast<WeightType>(bias.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    if (type.isBf16() || shape.size() != 2 || shape[0] != heads ||
+        shape[1] % 2 == 0)
+      return op.emitOpError("expects a relative bias of f32 of size [")
+             << heads << ", an odd number], got " << type;
+    if (failed(verifyLayout(op, "the relative bias", bias, WeightLayout::Rows)))
+      return failure();
+  }
+  if (op.getByColumn() && (op.getCache() || op.getQueryRagged().getType() !=
+                                                op.getKeyRagged().getType()))
+    return op.emitOpError(
+        "expects ragged of one table and no cache beside 'by_column'");
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
   if (heads <= 0 || kvHeads <= 0 || heads % kvHeads) // (1)
@@ -167,8 +189,7 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyHeads(*this, valueSize)) ||
       failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
     return failure();
-  if (getSlopes() && failed(verifyVector(*this, "slopes", getSlopes(), heads,
-                                         WeightLayout::Rows))) // (15)
+  if (failed(verifyBiases(*this, heads)))
     return failure();
   double cap = getSoftCap().convertToDouble();
   if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)
@@ -176,9 +197,10 @@ LogicalResult AttentionOp::verify() {
                "expects a window and a soft cap that are not negative, got ")
            << int64_t(getWindow()) << " and " << cap;
   auto ragged = getQueryRagged().getDefiningOp<RaggedBatchOp>();
-  if (ragged && ragged.getKeepFirst() && (getCausal() || getWindow())) // (8)
-    return emitOpError(
-        "expects ragged without 'keep_first' beside 'causal' or 'window'");
+  if (ragged && ragged.getKeepFirst() && !getByColumn() &&
+      (getCausal() || getWindow())) // (8)
+    return emitOpError("expects ragged without 'keep_first' beside 'causal' or "
+                       "'window' that do not go by the column");
   return success();
 }
 

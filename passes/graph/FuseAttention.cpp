@@ -214,7 +214,7 @@ SdpaOp AttentionWriter::write() {
   };
   auto sdpa = createInferred<SdpaOp>(
       rewriter, loc, query, key, value, mask.value, Value(), Value(), Value(),
-      integer(match.query.heads), integer(match.key.heads),
+      Value(), integer(match.query.heads), integer(match.key.heads),
       rewriter.getF64FloatAttr(match.scale),
       MaskKindAttr::get(rewriter.getContext(), mask.kind),
       match.causal ? rewriter.getUnitAttr() : UnitAttr(), integer(0),

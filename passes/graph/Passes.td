@@ -147,6 +147,8 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
       mask kind `ragged`;
     - `attn.pool` gets the ragged; `first`, or a slice of column 0, makes them
       `keep_first`, since the mask may hide that column;
+    - attention goes by the columns of the tokens for windows, slopes and a
+      relative bias, so a mask may have holes;
     - `attn.position`: a `column` is counted by the ragged; a `nonpad_rank`
       stays on the rectangle, and its result is gathered;
     - a slice of a weight to the length, added to rows, becomes an embedding of
@@ -163,8 +165,8 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     mask, a mask of other origin, or a finite masked value that is data; a
     product, norm or softmax along the length; a reshape or transpose that moves
     batch or length; a causal attention or a mask of queries together with
-    `keep_first`; windows and slopes, which count columns that have no row;
-    several mask arguments; a result that keeps its values at padding.
+    `keep_first`, unless it has a window or a bias by position; a bias that
+    depends on the length; several mask arguments; a result that keeps its values at padding.
 
     Example:
     ```mlir

@@ -138,9 +138,9 @@ void RowWriter::convertSdpa(SdpaOp op) {
   Value query = rows(op.getQuery()), key = rows(op.getKey());
   auto twin = createInferred<SdpaOp>(
       builder, op.getLoc(), query, key, rows(op.getValue()), Value(), ragged,
-      Value(), Value(), op.getHeadsAttr(), op.getKvHeadsAttr(),
-      op.getScaleAttr(), kind, op.getCausalAttr(), op.getWindowAttr(),
-      op.getSoftCapAttr(), FloatAttr());
+      Value(), op.getSlopes(), op.getRelativeBias(), op.getHeadsAttr(),
+      op.getKvHeadsAttr(), op.getScaleAttr(), kind, op.getCausalAttr(),
+      op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
   twins[op.getResult()] = twin.getResult();
 }
 

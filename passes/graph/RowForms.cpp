@@ -283,11 +283,9 @@ RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     if (of(operand) != RowForm::Rows || dimsOf(operand).size() != 3)
       return {RowForm::Opaque, "attention reads keys of another length"};
-  // Both count columns, of which some have no row.
-  if (op.getSlopes())
-    return {RowForm::Opaque, "attention has slopes"};
-  if (op.getWindow() != 0)
-    return {RowForm::Opaque, "attention has a window"};
+  for (Value bias : {op.getSlopes(), op.getRelativeBias()})
+    if (bias && of(bias) != RowForm::Fixed)
+      return {RowForm::Opaque, "a bias of attention depends on the length"};
   if (op.getMaskValue())
     return {RowForm::Opaque, "attention has a finite masked value"};
   return classifySdpaMask(op);
@@ -315,7 +313,9 @@ RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
   }
   if (queries)
     orderReader = {op, "attention masks queries, and column 0 is read"};
-  if (op.getCausal())
+  // By the column, a hidden column 0 is in order too.
+  bool byColumn = op.getWindow() || op.getSlopes() || op.getRelativeBias();
+  if (op.getCausal() && !byColumn)
     orderReader = {op, "attention is causal, and column 0 is read"};
   return {RowForm::Rows, ""};
 }

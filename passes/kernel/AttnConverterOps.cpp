@@ -373,20 +373,23 @@ AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
 LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   Location loc = op.getLoc();
   Value query = buffer(op.getQuery()), key = buffer(op.getKey()),
-        value = buffer(op.getValue()), cache, slopes;
+        value = buffer(op.getValue()), cache, slopes, relativeBias;
   if (op.getSlopes())
     slopes = twin(op.getSlopes());
-  if (slopes && !isWeight(slopes))
-    return op.emitOpError("expects slopes to be a weight");
+  if (op.getRelativeBias())
+    relativeBias = twin(op.getRelativeBias());
+  if ((slopes && !isWeight(slopes)) ||
+      (relativeBias && !isWeight(relativeBias)))
+    return op.emitOpError("expects slopes and relative bias to be weights");
   AttentionRows rows = attentionRows(op);
   bool hasPast =
       entry.sequences && rows.keys.getType() == entry.sequences.getType();
   if (hasPast != bool(op.getCache()))
     return op.emitOpError("expects a cache exactly where its ragged are "
                           "those of 'attn.decode_batch'");
-  if (op.getRagged() && !hasPast && (op.getWindow() || op.getSlopes()))
-    return op.emitOpError("expects neither window nor slopes over rows of "
-                          "'attn.ragged_batch', whose columns may have gaps");
+  // In a ragged batch of a mask some columns have no token.
+  bool byColumn =
+      op.getRagged() && !hasPast && (op.getWindow() || slopes || relativeBias);
   Value out = target(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
@@ -401,10 +404,11 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
     key = keyPanels(loc, key, rows.keys);
   }
   b.create<kern::AttentionOp>(
-      loc, query, key, value, rows.queries, rows.keys, cache, slopes, rows.mask,
-      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
-      op.getKvHeadsAttr(), op.getScaleAttr(), op.getCausalAttr(),
-      op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr(),
-      b.getStringAttr(memory.schedule));
+      loc, query, key, value, rows.queries, rows.keys, cache, slopes,
+      relativeBias, rows.mask, memory.scratch, memory.partials, memory.counters,
+      out, op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
+      op.getCausalAttr(), op.getWindowAttr(),
+      byColumn ? b.getUnitAttr() : UnitAttr(), op.getSoftCapAttr(),
+      op.getMaskValueAttr(), b.getStringAttr(memory.schedule));
   return success();
 }

@@ -81,6 +81,8 @@ public:
       return {};
     case Kind::Angles:
       return angles(e, block, out);
+    case Kind::Gather:
+      return gather(e, block, out);
     case Kind::Interleave:
       return interleave(e, block, out);
     }
@@ -123,6 +125,17 @@ private:
           !done)
         return done;
       at += size;
+    }
+    return {};
+  }
+
+  Result<void> gather(const WeightExpr &e, const Block &block, float *out) {
+    int64_t row = getProduct(block.sizes, 1, block.sizes.size());
+    Block inner = block;
+    inner.sizes[0] = 1;
+    for (int64_t i = 0; i < block.sizes[0]; ++i) {
+      inner.offsets[0] = (*e).dims[block.offsets[0] + i];
+      TRANSOM_TRY(run((*e).operands[0], inner, out + i * row));
     }
     return {};
   }

@@ -111,6 +111,13 @@ WeightExpr WeightExpr::angles(int64_t limit, double factor,
   return WeightExpr(std::move(node));
 }
 
+WeightExpr WeightExpr::gather(WeightExpr e, std::vector<int64_t> indices) {
+  auto node = makeNode(Kind::Gather);
+  node->operands.push_back(std::move(e));
+  node->dims = std::move(indices);
+  return WeightExpr(std::move(node));
+}
+
 WeightExpr WeightExpr::interleave(int64_t size,
                                   std::vector<WeightExpr> operands) {
   auto node = makeNode(Kind::Interleave);
@@ -212,6 +219,8 @@ std::string WeightExpr::str() const {
   case Kind::Angles:
     return "angles(" + number(n.size) + ", " + numberText(n.number) + ", " +
            listText(n.data, numberText) + ")";
+  case Kind::Gather:
+    return "gather(" + operand(0) + ", " + shapeText(n.dims) + ")";
   case Kind::Interleave:
     return joined("interleave(", n.size);
   }
@@ -316,6 +325,21 @@ Result<Shape> anglesShape(const WeightExpr &e) {
   return shape;
 }
 
+Result<Shape> gatheredShape(const WeightExpr &e, Shape shape) {
+  const Shape &indices = (*e).dims;
+  if (shape.empty())
+    return axisError(e, 0, shape);
+  for (int64_t index : indices)
+    if (index < 0 || index >= shape[0])
+      return shapeError(e, "index " + std::to_string(index) +
+                               " is not in dimension " +
+                               std::to_string(shape[0]));
+  shape[0] = static_cast<int64_t>(indices.size());
+  if (!elementCount(shape))
+    return shapeError(e, "shape " + shapeText(shape) + " does not fit 64 bits");
+  return shape;
+}
+
 Result<Shape> interleavedShape(const WeightExpr &e,
                                const std::vector<Shape> &shapes) {
   const WeightExpr::Node &n = *e;
@@ -375,6 +399,8 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
     return axisShape(*this, shapes[0]);
   case Kind::Concat:
     return concatShape(*this, shapes);
+  case Kind::Gather:
+    return gatheredShape(*this, shapes[0]);
   case Kind::Interleave:
     return interleavedShape(*this, shapes);
   case Kind::Angles:

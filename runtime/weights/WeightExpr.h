@@ -47,6 +47,7 @@ public:
 ///                                        2n] with C = ceil(limit / 256). Row
 ///                                        i < C: cos(256 i f), then sin; row
 ///                                        C + j: factor cos(j f), factor sin
+///   gather(E, [2, 0, 0])                 entries of axis 0 by index
 ///   interleave(8, E, E, ...)             along axis 0: 8 rows of the first, 8
 ///                                        of the second, ..., again of the
 ///                                        first
@@ -65,6 +66,7 @@ public:
     Sinusoid,
     Values,
     Angles,
+    Gather,
     Interleave
   };
 
@@ -83,6 +85,7 @@ public:
                            std::vector<double> data);
   static WeightExpr angles(int64_t limit, double factor,
                            std::vector<double> frequencies);
+  static WeightExpr gather(WeightExpr e, std::vector<int64_t> indices);
   static WeightExpr interleave(int64_t size, std::vector<WeightExpr> operands);
 
   /// Reads the text form; errors give the column.

@@ -20,7 +20,8 @@ struct WeightExpr::Node {
   std::string name; ///< File
   std::vector<WeightExpr> operands;
   std::vector<int64_t> dims; ///< Transpose: permutation; Reshape, Fill,
-                             ///< Values: shape; Sinusoid: positions, width
+                             ///< Values: shape; Sinusoid: positions, width;
+                             ///< Gather: indices
   int64_t axis = 0;          ///< Slice, Concat, Pad
   int64_t start = 0;         ///< Slice
   int64_t size = 0;          ///< Slice, Pad, Interleave; Angles: limit

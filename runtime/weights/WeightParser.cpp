@@ -156,7 +156,7 @@ private:
       fail("unknown operation '" +
            utf8::printable(text.substr(begin, end - begin), 40) +
            "'; supported: file, transpose, slice, concat, scale, add, pad, "
-           "reshape, fill, sinusoid, values, angles, interleave");
+           "reshape, fill, sinusoid, values, angles, gather, interleave");
     }
     if (!e || !expect(')'))
       return {};
@@ -213,7 +213,7 @@ private:
   /// What has an operand first.
   Expr composite(std::string_view op, unsigned depth) {
     if (op != "transpose" && op != "slice" && op != "scale" && op != "add" &&
-        op != "pad" && op != "reshape")
+        op != "pad" && op != "reshape" && op != "gather")
       return {};
     Expr inner = expression(depth + 1);
     if (!inner || !expect(','))
@@ -223,6 +223,8 @@ private:
       e = WeightExpr::transpose(*inner, integers());
     } else if (op == "reshape") {
       e = WeightExpr::reshape(*inner, integers());
+    } else if (op == "gather") {
+      e = WeightExpr::gather(*inner, integers());
     } else if (op == "scale") {
       e = WeightExpr::scale(*inner, real());
     } else if (op == "add") {

@@ -3,8 +3,8 @@
 //
 // Attention and rotary positions of graph.json: sizes that fit each other and
 // the cache, frequencies by width and base.
+#include "compiler/import/PositionBias.h"
 #include "compiler/import/graphjson/GraphOpBuilders.h"
-#include "compiler/import/huggingface/ModelConfig.h"
 #include <cmath>
 
 using namespace mlir;
@@ -70,6 +70,25 @@ static Value slopesOf(OpCall &call, int64_t heads) {
                      Status::Unsupported);
   return call.emit.weight("alibi.slopes." + std::to_string(heads),
                           WeightExpr::values({heads}, alibiSlopes(heads)));
+}
+
+/// The relative bias that the node names, by the distance of key and query.
+static Value relativeBiasOf(OpCall &call, int64_t heads) {
+  const std::string tensor = call.tensorName("relative_bias");
+  if (tensor.empty() || call.emit.failed()) {
+    if (call.has("max_distance"))
+      call.fail("'max_distance' goes with 'relative_bias'");
+    return {};
+  }
+  int64_t distance = call.integer("max_distance", 128, 1, 1 << 20);
+  int64_t buckets = call.integer("buckets", 32, 4, maxConstant);
+  if (call.emit.failed() ||
+      !call.emit.checkTensor(tensor, std::vector<int64_t>{buckets, heads},
+                             "buckets x heads"))
+    return {};
+  return call.emit.weight(
+      tensor + ".by_distance",
+      relativeBiasByDistance(WeightExpr::file(tensor), buckets, distance));
 }
 
 /// The cache that the node names; null after an error.
@@ -139,11 +158,13 @@ Values graph::buildAttention(OpCall &call) {
     return {};
   Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
   Value slopes = slopesOf(call, sizes.heads);
+  Value relativeBias = relativeBiasOf(call, sizes.heads);
   Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
   return {emit.make<attn::SdpaOp>(
       call.inputs[0], call.inputs[1], call.inputs[2], mask,
-      cached ? call.step.ragged : Value(), cache, slopes, uint64_t(sizes.heads),
-      uint64_t(sizes.kvHeads), llvm::APFloat(sizes.scale),
+      cached ? call.step.ragged : Value(), cache, slopes, relativeBias,
+      uint64_t(sizes.heads), uint64_t(sizes.kvHeads),
+      llvm::APFloat(sizes.scale),
       cached ? attn::MaskKind::Ragged : maskKindOf(emit, mask), sizes.causal,
       uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
 }

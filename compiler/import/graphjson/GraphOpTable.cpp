@@ -291,6 +291,12 @@ static std::vector<GraphOp> attention() {
         {"soft_cap", K::Number, false, "cap * tanh(score / cap)"},
         {"alibi", K::Flag, false,
          "add slope[head] * (key position - query position)"},
+        {"relative_bias", K::Tensor, false,
+         "tensor [buckets, heads]: add the entry of the bucket that key "
+         "position - query position falls into, as T5"},
+        {"buckets", K::Integer, false, "32; half of them for later keys"},
+        {"max_distance", K::Integer, false,
+         "128; keys this far away share a bucket"},
         {"cache", K::Cache, false,
          "a cache of the body: query, key and value are rows [rows, heads * "
          "width] of a decoder; the keys and values are kept, and each row sees "

@@ -5,6 +5,7 @@
 // differ: an absent `sliding_window` has the class's default, a null one means
 // no window.
 #include "compiler/import/huggingface/ModelConfig.h"
+#include "compiler/import/PositionBias.h"
 #include <cmath>
 
 using namespace transom;
@@ -13,42 +14,6 @@ using namespace transom;
 static constexpr int64_t maxLayers = 4096;
 static constexpr int64_t maxDim = INT32_MAX;
 static constexpr int64_t maxHeads = 65536;
-
-std::vector<double> transom::alibiSlopes(int64_t heads) {
-  int64_t power = 1;
-  while (power * 2 <= heads)
-    power *= 2;
-  std::vector<double> slopes;
-  auto slope = [](int64_t number, int64_t of) {
-    return std::exp2(-8.0 * static_cast<double>(number) /
-                     static_cast<double>(of));
-  };
-  for (int64_t i = 1; i <= power; ++i)
-    slopes.push_back(slope(i, power));
-  for (int64_t i = 1; int64_t(slopes.size()) < heads; i += 2)
-    slopes.push_back(slope(i, 2 * power));
-  return slopes;
-}
-
-std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
-                                              int64_t distance) {
-  int64_t half = buckets / 2, exact = half / 2;
-  // As transformers, in single precision where a distance is not exact.
-  auto bucketOf = [&](int64_t apart) {
-    if (apart < exact)
-      return apart;
-    float share =
-        std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
-        static_cast<float>(std::log(static_cast<double>(distance) /
-                                    static_cast<double>(exact))) *
-        static_cast<float>(half - exact);
-    return std::min(exact + static_cast<int64_t>(share), half - 1);
-  };
-  std::vector<int64_t> result;
-  for (int64_t d = -distance; d <= distance; ++d)
-    result.push_back(d > 0 ? half + bucketOf(d) : bucketOf(-d));
-  return result;
-}
 
 namespace {
 
@@ -222,9 +187,9 @@ void ModelReader::readPositions() {
   if (config.failed())
     return;
   if (*family.modules.relativeBias)
-    model.relativeBias = {
-        config.integer(keys.biasBuckets, absent.biasBuckets, 4, maxHeads),
-        absent.biasDistance};
+    model.relativeBias = {config.integer(keys.biasBuckets, absent.biasBuckets,
+                                         absent.biasBuckets, maxHeads),
+                          absent.biasBuckets, absent.biasDistance};
   switch (family.positions) {
   case PositionEncoding::Rope:
     readRopes(positions);

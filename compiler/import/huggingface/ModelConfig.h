@@ -17,7 +17,8 @@ struct LayerConfig {
 
 /// A bias of scores by the distance of key and query (T5, MPNet).
 struct RelativeBias {
-  int64_t buckets = 0;  ///< entries of the stored table; 0 = no such bias
+  int64_t entries = 0;  ///< of the stored table; 0 = no such bias
+  int64_t buckets = 0;  ///< that distances fall into
   int64_t distance = 0; ///< positions this far apart share the last bucket
 };
 
@@ -51,14 +52,5 @@ struct ModelConfig {
 /// Reads a config by a family's entry, and refuses what the family's features
 /// do not cover. Errors are the config's.
 ModelConfig readModelConfig(Config &config, const ModelFamily &family);
-
-/// The slopes of ALiBi (Press et al. 2022, 3): for 2^k heads powers of
-/// 2^(-8 / 2^k), for the others every second of the next power of two.
-std::vector<double> alibiSlopes(int64_t heads);
-
-/// The bucket of each distance from -`distance` to `distance` of key and query
-/// (Raffel et al. 2020, 2.1): half of the buckets for each direction, exact up
-/// to half of those, then by the logarithm.
-std::vector<int64_t> relativeBuckets(int64_t buckets, int64_t distance);
 
 } // namespace transom

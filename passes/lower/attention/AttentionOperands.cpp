@@ -98,6 +98,8 @@ Value AttentionPhase::position(const Sequence &s, Value line) {
 
 /// The range of keys of the sequence that a line may see.
 std::pair<Value, Value> AttentionPhase::visible(const Sequence &s, Value line) {
+  if (op.getByColumn())
+    return visibleByColumn(s, line);
   Value from = e.i64(0), to = s.keys, own = position(s, line);
   if (op.getCausal())
     to = e.min(to, e.add(own, 1));

@@ -81,6 +81,19 @@ private:
   Value position(const Sequence &s, Value line);
   std::pair<Value, Value> visible(const Sequence &s, Value line);
 
+  // Positions (AttentionPositions.cpp).
+  /// The keys that all lines of a block see, and those that some line sees.
+  struct LineRanges {
+    Value allFrom, allTo, someFrom, someTo;
+  };
+  LineRanges lineRanges(const Sequence &s, Value first, Value end);
+  Value columnAddress(Value row);
+  Value columnOf(Value row);
+  Value firstKeyFrom(const Sequence &s, Value column);
+  std::pair<Value, Value> visibleByColumn(const Sequence &s, Value line);
+  Value distances(const Unit &u, Value row, Value key);
+  Value addRelativeBias(Value t, const Unit &u, Value row, Value key);
+
   // Sharing of work (LowerAttention.cpp).
   Value batchSize();
   void
@@ -127,7 +140,9 @@ private:
   Value number(Value base, Value row) { return e.advance(base, e.mul(row, 4)); }
   bool masksRows() { return bounded() || changesScores(); }
   /// Scores of all keys are gone through again.
-  bool changesScores() { return op.getMask() || op.getSlopes() || caps(); }
+  bool changesScores() {
+    return op.getMask() || op.getSlopes() || op.getRelativeBias() || caps();
+  }
   bool caps() { return op.getSoftCap().convertToDouble() != 0; }
   bool bounded() { return op.getCausal() || op.getWindow(); }
 

@@ -78,9 +78,17 @@ void AttentionPhase::emitSoftmax(const Unit &u, const Piece &piece,
   if (changesScores())
     return each(true);
   // All rows see all keys of the piece when the first and the last row do.
-  Value last = e.sub(e.add(u.first, u.rows), e.i64(1));
-  Value whole = e.both(e.lessEqual(piece.end, visible(u.s, u.first).second),
-                       e.lessEqual(visible(u.s, last).first, piece.start));
+  Value end = e.add(u.first, u.rows);
+  Value whole;
+  if (op.getByColumn()) {
+    LineRanges ranges = lineRanges(u.s, u.first, end);
+    whole = e.both(e.lessEqual(piece.end, ranges.allTo),
+                   e.lessEqual(ranges.allFrom, piece.start));
+  } else {
+    Value last = e.sub(end, e.i64(1));
+    whole = e.both(e.lessEqual(piece.end, visible(u.s, u.first).second),
+                   e.lessEqual(visible(u.s, last).first, piece.start));
+  }
   e.ifThen(whole, [&] { each(false); }, [&] { each(true); });
 }
 
@@ -98,6 +106,7 @@ void AttentionPhase::emitMasks(const Unit &u, const Piece &piece, Value row) {
         Value at = e.advance(line, e.mul(column, 4));
         Value t = transform(e.loadVector(e.f32Type(), at));
         t = addBias(t, u, row, e.add(piece.base, column));
+        t = addRelativeBias(t, u, row, e.add(piece.base, column));
         Value seen = e.laneMask(e.sub(high, column));
         t = addMask(t, u, queryIndex, e.add(piece.base, column), seen);
         if (op.getWindow())
@@ -156,10 +165,16 @@ Value AttentionPhase::transform(Value t) {
 Value AttentionPhase::addBias(Value t, const Unit &u, Value row, Value key) {
   if (!op.getSlopes())
     return t;
-  Value own = position(u.s, e.add(u.first, row));
+  Value own;
+  if (!op.getByColumn())
+    own = position(u.s, e.add(u.first, row));
   Value slope = e.loadF32(
       e.advance(e.weight(op.getSlopes()), e.mul(queryHead(u, row), 4)));
-  Value distance = e.addF(e.splat(e.toF32(e.sub(key, own))), e.laneNumbers());
+  Value distance =
+      op.getByColumn()
+          ? Value(e.builder().create<arith::SIToFPOp>(
+                e.location(), e.f32Vector(), distances(u, row, key)))
+          : e.addF(e.splat(e.toF32(e.sub(key, own))), e.laneNumbers());
   return e.fma(e.splat(e.mulF(slope, e.f32(kLog2E))), distance, t);
 }
 

@@ -142,8 +142,14 @@ AttentionPhase::Unit AttentionPhase::unitOf(const Sequence &s, Value index) {
   Value end = e.div(e.mul(e.add(block, 1), s.lines), count);
   Value from = e.i64(0), to = s.keys;
   if (bounded()) {
-    from = e.max(visible(s, first).first, e.i64(0));
-    to = e.max(visible(s, e.sub(end, e.i64(1))).second, from);
+    if (op.getByColumn()) {
+      LineRanges ranges = lineRanges(s, first, end);
+      from = ranges.someFrom;
+      to = e.max(ranges.someTo, from);
+    } else {
+      from = e.max(visible(s, first).first, e.i64(0));
+      to = e.max(visible(s, e.sub(end, e.i64(1))).second, from);
+    }
   }
   Value next = e.min(e.add(index, 1), e.sub(e.mul(count, s.heads), e.i64(1)));
   return {s, head, first, e.sub(end, first), from, to, next};

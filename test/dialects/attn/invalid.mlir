@@ -791,6 +791,14 @@ func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows,
 
 // -----
 
+func.func @f(%x: tensor<1x4x8xf32>, %b: tensor<2x4xf32>) {
+  // expected-error @below {{'attn.sdpa' op expects a relative bias [2, an odd number] of the query's type, got f32 [2, 4]}}
+  %0 = attn.sdpa %x, %x, %x relative_bias %b heads 2 kv_heads 2 scale 1.0 <none> : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<2x4xf32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<1x4x8xf32>, %a: tensor<3xf32>) {
   // expected-error @below {{'attn.sdpa' op expects slopes of type 'f32' [2], got f32 [3]}}
   %0 = attn.sdpa %x, %x, %x slopes %a heads 2 kv_heads 2 scale 1.0 <none> : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<3xf32>) -> tensor<1x4x8xf32>

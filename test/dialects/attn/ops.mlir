@@ -155,6 +155,13 @@ func.func private @decoder(%x: !rows, %s: !attn.ragged<rows, keys>, %c: !attn.ca
   return %y : !rows
 }
 
+// CHECK-LABEL: func @relative_bias
+func.func @relative_bias(%x: tensor<2x4x8xf32>, %b: tensor<2x5xf32>) -> tensor<2x4x8xf32> {
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} relative_bias %{{.*}} heads 2 kv_heads 2 scale 1.000000e+00 <none> :
+  %y = attn.sdpa %x, %x, %x relative_bias %b heads 2 kv_heads 2 scale 1.0 <none> : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x5xf32>) -> tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
+}
+
 // CHECK-LABEL: func @alibi
 func.func @alibi(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
   %al = attn.get_weight @slopes : tensor<2xf32>

@@ -1046,3 +1046,19 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, p
   kern.gemm %x, %w norm %g norm_out %x counters %c outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, panels32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
   return
 }
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %b: !kern.weight<[2, 4] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>) {
+  // expected-error @below {{expects a relative bias of f32 of size [2, an odd number]}}
+  kern.attention %q, %k, %q ragged %s, %s relative_bias %b scratch %t outs(%q) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.weight<[2, 4] x f32, rows>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %k: !kern.buffer<[keys, 8] x f32, key_panels>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %b: !kern.weight<[2, 4] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>) {
+  // expected-error @below {{expects ragged of one table and no cache beside 'by_column'}}
+  kern.attention %q, %k, %q ragged %s, %u scratch %t outs(%q) heads 2 kv_heads 2 scale 1.0 {by_column} : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[keys, 8] x f32, key_panels>, !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<1>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  return
+}

@@ -123,7 +123,7 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
                       ? builder.getF64FloatAttr(-1e9)
                       : FloatAttr();
   return make<SdpaOp>(query, key, value, keys, Value(), Value(), Value(),
-                      heads.count, heads.count,
+                      Value(), heads.count, heads.count,
                       number(1.0 / std::sqrt(double(heads.dk))), kind, causal,
                       window, number(cap), low);
 }

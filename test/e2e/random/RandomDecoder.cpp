@@ -184,8 +184,8 @@ Value DecoderBuilder::attention(Value x, int64_t layer) {
   Value value = linear(x, has.kvHeads * has.dv);
   Value cache = builder.create<GetCacheOp>(location(), type, name);
   Value result = make<SdpaOp>(
-      query, key, value, Value(), ragged, cache, slopes, whole(has.heads),
-      whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
+      query, key, value, Value(), ragged, cache, slopes, Value(),
+      whole(has.heads), whole(has.kvHeads), real(1 / std::sqrt(double(has.dk))),
       MaskKindAttr::get(module.getContext(), MaskKind::Ragged),
       builder.getUnitAttr(), whole(window), real(has.cap), FloatAttr());
   return linear(result, has.width);

@@ -150,12 +150,15 @@ func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
 !seen = tensor<?x?x1xi1, #attn.shape<[batch, seq, 1]>>
 !x = tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>
 
-// A distance counts the columns that the mask hides between.
-// CHECK: 'attn.sdpa': attention has slopes
-// CHECK-LABEL: func.func @attention_with_slopes(
+// CHECK: 'attn.sdpa': a bias of attention depends on the length
+// CHECK-LABEL: func.func @slopes_of_the_length(
 // CHECK-NOT: attn.ragged_batch
 // CHECK: attn.sdpa
-func.func @attention_with_slopes(%x: !x, %m: !mask {attn.role = "mask"}, %s: tensor<4xf32>) -> !x {
+func.func @slopes_of_the_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
+  %p = attn.pool <mean> %x : (!x) -> tensor<?x64xf32, #attn.shape<[batch, 64]>>
+  %f = attn.slice %p axis 0 from 0 size "1" : (tensor<?x64xf32, #attn.shape<[batch, 64]>>) -> tensor<1x64xf32>
+  %g = attn.slice %f axis 1 from 0 size "4" : (tensor<1x64xf32>) -> tensor<1x4xf32>
+  %s = attn.reshape %g to <[4]> : (tensor<1x4xf32>) -> tensor<4xf32>
   %a = attn.sdpa %x, %x, %x mask %m slopes %s heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask, tensor<4xf32>) -> !x
   %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
   %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x

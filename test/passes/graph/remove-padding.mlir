@@ -168,3 +168,18 @@ func.func @rotates_rows(%x: !x, %ids: !ids, %m: !mask {attn.role = "mask"}) -> !
   %zeroed = attn.mask %y, %seen with 0.0 : (!x, !seen) -> !x
   return %zeroed : !x
 }
+
+// Windows and biases go by the column, so they keep no padding, also where
+// column 0 is read from each sequence.
+// CHECK-LABEL: func.func @positions_by_column(
+// CHECK: %[[SEG:.*]] = attn.ragged_batch %{{.*}} {keep_first}
+// CHECK: attn.sdpa %{{.*}} ragged %[[SEG]] heads 4 kv_heads 4 scale 2.500000e-01 <ragged> {window = 3 : i64}
+// CHECK: attn.sdpa %{{.*}} ragged %[[SEG]] slopes %{{.*}} heads 4 kv_heads 4 scale 2.500000e-01 <ragged> {causal}
+// CHECK: attn.sdpa %{{.*}} ragged %[[SEG]] relative_bias %{{.*}} heads 4 kv_heads 4 scale 1.000000e+00 <ragged>
+func.func @positions_by_column(%x: !x, %m: !mask {attn.role = "mask"}, %s: tensor<4xf32>, %b: tensor<4x9xf32>) -> tensor<?x64xf32, #attn.shape<[batch, 64]>> {
+  %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {window = 3 : i64} : (!x, !x, !x, !mask) -> !x
+  %c = attn.sdpa %a, %a, %a mask %m slopes %s heads 4 kv_heads 4 scale 0.25 <keys> {causal} : (!x, !x, !x, !mask, tensor<4xf32>) -> !x
+  %d = attn.sdpa %c, %c, %c mask %m relative_bias %b heads 4 kv_heads 4 scale 1.0 <keys> : (!x, !x, !x, !mask, tensor<4x9xf32>) -> !x
+  %f = attn.pool <first> %d : (!x) -> tensor<?x64xf32, #attn.shape<[batch, 64]>>
+  return %f : tensor<?x64xf32, #attn.shape<[batch, 64]>>
+}

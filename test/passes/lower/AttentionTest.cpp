@@ -63,6 +63,46 @@ TEST(Attention, CausalAndWindow) {
   attentions.check(SegmentsTable(holes(3, 60, 3), /*keepFirst=*/true), {1});
 }
 
+TEST(Attention, PositionsByColumn) {
+  Attention window = head("window", 2, 1, 6, 6), causal = window, bias = window,
+            both = window, wide = window;
+  window.window = both.window = 7;
+  causal.name = "causal";
+  causal.causal = true;
+  causal.window = 40;
+  bias.name = "bias";
+  bias.reach = 9;
+  both.name = "both";
+  both.reach = 130;
+  wide.name = "wide";
+  wide.window = 270;
+  std::vector<Attention> list = {window, causal, bias, both, wide};
+  for (Attention &a : list)
+    a.byColumn = true;
+  Attentions attentions(list);
+  for (bool keepFirst : {false, true}) {
+    attentions.check(SegmentsTable({{0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+                                    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                    {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}},
+                                   keepFirst),
+                     {1, 2, 5});
+    attentions.check(SegmentsTable(holes(3, 60, 2), keepFirst), {1, 3});
+    attentions.check(SegmentsTable(holes(2, 700, 3), keepFirst), {2});
+  }
+  attentions.check(SegmentsTable::uniform(2, 290), {2});
+}
+
+TEST(Attention, RelativeBiasByIndex) {
+  Attention own = head("own", 2, 2, 8, 8), cross = own;
+  own.reach = cross.reach = 20;
+  cross.name = "cross";
+  cross.cross = true;
+  Attentions attentions({own, cross});
+  for (int64_t length : {1, 33, 300})
+    attentions.check("", SegmentsTable::uniform(2, length),
+                     SegmentsTable::uniform(2, length + 3), {2});
+}
+
 TEST(Attention, Masks) {
   std::vector<Attention> list;
   int64_t index = 0;

@@ -59,28 +59,37 @@ std::string moduleOf(const Attention &a) {
              (a.mask == MaskKind::Added ? "f32" : "i1") + ">";
   bool masked = a.mask != MaskKind::None;
   std::string segment = a.cross ? "1" : "0";
-  std::string text =
-      "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
-      ", %v: " + value + (masked ? ", %m: " + maskType : "") +
-      ", %t: " + scratch +
-      (a.spreads ? ", %p: " + partials + ", %c: " + counters : "") +
-      ", %y: " + out +
-      ") attributes {kern.symbols = [\"batch\", \"keys0\", \"keys1\", "
-      "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
+  std::string bias = "!kern.weight<[" + str(a.heads) + ", " +
+                     str(2 * a.reach + 1) + "] x f32, rows>";
+  std::string text;
+  if (a.reach)
+    text += "kern.weight @" + a.name + ".bias : " + bias + " = \"file(\\\"" +
+            a.name + ".bias\\\")\"\n";
+  text += "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
+          ", %v: " + value + (masked ? ", %m: " + maskType : "") +
+          ", %t: " + scratch +
+          (a.spreads ? ", %p: " + partials + ", %c: " + counters : "") +
+          ", %y: " + out +
+          ") attributes {kern.symbols = [\"batch\", \"keys0\", \"keys1\", "
+          "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
   for (const char *i : {"0", "1"})
     text += std::string("  %s") + i +
             " = kern.ragged_batch {batch = \"batch\", columns = \"seq" + i +
             "\", rows = \"rows" + i + "\", keys = \"keys" + i +
             "\"} : !kern.ragged<" + i + ">\n";
+  if (a.reach)
+    text += "  %b = kern.get_weight @" + a.name + ".bias : " + bias + "\n";
   text += "  kern.phase \"" + a.name +
           "\" {\n    kern.attention %q, %k, %v ragged %s0, %s" + segment +
-          (masked ? " mask %m" : "") + " scratch %t" +
-          (a.spreads ? " partials %p counters %c" : "") + " outs(%y) heads " +
-          str(a.heads) + " kv_heads " + str(a.kvHeads) + " scale " +
-          std::to_string(kScale) + " {";
+          (a.reach ? " relative_bias %b" : "") + (masked ? " mask %m" : "") +
+          " scratch %t" + (a.spreads ? " partials %p counters %c" : "") +
+          " outs(%y) heads " + str(a.heads) + " kv_heads " + str(a.kvHeads) +
+          " scale " + std::to_string(kScale) + " {";
   std::vector<std::string> attributes{"schedule = \"" + a.schedule + "\""};
   if (a.causal)
     attributes.push_back("causal");
+  if (a.byColumn)
+    attributes.push_back("by_column");
   if (a.window)
     attributes.push_back("window = " + str(a.window) + " : i64");
   if (a.softCap != 0)
@@ -91,6 +100,7 @@ std::string moduleOf(const Attention &a) {
     text += (i ? ", " : "") + attributes[i];
   text += "} : " + query + ", " + key + ", " + value +
           ", !kern.ragged<0>, !kern.ragged<" + segment + ">" +
+          (a.reach ? ", " + bias : std::string()) +
           (masked ? ", " + maskType : "") + ", " + scratch +
           (a.spreads ? ", " + partials + ", " + counters : "") + ", " + out +
           "\n  }\n  return\n}\n";
@@ -197,6 +207,8 @@ Attentions::Operands Attentions::operandsOf(const Attention &a,
   o.query = random.numbers(q.rows() * a.heads * a.dk, 2);
   o.key = random.numbers(k.rows() * a.kvHeads * a.dk, 2);
   o.value = random.numbers(k.rows() * a.kvHeads * a.dv);
+  if (a.reach)
+    o.relativeBias = random.numbers(a.heads * (2 * a.reach + 1));
   for (std::vector<float> *values : {&o.query, &o.key, &o.value})
     for (float &value : *values)
       if (a.bf16)
@@ -259,11 +271,19 @@ std::vector<float> Attentions::reference(const Attention &a,
                        : -INFINITY;
         // Queries of other ragged are aligned with the last keys.
         int64_t position = a.cross ? i + keys.keys - queries.rows : i;
+        if (a.byColumn)
+          position = q.table().row_column[row];
         for (int64_t j = 0; j < keys.keys; ++j) {
-          bool visible = !a.causal || j <= position;
+          int64_t own =
+              a.byColumn ? k.table().row_column[keys.first_row + j] : j;
+          bool visible = !a.causal || own <= position;
           if (a.window)
-            visible = visible && j > position - a.window &&
-                      (a.causal || j < position + a.window);
+            visible = visible && own > position - a.window &&
+                      (a.causal || own < position + a.window);
+          if (a.reach)
+            r.added.push_back(
+                o.relativeBias[h * (2 * a.reach + 1) + a.reach +
+                               std::clamp(own - position, -a.reach, a.reach)]);
           r.visible.push_back(visible);
           int64_t at =
               a.mask == MaskKind::None ? 0 : maskIndex(a, q, k, b, h, i, j);
@@ -315,6 +335,9 @@ void Attentions::run(const std::string &isa, const Attention &a,
   if (a.spreads)
     call.args.insert(call.args.end(), {partials.data(), counters.data()});
   call.args.push_back(out.data());
+  if (a.reach)
+    std::copy(o.relativeBias.begin(), o.relativeBias.end(),
+              harness.weight(a.name + ".bias"));
   harness.run(isa, a.name, call, edge == Edge::Begin);
   EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), parts * 32);
   int64_t wrong = 0;

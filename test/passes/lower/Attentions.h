@@ -19,6 +19,8 @@ struct Attention {
   int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
   bool causal = false;
   int64_t window = 0;
+  bool byColumn = false; ///< positions are columns
+  int64_t reach = 0;     ///< of the relative bias, whose width is 2 * reach + 1
   double softCap = 0;
   MaskKind mask = MaskKind::None;
   std::vector<bool> maskDims = {
@@ -57,7 +59,7 @@ public:
 private:
   /// The operands of one call, dense; masks at their full size.
   struct Operands {
-    std::vector<float> query, key, value, added;
+    std::vector<float> query, key, value, added, relativeBias;
     std::vector<int8_t> selected;
   };
 

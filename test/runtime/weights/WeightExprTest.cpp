@@ -62,3 +62,21 @@ TEST(WeightExpr, shapes_are_checked) {
   EXPECT_FALSE(expr("file(\"a\")").evaluate(source, {0}, {1}, &out));
   EXPECT_FALSE(expr("file(\"c\")").evaluate(source, {0}, {1}, &out));
 }
+
+TEST(WeightExpr, GathersEntries) {
+  Random random(5);
+  MemorySource source;
+  source.add("t", {3, 2}, random);
+  const std::vector<float> &t = source.tensors["t"].data;
+  WeightExpr gathered = *WeightExpr::parse("gather(file(\"t\"), [2, 0, 2, 1])");
+  EXPECT_EQ(gathered.str(), "gather(file(\"t\"), [2, 0, 2, 1])");
+  EXPECT_EQ(*gathered.shape(source), (Shape{4, 2}));
+  float out[6];
+  ASSERT_TRUE(gathered.evaluate(source, {1, 0}, {3, 2}, out));
+  EXPECT_EQ(std::vector<float>(out, out + 6),
+            (std::vector<float>{t[0], t[1], t[4], t[5], t[2], t[3]}));
+  for (const char *text :
+       {"gather(file(\"t\"), [3])", "gather(file(\"t\"), [-1])",
+        "gather(values([], [1]), [0])"})
+    EXPECT_FALSE(WeightExpr::parse(text)->shape(source)) << text;
+}

@@ -5,6 +5,7 @@
 // mask) V, the block writes these operations, and fusing them is a pass's work;
 // windows, biases by distance, shared keys and a cache are features of
 // `attn.sdpa`, which the block then writes itself.
+#include "compiler/import/PositionBias.h"
 #include "compiler/import/huggingface/blocks/Blocks.h"
 #include <cmath>
 #include <limits>
@@ -16,8 +17,8 @@ using namespace transom;
 bool AttentionBlock::isPrimitive() const {
   const ModelConfig &config = context.config;
   return context.family.kind == ModelKind::Encoder && config.ropes.empty() &&
-         config.slopes.empty() && config.kvHeads == config.heads &&
-         config.attentionCap == 0 &&
+         config.slopes.empty() && !config.relativeBias.entries &&
+         config.kvHeads == config.heads && config.attentionCap == 0 &&
          llvm::all_of(config.layers,
                       [](const LayerConfig &l) { return l.window == 0; });
 }
@@ -46,6 +47,15 @@ void AttentionBlock::start(Value ids) {
   if (!config.slopes.empty())
     slopes = emit.weight("alibi.slopes",
                          WeightExpr::values({config.heads}, config.slopes));
+  if (const RelativeBias &bias = config.relativeBias; bias.entries) {
+    const char *module = context.family.modules.relativeBias;
+    context.at(module, keys.biasBuckets);
+    relativeBias = context.parameters.piece(
+        module, "weight", {bias.entries, config.heads}, "buckets x heads",
+        ".by_distance", [&](WeightExpr file) {
+          return relativeBiasByDistance(file, bias.buckets, bias.distance);
+        });
+  }
   if (config.ropes.empty() || config.ropes[0].frequencies.empty())
     return;
   context.at(context.family.modules.rope, keys.positions);
@@ -195,7 +205,7 @@ Value AttentionBlock::fused(Value state, int64_t number) {
                                             config.headDim, own.window));
   return emit.make<attn::SdpaOp>(
       query, key, value, context.visible, context.ragged, cache, slopes,
-      uint64_t(config.heads), uint64_t(config.kvHeads),
+      relativeBias, uint64_t(config.heads), uint64_t(config.kvHeads),
       llvm::APFloat(own.scale),
       decoder ? attn::MaskKind::Ragged : attn::MaskKind::Keys,
       /*causal=*/decoder, uint64_t(own.window),

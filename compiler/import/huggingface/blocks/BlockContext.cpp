@@ -13,8 +13,9 @@ static ModuleNaming namingOf(const ModelFamily &family,
                              const FamilyHead &head) {
   const FamilyModules &m = family.modules;
   return {family.prefix,
-          {m.embeddings, m.word, m.position, m.embeddingNorm, m.rope,
-           m.relativeBias, m.layer, m.finalNorm, m.pooler},
+          {m.embeddings, m.word, m.position, m.embeddingNorm, m.projectIn,
+           m.projectOut, m.rope, m.relativeBias, m.layer, m.finalNorm,
+           m.pooler},
           std::string(m.word) + ".weight",
           head.isBare()};
 }

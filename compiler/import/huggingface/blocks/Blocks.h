@@ -99,6 +99,7 @@ private:
   BlockContext &context;
   llvm::SmallVector<Value> ropes; ///< by `LayerConfig::rope`
   Value slopes;                   ///< [heads]
+  Value relativeBias;             ///< [heads, distances]
   Value keyMask;                  ///< bool [batch, 1, 1, seq]
 };
 

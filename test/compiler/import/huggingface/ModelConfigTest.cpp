@@ -177,14 +177,6 @@ TEST(ModelConfig, soft_caps_are_off_when_null) {
   EXPECT_EQ(countOf(off.text(), "activation <tanh>"), 0u);
 }
 
-TEST(ModelConfig, slopes_of_any_number_of_heads) {
-  EXPECT_EQ(alibiSlopes(1), (std::vector<double>{1.0 / 256}));
-  EXPECT_EQ(alibiSlopes(4),
-            (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256}));
-  EXPECT_EQ(alibiSlopes(6), (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64,
-                                                 1.0 / 256, 1.0 / 2, 1.0 / 8}));
-}
-
 TEST(ModelConfig, keys_that_win) {
   FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
                                       "hidden_act": "relu")"));

@@ -1,0 +1,52 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slopes and buckets as their papers and transformers compute them.
+#include "compiler/import/PositionBias.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace transom;
+
+std::vector<double> transom::alibiSlopes(int64_t heads) {
+  int64_t power = 1;
+  while (power * 2 <= heads)
+    power *= 2;
+  std::vector<double> slopes;
+  auto slope = [](int64_t number, int64_t of) {
+    return std::exp2(-8.0 * static_cast<double>(number) /
+                     static_cast<double>(of));
+  };
+  for (int64_t i = 1; i <= power; ++i)
+    slopes.push_back(slope(i, power));
+  for (int64_t i = 1; int64_t(slopes.size()) < heads; i += 2)
+    slopes.push_back(slope(i, 2 * power));
+  return slopes;
+}
+
+std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
+                                              int64_t distance) {
+  int64_t half = buckets / 2, exact = half / 2;
+  // As transformers, in single precision where a distance is not exact.
+  auto bucketOf = [&](int64_t apart) {
+    if (apart < exact)
+      return apart;
+    float share =
+        std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
+        static_cast<float>(std::log(static_cast<double>(distance) /
+                                    static_cast<double>(exact))) *
+        static_cast<float>(half - exact);
+    return std::min(exact + static_cast<int64_t>(share), half - 1);
+  };
+  std::vector<int64_t> result;
+  for (int64_t d = -distance; d <= distance; ++d)
+    result.push_back(d > 0 ? half + bucketOf(d) : bucketOf(-d));
+  return result;
+}
+
+WeightExpr transom::relativeBiasByDistance(WeightExpr table, int64_t buckets,
+                                           int64_t distance) {
+  return WeightExpr::transpose(
+      WeightExpr::gather(std::move(table), relativeBuckets(buckets, distance)),
+      {1, 0});
+}
