@@ -195,9 +195,47 @@ static ModelFamily distilbert() {
 }
 
 //===----------------------------------------------------------------------===//
+// ELECTRA
+//===----------------------------------------------------------------------===//
+
+/// The embedding may be narrower than the hidden size, and is projected.
+static ModelFamily electra() {
+  ModelFamily family = bert();
+  family.modelType = "electra";
+  family.stem = "Electra";
+  family.prefix = "electra.";
+  family.keys.embeddingWidth = {"embedding_size"};
+  family.defaults.hidden = 256;
+  family.defaults.heads = 4;
+  family.defaults.intermediate = 1024;
+  family.defaults.embeddingWidth = 128;
+  family.modules.projectIn = "embeddings_project";
+  family.modules.pooler = "";
+  family.projection = EmbeddingProjection::AfterNorm;
+  family.heads = {
+      head::bare(),
+      head::maskedLm(
+          {linear("generator_predictions.dense", Width::Embedding),
+           head::activation("gelu"),
+           head::norm("generator_predictions.LayerNorm"),
+           head::vocabulary("generator_lm_head", {"generator_lm_head.bias"})}),
+      head::sequence({{Kind::First},
+                      linear("classifier.dense", Width::Hidden),
+                      head::activation("gelu"),
+                      linear("classifier.out_proj", Width::Labels)}),
+      head::token({linear("classifier", Width::Labels)}),
+  };
+  family.ignoredKeys = {"hidden_dropout_prob", "attention_probs_dropout_prob",
+                        "classifier_dropout",  "summary_type",
+                        "summary_use_proj",    "summary_activation",
+                        "summary_last_dropout"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
 // The entries
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::bertFamilies() {
-  return {bert(), distilbert(), roberta(), xlmRoberta()};
+  return {bert(), distilbert(), electra(), roberta(), xlmRoberta()};
 }
