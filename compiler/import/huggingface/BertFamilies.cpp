@@ -233,9 +233,103 @@ static ModelFamily electra() {
 }
 
 //===----------------------------------------------------------------------===//
+// ModernBERT
+//===----------------------------------------------------------------------===//
+
+static FamilyKeys modernBertKeys() {
+  FamilyKeys keys;
+  keys.hidden = {"hidden_size"};
+  keys.layers = {"num_hidden_layers"};
+  keys.heads = {"num_attention_heads"};
+  keys.intermediate = {"intermediate_size"};
+  keys.activation = {"hidden_activation"};
+  keys.positions = {"max_position_embeddings"};
+  keys.epsilon = {"norm_eps"};
+  keys.qkvBias = keys.outputBias = {false, {"attention_bias"}};
+  keys.mlpBias = {false, {"mlp_bias"}};
+  keys.normBias = {false, {"norm_bias"}};
+  keys.headBias = {false, {"classifier_bias"}};
+  keys.vocabularyBias = {true, {"decoder_bias"}};
+  keys.theta = {"global_rope_theta"};
+  keys.localTheta = {"local_rope_theta"};
+  keys.window = {"local_attention"};
+  keys.windowPeriod = {"global_attn_every_n_layers"};
+  keys.headActivation = {"classifier_activation"};
+  keys.pooling = {"classifier_pooling"};
+  return keys;
+}
+
+static FamilyModules modernBertModules() {
+  FamilyModules m;
+  m.word = "embeddings.tok_embeddings";
+  m.embeddingNorm = "embeddings.norm";
+  m.rope = "rotary_emb";
+  m.layer = "layers.{i}";
+  m.attention = "attn";
+  m.qkv = "attn.Wqkv";
+  m.output = "attn.Wo";
+  m.attentionNorm = "attn_norm";
+  m.up = "mlp.Wi";
+  m.activation = "mlp.act";
+  m.down = "mlp.Wo";
+  m.mlpNorm = "mlp_norm";
+  m.finalNorm = "final_norm";
+  return m;
+}
+
+/// Each third layer attends to all tokens, the others to a window, with a rope
+/// of its own base each.
+static ModelFamily modernBert() {
+  FamilyDefaults absent = {50368, 768, 22, 12};
+  absent.intermediate = 1152;
+  absent.positions = 8192;
+  absent.epsilon = 1e-5;
+  absent.activation = "gelu";
+  absent.tied = true;
+  absent.window = 128;
+  absent.windowPeriod = 3;
+  absent.theta = 160000;
+  ModelFamily family = {"modernbert",     "ModernBert", "model.",
+                        modernBertKeys(), absent,       modernBertModules()};
+  family.kind = ModelKind::Encoder;
+  family.norm = NormKind::Layer;
+  family.qkv = QkvLayout::Stacked;
+  family.mlp = MlpKind::StackedGlu;
+  family.ropeByLayerType = true;
+  family.firstLayerNorm = false;
+  family.windows = WindowLayers::NotEveryNth;
+  family.windowSize = WindowSize::Total;
+  HeadStep dense = linear("head.dense", Width::Hidden, head::Bias::AsConfig);
+  HeadStep labels = linear("classifier", Width::Labels);
+  family.heads = {
+      head::bare(),
+      head::maskedLm({dense, head::activation(), head::norm("head.norm"),
+                      head::vocabulary("decoder", {"decoder.bias"})}),
+      head::sequence({{Kind::Pool},
+                      dense,
+                      head::activation(),
+                      head::norm("head.norm"),
+                      labels}),
+      head::token({dense, head::activation(), head::norm("head.norm"), labels}),
+  };
+  family.ignoredKeys = {"attention_dropout",
+                        "embedding_dropout",
+                        "mlp_dropout",
+                        "classifier_dropout",
+                        "deterministic_flash_attn",
+                        "sparse_prediction",
+                        "sparse_pred_ignore_index",
+                        "reference_compile",
+                        "repad_logits_with_grad",
+                        "initializer_cutoff_factor"};
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
 // The entries
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::bertFamilies() {
-  return {bert(), distilbert(), electra(), roberta(), xlmRoberta()};
+  return {bert(),       distilbert(), electra(),
+          modernBert(), roberta(),    xlmRoberta()};
 }
