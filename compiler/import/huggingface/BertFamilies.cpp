@@ -326,10 +326,38 @@ static ModelFamily modernBert() {
 }
 
 //===----------------------------------------------------------------------===//
+// MPNet
+//===----------------------------------------------------------------------===//
+
+/// RoBERTa with a relative position bias that all layers share. The padding id
+/// of its positions is 1, whatever the config says.
+static ModelFamily mpnet() {
+  ModelFamily family = roberta();
+  family.modelType = "mpnet";
+  family.stem = "MPNet";
+  family.prefix = "mpnet.";
+  family.keys.types = family.keys.pad = {};
+  family.keys.biasBuckets = {"relative_attention_num_buckets"};
+  family.defaults.vocab = 30527;
+  family.defaults.types = 0;
+  FamilyModules &m = family.modules;
+  m.type = "";
+  m.relativeBias = "encoder.relative_attention_bias";
+  m.attention = "attention.attn";
+  m.query = "attention.attn.q";
+  m.key = "attention.attn.k";
+  m.value = "attention.attn.v";
+  m.output = "attention.attn.o";
+  m.attentionAdd = "attention";
+  m.attentionNorm = "attention.LayerNorm";
+  return family;
+}
+
+//===----------------------------------------------------------------------===//
 // The entries
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::bertFamilies() {
-  return {bert(),       distilbert(), electra(),
-          modernBert(), roberta(),    xlmRoberta()};
+  return {bert(),  distilbert(), electra(),   modernBert(),
+          mpnet(), roberta(),    xlmRoberta()};
 }
