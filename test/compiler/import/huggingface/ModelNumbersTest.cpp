@@ -43,20 +43,22 @@ TEST_P(ModelNumbers, match_the_golden_results) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, ModelNumbers,
-    ::testing::Values("test/goldens/bert", "test/goldens/bert-mlm",
-                      "test/goldens/bert-classify", "test/goldens/bert-tokens",
-                      "test/goldens/distilbert", "test/goldens/roberta",
-                      "test/goldens/heads/bert-next-sentence",
-                      "test/goldens/heads/bert-pretraining",
-                      "test/goldens/heads/bert-old-names",
-                      "test/goldens/heads/roberta-mlm",
-                      "test/goldens/heads/roberta-classify",
-                      "test/goldens/heads/xlm-roberta-tokens",
-                      "test/goldens/heads/distilbert-mlm",
-                      "test/goldens/heads/distilbert-classify",
-                      "test/goldens/heads/distilbert-tokens",
-                      "examples/decomposed-attention",
-                      "examples/transformer-encoder", "examples/pre-norm"),
+    ::testing::Values(
+        "test/goldens/bert", "test/goldens/bert-mlm",
+        "test/goldens/bert-classify", "test/goldens/bert-tokens",
+        "test/goldens/distilbert", "test/goldens/roberta",
+        "test/goldens/electra", "test/goldens/electra-classify",
+        "test/goldens/modernbert", "test/goldens/modernbert-mlm",
+        "test/goldens/mpnet", "test/goldens/t5-encoder",
+        "test/goldens/alibi-encoder", "test/goldens/heads/bert-next-sentence",
+        "test/goldens/heads/bert-pretraining",
+        "test/goldens/heads/bert-old-names", "test/goldens/heads/roberta-mlm",
+        "test/goldens/heads/roberta-classify",
+        "test/goldens/heads/xlm-roberta-tokens",
+        "test/goldens/heads/distilbert-mlm",
+        "test/goldens/heads/distilbert-classify",
+        "test/goldens/heads/distilbert-tokens", "examples/decomposed-attention",
+        "examples/transformer-encoder", "examples/pre-norm"),
     [](const auto &info) {
       std::string name = info.param;
       name = name.substr(name.rfind('/') + 1);
