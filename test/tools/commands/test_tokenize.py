@@ -1,8 +1,11 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tokenize with a byte-level tokenizer: ids and back, pairs, errors."""
+"""tokenize with a byte-level tokenizer: ids and back, pairs, errors; with the WordPiece of MPNet: the ids of transformers."""
+import json
+import os
 import unittest
 
+from base import GOLDENS
 from decoders import TOKENS, DecoderTest, tokenizer
 
 
@@ -42,6 +45,14 @@ class Tokenize(DecoderTest):
             self.fail_with(2, "tokenize", self.text, "--decode", "--text", ids, says="expected ids")
         self.fail_with(3, "tokenize", self.text, "--decode", "--text", "1 3000", says="the tokenizer has no token of id 3000")
         self.fail_with(2, "tokenize", self.text, "--decode", "--text", "1", "--text", "x", says="text 1: expected ids for '--decode', got 'x'")
+
+    def test_mpnet(self):
+        with open(os.path.join(GOLDENS, "mpnet", "texts.json"), encoding="utf-8") as file:
+            cases = json.load(file)
+        for case in cases:
+            pair = ("--pair", case["pair"]) if "pair" in case else ()
+            (line,) = self.lines("tokenize", self.compiled("mpnet"), "--text=" + case["text"], *pair)
+            self.assertEqual(line["ids"], case["ids"], case["text"])
 
 
 if __name__ == "__main__":

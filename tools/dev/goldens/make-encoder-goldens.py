@@ -228,6 +228,23 @@ def make_alibi(root):
     graph_cases(folder, "torch", compute)
 
 
+def write_tokenizer(folder):
+    """A tiny WordPiece vocabulary as MPNet's tokenizer stores it, and what it makes of texts."""
+    words = "<s> <pad> </s> <mask> [UNK] the a quick brown fox jump ##s ##ed over lazy dog un ##happi ##ness play ##ing"
+    marks = "! ? . , - ' caf ##e ##\u00e9 1 ##2 ##3"
+    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    vocabulary = dict.fromkeys([*words.split(), *marks.split(), *letters, *("##" + letter for letter in letters)])
+    tokenizer = tf.MPNetTokenizer(vocab={word: i for i, word in enumerate(vocabulary)})
+    assert len(vocabulary) <= VOCAB
+    tokenizer.save_pretrained(folder)
+    (folder / "vocab.txt").unlink(missing_ok=True)
+    texts = ["The quick brown fox jumps over the lazy dog.", "Unhappiness, playing!  Caf\u00e9 123 <mask> zebra", "",
+             "\u4e2d\u6587 and \u00c9T\u00c9 don't </s> x", "a" * 40]
+    cases = [{"text": text, "ids": tokenizer(text)["input_ids"]} for text in texts]
+    cases.append({"text": "the fox", "pair": "a dog?", "ids": tokenizer("the fox", "a dog?")["input_ids"]})
+    (folder / "texts.json").write_text(json.dumps(cases, indent=1) + "\n")
+
+
 GRAPHS = {"t5-encoder": make_t5, "alibi-encoder": make_alibi}
 
 
@@ -298,6 +315,8 @@ def make(root, recipe):
         save_file(results(model, given), folder / names[1])
         cases.append({"entry": "encode", "input": names[0], "expect": names[1]})
     write_cases(folder, recipe["architecture"], cases)
+    if recipe["name"] == "mpnet":
+        write_tokenizer(folder)
     size = sum(file.stat().st_size for file in folder.iterdir())
     print(f"{recipe['name']}: {size} bytes")
     assert size < 300_000 or not recipe["stored"], recipe["name"]
