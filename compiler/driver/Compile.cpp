@@ -56,6 +56,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("kv-dtype", options.kvDtype);
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
+  if (options.ignoreGenerationConfig)
+    flags.emplace_back("ignore-generation-config", "true");
   if (options.optLevel != 2)
     flags.emplace_back("opt-level", std::to_string(options.optLevel));
   return flags;
@@ -71,14 +73,14 @@ struct ModelFacts {
   InputHashes hashes;
   std::vector<std::string> notes;
 
-  Result<void> read(ModuleOp module);
+  Result<void> read(ModuleOp module, const CompileOptions &options);
   Result<void> complete(ArtifactPlan &plan);
 };
 
 } // namespace
 
 /// Reads the text files, a decoder's settings, and begins to hash all files.
-Result<void> ModelFacts::read(ModuleOp module) {
+Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   TRANSOM_ASSIGN(
       TextConfig config,
       readTextConfig(info.folder, maxLengthOf(module), info.family != "graph"));
@@ -88,8 +90,9 @@ Result<void> ModelFacts::read(ModuleOp module) {
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
   if (stepOf(module)) {
-    TRANSOM_ASSIGN(GenerationSettings settings,
-                   readGenerationSettings(info.folder));
+    TRANSOM_ASSIGN(
+        GenerationSettings settings,
+        readGenerationSettings(info.folder, options.ignoreGenerationConfig));
     generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());
@@ -120,7 +123,7 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, {options.model}, facts.info));
   TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
-  TRANSOM_TRY(facts.read(*module));
+  TRANSOM_TRY(facts.read(*module, options));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count();

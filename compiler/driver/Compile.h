@@ -47,6 +47,8 @@ struct CompileOptions {
   /// the height of its blocks, `pieces:12`. Changes no bit.
   std::string attentionSchedule = "auto";
   std::vector<std::string> disabledPasses;
+  /// Leave generation_config.json out.
+  bool ignoreGenerationConfig = false;
   /// Options as given, for the manifest.
   std::vector<std::pair<std::string, std::string>> flags;
   /// 2, or 0: LLVM optimizes nothing, which compiles faster and gives slow code

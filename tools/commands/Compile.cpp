@@ -232,6 +232,9 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  flagsOf.add_flag("--ignore-generation-config",
+                   flags->options.ignoreGenerationConfig,
+                   "do not read generation_config.json");
   flagsOf.add_flag("--check-stages", flags->options.checkRoundTrip,
                    "write the module and read it back between stages");
   command.run = [flags](const CommonFlags &common) {

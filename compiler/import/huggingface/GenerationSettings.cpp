@@ -107,13 +107,14 @@ bool isKnown(std::string_view name) {
 class SettingsReader {
 public:
   explicit SettingsReader(const std::string &folder) : folder(folder) {}
-  Result<GenerationSettings> read();
+  Result<GenerationSettings> read(bool ignoreFile);
 
 private:
   Result<std::optional<JsonDocument>> open(const std::string &name);
   Result<void> writeOptions(JsonWriter &json) const;
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
+  void noteUnsupported(const Key &key, const std::string &words);
   /// The value of a key: of the first file that has it.
   std::optional<JsonValue> find(const char *key) const;
 
@@ -271,7 +272,20 @@ void SettingsReader::collectUnsupported() {
       continue;
     (key.kind == KeyKind::Unsupported ? unsupported : unsupportedSampling)
         .push_back(getWords(key, *value));
+    noteUnsupported(key, getWords(key, *value));
   }
+}
+
+void SettingsReader::noteUnsupported(const Key &key, const std::string &words) {
+  // The first file that has the key is where the value is from.
+  auto value = documents.front().root().find(key.name);
+  bool own = !settings.files.empty() && value && !value->isNull();
+  settings.notes.push_back(
+      (own ? "generation_config.json: " : "config.json: ") + words +
+      " is not supported, and " +
+      (key.kind == KeyKind::Unsupported ? "generation" : "sampling") +
+      " fails while it is set" +
+      (own ? "; '--ignore-generation-config' ignores the file" : ""));
 }
 
 void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
@@ -281,9 +295,11 @@ void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
                                "' is not known and has no effect");
 }
 
-Result<GenerationSettings> SettingsReader::read() {
+Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
   const std::string own = "generation_config.json";
   for (const std::string &name : {own, std::string("config.json")}) {
+    if (ignoreFile && name == own)
+      continue;
     TRANSOM_ASSIGN(std::optional<JsonDocument> document, open(name));
     if (!document)
       continue;
@@ -309,6 +325,6 @@ Result<GenerationSettings> SettingsReader::read() {
 }
 
 Result<GenerationSettings>
-transom::readGenerationSettings(const std::string &folder) {
-  return SettingsReader(folder).read();
+transom::readGenerationSettings(const std::string &folder, bool ignoreFile) {
+  return SettingsReader(folder).read(ignoreFile);
 }

@@ -17,12 +17,13 @@ struct GenerationSettings {
   /// is an error only when texts are generated so.
   std::string json;
   std::vector<std::string> files; ///< that were read, in the folder
-  std::vector<std::string> notes; ///< keys that are not known
+  std::vector<std::string> notes; ///< keys that are unknown or not supported
 };
 
 /// Reads the files; a missing file is treated as an empty one.
 /// `Rejected` for a key whose value has a wrong type or is out of range, with
-/// file and place.
-Result<GenerationSettings> readGenerationSettings(const std::string &folder);
+/// file and location. With `ignoreFile` generation_config.json is not read.
+Result<GenerationSettings> readGenerationSettings(const std::string &folder,
+                                                  bool ignoreFile = false);
 
 } // namespace transom

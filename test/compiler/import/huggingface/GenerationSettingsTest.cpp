@@ -74,6 +74,31 @@ TEST_F(GenerationSettingsTest, unsupportedOptionsAreKept) {
       R"("'bad_words_ids'"],"unsupported_sampling":["'typical_p' 0.5"]})");
 }
 
+TEST_F(GenerationSettingsTest, unsupported_keys_are_noted) {
+  write("generation_config.json", R"({"penalty_alpha": 0.6, "top_k": 4})");
+  write("config.json", R"({"typical_p": 0.5, "penalty_alpha": 0.7})");
+  Result<GenerationSettings> read = readGenerationSettings(folder);
+  ASSERT_TRUE(bool(read));
+  EXPECT_EQ(read->notes,
+            (std::vector<std::string>{
+                "generation_config.json: 'penalty_alpha' 0.6 is not supported, "
+                "and generation fails while it is set; "
+                "'--ignore-generation-config' ignores the file",
+                "config.json: 'typical_p' 0.5 is not supported, and sampling "
+                "fails while it is set"}));
+}
+
+TEST_F(GenerationSettingsTest, the_file_can_be_ignored) {
+  write("generation_config.json", R"({"penalty_alpha": 0.6, "top_k": 4})");
+  write("config.json", R"({"top_k": 7})");
+  Result<GenerationSettings> read =
+      readGenerationSettings(folder, /*ignoreFile=*/true);
+  ASSERT_TRUE(bool(read));
+  EXPECT_EQ(read->json, R"({"top_k":7})");
+  EXPECT_TRUE(read->files.empty());
+  EXPECT_TRUE(read->notes.empty());
+}
+
 TEST_F(GenerationSettingsTest, wrong_values) {
   EXPECT_EQ(error(R"({"top_p": 1.5})"),
             "generation_config.json:1:11: '/top_p': expected a number in "
