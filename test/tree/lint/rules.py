@@ -83,7 +83,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_clean_tree_passes(self):
-        for check in ("layers", "text", "td", "words", "tests"):
+        for check in ("layers", "text", "td", "words", "sizes", "tests"):
             self.assertEqual(self.run_check(check, {}), (0, ""), check)
 
     def test_runtime_may_not_include_mlir(self):
@@ -213,6 +213,20 @@ class Rules(unittest.TestCase):
 
     def test_glossary_links(self):
         self.expect("words", {"docs/glossary.md": "see [x](../nowhere/x.h)\n"}, "links to '../nowhere/x.h', which does not exist")
+
+    def test_long_file(self):
+        self.expect("sizes", {"runtime/Load.cpp": BANNER + "\n" * 500}, "runtime/Load.cpp:504: 504 lines; product code has at most 500 per file")
+        self.assertEqual(self.run_check("sizes", {"dialects/my/MyOps.td": OPS + "\n" * 500}), (0, ""))
+
+    def test_long_function(self):
+        for head, tail in (("int f(int x) {\n", "}\n"), ("class A {\npublic:\n  int f(int x) {\n", "  }\n};\n")):
+            text = BANNER + head + "  x += 1;\n" * 60 + tail
+            self.expect("sizes", {"runtime/Load.cpp": text}, "a function of 62 lines")
+            self.assertEqual(self.run_check("sizes", {"runtime/Load.cpp": text.replace("  x += 1;\n", "", 2)}), (0, ""))
+
+    def test_include_cycle(self):
+        headers = {f"runtime/{a}.h": BANNER + f'#include "runtime/{b}.h"\n' for a, b in (("A", "B"), ("B", "C"), ("C", "A"))}
+        self.expect("sizes", headers, "includes itself: runtime/A.h -> runtime/B.h -> runtime/C.h -> runtime/A.h")
 
     def test_source_without_test(self):
         for name in ("fresh/KvFile.cpp", "fresh/Kv.c"):

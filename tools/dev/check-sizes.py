@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Checks sizes and include cycles of product code: no source has more than 500 lines, at most 0.5 % of the functions have more
+# than 60, and headers include each other without cycles. --longest N prints the longest functions.
+import argparse
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+from tree import Findings, list_files, read_text
+
+PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
+FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
+# Generated tables, and the pages of dialects and passes.
+LARGE = re.compile(r"Unicode(Tables|Categories)\.cpp$|\.td$")
+# What begins at the margin, or at that of a class, and is not a function.
+NO_FUNCTION = re.compile(r"^(namespace|struct|class|enum|union|extern|typedef|public|private|protected|#|//|/\*|\}|template|using|friend)")
+CLASS = re.compile(r"^(?:template <.*> )?(?:class|struct) .*\{$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def functions(lines):
+    """(first line, its text, number of lines) of each function, at the margin or directly in a class that is at the margin.
+    The formatter puts the closing brace where the function begins."""
+    margin, start = "", None
+    for number, line in enumerate(lines, 1):
+        if start is None and CLASS.match(line):
+            margin = "  "
+        elif margin and line.startswith("};"):
+            margin, start = "", None
+        elif start is None and line.startswith(margin) and line[len(margin):][:1].isalpha() and not NO_FUNCTION.match(line[len(margin):]):
+            start = number
+        if start is None:
+            continue
+        head = "".join(lines[start - 1:number])
+        if line.startswith(margin + "}") or line.endswith(("{}", "{};")) or (number == start and line.endswith("}")):
+            if "(" in head.split("{")[0]:
+                yield start, lines[start - 1].strip(), number - start + 1
+            start = None
+        elif line.endswith(";") and ("{" not in head or "= {" in head.split(")")[-1] or "(" not in head.split("{")[0]):
+            start = None  # a declaration
+
+
+def check_functions(sources, findings):
+    """The share of long functions; returns all of them, longest first."""
+    found = [(count, name, line, text) for name, lines in sources for line, text, count in functions(lines)]
+    long = sorted((entry for entry in found if entry[0] > FUNCTION_LINES), reverse=True)
+    if len(long) > LONG_SHARE * len(found):
+        for count, name, line, _ in long:
+            findings.warn(name, line, f"a function of {count} lines")
+        findings.error("tools/dev/check-sizes.py", 1, f"{len(long)} of {len(found)} functions have more than {FUNCTION_LINES} lines; at most {100 * LONG_SHARE} % may")
+    return sorted(found, reverse=True)
+
+
+def check_cycles(headers, findings):
+    """Reports each header that includes itself through others."""
+    state = {}
+
+    def visit(name, path):
+        if state.get(name) == "done" or name not in headers:
+            return
+        if name in path:
+            cycle = path[path.index(name):] + [name]
+            findings.error(name, 1, "includes itself: " + " -> ".join(cycle))
+            return
+        for other in headers[name]:
+            visit(other, path + [name])
+        state[name] = "done"
+
+    for name in sorted(headers):
+        visit(name, [])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser.add_argument("--root", default=here, help="the tree to check")
+    parser.add_argument("--longest", type=int, metavar="N", help="print the longest functions")
+    options = parser.parse_args()
+    findings, sources, headers = Findings(), [], {}
+    for name in list_files(options.root):
+        if not name.startswith(PRODUCT) or not name.endswith((".h", ".cpp", ".c", ".td")):
+            continue
+        text = read_text(options.root, name) or ""
+        lines = text.splitlines()
+        if len(lines) > FILE_LINES and not LARGE.search(name):
+            findings.error(name, len(lines), f"{len(lines)} lines; product code has at most {FILE_LINES} per file")
+        if not name.endswith(".td") and not LARGE.search(name):
+            sources.append((name, lines))
+        if name.endswith(".h"):
+            # Public headers are included as transom/...
+            headers[name.removeprefix("runtime/include/")] = INCLUDE.findall(text)
+    found = check_functions(sources, findings)
+    check_cycles(headers, findings)
+    for count, name, line, text in found[:options.longest or 0]:
+        print(f"{count:4} {name}:{line}: {text}")
+    findings.finish()
+
+
+main()
