@@ -14,7 +14,7 @@ config.test_format = lit.formats.ShTest(execute_external=True)
 config.test_source_root = os.path.join(config.transom_source, "test")
 config.test_exec_root = os.path.join(config.transom_binary, "test")
 
-limit = "timeout 120 "
+limit = "timeout 400 "
 if not config.sanitize:
     limit += os.path.join(config.test_source_root, "limited") + " " + config.memory_mb + " "
 for tool in ("transom-opt", "transom-lsp-server", "transom"):

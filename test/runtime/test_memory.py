@@ -29,11 +29,11 @@ class Memory(ToolTest):
     def model(cls, name, **sizes):
         folder = os.path.join(cls.shared, name)
         write_bert(folder, **sizes)
-        subprocess.run([TOOL, "compile", folder, "-q", "-o", folder + ".so"], check=True, timeout=120)
+        subprocess.run([TOOL, "compile", folder, "-q", "-o", folder + ".so"], check=True, timeout=400)
         return folder + ".so"
 
     def measure(self, model, batch, length, shares, host=False):
-        done = subprocess.run([PROGRAM, model, str(batch), str(length), str(shares), "host" if host else "team"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([PROGRAM, model, str(batch), str(length), str(shares), "host" if host else "team"], capture_output=True, text=True, timeout=400)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         what = f"{os.path.basename(model)} {batch}x{length}, {shares} shares: {found}"

@@ -134,7 +134,7 @@ def compile_changed(transom, source, base, change):
         if change:
             change(model)
         done = subprocess.run([transom, "compile", model, "-o", os.path.join(out, "model.so"), "-q"],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=400)
         return done, os.listdir(out)
 
 

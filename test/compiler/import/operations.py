@@ -57,7 +57,7 @@ def problem(transom, goldens, case):
         for command in (["compile", folder, "-o", f"{folder}/model.so"],
                         ["run", f"{folder}/model.so", "run", "--in", f"{folder}/in.safetensors",
                          "--out", f"{folder}/out.safetensors"]):
-            done = subprocess.run([transom, *command, "-q"], capture_output=True, text=True, timeout=120)
+            done = subprocess.run([transom, *command, "-q"], capture_output=True, text=True, timeout=400)
             if done.returncode:
                 return f"{command[0]} exits {done.returncode}: {done.stderr.strip()}"
         shape, values = load(f"{folder}/out.safetensors", "o")

@@ -55,7 +55,7 @@ class ToolTest(unittest.TestCase):
     def tool(self, *arguments, env=None, input=None, **options):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSOM_")}
         environment.update({**QUICK, **(env or {})})
-        return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, env=environment, input=input, **options)
+        return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=400, env=environment, input=input, **options)
 
     def succeed(self, *arguments, **options):
         result = self.tool(*arguments, **options)
@@ -81,5 +81,5 @@ class ToolTest(unittest.TestCase):
         name = "-".join([os.path.basename(folder), *flags]).replace("/", "_")
         path = os.path.join(cls.shared, name + ".so")
         if not os.path.exists(path):
-            subprocess.run([TOOL, "compile", folder, "-o", path, "-q", *flags], check=True, timeout=120, env={**os.environ, **QUICK})
+            subprocess.run([TOOL, "compile", folder, "-o", path, "-q", *flags], check=True, timeout=400, env={**os.environ, **QUICK})
         return path

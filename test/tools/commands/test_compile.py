@@ -141,7 +141,7 @@ class Compile(ToolTest):
                 process = subprocess.Popen([TOOL, "compile", BERT, "-q", "-o", self.path("m.so"), "--target", "x86-64-v3"], stderr=subprocess.DEVNULL)
                 time.sleep(delay)
                 process.send_signal(sent)
-                code = process.wait(timeout=60)
+                code = process.wait(timeout=400)
                 self.assertIn(code, (0, -sent, 128 + sent))
                 self.assertEqual(os.listdir(self.folder), ["m.so"] if code == 0 else [])
                 if code == 0:

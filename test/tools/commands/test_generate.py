@@ -308,7 +308,7 @@ class Generate(DecoderTest):
         )
         begun = process.stdout.read(8)
         process.send_signal(signal.SIGINT)
-        out, words = process.communicate(timeout=60)
+        out, words = process.communicate(timeout=400)
         self.assertEqual(process.returncode, 130)
         self.assertEqual(words, "transom: error: interrupted\n")
         self.assertTrue((begun + out).endswith("\n"))

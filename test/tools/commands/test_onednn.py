@@ -25,7 +25,7 @@ class OneDnnTest(ToolTest):
         """A copy of the tool with no library beside it."""
         tool = shutil.copy(TOOL, self.path("transom"))
         environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
-        return subprocess.run([tool, *self.arguments()], capture_output=True, text=True, timeout=60, env=environment)
+        return subprocess.run([tool, *self.arguments()], capture_output=True, text=True, timeout=400, env=environment)
 
     def test_inspect_tells_the_backend(self):
         text = self.succeed("inspect", self.model()).stdout
