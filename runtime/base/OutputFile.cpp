@@ -119,23 +119,27 @@ Result<OutputFile> OutputFile::create(const std::string &path, Mode mode) {
   if (name.empty() || name == "." || name == "..")
     return unavailable("cannot write '" + utf8::printable(path, 400) +
                        "': not a file name");
+  // Refuse devices, folders and the like.
   struct stat info;
   if (lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
       !S_ISLNK(info.st_mode))
     return unavailable("cannot write '" + utf8::printable(path, 400) +
                        "': it exists and is not a regular file");
+  // Remove the temporary file of a process that ended; refuse a live one.
   OutputFile file;
   file.target = path;
   file.temporary = joinPath(folder, "." + name + ".tmp");
   if (!removeLeftOver(file.temporary))
     return unavailable("cannot write '" + utf8::printable(path, 400) +
                        "': another process is writing it");
+  // Prefer an unnamed file; some file systems have none.
   if (mode == Mode::Automatic) {
     file.fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (file.fd < 0 && errno != EOPNOTSUPP && errno != EISDIR &&
         errno != EINVAL && errno != ENOENT)
       return systemError("cannot write", path, errno);
   }
+  // Else create the temporary file, which signals remove.
   if (file.fd < 0) {
     file.fd = ::open(file.temporary.c_str(),
                      O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);

@@ -186,12 +186,14 @@ Result<Polynomial> Polynomial::parse(std::string_view text) {
 std::string Polynomial::str() const {
   if (coefficients.empty())
     return "0";
+  // Order the terms by falling degree, then alphabetically.
   std::vector<const std::pair<const Monomial, int64_t> *> order;
   for (const auto &term : coefficients)
     order.push_back(&term);
   std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
     return comesFirst(a->first, b->first);
   });
+  // Print sign, coefficient and symbols of each term.
   std::string text;
   for (const auto *term : order) {
     auto &[monomial, coefficient] = *term;
@@ -282,10 +284,12 @@ Polynomial::divideExactly(const Polynomial &divisor) const {
                               return comesFirst(a.first, b.first);
                             });
   };
+  // An overflowed coefficient has no known value.
   for (const auto *p : {this, &divisor})
     for (const auto &term : p->coefficients)
       if (isSaturated(term.second))
         return std::nullopt;
+  // Divide the leading terms and subtract, until nothing is left.
   auto lead = leading(divisor);
   Polynomial rest = *this, quotient;
   while (!rest.coefficients.empty()) {

@@ -88,15 +88,18 @@ compressShaNi(uint32_t state[8], const uint8_t *blocks, size_t count) {
   auto load = [](const void *p) __attribute__((target("sha,sse4.1,ssse3"))) {
     return _mm_loadu_si128(static_cast<const __m128i *>(p));
   };
+  // Arrange the state as the instructions expect it.
   __m128i cdab = _mm_shuffle_epi32(load(state), 0xB1);
   __m128i efgh = _mm_shuffle_epi32(load(state + 4), 0x1B);
   __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
   __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xF0);
   for (; count > 0; --count, blocks += 64) {
+    // Load a block in big-endian order.
     __m128i abefBefore = abef, cdghBefore = cdgh;
     __m128i w[4];
     for (int i = 0; i < 4; ++i)
       w[i] = _mm_shuffle_epi8(load(blocks + 16 * i), swapBytes);
+    // Sixteen times four rounds; from the fifth on, extend the schedule.
 #pragma clang loop unroll(full)
     for (int i = 0; i < 16; ++i) {
       __m128i &now = w[i % 4];
@@ -113,6 +116,7 @@ compressShaNi(uint32_t state[8], const uint8_t *blocks, size_t count) {
     abef = _mm_add_epi32(abef, abefBefore);
     cdgh = _mm_add_epi32(cdgh, cdghBefore);
   }
+  // Store the state in its usual order.
   __m128i feba = _mm_shuffle_epi32(abef, 0x1B);
   __m128i dchg = _mm_shuffle_epi32(cdgh, 0xB1);
   _mm_storeu_si128(reinterpret_cast<__m128i *>(state),

@@ -230,6 +230,7 @@ void Generation::finish(Row &row, FinishReason reason) {
 Result<void> Generation::admit() {
   active.clear();
   int64_t needed = 0; // positions of what will be fed
+  // Skip the finished rows at the beginning.
   while (firstWaiting != rows.size() &&
          rows[firstWaiting].out->finish != FinishReason::None)
     ++firstWaiting;
@@ -238,6 +239,8 @@ Result<void> Generation::admit() {
     Row &row = rows[i];
     if (row.out->finish != FinishReason::None)
       continue;
+    // A row without a sequence needs one, a place among the logits, and room
+    // for the tokens that it has not seen. A copy waits for its leader.
     const int64_t pending = int64_t(row.tokens.size() - row.start - row.seen);
     if (row.sequence < 0) {
       const bool follows =
@@ -358,10 +361,12 @@ Result<void> Generation::choose(Row &row, const float *logits) {
       return token.takeError();
     return nonFiniteLogit(int64_t(row.tokens.size()) - 1, getName(row));
   }
+  // Record the token.
   row.tokens.push_back(*token);
   out.tokens.push_back(*token);
   if (config.topLogprobs >= 0)
     addLogprobs(out, logits, *token);
+  // Decide whether the row ends with it, by the token or by the text.
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))
     reason = FinishReason::End;
@@ -370,6 +375,7 @@ Result<void> Generation::choose(Row &row, const float *logits) {
   const size_t before = out.text.size();
   reason = addText(row, *token, reason);
   out.finish = reason;
+  // Tell the caller, who may end the row.
   if (callback &&
       !callback({out, *token, std::string_view(out.text).substr(before)}) &&
       reason == FinishReason::None)
@@ -412,6 +418,7 @@ Result<void> Generation::run() {
   while (true) {
     if (Result<void> done = admit(); !done)
       return done;
+    // Run one step over the rows that have room.
     if (active.empty())
       return {};
     Result<const float *> logits = step();
@@ -420,6 +427,8 @@ Result<void> Generation::run() {
         cancelAll();
       return logits.takeError();
     }
+    // Choose a token for each row; the first token of a prompt is chosen for
+    // all its continuations, which copy the sequence before it goes on.
     const size_t stepped = active.size();
     for (size_t i = 0; i != stepped; ++i) {
       const size_t leader = active[i];

@@ -89,6 +89,7 @@ void Sampler::weigh() {
 /// are summed by buckets of like logits; only the bucket in which the border
 /// lies is sorted.
 void Sampler::keepTopP() {
+  // Sum the weights by bucket.
   std::fill(buckets.begin(), buckets.end(), 0);
   for (size_t i = 0; i != kept.size(); ++i)
     buckets[getBucket(kept[i])] += weights[i];
@@ -96,9 +97,11 @@ void Sampler::keepTopP() {
   for (double weight : buckets)
     total += weight;
   const double target = *config.topP * total;
+  // Find the bucket in which the sum reaches the target.
   size_t border = 0;
   while (border + 1 != buckets.size() && sum + buckets[border] < target)
     sum += buckets[border++];
+  // Find the last token to keep inside it.
   order.clear();
   for (int32_t token : kept)
     if (getBucket(token) == border)
@@ -113,6 +116,7 @@ void Sampler::keepTopP() {
   sum += getWeight(order[0]);
   while (sum < target && last + 1 != order.size())
     sum += getWeight(order[++last]);
+  // Keep all that are not smaller.
   const int32_t least = order[last];
   filter([&](size_t i) {
     const float logit = row[kept[i]];

@@ -150,6 +150,7 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
   std::string indexPath = joinPath(folder, indexFile);
   if (!fileExists(indexPath))
     return noWeights(folder);
+  // Open each shard once.
   TRANSOM_ASSIGN(auto index, readIndex(indexPath));
   std::set<std::string> shards;
   for (const auto &entry : index)
@@ -164,6 +165,7 @@ Result<ModelFiles> ModelFiles::openFolder(const std::string &folder) {
         error.message += std::string(" (a shard of ") + indexFile + ")";
       return error;
     }
+  // Each tensor of the index has to be in the shard that the index names.
   for (const auto &[name, shard] : index) {
     auto found = files.slots.find(name);
     if (found != files.slots.end() &&

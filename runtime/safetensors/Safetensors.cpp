@@ -48,6 +48,7 @@ private:
     if (file.size() < 8)
       return fail("file of " + std::to_string(file.size()) +
                   " bytes is too short for safetensors; expected at least 8");
+    // The length, little-endian, within the limit and the file.
     uint64_t size = 0;
     for (int i = 7; i >= 0; --i)
       size = size << 8 | static_cast<unsigned char>(file[i]);
@@ -59,6 +60,7 @@ private:
       return fail("header length " + std::to_string(size) +
                   " reaches beyond the file, which has " +
                   std::to_string(file.size() - 8) + " bytes after the length");
+    // The frame: an object, and only spaces after it.
     std::string_view text = file.substr(8, size);
     if (text.empty())
       return fail("header is empty; expected a JSON object");
@@ -123,6 +125,7 @@ private:
       return failTensor(tensor.name, "data_offsets has " +
                                          std::to_string(pair.size()) +
                                          " numbers; expected 2");
+    // The range lies inside the data.
     uint64_t begin = pair[0], end = pair[1];
     std::string text = "data_offsets " + shapeText(pair);
     if (begin > end)
@@ -132,6 +135,7 @@ private:
       return failTensor(tensor.name, text + " reach beyond the " +
                                          std::to_string(dataSize) +
                                          " bytes of data in the file");
+    // Its size is that of the shape.
     std::optional<uint64_t> bytes = tensorBytes(tensor.dtype, tensor.shape);
     std::string what = "shape " + utf8::printable(shapeText(tensor.shape)) +
                        " of " + std::string(safetensorsName(tensor.dtype));

@@ -55,6 +55,7 @@ std::string SafetensorsWriter::headerBytes() const {
     json.endObject();
   }
   json.endObject();
+  // Pad with spaces, so that the data is aligned, and put the length first.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string header;
   for (int i = 0; i < 8; ++i)

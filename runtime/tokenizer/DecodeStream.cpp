@@ -79,6 +79,7 @@ void DecodeStream::run(size_t index, std::string_view token, bool starts,
     text += token;
     return;
   }
+  // Run the stage on the token.
   Stage &stage = stages[index];
   stage.made.clear();
   stage.first = !stage.started;
@@ -229,6 +230,8 @@ void DecodeStream::strip(Stage &stage, std::string_view token, bool starts) {
     stage.made += content;
     --stage.held;
   };
+  // Drop matches at the beginning; hold back the last ones, which are dropped
+  // if nothing follows.
   for (size_t at = 0; at < token.size();) {
     size_t begin = at;
     utf8::decode(token, at);

@@ -92,6 +92,7 @@ std::optional<VocabularyEntry> Tables::entry(int64_t id) const {
 Result<void> Tables::readDirectory(std::string_view bytes) {
   constexpr size_t directoryEnd =
       sizeof(TablesHeader) + sectionCount * sizeof(SectionEntry);
+  // Check the header.
   TablesHeader header;
   if (bytes.size() < directoryEnd)
     return bad("cut short: " + std::to_string(bytes.size()) +
@@ -107,6 +108,7 @@ Result<void> Tables::readDirectory(std::string_view bytes) {
   if (header.size != bytes.size())
     return bad("say that they have " + std::to_string(header.size) +
                " bytes, got " + std::to_string(bytes.size()));
+  // Each section lies inside the blob and holds whole elements.
   ArrayView<SectionEntry> entries(
       bytes.substr(sizeof header, sectionCount * sizeof(SectionEntry)));
   for (size_t i = 0; i < sectionCount; ++i) {
@@ -157,6 +159,7 @@ Result<void> Tables::checkContents() const {
   if (!inRange(params.model, ModelKind::Bpe))
     return bad("unknown model kind " +
                std::to_string(static_cast<uint32_t>(params.model)));
+  // Parameters.
   bool unknownIsToken =
       params.unknownId < params.idEnd ||
       (params.model == ModelKind::Bpe && params.unknownId == Trie::none);
@@ -164,6 +167,7 @@ Result<void> Tables::checkContents() const {
       !inRange(params.truncationSide, TruncationSide::Left) ||
       params.idEnd > idLimit || !unknownIsToken)
     return bad("a parameter is out of its range");
+  // Lists of steps and templates.
   if (!validSteps(steps(Section::NormalizerSteps), normalizerStepEnd,
                   normalizerHasProgram) ||
       !validSteps(steps(Section::PreTokenizerSteps), preTokenizerStepEnd,

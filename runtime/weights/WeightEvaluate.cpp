@@ -217,6 +217,7 @@ private:
         sizes[d] = std::min(tile[d], block.sizes[d] - at[d]);
         start += at[d] * strides[d];
       }
+      // Read the tile from the operand and scatter it.
       Block inner{Shape(rank), Shape(rank)};
       Shape innerStrides(rank); // of the output, by the operand's dimensions
       for (size_t d = 0; d < rank; ++d) {
@@ -227,6 +228,7 @@ private:
       if (Result<void> done = run((*e).operand(), inner, dense.data()); !done)
         return done;
       scatter(dense.data(), inner.sizes, innerStrides, out + start);
+      // Go to the next tile.
       size_t d = rank;
       while (d > 0 && (at[d - 1] += tile[d - 1]) >= block.sizes[d - 1])
         at[--d] = 0;
@@ -248,11 +250,13 @@ private:
     Shape inStrides(rank, 1);
     for (size_t d = rank; d-- > 1;)
       inStrides[d - 1] = inStrides[d] * sizes[d];
+    // Choose the dimension of the inner loop.
     size_t inside = 0;
     for (size_t d = 1; d < rank; ++d)
       if (std::make_pair(strides[d], -sizes[d]) <
           std::make_pair(strides[inside], -sizes[inside]))
         inside = d;
+    // Count through all other dimensions.
     Shape index(rank, 0);
     int64_t from = 0, to = 0, count = sizes[inside], step = inStrides[inside],
             stride = strides[inside];

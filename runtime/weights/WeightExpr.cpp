@@ -384,6 +384,7 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
   const Node &n = *node;
   if (n.kind == Kind::File)
     return source.shape(n.name);
+  // Shapes of the operands come first.
   std::vector<Shape> shapes;
   for (const WeightExpr &operand : n.operands) {
     Result<Shape> shape = operand.shape(source);
@@ -391,6 +392,7 @@ Result<Shape> WeightExpr::shape(const TensorSource &source) const {
       return shape;
     shapes.push_back(std::move(*shape));
   }
+  // Then the rule of the operation.
   switch (n.kind) {
   case Kind::Transpose:
     return transposedShape(*this, shapes[0]);

@@ -136,6 +136,7 @@ private:
            std::to_string(weightExprMaxDepth) + " levels");
       return {};
     }
+    // The name of an operation and its parenthesis.
     skipSpaces();
     size_t begin = position;
     std::string_view op = word();
@@ -146,6 +147,7 @@ private:
     }
     if (!expect('('))
       return {};
+    // Its arguments, by the kind of operation.
     Expr e = leaf(op);
     if (!e && !failure && (op == "concat" || op == "interleave"))
       e = joined(op, depth);
