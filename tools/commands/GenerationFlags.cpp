@@ -35,11 +35,11 @@ static void addOption(CLI::App &command, const GenerationOption &option,
           return {};
         char range[96];
         if (high == GenerationOption::unbounded)
-          snprintf(range, sizeof range, "' is no number of at least %g", low);
+          snprintf(range, sizeof range, "expected a number, %g or more", low);
         else
-          snprintf(range, sizeof range, "' is no number in [%g, %g]", low,
+          snprintf(range, sizeof range, "expected a number in [%g, %g]", low,
                    high);
-        return "'" + text + range;
+        return range + (", got '" + text + "'");
       });
 }
 
