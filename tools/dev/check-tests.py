@@ -5,7 +5,8 @@
 # Checks that the test of each source is found at the same path below test/: of a/b/FuseThing.cpp it is
 # test/a/b/FuseThingTest.cpp, fuse-thing.mlir, fuse-thing.test or test_fuse_thing.py, perhaps with a suffix that names the
 # case (fuse-thing-masks.mlir). A folder's name may be left out: dialects/attn/AttnOps.cpp has test/dialects/attn/ops.mlir.
-# Sources without logic of their own are listed in UNTESTED with the reason. --missing prints what has no test.
+# Sources without logic of their own are listed in UNTESTED with the reason, parts of a whole in shared_tests.py with the test
+# of the whole. --missing prints what has no test.
 import argparse
 import json
 import os
@@ -13,6 +14,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
+from shared_tests import SHARED
 from tree import Findings, list_files
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
@@ -58,15 +60,22 @@ def is_test_of(test, source):
     return False
 
 
+def shared_sources(test, names):
+    """The sources that shared_tests.py lists for a test, as paths of the tree."""
+    folder = os.path.dirname(test).removeprefix("test/")
+    return [os.path.normpath(os.path.join(folder, name)) for name in names]
+
+
 def missing(names):
     """Sources of product code whose test is not where one looks."""
+    shared = {source for test, (_, parts) in SHARED.items() if test in names for source in shared_sources(test, parts)}
     tests = {}
     for name in names:
         if name.startswith("test/"):
             folder, file = os.path.split(name.removeprefix("test/"))
             tests.setdefault(folder, []).append(file)
     for source in names:
-        if source.startswith(PRODUCT) and source.endswith(SOURCES) and source not in UNTESTED:
+        if source.startswith(PRODUCT) and source.endswith(SOURCES) and source not in UNTESTED and source not in shared:
             if not any(is_test_of(test, source) for test in tests.get(os.path.dirname(source), ())):
                 yield source
 
@@ -95,6 +104,12 @@ def main():
     for source in UNTESTED:
         if os.path.isdir(os.path.join(options.root, os.path.dirname(source))) and source not in names:
             findings.error("tools/dev/check-tests.py", 1, f"names '{source}', which does not exist")
+    for test, (_, parts) in SHARED.items():
+        if test not in names and os.path.isdir(os.path.join(options.root, os.path.dirname(test))):
+            findings.warn("tools/dev/shared_tests.py", 1, f"names '{test}', which does not exist")
+        for source in shared_sources(test, parts):
+            if test in names and source not in names:
+                findings.warn("tools/dev/shared_tests.py", 1, f"names '{source}', which does not exist")
     findings.finish()
 
 

@@ -1,0 +1,75 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Sources that are parts of what one test covers: {test: (why, sources)}. Paths of sources are relative to the folder that the
+# test mirrors; check-tests.py checks that all of them exist.
+
+SHARED = {
+    "test/dialects/attn/ops.mlir": ("registers ops, types and attributes", ["AttnDialect.cpp"]),
+    "test/dialects/attn/invalid.mlir": ("one case for each numbered rule of a shape", [
+        "AttnInferRope.cpp", "AttnInferSdpa.cpp", "AttnInferShapes.cpp"]),
+    "test/dialects/kern/ops.mlir": ("round trip of types and attributes", ["KernAttrs.cpp", "KernTypes.cpp"]),
+    "test/dialects/kern/onednn-ops.mlir": ("round trip and rules of the op", ["KernOneDnn.cpp"]),
+    "test/dialects/kern/invalid.mlir": ("one case for each numbered rule", [
+        "KernVerify.cpp", "KernVerifyAttention.cpp", "KernVerifyMoves.cpp", "KernVerifyProducts.cpp", "AttentionSchedule.cpp"]),
+    "test/dialects/kern/cache-invalid.mlir": ("one case for each numbered rule of caches", ["KernVerifyCaches.cpp"]),
+    "test/passes/graph/fuse-attention.mlir": ("the pass and its matcher are one", [
+        "AttentionMasks.cpp", "AttentionMatch.cpp", "GraphSupport.cpp"]),
+    "test/passes/graph/outline-layers.mlir": ("the pass, the runs that it finds and their constants are one", [
+        "LayerRuns.cpp", "LayerScales.cpp"]),
+    "test/passes/graph/remove-padding.mlir": ("the pass and its classes of ops are one", ["RowForms.cpp"]),
+    "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", ["AttnConverter.cpp", "AttnConverterOps.cpp"]),
+    "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
+    "test/passes/kernel/choose-precision.mlir": ("the second step of the pass", ["CastFuser.cpp"]),
+    "test/passes/kernel/fuse-norm.mlir": ("joins a norm for two passes", ["NormJoiner.cpp"]),
+    "test/passes/lower/AttentionTest.cpp": ("attention is lowered as a whole", [
+        "attention/AttentionOperands.cpp", "attention/AttentionPositions.cpp", "attention/AttentionProduct.cpp",
+        "attention/AttentionScores.cpp", "attention/AttentionSpread.cpp", "attention/LowerAttention.cpp",
+        "attention/StoreAttention.cpp", "attention/StoreKeys.cpp"]),
+    "test/passes/lower/KernelsTest.cpp": ("kernels of each type and number of rows", [
+        "microkernel/MicroKernel.cpp", "microkernel/MicroKernelBody.cpp", "emit/Emit.cpp"]),
+    "test/passes/lower/GemmTest.cpp": ("products", ["ops/LowerGemm.cpp", "ops/LowerBatchMatmul.cpp"]),
+    "test/passes/lower/CachesTest.cpp": ("ops on caches", ["ops/LowerCaches.cpp"]),
+    "test/passes/lower/MovesTest.cpp": ("movements and elementwise regions", ["ops/LowerMoves.cpp", "ops/LowerElementwise.cpp"]),
+    "test/passes/lower/RowsTest.cpp": ("norms, softmax, embeddings", ["ops/LowerRows.cpp"]),
+    "test/passes/lower/MathTest.cpp": ("errors of each function over dense sweeps", ["emit/VectorMath.cpp"]),
+    "test/passes/lower/CodeTest.cpp": ("code of whole phases", ["Lower.cpp", "Phase.cpp"]),
+    "test/passes/graph/PipelineTest.cpp": ("passes as stages run them, and what they report", ["../Remarks.cpp"]),
+    "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
+        "Link.cpp", "PhaseCost.cpp", "PlanArtifact.cpp", "PlanCalls.cpp", "Tables.cpp", "WeightWriter.cpp"]),
+    "test/compiler/codegen/ObjectTest.cpp": ("steps from IR to an object", ["CodeSize.cpp", "TargetMachine.cpp"]),
+    "test/compiler/evaluator/OperationsTest.cpp": ("each op of attn with numbers of another library", [
+        "EvaluateAttention.cpp", "EvaluateElementwise.cpp", "EvaluateProducts.cpp", "EvaluateShapes.cpp", "Functions.cpp", "Tensor.cpp"]),
+    "test/compiler/evaluator/DecoderTest.cpp": ("ragged batches and caches", ["EvaluateDecoder.cpp", "EvaluateRagged.cpp"]),
+    "test/compiler/evaluator/KernTest.cpp": ("ops of kern on the byte arena", [
+        "EvaluateKernAttention.cpp", "EvaluateKernCaches.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
+        "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp", "KernMemory.cpp"]),
+    "test/compiler/inspect/InspectModelTest.cpp": ("costs are a part of the report", ["InspectModelCost.cpp"]),
+    "test/compiler/import/graphjson/GraphImportTest.cpp": ("a graph.json is read as a whole", [
+        "GraphAttention.cpp", "GraphCall.cpp", "GraphFile.cpp", "GraphOpBuilders.cpp", "GraphOrder.cpp"]),
+    "test/compiler/import/graphjson/GraphDecoderTest.cpp": ("the step of a graph with caches", ["GraphStep.cpp"]),
+    "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),
+    "test/compiler/import/huggingface/ModelConfigTest.cpp": ("entries of the table and what configs make of them", [
+        "BertFamilies.cpp", "GptFamilies.cpp", "LlamaFamilies.cpp", "ModelFamily.cpp", "Rope.cpp"]),
+    "test/compiler/import/huggingface/GoldenImportTest.cpp": ("drivers of encoders, and of texts beside them", [
+        "Encoder.cpp", "HuggingFace.cpp", "TextConfig.cpp"]),
+    "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
+        "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
+    "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp", "Import.cpp", "Parameters.cpp"]),
+    "test/compiler/import/tokenizer/ImportTokenizerTest.cpp": ("a tokenizer.json is read as a whole", [
+        "Bpe.cpp", "Decoders.cpp", "PreTokenizers.cpp", "Steps.cpp", "TablesWriter.cpp", "Template.cpp", "TrieBuilder.cpp", "Vocabulary.cpp"]),
+    "test/compiler/import/tokenizer/RegexTest.cpp": ("parts of the expressions' compiler", ["CharSet.cpp", "RegexTree.cpp"]),
+    "test/runtime/execute/SessionTest.cpp": ("a session is tested as a whole", [
+        "Call.cpp", "Entry.cpp", "Executor.cpp", "Model.cpp", "SessionLayout.cpp"]),
+    "test/runtime/artifact/ArtifactTest.cpp": ("the reader of the file's format", ["Elf.cpp"]),
+    "test/runtime/kvcache/KvFileTest.cpp": ("the pool that a file is read into", ["KvPlan.cpp", "KvPool.cpp"]),
+    "test/runtime/onednn/ShimTest.cpp": ("primitives of the shim's calls", ["OneDnn.cpp", "Primitives.cpp"]),
+    "test/tools/commands/test_texts.py": ("commands on texts", ["Classify.cpp", "Embed.cpp"]),
+    "test/tools/commands/test_usage.py": ("what all commands share", ["Command.cpp", "Models.cpp"]),
+    "test/tools/commands/test_compile.py": ("opens the compiler for it", ["Compiler.cpp"]),
+    "test/tools/commands/test_run.py": ("files of tensors", ["Tensors.cpp"]),
+    "test/tools/commands/test_generate.py": ("files of prompts", ["Prompts.cpp"]),
+    "test/tools/commands/test_bench.py": ("one command", [
+        "bench/Bench.cpp", "bench/BenchCalls.cpp", "bench/BenchMeasure.cpp", "bench/BenchReport.cpp", "bench/Limits.cpp"]),
+    "test/tools/commands/test_bench_decoder.py": ("measures decoders", ["bench/BenchDecode.cpp"]),
+}
