@@ -12,10 +12,12 @@ import sys
 from collections import Counter
 
 sys.dont_write_bytecode = True
-from retired_words import CODE, FILES, HINTS, PROSE
+from retired_words import ALLOWED, CODE, FILES, HINTS, IDENTIFIERS, PROSE
 from tree import Findings, list_files, read_text
 
 GLOSSARY = "docs/glossary.md"
+# Strings and comments of a line of code, also lines within a longer comment.
+NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*|^ \* .*')
 SECTION = "\n## Retired words\n"
 # Folders in which a word may still appear, by word; `--pending` prints the file as the tree needs it.
 PENDING_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pending-words.json")
@@ -65,10 +67,13 @@ def occurrences(root):
         is_code = name.endswith(CODE_FILES + (".md", ".mlir", ".test"))
         lines, lower = text.splitlines(), text.lower()
         for word, term, hint, pattern in code + prose if is_code else prose:
-            if hint not in lower:
+            if hint not in lower or name.startswith(ALLOWED.get(word, ())):
+                continue
+            if word in IDENTIFIERS and not name.endswith(CODE_FILES):
                 continue
             for number, line in enumerate(lines, 1):
-                found = hint in line.lower() and pattern.search(line)
+                searched = NOT_CODE.sub("", line) if word in IDENTIFIERS else line
+                found = hint in line.lower() and pattern.search(searched)
                 if found:
                     yield word, term, name, number, found.group()
 

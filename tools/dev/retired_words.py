@@ -49,6 +49,16 @@ FILES = {
     "Functions.cpp": "a name that says what is in it",
 }
 
+# Words that are usual in prose: retired as identifiers only, outside of comments and strings.
+IDENTIFIERS = {"segments", "wanted", "part, parts", "pieces", "walk"}
+
+# Where a word means what it means elsewhere: segments of an ELF file, parts that graph.json splits into, ...
+ALLOWED = {
+    "segments": ("runtime/artifact/", "compiler/artifact/Link", "test/runtime/artifact/", "test/compiler/artifact/"),
+    "part, parts": ("compiler/import/", "test/compiler/", "runtime/tokenizer/"),
+    "pieces": ("compiler/import/tokenizer/", "runtime/tokenizer/", "test/runtime/tokenizer/"),
+}
+
 # Letters, lower case, that each match contains, where the first column is not contained in all of them.
 HINTS = {
     "segments": "segment",

@@ -195,7 +195,12 @@ class Rules(unittest.TestCase):
     def test_retired_words(self):
         for word, _, term in retired_words.CODE + retired_words.PROSE:
             with self.subTest(word):
-                self.expect("words", {"fresh/README.md": f"Of {word}.\n"}, f"is retired; the glossary's term is: {term}")
+                name, text = ("A.h", f"int {word};\n") if word in retired_words.IDENTIFIERS else ("README.md", f"Of {word}.\n")
+                self.expect("words", {f"fresh/{name}": text}, f"is retired; the glossary's term is: {term}")
+
+    def test_identifiers_are_free_in_prose(self):
+        text = "// The parts of a walk, in pieces.\nint x; // wanted\nconst char *y = \"segments\";\n/* a part, and\n * parts, */\n"
+        self.assertEqual(self.run_check("words", {"fresh/A.h": text, "fresh/README.md": "Parts, pieces.\n"}), (0, ""))
 
     def test_words_of_code_are_for_code(self):
         self.assertEqual(self.run_check("words", {"fresh/list.txt": "twin\n"})[0], 0)
