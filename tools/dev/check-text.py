@@ -4,6 +4,7 @@
 #
 # Checks what every text file of the tree has to hold: the licence banner in
 # sources, READMEs of folders, no path or host of somebody's machine.
+import glob
 import os
 import re
 
@@ -34,6 +35,7 @@ CLIMB = re.compile(r"(?<![\w/])(?:\.\./)+[A-Za-z]\w*")
 URL = re.compile(r"(?:https?|ftp|file)://([^/\s'\"`)>\]]*)")
 # `transom COMMAND` in code spans and commands; a relative link of a page.
 COMMAND = re.compile(r"(?:`|bin/|\$ )transom ([a-z]+)\b")
+PATH = re.compile(r"`((?:cmake|compiler|dialects|docs|examples|passes|runtime|test|tools)/[\w./*-]+)(?=[` ])")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 KNOWN_HOSTS = {
     "arxiv.org", "github.com", "huggingface.co", "json-schema.org", "llvm.org", "mlir.llvm.org", "spdx.org",
@@ -81,6 +83,14 @@ def check_commands(name, lines, commands, findings):
                 findings.error(name, number, f"'transom {command}' is not a command; commands: {', '.join(sorted(commands))}")
 
 
+def check_paths(root, name, lines, findings):
+    """Paths of the tree that pages name in code spans exist, perhaps with another ending; '*' stands for any text."""
+    for number, line in enumerate(lines, 1):
+        for path in PATH.findall(line):
+            if not glob.glob(os.path.join(root, path)) and not glob.glob(os.path.join(root, path) + ".*"):
+                findings.error(name, number, f"names '{path}', which does not exist")
+
+
 def check_links(root, name, lines, findings):
     """Relative links of pages lead to files or folders of the tree."""
     for number, line in enumerate(lines, 1):
@@ -115,6 +125,8 @@ def main():
         check_size(name, lines, findings)
         if name.endswith(".md"):
             check_links(root, name, lines, findings)
+            if name != "docs/migration.md":
+                check_paths(root, name, lines, findings)
             check_commands(name, lines, commands, findings)
     folders = {os.path.dirname(name) for name in names if name.endswith(SOURCES + (".py",))}
     for folder in DOCUMENTED:

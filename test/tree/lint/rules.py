@@ -157,6 +157,10 @@ class Rules(unittest.TestCase):
         self.expect("text", {"README.md": "see [x](runtime/None.h)\n"}, "README.md:1: links to 'runtime/None.h', which does not exist")
         self.assertEqual(self.run_check("text", {"README.md": "[x](runtime), [y](https://llvm.org/z), [z](#part)\n"})[0], 0)
 
+    def test_path_that_does_not_exist(self):
+        self.expect("text", {"README.md": "see `runtime/Gone.cpp`\n"}, "README.md:1: names 'runtime/Gone.cpp', which does not exist")
+        self.assertEqual(self.run_check("text", {"README.md": "`runtime/Load.cpp`, `runtime/Load`, `runtime/*.cpp`, `tools --flag`\n"})[0], 0)
+
     def test_command_that_does_not_exist(self):
         tool = {"tools/commands/Run.cpp": BANNER + 'addCommand(app, commands,\n    "run", "runs");\n'}
         self.expect("text", {**tool, "README.md": "call `transom explain x`\n"}, "'transom explain' is not a command; commands: run")
