@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Times one attention under each schedule, in turn, for several shapes: the
-// code that an artifact would hold, called without a runtime around it. Parts
-// run one after another and the slowest one counts, so that more parts than
+// code that an artifact would hold, called without a runtime around it. Workers
+// run one after another and the slowest one counts, so that more workers than
 // the machine has cores can be judged. The command `attention` makes tables of
 // what this prints.
 #include "dialects/kern/AttentionSchedule.h"
@@ -32,7 +32,7 @@ struct Job {
 
 /// Sequences of one length, or of mixed lengths around it.
 struct Shape {
-  int64_t batch = 1, queries = 0, keys = 0, parts = 1;
+  int64_t batch = 1, queries = 0, keys = 0, workers = 1;
   bool mixed = false;
 };
 
@@ -51,7 +51,7 @@ std::string buffer(const std::string &rows, int64_t columns,
 }
 
 /// A phase for each schedule: query, key, value, memory, out.
-std::string moduleOf(const Job &job) {
+std::string buildModule(const Job &job) {
   std::string q = buffer("rows0", job.heads * job.dk, job.dtype),
               k = buffer("keys1", job.kvHeads * job.dk, job.dtype,
                          ", key_panels"),
@@ -90,8 +90,8 @@ std::string moduleOf(const Job &job) {
 class Operands {
 public:
   Operands(KernelHarness &harness, const Job &job, const Shape &shape)
-      : parts(shape.parts), queries(tableOf(shape, shape.queries)),
-        keys(tableOf(shape, shape.keys)) {
+      : workers(shape.workers), queries(makeTable(shape, shape.queries)),
+        keys(makeTable(shape, shape.keys)) {
     int64_t size = job.dtype == "bf16" ? 2 : 4, rows = queries.rows();
     int64_t scratch = 0;
     for (const std::string &name : job.schedules)
@@ -100,9 +100,9 @@ public:
     int64_t bytes[] = {rows * job.heads * job.dk * size,
                        keys.keys() * job.kvHeads * job.dk * size,
                        keys.rows() * job.kvHeads * job.dv * size,
-                       parts * scratch * 4,
-                       parts * kSpreadSlots * attentionSlotFloats(job.dv) * 4,
-                       parts * kSpreadSlots * 8,
+                       workers * scratch * 4,
+                       workers * kSpreadSlots * attentionSlotFloats(job.dv) * 4,
+                       workers * kSpreadSlots * 8,
                        rows * job.heads * job.dv * size};
     for (int i = 0; i < 7; ++i) {
       memory.emplace_back(bytes[i] / 4 + 32);
@@ -111,7 +111,7 @@ public:
       if (i < 3)
         fill(call.args.back(), bytes[i], size, i);
     }
-    call.parts = parts;
+    call.parts = workers;
     call.symbols = {
         {"batch", queries.batch()},    {"rows0", rows},
         {"keys0", queries.keys()},     {"seq0", queries.table().columns},
@@ -127,22 +127,23 @@ public:
     }
   }
 
-  /// Seconds of the slowest part under a schedule.
+  /// Seconds of the slowest worker under a schedule.
   double run(size_t schedule) {
     double slowest = 0;
-    for (int64_t part = 0; part < parts; ++part) {
+    for (int64_t worker = 0; worker < workers; ++worker) {
       Clock::time_point start = Clock::now();
-      phases[schedule].function(&phases[schedule].frame, nullptr, part, parts);
+      phases[schedule].function(&phases[schedule].frame, nullptr, worker,
+                                workers);
       slowest = std::max(slowest, secondsSince(start));
     }
     return slowest;
   }
 
   double flops = 0; ///< that an ideal implementation does
-  int64_t parts;
+  int64_t workers;
 
 private:
-  static SegmentsTable tableOf(const Shape &shape, int64_t columns) {
+  static SegmentsTable makeTable(const Shape &shape, int64_t columns) {
     std::vector<std::vector<int>> mask;
     for (int64_t b = 0; b < shape.batch; ++b) {
       // Mixed: a few long ones among many short ones.
@@ -175,7 +176,7 @@ private:
 Shape parseShape(std::string text) {
   Shape shape;
   if (size_t at = text.find('@'); at != std::string::npos) {
-    shape.parts = atoll(text.c_str() + at + 1);
+    shape.workers = atoll(text.c_str() + at + 1);
     text.resize(at);
   }
   if (text.rfind("mixed:", 0) == 0) {
@@ -228,7 +229,7 @@ int main(int argc, char **argv) {
     }
     job.schedules.push_back(name);
   }
-  KernelHarness harness(moduleOf(job), job.isa);
+  KernelHarness harness(buildModule(job), job.isa);
   if (harness.isas().empty()) {
     fprintf(stderr, "no code for '%s' that this CPU runs\n", argv[1]);
     return 1;
@@ -244,7 +245,7 @@ int main(int argc, char **argv) {
     printf("%s", argv[i]);
     for (double seconds : best)
       printf(" %.9g %.4f", seconds,
-             operands.flops / (peak * double(operands.parts)) / seconds);
+             operands.flops / (peak * double(operands.workers)) / seconds);
     printf("\n");
     fflush(stdout);
   }

@@ -36,19 +36,19 @@ std::string str(int64_t value) { return std::to_string(value); }
 
 /// Rows a multiple of 4096 bytes apart get a cache line more, as the planner
 /// gives them.
-int64_t strideOf(int64_t columns, int64_t elementBytes) {
+int64_t getStride(int64_t columns, int64_t elementBytes) {
   int64_t bytes = columns * elementBytes;
   return (bytes + (bytes % 4096 ? 0 : 64)) / elementBytes;
 }
 
 std::string bufferType(int64_t columns, const std::string &dtype) {
-  int64_t stride = strideOf(columns, dtype == "bf16" ? 2 : 4);
+  int64_t stride = getStride(columns, dtype == "bf16" ? 2 : 4);
   return "!kern.buffer<[rows, " + str(columns) + "] x " + dtype +
          (stride == columns ? "" : ", stride " + str(stride)) + ">";
 }
 
 /// A module with the phase `product`: input, residual, out.
-std::string moduleOf(const Job &job) {
+std::string buildModule(const Job &job) {
   std::string input = bufferType(job.k, job.dtype),
               out = bufferType(job.n, "f32"),
               weight = "!kern.weight<[" + str(job.n) + ", " + str(job.k) +
@@ -119,8 +119,8 @@ private:
 double bestSeconds(KernelHarness &harness, const Job &job, WeightCopies &copies,
                    int64_t rows) {
   const int64_t inputBytes =
-      rows * strideOf(job.k, job.dtype == "bf16" ? 2 : 4) * 4;
-  const int64_t outBytes = rows * strideOf(job.n, 4) * 4;
+      rows * getStride(job.k, job.dtype == "bf16" ? 2 : 4) * 4;
+  const int64_t outBytes = rows * getStride(job.n, 4) * 4;
   Guarded<char> input(inputBytes), residual(outBytes), out(outBytes);
   fillRandom(input.data(), inputBytes, job.dtype, 3);
   fillRandom(residual.data(), outBytes, "f32", 4);
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
           atoll(argv[5]), atoll(argv[6]), atof(argv[7]), {}};
   for (int i = 8; i < argc; ++i)
     job.rows.push_back(atoll(argv[i]));
-  KernelHarness harness(moduleOf(job), job.isa);
+  KernelHarness harness(buildModule(job), job.isa);
   if (harness.isas().empty()) {
     fprintf(stderr, "no code for '%s' that this CPU runs\n", argv[1]);
     return 1;
