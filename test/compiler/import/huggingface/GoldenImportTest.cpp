@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoldenCase{"bert-tokens", "BertForTokenClassification", 13, 0, 1, 3},
         GoldenCase{"distilbert", "DistilBertModel", 12, 0, 1, 2},
         GoldenCase{"electra", "ElectraForMaskedLM", 15, 0, 1, 3},
-        GoldenCase{"modernbert", "ModernBertForSequenceClassification", 26, 0,
+        GoldenCase{"modernbert", "ModernBertForSequenceClassification", 30, 0,
                    1, 2, 0},
         GoldenCase{"mpnet", "MPNetForMaskedLM", 14, 0, 1, 2, 0},
         GoldenCase{"roberta", "RobertaModel", 13, 1, 2, 3}),

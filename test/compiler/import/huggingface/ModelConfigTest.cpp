@@ -1,73 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Configs of decoders: features that keys switch, values that are not built,
+// Configs of models: features that keys switch, values that are not supported,
 // sizes that contradict each other, and a config without files.
 #include "compiler/import/huggingface/ModelConfig.h"
-#include "dialects/attn/Attn.h"
-#include "test/compiler/import/Fixture.h"
+#include "test/compiler/import/huggingface/FromConfig.h"
 
 using namespace transom;
 using namespace transom::testing;
 
 namespace {
-
-const char *const sizes =
-    R"("vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 3,
-       "num_attention_heads": 2, "intermediate_size": 12,
-       "max_position_embeddings": 64)";
-
-std::string config(const std::string &type, const std::string &more = "",
-                   const std::string &instead = sizes) {
-  return "{\"model_type\": \"" + type + "\", " + instead +
-         (more.empty() ? "" : ", " + more) + "}";
-}
-
-/// Imports a config alone.
-struct FromConfig : Imported {
-  explicit FromConfig(const std::string &text)
-      : Imported(write(text), /*configOnly=*/true) {}
-
-  std::vector<attn::SdpaOp> attentions() {
-    std::vector<attn::SdpaOp> found;
-    module->walk([&](attn::SdpaOp op) { found.push_back(op); });
-    return found;
-  }
-  std::vector<int64_t> windows() {
-    std::vector<int64_t> found;
-    for (attn::SdpaOp op : attentions())
-      found.push_back(op.getWindow());
-    return found;
-  }
-  std::optional<attn::RopeTableOp> rotation() {
-    std::optional<attn::RopeTableOp> found;
-    module->walk([&](attn::RopeTableOp op) { found = op; });
-    return found;
-  }
-  std::optional<int64_t> context() {
-    auto step = module->lookupSymbol<mlir::func::FuncOp>("step");
-    auto context = step->getAttrOfType<mlir::IntegerAttr>("transom.context");
-    return context ? std::optional<int64_t>(context.getInt()) : std::nullopt;
-  }
-
-private:
-  std::string write(const std::string &text) {
-    folder.write("config.json", text);
-    return folder.path;
-  }
-  inline static ModelFolder folder;
-};
-
-void expectConfigError(const std::string &text, Status status,
-                       const std::vector<std::string> &parts) {
-  FromConfig result(text);
-  EXPECT_FALSE(result.module) << "imported";
-  EXPECT_EQ(int(result.error.status), int(status)) << result.error.message;
-  EXPECT_EQ(result.error.message.find('\n'), std::string::npos);
-  for (const std::string &part : parts)
-    EXPECT_NE(result.error.message.find(part), std::string::npos)
-        << "no \"" << part << "\" in: " << result.error.message;
-}
 
 using Windows = std::vector<int64_t>;
 
@@ -106,6 +48,24 @@ TEST(ModelConfig, windows_in_turn) {
   EXPECT_EQ(
       FromConfig(config("gemma2", heads + "\"sliding_window\": 6")).windows(),
       (Windows{6, 0, 6}));
+}
+
+TEST(ModelConfig, windows_to_both_sides) {
+  // |i - j| <= w / 2, which is a window of w / 2 + 1 of attn.sdpa.
+  EXPECT_EQ(
+      FromConfig(config("modernbert", "\"local_attention\": 8")).windows(),
+      (Windows{0, 5, 5}));
+  EXPECT_EQ(
+      FromConfig(config("modernbert", "\"local_attention\": 7, "
+                                      "\"global_attn_every_n_layers\": 2"))
+          .windows(),
+      (Windows{0, 4, 0}));
+  EXPECT_EQ(FromConfig(config("modernbert", R"("local_attention": 2,
+      "layer_types": ["sliding_attention", "full_attention", "full_attention"])"))
+                .windows(),
+            (Windows{2, 0, 0}));
+  // The default of 128 is 65, beyond the context.
+  EXPECT_EQ(FromConfig(config("modernbert")).windows(), (Windows{0, 0, 0}));
 }
 
 TEST(ModelConfig, layer_types_that_are_wrong) {
@@ -187,116 +147,6 @@ TEST(ModelConfig, keys_that_win) {
   ASSERT_TRUE(narrow.module) << narrow.error.message;
   EXPECT_NE(narrow.text().find("!attn.cache<heads 2, key 3, value 3>"),
             std::string::npos);
-}
-
-//===--- Rotary positions ------------------------------------------------===//
-
-TEST(ModelConfig, both_spellings_of_rotary_positions) {
-  const std::string scaling =
-      R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
-         "high_freq_factor": 4, "original_max_position_embeddings": 32)";
-  FromConfig now(config("llama", "\"rope_parameters\": {\"rope_theta\": 500, " +
-                                     scaling + "}"));
-  FromConfig old(config("llama", "\"rope_theta\": 500, \"rope_scaling\": {" +
-                                     scaling + "}"));
-  ASSERT_TRUE(now.module && old.module) << now.error.message;
-  EXPECT_EQ(now.info.notes, std::vector<std::string>{});
-  EXPECT_EQ(now.rotation()->getFrequencies(), old.rotation()->getFrequencies());
-  EXPECT_EQ(now.context(), 64);
-  // The first wave is short and stays, the second is long: 2 pi sqrt(500).
-  EXPECT_EQ(now.rotation()->getFrequencies()[0], 1);
-  EXPECT_DOUBLE_EQ(now.rotation()->getFrequencies()[1],
-                   1 / std::sqrt(500.0) / 8);
-}
-
-TEST(ModelConfig, scaling_lengthens_the_context) {
-  EXPECT_EQ(FromConfig(config("llama", R"("rope_scaling": {"type": "linear",
-                                           "factor": 2.5})"))
-                .context(),
-            160);
-  FromConfig yarn(config("llama", R"("rope_scaling": {"rope_type": "yarn",
-      "factor": 4, "original_max_position_embeddings": 32})"));
-  ASSERT_TRUE(yarn.module) << yarn.error.message;
-  EXPECT_EQ(yarn.context(), 128);
-  EXPECT_DOUBLE_EQ(yarn.rotation()->getFactor().convertToDouble(),
-                   0.1 * std::log(4.0) + 1);
-  EXPECT_EQ(yarn.rotation()->getLimit(), 128u);
-}
-
-TEST(ModelConfig, rotated_shares_of_any_size) {
-  auto share = [](const char *value) {
-    return config("gpt_neox",
-                  std::string("\"hidden_size\": 24, "
-                              "\"rotary_pct\": ") +
-                      value,
-                  R"("vocab_size": 11, "num_hidden_layers": 1,
-       "num_attention_heads": 2, "intermediate_size": 12)");
-  };
-  // An odd share of 12: a number more is turned, in pairs of waves by it.
-  FromConfig odd(share("0.3"));
-  ASSERT_TRUE(odd.module) << odd.error.message;
-  llvm::ArrayRef<double> waves = odd.rotation()->getFrequencies();
-  ASSERT_EQ(waves.size(), 2u);
-  EXPECT_DOUBLE_EQ(waves[1], std::pow(10000.0, -2.0 / 3));
-  FromConfig none(share("0.05"));
-  ASSERT_TRUE(none.module) << none.error.message;
-  EXPECT_FALSE(none.rotation());
-  EXPECT_EQ(none.context(), 2048);
-}
-
-TEST(ModelConfig, dynamic_scaling_ends_at_the_trained_length) {
-  FromConfig plain(config("llama"));
-  FromConfig dynamic(
-      config("llama", R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
-  ASSERT_TRUE(dynamic.module) << dynamic.error.message;
-  EXPECT_EQ(dynamic.context(), 64);
-  EXPECT_EQ(dynamic.rotation()->getFrequencies(),
-            plain.rotation()->getFrequencies());
-}
-
-TEST(ModelConfig, rotary_positions_that_are_not_built) {
-  auto with = [](const std::string &scaling) {
-    return config("llama", "\"rope_scaling\": {" + scaling + "}");
-  };
-  expectConfigError(with(R"("type": "longrope", "short_factor": [1])"),
-                    Status::Unsupported,
-                    {"'/rope_scaling/type'", "'longrope'", "how much text"});
-  expectConfigError(with(R"("rope_type": "spiral")"), Status::Unsupported,
-                    {"'spiral'", "default, linear, dynamic, llama3, yarn"});
-  expectConfigError(with(R"("full_attention": {"rope_type": "default"})"),
-                    Status::Unsupported, {"differ by layer"});
-  expectConfigError(with(R"("partial_rotary_factor": 0.5)"),
-                    Status::Unsupported, {"share", "model_type 'llama'"});
-  expectConfigError(config("phi3", "\"rope_scaling\": {\"type\": \"yarn\"}"),
-                    Status::Unsupported, {"'yarn'", "supported: default"});
-  expectConfigError(config("llama", R"("use_mrope": true)"),
-                    Status::Unsupported, {"'use_mrope'"});
-  expectConfigError(config("llama", R"("rope_scaling": {"type": "linear",
-                           "factor": 1e9})"),
-                    Status::Unsupported, {"16777216"});
-}
-
-TEST(ModelConfig, rotary_positions_that_are_wrong) {
-  auto with = [](const std::string &scaling) {
-    return config("llama", "\"rope_scaling\": " + scaling);
-  };
-  expectConfigError(with("[1]"), Status::Rejected, {"'/rope_scaling'"});
-  expectConfigError(with(R"({"type": 3})"), Status::Rejected,
-                    {"'/rope_scaling/type'"});
-  expectConfigError(with(R"({"type": "linear"})"), Status::Rejected,
-                    {"missing key 'factor'"});
-  expectConfigError(with(R"({"type": "linear", "factor": 0})"),
-                    Status::Rejected, {"'factor' must be above 0"});
-  expectConfigError(with(R"({"type": "llama3", "factor": 8, "low_freq_factor":
-                           4, "high_freq_factor": 1})"),
-                    Status::Rejected, {"'high_freq_factor'"});
-  expectConfigError(config("llama", "\"rope_theta\": 0"), Status::Rejected,
-                    {"'rope_theta'"});
-  FromConfig unknown(with(R"({"type": "default", "spin": 1})"));
-  ASSERT_TRUE(unknown.module) << unknown.error.message;
-  EXPECT_EQ(unknown.info.notes,
-            (std::vector<std::string>{"config.json: key 'rope_scaling/spin' is "
-                                      "not known and was ignored"}));
 }
 
 //===--- Heads of the model ----------------------------------------------===//
