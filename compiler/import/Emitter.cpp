@@ -51,7 +51,7 @@ DictionaryAttr inputAttributes(OpBuilder &builder, const EntryInput &input) {
 
 } // namespace
 
-Type transom::elementTypeOf(MLIRContext *context, DType dtype) {
+Type transom::getElementType(MLIRContext *context, DType dtype) {
   if (isFloat(dtype))
     return Float32Type::get(context);
   return IntegerType::get(context, dtype == DType::Bool ? 1 : 64);
@@ -108,7 +108,7 @@ SmallVector<Value> Emitter::beginEntry(const std::string &name,
   SmallVector<Type> types;
   for (const EntryInput &input : inputs)
     types.push_back(attn::tensorOf(
-        input.shape, elementTypeOf(builder.getContext(), input.dtype)));
+        input.shape, getElementType(builder.getContext(), input.dtype)));
   entry = builder.create<func::FuncOp>(
       loc, name, FunctionType::get(builder.getContext(), types, {}));
   SmallVector<Location> locations;
@@ -129,7 +129,7 @@ void Emitter::boundInput(Value argument, int64_t rows) {
   entry.setArgAttr(number, "attn.role", builder.getStringAttr("ids"));
 }
 
-std::optional<int64_t> Emitter::boundOf(unsigned argument) {
+std::optional<int64_t> Emitter::getBound(unsigned argument) {
   auto bound = entry.getArgAttrOfType<IntegerAttr>(argument, "attn.bound");
   return bound ? std::optional<int64_t>(bound.getInt()) : std::nullopt;
 }
@@ -256,7 +256,7 @@ Value Emitter::weight(const std::string &symbol, const WeightExpr &expr) {
   return getWeight(symbol, *shape, expr);
 }
 
-std::optional<WeightExpr> Emitter::weightOf(Value value) const {
+std::optional<WeightExpr> Emitter::getWeightExpr(Value value) const {
   auto get = value.getDefiningOp<attn::GetWeightOp>();
   if (!get)
     return std::nullopt;
@@ -307,7 +307,7 @@ Value Emitter::softmax(Value input) { return make<attn::SoftmaxOp>(input); }
 
 Value Emitter::cast(Value input, DType to) {
   return make<attn::CastOp>(
-      input, TypeAttr::get(elementTypeOf(builder.getContext(), to)));
+      input, TypeAttr::get(getElementType(builder.getContext(), to)));
 }
 
 Value Emitter::layerNorm(Value input, Value gamma, Value beta, double eps) {
@@ -333,12 +333,12 @@ Value Emitter::sequences() {
 }
 
 Value Emitter::gatherBefore(Value from, Value indices,
-                            ArrayRef<Operation *> behind) {
+                            ArrayRef<Operation *> users) {
   OpBuilder::InsertionGuard guard(builder);
-  if (!behind.empty())
-    builder.setInsertionPoint(behind.back());
+  if (!users.empty())
+    builder.setInsertionPoint(users.back());
   Value rows = make<attn::GatherOp>(from, indices);
-  for (Operation *op : llvm::reverse(behind)) {
+  for (Operation *op : llvm::reverse(users)) {
     if (!rows)
       return {};
     op->setOperand(0, rows);
@@ -364,7 +364,7 @@ Value Emitter::cache(const std::string &symbol, attn::CacheType type) {
       loc, type, FlatSymbolRefAttr::get(builder.getContext(), name));
 }
 
-Dims Emitter::shapeOf(Value value) const {
+Dims Emitter::getShape(Value value) const {
   return value ? attn::shapeOf(value.getType()) : Dims();
 }
 

@@ -87,7 +87,7 @@ public:
   /// Says that the values of an argument are used as indices below `rows`.
   void boundInput(mlir::Value argument, int64_t rows);
   /// That bound of an argument, where it was set.
-  std::optional<int64_t> boundOf(unsigned argument);
+  std::optional<int64_t> getBound(unsigned argument);
   /// Ends it with these results.
   void endEntry(llvm::ArrayRef<EntryOutput> outputs);
   /// Sets an attribute of the entry's function.
@@ -96,8 +96,8 @@ public:
   //===--- Operations ----------------------------------------------------===//
 
   /// Makes an operation with one result whose type follows from its operands;
-  /// arguments as of its builder behind the result type. Null after an error,
-  /// also when the shapes do not fit.
+  /// arguments as its builder takes them after the result type. Null after an
+  /// error, also when the shapes do not fit.
   template <typename Op, typename... Args> mlir::Value make(Args &&...args) {
     if (failed())
       return {};
@@ -117,7 +117,7 @@ public:
   /// A weight by an expression over tensors that are there.
   mlir::Value weight(const std::string &symbol, const WeightExpr &expr);
   /// The expression of a value that is a weight.
-  std::optional<WeightExpr> weightOf(mlir::Value value) const;
+  std::optional<WeightExpr> getWeightExpr(mlir::Value value) const;
 
   mlir::Value linear(mlir::Value input, mlir::Value weight, mlir::Value bias);
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -137,16 +137,16 @@ public:
 
   /// The new rows of the sequences of a step: `!attn.ragged<rows, keys>`.
   mlir::Value sequences();
-  /// The rows of `from` that `indices` number, taken before `behind`: a chain
+  /// The rows of `from` that `indices` number, taken before `users`: a chain
   /// of operations, the last first, each of which reads the next one's result
   /// by row, and the last in the list `from`. Gives the chain's result.
   mlir::Value gatherBefore(mlir::Value from, mlir::Value indices,
-                           llvm::ArrayRef<mlir::Operation *> behind);
+                           llvm::ArrayRef<mlir::Operation *> users);
   /// Declares a cache of this name, and gives it as an operand.
   mlir::Value cache(const std::string &symbol, attn::CacheType type);
 
   /// The sizes of a value.
-  Dims shapeOf(mlir::Value value) const;
+  Dims getShape(mlir::Value value) const;
   mlir::OpBuilder &ops() { return builder; }
 
   //===--- The module ----------------------------------------------------===//
@@ -166,7 +166,7 @@ private:
   void dropUnusedWeights();
   void countTensors(ImportInfo &info);
   const TensorSource &tensors() const;
-  /// Where a symbol of the module goes: behind those that are there.
+  /// Where a symbol of the module goes: after those that are there.
   void toNextSymbol();
 
   const ModelFiles &files;
@@ -186,6 +186,6 @@ private:
 };
 
 /// The MLIR element type of a dtype: `bool` is i1.
-mlir::Type elementTypeOf(mlir::MLIRContext *context, DType dtype);
+mlir::Type getElementType(mlir::MLIRContext *context, DType dtype);
 
 } // namespace transom

@@ -47,7 +47,7 @@ struct ImportInfo {
 };
 
 /// Imports a model. Errors have the exit codes of the tool: `Rejected` for
-/// malformed or inconsistent files, `Unsupported` for what is not built,
+/// malformed or inconsistent files, `Unsupported` for what is not supported,
 /// `Unavailable` for missing files.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const ImportOptions &options,

@@ -39,8 +39,9 @@ void Parameters::at(const std::string &module, const ConfigKey &key) {
      key.empty() ? std::string("/model_type") : "/" + std::string(key.front()));
 }
 
-std::string Parameters::tensorOf(const std::string &module,
-                                 const std::string &name, bool *found) const {
+std::string Parameters::getTensorName(const std::string &module,
+                                      const std::string &name,
+                                      bool *found) const {
   std::vector<std::string> bases = {module};
   if (inBase(module))
     bases.insert(prefixed ? bases.begin() : bases.end(), prefix + module);
@@ -62,21 +63,21 @@ std::string Parameters::tensorOf(const std::string &module,
 
 bool Parameters::has(const std::string &module, const std::string &name) const {
   bool found = false;
-  tensorOf(module, name, &found);
+  getTensorName(module, name, &found);
   return found;
 }
 
 Value Parameters::get(const std::string &module, const std::string &name,
                       std::vector<int64_t> shape, const std::string &sizes) {
   return emit.fileWeight(getModulePath(module) + "." + name,
-                         tensorOf(module, name), std::move(shape), sizes);
+                         getTensorName(module, name), std::move(shape), sizes);
 }
 
 Value Parameters::piece(const std::string &module, const std::string &name,
                         std::vector<int64_t> shape, const std::string &sizes,
                         const std::string &suffix,
                         const std::function<WeightExpr(WeightExpr)> &piece) {
-  std::string tensor = tensorOf(module, name);
+  std::string tensor = getTensorName(module, name);
   if (!emit.checkTensor(tensor, shape, sizes))
     return {};
   return emit.weight(getModulePath(module) + "." + name + suffix,

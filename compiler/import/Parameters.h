@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The parameters of a Hugging Face model by module: which tensor of the files
-// a module's parameter is, under which symbol and place it stands in the
+// a module's parameter is, under which symbol and place it is in the
 // module. Shared by the builders of encoders and decoders.
 #pragma once
 #include "compiler/import/Emitter.h"
@@ -35,8 +35,8 @@ public:
 
   /// The tensor of a module's parameter: under the base model's prefix or
   /// without it, under its new or old name. `found` says if the files have it.
-  std::string tensorOf(const std::string &module, const std::string &name,
-                       bool *found = nullptr) const;
+  std::string getTensorName(const std::string &module, const std::string &name,
+                            bool *found = nullptr) const;
   /// True when the files have the parameter.
   bool has(const std::string &module, const std::string &name) const;
 

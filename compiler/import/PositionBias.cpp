@@ -28,7 +28,7 @@ std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
                                               int64_t distance) {
   int64_t half = buckets / 2, exact = half / 2;
   // As transformers, in single precision where a distance is not exact.
-  auto bucketOf = [&](int64_t apart) {
+  auto getBucket = [&](int64_t apart) {
     if (apart < exact)
       return apart;
     float share =
@@ -40,7 +40,7 @@ std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
   };
   std::vector<int64_t> result;
   for (int64_t d = -distance; d <= distance; ++d)
-    result.push_back(d > 0 ? half + bucketOf(d) : bucketOf(-d));
+    result.push_back(d > 0 ? half + getBucket(d) : getBucket(-d));
   return result;
 }
 

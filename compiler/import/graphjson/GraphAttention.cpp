@@ -15,13 +15,13 @@ using graph::maxConstant;
 using graph::Values;
 
 /// The kind of an attention's mask by its type.
-static attn::MaskKind maskKindOf(Emitter &emit, Value mask) {
+static attn::MaskKind getMaskKind(Emitter &emit, Value mask) {
   if (!mask)
     return attn::MaskKind::None;
   if (!isBoolValue(mask))
     return attn::MaskKind::Additive;
-  return emit.shapeOf(mask).size() == 2 ? attn::MaskKind::Keys
-                                        : attn::MaskKind::Select;
+  return emit.getShape(mask).size() == 2 ? attn::MaskKind::Keys
+                                         : attn::MaskKind::Select;
 }
 
 namespace {
@@ -40,14 +40,14 @@ static AttentionSizes attentionSizes(OpCall &call) {
   sizes.heads = call.integer("heads", 1, 1, INT32_MAX);
   sizes.kvHeads = call.integer("kv_heads", sizes.heads, 1, INT32_MAX);
   std::optional<int64_t> width =
-      call.emit.shapeOf(call.inputs[1]).back().constant();
+      call.emit.getShape(call.inputs[1]).back().constant();
   if (call.emit.failed())
     return sizes;
   if (sizes.heads % sizes.kvHeads || !width || *width % sizes.kvHeads) {
     call.fail("'kv_heads' " + std::to_string(sizes.kvHeads) +
               " must divide 'heads' " + std::to_string(sizes.heads) +
               " and the key's width '" +
-              call.emit.shapeOf(call.inputs[1]).back().str() + "'");
+              call.emit.getShape(call.inputs[1]).back().str() + "'");
     return sizes;
   }
   sizes.scale = call.number(
@@ -61,7 +61,7 @@ static AttentionSizes attentionSizes(OpCall &call) {
 }
 
 /// The slopes of ALiBi where the node asks for them.
-static Value slopesOf(OpCall &call, int64_t heads) {
+static Value makeSlopes(OpCall &call, int64_t heads) {
   if (!call.flag("alibi"))
     return {};
   if (heads > int64_t(maxConstant))
@@ -73,7 +73,7 @@ static Value slopesOf(OpCall &call, int64_t heads) {
 }
 
 /// The relative bias that the node names, by the distance of key and query.
-static Value relativeBiasOf(OpCall &call, int64_t heads) {
+static Value makeRelativeBias(OpCall &call, int64_t heads) {
   const std::string tensor = call.tensorName("relative_bias");
   if (tensor.empty() || call.emit.failed()) {
     if (call.has("max_distance"))
@@ -117,12 +117,12 @@ static Value cacheOperand(OpCall &call, const GraphCache &cache,
           std::to_string(declared) + ", the attention's " + what + " is " +
           std::to_string(mine)));
   };
-  auto widthOf = [&](int input) {
-    return call.emit.shapeOf(call.inputs[input]).back().constant().value_or(0);
+  auto getWidth = [&](int input) {
+    return call.emit.getShape(call.inputs[input]).back().constant().value_or(0);
   };
   fits("'kv_heads'", sizes.kvHeads, "heads", cache.heads);
-  fits("key width of a head", widthOf(1) / sizes.kvHeads, "key", cache.key);
-  fits("value width of a head", widthOf(2) / sizes.kvHeads, "value",
+  fits("key width of a head", getWidth(1) / sizes.kvHeads, "key", cache.key);
+  fits("value width of a head", getWidth(2) / sizes.kvHeads, "value",
        cache.value);
   if (call.has("window"))
     fits("'window'", sizes.window, "window", cache.window);
@@ -147,7 +147,7 @@ Values graph::buildAttention(OpCall &call) {
   size_t rank = cached ? 2 : 3;
   for (size_t i : {0, 1, 2})
     if (!isFloatValue(call.inputs[i]) ||
-        emit.shapeOf(call.inputs[i]).size() != rank)
+        emit.getShape(call.inputs[i]).size() != rank)
       return {call.fail(
           cached ? "op 'attention' with a cache expects query, key and value "
                    "as f32 [rows, heads * width]"
@@ -157,21 +157,21 @@ Values graph::buildAttention(OpCall &call) {
   if (emit.failed())
     return {};
   Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
-  Value slopes = slopesOf(call, sizes.heads);
-  Value relativeBias = relativeBiasOf(call, sizes.heads);
+  Value slopes = makeSlopes(call, sizes.heads);
+  Value relativeBias = makeRelativeBias(call, sizes.heads);
   Value mask = call.inputs.size() == 4 ? call.inputs[3] : Value();
   return {emit.make<attn::SdpaOp>(
       call.inputs[0], call.inputs[1], call.inputs[2], mask,
       cached ? call.step.ragged : Value(), cache, slopes, relativeBias,
       uint64_t(sizes.heads), uint64_t(sizes.kvHeads),
       llvm::APFloat(sizes.scale),
-      cached ? attn::MaskKind::Ragged : maskKindOf(emit, mask), sizes.causal,
+      cached ? attn::MaskKind::Ragged : getMaskKind(emit, mask), sizes.causal,
       uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
 }
 
 /// The frequencies that a rotation names, or those of a width and base (Su et
 /// al. 2021, 3.2.2).
-static std::vector<double> frequenciesOf(OpCall &call) {
+static std::vector<double> readFrequencies(OpCall &call) {
   bool listed = call.has("frequencies");
   if (listed == call.has("width")) {
     call.fail("op 'rotation' needs 'width' or 'frequencies'");
@@ -196,7 +196,7 @@ static std::vector<double> frequenciesOf(OpCall &call) {
 }
 
 Values graph::buildRotation(OpCall &call) {
-  std::vector<double> frequencies = frequenciesOf(call);
+  std::vector<double> frequencies = readFrequencies(call);
   int64_t positions = call.integer("positions", 1, 1, 1 << 24);
   double factor = call.number("factor", 1);
   OpBuilder &ops = call.emit.ops();

@@ -104,7 +104,7 @@ static char letterOf(Type type) {
   return isa<FloatType>(element) ? 'f' : element.isInteger(1) ? 'b' : 'i';
 }
 
-static std::string typeOf(char letter) {
+static std::string getTypeName(char letter) {
   return letter == 'f' ? "f32" : letter == 'b' ? "bool" : "i64";
 }
 
@@ -112,9 +112,9 @@ static std::string typeOf(char letter) {
 static std::string wrongElements(const GraphOp &op, char letter) {
   std::vector<std::string> names;
   for (char each : StringRef(op.elements))
-    names.push_back(typeOf(each));
-  return "op '" + std::string(op.name) + "' of " + typeOf(letter) +
-         " values is not built; supported: " + joinNames(names) +
+    names.push_back(getTypeName(each));
+  return "op '" + std::string(op.name) + "' of " + getTypeName(letter) +
+         " values is not supported; supported: " + joinNames(names) +
          "; the op 'cast' converts";
 }
 
@@ -144,7 +144,7 @@ void OpCall::check() {
            attr.name + "'");
   }
   if (std::optional<JsonValue> value = find("cross")) {
-    emit.fail(value->error("'cross' is not built yet", Status::Unsupported));
+    emit.fail(value->error("'cross' is not supported", Status::Unsupported));
     return;
   }
   if (node.attrs)
@@ -326,7 +326,7 @@ static void boundPositions(OpCall &call, attn::PositionOp position,
                            int64_t rows) {
   if (position.getRagged())
     return call.step.bound(rows);
-  Polynomial length = call.emit.shapeOf(position.getResult()).back();
+  Polynomial length = call.emit.getShape(position.getResult()).back();
   bool ranks = position.getKind() == attn::PositionKind::NonpadRank;
   int64_t past = ranks ? int64_t(position.getPad()) + 1 : 0;
   std::optional<int64_t> longest = call.dims.largest(length);
@@ -349,7 +349,7 @@ void transom::boundIndices(OpCall &call, Value indices, int64_t rows) {
       return boundPositions(call, position, rows);
     if (!isa<attn::ReshapeOp>(op)) {
       call.fail("indices that come from another op than 'position' or "
-                "'reshape' are not built",
+                "'reshape' are not supported",
                 Status::Unsupported);
       return;
     }

@@ -33,15 +33,15 @@ Result<std::string> transom::readName(JsonValue value,
 }
 
 //===----------------------------------------------------------------------===//
-// Keys that are known but not built
+// Keys that are known but not supported
 //===----------------------------------------------------------------------===//
 
-/// Refuses keys that are well-formed and not built.
+/// Refuses keys that are well-formed and not supported.
 static Result<void> refuseUnbuilt(JsonValue object,
                                   const std::vector<const char *> &keys) {
   for (const char *key : keys)
     if (std::optional<JsonValue> value = object.find(key))
-      return value->error("'" + std::string(key) + "' is not built yet",
+      return value->error("'" + std::string(key) + "' is not supported",
                           Status::Unsupported);
   return {};
 }
@@ -363,7 +363,7 @@ static Result<void> readHeader(JsonValue root, GraphFile &file) {
   TRANSOM_ASSIGN(int64_t number, version.asInt());
   if (number != 1)
     return version.error("version " + std::to_string(number) +
-                             " is not built; supported: 1",
+                             " is not supported; supported: 1",
                          Status::Unsupported);
   for (auto [key, into] :
        {std::pair<const char *, std::string *>{"name", &file.name},

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A graph.json as parsed: its keys checked, names resolved, nodes in an order
-// in which each stands behind what it reads. Nothing here knows what an op
+// in which each comes after what it reads. Nothing here knows what an op
 // computes.
 #pragma once
 #include "runtime/base/DType.h"
@@ -92,11 +92,11 @@ struct GraphFile {
 
 /// Reads the document. Errors name file, line, column and JSON pointer:
 /// `Rejected` for malformed or inconsistent graphs, `Unsupported` for keys
-/// that are not built.
+/// that are not supported.
 Result<GraphFile> readGraphFile(const JsonDocument &document);
 
 /// Checks that names are used once and edges lead somewhere, and puts the nodes
-/// of a body in an order in which each stands behind what it reads; refuses
+/// of a body in an order in which each comes after what it reads; refuses
 /// cycles.
 Result<void> orderBody(GraphBody &body);
 

@@ -206,7 +206,7 @@ void GraphBuilder::countNode(const GraphNode &node) {
 void GraphBuilder::checkSize(Value value, const GraphNode &node) {
   if (!value)
     return;
-  Dims shape = emit.shapeOf(value);
+  Dims shape = emit.getShape(value);
   if (shape.size() > 8)
     emit.fail(node.at.error("a result of " + std::to_string(shape.size()) +
                             " dimensions; supported: up to 8"));
@@ -352,10 +352,11 @@ Value GraphBuilder::result(const GraphOutput &output, Value value) {
                               "built",
                               Status::Unsupported));
   if (!isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
-    return emit.fail(at.error("an output of integers or bools is not built; "
-                              "cast it to f32",
-                              Status::Unsupported));
-  Dims shape = emit.shapeOf(value);
+    return emit.fail(
+        at.error("an output of integers or bools is not supported; "
+                 "cast it to f32",
+                 Status::Unsupported));
+  Dims shape = emit.getShape(value);
   const PaddingMask *fits = nullptr;
   for (const PaddingMask &mask : masks) {
     // Of fixed sizes [batch, 5] may be anything; of named ones it is the

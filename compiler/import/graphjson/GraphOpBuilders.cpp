@@ -81,7 +81,7 @@ Values graph::buildConstant(OpCall &call) {
 /// The weight that `expr` transposed makes, under the symbol with a `^T`.
 static Value transposedWeight(OpCall &call, Value weight) {
   auto get = weight.getDefiningOp<attn::GetWeightOp>();
-  std::optional<WeightExpr> expr = call.emit.weightOf(weight);
+  std::optional<WeightExpr> expr = call.emit.getWeightExpr(weight);
   Value turned = call.emit.weight(get.getWeight().str() + "^T",
                                   WeightExpr::transpose(*expr, {1, 0}));
   return turned;
@@ -92,7 +92,7 @@ Values graph::buildLinear(OpCall &call) {
   if (call.emit.failed())
     return {};
   if (call.flag("transposed")) {
-    if (call.emit.shapeOf(weight).size() != 2)
+    if (call.emit.getShape(weight).size() != 2)
       return {call.fail("'transposed' needs a weight of rank 2")};
     weight = transposedWeight(call, weight);
   }
@@ -103,8 +103,9 @@ Values graph::buildLinear(OpCall &call) {
 Values graph::buildMatmul(OpCall &call) {
   bool a = call.flag("transpose_a"), b = call.flag("transpose_b");
   Value right = call.inputs[1];
-  if (!a && call.emit.weightOf(right) && !call.emit.weightOf(call.inputs[0]) &&
-      call.emit.shapeOf(right).size() == 2)
+  if (!a && call.emit.getWeightExpr(right) &&
+      !call.emit.getWeightExpr(call.inputs[0]) &&
+      call.emit.getShape(right).size() == 2)
     return {call.emit.linear(
         call.inputs[0], b ? right : transposedWeight(call, right), Value())};
   return {call.emit.matmul(call.inputs[0], right, a, b)};
@@ -184,7 +185,7 @@ Values graph::buildReshape(OpCall &call) {
 }
 
 Values graph::buildConcat(OpCall &call) {
-  int64_t axis = axisOf(call, call.emit.shapeOf(call.inputs[0]).size());
+  int64_t axis = axisOf(call, call.emit.getShape(call.inputs[0]).size());
   return {
       call.emit.make<attn::ConcatOp>(ValueRange(call.inputs), uint64_t(axis))};
 }
@@ -192,7 +193,7 @@ Values graph::buildConcat(OpCall &call) {
 /// A slice whose end is within the axis for all sizes of the dims.
 static Value checkedSlice(OpCall &call, int64_t axis, int64_t start,
                           const Polynomial &size) {
-  Polynomial length = call.emit.shapeOf(call.inputs[0])[axis];
+  Polynomial length = call.emit.getShape(call.inputs[0])[axis];
   std::optional<int64_t> rest =
       call.dims.smallest(length - size - Polynomial(start));
   if (!rest || *rest < 0)
@@ -204,7 +205,7 @@ static Value checkedSlice(OpCall &call, int64_t axis, int64_t start,
 }
 
 Values graph::buildSlice(OpCall &call) {
-  int64_t axis = axisOf(call, call.emit.shapeOf(call.inputs[0]).size());
+  int64_t axis = axisOf(call, call.emit.getShape(call.inputs[0]).size());
   int64_t start = call.integer("start", 0, 0, INT32_MAX);
   Polynomial size = call.size("size");
   if (call.emit.failed())
@@ -213,7 +214,7 @@ Values graph::buildSlice(OpCall &call) {
 }
 
 Values graph::buildSplit(OpCall &call) {
-  Dims shape = call.emit.shapeOf(call.inputs[0]);
+  Dims shape = call.emit.getShape(call.inputs[0]);
   int64_t axis = axisOf(call, shape.size());
   int64_t parts = call.integer("parts", 1, 1, 4096);
   if (call.emit.failed())
@@ -235,14 +236,14 @@ Values graph::buildGather(OpCall &call) {
   if (!isFloatValue(table))
     return {
         call.fail("op 'gather' reads f32 tables only", Status::Unsupported)};
-  Dims shape = call.emit.shapeOf(table);
+  Dims shape = call.emit.getShape(table);
   std::optional<int64_t> rows =
       shape.empty() ? std::nullopt : shape[0].constant();
   if (!rows)
     return {call.fail("op 'gather' of a table whose rows are not fixed",
                       Status::Unsupported)};
   Value result;
-  if (call.emit.weightOf(table) && shape.size() == 2)
+  if (call.emit.getWeightExpr(table) && shape.size() == 2)
     result = call.emit.make<attn::EmbeddingOp>(
         indices, table, call.emit.ops().getF64FloatAttr(1.0));
   else
@@ -257,7 +258,8 @@ Values graph::buildEmbedding(OpCall &call) {
       call.inputs[0], table,
       call.emit.ops().getF64FloatAttr(call.number("scale", 1)));
   if (result)
-    boundIndices(call, call.inputs[0], *call.emit.shapeOf(table)[0].constant());
+    boundIndices(call, call.inputs[0],
+                 *call.emit.getShape(table)[0].constant());
   return {result};
 }
 
@@ -314,7 +316,7 @@ Values graph::buildMask(OpCall &call) {
   if (call.has("value"))
     return {call.fail("'value' belongs to a bool mask; a float mask is added")};
   Value sum = call.emit.add(scores, mask);
-  if (sum && call.emit.shapeOf(sum) != call.emit.shapeOf(scores))
+  if (sum && call.emit.getShape(sum) != call.emit.getShape(scores))
     return {call.fail("the mask does not broadcast to the scores")};
   return {sum};
 }

@@ -10,7 +10,7 @@ namespace transom::graph {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Largest number of elements of a constant that stands in the file.
+/// Largest number of elements of a constant in the file.
 inline constexpr size_t maxConstant = 65536;
 
 bool isFloatValue(mlir::Value value);

@@ -17,7 +17,7 @@ enum class AttrKind {
   Integer,
   Number,
   Flag,
-  Tensor,   ///< name of a tensor of the files, behind the block's prefix
+  Tensor,   ///< name of a tensor of the files, after the block's prefix
   Integers, ///< array of integers
   Numbers,  ///< array of numbers
   Shape,    ///< array of sizes
@@ -96,8 +96,8 @@ struct CacheScope {
   Result<const GraphCache *> take(const std::string &name, JsonValue at);
 };
 
-/// Where a node stands: the prefix of its tensors, the caches of its body, the
-/// step of its decoder.
+/// The context of a node: the prefix of its tensors, the caches of its body,
+/// the step of its decoder.
 struct NodeScope {
   std::string prefix;
   CacheScope &caches;

@@ -346,7 +346,7 @@ std::string transom::graphOpsReference() {
   std::string out =
       "# Operations of graph.json\n\n"
       "Written from the table in GraphOpTable.cpp; a test compares them.\n"
-      "A *tensor* is the name of a tensor of the weights files, behind the\n"
+      "A *tensor* is the name of a tensor of the weights files, after the\n"
       "block's prefix; **bold** attributes must be there.\n\n"
       "| op | inputs | attributes | meaning |\n|---|---|---|---|\n";
   for (const GraphOp &op : graphOps()) {

@@ -43,7 +43,7 @@ Value GraphStep::begin() {
 void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
                           const GraphNode &node) {
   auto ofRows = [&](Value value) {
-    for (const Polynomial &size : emit.shapeOf(value))
+    for (const Polynomial &size : emit.getShape(value))
       if (!size.isConstant())
         return true;
     return false;
@@ -52,7 +52,7 @@ void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
     return;
   const Polynomial rows = Polynomial::symbol("rows");
   for (Value result : results) {
-    Dims shape = emit.shapeOf(result);
+    Dims shape = emit.getShape(result);
     bool floats =
         isa<FloatType>(cast<TensorType>(result.getType()).getElementType());
     bool good =
@@ -73,18 +73,18 @@ static bool isByRow(Operation *op) {
 }
 
 Value GraphStep::wantedRows(Value result) {
-  SmallVector<Operation *> behind; // the last first
+  SmallVector<Operation *> users; // the last first
   Value from = result;
   // Nothing but the chain itself may read what it gives.
   auto isFree = [&] {
-    return behind.empty() ? from.use_empty() : from.hasOneUse();
+    return users.empty() ? from.use_empty() : from.hasOneUse();
   };
   for (Operation *op = from.getDefiningOp(); op && isByRow(op) && isFree();
        op = from.getDefiningOp()) {
-    behind.push_back(op);
+    users.push_back(op);
     from = op->getOperand(0);
   }
-  return emit.gatherBefore(from, wanted, behind);
+  return emit.gatherBefore(from, wanted, users);
 }
 
 void GraphStep::end(ArrayRef<Value> results) {
@@ -93,9 +93,9 @@ void GraphStep::end(ArrayRef<Value> results) {
         file.body.outputs[1].edge.at.error("a decoder has one output"));
   JsonValue at = file.body.outputs[0].edge.at;
   Value value = results[0];
-  Dims shape = emit.shapeOf(value);
-  if (!value.getDefiningOp() || emit.weightOf(value) || shape.size() != 2 ||
-      shape[0] != Polynomial::symbol("rows") ||
+  Dims shape = emit.getShape(value);
+  if (!value.getDefiningOp() || emit.getWeightExpr(value) ||
+      shape.size() != 2 || shape[0] != Polynomial::symbol("rows") ||
       !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
     return (void)emit.fail(
         at.error("the output of a decoder is f32 [rows, width]"));
@@ -103,7 +103,7 @@ void GraphStep::end(ArrayRef<Value> results) {
   Value asked = wantedRows(value);
   if (emit.failed())
     return;
-  std::optional<int64_t> vocabulary = emit.boundOf(0);
+  std::optional<int64_t> vocabulary = emit.getBound(0);
   if (!vocabulary)
     return (void)emit.fail(file.inputs.front().at.error(
         "a decoder's tokens are the ids of an 'embedding'"));

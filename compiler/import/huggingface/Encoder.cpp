@@ -11,7 +11,7 @@ using namespace transom;
 static Value zeroPadding(BlockContext &context, Value result,
                          const std::string &location) {
   Emitter &emit = context.emit;
-  if (emit.failed() || emit.shapeOf(result).size() != 3)
+  if (emit.failed() || emit.getShape(result).size() != 3)
     return result;
   emit.at(location, "/architectures");
   return emit.mask(result, emit.reshape(context.visible, context.tokensBy({1})),

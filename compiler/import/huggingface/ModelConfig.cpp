@@ -202,7 +202,7 @@ void ModelReader::readPositions() {
     if (*model.context < 1)
       fail(keys.positions, "'" + std::string(keys.positions[0]) + "' " +
                                std::to_string(positions) +
-                               " leaves no position behind the padding id " +
+                               " leaves no position after the padding id " +
                                std::to_string(model.pad));
     return;
   case PositionEncoding::Alibi:

@@ -244,11 +244,11 @@ static void scaleYarn(Config &config, RopeObject &keys, const Plain &plain,
         "'rope_theta' not 1"));
   double size = static_cast<double>(plain.size);
   // The pair that turns this often over the original positions.
-  auto pairOf = [&](double turns) {
+  auto getPair = [&](double turns) {
     return size * std::log(plain.original / (turns * 2 * pi)) /
            (2 * std::log(plain.theta));
   };
-  double low = pairOf(fast), high = pairOf(slow);
+  double low = getPair(fast), high = getPair(slow);
   if (whole) {
     low = std::floor(low);
     high = std::ceil(high);

@@ -109,7 +109,7 @@ Result<void> TextReader::pooling(const std::string &name) {
       all += (all.empty() ? "" : "+") + mode;
     config.manifest.pooling = all;
     config.notes.push_back(name + ": pooling '" + all +
-                           "' is not built; 'embed' needs --pooling");
+                           "' is not supported; 'embed' needs --pooling");
   }
   return {};
 }
@@ -140,7 +140,7 @@ Result<void> TextReader::modules() {
         return read;
     } else if (type != "Transformer") {
       config.notes.push_back("modules.json: module '" + type +
-                             "' is not built and left out of 'embed'");
+                             "' is not supported and left out of 'embed'");
     }
   }
   return {};

@@ -89,7 +89,7 @@ Value AttentionBlock::byHeadPart(Value state, const std::string &module,
                                  Part part) {
   const ModelConfig &config = context.config;
   int64_t width = config.heads * config.headDim;
-  auto partOf = [&](WeightExpr file, std::vector<int64_t> inner) {
+  auto slicePart = [&](WeightExpr file, std::vector<int64_t> inner) {
     std::vector<int64_t> split = {config.heads, 3, config.headDim};
     std::vector<int64_t> joined = {width};
     split.insert(split.end(), inner.begin(), inner.end());
@@ -101,11 +101,11 @@ Value AttentionBlock::byHeadPart(Value state, const std::string &module,
   Parameters &parameters = context.parameters;
   Value weight = parameters.piece(
       module, "weight", {3 * width, config.hidden}, "", partSuffixes[part],
-      [&](WeightExpr file) { return partOf(file, {config.hidden}); });
+      [&](WeightExpr file) { return slicePart(file, {config.hidden}); });
   Value bias = config.qkvBias
                    ? parameters.piece(
                          module, "bias", {3 * width}, "", partSuffixes[part],
-                         [&](WeightExpr file) { return partOf(file, {}); })
+                         [&](WeightExpr file) { return slicePart(file, {}); })
                    : Value();
   return context.emit.linear(state, weight, bias);
 }

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace transom;
 
-static ModuleNaming namingOf(const ModelFamily &family,
-                             const FamilyHead &head) {
+static ModuleNaming getNaming(const ModelFamily &family,
+                              const FamilyHead &head) {
   const FamilyModules &m = family.modules;
   return {family.prefix,
           {m.embeddings, m.word, m.position, m.embeddingNorm, m.projectIn,
@@ -24,15 +24,15 @@ BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
                            const ModelFamily &family, const FamilyHead &head,
                            const ModelConfig &config)
     : emit(emit), files(files), family(family), head(head), config(config),
-      parameters(emit, files, namingOf(family, head)) {}
+      parameters(emit, files, getNaming(family, head)) {}
 
 std::string BlockContext::layerName(int64_t number) const {
   std::string name = family.modules.layer;
   return name.replace(name.find("{i}"), 3, std::to_string(number));
 }
 
-int64_t BlockContext::widthOf(Value value) const {
-  return emit.failed() ? 1 : *emit.shapeOf(value).back().constant();
+int64_t BlockContext::getWidth(Value value) const {
+  return emit.failed() ? 1 : *emit.getShape(value).back().constant();
 }
 
 Dims BlockContext::tokensBy(std::initializer_list<Polynomial> sizes) const {
@@ -44,7 +44,7 @@ Dims BlockContext::tokensBy(std::initializer_list<Polynomial> sizes) const {
 Value BlockContext::project(Value input, const std::string &module,
                             int64_t width, bool bias,
                             const std::string &sizes) {
-  int64_t from = widthOf(input);
+  int64_t from = getWidth(input);
   Value weight;
   if (family.transposedWeights)
     weight = parameters.piece(
@@ -60,7 +60,7 @@ Value BlockContext::project(Value input, const std::string &module,
 Value BlockContext::projectSlice(Value input, const std::string &module,
                                  int64_t all, int64_t start, int64_t count,
                                  bool bias, const char *suffix) {
-  std::vector<int64_t> shape = {all, widthOf(input)};
+  std::vector<int64_t> shape = {all, getWidth(input)};
   if (family.transposedWeights)
     std::swap(shape[0], shape[1]);
   auto slice = [&](WeightExpr file) {
@@ -82,7 +82,7 @@ Value BlockContext::normalize(Value input, const std::string &module) {
   if (emit.failed())
     return {};
   at(module, family.keys.epsilon);
-  std::vector<int64_t> shape = {widthOf(input)};
+  std::vector<int64_t> shape = {getWidth(input)};
   const std::string sizes = shape[0] == config.hidden ? "hidden size" : "";
   const WeightExpr ones = WeightExpr::fill(shape, 1);
   if (!config.normsHaveWeights)

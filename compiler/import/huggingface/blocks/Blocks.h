@@ -32,7 +32,7 @@ public:
     return layerName(number) + ".";
   }
   /// The last size of a value.
-  int64_t widthOf(Value value) const;
+  int64_t getWidth(Value value) const;
   /// The sizes of a hidden state but the last, then these.
   Dims tokensBy(std::initializer_list<Polynomial> sizes) const;
 

@@ -26,7 +26,7 @@ Value EmbeddingBlock::lookUp(const char *module, int64_t entries, Value indices,
   return context.emit.embedding(indices, table, scale);
 }
 
-/// The entries of a position table start behind an offset.
+/// The entries of a position table start after an offset.
 Value EmbeddingBlock::addPositions(Value sum, Value ids) {
   const ModelFamily &family = context.family;
   const FamilyModules &m = family.modules;

@@ -237,7 +237,7 @@ TEST(GraphErrors, operand_of_another_type) {
                 "inputs": ["x", "x", "x", "ids"]})",
             "\"a\""),
       Status::Unsupported,
-      {"/nodes/0/inputs/3", "op 'attention' of i64 values is not built",
+      {"/nodes/0/inputs/3", "op 'attention' of i64 values is not supported",
        "supported: f32, bool; the op 'cast' converts"});
 }
 TEST(GraphErrors, slice_that_can_leave_its_axis) {
@@ -254,7 +254,7 @@ TEST(GraphErrors, unknown_dtype) {
 }
 TEST(GraphErrors, several_graphs_are_not_built) {
   expectGraphError(R"({"transom": 1, "graphs": {}})", Status::Unsupported,
-                   {"'graphs' is not built yet"});
+                   {"'graphs' is not supported"});
 }
 TEST(GraphErrors, weights_are_plain_file_names) {
   expectGraphError(graph(R"({"name": "a", "op": "relu", "inputs": ["x"]})",

@@ -159,7 +159,7 @@ TEST(ConfigErrors, numbers_out_of_range) {
   expectConfigError(config("\"layer_norm_eps\": -1"), Status::Rejected,
                     {"'/layer_norm_eps'"});
 }
-TEST(ConfigErrors, what_is_not_built) {
+TEST(ConfigErrors, what_is_not_supported) {
   const std::pair<const char *, const char *> cases[] = {
       {"\"hidden_act\": \"swish2\"", "unsupported activation 'swish2'"},
       {"\"is_decoder\": true", "is_decoder"},

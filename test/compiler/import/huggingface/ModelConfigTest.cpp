@@ -166,7 +166,7 @@ TEST(ModelConfig, architectures) {
       {"'/architectures/0'", "'GPT2DoubleHeadsModel'", "GPT2LMHeadModel"});
 }
 
-TEST(ModelConfig, what_is_not_built) {
+TEST(ModelConfig, what_is_not_supported) {
   expectConfigError(config("gpt2", "\"add_cross_attention\": true"),
                     Status::Unsupported, {"'add_cross_attention'"});
   expectConfigError(config("gemma2", "\"use_bidirectional_attention\": true, "

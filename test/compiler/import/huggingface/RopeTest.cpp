@@ -74,7 +74,7 @@ TEST(Rope, dynamic_scaling_ends_at_the_trained_length) {
             plain.ropeTable()->getFrequencies());
 }
 
-TEST(Rope, rotary_positions_that_are_not_built) {
+TEST(Rope, rotary_positions_that_are_not_supported) {
   auto with = [](const std::string &scaling) {
     return config("llama", "\"rope_scaling\": {" + scaling + "}");
   };
