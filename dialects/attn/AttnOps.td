@@ -130,13 +130,13 @@ def Attn_LinearOp : Attn_ShapedOp<"linear"> {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-class Attn_BinaryOp<string mnemonic, string text> : Attn_ShapedOp<mnemonic> {
+class Attn_BinaryOp<string mnemonic, string text, string type = "f32"> : Attn_ShapedOp<mnemonic> {
   let summary = text # ", broadcast as in NumPy";
   let description = [{
     Rules: (1) one element type, bool for `and` and `or`, float or i64 for the
     others; (2) the shapes broadcast.
 
-    Example: `%y = attn.}] # mnemonic # [{ %a, %b : (tensor<2x4xT>, tensor<4xT>) -> tensor<2x4xT>`
+    Example: `%y = attn.}] # mnemonic # " %a, %b : (tensor<2x4x" # type # ">, tensor<4x" # type # ">) -> tensor<2x4x" # type # [{>`
   }];
   let arguments = (ins AnyTensor:$lhs, AnyTensor:$rhs);
   let results = (outs AnyTensor:$result);
@@ -146,8 +146,8 @@ def Attn_AddOp : Attn_BinaryOp<"add", "sum">;
 def Attn_SubOp : Attn_BinaryOp<"sub", "difference">;
 def Attn_MulOp : Attn_BinaryOp<"mul", "product">;
 def Attn_DivOp : Attn_BinaryOp<"div", "quotient">;
-def Attn_AndOp : Attn_BinaryOp<"and", "logical and of bool tensors">;
-def Attn_OrOp : Attn_BinaryOp<"or", "logical or of bool tensors">;
+def Attn_AndOp : Attn_BinaryOp<"and", "logical and of bool tensors", "i1">;
+def Attn_OrOp : Attn_BinaryOp<"or", "logical or of bool tensors", "i1">;
 
 def Attn_NotOp : Attn_ShapedOp<"not"> {
   let summary = "logical negation of a bool tensor";
