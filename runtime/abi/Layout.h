@@ -15,10 +15,12 @@
  * pointer for each block. A multiple of the panel's width. */
 #define TRANSOM_KV_BLOCK_SIZE 256
 
-/* The depth K of a bf16 weight in panels is padded with zeros to a multiple of this. */
+/* The depth K of a bf16 weight in panels is padded with zeros to a multiple of
+ * this. */
 #define TRANSOM_DEPTH_ALIGNMENT 32
 
-/* Bytes that buffers of the arena and KV blocks are aligned to: a cache line. */
+/* Bytes that buffers of the arena and KV blocks are aligned to: a cache line.
+ */
 #define TRANSOM_BUFFER_ALIGNMENT 64
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@ struct GenerationOption {
   const char *flag = nullptr; ///< of the command line; null: none here
   const char *help = nullptr;
   bool turnsOnSampling = false; ///< a caller who sets it wants sampling
-  double flagLow = low; ///< least value of the flag
+  double flagLow = low;         ///< least value of the flag
 };
 
 /// Calls `visit(option, member, field)` for each option in the order in which

@@ -296,9 +296,9 @@ TEST_F(ApiGenerate, settings_that_fit) {
   EXPECT_EQ(wanted.max_kv_tokens, 256u * (4 + 4 + 5));
   EXPECT_GE(wanted.max_tokens, 12u);
   const size_t huge[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
-  EXPECT_EQ(transom_session_options_fit_generate(model, huge, 3, &options,
-                                                 &wanted),
-            TRANSOM_STATUS_OK);
+  EXPECT_EQ(
+      transom_session_options_fit_generate(model, huge, 3, &options, &wanted),
+      TRANSOM_STATUS_OK);
   EXPECT_LE(wanted.max_kv_tokens, 12u * 768); // the context, in blocks
   EXPECT_EQ(wanted.max_tokens, 1024u);
 }
