@@ -1,14 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiling a model folder or graph.json: import, the way of the module, and
-// what the manifest says about the files.
+// Compiles a model folder or graph.json: imports it, runs the stages, and adds
+// to the manifest what comes from the files.
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/CompileModule.h"
 #include "compiler/driver/Hashes.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/TextConfig.h"
+#include "runtime/base/Utf8.h"
 #include <chrono>
 
 using namespace mlir;
@@ -33,7 +34,7 @@ static Result<void> checkMemory(const ImportInfo &info, uint64_t limit) {
 }
 
 /// The longest input of a model: `max_length` of its `attn.info`, 0 for none.
-static int64_t maxLengthOf(ModuleOp module) {
+static int64_t getMaxLength(ModuleOp module) {
   auto info = module->getAttrOfType<DictionaryAttr>("attn.info");
   auto length = info ? info.getAs<IntegerAttr>("max_length") : IntegerAttr();
   return length ? length.getInt() : 0;
@@ -79,17 +80,33 @@ struct ModelFacts {
 
 } // namespace
 
+/// Names the tensors of the files that the model does not use.
+static void noteUnusedTensors(const ImportInfo &info,
+                              std::vector<std::string> &notes) {
+  constexpr size_t shown = 3;
+  const std::vector<std::string> &unused = info.unusedTensors;
+  if (unused.empty())
+    return;
+  std::string text = std::to_string(unused.size()) +
+                     (unused.size() == 1 ? " tensor is" : " tensors are") +
+                     " not used: ";
+  for (size_t i = 0; i < std::min(shown, unused.size()); ++i)
+    text += (i ? ", '" : "'") + utf8::printable(unused[i], 80) + "'";
+  notes.push_back(text + (unused.size() > shown ? ", ..." : ""));
+}
+
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
-  TRANSOM_ASSIGN(
-      TextConfig config,
-      readTextConfig(info.folder, maxLengthOf(module), info.family != "graph"));
+  TRANSOM_ASSIGN(TextConfig config,
+                 readTextConfig(info.folder, getMaxLength(module),
+                                info.family != "graph"));
   text = std::move(config);
   notes = info.notes;
+  noteUnusedTensors(info, notes);
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
-  if (stepOf(module)) {
+  if (getStepEntry(module)) {
     TRANSOM_ASSIGN(
         GenerationSettings settings,
         readGenerationSettings(info.folder, options.ignoreGenerationConfig));
@@ -122,6 +139,9 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   ModelFacts facts;
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, {options.model}, facts.info));
+  if (!options.kvDtype.empty() && !getStepEntry(*module))
+    return usageError("'--kv-dtype' needs a decoder; the model has no cache of "
+                      "keys and values");
   TRANSOM_TRY(checkMemory(facts.info, options.memLimit));
   TRANSOM_TRY(facts.read(*module, options));
   const double seconds =

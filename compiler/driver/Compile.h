@@ -26,9 +26,11 @@ Result<EmitStage> parseEmitStage(const std::string &name);
 
 /// How far a compile is.
 struct CompileProgress {
-  const char *stage;  ///< `import`, `optimize`, `code`, `weights`, ...
-  uint64_t done = 0;  ///< of `weights`: bytes written, else 0
-  uint64_t total = 0; ///< of `weights`: bytes in all, else 0
+  const char *stage; ///< `import`, `optimize`, `code`, `weights`, ...
+  /// How much of the stage is done: passes of `optimize` and `plan`, bytes of
+  /// `weights`. Both are 0 where that is not known.
+  uint64_t done = 0;
+  uint64_t total = 0;
 };
 
 /// What to compile and how.
@@ -68,7 +70,7 @@ struct CompiledCode {
   uint64_t phases = 0, kernels = 0, bytes = 0;
 };
 
-/// What a compile came to.
+/// The result of a compile.
 struct CompileReport {
   /// Text of a stage that was emitted without an output file.
   std::string text;
@@ -81,8 +83,8 @@ struct CompileReport {
   uint64_t parameters = 0;
 };
 
-/// Compiles a model. Errors carry the tool's exit codes; a failure of our own
-/// names a file with a reproducer in its notes.
+/// Compiles a model. Errors have the tool's exit codes. An internal error names
+/// a file with a reproducer.
 Result<CompileReport> compile(const CompileOptions &options);
 
 /// What `inspect` tells about a model that is not compiled yet.

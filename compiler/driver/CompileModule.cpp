@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the stages. Between two of them the module is written and read back,
-// so that nothing can hide in C++ objects: what a stage needs is in the IR.
+// Runs the stages. Between two of them the module is written and read back, so
+// that all that a stage needs is in the IR.
 #include "compiler/driver/CompileModule.h"
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/CodeSize.h"
@@ -33,7 +33,9 @@ public:
   Result<CompileReport> run();
 
 private:
-  /// Tells the progress and begins to measure a stage.
+  /// Reports the progress of a stage; an error if the compile is to stop.
+  Result<void> tell(const char *stage, uint64_t done, uint64_t total);
+  /// Reports the progress and begins to measure a stage.
   Result<void> begin(const char *stage);
   void end(const char *stage);
   /// Runs the passes of a stage, then writes and reads the module.
@@ -65,17 +67,22 @@ void transom::prepareContext(MLIRContext &context) {
   registerLLVMTranslations(context);
 }
 
-func::FuncOp transom::stepOf(ModuleOp module) {
+func::FuncOp transom::getStepEntry(ModuleOp module) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   return step && !step.getOps<attn::DecodeBatchOp>().empty() ? step
                                                              : func::FuncOp();
 }
 
-Result<void> ModuleCompiler::begin(const char *stage) {
-  started = std::chrono::steady_clock::now();
-  if (options.progress && !options.progress({stage}))
+Result<void> ModuleCompiler::tell(const char *stage, uint64_t done,
+                                  uint64_t total) {
+  if (options.progress && !options.progress({stage, done, total}))
     return unavailable("interrupted");
   return {};
+}
+
+Result<void> ModuleCompiler::begin(const char *stage) {
+  started = std::chrono::steady_clock::now();
+  return tell(stage, 0, 0);
 }
 
 void ModuleCompiler::end(const char *stage) {
@@ -116,18 +123,20 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
-  if (Result<void> begun = begin(name); !begun)
-    return begun;
+  TRANSOM_TRY(begin(name));
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
   pipeline.backend = *backendByName(options.backend);
+  std::vector<const transom::PassInfo *> passes;
   for (const transom::PassInfo &info : allPasses())
     if (info.stage == stage && runsPass(info, pipeline))
-      if (Result<void> done = runPass(info, pipeline); !done)
-        return done;
-  if (Result<void> read = readBack(); !read)
-    return read;
+      passes.push_back(&info);
+  for (size_t i = 0; i < passes.size(); ++i) {
+    TRANSOM_TRY(runPass(*passes[i], pipeline));
+    TRANSOM_TRY(tell(name, i + 1, passes.size() + 1));
+  }
+  TRANSOM_TRY(readBack());
   end(name);
   return {};
 }
@@ -161,7 +170,7 @@ Result<void> ModuleCompiler::readBackLlvm(std::vector<IsaModule> &modules) {
 }
 
 /// `model.s` for an instruction set: `model.avx2.s`.
-static std::string pathOfIsa(const std::string &path, const std::string &isa) {
+static std::string getIsaPath(const std::string &path, const std::string &isa) {
   size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   size_t dot = path.rfind('.');
   if (dot == std::string::npos || dot <= name)
@@ -176,7 +185,7 @@ Result<void> ModuleCompiler::emitText(const std::string &text,
     return {};
   }
   const std::string path = isas.size() > 1 && !isa.empty()
-                               ? pathOfIsa(options.output, isa)
+                               ? getIsaPath(options.output, isa)
                                : options.output;
   report.written.push_back(path);
   return writeTextFile(path, text);
@@ -304,7 +313,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
                       "'; supported: native, onednn");
   if (options.backend == "onednn" && options.dtype != "f32")
     return unsupported("'--backend onednn' with '--dtype " + options.dtype +
-                       "' is not built; built: f32");
+                       "' is not supported; supported: f32");
   if (options.optLevel != 0 && options.optLevel != 2)
     return usageError("unknown level of optimization " +
                       std::to_string(options.optLevel) + "; supported: 0, 2");

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The way of a module from attn to its shared object, for those that have a
-// module: the driver behind the importers, and tests that build modules.
+// Compiles a module of attn to a shared object: for the driver, after an
+// importer, and for tests that build modules.
 #pragma once
 #include "compiler/artifact/Artifact.h"
 #include "compiler/driver/Compile.h"
@@ -29,7 +29,7 @@ Result<void> checkOptions(const CompileOptions &options);
 
 /// The entry that takes new rows of sequences; null where a module of the attn
 /// dialect is no decoder, whatever the names of its entries are.
-mlir::func::FuncOp stepOf(mlir::ModuleOp module);
+mlir::func::FuncOp getStepEntry(mlir::ModuleOp module);
 
 /// Compiles a module of the attn dialect until the stage of `options.emit`;
 /// `options.model` is not looked at. The context is one of `prepareContext`.

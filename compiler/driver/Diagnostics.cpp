@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace transom;
 
 /// `location: text`, without line breaks.
-static std::string lineOf(Diagnostic &diagnostic) {
+static std::string formatLine(Diagnostic &diagnostic) {
   std::string location = getModulePath(diagnostic.getLocation());
   std::string text = diagnostic.str();
   text = text.substr(0, text.find('\n'));
@@ -19,7 +19,7 @@ static std::string lineOf(Diagnostic &diagnostic) {
 DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          messages.push_back(lineOf(diagnostic));
+          messages.push_back(formatLine(diagnostic));
         return success();
       }) {}
 

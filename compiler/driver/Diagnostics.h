@@ -15,7 +15,7 @@ class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext &context);
   /// The first error in one line that begins with the location of the model;
-  /// the others are notes. `what` stands for it where MLIR said nothing.
+  /// the others are notes. `what` is the message if MLIR gave none.
   Error error(Status status, const std::string &what) const;
 
 private:

@@ -10,7 +10,7 @@ using namespace transom;
 
 using HashMap = std::map<std::string, std::string>;
 
-/// The hash of a file; its pages are let go behind the reading.
+/// The hash of a file. Its pages are released after they were read.
 static Result<std::string> hashOf(const std::string &path,
                                   const std::atomic<bool> &stopped) {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules as text, with all locations: what `--emit` prints, what stands
-// between stages, and what a reproducer holds.
+// Modules as text, with all locations: what `--emit` prints, what is
+// read back between stages, and what a reproducer contains.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -14,7 +14,7 @@ namespace transom {
 /// The module's text; reading it back gives the same module.
 std::string printModule(mlir::ModuleOp module);
 
-/// Reads a module; a failure is a bug of ours.
+/// Reads a module; failure is a bug.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
                                                      const std::string &text);
 

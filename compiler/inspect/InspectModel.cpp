@@ -46,33 +46,33 @@ static std::string typeText(Type type) {
   return stream.str();
 }
 
-static std::string nameOf(DictionaryAttr attributes) {
+static std::string getName(DictionaryAttr attributes) {
   auto name =
       attributes ? attributes.getAs<StringAttr>("attn.name") : StringAttr();
   return name ? name.getValue().str() : "";
 }
 
-static std::vector<EntryLines> entriesOf(ModuleOp module) {
+static std::vector<EntryLines> getEntries(ModuleOp module) {
   std::vector<EntryLines> entries;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic())
       continue;
-    EntryLines entry{function.getSymName().str(), {}, {}, flopsOf(function)};
+    EntryLines entry{function.getSymName().str(), {}, {}, getFlops(function)};
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      entry.inputs.push_back({nameOf(function.getArgAttrDict(i)),
+      entry.inputs.push_back({getName(function.getArgAttrDict(i)),
                               typeText(function.getArgument(i).getType())});
     Operation *end = function.getBody().back().getTerminator();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      entry.outputs.push_back({nameOf(function.getResultAttrDict(i)),
+      entry.outputs.push_back({getName(function.getResultAttrDict(i)),
                                typeText(end->getOperand(i).getType())});
     entries.push_back(std::move(entry));
   }
   return entries;
 }
 
-static std::string textOf(const ImportInfo &info,
-                          const std::vector<EntryLines> &entries,
-                          const std::optional<DecoderReport> &decoder) {
+static std::string getText(const ImportInfo &info,
+                           const std::vector<EntryLines> &entries,
+                           const std::optional<DecoderReport> &decoder) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << info.name << ": " << info.architecture << " (" << info.family << ")\n"
@@ -109,7 +109,7 @@ static void writeLines(JsonWriter &json, const char *key,
   json.endArray();
 }
 
-static std::string jsonOf(const ImportInfo &info,
+static std::string toJson(const ImportInfo &info,
                           const std::vector<EntryLines> &entries,
                           const std::optional<DecoderReport> &decoder) {
   std::string text;
@@ -152,7 +152,7 @@ static constexpr const char *weightFiles[] = {
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json"};
 
-/// True for a config that stands without weights: then their shapes are those
+/// True for a config without weights: then their shapes are those
 /// that it asks for.
 static bool isConfigAlone(const std::string &path) {
   if (!isFolder(path))
@@ -171,8 +171,8 @@ Result<ModelReport> transom::inspectModel(const std::string &path) {
   options.configOnly = isConfigAlone(path);
   TRANSOM_ASSIGN(OwningOpRef<ModuleOp> module,
                  importModel(context, options, info));
-  std::vector<EntryLines> entries = entriesOf(*module);
+  std::vector<EntryLines> entries = getEntries(*module);
   std::optional<DecoderReport> decoder = reportDecoder(*module);
-  return ModelReport{jsonOf(info, entries, decoder),
-                     textOf(info, entries, decoder)};
+  return ModelReport{toJson(info, entries, decoder),
+                     getText(info, entries, decoder)};
 }

@@ -20,7 +20,7 @@ static constexpr int64_t exampleContext = 8192;
 // Operations
 //===----------------------------------------------------------------------===//
 
-static Polynomial productOf(ArrayRef<Polynomial> dims) {
+static Polynomial getProduct(ArrayRef<Polynomial> dims) {
   Polynomial product(1);
   for (const Polynomial &dim : dims)
     product = product * dim;
@@ -28,37 +28,37 @@ static Polynomial productOf(ArrayRef<Polynomial> dims) {
 }
 
 /// Rows times keys that an attention looks at, all sequences together.
-static Polynomial pairsOf(attn::SdpaOp op) {
+static Polynomial getPairs(attn::SdpaOp op) {
   if (op.getCache())
     return Polynomial::symbol(kern::pairsName(
         "rows", cast<attn::CacheType>(op.getCache().getType()).getWindow()));
   auto query = attn::shapeOf(op.getQuery().getType());
   auto key = attn::shapeOf(op.getKey().getType());
-  return productOf(ArrayRef(query).drop_back()) * key[key.size() - 2];
+  return getProduct(ArrayRef(query).drop_back()) * key[key.size() - 2];
 }
 
-static Polynomial flopsOfOp(Operation &op) {
+static Polynomial getOpFlops(Operation &op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op))
     return Polynomial(2) *
-           productOf(attn::shapeOf(linear.getResult().getType())) *
+           getProduct(attn::shapeOf(linear.getResult().getType())) *
            attn::shapeOf(linear.getInput().getType()).back();
   if (auto matmul = dyn_cast<attn::MatmulOp>(op)) {
     auto lhs = attn::shapeOf(matmul.getLhs().getType());
     const size_t inner = lhs.size() - (matmul.getTransposeLhs() ? 2 : 1);
     return Polynomial(2) *
-           productOf(attn::shapeOf(matmul.getResult().getType())) * lhs[inner];
+           getProduct(attn::shapeOf(matmul.getResult().getType())) * lhs[inner];
   }
   if (auto sdpa = dyn_cast<attn::SdpaOp>(op))
-    return Polynomial(2) * pairsOf(sdpa) *
+    return Polynomial(2) * getPairs(sdpa) *
            (attn::shapeOf(sdpa.getQuery().getType()).back() +
             attn::shapeOf(sdpa.getResult().getType()).back());
   return {};
 }
 
-Polynomial transom::flopsOf(func::FuncOp entry) {
+Polynomial transom::getFlops(func::FuncOp entry) {
   Polynomial flops;
   for (Operation &op : entry.getBody().front())
-    flops = flops + flopsOfOp(op);
+    flops = flops + getOpFlops(op);
   return flops;
 }
 
@@ -73,7 +73,7 @@ int64_t DecoderReport::cacheNumbers() const {
   return numbers;
 }
 
-static std::vector<ModelCache> cachesOf(ModuleOp module) {
+static std::vector<ModelCache> getCaches(ModuleOp module) {
   std::vector<ModelCache> caches;
   for (auto op : module.getOps<attn::CacheOp>()) {
     auto type = cast<attn::CacheType>(op.getType());
@@ -90,7 +90,7 @@ static std::vector<ModelCache> cachesOf(ModuleOp module) {
 }
 
 /// Sum over rows first.. to last of the positions that a row sees.
-static int64_t pairsOf(int64_t first, int64_t last, int64_t window) {
+static int64_t getPairs(int64_t first, int64_t last, int64_t window) {
   auto upTo = [&](int64_t rows) {
     const int64_t growing = window ? std::min(rows, window) : rows;
     return growing * (growing + 1) / 2 + (rows - growing) * window;
@@ -98,7 +98,7 @@ static int64_t pairsOf(int64_t first, int64_t last, int64_t window) {
   return upTo(last + 1) - upTo(first);
 }
 
-/// The operations of a walk over positions first to last of one sequence, of
+/// The operations of a run over positions first to last of one sequence, of
 /// which the last gives logits.
 static double flopsAt(const Polynomial &flops, int64_t first, int64_t last) {
   Result<int64_t> value =
@@ -111,7 +111,7 @@ static double flopsAt(const Polynomial &flops, int64_t first, int64_t last) {
         int64_t window = 0;
         if (text.consume_front("_window_") && text.getAsInteger(10, window))
           return std::nullopt;
-        return pairsOf(first, last, window);
+        return getPairs(first, last, window);
       });
   return value ? static_cast<double>(*value) : 0;
 }
@@ -130,20 +130,21 @@ static DecoderCost costAt(const DecoderReport &report, const Polynomial &flops,
   return cost;
 }
 
-static std::optional<int64_t> integerOf(func::FuncOp function, StringRef name) {
+static std::optional<int64_t> getInteger(func::FuncOp function,
+                                         StringRef name) {
   auto value = function->getAttrOfType<IntegerAttr>(name);
   return value ? std::optional(value.getInt()) : std::nullopt;
 }
 
 std::optional<DecoderReport> transom::reportDecoder(ModuleOp module) {
-  func::FuncOp step = stepOf(module);
+  func::FuncOp step = getStepEntry(module);
   if (!step)
     return std::nullopt;
   DecoderReport report;
-  report.context = integerOf(step, "transom.context");
-  report.vocabulary = integerOf(step, "transom.vocabulary").value_or(0);
-  report.caches = cachesOf(module);
-  const Polynomial flops = flopsOf(step);
+  report.context = getInteger(step, "transom.context");
+  report.vocabulary = getInteger(step, "transom.vocabulary").value_or(0);
+  report.caches = getCaches(module);
+  const Polynomial flops = getFlops(step);
   const int64_t most = report.context.value_or(exampleContext);
   for (int64_t positions : {int64_t(512), int64_t(2048), most})
     if (positions <= most &&

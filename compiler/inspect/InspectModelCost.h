@@ -19,7 +19,7 @@ namespace transom {
 /// multiply-add counts two; in the symbols of its shapes and, where attention
 /// reads a cache, `pairs_of_rows` or `pairs_of_rows_window_W` (rows times
 /// positions that they see).
-Polynomial flopsOf(mlir::func::FuncOp entry);
+Polynomial getFlops(mlir::func::FuncOp entry);
 
 /// Layers whose caches have one window.
 struct ModelCache {

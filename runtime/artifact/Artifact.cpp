@@ -12,6 +12,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/statvfs.h>
 #include <utility>
 
 using namespace transom;
@@ -102,6 +103,12 @@ static bool holdsManifest(const LoadedRange &range, const ArtifactFile &file) {
                      text.data(), text.size()) == 0;
 }
 
+/// True for a file from which the kernel maps no code.
+static bool isOnNoexec(const std::string &path) {
+  struct statvfs info;
+  return statvfs(path.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC);
+}
+
 Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
   const std::string &path = file.path();
   size_t slash = path.rfind('/');
@@ -114,6 +121,10 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
     code.handle = dlopen((folder + base).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!code.handle) {
       const char *reason = dlerror();
+      if (isOnNoexec(path))
+        return unavailable(path +
+                           ": is on a file system mounted with 'noexec', from "
+                           "which no code can run; move it to another");
       return rejected(path + ": the dynamic loader refuses it: " +
                       (reason ? reason : "no reason given"));
     }

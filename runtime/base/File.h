@@ -64,7 +64,7 @@ Error systemError(const std::string &action, const std::string &path,
 
 /// A file being written. It has no name until `commit`, so that nothing
 /// half-written remains on an error, a signal or a full disk. Where the file
-/// system has no unnamed files it is `.NAME.tmp` beside the target, which is
+/// system has no unnamed files it is `.NAME.transom-tmp` beside the target, which is
 /// removed on errors, on SIGINT and SIGTERM, and by the next output of that
 /// name. Move-only; destroying it without commit discards it.
 class OutputFile {
@@ -103,7 +103,7 @@ private:
   void discard();
   Result<void> linkTemporary();
   std::string target;
-  std::string temporary; // `.NAME.tmp` beside the target
+  std::string temporary; // `.NAME.transom-tmp` beside the target
   int fd = -1;
   int guard = -1; // slot of the removal on signals
   bool named = false;

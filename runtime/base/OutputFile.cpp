@@ -128,7 +128,7 @@ Result<OutputFile> OutputFile::create(const std::string &path, Mode mode) {
   // Remove the temporary file of a process that ended; refuse a live one.
   OutputFile file;
   file.target = path;
-  file.temporary = joinPath(folder, "." + name + ".tmp");
+  file.temporary = joinPath(folder, "." + name + ".transom-tmp");
   if (!removeLeftOver(file.temporary))
     return unavailable("cannot write '" + utf8::printable(path, 400) +
                        "': another process is writing it");

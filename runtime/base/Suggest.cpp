@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nearest name by edit distance.
+// The nearest name: one that continues the word, else by edit distance.
 #include "runtime/base/Suggest.h"
 #include <algorithm>
 
@@ -9,6 +9,24 @@ namespace transom {
 namespace {
 
 constexpr size_t longestWord = 100; // longer names are not compared
+
+/// The letters of a name, without the dashes before a flag.
+std::string_view withoutDashes(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  return name;
+}
+
+/// The shortest candidate that continues the word, or null.
+const std::string *findPrefixed(std::string_view word,
+                                const std::vector<std::string> &candidates) {
+  const std::string *best = nullptr;
+  for (const std::string &candidate : candidates)
+    if (candidate.size() > word.size() &&
+        candidate.compare(0, word.size(), word) == 0 &&
+        (!best || candidate.size() < best->size()))
+      best = &candidate;
+  return best;
+}
 
 /// Insertions, deletions, substitutions and swaps of neighbours from a to b.
 size_t editDistance(std::string_view a, std::string_view b) {
@@ -36,16 +54,20 @@ std::string suggest(std::string_view word,
                     const std::vector<std::string> &candidates) {
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
   const std::string *best = nullptr;
-  if (word.size() > longestWord)
+  // A single letter is near to every short name.
+  if (word.size() > longestWord || withoutDashes(word).size() < 2)
     return "";
+  if (const std::string *longer = findPrefixed(word, candidates))
+    return "; did you mean '" + *longer + "'?";
   for (const std::string &candidate : candidates) {
     size_t difference = candidate.size() > word.size()
                             ? candidate.size() - word.size()
                             : word.size() - candidate.size();
-    if (difference >= bestDistance || candidate.size() > 2 * longestWord)
+    if (difference >= bestDistance || candidate.size() > 2 * longestWord ||
+        withoutDashes(candidate).size() < 2)
       continue;
     size_t distance = editDistance(word, candidate);
-    // A word that shares nothing is no suggestion.
+    // A name that shares no letter with the word is not suggested.
     if (distance < bestDistance && distance < candidate.size()) {
       bestDistance = distance;
       best = &candidate;

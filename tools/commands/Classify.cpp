@@ -27,9 +27,9 @@ struct Classifier {
   bool tokens = false; ///< labels each token
   CutTexts cuts;
 
-  Result<void> texts(const std::vector<std::string> &texts,
-                     const std::vector<std::string> &pairs, bool paired);
-  Result<void> tokensOf(const std::string &text);
+  Result<void> classify(const std::vector<std::string> &texts,
+                        const std::vector<std::string> &pairs, bool paired);
+  Result<void> classifyTokens(const std::string &text);
 
 private:
   void writeScores(JsonWriter &json, const float *scores) const;
@@ -46,11 +46,11 @@ void Classifier::writeScores(JsonWriter &json, const float *scores) const {
   json.member("score", scores[best(scores)]);
 }
 
-Result<void> Classifier::texts(const std::vector<std::string> &texts,
-                               const std::vector<std::string> &pairs,
-                               bool paired) {
+Result<void> Classifier::classify(const std::vector<std::string> &texts,
+                                  const std::vector<std::string> &pairs,
+                                  bool paired) {
   std::vector<float> scores(texts.size() * labels.size());
-  std::vector<transom_text> views = viewsOf(texts), others = viewsOf(pairs);
+  std::vector<transom_text> views = getViews(texts), others = getViews(pairs);
   for (transom_text &other : others)
     if (other.size == 0)
       other.data = nullptr; // no second text
@@ -82,7 +82,7 @@ Result<void> Classifier::texts(const std::vector<std::string> &texts,
   return {};
 }
 
-Result<void> Classifier::tokensOf(const std::string &text) {
+Result<void> Classifier::classifyTokens(const std::string &text) {
   const transom_text view{text.data(), text.size()};
   std::vector<transom_token> tokens(text.size() + 16);
   std::vector<float> scores(tokens.size() * labels.size());
@@ -126,37 +126,35 @@ static Result<Classifier> openClassifier(const ClassifyFlags &flags,
   const transom_model *model = classifier.text.model.get();
   const transom_model_info &info = classifier.text.info;
   if (info.num_labels == 0)
-    return unsupported("'" + flags.model +
-                       "' has no classification head; its head is '" +
+    return unsupported(quote(flags.model) +
+                       " has no classification head; its head is '" +
                        info.head + "'");
   for (size_t i = 0; i < info.num_labels; ++i)
     classifier.labels.push_back(transom_model_label(model, i));
   classifier.tokens = std::string(info.head) == "token_classification";
-  TRANSOM_ASSIGN(SessionPtr session, textSession(model, threads));
+  TRANSOM_ASSIGN(SessionPtr session, createTextSession(model, threads));
   classifier.session = std::move(session);
   return Result<Classifier>(std::move(classifier));
 }
 
 static Result<void> runClassify(const ClassifyFlags &flags,
                                 const CommonFlags &common) {
-  if (Result<void> valid = flags.input.validate(); !valid)
-    return valid;
-  if (!flags.pairs.empty() && flags.pairs.size() != flags.input.texts.size())
-    return usageError("each '--pair' belongs to a '--text'; got " +
-                      std::to_string(flags.pairs.size()) + " and " +
-                      std::to_string(flags.input.texts.size()));
+  TRANSOM_TRY(flags.input.validate());
+  TRANSOM_TRY(checkPairs(flags.input, flags.pairs));
   TRANSOM_ASSIGN(Classifier opened, openClassifier(flags, common.threads));
   Classifier &classifier = opened;
+  size_t first = 0; // of the batch
   Result<void> done = forEachBatch(
-      flags.input, textBatch,
-      [&](std::vector<std::string> texts) -> Result<void> {
+      flags.input, common, [&](std::vector<std::string> texts) -> Result<void> {
+        const size_t begin = first;
+        first += texts.size();
         std::vector<std::string> pairs = flags.pairs;
         pairs.resize(texts.size());
         bool paired = !flags.pairs.empty();
         if (classifier.tokens) {
-          for (const std::string &text : texts)
-            if (Result<void> line = classifier.tokensOf(text); !line)
-              return line;
+          for (size_t i = 0; i < texts.size(); ++i)
+            if (Result<void> line = classifier.classifyTokens(texts[i]); !line)
+              return inText(flags.input, begin + i, line.takeError());
           return {};
         }
         for (size_t i = 0; i < texts.size() && flags.input.texts.empty(); ++i)
@@ -165,27 +163,25 @@ static Result<void> runClassify(const ClassifyFlags &flags,
             texts[i].resize(tab);
             paired = true;
           }
-        return classifier.texts(texts, pairs, paired);
+        Result<void> done = classifier.classify(texts, pairs, paired);
+        return done ? done
+                    : inBatch(flags.input, begin, texts.size(),
+                              done.takeError());
       });
   classifier.cuts.tell(common, classifier.text.info.max_text_tokens);
   return done;
 }
 
 void tools::addClassify(CLI::App &app, CommandList &commands) {
-  Command &command =
-      addCommand(app, commands, "classify",
-                 "labels of texts or their tokens, one JSON line a text");
+  Command &command = addCommand(
+      app, commands, "classify",
+      "print the label of each text, or of its tokens, as a line of JSON");
   auto flags = std::make_shared<ClassifyFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
-  command.app
-      ->add_option("--pair", flags->pairs,
-                   "the second text of a --text (in files: behind a tab)")
-      ->type_name("T2")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  addPairs(*command.app, flags->pairs,
+           "the second text of a --text (in files: after a tab)");
   command.run = [flags](const CommonFlags &common) {
     return runClassify(*flags, common);
   };

@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shared parts of commands.
+// Registration of commands, checks of flag values, and output.
 #include "tools/commands/Command.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -34,7 +35,7 @@ Command &tools::addCommand(CLI::App &app, CommandList &commands,
   return commands.back();
 }
 
-void tools::addEnvironmentTwins(CLI::App &command) {
+void tools::addEnvironmentVariables(CLI::App &command) {
   for (CLI::Option *option : command.get_options()) {
     if (option->get_lnames().empty() || option == command.get_help_ptr())
       continue;
@@ -60,23 +61,23 @@ CLI::Option *tools::addChoice(CLI::App &command, const std::string &flag,
   option->check([names](const std::string &given) -> std::string {
     if (std::find(names.begin(), names.end(), given) != names.end())
       return {};
-    return "unknown value '" + given + "'; supported: " + joinNames(names) +
-           suggest(given, names);
+    return "unknown value " + quote(given) +
+           "; supported: " + joinNames(names) + suggest(given, names);
   });
   return option;
 }
 
-/// True for digits, perhaps behind a minus, of a number in [low, high].
+/// Returns true if the text is a decimal number in [low, high].
 static bool isWhole(const std::string &text, int64_t low, uint64_t high) {
   const char *begin = text.data(), *end = begin + text.size();
   int64_t negative = 0;
   uint64_t number = 0;
   if (begin != end && *begin == '-') {
-    auto [behind, error] = std::from_chars(begin, end, negative);
-    return error == std::errc() && behind == end && negative >= low;
+    auto [next, error] = std::from_chars(begin, end, negative);
+    return error == std::errc() && next == end && negative >= low;
   }
-  auto [behind, error] = std::from_chars(begin, end, number);
-  return error == std::errc() && behind == end && number <= high &&
+  auto [next, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && next == end && number <= high &&
          (low < 0 || number >= uint64_t(low));
 }
 
@@ -94,14 +95,47 @@ CLI::Validator tools::wholeNumber(int64_t low, uint64_t high) {
                (text.size() < most.size()
                     ? range
                     : std::to_string(low) + " to " + most) +
-               ", got '" + text + "'";
+               ", got " + quote(text);
       },
       range);
 }
 
+std::string tools::quote(const std::string &name) {
+  return "'" + utf8::printable(name, 80) + "'";
+}
+
+std::string tools::formatBytes(uint64_t bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  char text[64];
+  snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+std::string tools::escapeLines(const std::string &text) {
+  std::string escaped;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    escaped += utf8::printable(
+        std::string_view(text).substr(begin, end - begin), text.max_size());
+    escaped += end < text.size() ? "\n" : "";
+    begin = end + 1;
+  }
+  return escaped;
+}
+
+void tools::say(const std::string &text) {
+  // No limit: only names are shortened, by those who quote them.
+  fprintf(stderr, "transom: %s\n",
+          utf8::printable(text, text.max_size()).c_str());
+}
+
 void tools::note(const CommonFlags &common, const std::string &text) {
   if (!common.quiet)
-    fprintf(stderr, "transom: note: %s\n", text.c_str());
+    say("note: " + text);
 }
 
 static Error cannotWrite() {

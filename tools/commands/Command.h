@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all commands of the tool share: how one is registered, what flags all
-// have, and how words reach stderr and data stdout.
+// The common parts of commands: registration, the flags that every command
+// has, and output. Data goes to stdout, messages go to stderr.
 #pragma once
 #include "runtime/base/Error.h"
 #include <CLI/App.hpp>
@@ -23,17 +23,17 @@ struct CommonFlags {
   unsigned threads = 0; ///< 0: the default
   bool verbose = false;
   bool quiet = false;
-  bool json = false; ///< data as JSON, where it is not anyway
+  bool json = false; ///< print data as JSON
 };
 
-/// A command: its flags, and what runs when it was chosen.
+/// A command: its flags and the function that runs it.
 struct Command {
   CLI::App *app = nullptr;
   std::shared_ptr<CommonFlags> common;
   std::function<Result<void>(const CommonFlags &)> run;
 };
 
-/// The commands of the tool in the order of the help.
+/// The commands of the tool in the order of `--help`.
 using CommandList = std::vector<Command>;
 
 /// Adds a command with the common flags; the caller adds its own and sets
@@ -41,11 +41,12 @@ using CommandList = std::vector<Command>;
 Command &addCommand(CLI::App &app, CommandList &commands,
                     const std::string &name, const std::string &summary);
 
-/// Gives each flag its `TRANSOM_...` twin in the environment, but for `-o`,
-/// `--in` and `--out`.
-void addEnvironmentTwins(CLI::App &command);
+/// Lets an environment variable `TRANSOM_...` set each flag of a command,
+/// except
+/// `-o`, `--in` and `--out`.
+void addEnvironmentVariables(CLI::App &command);
 
-/// One function a command.
+// Each adds one command.
 void addCompile(CLI::App &app, CommandList &commands);
 void addRun(CLI::App &app, CommandList &commands);
 void addEmbed(CLI::App &app, CommandList &commands);
@@ -65,10 +66,20 @@ CLI::Option *addChoice(CLI::App &command, const std::string &flag,
 /// Checks that a flag's value is a whole decimal number in [low, high].
 CLI::Validator wholeNumber(int64_t low, uint64_t high = INT64_MAX);
 
-/// One line `transom: note: ...` on stderr unless `-q`.
+/// A name or value of the user for a message: in quotes, shortened, with
+/// control characters escaped.
+std::string quote(const std::string &name);
+/// A number of bytes for people: `1.5 MiB`.
+std::string formatBytes(uint64_t bytes);
+/// A text of several lines with control characters escaped in each.
+std::string escapeLines(const std::string &text);
+/// Prints one line `transom: TEXT` to stderr. Every message of the tool goes
+/// through here: control characters of names and inputs are escaped.
+void say(const std::string &text);
+/// Prints one line `transom: note: TEXT` to stderr unless `-q` was given.
 void note(const CommonFlags &common, const std::string &text);
 
-/// Writes data to stdout; an error when it cannot take it.
+/// Writes data to stdout.
 Result<void> writeOut(const std::string &data);
 /// Flushes stdout.
 Result<void> flushOut();

@@ -1,11 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// transom compile: a model folder or graph.json to a shared object, or to the
-// text of a stage on the way.
+// transom compile: compiles a model folder or graph.json to a shared object, or
+// to the text of an earlier stage.
 #include "runtime/json/Json.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
+#include "tools/commands/ModelPath.h"
 #include <CLI/Validators.hpp>
 #include <cinttypes>
 #include <unistd.h>
@@ -15,7 +16,7 @@ using namespace transom::tools;
 
 namespace {
 
-/// The flags as given.
+/// The values of the flags.
 struct CompileFlags {
   CompileOptions options;
   std::string emit = "so", quantize, weights = "embed", progress = "auto",
@@ -23,30 +24,22 @@ struct CompileFlags {
   unsigned groupSize = 0;
 };
 
-/// Values that the interface has and this version does not build.
-struct NotBuilt {
-  const char *flag;
-  const std::string &value;
-  const char *built;
-};
-
 } // namespace
 
-static Result<void> checkBuilt(const CompileFlags &flags) {
-  const NotBuilt choices[] = {{"--quantize", flags.quantize, ""},
-                              {"--weights", flags.weights, "embed"}};
-  for (const NotBuilt &choice : choices)
-    if (!choice.value.empty() && choice.value != choice.built)
-      return unsupported(
-          "'" + std::string(choice.flag) + " " + choice.value +
-          "' is not built" +
-          (*choice.built ? "; built: " + std::string(choice.built) : ""));
+/// Refuses flags of the interface that this version does not support.
+static Result<void> checkSupported(const CompileFlags &flags) {
+  if (!flags.quantize.empty())
+    return unsupported("'--quantize " + flags.quantize + "' is not supported");
   if (flags.groupSize != 0)
-    return unsupported("'--group-size' needs '--quantize', which is not built");
+    return unsupported(
+        "'--group-size' needs '--quantize', which is not supported");
+  if (flags.weights != "embed")
+    return unsupported("'--weights " + flags.weights +
+                       "' is not supported; supported: embed");
   return {};
 }
 
-/// `512M` and the like in bytes.
+/// Parses a size such as `512M`.
 static Result<uint64_t> parseBytes(const std::string &text) {
   size_t end = 0;
   while (end < text.size() && isdigit(static_cast<unsigned char>(text[end])))
@@ -58,13 +51,15 @@ static Result<uint64_t> parseBytes(const std::string &text) {
     for (auto [name, shift] : units)
       if (unit == name)
         return static_cast<uint64_t>(std::stoull(text.substr(0, end))) << shift;
-  return usageError("'--mem-limit " + text +
-                    "' is no size; write bytes, or K, M, G, T behind a number");
+  return usageError("invalid size " + quote(text) +
+                    " for '--mem-limit': expected bytes, optionally with "
+                    "suffix K, M, G or T");
 }
 
-/// Shows progress on stderr: nothing, one line that changes, or JSON lines.
+/// Returns a function that shows progress on stderr: a line that changes, or
+/// lines of JSON. Null if nothing is shown.
 static std::function<bool(const CompileProgress &)>
-progressPrinter(const std::string &mode, bool quiet) {
+createProgressPrinter(const std::string &mode, bool quiet) {
   const bool terminal = isatty(STDERR_FILENO) && !quiet;
   if (mode == "none" || (mode == "auto" && !terminal))
     return nullptr;
@@ -93,8 +88,8 @@ progressPrinter(const std::string &mode, bool quiet) {
   };
 }
 
-/// What was written, and how long it took.
-static std::string jsonOf(const CompileReport &report) {
+/// The report as one line of JSON.
+static std::string toJson(const CompileReport &report) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -124,119 +119,149 @@ static std::string jsonOf(const CompileReport &report) {
   return line + "\n";
 }
 
-static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
-  if (Result<void> built = checkBuilt(flags); !built)
-    return built;
-  TRANSOM_ASSIGN(EmitStage emit, parseEmitStage(flags.emit));
-  flags.options.emit = emit;
-  if (flags.options.output == "-") {
-    if (emit == EmitStage::So || emit == EmitStage::Obj)
+/// Prints notes, with `-v` times and sizes, and on a terminal a last line.
+static void tellReport(const CompileReport &report, const CommonFlags &common) {
+  for (const std::string &text : report.notes)
+    note(common, text);
+  char line[160];
+  double total = 0;
+  std::string isas;
+  for (const auto &[stage, seconds] : report.seconds) {
+    total += seconds;
+    snprintf(line, sizeof line, "%-9s %7.3f s", stage.c_str(), seconds);
+    if (common.verbose)
+      say(line);
+  }
+  for (const CompiledCode &code : report.code) {
+    isas += (isas.empty() ? "" : ", ") + code.isa;
+    snprintf(line, sizeof line,
+             "%s: %" PRIu64 " phases, %" PRIu64 " micro-kernels, %" PRIu64
+             " bytes of code",
+             code.isa.c_str(), code.phases, code.kernels, code.bytes);
+    if (common.verbose)
+      say(line);
+  }
+  if (report.fileBytes == 0 || common.quiet || !isatty(STDERR_FILENO))
+    return;
+  snprintf(line, sizeof line, "%.1f s", total);
+  say("wrote '" + report.written.back() + "': " +
+      formatBytes(report.fileBytes) + ", " + line + ", code for " + isas);
+}
+
+/// Completes the options from the flags that are text.
+static Result<void> finishOptions(CompileFlags &flags,
+                                  const CommonFlags &common) {
+  CompileOptions &options = flags.options;
+  TRANSOM_TRY(checkSupported(flags));
+  TRANSOM_ASSIGN(options.emit, parseEmitStage(flags.emit));
+  if (options.output == "-") {
+    if (options.emit == EmitStage::So || options.emit == EmitStage::Obj)
       return usageError("'" + flags.emit +
-                        "' is not written to stdout; give -o a file");
-    flags.options.output.clear();
+                        "' is not written to stdout; give a file with '-o'");
+    options.output.clear();
   }
   if (!flags.memLimit.empty()) {
-    TRANSOM_ASSIGN(uint64_t bytes, parseBytes(flags.memLimit));
-    flags.options.memLimit = bytes;
+    TRANSOM_ASSIGN(options.memLimit, parseBytes(flags.memLimit));
   }
+  if (options.jobs == 0)
+    options.jobs = common.threads;
+  return checkModelSource(options.model);
+}
+
+static Result<void> runCompile(CompileFlags &flags, const CommonFlags &common) {
+  TRANSOM_TRY(finishOptions(flags, common));
   TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
-  if (flags.options.jobs == 0)
-    flags.options.jobs = common.threads;
-  flags.options.progress = progressPrinter(flags.progress, common.quiet);
+  flags.options.progress = createProgressPrinter(flags.progress, common.quiet);
   Result<CompileReport> report = compiler->compile(flags.options);
   if (flags.options.progress && flags.progress != "json")
     flags.options.progress({""});
   if (!report)
     return report.takeError();
-  for (const std::string &text : report->notes)
-    note(common, text);
-  if (common.verbose) {
-    for (const auto &[stage, seconds] : report->seconds)
-      fprintf(stderr, "transom: %-9s %7.3f s\n", stage.c_str(), seconds);
-    for (const CompiledCode &code : report->code)
-      fprintf(stderr,
-              "transom: %s: %" PRIu64 " phases, %" PRIu64
-              " micro-kernels, %" PRIu64 " bytes of code\n",
-              code.isa.c_str(), code.phases, code.kernels, code.bytes);
-  }
-  return writeOut(common.json && report->text.empty() ? jsonOf(*report)
+  tellReport(*report, common);
+  return writeOut(common.json && report->text.empty() ? toJson(*report)
                                                       : report->text);
+}
+
+/// Adds a flag that may be repeated, with a value each.
+static void addList(CLI::App &app, const std::string &flag,
+                    std::vector<std::string> &values, const std::string &help) {
+  app.add_option(flag, values, help)
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+/// Flags that decide what the code computes with.
+static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
+  addChoice(app, "--dtype", flags.options.dtype, {"f32", "bf16"},
+            "type of weights and activations (default f32)");
+  addChoice(app, "--kv-dtype", flags.options.kvDtype, {"f32", "bf16", "int8"},
+            "type of a decoder's cached keys and values (default: as --dtype)");
+  // Of the interface, but not supported: not in the help.
+  addChoice(app, "--quantize", flags.quantize, {"int8", "int4"}, "")->group("");
+  app.add_option("--group-size", flags.groupSize, "")
+      ->check(CLI::IsMember({32u, 64u, 128u}))
+      ->group("");
+  addChoice(app, "--weights", flags.weights, {"embed", "external"}, "")
+      ->group("");
+}
+
+/// Flags that decide how code is generated.
+static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
+  addList(app, "--target", flags.options.targets,
+          "CPUs to generate code for (repeatable): native, x86-64-v3, "
+          "x86-64-v4, aarch64 (default: all of x86-64, chosen at load)");
+  addChoice(app, "--backend", flags.options.backend, {"native", "onednn"},
+            "what computes products, softmax and norms (default native)");
+  app.add_option(
+         "--attention-schedule", flags.options.attentionSchedule,
+         "how attention divides its work: auto, pieces, kept or spread, "
+         "optionally with the rows of a block "
+         "('pieces:12'); results are bit-identical (default auto)")
+      ->type_name("KIND[:ROWS]");
+  app.add_option("-O,--opt-level", flags.options.optLevel,
+                 "0: compile in half of the time; the code is slower but "
+                 "bit-identical "
+                 "(default 2)")
+      ->type_name("0|2")
+      ->check(CLI::IsMember({0u, 2u}));
+  addList(app, "--disable-pass", flags.options.disabledPasses,
+          "skip a pass (repeatable); see 'transom-opt --help'");
+  app.add_flag("--check-stages", flags.options.checkRoundTrip,
+               "write LLVM IR and read it back, as is done with other stages");
+  app.add_option("-j,--jobs", flags.options.jobs,
+                 "threads that generate code (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1024u));
 }
 
 void tools::addCompile(CLI::App &app, CommandList &commands) {
   Command &command = addCommand(app, commands, "compile",
                                 "compile a model to a shared object");
-  CLI::App &flagsOf = *command.app;
+  CLI::App &compile = *command.app;
   auto flags = std::make_shared<CompileFlags>();
-  flagsOf
+  compile
       .add_option("MODEL", flags->options.model,
                   "a model folder (config.json and *.safetensors) or a "
                   "graph.json")
       ->required();
-  flagsOf.add_option("-o,--output", flags->options.output, "file to write")
+  compile.add_option("-o,--output", flags->options.output, "file to write")
       ->type_name("FILE");
-  flagsOf
-      .add_option("--target", flags->options.targets,
-                  "CPUs to make code for (repeatable): native, x86-64-v3, "
-                  "x86-64-v4, aarch64; default: all of x86-64, chosen at "
-                  "load")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  addChoice(flagsOf, "--dtype", flags->options.dtype, {"f32", "bf16"},
-            "type of weights and activations (default f32)");
-  addChoice(flagsOf, "--quantize", flags->quantize, {"int8", "int4"},
-            "integer weights");
-  flagsOf
-      .add_option("--group-size", flags->groupSize, "weights with one scale")
-      ->check(CLI::IsMember({32u, 64u, 128u}));
-  addChoice(flagsOf, "--kv-dtype", flags->options.kvDtype,
-            {"f32", "bf16", "int8"},
-            "type of cached keys and values (default: as --dtype)");
-  addChoice(flagsOf, "--backend", flags->options.backend, {"native", "onednn"},
-            "who computes products, softmax and norms (default native)");
-  flagsOf
-      .add_option("--attention-schedule", flags->options.attentionSchedule,
-                  "how attention cuts its work: auto, pieces, kept or spread, "
-                  "perhaps with the rows of a block ('pieces:12'); the result "
-                  "is the same (default auto)")
-      ->type_name("KIND[:ROWS]");
-  addChoice(flagsOf, "--emit", flags->emit, emitStageNames(),
+  addChoice(compile, "--emit", flags->emit, emitStageNames(),
             "stop at this stage and print or write it (default so)");
-  flagsOf
-      .add_option("-O,--opt-level", flags->options.optLevel,
-                  "0: compile in half of the time; the code is slower but "
-                  "bit-identical (default 2)")
-      ->type_name("0|2")
-      ->check(CLI::IsMember({0u, 2u}));
-  addChoice(flagsOf, "--weights", flags->weights, {"embed", "external"},
-            "where weights go (default embed)");
-  flagsOf
-      .add_option("--mem-limit", flags->memLimit,
-                  "refuse to take more memory than this")
-      ->type_name("BYTES");
-  flagsOf
-      .add_option("-j,--jobs", flags->options.jobs,
-                  "threads that generate code (default: one a core)")
-      ->type_name("N")
-      ->check(CLI::Range(1u, 1024u));
-  addChoice(flagsOf, "--progress", flags->progress, {"auto", "none", "json"},
-            "progress on stderr (default auto: on a terminal)");
-  flagsOf
-      .add_option("--disable-pass", flags->options.disabledPasses,
-                  "leave a pass out (repeatable); see 'transom-opt --help'")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  flagsOf.add_flag("--ignore-generation-config",
+  addNumberFlags(compile, *flags);
+  compile.add_flag("--ignore-generation-config",
                    flags->options.ignoreGenerationConfig,
                    "do not read generation_config.json");
-  flagsOf.add_flag("--check-stages", flags->options.checkRoundTrip,
-                   "write the module and read it back between stages");
+  addCodeFlags(compile, *flags);
+  compile
+      .add_option("--mem-limit", flags->memLimit,
+                  "fail if the compile may take more memory than this")
+      ->type_name("BYTES");
+  addChoice(compile, "--progress", flags->progress, {"auto", "none", "json"},
+            "report progress on stderr (default auto: if it is a terminal)");
   command.run = [flags](const CommonFlags &common) {
     return runCompile(*flags, common);
   };

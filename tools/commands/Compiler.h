@@ -8,7 +8,7 @@
 
 namespace transom::tools {
 
-/// Opens libtransom-compiler, which stands in `../lib` or beside the tool, or
+/// Opens libtransom-compiler, which is in `../lib` or beside the tool, or
 /// where the dynamic loader looks; an error when it is missing or of another
 /// version.
 Result<const CompilerApi *> openCompiler();

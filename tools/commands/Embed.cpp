@@ -17,7 +17,7 @@ struct EmbedFlags {
 };
 } // namespace
 
-static transom_embed_options optionsOf(const EmbedFlags &flags) {
+static transom_embed_options getOptions(const EmbedFlags &flags) {
   transom_embed_options options = transom_embed_options_default();
   if (!flags.pooling.empty())
     options.pooling =
@@ -27,8 +27,8 @@ static transom_embed_options optionsOf(const EmbedFlags &flags) {
   return options;
 }
 
-static std::string lineOf(const std::string &text, const float *embedding,
-                          size_t size) {
+static std::string formatLine(const std::string &text, const float *embedding,
+                              size_t size) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -44,34 +44,33 @@ static std::string lineOf(const std::string &text, const float *embedding,
 
 static Result<void> runEmbed(const EmbedFlags &flags,
                              const CommonFlags &common) {
-  if (Result<void> valid = flags.input.validate(); !valid)
-    return valid;
+  TRANSOM_TRY(flags.input.validate());
   TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
   const transom_model_info &info = opened.info;
   if (info.embedding_size == 0)
-    return unsupported("'" + flags.model + "' gives no embeddings of texts");
+    return unsupported(quote(flags.model) + " has no embeddings of texts");
   TRANSOM_ASSIGN(SessionPtr session,
-                 textSession(opened.model.get(), common.threads));
-  const transom_embed_options options = optionsOf(flags);
+                 createTextSession(opened.model.get(), common.threads));
+  const transom_embed_options options = getOptions(flags);
   CutTexts cuts;
+  size_t first = 0; // of the batch
   Result<void> done = forEachBatch(
-      flags.input, textBatch,
-      [&](std::vector<std::string> texts) -> Result<void> {
+      flags.input, common, [&](std::vector<std::string> texts) -> Result<void> {
         std::vector<float> embeddings(texts.size() * info.embedding_size);
-        std::vector<transom_text> views = viewsOf(texts);
+        std::vector<transom_text> views = getViews(texts);
         size_t cut = 0;
         if (Result<void> embedded = check(transom_session_embed(
                 session.get(), views.data(), views.size(), &options,
                 embeddings.data(), embeddings.size() * sizeof(float), &cut));
             !embedded)
-          return embedded;
+          return inBatch(flags.input, first, texts.size(),
+                         embedded.takeError());
+        first += texts.size();
         cuts.count += cut;
         for (size_t i = 0; i < texts.size(); ++i)
-          if (Result<void> written = writeOut(
-                  lineOf(texts[i], &embeddings[i * info.embedding_size],
-                         info.embedding_size));
-              !written)
-            return written;
+          TRANSOM_TRY(writeOut(formatLine(texts[i],
+                                          &embeddings[i * info.embedding_size],
+                                          info.embedding_size)));
         return {};
       });
   cuts.tell(common, info.max_text_tokens);
@@ -79,16 +78,18 @@ static Result<void> runEmbed(const EmbedFlags &flags,
 }
 
 void tools::addEmbed(CLI::App &app, CommandList &commands) {
-  Command &command = addCommand(app, commands, "embed",
-                                "sentence embeddings, one JSON line a text");
+  Command &command =
+      addCommand(app, commands, "embed",
+                 "print the embedding of each text as a line of JSON");
   auto flags = std::make_shared<EmbedFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
-  addChoice(*command.app, "--pooling", flags->pooling, {"mean", "cls"},
-            "how tokens become one vector (default: as the model says)");
+  addChoice(
+      *command.app, "--pooling", flags->pooling, {"mean", "cls"},
+      "how the vectors of tokens become one (default: as the model says)");
   command.app->add_flag("--no-normalize", flags->noNormalize,
-                        "leave the embeddings' length as it is");
+                        "do not scale embeddings to length 1");
   command.run = [flags](const CommonFlags &common) {
     return runEmbed(*flags, common);
   };

@@ -8,6 +8,7 @@
 #include "tools/commands/Prompts.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -19,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct GenerateFlags {
-  std::string model, file, dash;
+  std::string model, file, dash, progress = "auto";
   std::vector<std::string> prompts, idLists;
   bool noSpecial = false;
   GenerationFlags generation;
@@ -61,8 +62,8 @@ private:
                      const std::vector<Prompt> &prompts) const;
   void tellEqual(const transom_generation *generation) const;
   void tellContext(const transom_generation *generation) const;
-  std::string getLine(const transom_continuation &row,
-                      const Prompt &prompt) const;
+  std::string formatLine(const transom_continuation &row,
+                         const Prompt &prompt) const;
   void writeTop(JsonWriter &json, const transom_continuation &row) const;
   void tellTimes(const transom_generation *generation, const Progress &progress,
                  Clock::time_point begin, Clock::time_point end) const;
@@ -91,7 +92,7 @@ static Result<std::vector<Prompt>> givenPrompts(const GenerateFlags &flags) {
 
 static Result<void> checkSources(const GenerateFlags &flags,
                                  const CommonFlags &common) {
-  // The environment may set the same limit for `score`.
+  // Its variable in the environment may be meant for `score`.
   if (flags.generation.values.top_logprobs >= 0 && !common.json &&
       !getenv("TRANSOM_TOP_LOGPROBS"))
     return usageError("'--top-logprobs' needs '--json'");
@@ -155,12 +156,12 @@ static int takeToken(void *context, const transom_generated_token *token) {
     progress.first = Clock::now();
   if (!progress.stream)
     return 0;
-  std::string delta(token->text.data ? token->text.data : "", token->text.size);
+  std::string text(token->text.data ? token->text.data : "", token->text.size);
   if (!progress.texts && token->id >= 0)
-    delta = (progress.tokens > 1 ? "," : "") + std::to_string(token->id);
-  if (delta.empty() && token->finish == TRANSOM_FINISH_NONE)
+    text = (progress.tokens > 1 ? "," : "") + std::to_string(token->id);
+  if (text.empty() && token->finish == TRANSOM_FINISH_NONE)
     return 0;
-  progress.written = writeOut(delta);
+  progress.written = writeOut(text);
   if (progress.written)
     progress.written = flushOut();
   return progress.written ? 0 : 1;
@@ -181,7 +182,7 @@ void GenerateCommand::writeTop(JsonWriter &json,
       json.beginObject();
       json.member("id", top.id);
       if (info.vocabulary_size)
-        json.member("token", textOfToken(model, top.id));
+        json.member("token", getTokenText(model, top.id));
       json.member("logprob", top.logprob);
       json.endObject();
     }
@@ -190,8 +191,8 @@ void GenerateCommand::writeTop(JsonWriter &json,
   json.endArray();
 }
 
-std::string GenerateCommand::getLine(const transom_continuation &row,
-                                     const Prompt &prompt) const {
+std::string GenerateCommand::formatLine(const transom_continuation &row,
+                                        const Prompt &prompt) const {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -224,7 +225,7 @@ Result<void> GenerateCommand::print(const transom_generation *generation,
       return got;
     std::string line;
     if (common.json) {
-      line = getLine(row, prompts[row.prompt]);
+      line = formatLine(row, prompts[row.prompt]);
     } else if (info.vocabulary_size) {
       line = std::string(row.text.data, row.text.size) + "\n";
     } else {
@@ -356,33 +357,50 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   return done ? done : Result<void>(signals.explain(done.takeError()));
 }
 
-/// Hands the prompts of a file of JSON lines over, some at a time.
+/// Names the line of a prompt in an error that begins with its number in the
+/// batch, `prompt 3: ...`.
+static Error inLine(const std::string &file, const std::vector<size_t> &lines,
+                    Error error) {
+  const std::string prefix = "prompt ";
+  size_t index = 0;
+  const char *begin = error.message.data() + prefix.size(),
+             *end = error.message.data() + error.message.size();
+  if (error.message.compare(0, prefix.size(), prefix) != 0)
+    return error;
+  auto [next, failure] = std::from_chars(begin, end, index);
+  if (failure != std::errc() || index >= lines.size())
+    return error;
+  std::string rest(next, end);
+  rest = rest.compare(0, 2, ": ") == 0 ? rest.substr(2) : "the prompt" + rest;
+  error.message = file + ":" + std::to_string(lines[index]) + ": " + rest;
+  return error;
+}
+
+/// Continues the prompts of a file of JSON lines, a batch at a time.
 static Result<void> runFile(const GenerateFlags &flags,
+                            const CommonFlags &common,
                             GenerateCommand &command) {
   TextInput input;
   input.file = flags.file.empty() ? flags.dash : flags.file;
+  input.progress = flags.progress;
   const std::string name = input.file == "-" ? "stdin" : input.file;
   size_t line = 0;
   return forEachBatch(
-      input, textBatch, [&](std::vector<std::string> lines) -> Result<void> {
+      input, common, [&](std::vector<std::string> texts) -> Result<void> {
         std::vector<Prompt> prompts;
-        for (const std::string &text : lines) {
+        std::vector<size_t> lines; // of the prompts
+        for (const std::string &text : texts) {
           ++line;
           if (text.find_first_not_of(" \t") == std::string::npos)
             continue;
-          TRANSOM_ASSIGN(Prompt prompt, promptOfLine(text, name, line));
+          TRANSOM_ASSIGN(Prompt prompt, parsePromptLine(text, name, line));
           prompts.push_back(std::move(prompt));
+          lines.push_back(line);
         }
         if (prompts.empty())
           return {};
         Result<void> done = command.run(prompts, false);
-        if (done || line <= textBatch || int(done.error().status) >= 128)
-          return done;
-        Error error = done.takeError();
-        error.message = name + ": from line " +
-                        std::to_string(line - lines.size() + 1) + " on, " +
-                        error.message;
-        return error;
+        return done ? done : inLine(name, lines, done.takeError());
       });
 }
 
@@ -391,7 +409,7 @@ static Result<int64_t> getContinuations(const GenerateFlags &flags,
                                         const transom_model *model) {
   if (flags.generation.values.num_return_sequences > 0)
     return flags.generation.values.num_return_sequences;
-  TRANSOM_ASSIGN(Manifest manifest, manifestOf(model));
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
   if (!manifest.decoder)
     return int64_t(1);
   TRANSOM_ASSIGN(GenerationConfig config,
@@ -407,10 +425,11 @@ static Result<void> runGenerate(GenerateFlags &flags,
     return finished;
   TRANSOM_ASSIGN(std::vector<Prompt> prompts, givenPrompts(flags));
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
   TRANSOM_ASSIGN(int64_t continuations, getContinuations(flags, model.get()));
   GenerateCommand command(flags, common, model.get(), info, continuations);
-  return prompts.empty() ? runFile(flags, command) : command.run(prompts, true);
+  return prompts.empty() ? runFile(flags, common, command)
+                         : command.run(prompts, true);
 }
 
 void tools::addGenerate(CLI::App &app, CommandList &commands) {
@@ -432,6 +451,7 @@ void tools::addGenerate(CLI::App &app, CommandList &commands) {
       ->type_name("F");
   command.app->add_option("INPUT", flags->dash,
                           "-: prompts from stdin, as of --file");
+  addTextProgress(*command.app, flags->progress);
   addIds(*command.app, flags->idLists);
   command.app->add_flag("--no-special", flags->noSpecial,
                         "without the tokens that the tokenizer adds");

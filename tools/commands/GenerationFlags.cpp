@@ -199,7 +199,7 @@ Error CancelOnSignal::explain(Error error) const {
   return error;
 }
 
-std::string tools::textOfToken(const transom_model *model, int64_t id) {
+std::string tools::getTokenText(const transom_model *model, int64_t id) {
   size_t size = 0;
   std::string text(64, '\0');
   transom_status status = transom_model_detokenize(

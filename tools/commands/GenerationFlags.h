@@ -53,6 +53,6 @@ public:
 };
 
 /// The text of a token by itself; its id where it has none.
-std::string textOfToken(const transom_model *model, int64_t id);
+std::string getTokenText(const transom_model *model, int64_t id);
 
 } // namespace transom::tools

@@ -11,6 +11,7 @@
 #include "runtime/manifest/ManifestWriter.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
+#include "tools/commands/ModelPath.h"
 #include <algorithm>
 #include <cinttypes>
 #include <cstdarg>
@@ -26,7 +27,7 @@ struct Example {
   int64_t batch, length, past = 0;
 };
 
-/// Text with printf's formats behind each other.
+/// A text, appended to with the formats of printf.
 class Page {
 public:
   __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
@@ -43,10 +44,10 @@ public:
 
 } // namespace
 
-static constexpr int64_t exampleParts = 2;
+static constexpr int64_t exampleWorkers = 2;
 /// Values of formulas that make sense for an entry: short and long, one and
 /// several sequences.
-static std::vector<Example> examplesOf(const Manifest &manifest) {
+static std::vector<Example> getExamples(const Manifest &manifest) {
   int64_t longest = 512;
   for (const ManifestSymbol &symbol : manifest.symbols)
     if (symbol.name != "batch" && symbol.max)
@@ -63,7 +64,7 @@ static std::vector<Example> examplesOf(const Manifest &manifest) {
   return examples;
 }
 
-/// The same for steps: prompts, and tokens behind a past.
+/// The same for steps: prompts, and tokens after a past.
 static std::vector<Example> stepExamples(const ManifestDecoder &decoder) {
   const int64_t context = decoder.context.value_or(4096);
   std::vector<Example> examples;
@@ -75,11 +76,11 @@ static std::vector<Example> stepExamples(const ManifestDecoder &decoder) {
   return examples;
 }
 
-static std::vector<Example> examplesOf(const Manifest &manifest,
-                                       const ManifestEntry &entry) {
+static std::vector<Example> getExamples(const Manifest &manifest,
+                                        const ManifestEntry &entry) {
   return entry.name == "step" && manifest.decoder
              ? stepExamples(*manifest.decoder)
-             : examplesOf(manifest);
+             : getExamples(manifest);
 }
 
 /// The value of a symbol in a step of a decoder; `pairs_of_...` are rows times
@@ -104,13 +105,13 @@ static int64_t stepValue(std::string_view name,
 
 /// A formula of an entry for a batch without padding; nothing where it has
 /// symbols whose value is not known.
-static std::optional<int64_t> valueOf(const Polynomial &formula,
-                                      const ManifestEntry &entry,
-                                      const Example &example) {
+static std::optional<int64_t> getValue(const Polynomial &formula,
+                                       const ManifestEntry &entry,
+                                       const Example &example) {
   Result<int64_t> value =
       formula.evaluate([&](const std::string &name) -> std::optional<int64_t> {
         if (name == "parts")
-          return exampleParts;
+          return exampleWorkers;
         if (name == "batch")
           return example.batch;
         for (const ManifestSegments &segments : entry.segments) {
@@ -145,7 +146,7 @@ static int64_t sequenceBytes(const ManifestDecoder &decoder,
   return bytes;
 }
 
-static std::string shapeOf(const ManifestTensor &tensor) {
+static std::string getShape(const ManifestTensor &tensor) {
   std::string text = "[";
   for (const Polynomial &dim : tensor.shape)
     text += (text.size() > 1 ? ", " : "") + dim.str();
@@ -207,18 +208,18 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
                                      {"arena_bytes", "arena_lower_bound"});
   json.key("examples");
   json.beginArray();
-  for (const Example &example : examplesOf(manifest, entry)) {
+  for (const Example &example : getExamples(manifest, entry)) {
     json.beginObject();
     json.member("batch", example.batch);
     json.member("seq", example.length);
     if (manifest.decoder)
       json.member("past", example.past);
-    json.member("parts", exampleParts);
-    if (auto bytes = valueOf(entry.arenaBytes, entry, example))
+    json.member("parts", exampleWorkers);
+    if (auto bytes = getValue(entry.arenaBytes, entry, example))
       json.member("arena_bytes", *bytes);
-    if (auto flops = valueOf(entry.flops, entry, example))
+    if (auto flops = getValue(entry.flops, entry, example))
       json.member("flops", *flops);
-    if (auto flops = valueOf(entry.bf16Flops, entry, example))
+    if (auto flops = getValue(entry.bf16Flops, entry, example))
       json.member("bf16_flops", *flops);
     json.endObject();
   }
@@ -252,7 +253,20 @@ static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
   json.endObject();
 }
 
-static std::string jsonOf(const ArtifactFile &file) {
+static void writeText(JsonWriter &json, const ManifestText &text) {
+  json.key("text");
+  json.beginObject();
+  json.key("max_tokens");
+  if (text.maxLength)
+    json.value(text.maxLength);
+  else
+    json.null();
+  json.member("pooling", text.pooling);
+  json.member("normalize", text.normalize);
+  json.endObject();
+}
+
+static std::string toJson(const ArtifactFile &file) {
   const Manifest &manifest = file.manifest();
   std::string text;
   JsonWriter json(text, 2);
@@ -275,6 +289,8 @@ static std::string jsonOf(const ArtifactFile &file) {
   }
   json.endObject();
   json.member("tokenizer", manifest.tokenizer.has_value());
+  if (manifest.text)
+    writeText(json, *manifest.text);
   if (manifest.decoder)
     writeDecoder(json, *manifest.decoder);
   json.key("labels");
@@ -293,30 +309,19 @@ static std::string jsonOf(const ArtifactFile &file) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string sizeText(uint64_t bytes) {
-  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  char text[64];
-  snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-  return text;
-}
-
 static void addTensors(Page &page, const ManifestEntry &entry) {
   for (const ManifestTensor &tensor : entry.inputs)
     page.add("  in   %-22s %-4s %s%s\n", tensor.name.c_str(),
              std::string(dtypeName(tensor.dtype)).c_str(),
-             shapeOf(tensor).c_str(), tensor.fallback ? "  optional" : "");
+             getShape(tensor).c_str(), tensor.fallback ? "  optional" : "");
   for (const ManifestTensor &tensor : entry.outputs)
     page.add("  out  %-22s %-4s %s\n", tensor.name.c_str(),
              std::string(dtypeName(tensor.dtype)).c_str(),
-             shapeOf(tensor).c_str());
+             getShape(tensor).c_str());
 }
 
-/// Sizes of an example: `8x128`, of tokens behind a past `8x1 at 4095`.
-static std::string textOf(const Example &example) {
+/// Sizes of an example: `8x128`, of tokens after a past `8x1 at 4095`.
+static std::string getText(const Example &example) {
   std::string text =
       std::to_string(example.batch) + "x" + std::to_string(example.length);
   return example.past ? text + " at " + std::to_string(example.past) : text;
@@ -330,7 +335,7 @@ static void addEntry(Page &page, const Manifest &manifest,
   }
   page.add("\nentry %s: %zu steps, %zu barriers a %s\n", entry.name.c_str(),
            entry.steps.size(), entry.walk.size(),
-           entry.name == "step" ? "walk" : "call");
+           entry.name == "step" ? "step" : "call");
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
@@ -340,14 +345,14 @@ static void addEntry(Page &page, const Manifest &manifest,
                step.location.c_str());
   if (entry.streamedBytes)
     page.add("  streamed     %s of weights a call\n",
-             sizeText(static_cast<uint64_t>(*entry.streamedBytes)).c_str());
-  page.add("  with %" PRId64 " parts:\n", exampleParts);
-  for (const Example &example : examplesOf(manifest, entry)) {
-    auto bytes = valueOf(entry.arenaBytes, entry, example);
-    auto flops = valueOf(entry.flops, entry, example);
+             formatBytes(static_cast<uint64_t>(*entry.streamedBytes)).c_str());
+  page.add("  with %" PRId64 " workers:\n", exampleWorkers);
+  for (const Example &example : getExamples(manifest, entry)) {
+    auto bytes = getValue(entry.arenaBytes, entry, example);
+    auto flops = getValue(entry.flops, entry, example);
     if (bytes && flops)
-      page.add("    %-12s arena %10s  %10.3f GFLOP\n", textOf(example).c_str(),
-               sizeText(static_cast<uint64_t>(*bytes)).c_str(),
+      page.add("    %-12s arena %10s  %10.3f GFLOP\n", getText(example).c_str(),
+               formatBytes(static_cast<uint64_t>(*bytes)).c_str(),
                static_cast<double>(*flops) * 1e-9);
   }
 }
@@ -362,7 +367,7 @@ static void addDecoder(Page &page, const ManifestDecoder &decoder) {
     page.add("cache              %s a position in %" PRId64
              " layers (%s), in blocks of %" PRId64 " positions: %" PRId64
              " bytes",
-             sizeText(cache.blockBytes / kvBlockSize).c_str(), cache.layers,
+             formatBytes(cache.blockBytes / kvBlockSize).c_str(), cache.layers,
              std::string(dtypeName(cache.dtype)).c_str(), kvBlockSize,
              cache.blockBytes);
     if (cache.window)
@@ -371,10 +376,18 @@ static void addDecoder(Page &page, const ManifestDecoder &decoder) {
   }
   if (decoder.context)
     page.add("cache, all         %s a sequence\n",
-             sizeText(sequenceBytes(decoder, *decoder.context)).c_str());
+             formatBytes(sequenceBytes(decoder, *decoder.context)).c_str());
 }
 
-static std::string textOf(const ArtifactFile &file) {
+static void addText(Page &page, const ManifestText &text) {
+  if (text.maxLength)
+    page.add("text limit         %" PRId64 " tokens\n", text.maxLength);
+  if (!text.pooling.empty())
+    page.add("pooling            %s\n", text.pooling.c_str());
+  page.add("normalization      %s\n", text.normalize ? "yes" : "no");
+}
+
+static std::string getText(const ArtifactFile &file) {
   const Manifest &manifest = file.manifest();
   Page page;
   page.add("%s: %s (%s), head %s\n", manifest.name.c_str(),
@@ -384,9 +397,9 @@ static std::string textOf(const ArtifactFile &file) {
            manifest.compiler.c_str(), manifest.abi, manifest.dtype.c_str());
   page.add("parameters         %" PRId64 "\n", manifest.parameters);
   page.add("weights            %s, sha256 %s\n",
-           sizeText(manifest.weightsBytes).c_str(),
+           formatBytes(manifest.weightsBytes).c_str(),
            manifest.weightsSha256.c_str());
-  page.add("file               %s\n", sizeText(file.size()).c_str());
+  page.add("file               %s\n", formatBytes(file.size()).c_str());
   page.add("instruction sets  ");
   for (const std::string &isa : manifest.isas)
     page.add(" %s", isa.c_str());
@@ -396,6 +409,8 @@ static std::string textOf(const ArtifactFile &file) {
         "scratch) is not counted",
         manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
+  if (manifest.text)
+    addText(page, *manifest.text);
   if (manifest.decoder)
     addDecoder(page, *manifest.decoder);
   for (const ManifestSymbol &symbol : manifest.symbols)
@@ -420,12 +435,14 @@ static bool isModel(const std::string &path) {
 
 static Result<void> runInspect(const std::string &path, bool asJson) {
   if (isModel(path)) {
+    TRANSOM_TRY(checkModelSource(path));
     TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
     TRANSOM_ASSIGN(ModelReport report, compiler->inspectModel(path));
-    return writeOut(asJson ? report.json : report.text);
+    return writeOut(asJson ? report.json : escapeLines(report.text));
   }
+  TRANSOM_TRY(checkModelArtifact(path));
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
-  return writeOut(asJson ? jsonOf(file) : textOf(file));
+  return writeOut(asJson ? toJson(file) : escapeLines(getText(file)));
 }
 
 void tools::addInspect(CLI::App &app, CommandList &commands) {

@@ -3,8 +3,9 @@
 //
 // Models and sessions of the commands.
 #include "tools/commands/Models.h"
-#include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
+#include "tools/commands/Command.h"
+#include "tools/commands/ModelPath.h"
 #include <algorithm>
 
 using namespace transom;
@@ -20,10 +21,7 @@ Result<void> tools::check(transom_status status) {
 
 Result<ModelPtr> tools::loadModel(const std::string &path) {
   transom_model *model = nullptr;
-  if (isFolder(path))
-    return unavailable("'" + path +
-                       "' is a folder, expected a compiled model; 'transom "
-                       "compile' makes one");
+  TRANSOM_TRY(checkModelArtifact(path));
   transom_status status = transom_model_load(path.c_str(), nullptr, &model);
   if (status != TRANSOM_STATUS_OK)
     return lastError(status);
@@ -40,7 +38,7 @@ tools::createSession(const transom_model *model,
   return SessionPtr(session);
 }
 
-Result<transom_model_info> tools::infoOf(const transom_model *model) {
+Result<transom_model_info> tools::getInfo(const transom_model *model) {
   transom_model_info info = transom_model_info_default();
   transom_status status = transom_model_get_info(model, &info);
   if (status != TRANSOM_STATUS_OK)
@@ -48,8 +46,8 @@ Result<transom_model_info> tools::infoOf(const transom_model *model) {
   return info;
 }
 
-Result<Manifest> tools::manifestOf(const transom_model *model) {
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(model));
+Result<Manifest> tools::getManifest(const transom_model *model) {
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   return Manifest::parse({info.manifest, info.manifest_size});
 }
 
@@ -67,6 +65,6 @@ Result<void> tools::checkEntry(const transom_model *model,
   std::vector<std::string> names = entryNames(model);
   if (std::find(names.begin(), names.end(), entry) != names.end())
     return {};
-  return usageError("the model has no entry '" + entry +
-                    "'; it has: " + joinNames(names) + suggest(entry, names));
+  return usageError("the model has no entry " + quote(entry) +
+                    "; it has: " + joinNames(names) + suggest(entry, names));
 }

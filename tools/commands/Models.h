@@ -33,9 +33,9 @@ Result<ModelPtr> loadModel(const std::string &path);
 Result<SessionPtr> createSession(const transom_model *model,
                                  const transom_session_options &options);
 /// What the model is.
-Result<transom_model_info> infoOf(const transom_model *model);
+Result<transom_model_info> getInfo(const transom_model *model);
 /// The model's manifest, parsed.
-Result<Manifest> manifestOf(const transom_model *model);
+Result<Manifest> getManifest(const transom_model *model);
 /// The names of its entries.
 std::vector<std::string> entryNames(const transom_model *model);
 /// An error unless the model has an entry of that name.

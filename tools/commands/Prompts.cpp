@@ -12,7 +12,7 @@
 using namespace transom;
 using namespace transom::tools;
 
-static Result<Prompt> promptOf(JsonValue value) {
+static Result<Prompt> parsePrompt(JsonValue value) {
   Prompt prompt;
   if (value.isObject()) {
     const std::vector<std::string> keys = {"prompt", "ids"};
@@ -42,8 +42,8 @@ static Result<Prompt> promptOf(JsonValue value) {
   return prompt;
 }
 
-Result<Prompt> tools::promptOfLine(const std::string &text,
-                                   const std::string &file, size_t line) {
+Result<Prompt> tools::parsePromptLine(const std::string &text,
+                                      const std::string &file, size_t line) {
   const std::string name = file + ":" + std::to_string(line), first = ":1:";
   auto placed = [&](Error error) {
     if (error.message.compare(0, name.size() + first.size(), name + first) == 0)
@@ -57,7 +57,7 @@ Result<Prompt> tools::promptOfLine(const std::string &text,
                      "with 'prompt' or 'ids'";
     return error;
   }
-  Result<Prompt> prompt = promptOf(document->root());
+  Result<Prompt> prompt = parsePrompt(document->root());
   if (!prompt)
     return placed(prompt.takeError());
   return prompt;

@@ -19,7 +19,7 @@ struct Prompt {
 
 /// The prompt of a line of JSON: a text, a list of ids, or an object with one
 /// of them. Errors begin with FILE:LINE:COLUMN.
-Result<Prompt> promptOfLine(const std::string &text, const std::string &file,
-                            size_t line);
+Result<Prompt> parsePromptLine(const std::string &text, const std::string &file,
+                               size_t line);
 
 } // namespace transom::tools

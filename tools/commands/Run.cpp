@@ -20,7 +20,7 @@ struct RunFlags {
 } // namespace
 
 /// Names, types and shapes of the results.
-static std::string jsonOf(const std::vector<transom_tensor> &tensors) {
+static std::string toJson(const std::vector<transom_tensor> &tensors) {
   std::string line;
   JsonWriter json(line);
   json.beginArray();
@@ -83,11 +83,11 @@ static Result<void> runGeneration(const transom_model *model,
       {ids.name, DType::I64, {ids.shape, ids.shape + ids.rank}, ids.data}};
   if (Result<void> written = writeSafetensors(flags.out, results); !written)
     return written;
-  return common.json ? writeOut(jsonOf({ids})) : Result<void>();
+  return common.json ? writeOut(toJson({ids})) : Result<void>();
 }
 
-/// An error for a flag of generation with another entry; its twin in the
-/// environment may stand there for other commands.
+/// An error for a flag of generation with another entry. Its variable in the
+/// environment may be meant for other commands.
 static Result<void> checkFlags(const RunFlags &flags) {
   if (flags.entry == "generate")
     return {};
@@ -126,7 +126,7 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
     return ran;
   if (Result<void> written = outputs.write(flags.out); !written)
     return written;
-  return common.json ? writeOut(jsonOf(outputs.tensors())) : Result<void>();
+  return common.json ? writeOut(toJson(outputs.tensors())) : Result<void>();
 }
 
 void tools::addRun(CLI::App &app, CommandList &commands) {

@@ -149,7 +149,7 @@ Result<void> Scorer::scoreIds(const std::vector<int64_t> &ids,
         json.beginObject();
         json.member("id", one.id);
         if (info.vocabulary_size)
-          json.member("token", textOfToken(model, one.id));
+          json.member("token", getTokenText(model, one.id));
         json.member("logprob", one.logprob);
         json.endObject();
       }
@@ -231,7 +231,7 @@ static Result<void> runScore(const ScoreFlags &flags,
     lists.push_back(std::move(ids));
   }
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
   Scorer scorer(flags, common, model.get(), info);
   if (!flags.perplexity.empty())
     return scorer.scoreFile(flags.perplexity);
@@ -244,7 +244,7 @@ static Result<void> runScore(const ScoreFlags &flags,
   if (!lists.empty())
     return {};
   size_t index = 0;
-  return forEachBatch(flags.input, textBatch,
+  return forEachBatch(flags.input, common,
                       [&](std::vector<std::string> texts) -> Result<void> {
                         for (const std::string &text : texts) {
                           if (Result<void> done = scorer.scoreText(text); !done)

@@ -31,8 +31,8 @@ DType tools::fileType(transom_dtype type) {
 /// A tensor of the file as the C API has it; data that is not aligned for its
 /// type is copied.
 static Result<transom_tensor>
-viewOf(const SafetensorsFile &file, const SafetensorsTensor &tensor,
-       std::vector<std::unique_ptr<char[]>> &copies) {
+getView(const SafetensorsFile &file, const SafetensorsTensor &tensor,
+        std::vector<std::unique_ptr<char[]>> &copies) {
   transom_tensor view = {};
   view.name = tensor.name.c_str();
   view.dtype = publicType(tensor.dtype);
@@ -64,14 +64,14 @@ Result<InputTensors> InputTensors::read(const std::string &path) {
   inputs.file = std::make_unique<SafetensorsFile>(std::move(file));
   for (const SafetensorsTensor &tensor : inputs.file->tensors()) {
     TRANSOM_ASSIGN(transom_tensor view,
-                   viewOf(*inputs.file, tensor, inputs.copies));
+                   getView(*inputs.file, tensor, inputs.copies));
     inputs.views.push_back(view);
   }
   return Result<InputTensors>(std::move(inputs));
 }
 
-Result<transom_entry_info> tools::entryOf(const transom_model *model,
-                                          const std::string &entry) {
+Result<transom_entry_info> tools::getEntry(const transom_model *model,
+                                           const std::string &entry) {
   transom_entry_info info = transom_entry_info_default();
   transom_status status = TRANSOM_STATUS_OK;
   for (size_t i = 0; status == TRANSOM_STATUS_OK; ++i) {
@@ -82,9 +82,9 @@ Result<transom_entry_info> tools::entryOf(const transom_model *model,
   return usageError("the model has no entry '" + entry + "'");
 }
 
-Result<transom_argument_info> tools::argumentOf(const transom_model *model,
-                                                const std::string &entry,
-                                                size_t index) {
+Result<transom_argument_info> tools::getArgument(const transom_model *model,
+                                                 const std::string &entry,
+                                                 size_t index) {
   transom_argument_info info = transom_argument_info_default();
   transom_status status =
       transom_model_get_argument(model, entry.c_str(), index, &info);
@@ -107,10 +107,10 @@ Result<SessionPtr> tools::sessionFor(const transom_model *model,
 Result<void> OutputTensors::allocate(
     const transom_model *model, const transom_session *session,
     const std::string &entry, const std::vector<transom_tensor> &inputs) {
-  TRANSOM_ASSIGN(transom_entry_info info, entryOf(model, entry));
+  TRANSOM_ASSIGN(transom_entry_info info, getEntry(model, entry));
   for (size_t i = 0; i < info.num_outputs; ++i) {
     TRANSOM_ASSIGN(transom_argument_info result,
-                   argumentOf(model, entry, info.num_inputs + i));
+                   getArgument(model, entry, info.num_inputs + i));
     transom_tensor tensor = {};
     tensor.name = result.name;
     if (Result<void> shaped =

@@ -49,11 +49,11 @@ private:
   std::vector<transom_tensor> views;
 };
 
-/// The argument or result of an entry at an index; an error behind the last.
+/// The argument or result of an entry at an index; an error after the last.
 Result<transom_argument_info>
-argumentOf(const transom_model *model, const std::string &entry, size_t index);
+getArgument(const transom_model *model, const std::string &entry, size_t index);
 /// How many arguments and results an entry has.
-Result<transom_entry_info> entryOf(const transom_model *model,
-                                   const std::string &entry);
+Result<transom_entry_info> getEntry(const transom_model *model,
+                                    const std::string &entry);
 
 } // namespace transom::tools

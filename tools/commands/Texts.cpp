@@ -1,12 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts of the commands: from flags, files and stdin.
+// Texts from flags, files and stdin, and errors that name the line of a text.
 #include "tools/commands/Texts.h"
-#include "runtime/base/File.h"
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
+#include "tools/commands/Lines.h"
+#include <charconv>
 
 using namespace transom;
 using namespace transom::tools;
@@ -17,9 +15,38 @@ void tools::addTextInput(CLI::App &command, TextInput &input) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--file", input.file, "texts, one a line; - is stdin")
+  command
+      .add_option("--file", input.file,
+                  "read texts from a file, one per line; - is stdin")
       ->type_name("F");
-  command.add_option("INPUT", input.dash, "-: texts from stdin, one a line");
+  command.add_option("INPUT", input.dash,
+                     "-: read texts from stdin, one per line; each line is "
+                     "answered before the next is waited for");
+  addTextProgress(command, input.progress);
+}
+
+void tools::addTextProgress(CLI::App &command, std::string &progress) {
+  addChoice(command, "--progress", progress, {"auto", "none", "json"},
+            "report texts per second on stderr (default auto: if stderr is a "
+            "terminal and stdout is not)");
+}
+
+void tools::addPairs(CLI::App &command, std::vector<std::string> &pairs,
+                     const std::string &help) {
+  command.add_option("--pair", pairs, help)
+      ->type_name("T2")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Result<void> tools::checkPairs(const TextInput &input,
+                               const std::vector<std::string> &pairs) {
+  if (pairs.empty() || pairs.size() == input.texts.size())
+    return {};
+  return usageError("each '--pair' belongs to a '--text'; got " +
+                    std::to_string(pairs.size()) + " and " +
+                    std::to_string(input.texts.size()));
 }
 
 Error tools::inText(size_t text, Error error) {
@@ -32,17 +59,34 @@ Error tools::inText(size_t text, Error error) {
 }
 
 Error tools::inText(const TextInput &input, size_t text, Error error) {
-  const std::string name = input.file.empty() ? input.dash : input.file;
   if (input.texts.empty())
-    error.message = (name == "-" ? "stdin" : name) + ":" +
+    error.message = (input.getPath() == "-" ? "stdin" : input.getPath()) + ":" +
                     std::to_string(text + 1) + ": " + error.message;
   else if (input.texts.size() > 1)
     return inText(text, std::move(error));
   return error;
 }
 
+Error tools::inBatch(const TextInput &input, size_t first, size_t count,
+                     Error error) {
+  // The library counts the texts of one call: `text 3: ...`.
+  if (input.texts.empty() && count == 1)
+    return inText(input, first, std::move(error));
+  const std::string prefix = "text ";
+  size_t index = 0;
+  const char *begin = error.message.data() + prefix.size(),
+             *end = error.message.data() + error.message.size();
+  if (!input.texts.empty() || error.message.compare(0, prefix.size(), prefix))
+    return error;
+  auto [next, failure] = std::from_chars(begin, end, index);
+  if (failure != std::errc() || end - next < 2 || *next != ':')
+    return error;
+  error.message.erase(0, static_cast<size_t>(next + 2 - error.message.data()));
+  return inText(input, first + index, std::move(error));
+}
+
 std::vector<transom_text>
-tools::viewsOf(const std::vector<std::string> &texts) {
+tools::getViews(const std::vector<std::string> &texts) {
   std::vector<transom_text> views;
   for (const std::string &text : texts)
     views.push_back({text.data(), text.size()});
@@ -51,14 +95,14 @@ tools::viewsOf(const std::vector<std::string> &texts) {
 
 Result<TextModel> tools::openTextModel(const std::string &path) {
   TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(model.get()));
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
   if (info.vocabulary_size == 0)
     return unsupported("'" + path + "' has no tokenizer");
   return TextModel{std::move(model), info};
 }
 
-Result<SessionPtr> tools::textSession(const transom_model *model,
-                                      unsigned threads) {
+Result<SessionPtr> tools::createTextSession(const transom_model *model,
+                                            unsigned threads) {
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_batch = 32;
@@ -77,80 +121,37 @@ Result<void> TextInput::validate() const {
   if (sources > 1)
     return usageError("'--text', '--file' and '-' exclude each other");
   if (sources == 0)
-    return usageError("no text was given: use --text, --file or -");
+    return usageError("no text given; use --text, --file or -");
   if (!dash.empty() && dash != "-")
-    return usageError("unexpected argument '" + dash +
-                      "'; texts are given by --text, --file or -");
+    return usageError("unexpected argument " + quote(dash) +
+                      "; texts are given by --text, --file or -");
   return {};
 }
 
-namespace {
-
-/// Lines of a file or of stdin.
-class LineReader {
-public:
-  ~LineReader() {
-    free(buffer);
-    if (stream && stream != stdin)
-      fclose(stream);
-  }
-
-  Result<void> open(const std::string &path) {
-    name = path == "-" ? "stdin" : path;
-    if (path != "-" && isFolder(path))
-      return unavailable("cannot read '" + path + "': is a directory");
-    stream = path == "-" ? stdin : fopen(path.c_str(), "rbe");
-    return stream ? Result<void>() : systemError("cannot read", path, errno);
-  }
-
-  /// The next line; false at the end.
-  Result<bool> next(std::string &line) {
-    errno = 0;
-    ssize_t length = getline(&buffer, &capacity, stream);
-    if (length < 0) {
-      if (ferror(stream))
-        return systemError("cannot read", name, errno);
-      return false;
-    }
-    line.assign(buffer, static_cast<size_t>(length));
-    if (!line.empty() && line.back() == '\n')
-      line.pop_back();
-    if (!line.empty() && line.back() == '\r')
-      line.pop_back();
-    return true;
-  }
-
-private:
-  std::string name;
-  FILE *stream = nullptr;
-  char *buffer = nullptr;
-  size_t capacity = 0;
-};
-
-} // namespace
-
 Result<void> tools::forEachBatch(
-    const TextInput &input, size_t batch,
-    const std::function<Result<void>(std::vector<std::string>)> &take) {
+    const TextInput &input, const CommonFlags &common,
+    const std::function<Result<void>(std::vector<std::string>)> &run) {
   if (!input.texts.empty())
-    return take(input.texts);
+    return run(input.texts);
   LineReader reader;
-  if (Result<void> opened =
-          reader.open(input.file.empty() ? input.dash : input.file);
-      !opened)
-    return opened;
-  std::vector<std::string> texts;
-  std::string line;
+  TRANSOM_TRY(reader.open(input.getPath()));
+  TextProgress progress(input.progress, common.quiet);
   while (true) {
-    TRANSOM_ASSIGN(bool more, reader.next(line));
-    if (more)
-      texts.push_back(std::move(line));
-    if (texts.size() == batch || (!more && !texts.empty())) {
-      if (Result<void> done = take(std::move(texts)); !done)
-        return done;
-      texts.clear();
+    // Wait for the first line, then take what is there without waiting: a
+    // program that writes a line gets its answer before it writes the next.
+    std::vector<std::string> texts;
+    while (texts.size() < textBatch) {
+      TRANSOM_ASSIGN(std::optional<std::string> line,
+                     reader.next(/*wait=*/texts.empty()));
+      if (!line)
+        break;
+      texts.push_back(std::move(*line));
     }
-    if (!more)
+    if (texts.empty())
       return {};
+    const size_t count = texts.size();
+    TRANSOM_TRY(run(std::move(texts)));
+    TRANSOM_TRY(flushOut());
+    progress.add(count);
   }
 }

@@ -1,43 +1,60 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the commands on texts share: their input, sessions that fit a batch,
-// and the note about texts that were cut.
+// The common parts of the commands that work on texts: where texts come from,
+// sessions that fit a batch, and the note about truncated texts.
 #pragma once
 #include "tools/commands/Command.h"
 #include "tools/commands/Models.h"
 
 namespace transom::tools {
 
-/// Texts that are read and handed to the model at a time.
+/// The number of texts of a batch at most.
 inline constexpr size_t textBatch = 256;
 
-/// Texts for a command: of `--text`, of a file (`-` is stdin) one a line.
+/// The texts of a command: those of `--text`, or the lines of a file.
 struct TextInput {
   std::vector<std::string> texts; ///< of `--text`
   std::string file;               ///< of `--file`
   std::string dash;               ///< the positional `-`
-  /// An error unless exactly one source was given.
+  std::string progress = "auto";  ///< of `--progress`
+  /// Returns an error unless exactly one source was given.
   Result<void> validate() const;
+  /// The file; `-` is stdin.
+  const std::string &getPath() const { return file.empty() ? dash : file; }
 };
 
-/// Adds `--text`, `--file` and `-`.
+/// Adds `--text`, `--file`, `-` and `--progress`.
 void addTextInput(CLI::App &command, TextInput &input);
+/// Adds `--progress`.
+void addTextProgress(CLI::App &command, std::string &progress);
+/// Adds `--pair`, the second text of each `--text`.
+void addPairs(CLI::App &command, std::vector<std::string> &pairs,
+              const std::string &help);
+/// Returns an error unless there are no pairs or one for each `--text`.
+Result<void> checkPairs(const TextInput &input,
+                        const std::vector<std::string> &pairs);
 
-/// Calls `take` with up to `batch` texts at a time, in order. A line ends with
-/// a newline, which a carriage return may precede; the last may lack it.
+/// Calls `run` with up to `textBatch` texts at a time, in order, and flushes
+/// stdout after each call. A batch ends early when no further line can be read
+/// without waiting. A line ends with a newline, which a carriage return may
+/// precede; the last line may lack it.
 Result<void>
-forEachBatch(const TextInput &input, size_t batch,
-             const std::function<Result<void>(std::vector<std::string>)> &take);
+forEachBatch(const TextInput &input, const CommonFlags &common,
+             const std::function<Result<void>(std::vector<std::string>)> &run);
 
-/// An error in a text, with its place before it: `FILE:LINE`, or its number
-/// where flags give several. Texts count from 0.
+/// Prepends the location of a text to an error: `FILE:LINE`, or the number of
+/// the text if there are several `--text`. Texts count from 0.
 Error inText(const TextInput &input, size_t text, Error error);
-/// An error in a text of several; what it says of "the text" it says of this.
+/// Names one of several texts in an error, in place of "the text".
 Error inText(size_t text, Error error);
+/// The same for an error of a library call on a batch of `count` texts, of
+/// which `first` is the first. The error itself says which text of the call it
+/// is.
+Error inBatch(const TextInput &input, size_t first, size_t count, Error error);
 
-/// The texts as the C API takes them; they belong to `texts`.
-std::vector<transom_text> viewsOf(const std::vector<std::string> &texts);
+/// The texts as the C API takes them; they refer to `texts`.
+std::vector<transom_text> getViews(const std::vector<std::string> &texts);
 
 /// A model with a tokenizer.
 struct TextModel {
@@ -45,16 +62,17 @@ struct TextModel {
   transom_model_info info;
 };
 
-/// Loads it; `Unsupported` without a tokenizer.
+/// Loads a model; `Unsupported` if it has no tokenizer.
 Result<TextModel> openTextModel(const std::string &path);
 
-/// A session for texts of any number and length.
-Result<SessionPtr> textSession(const transom_model *model, unsigned threads);
+/// Creates a session for texts of any number and length.
+Result<SessionPtr> createTextSession(const transom_model *model,
+                                     unsigned threads);
 
-/// Counts the texts that were longer than the model takes.
+/// Counts the texts that were truncated to the model's limit.
 struct CutTexts {
   size_t count = 0;
-  /// A note about them, if any.
+  /// Prints a note if there are any.
   void tell(const CommonFlags &common, size_t most) const;
 };
 

@@ -28,10 +28,10 @@ struct TextOrPair {
 };
 } // namespace
 
-/// The tokens of a text; grows the room until they fit.
+/// The tokens of a text. Grows the buffer until they fit.
 static Result<std::vector<transom_token>>
-tokensOf(const transom_model *model, const TextOrPair &text,
-         const transom_tokenize_options &options, uint32_t &cut) {
+getTokens(const transom_model *model, const TextOrPair &text,
+          const transom_tokenize_options &options, uint32_t &cut) {
   std::vector<transom_token> tokens(text.first.size() + 16);
   const transom_text view{text.first.data(), text.first.size()};
   transom_text second{};
@@ -54,8 +54,8 @@ tokensOf(const transom_model *model, const TextOrPair &text,
   return tokens;
 }
 
-static std::string lineOf(const TextOrPair &text,
-                          const std::vector<transom_token> &tokens) {
+static std::string formatLine(const TextOrPair &text,
+                              const std::vector<transom_token> &tokens) {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -95,19 +95,19 @@ static Result<std::vector<int64_t>> readIds(const std::string &text) {
     if (at == end)
       return ids;
     int64_t id = 0;
-    auto [behind, error] = std::from_chars(at, end, id);
+    auto [next, error] = std::from_chars(at, end, id);
     if (error != std::errc() || id < 0)
-      return usageError("expected ids for '--decode', got '" +
-                        std::string(at, std::min<size_t>(end - at, 40)) + "'");
+      return usageError("expected ids for '--decode', got " +
+                        quote(std::string(at, end)));
     ids.push_back(id);
-    at = behind;
+    at = next;
   }
 }
 
-/// The text of ids; grows the room until it fits.
-static Result<std::string> textOf(const transom_model *model,
-                                  const std::vector<int64_t> &ids,
-                                  bool skipSpecial) {
+/// The text of ids. Grows the buffer until it fits.
+static Result<std::string> getText(const transom_model *model,
+                                   const std::vector<int64_t> &ids,
+                                   bool skipSpecial) {
   std::string text(ids.size() * 8 + 64, '\0');
   size_t size = 0;
   auto decode = [&] {
@@ -128,7 +128,7 @@ static Result<std::string> textOf(const transom_model *model,
 static Result<void> decodeLine(const transom_model *model,
                                const std::string &line, bool skipSpecial) {
   TRANSOM_ASSIGN(std::vector<int64_t> ids, readIds(line));
-  // The library leaves out ids that are no token, as others do.
+  // The library skips ids of no token; here they are errors.
   for (int64_t id : ids) {
     size_t size = 0;
     const transom_status known =
@@ -136,7 +136,7 @@ static Result<void> decodeLine(const transom_model *model,
     if (known != TRANSOM_STATUS_OK && known != TRANSOM_STATUS_LIMIT)
       return lastError(known);
   }
-  TRANSOM_ASSIGN(std::string text, textOf(model, ids, skipSpecial));
+  TRANSOM_ASSIGN(std::string text, getText(model, ids, skipSpecial));
   std::string out;
   JsonWriter json(out);
   json.beginObject();
@@ -152,23 +152,15 @@ static Result<void> decodeLine(const transom_model *model,
 //===----------------------------------------------------------------------===//
 
 static Result<void> validate(const TokenizeFlags &flags) {
-  if (Result<void> valid = flags.input.validate(); !valid)
-    return valid;
-  if (flags.pairs.empty())
-    return {};
-  if (flags.decode)
+  TRANSOM_TRY(flags.input.validate());
+  if (flags.decode && !flags.pairs.empty())
     return usageError("'--pair' and '--decode' exclude each other");
-  if (flags.pairs.size() != flags.input.texts.size())
-    return usageError("each '--pair' belongs to a '--text'; got " +
-                      std::to_string(flags.pairs.size()) + " and " +
-                      std::to_string(flags.input.texts.size()));
-  return {};
+  return checkPairs(flags.input, flags.pairs);
 }
 
 static Result<void> runTokenize(const TokenizeFlags &flags,
                                 const CommonFlags &common) {
-  if (Result<void> valid = validate(flags); !valid)
-    return valid;
+  TRANSOM_TRY(validate(flags));
   TRANSOM_ASSIGN(TextModel opened, openTextModel(flags.model));
   const transom_model *model = opened.model.get();
   transom_tokenize_options options = transom_tokenize_options_default();
@@ -179,11 +171,11 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
     uint32_t cut = 0;
     TRANSOM_ASSIGN(std::vector<transom_token> tokens,
-                   tokensOf(model, text, options, cut));
+                   getTokens(model, text, options, cut));
     cuts.count += cut;
-    return writeOut(lineOf(text, tokens));
+    return writeOut(formatLine(text, tokens));
   };
-  auto takeBatch = [&](std::vector<std::string> texts) -> Result<void> {
+  auto runBatch = [&](std::vector<std::string> texts) -> Result<void> {
     for (size_t i = 0; i < texts.size(); ++i) {
       std::optional<std::string> pair;
       if (!flags.pairs.empty())
@@ -197,31 +189,28 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
     }
     return {};
   };
-  Result<void> done = forEachBatch(flags.input, textBatch, takeBatch);
+  Result<void> done = forEachBatch(flags.input, common, runBatch);
   cuts.tell(common, opened.info.max_text_tokens);
   return done;
 }
 
 void tools::addTokenize(CLI::App &app, CommandList &commands) {
-  Command &command =
-      addCommand(app, commands, "tokenize",
-                 "token ids of texts or back, one JSON line a text");
+  Command &command = addCommand(app, commands, "tokenize",
+                                "print the token ids of each text, or the text "
+                                "of ids, as a line of JSON");
   auto flags = std::make_shared<TokenizeFlags>();
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
-  command.app->add_option("--pair", flags->pairs, "the second text of a --text")
-      ->type_name("T2")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  addPairs(*command.app, flags->pairs, "the second text of a --text");
   command.app->add_flag("--decode", flags->decode,
-                        "texts are ids (1 2 3), and become text");
-  command.app->add_flag("--no-special", flags->noSpecial,
-                        "without the tokens that the model adds; with "
-                        "--decode, without special tokens");
+                        "each text is a list of ids (1 2 3); print their text");
+  command.app->add_flag(
+      "--no-special", flags->noSpecial,
+      "omit the tokens that the model adds; with --decode, omit "
+      "special tokens");
   command.app->add_flag("--no-truncation", flags->noTruncation,
-                        "do not cut texts to the model's maximum");
+                        "do not truncate texts to the model's limit");
   command.run = [flags](const CommonFlags &common) {
     return runTokenize(*flags, common);
   };

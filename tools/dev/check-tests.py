@@ -27,7 +27,7 @@ UNTESTED = {
     "runtime/api/SharedLibrary.cpp": "nothing but the symbols that the library exports; test/runtime/include/exports compares them",
     "runtime/tokenizer/UnicodeTables.cpp": "generated tables",
     "compiler/import/tokenizer/UnicodeCategories.cpp": "generated tables",
-    "tools/transom/Main.cpp": "lists the commands; test/tools/commands/test_usage.py runs it",
+    "tools/transom/Main.cpp": "lists the commands; test/tools/commands/test_arguments.py runs it",
     "tools/transom-opt/Main.cpp": "registers dialects and passes; every lit test runs it",
 }
 

@@ -72,15 +72,11 @@ SHARED = {
     "test/runtime/artifact/ArtifactTest.cpp": ("the reader of the file's format", ["Elf.cpp"]),
     "test/runtime/kvcache/KvFileTest.cpp": ("the pool that a file is read into", ["KvPlan.cpp", "KvPool.cpp"]),
     "test/runtime/onednn/ShimTest.cpp": ("primitives of the shim's calls", ["OneDnn.cpp", "Primitives.cpp"]),
-    "test/tools/commands/test_texts.py": ("commands on texts", ["Classify.cpp", "Embed.cpp"]),
-    "test/tools/commands/test_usage.py": ("what all commands share", ["Command.cpp", "Models.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", *("../../compiler/driver/" + name for name in (
             "Compile.cpp", "CompileCode.cpp", "CompileModule.cpp", "Diagnostics.cpp", "Hashes.cpp", "ModuleText.cpp",
             "SharedLibrary.cpp", "Stages.cpp"))]),
     "test/tools/commands/test_run.py": ("files of tensors", ["Tensors.cpp"]),
     "test/tools/commands/test_generate.py": ("files of prompts", ["Prompts.cpp"]),
-    "test/tools/commands/test_bench.py": ("one command", [
-        "bench/Bench.cpp", "bench/BenchCalls.cpp", "bench/BenchMeasure.cpp", "bench/BenchReport.cpp", "bench/Limits.cpp"]),
-    "test/tools/commands/test_bench_decoder.py": ("measures decoders", ["bench/BenchDecode.cpp"]),
+    "test/tools/commands/bench/test_bench_measure.py": ("measures between the runs", ["Limits.cpp"]),
 }

@@ -75,7 +75,7 @@ TEST_P(Output, leaves_nothing_without_commit) {
 
 TEST_P(Output, removes_what_a_killed_process_left) {
   TempFolder folder;
-  folder.write(".out.tmp", "half");
+  folder.write(".out.transom-tmp", "half");
   OutputFile file = mustCreate(folder / "out", GetParam());
   ASSERT_TRUE(file.append("whole"));
   ASSERT_TRUE(file.commit());

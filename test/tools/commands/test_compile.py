@@ -3,14 +3,17 @@
 """compile: stages, outputs that appear complete or not at all, limits."""
 import json
 import os
+import pty
 import re
 import resource
+import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
 
-from base import ALL_TARGETS, GOLDENS, TOOL, ToolTest
+from base import ALL_TARGETS, GOLDENS, QUICK, TOOL, ToolTest, write_tensors
 
 BERT = os.path.join(GOLDENS, "bert")
 
@@ -48,6 +51,43 @@ class Compile(ToolTest):
         self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
         self.assertNotIn("bf16", self.succeed("compile", BERT, "--emit", "kern").stdout)
 
+    def test_dtype_of_a_cache_needs_a_decoder(self):
+        self.fail_with(2, "compile", BERT, "-o", self.path("m.so"), "--kv-dtype", "bf16", says="'--kv-dtype' needs a decoder")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_unused_tensors_are_noted(self):
+        folder = self.path("model")
+        shutil.copytree(BERT, folder)
+        first, second = "model-1.safetensors", "model-2.safetensors"
+        os.rename(os.path.join(folder, "model.safetensors"), os.path.join(folder, first))
+        extra = {f"extra.{i}": ("F32", [2], [1.0, 2.0]) for i in range(4)}
+        write_tensors(os.path.join(folder, second), extra)
+        with open(os.path.join(folder, first), "rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            used = json.loads(file.read(length))
+        used.pop("__metadata__", None)
+        with open(os.path.join(folder, "model.safetensors.index.json"), "w") as file:
+            json.dump({"weight_map": {**dict.fromkeys(used, first), **dict.fromkeys(extra, second)}}, file)
+        says = self.succeed("compile", folder, "-o", self.path("m.so")).stderr
+        self.assertIn("transom: note: 4 tensors are not used: 'extra.0', 'extra.1', 'extra.2', ...", says)
+
+    def test_ends_with_one_line_on_a_terminal(self):
+        leader, follower = pty.openpty()
+        with os.fdopen(leader, "rb", buffering=0) as terminal:
+            done = subprocess.run([TOOL, "compile", BERT, "-o", self.path("m.so")], stderr=follower, timeout=120, env={**os.environ, **QUICK})
+            os.close(follower)
+            self.assertEqual(done.returncode, 0)
+            lines = terminal.read(1 << 16).decode().replace("\r\n", "\n").split("\n")
+        self.assertRegex(lines[-2], r"transom: wrote '.*m\.so': [\d.]+ [KM]iB, [\d.]+ s, code for avx2$")
+        self.assertNotIn("wrote", self.succeed("compile", BERT, "-o", self.path("m.so")).stderr)
+
+    def test_temporary_names_of_others_are_left_alone(self):
+        with open(self.path(".m.so.tmp"), "w") as file:
+            file.write("mine")
+        self.succeed("compile", BERT, "-q", "-o", self.path("m.so"))
+        with open(self.path(".m.so.tmp")) as file:
+            self.assertEqual(file.read(), "mine")
+
     def test_llvm_ir_reads_back(self):
         self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")
 
@@ -70,6 +110,11 @@ class Compile(ToolTest):
         stages = [json.loads(line)["stage"] for line in result.stderr.splitlines()]
         self.assertEqual(stages[0], "import")
         self.assertEqual(stages[-1], "weights")
+        # Within a stage it counts up to its end.
+        plan = [json.loads(line) for line in result.stderr.splitlines() if '"plan"' in line]
+        self.assertGreater(len(plan), 3)
+        self.assertEqual([line["done"] for line in plan], list(range(len(plan))))
+        self.assertTrue(all(line["done"] < line["total"] for line in plan[1:]))
 
     def test_report_as_json(self):
         report = json.loads(self.compile("--json").stdout)

@@ -243,7 +243,7 @@ class Generate(DecoderTest):
             self.fail_with(3, "generate", self.text, "-", input='"b"\n' + line + "\n", says=says)
         many = self.tool("generate", self.ids, "-", "-n", "1", input="[5]\n" * 300 + "[999]\n")
         self.assertEqual((many.returncode, many.stdout.count("\n")), (3, 256))
-        self.assertIn("stdin: from line 257 on, prompt 44: id 999", many.stderr)
+        self.assertIn("transom: error: stdin:301: id 999", many.stderr)
 
     def test_usage(self):
         for flags, says in (

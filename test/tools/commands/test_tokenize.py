@@ -1,10 +1,11 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tokenize with a byte-level tokenizer: ids and back, pairs, errors; with the WordPiece of MPNet: the ids of transformers."""
+"""tokenize: ids and back, pairs, errors, with tokenizers of bytes and of words; with the WordPiece of MPNet: the ids of transformers."""
 import json
 import os
 import unittest
 
+import texts
 from base import GOLDENS
 from decoders import TOKENS, DecoderTest, tokenizer
 
@@ -53,6 +54,19 @@ class Tokenize(DecoderTest):
             pair = ("--pair", case["pair"]) if "pair" in case else ()
             (line,) = self.lines("tokenize", self.compiled("mpnet"), "--text=" + case["text"], *pair)
             self.assertEqual(line["ids"], case["ids"], case["text"])
+
+
+class TokenizeWords(texts.TextsTest):
+    def test_tokenize(self):
+        (line,) = self.lines("tokenize", self.models["bert"], "--text", "The cats, sat.")
+        self.assertEqual(line, {"text": "The cats, sat.", "ids": [2, 4, 5, 12, 13, 7, 14, 3], "offsets": [[0, 0], [0, 3], [4, 7], [7, 8], [8, 9], [10, 13], [13, 14], [0, 0]]})
+        (line,) = self.lines("tokenize", self.models["bert"], "--text", "cat", "--no-special")
+        self.assertEqual(line["ids"], [5])
+
+    def test_truncation_of_the_tokenizer(self):
+        model = self.with_tokenizer("bert", "cut", tokenizer=texts.tokenizer({"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0}))
+        self.assertEqual(self.lines("tokenize", model, "--text", "a big cat sat on a mat")[0]["ids"], [2, 9, 11, 5, 3])
+        self.assertEqual(len(self.lines("tokenize", model, "--no-truncation", "--text", "a big cat sat on a mat")[0]["ids"]), 9)
 
 
 if __name__ == "__main__":

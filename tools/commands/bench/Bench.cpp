@@ -26,8 +26,8 @@ struct BenchFlags {
 } // namespace
 
 /// The lengths to time: by default 128, or what the model allows.
-static std::vector<int64_t> lengthsOf(const BenchModel &bench,
-                                      const BenchFlags &flags) {
+static std::vector<int64_t> getLengths(const BenchModel &bench,
+                                       const BenchFlags &flags) {
   if (!flags.lengths.empty())
     return flags.lengths;
   int64_t length = 128;
@@ -54,7 +54,7 @@ static Result<void> addCalls(const BenchModel &bench, const BenchFlags &flags,
   if (!flags.texts.empty())
     return add(Workload::tokenize(bench, flags.texts));
   for (int64_t batch : flags.batches)
-    for (int64_t length : lengthsOf(bench, flags))
+    for (int64_t length : getLengths(bench, flags))
       if (Result<void> done = add(Workload::make(bench, batch, length)); !done)
         return done;
   return {};
@@ -85,7 +85,8 @@ static void addSteps(const BenchModel &bench, const BenchFlags &flags,
 }
 
 /// What is timed, a line of the table each.
-static Result<Works> worksOf(const BenchModel &bench, const BenchFlags &flags) {
+static Result<Works> getWorks(const BenchModel &bench,
+                              const BenchFlags &flags) {
   Works works;
   const bool steps =
       !flags.prompts.empty() || !flags.news.empty() || !flags.depths.empty();
@@ -161,14 +162,14 @@ measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
     TRANSOM_ASSIGN(BenchRow row, measure(bench, other, *work, options, meter));
     table.rows.push_back(std::move(row));
   }
-  meter.settle();
+  meter.finish();
   for (size_t i = 0; i < table.rows.size(); ++i) {
-    const std::vector<BenchWalk> walks = works[i]->walks(bench);
-    applyLimits(table.rows[i], walks, bench.entry->walk.size(), meter.best());
+    const std::vector<BenchRun> runs = works[i]->runs(bench);
+    applyLimits(table.rows[i], runs, bench.entry->walk.size(), meter.best());
     table.profiles.emplace_back();
     if (options.profile)
       table.profiles.back() =
-          profileOf(table.rows[i], bench, walks, meter.best());
+          getProfile(table.rows[i], bench, runs, meter.best());
   }
   return Result<BenchTable>(std::move(table));
 }
@@ -181,7 +182,7 @@ static Result<void> runBench(const BenchFlags &flags,
                  BenchModel::load(flags.model, flags.entry, common.threads));
   TRANSOM_ASSIGN(std::optional<BenchModel> other,
                  loadOther(flags, bench, common.threads));
-  TRANSOM_ASSIGN(Works works, worksOf(bench, flags));
+  TRANSOM_ASSIGN(Works works, getWorks(bench, flags));
   MeasureOptions options;
   options.warmups = flags.warmups;
   options.repeat = flags.repeat;
@@ -192,7 +193,7 @@ static Result<void> runBench(const BenchFlags &flags,
                                               works, options, meter));
   if (!flags.trace.empty())
     if (Result<void> written =
-            writeTrace(flags.trace, traceOf(table.rows.back(), bench));
+            writeTrace(flags.trace, getTrace(table.rows.back(), bench));
         !written)
       return written;
   noteLimits(common, bench, meter.best());

@@ -20,7 +20,7 @@ Result<BenchModel> BenchModel::load(const std::string &path,
   TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
   BenchModel bench;
   bench.model = std::move(model);
-  TRANSOM_ASSIGN(Manifest manifest, manifestOf(bench.model.get()));
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(bench.model.get()));
   bench.manifest = std::move(manifest);
   const bool steps = entry.empty() && bench.manifest.decoder;
   const std::string name = steps           ? "step"
@@ -29,7 +29,7 @@ Result<BenchModel> BenchModel::load(const std::string &path,
   if (!steps)
     TRANSOM_TRY(checkEntry(bench.model.get(), name));
   bench.entry = bench.manifest.findEntry(name);
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(bench.model.get()));
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(bench.model.get()));
   bench.isa = info.isa;
   bench.threads = std::min(threads ? threads : usableCores(), usableCpus());
   return Result<BenchModel>(std::move(bench));
@@ -125,7 +125,7 @@ Result<Workload> Workload::read(const BenchModel &bench,
 
 /// The tokens of a text, cut to what the model takes.
 static Result<std::vector<transom_token>>
-tokensOf(const BenchModel &bench, const std::string &text, size_t most) {
+getTokens(const BenchModel &bench, const std::string &text, size_t most) {
   const transom_text view = {text.data(), text.size()};
   std::vector<transom_token> tokens(most);
   size_t count = 0;
@@ -138,19 +138,20 @@ tokensOf(const BenchModel &bench, const std::string &text, size_t most) {
 
 Result<Workload> Workload::tokenize(const BenchModel &bench,
                                     const std::string &file) {
-  TRANSOM_ASSIGN(transom_model_info info, infoOf(bench.model.get()));
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(bench.model.get()));
   if (info.vocabulary_size == 0)
     return unsupported("the model has no tokenizer");
   std::vector<std::vector<transom_token>> texts;
   size_t longest = 1;
   TextInput input;
   input.file = file;
+  input.progress = "none";
   Result<void> done = forEachBatch(
-      input, textBatch,
+      input, CommonFlags(),
       [&](const std::vector<std::string> &lines) -> Result<void> {
         for (const std::string &line : lines) {
           TRANSOM_ASSIGN(auto tokens,
-                         tokensOf(bench, line, info.max_text_tokens));
+                         getTokens(bench, line, info.max_text_tokens));
           longest = std::max(longest, tokens.size());
           texts.push_back(std::move(tokens));
         }
@@ -195,8 +196,8 @@ Result<Workload> Workload::tokenize(const BenchModel &bench,
 // Sizes
 //===----------------------------------------------------------------------===//
 
-static const transom_tensor *inputOf(const BenchCall &call,
-                                     const std::string &name) {
+static const transom_tensor *getInput(const BenchCall &call,
+                                      const std::string &name) {
   for (const transom_tensor &tensor : call.inputs)
     if (name == tensor.name)
       return &tensor;
@@ -233,11 +234,11 @@ static void addRagged(const ManifestSegments &segments,
   values[segments.pairs] = pairs;
 }
 
-SymbolValues tools::symbolsOf(const BenchModel &bench, const BenchCall &call) {
+SymbolValues tools::getSymbols(const BenchModel &bench, const BenchCall &call) {
   SymbolValues values;
   values["parts"] = bench.threads;
   for (const ManifestTensor &input : bench.entry->inputs)
-    if (const transom_tensor *tensor = inputOf(call, input.name))
+    if (const transom_tensor *tensor = getInput(call, input.name))
       for (size_t i = 0; i < input.shape.size(); ++i)
         for (const std::string &name : input.shape[i].symbols())
           if (input.shape[i] == Polynomial::symbol(name))
@@ -246,7 +247,7 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const BenchCall &call) {
     if (segments.mask.empty()) {
       auto of = [&](const std::string &text) {
         Result<Polynomial> formula = Polynomial::parse(text);
-        return formula ? static_cast<int64_t>(valueOf(*formula, values)) : 0;
+        return formula ? static_cast<int64_t>(getValue(*formula, values)) : 0;
       };
       const int64_t batch = of(segments.batch), columns = of(segments.columns);
       values[segments.rows] = batch * columns;
@@ -255,15 +256,15 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const BenchCall &call) {
     }
     for (const ManifestTensor &input : bench.entry->inputs)
       if (input.name == segments.mask)
-        addRagged(segments, inputOf(call, segments.mask),
-                  static_cast<int64_t>(valueOf(input.shape[0], values)),
-                  static_cast<int64_t>(valueOf(input.shape[1], values)),
+        addRagged(segments, getInput(call, segments.mask),
+                  static_cast<int64_t>(getValue(input.shape[0], values)),
+                  static_cast<int64_t>(getValue(input.shape[1], values)),
                   values);
   }
   return values;
 }
 
-double tools::valueOf(const Polynomial &formula, const SymbolValues &symbols) {
+double tools::getValue(const Polynomial &formula, const SymbolValues &symbols) {
   Result<int64_t> value =
       formula.evaluate([&](const std::string &name) -> std::optional<int64_t> {
         auto found = symbols.find(name);
@@ -280,17 +281,17 @@ double BenchCost::limit(const MachineLimits &limits) const {
                               : products;
 }
 
-BenchCost tools::costOf(const BenchModel &bench, const SymbolValues &symbols) {
+BenchCost tools::getCost(const BenchModel &bench, const SymbolValues &symbols) {
   BenchCost cost;
-  cost.flops = valueOf(bench.entry->flops, symbols);
-  cost.bf16Flops = valueOf(bench.entry->bf16Flops, symbols);
+  cost.flops = getValue(bench.entry->flops, symbols);
+  cost.bf16Flops = getValue(bench.entry->bf16Flops, symbols);
   cost.bytes = static_cast<double>(bench.entry->streamedBytes.value_or(
       static_cast<int64_t>(bench.manifest.weightsBytes)));
   return cost;
 }
 
-BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
-  BenchCost cost = costOf(bench, symbolsOf(bench, call));
+BenchCost tools::getCost(const BenchModel &bench, const BenchCall &call) {
+  BenchCost cost = getCost(bench, getSymbols(bench, call));
   for (const transom_tensor &tensor : call.inputs)
     if (tensor.rank >= 2 && cost.rows == 0) {
       cost.rows = tensor.shape[0];
@@ -298,7 +299,7 @@ BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
     }
   cost.tokens = cost.rows * cost.columns;
   for (const ManifestTensor &input : bench.entry->inputs) {
-    const transom_tensor *mask = inputOf(call, input.name);
+    const transom_tensor *mask = getInput(call, input.name);
     if (input.role != "mask" || !mask || mask->rank != 2)
       continue;
     cost.tokens = 0;
@@ -308,11 +309,11 @@ BenchCost tools::costOf(const BenchModel &bench, const BenchCall &call) {
   return cost;
 }
 
-std::vector<BenchWalk> Workload::walks(const BenchModel &bench) const {
-  std::vector<BenchWalk> walks;
+std::vector<BenchRun> Workload::runs(const BenchModel &bench) const {
+  std::vector<BenchRun> runs;
   for (const BenchCall &call : calls)
-    walks.push_back({symbolsOf(bench, call), costOf(bench, call)});
-  return walks;
+    runs.push_back({getSymbols(bench, call), getCost(bench, call)});
+  return runs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,12 +342,12 @@ static void copyBlock(const transom_tensor &tensor, const int64_t *from,
   }
 }
 
-/// One behind the last column of a sequence that a mask shows; all columns
+/// One more than the last column of a sequence that a mask shows; all columns
 /// where none is.
-static int64_t lengthOf(const BenchModel &bench, const BenchCall &call,
-                        int64_t sequence, int64_t columns) {
+static int64_t getLength(const BenchModel &bench, const BenchCall &call,
+                         int64_t sequence, int64_t columns) {
   for (const ManifestTensor &input : bench.entry->inputs) {
-    const transom_tensor *mask = inputOf(call, input.name);
+    const transom_tensor *mask = getInput(call, input.name);
     if (input.role != "mask" || !mask || mask->rank != 2)
       continue;
     for (int64_t length = columns; length > 0; --length)
@@ -364,9 +365,9 @@ Result<Workload> Workload::oneByOne(const BenchModel &bench, Workload whole) {
     TRANSOM_TRY(check(transom_session_options_fit(
         bench.model.get(), work.name.c_str(), call.inputs.data(),
         call.inputs.size(), &options)));
-    const BenchCost cost = costOf(bench, call);
+    const BenchCost cost = getCost(bench, call);
     for (int64_t sequence = 0; sequence < cost.rows; ++sequence) {
-      const int64_t length = lengthOf(bench, call, sequence, cost.columns);
+      const int64_t length = getLength(bench, call, sequence, cost.columns);
       BenchCall one;
       for (transom_tensor tensor : call.inputs) {
         if (tensor.rank < 2 || tensor.shape[0] != cost.rows ||

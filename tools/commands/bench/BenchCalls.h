@@ -41,8 +41,8 @@ struct BenchCost {
 /// Symbols of an entry with their values in a call.
 using SymbolValues = std::map<std::string, int64_t>;
 
-/// One walk over the steps of an entry: its sizes and what it costs.
-struct BenchWalk {
+/// One executor run of an entry: its sizes and what it costs.
+struct BenchRun {
   SymbolValues symbols;
   BenchCost cost;
 };
@@ -58,8 +58,8 @@ public:
   /// What does the work with memory of its own, for an artifact.
   virtual Result<std::unique_ptr<Runner>>
   runner(const BenchModel &bench, const MeasureOptions &options) const = 0;
-  /// The walks of one repetition, which has been run before.
-  virtual std::vector<BenchWalk> walks(const BenchModel &bench) const = 0;
+  /// The runs of one repetition, which has been run before.
+  virtual std::vector<BenchRun> runs(const BenchModel &bench) const = 0;
   /// Fills in what the row says besides times and costs.
   virtual void describe(BenchRow &row) const = 0;
 };
@@ -77,7 +77,7 @@ public:
 
   Result<std::unique_ptr<Runner>>
   runner(const BenchModel &bench, const MeasureOptions &options) const override;
-  std::vector<BenchWalk> walks(const BenchModel &bench) const override;
+  std::vector<BenchRun> runs(const BenchModel &bench) const override;
   void describe(BenchRow &row) const override;
 
   /// One call on made-up inputs: `batch` full sequences of `length`.
@@ -103,14 +103,14 @@ private:
 
 /// The values of an entry's symbols, the pairs of its segments too, for inputs
 /// that a run has accepted.
-SymbolValues symbolsOf(const BenchModel &bench, const BenchCall &call);
+SymbolValues getSymbols(const BenchModel &bench, const BenchCall &call);
 
 /// A formula's value; 0 where it has symbols that the call does not give.
-double valueOf(const Polynomial &formula, const SymbolValues &symbols);
+double getValue(const Polynomial &formula, const SymbolValues &symbols);
 
-/// What a walk of these sizes costs, but for the tokens that it counts.
-BenchCost costOf(const BenchModel &bench, const SymbolValues &symbols);
+/// What a run of these sizes costs, but for the tokens that it counts.
+BenchCost getCost(const BenchModel &bench, const SymbolValues &symbols);
 /// What a call costs; its inputs have been accepted by a run.
-BenchCost costOf(const BenchModel &bench, const BenchCall &call);
+BenchCost getCost(const BenchModel &bench, const BenchCall &call);
 
 } // namespace transom::tools

@@ -34,7 +34,7 @@ void DecoderWork::describe(BenchRow &row) const {
 //===----------------------------------------------------------------------===//
 
 /// Sum over the new rows of the positions that each sees.
-static int64_t pairsOf(const StepSizes &sizes, int64_t window) {
+static int64_t getPairs(const StepSizes &sizes, int64_t window) {
   int64_t pairs = 0;
   for (int64_t i = 0; i < sizes.rows; ++i) {
     const int64_t seen = sizes.past + i + 1;
@@ -44,14 +44,15 @@ static int64_t pairsOf(const StepSizes &sizes, int64_t window) {
 }
 
 /// Sum over the sequences of the positions that any of their rows sees.
-static int64_t readsOf(const StepSizes &sizes, int64_t window) {
+static int64_t getReads(const StepSizes &sizes, int64_t window) {
   int64_t reads = sizes.past + sizes.rows;
   if (window)
     reads = std::min(reads, sizes.rows + window - 1);
   return reads * sizes.sequences;
 }
 
-SymbolValues tools::symbolsOf(const BenchModel &bench, const StepSizes &sizes) {
+SymbolValues tools::getSymbols(const BenchModel &bench,
+                               const StepSizes &sizes) {
   SymbolValues values;
   values["parts"] = bench.threads;
   for (const ManifestTensor &input : bench.entry->inputs)
@@ -65,8 +66,8 @@ SymbolValues tools::symbolsOf(const BenchModel &bench, const StepSizes &sizes) {
     values[segments.rows] = sizes.sequences * sizes.rows;
     values[segments.keys] = alignToPanel(sizes.past + sizes.rows);
     auto add = [&](const std::string &suffix, int64_t window) {
-      values["pairs_of_" + segments.rows + suffix] = pairsOf(sizes, window);
-      values["reads_of_" + segments.rows + suffix] = readsOf(sizes, window);
+      values["pairs_of_" + segments.rows + suffix] = getPairs(sizes, window);
+      values["reads_of_" + segments.rows + suffix] = getReads(sizes, window);
     };
     add("", 0);
     for (const ManifestCache &cache : bench.manifest.decoder->caches)
@@ -80,28 +81,28 @@ double tools::cacheBytes(const Manifest &manifest, const StepSizes &sizes) {
   double bytes = 0;
   for (const ManifestCache &cache : manifest.decoder->caches)
     bytes += static_cast<double>(cache.blockBytes) / kvBlockSize *
-             static_cast<double>(readsOf(sizes, cache.window));
+             static_cast<double>(getReads(sizes, cache.window));
   return bytes;
 }
 
-std::vector<BenchWalk> DecoderWork::walks(const BenchModel &bench) const {
-  std::vector<BenchWalk> walks;
+std::vector<BenchRun> DecoderWork::runs(const BenchModel &bench) const {
+  std::vector<BenchRun> runs;
   const int64_t most = decodes ? 1 : longestChunk;
   for (int64_t done = 0; done < tokens;) {
     StepSizes sizes;
     sizes.sequences = sequences;
     sizes.past = depth + done;
     sizes.rows = std::min(most, tokens - done);
-    const SymbolValues symbols = symbolsOf(bench, sizes);
-    BenchCost cost = costOf(bench, symbols);
+    const SymbolValues symbols = getSymbols(bench, sizes);
+    BenchCost cost = getCost(bench, symbols);
     cost.bytes += cacheBytes(bench.manifest, sizes);
     cost.tokens = sizes.rows * sequences;
     cost.rows = sequences;
     cost.columns = tokens;
-    walks.push_back({symbols, cost});
+    runs.push_back({symbols, cost});
     done += sizes.rows;
   }
-  return walks;
+  return runs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +208,7 @@ Result<void> StepRunner::step(const transom_step_input *news, size_t count) {
                                     logits.size() * sizeof(float)));
 }
 
-/// Puts a text behind a sequence, chunk by chunk.
+/// Appends a text to a sequence, chunk by chunk.
 Result<void> StepRunner::append(size_t index, const int64_t *ids,
                                 int64_t count) {
   for (int64_t done = 0; done < count;) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The work of bench on decoders: a prompt from an empty cache, or tokens one
-// after the other behind a past, several sequences together.
+// after the other after a past, several sequences together.
 #pragma once
 #include "tools/commands/bench/BenchCalls.h"
 
@@ -12,18 +12,18 @@ namespace transom::tools {
 /// clock starts.
 class DecoderWork : public BenchWork {
 public:
-  /// A prompt of so many tokens, cut into walks of at most `longestChunk`.
+  /// A prompt of so many tokens, cut into runs of at most `longestChunk`.
   static DecoderWork prefill(int64_t tokens);
-  /// So many tokens of each of `sequences` behind `depth` positions. In each
+  /// So many tokens of each of `sequences` after `depth` positions. In each
   /// step the most likely token is looked for.
   static DecoderWork decode(int64_t sequences, int64_t depth, int64_t tokens);
 
   Result<std::unique_ptr<Runner>>
   runner(const BenchModel &bench, const MeasureOptions &options) const override;
-  std::vector<BenchWalk> walks(const BenchModel &bench) const override;
+  std::vector<BenchRun> runs(const BenchModel &bench) const override;
   void describe(BenchRow &row) const override;
 
-  /// Most rows of a walk of a prompt.
+  /// Most rows of a run of a prompt.
   static constexpr int64_t longestChunk = 512;
 
 private:
@@ -34,7 +34,7 @@ private:
   int64_t sequences, depth, tokens;
 };
 
-/// Sizes of a walk of a decoder.
+/// Sizes of a run of a decoder.
 struct StepSizes {
   int64_t sequences = 1; ///< that get new rows
   int64_t past = 0;      ///< positions of each before
@@ -42,10 +42,10 @@ struct StepSizes {
   int64_t wanted = 1;    ///< rows of each that give logits
 };
 
-/// The values of the symbols of `step` for a walk, those of its costs too.
-SymbolValues symbolsOf(const BenchModel &bench, const StepSizes &sizes);
+/// The values of the symbols of `step` for a run, those of its costs too.
+SymbolValues getSymbols(const BenchModel &bench, const StepSizes &sizes);
 
-/// Bytes of the cache that a walk reads.
+/// Bytes of the cache that a run reads.
 double cacheBytes(const Manifest &manifest, const StepSizes &sizes);
 
 } // namespace transom::tools

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A burst empties the caches and leaves threads awake, so bursts stand between
+// A burst empties the caches and leaves threads awake, so bursts are between
 // some repetitions only, and a repetition that nobody times follows where it is
 // short enough for that to matter.
 #include "tools/commands/bench/BenchMeasure.h"
@@ -14,7 +14,7 @@ using namespace transom::tools;
 
 /// Bursts of the peak loops in one line of the table.
 static constexpr unsigned burstsOfRow = 12;
-/// A repetition that takes longer does not feel what a burst leaves behind.
+/// A repetition that takes longer is not affected by the burst before it.
 static constexpr double longRunMs = 50;
 
 /// The value at a share of a sorted list.
@@ -249,9 +249,9 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
   return Result<BenchRow>(std::move(row));
 }
 
-void tools::applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
-                        size_t barriersOfWalk, const MachineLimits &limits) {
-  for (const auto &[symbols, cost] : walks) {
+void tools::applyLimits(BenchRow &row, const std::vector<BenchRun> &runs,
+                        size_t barriersPerRun, const MachineLimits &limits) {
+  for (const auto &[symbols, cost] : runs) {
     row.limitMs += 1e3 * cost.limit(limits);
     row.cost.flops += cost.flops;
     row.cost.bf16Flops += cost.bf16Flops;
@@ -265,5 +265,5 @@ void tools::applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
   const auto tokens = static_cast<double>(row.cost.tokens);
   row.decoder->bytesPerToken = row.cost.bytes / tokens;
   row.decoder->barriersPerToken =
-      static_cast<double>(barriersOfWalk * walks.size()) / tokens;
+      static_cast<double>(barriersPerRun * runs.size()) / tokens;
 }

@@ -43,7 +43,7 @@ protected:
   explicit Runner(const MeasureOptions &options) : options(options) {}
   /// Forgets the step times of the run before.
   void forgetSteps() { last.nanoseconds.clear(); }
-  /// Adds the times of the session's last walk, where they are wanted.
+  /// Adds the times of the session's last run, if they are recorded.
   Result<void> keepSteps(const transom_session *session);
   const MeasureOptions options;
 
@@ -55,15 +55,15 @@ private:
 struct DecoderFigures {
   int64_t depth = 0;           ///< positions before the first new one
   double bytesPerToken = 0;    ///< read from memory
-  double barriersPerToken = 0; ///< steps of the walks
+  double barriersPerToken = 0; ///< steps of the runs
 };
 
 /// One line of the table.
 struct BenchRow {
   std::string entry;
   size_t calls = 1;
-  BenchCost cost; ///< all walks together; `rows` and `columns` of the largest
-  double limitMs = 0; ///< sum of the walks' limits
+  BenchCost cost; ///< all runs together; `rows` and `columns` of the largest
+  double limitMs = 0; ///< sum of the runs' limits
   Times times;
   std::optional<Times> other; ///< of the artifact that is compared
   /// The other's time over this one's, repetition by repetition: quartiles and
@@ -79,7 +79,7 @@ Result<BenchRow> measure(const BenchModel &bench, const BenchModel *other,
                          LimitMeter &meter);
 
 /// Fills in the row's costs and limit once the machine's limits are known.
-void applyLimits(BenchRow &row, const std::vector<BenchWalk> &walks,
-                 size_t barriersOfWalk, const MachineLimits &limits);
+void applyLimits(BenchRow &row, const std::vector<BenchRun> &runs,
+                 size_t barriersPerRun, const MachineLimits &limits);
 
 } // namespace transom::tools

@@ -14,10 +14,10 @@ using namespace transom::tools;
 // Profile
 //===----------------------------------------------------------------------===//
 
-std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
-                                          const BenchModel &bench,
-                                          const std::vector<BenchWalk> &walks,
-                                          const MachineLimits &limits) {
+std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
+                                           const BenchModel &bench,
+                                           const std::vector<BenchRun> &runs,
+                                           const MachineLimits &limits) {
   const ManifestEntry &entry = *bench.entry;
   std::vector<ProfileLine> lines(entry.steps.size());
   double inSteps = 0;
@@ -34,10 +34,10 @@ std::vector<ProfileLine> tools::profileOf(const BenchRow &row,
     const ManifestStep &step = entry.steps[i];
     ProfileLine &line = lines[i];
     double flops = 0, bf16 = 0, bytes = 0;
-    for (const BenchWalk &walk : walks) {
-      flops += valueOf(step.flops, walk.symbols);
-      bf16 += valueOf(step.bf16Flops, walk.symbols);
-      bytes += valueOf(step.bytes, walk.symbols) +
+    for (const BenchRun &run : runs) {
+      flops += getValue(step.flops, run.symbols);
+      bf16 += getValue(step.bf16Flops, run.symbols);
+      bytes += getValue(step.bytes, run.symbols) +
                static_cast<double>(step.weightBytes);
     }
     const double runs = static_cast<double>(step.rows);
@@ -75,7 +75,7 @@ using Cells = std::vector<Cell>;
 
 static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-static Cells cellsOf(const BenchRow &row) {
+static Cells getCells(const BenchRow &row) {
   const double seconds = row.times.min * 1e-3;
   const BenchCost &cost = row.cost;
   Cells cells = {{"entry", 0, row.entry},
@@ -107,7 +107,7 @@ static Cells cellsOf(const BenchRow &row) {
   return cells;
 }
 
-static Cells cellsOf(const ProfileLine &line) {
+static Cells getCells(const ProfileLine &line) {
   return {{"location", 0, line.location},
           {"phase", 0, line.phase.empty() ? "-" : line.phase},
           {"steps", double(line.steps), {}},
@@ -136,13 +136,13 @@ std::string BenchTable::json() const {
   json.beginArray();
   for (size_t i = 0; i < rows.size(); ++i) {
     json.beginObject();
-    writeCells(json, cellsOf(rows[i]));
+    writeCells(json, getCells(rows[i]));
     if (!profiles[i].empty()) {
       json.key("profile");
       json.beginArray();
       for (const ProfileLine &line : profiles[i]) {
         json.beginObject();
-        writeCells(json, cellsOf(line));
+        writeCells(json, getCells(line));
         json.endObject();
       }
       json.endArray();
@@ -192,11 +192,11 @@ static void addTable(std::string &text, const std::vector<Cells> &lines,
   }
 }
 
-/// The table of rows, and behind it one for each profile.
-static std::string tablesOf(const BenchTable &table, const TableForm &form) {
+/// The table of rows, then one for each profile.
+static std::string getTables(const BenchTable &table, const TableForm &form) {
   std::vector<Cells> lines;
   for (const BenchRow &row : table.rows)
-    lines.push_back(cellsOf(row));
+    lines.push_back(getCells(row));
   std::string text;
   addTable(text, lines, form);
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -204,14 +204,14 @@ static std::string tablesOf(const BenchTable &table, const TableForm &form) {
       continue;
     lines.clear();
     for (const ProfileLine &line : table.profiles[i])
-      lines.push_back(cellsOf(line));
+      lines.push_back(getCells(line));
     text += "\n";
     if (form.rule) {
       const BenchRow &row = table.rows[i];
       text += row.entry + " " + std::to_string(row.cost.rows) + "x" +
               std::to_string(row.cost.columns) + ", " +
               std::to_string(row.steps.nanoseconds.size()) + " barriers a " +
-              (row.decoder ? "walk" : "call") + ":\n\n";
+              (row.decoder ? "step" : "call") + ":\n\n";
     }
     addTable(text, lines, form);
   }
@@ -219,9 +219,9 @@ static std::string tablesOf(const BenchTable &table, const TableForm &form) {
 }
 
 std::string BenchTable::markdown() const {
-  return tablesOf(*this, markdownForm);
+  return getTables(*this, markdownForm);
 }
-std::string BenchTable::csv() const { return tablesOf(*this, csvForm); }
+std::string BenchTable::csv() const { return getTables(*this, csvForm); }
 
 //===----------------------------------------------------------------------===//
 // Trace
@@ -240,7 +240,7 @@ static void writeThreadName(JsonWriter &json, size_t part) {
   json.endObject();
 }
 
-std::string tools::traceOf(const BenchRow &row, const BenchModel &bench) {
+std::string tools::getTrace(const BenchRow &row, const BenchModel &bench) {
   const ManifestEntry &entry = *bench.entry;
   const std::vector<transom_worker_time> &shares = row.steps.shares;
   const size_t parts = row.steps.parts;

@@ -21,9 +21,10 @@ struct ProfileLine {
 
 /// The lines of a row's profile, the heaviest first; the last is what happens
 /// outside the steps.
-std::vector<ProfileLine> profileOf(const BenchRow &row, const BenchModel &bench,
-                                   const std::vector<BenchWalk> &walks,
-                                   const MachineLimits &limits);
+std::vector<ProfileLine> getProfile(const BenchRow &row,
+                                    const BenchModel &bench,
+                                    const std::vector<BenchRun> &runs,
+                                    const MachineLimits &limits);
 
 /// Rows with their profiles, which are empty where none is wanted.
 struct BenchTable {
@@ -36,6 +37,6 @@ struct BenchTable {
 };
 
 /// The shares of a row's last call as trace events, JSON text.
-std::string traceOf(const BenchRow &row, const BenchModel &bench);
+std::string getTrace(const BenchRow &row, const BenchModel &bench);
 
 } // namespace transom::tools

@@ -128,7 +128,7 @@ static double secondsSince(Clock::time_point start) {
 }
 
 namespace {
-/// A piece of work that all threads of a burst do at once.
+/// Work that all threads of a burst do at once.
 struct BurstTask {
   std::function<double(unsigned)> work;
   double seconds = 0; ///< from the first begin to the last end
@@ -136,7 +136,7 @@ struct BurstTask {
 } // namespace
 
 /// Does the tasks one after the other, each on all threads. They begin
-/// together: a barrier that spins stands before each.
+/// together: each begins with a barrier that spins.
 static void doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
   std::atomic<unsigned> arrived{0};
   std::vector<double> sinks(threads);
@@ -173,7 +173,7 @@ static void doTogether(unsigned threads, std::vector<BurstTask> &tasks) {
 }
 
 /// Steps that take about two milliseconds.
-static int64_t stepsOf(double (*loop)(int64_t)) {
+static int64_t getSteps(double (*loop)(int64_t)) {
   const int64_t some = 100000;
   auto start = Clock::now();
   volatile double sink = loop(some);
@@ -202,9 +202,9 @@ LimitMeter::~LimitMeter() {
 
 void LimitMeter::burst() {
   const PeakLoops loops = loopsOf(isa);
-  const int64_t steps = stepsOf(loops.multiply);
+  const int64_t steps = getSteps(loops.multiply);
   const int64_t bf16Steps =
-      loops.multiplyBf16 ? stepsOf(loops.multiplyBf16) : 0;
+      loops.multiplyBf16 ? getSteps(loops.multiplyBf16) : 0;
   std::vector<BurstTask> tasks;
   tasks.push_back({[&](unsigned) { return loops.multiply(steps); }});
   tasks.push_back({[&](unsigned index) {
@@ -227,7 +227,7 @@ void LimitMeter::burst() {
     limits.bf16Flops = limits.flops;
 }
 
-void LimitMeter::settle() {
+void LimitMeter::finish() {
   for (int quiet = 0, all = 0; quiet < 8 && all < 48; ++quiet, ++all) {
     const MachineLimits before = limits;
     burst();
@@ -241,6 +241,6 @@ void LimitMeter::settle() {
 MachineLimits transom::tools::measureLimits(const std::string &isa,
                                             unsigned threads) {
   LimitMeter meter(isa, threads);
-  meter.settle();
+  meter.finish();
   return meter.best();
 }

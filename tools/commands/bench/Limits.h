@@ -30,7 +30,7 @@ public:
   /// Some milliseconds of each peak loop, on all threads at once.
   void burst();
   /// Bursts until the best does not get better, for up to half a second.
-  void settle();
+  void finish();
   /// The best of the bursts.
   const MachineLimits &best() const { return limits; }
 

@@ -1,28 +1,14 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench and inspect on decoders: prompts and new tokens, what they count, what is refused. No test looks at how long anything takes."""
+"""Prompts and new tokens of decoders, what they count, what is refused."""
 import json
 import unittest
 
-from base import GOLDENS, ToolTest
-
-# llama-gqa: 2 layers, hidden 64, 4 heads and 2 of keys of 16, intermediate 160, vocabulary 211, context 160.
-LAYERS, HIDDEN, KEYS, INNER, WORDS, CONTEXT = 2, 64, 32, 160, 211, 160
-LINEAR = 2 * (LAYERS * (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KEYS + 3 * HIDDEN * INNER) + HIDDEN * WORDS)
+from benches import CONTEXT, HIDDEN, KEYS, LAYERS, LINEAR, WORDS, BenchDecodeTest
+from base import GOLDENS  # isort: skip (benches finds it)
 
 
-class BenchDecoder(ToolTest):
-    def rows(self, *arguments, model="llama-gqa", flags=(), **options):
-        return json.loads(self.succeed("bench", self.compiled(model, *flags), *arguments, "-r", "1", "--format", "json", **options).stdout)
-
-    def row(self, *arguments, **options):
-        (row,) = self.rows(*arguments, **options)
-        return row
-
-    def work(self, row):
-        """Operations of a row, from its speed."""
-        return row["gflops"] * row["ms_min"] * 1e6
-
+class BenchDecode(BenchDecodeTest):
     def test_rows(self):
         rows = self.rows("-p", "32,100", "-n", "4", "-d", "0,64", "-b", "1,3")
         self.assertEqual([(r["entry"], r["batch"], r["seq"], r["tokens"], r["depth"]) for r in rows], [
@@ -78,7 +64,7 @@ class BenchDecoder(ToolTest):
         row = self.row("-n", "2", "--profile", "--compare", model)
         self.assertGreater(row["ratio"], 0)
         self.assertEqual(sum(line["steps"] for line in row["profile"]), row["barriers_per_token"])
-        self.assertIn("barriers a walk", self.succeed("bench", model, "-n", "1", "-r", "1", "--profile").stdout)
+        self.assertIn("barriers a step", self.succeed("bench", model, "-n", "1", "-r", "1", "--profile").stdout)
 
     def test_refused(self):
         model = self.compiled("llama-gqa")

@@ -1,0 +1,72 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The three forms of the table, profiles and traces."""
+import csv
+import io
+import json
+import unittest
+
+from benches import COLUMNS, MORE, BenchTest
+
+
+class BenchReport(BenchTest):
+    def test_json_rows(self):
+        rows = self.rows("-b", "1,2", "-s", "4,8", "-r", "2")
+        self.assertEqual([(row["batch"], row["seq"]) for row in rows], [(1, 4), (1, 8), (2, 4), (2, 8)])
+        for row in rows:
+            self.assertEqual(list(row), ["entry", *COLUMNS, *MORE])
+            self.assertEqual(row["tokens"], row["batch"] * row["seq"])
+            self.assertLessEqual(row["ms_min"], row["ms_median"])
+            self.assertGreaterEqual(row["spread"], 0)
+            self.assertGreater(row["gflops"], 0)
+            self.assertEqual(row["calls"], 1)
+            self.assertAlmostEqual(row["limit_share"], row["ms_limit"] / row["ms_min"], delta=0.02)
+
+    def test_csv_and_markdown(self):
+        text = self.succeed("bench", self.compiled("bert"), "-s", "8", "-r", "1", "--format", "csv").stdout
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(list(rows[0]), ["entry", *COLUMNS, *MORE])
+        lines = self.succeed("bench", self.compiled("bert"), "-s", "8", "-r", "1").stdout.splitlines()
+        self.assertTrue(lines[0].startswith("| entry | batch |"), lines[0])
+        self.assertEqual(len({line.count("|") for line in lines}), 1, lines)
+
+    def test_profile(self):
+        row = self.row("-s", "16", "-r", "2", "--profile")
+        profile = row["profile"]
+        self.assertEqual(list(profile[0]), ["location", "phase", "steps", "ms", "share", "gflops", "gbps", "peak_share"])
+        self.assertEqual(profile[-1]["location"], "outside steps")
+        self.assertTrue(any("attention" in line["location"] for line in profile), profile)
+        entry = json.loads(self.succeed("inspect", self.compiled("bert"), "--json").stdout)["entries"][0]
+        self.assertEqual(sum(line["steps"] for line in profile), entry["barriers"])
+        self.assertAlmostEqual(sum(line["ms"] for line in profile), row["ms_min"], delta=0.02 * row["ms_min"] + 0.001)
+        self.assertAlmostEqual(sum(line["gflops"] * line["ms"] for line in profile) * 1e-3, self.work(row), delta=0.02 * self.work(row))
+        text = self.succeed("bench", self.compiled("bert"), "-s", "16", "-r", "1", "--profile").stdout
+        self.assertIn(f"{entry['barriers']} barriers a call", text)
+        text = self.succeed("bench", self.compiled("bert"), "-s", "16", "-r", "1", "--profile", "--format", "csv").stdout
+        table = list(csv.DictReader(io.StringIO(text.split("\n\n")[1])))
+        self.assertEqual({line["location"] for line in table}, {line["location"] for line in profile})
+
+    def test_trace(self):
+        self.succeed("bench", self.compiled("bert"), "-s", "16", "-t", "2", "-r", "1", "--trace", self.path("trace.json"))
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        names = [event for event in events if event["ph"] == "M"]
+        shares = [event for event in events if event["ph"] == "X"]
+        entry = json.loads(self.succeed("inspect", self.compiled("bert"), "--json").stdout)["entries"][0]
+        self.assertEqual(len(shares), entry["barriers"] * len(names))
+        self.assertEqual({event["tid"] for event in shares}, set(range(len(names))))
+        for event in shares:
+            self.assertGreaterEqual(event["ts"], 0)
+            self.assertGreaterEqual(event["dur"], 0)
+        # No share begins before all of the step before have ended.
+        ends = {}
+        for event in shares:
+            step = event["args"]["step"]
+            ends[step] = max(ends.get(step, 0), event["ts"] + event["dur"])
+        for event in shares:
+            self.assertGreaterEqual(event["ts"] + 0.002, ends.get(event["args"]["step"] - 1, 0))
+        self.fail_with(6, "bench", self.compiled("bert"), "-r", "1", "--trace", self.path("no/trace"), says="no/trace")
+
+
+if __name__ == "__main__":
+    unittest.main()

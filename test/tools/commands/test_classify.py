@@ -1,0 +1,46 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""classify: one JSON line with the labels of each text, pair or token."""
+import json
+import math
+import os
+import unittest
+
+from base import GOLDENS
+from texts import TextsTest
+
+
+class Classify(TextsTest):
+    def test_classify_texts_and_pairs(self):
+        (line,) = self.lines("classify", self.models["bert-classify"], "--text", "the cat", "--pair", "the dog")
+        self.assertEqual(line["pair"], "the dog")
+        self.assertAlmostEqual(sum(line["scores"].values()), 1, places=5)
+        self.assertEqual(line["label"], max(line["scores"], key=line["scores"].get))
+        self.assertEqual(line["score"], line["scores"][line["label"]])
+        self.assertEqual([line], self.lines("classify", self.models["bert-classify"], "-", input="the cat\tthe dog\n"))
+        single = self.lines("classify", self.models["bert-classify"], "--text", "the cat")[0]
+        self.assertNotIn("pair", single)
+        self.assertNotEqual(single["scores"], line["scores"])
+        mixed = self.lines("classify", self.models["bert-classify"], "-", input="the cat\nthe cat\tthe dog\n")
+        self.assertEqual(mixed, [single, line])
+
+    def test_classify_by_regression(self):
+        with open(os.path.join(GOLDENS, "bert-classify", "config.json")) as file:
+            config = dict(json.load(file), problem_type="regression")
+        model = self.with_tokenizer("bert-classify", "regression", config=config)
+        (raw,) = self.lines("classify", model, "--text", "the cat")
+        (line,) = self.lines("classify", self.models["bert-classify"], "--text", "the cat")
+        total = sum(math.exp(value) for value in raw["scores"].values())
+        for label, value in raw["scores"].items():
+            self.assertAlmostEqual(math.exp(value) / total, line["scores"][label], places=5)
+        self.assertNotAlmostEqual(sum(raw["scores"].values()), 1, places=3)
+
+    def test_classify_tokens(self):
+        (line,) = self.lines("classify", self.models["bert-tokens"], "--text", "the cats")
+        self.assertEqual([(t["token"], t["start"], t["end"]) for t in line["tokens"]], [("the", 0, 3), ("cat", 4, 7), ("s", 7, 8)])
+        for token in line["tokens"]:
+            self.assertTrue(0 < token["score"] <= 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

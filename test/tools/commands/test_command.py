@@ -1,0 +1,37 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Values of flags: choices, numbers, sizes, and flags that are not supported."""
+import unittest
+
+from base import ToolTest
+
+
+class Command(ToolTest):
+    def test_unknown_value_gets_a_suggestion(self):
+        self.fail_with(2, "embed", "m.so", "--text", "a", "--pooling", "maen", says="did you mean 'mean'?")
+        self.fail_with(2, "compile", "m", "-o", "x", "--target", "x86-64-v9", says="'x86-64-v9'")
+        self.fail_with(2, "compile", "m", "-o", "x", "--emit", "kernel", says="attn-opt")
+
+    def test_numbers_out_of_range(self):
+        self.fail_with(2, "bench", "m.so", "-b", "0", says="0")
+        self.fail_with(2, "bench", "m.so", "-r", "many", says="'--repeat'")
+        self.fail_with(2, "embed", "m.so", "--text", "a", "-t", "0", says="'--threads'")
+        self.fail_with(2, "compile", "m", "-o", "x", "--mem-limit", "lots", says="invalid size 'lots' for '--mem-limit': expected bytes, optionally with suffix K, M, G or T")
+
+    def test_what_is_not_supported_is_named(self):
+        for flags in (["--quantize", "int8"], ["--weights", "external"], ["--backend", "onednn", "--dtype", "bf16"]):
+            self.fail_with(4, "compile", "m", "-o", "x", *flags, says=flags[1])
+        self.fail_with(4, "compile", "m", "-o", "x", "--weights", "external", says="supported: embed")
+
+    def test_the_help_has_only_what_is_supported(self):
+        help = self.succeed("compile", "-h").stdout
+        for flag in ("--quantize", "--group-size", "--weights"):
+            self.assertNotIn(flag, help)
+        for flag in ("--dtype", "--kv-dtype", "--target", "--backend", "--mem-limit"):
+            self.assertIn(flag, help)
+        # Flags that are not in the help are not suggested either.
+        self.assertNotIn("--quantize", self.fail_with(2, "compile", "m", "-o", "x", "--quantise", "int8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

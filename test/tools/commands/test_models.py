@@ -1,0 +1,30 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loading compiled models: missing files and entries, and files that must not be read or run."""
+import os
+import unittest
+
+from base import GOLDENS, ToolTest
+
+
+class Models(ToolTest):
+    def test_missing_files(self):
+        for command in (["inspect"], ["bench"], ["embed", "--text", "a"], ["tokenize", "--text", "a"], ["classify", "--text", "a"]):
+            self.fail_with(6, command[0], self.path("none.so"), *command[1:], says="none.so")
+        self.fail_with(6, "compile", self.path("none"), "-o", self.path("x.so"), says="none")
+
+    def test_missing_entries(self):
+        model = self.compiled("bert")
+        source = os.path.join(GOLDENS, "bert", "encode.1.in.safetensors")
+        self.fail_with(2, "run", model, "enc", "--in", source, "--out", self.path("o"), says="it has: encode; did you mean 'encode'?")
+
+    @unittest.skipIf(os.geteuid() == 0, "root reads every file")
+    def test_files_without_permission(self):
+        path = self.path("m.so")
+        with open(path, "w"):
+            os.chmod(path, 0)
+        self.fail_with(6, "inspect", path, says="permission denied")
+
+
+if __name__ == "__main__":
+    unittest.main()

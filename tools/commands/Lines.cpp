@@ -1,0 +1,118 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads with read(2) and poll(2), since stdio would wait for a full buffer.
+#include "tools/commands/Lines.h"
+#include "runtime/base/File.h"
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+using namespace transom;
+using namespace transom::tools;
+
+//===----------------------------------------------------------------------===//
+// LineReader
+//===----------------------------------------------------------------------===//
+
+LineReader::~LineReader() {
+  if (owned)
+    close(fd);
+}
+
+Result<void> LineReader::open(const std::string &path) {
+  if (path == "-") {
+    name = "stdin";
+    fd = STDIN_FILENO;
+    return {};
+  }
+  name = path;
+  if (isFolder(path))
+    return systemError("cannot read", path, EISDIR);
+  fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return systemError("cannot read", path, errno);
+  owned = true;
+  return {};
+}
+
+bool LineReader::canRead() const {
+  pollfd request = {fd, POLLIN, 0};
+  return poll(&request, 1, 0) > 0;
+}
+
+/// Appends what one read gives.
+Result<void> LineReader::fill() {
+  // Drop the lines that were taken.
+  buffer.erase(0, position);
+  searched -= position;
+  position = 0;
+  const size_t size = buffer.size(), room = size_t(1) << 16;
+  buffer.resize(size + room);
+  ssize_t count = -1;
+  do
+    count = read(fd, buffer.data() + size, room);
+  while (count < 0 && errno == EINTR);
+  buffer.resize(size + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0)
+    return systemError("cannot read", name, errno);
+  ended = count == 0;
+  return {};
+}
+
+Result<std::optional<std::string>> LineReader::next(bool wait) {
+  while (true) {
+    size_t end = buffer.find('\n', searched);
+    const bool complete = end != std::string::npos;
+    if (!complete && ended)
+      end = buffer.size();
+    if (complete || (ended && position < buffer.size())) {
+      std::string line = buffer.substr(position, end - position);
+      position = searched = complete ? end + 1 : end;
+      if (!line.empty() && line.back() == '\r')
+        line.pop_back();
+      return std::optional<std::string>(std::move(line));
+    }
+    searched = buffer.size();
+    if (ended || (!wait && !canRead()))
+      return std::optional<std::string>();
+    TRANSOM_TRY(fill());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// TextProgress
+//===----------------------------------------------------------------------===//
+
+TextProgress::TextProgress(const std::string &mode, bool quiet)
+    : json(mode == "json"),
+      terminal(mode == "auto" && !quiet && isatty(STDERR_FILENO) &&
+               !isatty(STDOUT_FILENO)) {}
+
+TextProgress::~TextProgress() {
+  if (json && count > 0)
+    print(Clock::now());
+  if (terminal && printed != begin)
+    fprintf(stderr, "\r\033[K");
+}
+
+void TextProgress::add(size_t texts) {
+  count += texts;
+  const Clock::time_point now = Clock::now();
+  if ((json || terminal) && now - printed >= std::chrono::seconds(1)) {
+    print(now);
+    printed = now;
+  }
+}
+
+void TextProgress::print(Clock::time_point now) {
+  const double seconds = std::chrono::duration<double>(now - begin).count();
+  const double rate = seconds > 0 ? static_cast<double>(count) / seconds : 0;
+  if (json)
+    fprintf(stderr, "{\"texts\":%zu,\"texts_per_s\":%.1f}\n", count, rate);
+  else
+    fprintf(stderr, "\r\033[K%zu texts, %.1f texts/s", count, rate);
+  fflush(stderr);
+}
