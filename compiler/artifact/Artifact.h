@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
+#include "runtime/weights/OperandFormat.h"
 #include "runtime/weights/WeightExpr.h"
 #include <cstdint>
 #include <functional>
@@ -40,7 +41,7 @@ struct ArtifactWeight {
   std::vector<int64_t> shape;  ///< of the expression
   std::vector<int64_t> splits; ///< sizes along the first dimension that start
                                ///< at a panel border; empty: one part
-  DType dtype = DType::F32;    ///< F32 or BF16, rounded to nearest even
+  OperandFormat format;        ///< of its numbers, rounded to nearest even
 };
 
 /// Bytes that a weight takes; nothing for a layout or type that does not fit

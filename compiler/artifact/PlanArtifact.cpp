@@ -89,8 +89,7 @@ private:
       entry.bytes = type.getByteSize();
       entry.shape = type.getShape().vec();
       entry.splits = type.getSplits().vec();
-      if (type.isBf16())
-        entry.dtype = DType::BF16;
+      entry.format = type.getFormat().getStorage();
       result.weights.push_back(std::move(entry));
     }
     if (auto bytes = module->getAttrOfType<IntegerAttr>("kern.weight_bytes"))

@@ -105,8 +105,7 @@ struct Packing {
                     std::vector<int64_t> &sizes) const;
   Result<void> block(const std::vector<int64_t> &offsets,
                      const std::vector<int64_t> &sizes) const;
-  /// Panels of elements `T`, each by a function.
-  template <typename T> Result<void> panels() const;
+  Result<void> panels() const;
   Result<void> padded() const;
 };
 
@@ -155,46 +154,21 @@ Result<void> Packing::block(const std::vector<int64_t> &offsets,
           expression.evaluate(source, offsets, sizes, values.data());
       !done)
     return atWeight(done.takeError());
-  if (weight.dtype == DType::BF16)
+  if (weight.format.element == StorageType::BF16)
     return stream.push(rounded(values));
   return stream.push(std::move(values));
 }
 
-/// Elements of k that a panel of `T` holds, zeros included.
-template <typename T> static int64_t depthOf(int64_t k) {
-  return sizeof(T) == sizeof(float)
-             ? k
-             : (k + depthAlignment - 1) / depthAlignment * depthAlignment;
-}
-
-/// [n][k] rows of one panel to [k/2][32][2], zeros behind the last row and k.
-static void packPanel(const float *rows, int64_t count, int64_t depth,
-                      uint16_t *out) {
-  constexpr int64_t tile = 16;
-  for (int64_t begin = 0; begin < depth; begin += tile) {
-    const int64_t end = std::min(depth, begin + tile);
-    for (int64_t lane = 0; lane < count; ++lane)
-      for (int64_t k = begin; k < end; ++k)
-        out[(k / 2 * panelWidth + lane) * 2 + k % 2] =
-            floatToBfloat16(rows[lane * depth + k]);
-  }
-}
-
-/// [n][k] rows of one panel to [k][32], zeros behind the last row.
-static void packPanel(const float *rows, int64_t count, int64_t depth,
-                      float *out) {
-  constexpr int64_t tile = 16; // keeps the written lines in L1
-  for (int64_t begin = 0; begin < depth; begin += tile) {
-    const int64_t end = std::min(depth, begin + tile);
-    for (int64_t lane = 0; lane < count; ++lane)
-      for (int64_t k = begin; k < end; ++k)
-        out[k * panelWidth + lane] = rows[lane * depth + k];
-  }
-}
-
-template <typename T> Result<void> Packing::panels() const {
-  const int64_t depth = weight.shape[1];
-  const int64_t per = // rows of a block, whole panels
+Result<void> Packing::panels() const {
+  const PanelCodec *codec = findPanelCodec(weight.format);
+  if (!codec)
+    return internalError("weight '" + weight.symbol +
+                         "': no codec for the format '" + weight.format.str() +
+                         "'");
+  const int64_t depth = weight.shape[1],
+                panelBytes = weight.format.getPanelBytes(depth);
+  // Blocks of whole panels.
+  const int64_t per =
       std::max<int64_t>(1, blockElements /
                                (panelWidth * std::max<int64_t>(1, depth))) *
       panelWidth;
@@ -202,21 +176,22 @@ template <typename T> Result<void> Packing::panels() const {
   int64_t first = 0;
   for (int64_t split : weight.splits) {
     for (int64_t begin = 0; begin < split; begin += per) {
+      // Evaluate the rows of the block.
       const int64_t count = std::min(per, split - begin);
       rows.resize(static_cast<size_t>(count * depth));
       if (Result<void> done = expression.evaluate(source, {first + begin, 0},
                                                   {count, depth}, rows.data());
           !done)
         return atWeight(done.takeError());
-      const int64_t panels = (count + panelWidth - 1) / panelWidth,
-                    size = panelWidth * depthOf<T>(depth);
-      std::vector<T> block(static_cast<size_t>(panels * size));
+
+      // Pack them panel by panel; what lies behind the last row stays zero.
+      const int64_t panels = (count + panelWidth - 1) / panelWidth;
+      std::vector<char> block(static_cast<size_t>(panels * panelBytes));
       for (int64_t p = 0; p < panels; ++p)
-        packPanel(rows.data() + p * panelWidth * depth,
-                  std::min(panelWidth, count - p * panelWidth), depth,
-                  block.data() + p * size);
-      if (Result<void> pushed = stream.push(std::move(block)); !pushed)
-        return pushed;
+        codec->pack(rows.data() + p * panelWidth * depth,
+                    std::min(panelWidth, count - p * panelWidth), depth,
+                    block.data() + p * panelBytes);
+      TRANSOM_TRY(stream.push(std::move(block)));
     }
     first += split;
   }
@@ -250,25 +225,33 @@ static CheckedSize paddedColumns(int64_t n,
   return sum.signedValue() == n ? padded : CheckedSize::fromSigned(-1);
 }
 
+/// No K of a weight is longer.
+static constexpr int64_t maxDepth = int64_t(1) << 40;
+
 std::optional<uint64_t> transom::packedBytes(const ArtifactWeight &weight) {
-  const auto &[layout, shape, splits] =
-      std::tie(weight.layout, weight.shape, weight.splits);
-  const bool bf16 = weight.dtype == DType::BF16;
-  CheckedSize elements(1);
-  const size_t rank = layout == WeightLayout::Panels32 ? 2 : 1;
+  const auto &[layout, shape, splits, format] =
+      std::tie(weight.layout, weight.shape, weight.splits, weight.format);
+  const int64_t elementBytes = getStorageBits(format.element) / 8;
   if (layout == WeightLayout::Rows) {
+    CheckedSize elements(1);
     for (int64_t size : shape)
       elements *= CheckedSize::fromSigned(size);
-  } else {
-    if (shape.size() != rank || (bf16 && rank == 1))
-      return std::nullopt;
-    elements = paddedColumns(
-        shape[0], splits.empty() ? std::vector<int64_t>{shape[0]} : splits);
-    if (layout == WeightLayout::Panels32)
-      elements *=
-          CheckedSize::fromSigned(shape[1]).alignUp(bf16 ? depthAlignment : 1);
+    return (elements * CheckedSize(elementBytes)).value();
   }
-  return (elements * CheckedSize(bf16 ? 2 : 4)).value();
+
+  // Splits begin at panels; a vector is f32.
+  const size_t rank = layout == WeightLayout::Panels32 ? 2 : 1;
+  if (shape.size() != rank || (rank == 1 && format.element != StorageType::F32))
+    return std::nullopt;
+  CheckedSize columns = paddedColumns(
+      shape[0], splits.empty() ? std::vector<int64_t>{shape[0]} : splits);
+  if (rank == 1)
+    return (columns * CheckedSize(elementBytes)).value();
+  if (shape[1] < 0 || shape[1] > maxDepth)
+    return std::nullopt;
+  // Whole panels, so that the bytes of a column are exact.
+  const int64_t columnBytes = format.getPanelBytes(shape[1]) / panelWidth;
+  return (columns * CheckedSize(columnBytes)).value();
 }
 
 /// The weights in the order of their offsets; an error where two overlap or
@@ -315,8 +298,7 @@ static Result<void> packWeight(const ArtifactWeight &weight,
   case WeightLayout::Rows:
     return weight.bytes == 0 ? Result<void>() : packing.rows();
   case WeightLayout::Panels32:
-    return weight.dtype == DType::BF16 ? packing.panels<uint16_t>()
-                                       : packing.panels<float>();
+    return packing.panels();
   case WeightLayout::Padded32:
     return packing.padded();
   }

@@ -4,6 +4,7 @@
 // Writing and reading modules.
 #include "compiler/driver/ModuleText.h"
 #include "compiler/driver/Diagnostics.h"
+#include "dialects/kern/Kern.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/base/File.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,6 +14,7 @@ using namespace mlir;
 using namespace transom;
 
 std::string transom::printModule(ModuleOp module) {
+  kern::KernDialect::useTypeAliases(module.getContext());
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().enableDebugInfo());

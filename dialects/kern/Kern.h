@@ -15,7 +15,12 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Polynomial.h"
+#include "runtime/weights/OperandFormat.h"
 #include <optional>
+
+namespace transom {
+llvm::hash_code hash_value(const OperandFormat &format);
+} // namespace transom
 
 namespace transom::kern {
 /// How a weight lies in the artifact; see `!kern.weight`.

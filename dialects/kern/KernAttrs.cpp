@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of the kern dialect: the epilogue of a product, its text form and
-// its verifier.
+// Attributes of the kern dialect, their text forms and verifiers: the epilogue
+// of a product and the format of an operand.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -103,4 +103,113 @@ void EpilogueAttr::print(AsmPrinter &printer) const {
             << (getNorm() == NormKind::RmsNorm ? "rms_norm " : "layer_norm ")
             << getShortText(getEps().getValueAsDouble());
   printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// OperandFormatAttr
+//===----------------------------------------------------------------------===//
+
+llvm::hash_code transom::hash_value(const OperandFormat &format) {
+  return llvm::hash_combine(format.element, format.group, format.scales,
+                            format.minimums, format.block, format.blockScales,
+                            format.interleave);
+}
+
+OperandFormatAttr OperandFormatAttr::get(Type element) {
+  return get(
+      element.getContext(),
+      OperandFormat(element.isBF16() ? StorageType::BF16 : StorageType::F32));
+}
+
+Type OperandFormatAttr::getElementType() const {
+  Builder b(getContext());
+  switch (getStorage().element) {
+  case StorageType::F32:
+    return b.getF32Type();
+  case StorageType::F16:
+    return b.getF16Type();
+  case StorageType::BF16:
+    return b.getBF16Type();
+  case StorageType::I8:
+    return b.getI8Type();
+  case StorageType::U8:
+    return b.getIntegerType(8, /*isSigned=*/false);
+  case StorageType::I4:
+    return b.getI4Type();
+  case StorageType::U4:
+    return b.getIntegerType(4, /*isSigned=*/false);
+  }
+  llvm_unreachable("all storage types have a type");
+}
+
+Type OperandFormatAttr::getOperandType() const {
+  Builder b(getContext());
+  return getStorage().element == StorageType::BF16 ? Type(b.getBF16Type())
+                                                   : Type(b.getF32Type());
+}
+
+LogicalResult
+OperandFormatAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          OperandFormat storage) {
+  if (std::optional<std::string> error = storage.findError())
+    return emitError() << *error;
+  return success();
+}
+
+/// `f16`; the error lists the types that there are.
+static ParseResult parseStorage(AsmParser &parser, StorageType &type) {
+  StringRef name;
+  llvm::SMLoc at = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  std::optional<StorageType> found = parseStorageType(name);
+  if (!found)
+    return parser.emitError(at)
+           << "unsupported storage type '" << name
+           << "'; supported: f32, f16, bf16, i8, ui8, i4, ui4";
+  type = *found;
+  return success();
+}
+
+Attribute OperandFormatAttr::parse(AsmParser &parser, Type) {
+  OperandFormat format;
+  StorageType type;
+  if (parser.parseLess() || parseStorage(parser, format.element))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    llvm::SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return {};
+    int64_t *number = name == "group"        ? &format.group
+                      : name == "block"      ? &format.block
+                      : name == "interleave" ? &format.interleave
+                                             : nullptr;
+    if (number) {
+      if (parser.parseInteger(*number))
+        return {};
+      continue;
+    }
+    std::optional<StorageType> *scales = name == "scales"     ? &format.scales
+                                         : name == "minimums" ? &format.minimums
+                                         : name == "block_scales"
+                                             ? &format.blockScales
+                                             : nullptr;
+    if (!scales) {
+      parser.emitError(at) << "unknown field '" << name
+                           << "' of a format; supported: group, scales, "
+                              "minimums, block, block_scales, interleave";
+      return {};
+    }
+    if (parseStorage(parser, type))
+      return {};
+    *scales = type;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<OperandFormatAttr>(parser.getContext(), format);
+}
+
+void OperandFormatAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getStorage().str() << ">";
 }

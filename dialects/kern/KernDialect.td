@@ -24,6 +24,9 @@ def Kern_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    void registerAliases();
+    /// Prints modules of this context with short names for kern's types.
+    static void useTypeAliases(::mlir::MLIRContext *context, bool use = true);
   }];
 }
 
@@ -60,6 +63,46 @@ def Kern_EpilogueAttr : AttrDef<Kern_Dialect, "Epilogue"> {
   let extraClassDeclaration = [{
     /// This epilogue (null: an empty one) with a norm of the rows.
     static EpilogueAttr addNorm(EpilogueAttr epilogue, NormKind norm, ::mlir::FloatAttr eps);
+  }];
+}
+
+def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
+  let mnemonic = "format";
+  let summary = "how an operand of a product is stored";
+  let description = [{
+    Numbers of type `element`. With `group` each group of so many numbers along K
+    has a scale, and perhaps a minimum: a number is element * scale - minimum.
+    With `block` scales and minimums are integers themselves, times one factor
+    each (`block_scales`) for so many numbers. In a panel `interleave` numbers
+    along K lie side by side in a column; K is zero-padded to whole groups and
+    blocks, and to 32 where numbers are interleaved.
+
+    Panels hold the elements first, [k/interleave][32][interleave], then the
+    scales, [k/group][32], the minimums and the factors of either.
+
+    Constraints:
+    - (1) The interleave is 1, 2, 4 or 8 and makes whole bytes.
+    - (2) Integers, and only they, have a group with scales.
+    - (3) The group is a multiple of 8 and of the interleave.
+    - (4) Minimums come with scales only.
+    - (5) The block is a multiple of the group and has scales.
+    - (6) Scales and minimums are floats, or integers below block scales; block
+      scales are floats.
+
+    Example: `#kern.format<f32>`, `#kern.format<bf16, interleave 2>`,
+    `#kern.format<ui4, group 32, scales f16, minimums f16, interleave 2>`,
+    `#kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>`
+  }];
+  let parameters = (ins "::transom::OperandFormat":$storage);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The plain format of f32 or bf16.
+    static OperandFormatAttr get(::mlir::Type element);
+    /// The type of its numbers.
+    ::mlir::Type getElementType() const;
+    /// The type that the other operand of a product with it has.
+    ::mlir::Type getOperandType() const;
   }];
 }
 
@@ -119,30 +162,39 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   let description = [{
     Layout `rows` is row-major; `panels32` [n/32][k][32] of a weight [n, k], each
     of its `splits` along n starting at a panel border; `padded32` a vector whose
-    splits start at multiples of 32. `unset` before `kern-pack-weights`. In bf16
-    `panels32` is [n/32][k/2][32][2], pairs along k, and k is zero-padded to a
-    multiple of 32.
+    splits start at multiples of 32. `unset` before `kern-pack-weights`. The format
+    (`#kern.format`) says how panels hold the numbers; f32 stands for
+    `#kern.format<f32>`, bf16 for `#kern.format<bf16, interleave 2>`.
 
     Constraints:
-    - (1) Sizes are not negative, elements f32 or bf16.
+    - (1) Sizes are not negative, numbers f32 or bf16 unless in panels.
     - (2) Splits are positive and add up to the first size.
     - (3) `panels32` has rank 2, `padded32` rank 1 and is f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[768, 768] x bf16, panels32>`,
+    `!kern.weight<[768, 768] x #kern.format<i8, group 32, scales f16>, panels32>`,
     `!kern.weight<[2304, 768] x f32, panels32, splits [768, 768, 768]>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
-                        "::mlir::Type":$elementType,
+                        "::transom::kern::OperandFormatAttr":$format,
                         "::transom::kern::WeightLayout":$layout,
                         ArrayRefParameter<"int64_t">:$splits);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// A weight in the plain format of f32 or bf16.
+    static WeightType get(::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> shape,
+                          ::mlir::Type element, ::transom::kern::WeightLayout layout,
+                          ::llvm::ArrayRef<int64_t> splits);
     /// Bytes it takes in the artifact.
     int64_t getByteSize() const;
+    /// Bytes of one panel of `panels32`.
+    int64_t getPanelBytes() const;
+    /// The type of its numbers.
+    ::mlir::Type getElementType() const { return getFormat().getElementType(); }
     bool isBf16() const { return getElementType().isBF16(); }
-    /// The k of `panels32` with its padding: a multiple of 32 in bf16.
+    /// The k of `panels32` with its padding.
     int64_t getPaddedDepth() const;
     /// First padded column of each part, and behind the last the padded size.
     ::llvm::SmallVector<int64_t> getPaddedStarts() const;

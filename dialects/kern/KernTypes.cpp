@@ -149,17 +149,26 @@ SmallVector<int64_t> WeightType::getPaddedStarts() const {
   return starts;
 }
 
+WeightType WeightType::get(MLIRContext *context, ArrayRef<int64_t> shape,
+                           Type element, WeightLayout layout,
+                           ArrayRef<int64_t> splits) {
+  return get(context, shape, OperandFormatAttr::get(element), layout, splits);
+}
+
 int64_t WeightType::getPaddedDepth() const {
-  int64_t depth = getShape()[1];
-  return isBf16() ? llvm::alignTo(depth, kPaddedDepth) : depth;
+  return getFormat().getStorage().getPaddedDepth(getShape()[1]);
+}
+
+int64_t WeightType::getPanelBytes() const {
+  return getFormat().getStorage().getPanelBytes(getShape()[1]);
 }
 
 int64_t WeightType::getByteSize() const {
   int64_t elements = 1;
   ArrayRef<int64_t> shape = getShape();
   if (getLayout() == WeightLayout::Panels32)
-    elements = getPaddedStarts().back() * getPaddedDepth();
-  else if (getLayout() == WeightLayout::Padded32)
+    return getPaddedStarts().back() / kPanel * getPanelBytes();
+  if (getLayout() == WeightLayout::Padded32)
     elements = getPaddedStarts().back();
   else
     for (int64_t size : shape)
@@ -174,12 +183,35 @@ static ParseResult parseIntegers(AsmParser &parser,
   });
 }
 
+/// A plain format is written as its type.
+static bool isWrittenAsType(OperandFormatAttr format) {
+  Type element = format.getElementType();
+  return (element.isF32() || element.isBF16()) &&
+         format == OperandFormatAttr::get(element);
+}
+
+/// `f32`, `bf16` or `#kern.format<...>`.
+static ParseResult parseFormat(AsmParser &parser, OperandFormatAttr &format) {
+  Attribute attribute;
+  llvm::SMLoc at = parser.getCurrentLocation();
+  if (parser.parseAttribute(attribute))
+    return failure();
+  format = llvm::dyn_cast<OperandFormatAttr>(attribute);
+  auto type = llvm::dyn_cast<TypeAttr>(attribute);
+  if (!format && type && (type.getValue().isF32() || type.getValue().isBF16()))
+    format = OperandFormatAttr::get(type.getValue());
+  if (!format)
+    return parser.emitError(at) << "weight of '" << attribute // (1)
+                                << "'; supported: f32, bf16, #kern.format";
+  return success();
+}
+
 Type WeightType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape, splits;
-  Type element;
+  OperandFormatAttr format;
   StringRef name;
   if (parser.parseLess() || parseIntegers(parser, shape) ||
-      parser.parseKeyword("x") || parser.parseType(element) ||
+      parser.parseKeyword("x") || parseFormat(parser, format) ||
       parser.parseComma() || parser.parseKeyword(&name))
     return {};
   std::optional<WeightLayout> layout = layoutOf(name);
@@ -194,14 +226,19 @@ Type WeightType::parse(AsmParser &parser) {
     return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<WeightType>(parser.getContext(), shape, element,
+  return parser.getChecked<WeightType>(parser.getContext(), shape, format,
                                        *layout, splits);
 }
 
 void WeightType::print(AsmPrinter &printer) const {
   printer << "<[";
   llvm::interleaveComma(getShape(), printer);
-  printer << "] x " << getElementType() << ", " << layoutName(getLayout());
+  printer << "] x ";
+  if (isWrittenAsType(getFormat()))
+    printer << getElementType();
+  else
+    printer << getFormat();
+  printer << ", " << layoutName(getLayout());
   if (!getSplits().empty()) {
     printer << ", splits [";
     llvm::interleaveComma(getSplits(), printer);
@@ -279,6 +316,7 @@ void CacheType::print(AsmPrinter &printer) const {
 
 void KernDialect::initialize() {
   registerAttributes();
+  registerAliases();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/kern/KernTypes.cpp.inc"

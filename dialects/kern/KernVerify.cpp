@@ -157,11 +157,16 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type element,
-                                 WeightLayout layout,
+                                 ArrayRef<int64_t> shape,
+                                 OperandFormatAttr format, WeightLayout layout,
                                  ArrayRef<int64_t> splits) {
-  if (!element.isF32() && !element.isBF16()) // (1)
-    return emitError() << "weight of " << element << "; supported: f32, bf16";
+  Type element = format.getElementType();
+  const bool isPanel =
+      layout == WeightLayout::Panels32 || layout == WeightLayout::Unset;
+  if (!isPanel && !element.isF32() && !element.isBF16()) // (1)
+    return emitError() << "layout '" << layoutName(layout)
+                       << "' of a weight of " << element
+                       << "; supported: f32, bf16";
   int64_t sum = 0;
   for (int64_t size : shape)
     if (size < 0)

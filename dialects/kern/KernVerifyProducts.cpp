@@ -25,10 +25,11 @@ static LogicalResult verifyGemmWeights(GemmOp op) {
   if (failed(verifyLayout(op, "the weight", op.getWeight(),
                           WeightLayout::Panels32)))
     return failure();
-  if (isBf16(op.getInput()) != type.isBf16()) // (9)
+  if (getBufferType(op.getInput()).getElementType() !=
+      type.getFormat().getOperandType()) // (9)
     return op.emitOpError("expects input and weight of one type, got ")
            << getBufferType(op.getInput()).getElementType() << " and "
-           << type.getElementType();
+           << type.getFormat().getOperandType();
   if (!op.getBias())
     return success();
   if (failed(verifyVector(op, "a bias", op.getBias(), type.getShape()[0],

@@ -46,7 +46,7 @@ static SmallVector<OpOperand *> wantedIn(Operation &op) {
       wanted.push_back(&operand);
   };
   if (auto gemm = dyn_cast<kern::GemmOp>(op))
-    if (gemm.getWeight().getType().isBf16())
+    if (gemm.getWeight().getType().getFormat().getOperandType().isBF16())
       add(gemm.getInputMutable());
   if (auto attention = dyn_cast<kern::AttentionOp>(op)) {
     kern::CacheType cache = attention.getCacheType();

@@ -195,8 +195,7 @@ struct FuseEpiloguesPass
                            WeightUses &weights) {
     auto split = [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
-                                   type.getElementType(), type.getLayout(),
-                                   widths);
+                                   type.getFormat(), type.getLayout(), widths);
     };
     weights.retype(gemm.getWeight(), split);
     if (gemm.getBias())

@@ -209,9 +209,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       weights.retype(of(g.gemm), [](kern::WeightType type) {
         SmallVector<int64_t> shape(type.getShape());
         shape[0] *= 2;
-        return kern::WeightType::get(type.getContext(), shape,
-                                     type.getElementType(), type.getLayout(),
-                                     type.getSplits());
+        return kern::WeightType::get(type.getContext(), shape, type.getFormat(),
+                                     type.getLayout(), type.getSplits());
       });
   }
 

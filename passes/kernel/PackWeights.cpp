@@ -87,8 +87,7 @@ struct PackWeightsPass
   static void setLayout(WeightUses &uses, Value value, WeightLayout layout) {
     uses.retype(value, [&](kern::WeightType type) {
       return kern::WeightType::get(type.getContext(), type.getShape(),
-                                   type.getElementType(), layout,
-                                   type.getSplits());
+                                   type.getFormat(), layout, type.getSplits());
     });
   }
 

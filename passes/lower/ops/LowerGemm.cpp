@@ -319,9 +319,7 @@ private:
   }
 
   /// From one panel of a weight to the next.
-  static int64_t panelBytes(kern::WeightType of) {
-    return of.getPaddedDepth() * kern::kPanel * (of.isBf16() ? 2 : 4);
-  }
+  static int64_t panelBytes(kern::WeightType of) { return of.getPanelBytes(); }
 
   /// What the kernel of a tile is called with, from `from` of K on.
   KernelArgs arguments(const Range &range, Value row, Value column,

@@ -242,7 +242,7 @@ TEST_F(Artifact, RoundsToBf16) {
        {40, 37},
        {5, 35}}};
   for (ArtifactWeight &weight : plan.weights)
-    weight.dtype = DType::BF16;
+    weight.format = DType::BF16;
   plan.weightBytes = 64 + panels;
   Result<ArtifactReport> report =
       writeArtifact(plan, smallObjects(), AwkwardSource(), nullptr,

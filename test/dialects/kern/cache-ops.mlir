@@ -31,7 +31,7 @@ kern.weight @table : !kern.weight<[100, 16] x f32, panels32> = "file(\"t\")"
 // CHECK: kern.rope_table %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 {interleaved} :
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} :
-// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal} :
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal}
 func.func @step(%ids: !ids, %x: !x, %k: !k, %v: !k, %r: !r, %t: !scratch, %y: !x) {
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @kv : !cache
@@ -51,7 +51,7 @@ func.func @step(%ids: !ids, %x: !x, %k: !k, %v: !k, %r: !r, %t: !scratch, %y: !x
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x bf16>
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x f32>
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64} :
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64}
 func.func @bf16(%x: !x, %h: !xh, %k: !k, %v: !k, %kh: !kh, %vh: !kh, %r: !r, %t: !scratch, %y: !xh) {
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @near : !window

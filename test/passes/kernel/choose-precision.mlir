@@ -14,8 +14,10 @@ module attributes {transom.dtype = "bf16"} {
 // CHECK: %[[W:.*]] = kern.get_weight @w1 : <[8, 8] x bf16, unset>
 // CHECK: %[[H:.*]] = kern.alloc : <[rows, 8] x bf16>
 // CHECK: kern.cast %[[X]] outs(%[[H]])
-// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[T:.*]]) epilogue <gelu> : {{.*}}, !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.gemm %[[T]], %[[W]] outs(%[[Y]]) : {{.*}}, !kern.buffer<[rows, 8] x f32>
+// CHECK: kern.gemm %[[H]], %[[W]] outs(%[[T:.*]]) epilogue <gelu>
+// CHECK-NEXT: : {{.*}}, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm %[[T]], %[[W]] outs(%[[Y]])
+// CHECK-NEXT: : {{.*}}, !kern.buffer<[rows, 8] x f32>
 // CHECK-NOT: kern.cast
 func.func @products_round_for_each_other(%x: !x, %y: !x) {
   %w = kern.get_weight @w1 : !w
@@ -65,7 +67,8 @@ func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffe
 kern.weight @w4 : !w = "file(\"w\")"
 
 // CHECK-LABEL: func.func @attention_reads_and_writes_bf16(
-// CHECK: kern.gemm {{.*}} outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) : {{.*}}, !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>
+// CHECK: kern.gemm {{.*}} outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]])
+// CHECK-NEXT: : {{.*}}, !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.attention %[[Q]], %[[K]], %[[V]] {{.*}} outs(%[[O:.*]]) heads
 // CHECK: kern.gemm %[[O]]
 // CHECK-NOT: kern.cast
@@ -172,7 +175,8 @@ func.func @view_of_a_buffer(%x: !x, %y: !kern.buffer<[rows, 2, 8] x f32>, %g: !g
 kern.weight @w9 : !kern.weight<[8, 4] x f32, unset> = "file(\"w\")"
 
 // CHECK-LABEL: func.func @weights_that_are_read_in_f32_stay(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>
 func.func @weights_that_are_read_in_f32_stay(%x: !x, %y: !x, %z: !kern.buffer<[8, 8] x f32>) {
   %w = kern.get_weight @w10 : !w
   kern.gemm %x, %w outs(%y) : !x, !w, !x

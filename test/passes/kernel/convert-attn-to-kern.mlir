@@ -68,7 +68,7 @@ attn.weight @w1 : !w = "file(\"w1\")"
 // CHECK: kern.elementwise ins(%{{.*}}) outs(%[[S:.*]]) {
 // CHECK: kern.layers %[[S]] {{\[}}[@layer, @w0], [@layer, @w1]] : <[rows, 8] x f32>
 // CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
-// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]) :
+// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]], %[[S]]) outs(%[[S]])
 func.func @layers_update_a_state(%x: !x) -> !x {
   %y = attn.layers %x [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : !x -> !x
@@ -88,7 +88,7 @@ attn.weight @w0 : !w = "file(\"w0\")"
 
 // A product may not write what its own tiles still read.
 // CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
-// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]) :
+// CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]]) outs(%[[S]])
 func.func @copies_a_result_that_cannot_be_in_place(%x: !x) -> !x {
   %y = attn.layers %x [#attn.row<@layer, [@w0]>] : !x -> !x

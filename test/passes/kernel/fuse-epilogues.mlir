@@ -26,7 +26,7 @@ func.func @joins_activation_and_residual(%x: !x, %r: !x, %y: !x, %w: !w, %b: !b)
 }
 
 // CHECK-LABEL: func.func @keeps_a_product_with_two_readers(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]])
 // CHECK: kern.softmax %[[T]]
 func.func @keeps_a_product_with_two_readers(%x: !x, %y: !x, %z: !x, %w: !w) {
@@ -42,7 +42,7 @@ func.func @keeps_a_product_with_two_readers(%x: !x, %y: !x, %z: !x, %w: !w) {
 }
 
 // CHECK-LABEL: func.func @keeps_a_broadcast_residual(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}) :
+// CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}}){{$}}
 // CHECK: kern.elementwise
 func.func @keeps_a_broadcast_residual(%x: !x, %r: !kern.buffer<[1, 8] x f32>, %y: !x, %w: !w) {
   %t = kern.alloc : !x
@@ -56,7 +56,7 @@ func.func @keeps_a_broadcast_residual(%x: !x, %r: !kern.buffer<[1, 8] x f32>, %y
 }
 
 // CHECK-LABEL: func.func @updates_a_residual_in_place(
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[S:.*]] outs(%[[S]]) :
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[S:.*]] outs(%[[S]]){{$}}
 // CHECK-NOT: kern.elementwise
 // CHECK: return
 func.func @updates_a_residual_in_place(%s: !x, %x: !x, %w: !w) {
@@ -93,7 +93,7 @@ func.func @keeps_a_residual_in_place_behind_an_activation(%s: !x, %x: !x, %w: !w
 
 // The state is the product's input: other tiles would read what one has written.
 // CHECK-LABEL: func.func @keeps_a_result_that_overwrites_the_input(
-// CHECK: kern.gemm %[[S:.*]], %{{.*}} outs(%[[T:.*]]) :
+// CHECK: kern.gemm %[[S:.*]], %{{.*}} outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[S]], %[[T]]) outs(%[[S]])
 func.func @keeps_a_result_that_overwrites_the_input(%s: !x, %w: !w) {
   %t = kern.alloc : !x

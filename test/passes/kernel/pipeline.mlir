@@ -17,14 +17,17 @@
 // CHECK: kern.phase "encode.0.{{.*}}" {
 // CHECK: kern.gather_rows %{{.*}} ragged %[[S:.*]] outs(%[[X:.*]]) :
 // CHECK: kern.phase "encode.1.gemm" {
-// CHECK-NEXT: kern.gemm %[[X]], %[[W]] ragged %[[S]] outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) :{{.*}}
+// CHECK-NEXT: kern.gemm %[[X]], %[[W]] ragged %[[S]] outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]])
+// CHECK-NEXT: :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.2.attention" {
 // CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[V]]
 // CHECK-SAME: outs(%[[A:[^)]*]]){{.*}}
+// CHECK-NEXT: :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.3.gemm" {
 // CHECK-NEXT: kern.gemm %[[A]], %{{.*}} residual %[[X]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm{{.*}}
+// CHECK-NEXT: :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.4.scatter_rows" {
 // CHECK-NEXT: kern.scatter_rows %[[N]]{{.*}}

@@ -1,0 +1,227 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes and rules of operand formats, and the codecs of f32 and bf16 panels.
+#include "runtime/weights/OperandFormat.h"
+#include "runtime/abi/Layout.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace transom;
+
+//===----------------------------------------------------------------------===//
+// Storage types
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct StorageRow {
+  StorageType type;
+  const char *name;
+  int64_t bits;
+  bool isInteger;
+};
+constexpr StorageRow storageRows[] = {
+    {StorageType::F32, "f32", 32, false},
+    {StorageType::F16, "f16", 16, false},
+    {StorageType::BF16, "bf16", 16, false},
+    {StorageType::I8, "i8", 8, true},
+    {StorageType::U8, "ui8", 8, true},
+    {StorageType::I4, "i4", 4, true},
+    {StorageType::U4, "ui4", 4, true},
+};
+const StorageRow &getRow(StorageType type) {
+  return storageRows[static_cast<size_t>(type)];
+}
+} // namespace
+
+int64_t transom::getStorageBits(StorageType type) { return getRow(type).bits; }
+const char *transom::getStorageName(StorageType type) {
+  return getRow(type).name;
+}
+bool transom::isIntegerStorage(StorageType type) {
+  return getRow(type).isInteger;
+}
+
+std::optional<StorageType> transom::parseStorageType(std::string_view name) {
+  for (const StorageRow &row : storageRows)
+    if (name == row.name)
+      return row.type;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// OperandFormat
+//===----------------------------------------------------------------------===//
+
+OperandFormat::OperandFormat(StorageType type)
+    : element(type), interleave(type == StorageType::BF16 ? 2 : 1) {}
+
+OperandFormat::OperandFormat(DType type)
+    : OperandFormat(type == DType::BF16 ? StorageType::BF16
+                                        : StorageType::F32) {}
+
+bool OperandFormat::operator==(const OperandFormat &other) const {
+  return element == other.element && group == other.group &&
+         scales == other.scales && minimums == other.minimums &&
+         block == other.block && blockScales == other.blockScales &&
+         interleave == other.interleave;
+}
+
+std::optional<std::string> OperandFormat::findError() const {
+  const int64_t stepBits = interleave * getStorageBits(element);
+  if (interleave < 1 || interleave > 8 || (interleave & (interleave - 1)) ||
+      stepBits % 8)
+    return "expects an interleave of 1, 2, 4 or 8 that makes whole bytes, "
+           "got " +
+           std::to_string(interleave); // (1)
+  if (group < 0 || bool(group) != bool(scales) ||
+      (isIntegerStorage(element) && !scales) ||
+      (!isIntegerStorage(element) && scales))
+    return "expects a group with scales for integers, and only for them"; // (2)
+  if (group % interleave || group % 8)
+    return "expects a group that is a multiple of 8 and of the interleave, "
+           "got " +
+           std::to_string(group); // (3)
+  if (minimums && !scales)
+    return "expects minimums beside scales only"; // (4)
+  if (block < 0 || bool(block) != bool(blockScales) ||
+      (block && (!group || block % group)))
+    return "expects a block that is a multiple of the group, with scales, "
+           "got " +
+           std::to_string(block); // (5)
+  for (std::optional<StorageType> type : {scales, minimums})
+    if (type && isIntegerStorage(*type) != bool(block))
+      return std::string("expects ") +
+             (block ? "integers below block scales" : "scales of floats") +
+             ", got '" + getStorageName(*type) + "'"; // (6)
+  if (blockScales && isIntegerStorage(*blockScales))
+    return std::string("expects block scales of floats, got '") +
+           getStorageName(*blockScales) + "'"; // (6)
+  return std::nullopt;
+}
+
+static int64_t alignUp(int64_t value, int64_t to) {
+  return to > 1 ? (value + to - 1) / to * to : value;
+}
+
+int64_t OperandFormat::getPaddedDepth(int64_t depth) const {
+  int64_t padded = interleave > 1 ? alignUp(depth, depthAlignment) : depth;
+  return alignUp(alignUp(padded, group), block);
+}
+
+int64_t OperandFormat::getStepBytes() const {
+  return panelWidth * interleave * getStorageBits(element) / 8;
+}
+
+int64_t OperandFormat::getPanelBytes(int64_t depth) const {
+  const int64_t padded = getPaddedDepth(depth);
+  int64_t bytes = padded / interleave * getStepBytes();
+  auto addScales = [&](std::optional<StorageType> type, int64_t every) {
+    if (type)
+      bytes += panelWidth * (padded / every) * getStorageBits(*type) / 8;
+  };
+  addScales(scales, group);
+  addScales(minimums, group);
+  // A factor for the scales, and one for the minimums where there are such.
+  addScales(blockScales, block);
+  if (minimums)
+    addScales(blockScales, block);
+  return bytes;
+}
+
+std::string OperandFormat::str() const {
+  std::string text = getStorageName(element);
+  if (group)
+    text += ", group " + std::to_string(group);
+  if (scales)
+    text += std::string(", scales ") + getStorageName(*scales);
+  if (minimums)
+    text += std::string(", minimums ") + getStorageName(*minimums);
+  if (block)
+    text += ", block " + std::to_string(block);
+  if (blockScales)
+    text += std::string(", block_scales ") + getStorageName(*blockScales);
+  if (interleave != 1)
+    text += ", interleave " + std::to_string(interleave);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Codecs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Numbers of k that are written together: keeps the written lines in L1.
+constexpr int64_t tileDepth = 16;
+
+/// Calls `at(row, k)` for all elements in the order in which a panel is
+/// written best.
+template <typename At>
+void forEachElement(int64_t count, int64_t depth, const At &at) {
+  for (int64_t begin = 0; begin < depth; begin += tileDepth) {
+    const int64_t end = std::min(depth, begin + tileDepth);
+    for (int64_t lane = 0; lane < count; ++lane)
+      for (int64_t k = begin; k < end; ++k)
+        at(lane, k);
+  }
+}
+
+/// [k][32] of f32.
+class F32Codec final : public PanelCodec {
+public:
+  void pack(const float *rows, int64_t count, int64_t depth,
+            char *out) const override {
+    float *panel = reinterpret_cast<float *>(out);
+    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
+      panel[k * panelWidth + lane] = rows[lane * depth + k];
+    });
+  }
+  void unpack(const char *panel, int64_t count, int64_t depth,
+              float *rows) const override {
+    const float *from = reinterpret_cast<const float *>(panel);
+    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
+      rows[lane * depth + k] = from[k * panelWidth + lane];
+    });
+  }
+};
+
+/// [k/2][32][2] of bf16, rounded to nearest even.
+class Bf16PairsCodec final : public PanelCodec {
+public:
+  void pack(const float *rows, int64_t count, int64_t depth,
+            char *out) const override {
+    uint16_t *panel = reinterpret_cast<uint16_t *>(out);
+    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
+      panel[getIndex(lane, k)] = floatToBfloat16(rows[lane * depth + k]);
+    });
+  }
+  void unpack(const char *panel, int64_t count, int64_t depth,
+              float *rows) const override {
+    const uint16_t *from = reinterpret_cast<const uint16_t *>(panel);
+    forEachElement(count, depth, [&](int64_t lane, int64_t k) {
+      const uint32_t bits = uint32_t(from[getIndex(lane, k)]) << 16;
+      std::memcpy(&rows[lane * depth + k], &bits, sizeof bits);
+    });
+  }
+
+private:
+  static int64_t getIndex(int64_t lane, int64_t k) {
+    return (k / 2 * panelWidth + lane) * 2 + k % 2;
+  }
+};
+
+} // namespace
+
+const PanelCodec *transom::findPanelCodec(const OperandFormat &format) {
+  static const F32Codec f32;
+  static const Bf16PairsCodec bf16;
+  static const std::pair<OperandFormat, const PanelCodec *> codecs[] = {
+      {OperandFormat(StorageType::F32), &f32},
+      {OperandFormat(StorageType::BF16), &bf16},
+  };
+  for (const auto &[known, codec] : codecs)
+    if (known == format)
+      return codec;
+  return nullptr;
+}

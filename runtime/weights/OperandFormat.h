@@ -1,0 +1,82 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How an operand of a product is stored: the type of its numbers, the groups
+// along K that share a scale, and how numbers are interleaved in a panel. One
+// class per format packs and unpacks panels; passes/lower has the class that
+// multiplies them. A new format is a class of each kind and a table entry.
+#pragma once
+#include "runtime/base/DType.h"
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace transom {
+
+/// Types of numbers in packed operands and of their scales.
+enum class StorageType { F32, F16, BF16, I8, U8, I4, U4 };
+
+/// Bits of one number.
+int64_t getStorageBits(StorageType type);
+/// Its name as the IR spells it: `f32`, `ui4`.
+const char *getStorageName(StorageType type);
+/// The type of a name, nothing for another.
+std::optional<StorageType> parseStorageType(std::string_view name);
+/// True for whole numbers, which need scales.
+bool isIntegerStorage(StorageType type);
+
+/// How an operand is stored. Its numbers are
+///   element * scale - minimum
+/// with a scale (and perhaps a minimum) for each group of `group` numbers
+/// along K. With `block` they are integers themselves: the scale of a group is
+/// its integer times a factor for each `block` numbers, as is the minimum.
+struct OperandFormat {
+  StorageType element = StorageType::F32;
+  int64_t group = 0; ///< numbers along K with one scale; 0: no scales
+  std::optional<StorageType> scales;
+  std::optional<StorageType> minimums;
+  int64_t block = 0; ///< numbers along K with one factor of scales; 0: none
+  std::optional<StorageType> blockScales;
+  int64_t interleave = 1; ///< numbers along K side by side in a panel
+
+  OperandFormat() = default;
+  /// The plain format of numbers of this type: f32, or bf16 in pairs.
+  OperandFormat(DType type); // NOLINT: a type is a format
+  explicit OperandFormat(StorageType type);
+
+  bool operator==(const OperandFormat &other) const;
+
+  /// Nothing when the format is valid, else the rule that it breaks; the number
+  /// is that of `#kern.format`.
+  std::optional<std::string> findError() const;
+  /// True for a format without scales.
+  bool isPlain() const { return group == 0; }
+
+  /// K as it is stored: zero-padded to whole groups, blocks and, unless each
+  /// number stands alone, to `depthAlignment`.
+  int64_t getPaddedDepth(int64_t depth) const;
+  /// Bytes of one step along K of a panel: `interleave` numbers a column.
+  int64_t getStepBytes() const;
+  /// Bytes of a panel of 32 columns with its scales.
+  int64_t getPanelBytes(int64_t depth) const;
+  /// `bf16, interleave 2`; the text between `#kern.format<` and `>`.
+  std::string str() const;
+};
+
+/// Packs and unpacks the panels of one format.
+class PanelCodec {
+public:
+  virtual ~PanelCodec() = default;
+  /// [count][depth] rows, at most 32 of them, to one panel; `out` is zero
+  /// before.
+  virtual void pack(const float *rows, int64_t count, int64_t depth,
+                    char *out) const = 0;
+  /// The rows that a panel holds.
+  virtual void unpack(const char *panel, int64_t count, int64_t depth,
+                      float *rows) const = 0;
+};
+
+/// The codec of a format, null for one that nothing packs yet.
+const PanelCodec *findPanelCodec(const OperandFormat &format);
+
+} // namespace transom
