@@ -122,6 +122,19 @@ private:
       }
   }
 
+  /// A function of sequences is a step; one that takes token ids encodes them.
+  static EntryKind getKind(const ManifestEntry &entry) {
+    if (llvm::any_of(entry.ragged, [](const ManifestRaggedBatch &ragged) {
+          return ragged.sequences;
+        }))
+      return EntryKind::Step;
+    return llvm::any_of(
+               entry.inputs,
+               [](const ManifestTensor &input) { return input.role == "ids"; })
+               ? EntryKind::Encode
+               : EntryKind::Run;
+  }
+
   void planEntry(func::FuncOp function) {
     ManifestEntry entry;
     entry.name = function.getSymName().str();
@@ -131,20 +144,21 @@ private:
       (i < inputs ? entry.inputs : entry.outputs)
           .push_back(tensorOf(function, i));
     for (auto ragged : function.getOps<kern::RaggedBatchOp>())
-      entry.segments.push_back(getRaggedBatch(ragged, entry));
+      entry.ragged.push_back(getRaggedBatch(ragged, entry));
     for (auto sequences : function.getOps<kern::DecodeBatchOp>()) {
-      ManifestSegments ragged;
+      ManifestRaggedBatch ragged;
       ragged.sequences = true;
       ragged.rows = sequences.getRows().str();
       ragged.keys = sequences.getKeys().str();
       raggedIndex[ragged.rows] = sequences.getType().getIndex();
-      entry.segments.push_back(std::move(ragged));
+      entry.ragged.push_back(std::move(ragged));
       step = function;
     }
-    std::sort(entry.segments.begin(), entry.segments.end(),
+    std::sort(entry.ragged.begin(), entry.ragged.end(),
               [&](const auto &a, const auto &b) {
                 return raggedIndex[a.rows] < raggedIndex[b.rows];
               });
+    entry.kind = getKind(entry);
     entry.positionLimit = positionLimit(entry);
     for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
       entry.symbolOrder.push_back(cast<StringAttr>(symbol).getValue().str());
@@ -193,7 +207,7 @@ private:
         decoder.caches.push_back(cache);
       }
     result.manifest.decoder = std::move(decoder);
-    for (ManifestEntry &loop : loopEntries(result.manifest))
+    for (ManifestEntry &loop : getDerivedEntries(result.manifest))
       result.manifest.entries.push_back(std::move(loop));
   }
 
@@ -214,9 +228,9 @@ private:
     return tensor;
   }
 
-  ManifestSegments getRaggedBatch(kern::RaggedBatchOp op,
-                                  const ManifestEntry &entry) {
-    ManifestSegments ragged;
+  ManifestRaggedBatch getRaggedBatch(kern::RaggedBatchOp op,
+                                     const ManifestEntry &entry) {
+    ManifestRaggedBatch ragged;
     if (op.getMask()) {
       ragged.mask =
           entry.inputs[cast<BlockArgument>(op.getMask()).getArgNumber()].name;

@@ -68,9 +68,10 @@ void transom::prepareContext(MLIRContext &context) {
 }
 
 func::FuncOp transom::getStepEntry(ModuleOp module) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  return step && !step.getOps<attn::DecodeBatchOp>().empty() ? step
-                                                             : func::FuncOp();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.getOps<attn::DecodeBatchOp>().empty())
+      return function;
+  return func::FuncOp();
 }
 
 Result<void> ModuleCompiler::tell(const char *stage, uint64_t done,

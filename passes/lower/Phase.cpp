@@ -199,9 +199,9 @@ Value PhaseEmitter::blocks(Value cache) {
   if (!known)
     known = atEntry([&]() -> Value {
       Value caches = loadPtr(advance(frame, offsetof(transom_frame, caches)));
-      return loadPtr(
-          advance(caches, group * int64_t(sizeof(transom_cache)) +
-                              int64_t(offsetof(transom_cache, blocks))));
+      return loadPtr(advance(
+          caches, group * int64_t(sizeof(transom_kv_cache)) +
+                      int64_t(offsetof(transom_kv_cache, block_table))));
     });
   return known;
 }
@@ -224,8 +224,9 @@ Value PhaseEmitter::ragged(Value ragged) {
   Value &known = symbolValues["ragged." + std::to_string(index)];
   if (!known)
     known = atEntry([&]() -> Value {
-      Value table = loadPtr(advance(frame, offsetof(transom_frame, segments)));
-      return advance(table, i64(index * int64_t(sizeof(transom_segments))));
+      Value table =
+          loadPtr(advance(frame, offsetof(transom_frame, ragged_batches)));
+      return advance(table, i64(index * int64_t(sizeof(transom_ragged_batch))));
     });
   return known;
 }

@@ -71,7 +71,7 @@ public:
   Value blocks(Value cache);
   /// Byte offset of a cache's layer in these blocks.
   Value offsetInBlock(Value cache);
-  /// Address of a `transom_segments`.
+  /// Address of a `transom_ragged_batch`.
   Value ragged(Value ragged);
   Value rowCount(Value buffer) { return size(typeOf(buffer).getRowCount()); }
   Value rowStride(Value buffer) { return size(typeOf(buffer).getRowStride()); }

@@ -1,9 +1,10 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What generated code and the runtime share: plain C structs with a version.
- * Generated code reads the frame, writes the arena and results, waits for
- * nothing and calls nothing; the runtime walks the table of steps.
+ * The structs that generated code and the runtime share, with a version.
+ * Generated code reads the frame and writes the arena and the results. It never
+ * waits and calls nothing. The runtime runs the dispatches of an entry one
+ * after another, each on all workers.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ABI_H
 #define TRANSOM_RUNTIME_ABI_ABI_H
@@ -17,73 +18,76 @@ extern "C" {
 /* Raised with every incompatible change of the structs below. */
 #define TRANSOM_ABI_VERSION 2
 
-/* One sequence of a ragged batch. Its rows stand together in ragged tensors.
- * The first `keys` of its rows are attended to; a row behind them (a kept
- * first column that the mask hides) only asks. In a step its rows are new ones
- * behind `past` others, and keys = past + rows, all of them in a cache. */
+/* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
+ * Attention reads the first num_keys of them; a token after those (a kept first
+ * column that the mask hides) is a query only. In a decode step the tokens are
+ * new, they follow `past` cached positions, and num_keys is past + num_tokens.
+ */
 typedef struct transom_sequence {
-  int64_t first_row;   /* index of its first row in ragged tensors */
-  int64_t rows;        /* rows it has */
-  int64_t keys;        /* rows that count as keys, <= rows; or past + rows */
-  int64_t key_base;    /* first position in key panels, a multiple of 32 */
-  int64_t column0_row; /* row of its column 0, -1 when it has none */
-  int64_t past;        /* keys that stand in a cache already */
-  int64_t first_block; /* its first entry in each table of blocks */
+  int64_t first_token; /* index of its first token in ragged tensors */
+  int64_t num_tokens;  /* number of its tokens */
+  int64_t num_keys;    /* tokens that are keys: <= num_tokens, or past +
+                          num_tokens */
+  int64_t key_base;    /* its first position in key panels, a multiple of 32 */
+  int64_t column0_token; /* token of its column 0, -1 if it has none */
+  int64_t past;          /* positions that are in the cache already */
+  int64_t first_block;   /* its first entry in each block table */
 } transom_sequence;
 
-/* The segments of a ragged tensor. row_sequence and row_column have `rows`
- * entries. */
-typedef struct transom_segments {
-  int64_t batch;         /* number of sequences */
+/* The table of a ragged batch. token_sequence, token_column and token_key have
+ * num_tokens entries. */
+typedef struct transom_ragged_batch {
+  int64_t num_sequences; /* number of sequences */
   int64_t columns;       /* columns of the caller's batch */
-  int64_t rows;          /* number of rows */
-  int64_t key_positions; /* positions in key panels, <= rows + 31 * batch
-                            rounded up to 32 */
-  const transom_sequence *sequences; /* [batch] */
-  const int32_t *row_sequence;       /* [rows] its sequence */
-  const int32_t *row_column; /* [rows] its column in the caller's batch; in a
-                                step its position in the sequence */
-  const int64_t *row_key;    /* [rows] its position in key panels */
-} transom_segments;
+  int64_t num_tokens;    /* number of tokens */
+  int64_t key_positions; /* positions in key panels, <= num_tokens + 31 *
+                            num_sequences rounded up to 32 */
+  const transom_sequence *sequences; /* [num_sequences] */
+  const int32_t *token_sequence;     /* [num_tokens] index of its sequence */
+  const int32_t *token_column;       /* [num_tokens] column in the caller's
+                                        batch; in a step its position */
+  const int64_t *token_key;          /* [num_tokens] position in key panels */
+} transom_ragged_batch;
 
-/* Where keys and values of the layers of one group lie: entry first_block + p /
- * TRANSOM_KV_BLOCK_SIZE holds position p of a sequence. Blocks are aligned to
- * 64 bytes; NULL where no position is read any more. */
-typedef struct transom_cache {
-  char *const *blocks;
-} transom_cache;
+/* The block table of one group of caches: entry first_block + p /
+ * TRANSOM_KV_BLOCK_SIZE is the block of position p of a sequence. Blocks are
+ * aligned to 64 bytes; an entry is NULL if its positions are not read any more.
+ */
+typedef struct transom_kv_cache {
+  char *const *block_table;
+} transom_kv_cache;
 
-/* All that a phase can reach. */
+/* What a phase can reach. */
 typedef struct transom_frame {
   char *arena;            /* planned buffers and scratch */
   const char *weights;    /* packed weights */
   const int64_t *symbols; /* values of the entry's symbols */
   const int64_t *offsets; /* byte offset in the arena of each planned buffer */
   void *const *args;      /* inputs, then results, dense row-major */
-  const transom_segments
-      *segments;               /* array, one per segments value of the entry */
-  int64_t *counters;           /* zeroed words that phases leave zero */
-  const transom_cache *caches; /* [groups of the model's caches] */
+  const transom_ragged_batch
+      *ragged_batches;            /* [ragged batches of the entry] */
+  int64_t *counters;              /* zeroed words that phases leave zero */
+  const transom_kv_cache *caches; /* [groups of the model's caches] */
 } transom_frame;
 
-/* Does share `part` of `parts` of a phase, for layer row `row` (byte offsets
- * of its weights, and of its caches in their blocks; NULL outside layers).
- * Shares may run in any order, at once.
- */
-typedef void (*transom_phase)(const transom_frame *frame, const int64_t *row,
-                              int64_t part, int64_t parts);
+/* Does the share of worker `worker` of `num_workers` of a phase. `layer` is the
+ * layer's entry: byte offsets of its weights, and of its caches in their
+ * blocks; NULL outside of layers. Workers may run in any order and
+ * concurrently. */
+typedef void (*transom_phase)(const transom_frame *frame, const int64_t *layer,
+                              int64_t worker, int64_t num_workers);
 
-/* One step of an entry: the phase's index, or -1 - i for call i of the entry's
- * calls in the manifest, which a library does and no function; and the first
- * index of its layer row in `rows` (-1 for none). */
-typedef struct transom_code_step {
+/* One dispatch of an entry: the index of its phase, or -1 - i for call i of the
+ * entry's library calls in the manifest; and the first index of its layer's
+ * entry in `layers`, -1 for none. */
+typedef struct transom_dispatch {
   int32_t phase;
-  int32_t row;
-} transom_code_step;
+  int32_t layer;
+} transom_dispatch;
 
 typedef struct transom_entry_code {
   const char *name;
-  const transom_code_step *steps;
+  const transom_dispatch *dispatches;
   int64_t num_dispatches;
 } transom_entry_code;
 
@@ -102,8 +106,8 @@ typedef struct transom_artifact_code {
   uint32_t num_entries;
   uint32_t reserved;
   const transom_entry_code *entries;
-  const int64_t *rows; /* offsets of all layer rows */
-  const char *weights; /* start of the packed weights */
+  const int64_t *layers; /* the layers' entries */
+  const char *weights;   /* start of the packed weights */
 } transom_artifact_code;
 
 #ifdef __cplusplus

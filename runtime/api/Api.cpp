@@ -56,23 +56,7 @@ const char *transom_status_name(transom_status status) {
 
 const char *transom_dtype_name(transom_dtype dtype) { return dtypeText(dtype); }
 
-size_t transom_dtype_size(transom_dtype dtype) {
-  switch (dtype) {
-  case TRANSOM_DTYPE_I64:
-    return 8;
-  case TRANSOM_DTYPE_F32:
-  case TRANSOM_DTYPE_I32:
-    return 4;
-  case TRANSOM_DTYPE_BF16:
-  case TRANSOM_DTYPE_F16:
-    return 2;
-  case TRANSOM_DTYPE_BOOL:
-    return 1;
-  case TRANSOM_DTYPE_NONE:
-    break;
-  }
-  return 0;
-}
+size_t transom_dtype_size(transom_dtype dtype) { return getElementSize(dtype); }
 
 transom_model_options transom_model_options_default(void) {
   return sized<transom_model_options>();
@@ -154,6 +138,7 @@ transom_status transom_model_get_entry(const transom_model *model, size_t index,
                         " entries, none of index " + std::to_string(index));
     transom_entry_info filled = transom_entry_info_default();
     filled.name = entries[index].manifest->name.c_str();
+    filled.kind = getEntryKindName(entries[index].kind());
     filled.num_inputs = entries[index].inputs.size();
     filled.num_outputs = entries[index].outputs.size();
     if (entries[index].code)
@@ -310,8 +295,10 @@ transom_status transom_session_get_profile(const transom_session *session,
                                            size_t *count) {
   return guarded([&]() -> Result<void> {
     if (!session || !nanoseconds || !count)
-      return nullArgument(!session ? "session" : "nanoseconds");
-    *nanoseconds = session->session->profile(*count);
+      return nullArgument(!session       ? "session"
+                          : !nanoseconds ? "nanoseconds"
+                                         : "count");
+    *nanoseconds = session->session->executor().profile(*count);
     if (!*nanoseconds)
       return usageError("the session does not record a profile");
     return {};
@@ -319,14 +306,18 @@ transom_status transom_session_get_profile(const transom_session *session,
 }
 
 transom_status transom_session_get_trace(const transom_session *session,
-                                         const transom_worker_time **shares,
-                                         size_t *steps, size_t *parts) {
+                                         const transom_worker_time **times,
+                                         size_t *num_dispatches,
+                                         size_t *num_workers) {
   return guarded([&]() -> Result<void> {
-    if (!session || !shares || !steps || !parts)
-      return nullArgument(!session ? "session" : "shares");
-    *shares = session->session->shares(*steps);
-    *parts = session->session->config().threads;
-    if (!*shares)
+    if (!session || !times || !num_dispatches || !num_workers)
+      return nullArgument(!session          ? "session"
+                          : !times          ? "times"
+                          : !num_dispatches ? "num_dispatches"
+                                            : "num_workers");
+    *times = session->session->executor().workerTimes(*num_dispatches);
+    *num_workers = session->session->config().threads;
+    if (!*times)
       return usageError("the session does not record a trace");
     return {};
   });

@@ -13,9 +13,9 @@ static transom_status withDecoder(const transom_session *session, Body body) {
   return guarded([&]() -> Result<void> {
     if (!session)
       return nullArgument("session");
-    Decoder *decoder = session->session->decoder();
+    DecodeEngine *decoder = session->session->decoder();
     if (!decoder)
-      return usageError("the model has no entry 'step': it is no decoder");
+      return usageError("the model has no decoder");
     return body(*decoder);
   });
 }
@@ -24,7 +24,7 @@ static transom_status withDecoder(const transom_session *session, Body body) {
 template <typename Body>
 static transom_status makeSequence(const transom_session *session, int32_t *out,
                                    Body body) {
-  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
     if (!out)
       return nullArgument("sequence");
     TRANSOM_ASSIGN(int32_t made, body(decoder));
@@ -33,10 +33,10 @@ static transom_status makeSequence(const transom_session *session, int32_t *out,
   });
 }
 
-static Result<void> checkOpen(const Decoder &decoder, int32_t sequence) {
-  if (decoder.isOpen(sequence))
+static Result<void> checkExists(const DecodeEngine &decoder, int32_t sequence) {
+  if (decoder.exists(sequence))
     return {};
-  return usageError("sequence " + std::to_string(sequence) + " is not open");
+  return usageError("sequence " + std::to_string(sequence) + " does not exist");
 }
 
 transom_decoder_info transom_decoder_info_default(void) {
@@ -45,7 +45,7 @@ transom_decoder_info transom_decoder_info_default(void) {
 
 transom_status transom_session_get_decoder(const transom_session *session,
                                            transom_decoder_info *info) {
-  return withDecoder(session, [&](Decoder &decoder) {
+  return withDecoder(session, [&](DecodeEngine &decoder) {
     transom_decoder_info filled = transom_decoder_info_default();
     filled.context = decoder.context().value_or(0);
     filled.vocabulary = decoder.vocabulary();
@@ -61,44 +61,45 @@ transom_status transom_session_get_decoder(const transom_session *session,
 transom_status transom_sequence_create(transom_session *session,
                                        int32_t *sequence) {
   return makeSequence(session, sequence,
-                      [](Decoder &decoder) { return decoder.open(); });
+                      [](DecodeEngine &decoder) { return decoder.create(); });
 }
 
 transom_status transom_sequence_free(transom_session *session,
                                      int32_t sequence) {
-  return withDecoder(session, [&](Decoder &decoder) {
-    Result<void> done = checkOpen(decoder, sequence);
-    decoder.close(sequence);
+  return withDecoder(session, [&](DecodeEngine &decoder) {
+    Result<void> done = checkExists(decoder, sequence);
+    decoder.free(sequence);
     return done;
   });
 }
 
 transom_status transom_sequence_copy(transom_session *session, int32_t sequence,
                                      int32_t *copy) {
-  return makeSequence(session, copy,
-                      [&](Decoder &decoder) { return decoder.fork(sequence); });
+  return makeSequence(session, copy, [&](DecodeEngine &decoder) {
+    return decoder.copy(sequence);
+  });
 }
 
 transom_status transom_sequence_length(const transom_session *session,
                                        int32_t sequence, int64_t *length) {
-  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
     if (!length)
       return nullArgument("length");
     *length = decoder.length(sequence);
-    return checkOpen(decoder, sequence);
+    return checkExists(decoder, sequence);
   });
 }
 
 transom_status transom_sequence_rewind(transom_session *session,
                                        int32_t sequence, int64_t length) {
-  return withDecoder(session, [&](Decoder &decoder) {
+  return withDecoder(session, [&](DecodeEngine &decoder) {
     return decoder.rewind(sequence, length);
   });
 }
 
 transom_status transom_sequence_save(const transom_session *session,
                                      int32_t sequence, const char *path) {
-  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
     if (!path)
       return nullArgument("path");
     return decoder.save(sequence, path);
@@ -108,7 +109,7 @@ transom_status transom_sequence_save(const transom_session *session,
 transom_status transom_sequence_load(transom_session *session, const char *path,
                                      int32_t *sequence) {
   return makeSequence(session, sequence,
-                      [&](Decoder &decoder) -> Result<int32_t> {
+                      [&](DecodeEngine &decoder) -> Result<int32_t> {
                         if (!path)
                           return nullArgument("path");
                         return decoder.load(path);
@@ -116,13 +117,13 @@ transom_status transom_sequence_load(transom_session *session, const char *path,
 }
 
 /// Bytes of the logits that a step gives; all of 64 bits on overflow.
-static uint64_t bytesOf(const transom_step_input *inputs, size_t count,
-                        int64_t width) {
+static uint64_t getLogitBytes(const transom_step_input *inputs, size_t count,
+                              int64_t width) {
   uint64_t bytes = 0;
   for (size_t i = 0; i != count; ++i) {
     uint64_t more;
     if (inputs[i].num_logits < 0)
-      continue; // the step refuses it
+      continue; // the step rejects it
     if (__builtin_mul_overflow(uint64_t(inputs[i].num_logits),
                                uint64_t(width) * sizeof(float), &more) ||
         __builtin_add_overflow(bytes, more, &bytes))
@@ -135,13 +136,16 @@ transom_status transom_session_step(transom_session *session,
                                     const transom_step_input *inputs,
                                     size_t count, float *logits,
                                     size_t capacity) {
-  return withDecoder(session, [&](Decoder &decoder) -> Result<void> {
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
     if (count && !inputs)
       return nullArgument("inputs");
-    uint64_t bytes = bytesOf(inputs, count, decoder.width());
-    if (bytes && (!logits || capacity < bytes))
-      return rejected("the logits need " + std::to_string(bytes) + " bytes, " +
-                      (logits ? std::to_string(capacity) : "none") + " given");
+    uint64_t bytes = getLogitBytes(inputs, count, decoder.width());
+    if (bytes && !logits)
+      return nullArgument("logits");
+    if (capacity < bytes)
+      return limitError("the logits need " + std::to_string(bytes) +
+                        " bytes, got a capacity of " +
+                        std::to_string(capacity));
     return decoder.stepInto(inputs, count, logits);
   });
 }

@@ -5,9 +5,9 @@
 // model's files, prompts as ids or texts, results that live in a handle.
 #include "runtime/api/ApiSupport.h"
 #include "runtime/base/Utf8.h"
-#include "runtime/generate/Generate.h"
 #include "runtime/generate/GenerationOptions.h"
 #include "runtime/generate/Scores.h"
+#include "runtime/session/Generate.h"
 #include "runtime/text/Text.h"
 #include <cstddef>
 
@@ -117,8 +117,8 @@ struct Request {
 } // namespace
 
 /// The caller's options over the defaults, and the settings that follow.
-static Result<Request> requestOf(const Model &model,
-                                 const transom_generate_options *given) {
+static Result<Request> getRequest(const Model &model,
+                                  const transom_generate_options *given) {
   transom_generate_options options = transom_generate_options_default();
   TRANSOM_TRY(readOptions(given, options));
   TRANSOM_ASSIGN(GenerationConfig config, configFor(model, options));
@@ -197,7 +197,7 @@ transom_status transom_session_options_fit_generate(
                                      : "prompt_tokens");
     if (session->struct_size < offsetof(transom_session_options, mem_limit))
       return usageError("the options do not hold max_kv_tokens");
-    TRANSOM_ASSIGN(Request request, requestOf(*handle->model, given));
+    TRANSOM_ASSIGN(Request request, getRequest(*handle->model, given));
     Capacity capacity;
     capacity.maxBatch = session->max_batch;
     capacity.maxTokens =
@@ -235,7 +235,7 @@ transom_status transom_session_generate(transom_session *session,
                                         : "prompts");
     *generation = nullptr;
     const Model &model = session->session->model();
-    TRANSOM_ASSIGN(Request request, requestOf(model, given));
+    TRANSOM_ASSIGN(Request request, getRequest(model, given));
     Prompts tokens;
     for (size_t i = 0; i != count; ++i) {
       Result<std::vector<int64_t>> ids =
@@ -259,8 +259,8 @@ transom_status transom_session_generate_tensors(
                                         : "inputs");
     *generation = nullptr;
     const Model &model = session->session->model();
-    TRANSOM_ASSIGN(Request request, requestOf(model, given));
-    TRANSOM_ASSIGN(Prompts prompts, promptsOf(model, inputs, inputCount));
+    TRANSOM_ASSIGN(Request request, getRequest(model, given));
+    TRANSOM_ASSIGN(Prompts prompts, getPrompts(model, inputs, inputCount));
     return generateInto(*session->session, request.config, request.options,
                         textsFor(model, request.config, request.options),
                         prompts, generation);

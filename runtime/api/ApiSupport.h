@@ -6,9 +6,8 @@
 // caller's struct is shorter than ours and keeps our defaults; a newer one's
 // may only be longer by zeros.
 #pragma once
-#include "runtime/execute/Model.h"
-#include "runtime/execute/Session.h"
 #include "runtime/include/transom/transom.h"
+#include "runtime/session/Session.h"
 #include <algorithm>
 #include <cstring>
 #include <memory>

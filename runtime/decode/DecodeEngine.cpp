@@ -1,141 +1,139 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A step: check, reserve blocks, then walk after walk its rows, tables and
-// logits. Lengths change at the end, so that a step that was cancelled between
-// walks leaves the sequences as they were.
+// A step checks its inputs, reserves blocks, then runs its chunks batch by
+// batch. Lengths change at the end, so a step that is cancelled between two
+// runs leaves the sequences as they were.
 #include "runtime/decode/DecodeEngine.h"
-#include "runtime/execute/Session.h"
 #include "runtime/kvcache/KvFile.h"
 
 using namespace transom;
 
-/// The entry that is a model's step.
-static const Entry &stepOf(const Model &model) {
-  return *model.findEntry("step");
+/// The memory of the caches.
+static KvStorage getStorage(const Executor &executor,
+                            const DecodeLayout &layout) {
+  return {executor.at<int64_t>(layout.lengths),
+          executor.at<int64_t>(layout.firstBlocks),
+          executor.at<char *>(layout.blockTables),
+          executor.at<uint32_t>(layout.refCounts),
+          executor.at<uint32_t>(layout.freeBlocks),
+          executor.at<transom_kv_cache>(layout.caches),
+          executor.getMapping() + layout.blocks.offset};
 }
 
-/// The cache's memory in a session.
-static KvStorage storageIn(char *rest, char *base, const KvLayout &layout) {
-  auto at = [&](const Region &region) { return rest + region.offset; };
-  return {reinterpret_cast<int64_t *>(at(layout.lengths)),
-          reinterpret_cast<int64_t *>(at(layout.first)),
-          reinterpret_cast<char **>(at(layout.tables)),
-          reinterpret_cast<uint32_t *>(at(layout.users)),
-          reinterpret_cast<uint32_t *>(at(layout.free)),
-          reinterpret_cast<transom_cache *>(at(layout.caches)),
-          base + layout.blocks.offset};
+DecodeEngine::DecodeEngine(Executor &executor, const DecodeLayout &layout)
+    : executor(executor), entry(*executor.model().findEntry(EntryKind::Step)),
+      regions(executor.getLayout(entry)), layout(layout),
+      cache(layout.plan, getStorage(executor, layout)),
+      digest(cacheDigest(executor.model().manifest())) {
+  const RaggedBatchLayout &table = regions.tables[0];
+  ragged.sequences = executor.at<transom_sequence>(table.sequences);
+  ragged.token_sequence = executor.at<int32_t>(table.tokenSequence);
+  ragged.token_column = executor.at<int32_t>(table.tokenColumn);
+  ragged.token_key = executor.at<int64_t>(table.tokenKey);
 }
 
-Decoder::Decoder(Session &session)
-    : session(session), entry(stepOf(session.model())),
-      places(session.placesOf(entry)),
-      pool(session.layout.kv->plan,
-           storageIn(session.restAt(Region()), session.mapping.base(),
-                     *session.layout.kv)),
-      digest(cacheDigest(session.model().manifest())) {
-  const SegmentsLayout &table = places.tables[0];
-  segments.sequences = session.at<transom_sequence>(table.sequences);
-  segments.row_sequence = session.at<int32_t>(table.rowSequence);
-  segments.row_column = session.at<int32_t>(table.rowColumn);
-  segments.row_key = session.at<int64_t>(table.rowKey);
+std::optional<int64_t> DecodeEngine::context() const {
+  return executor.model().manifest().decoder->context;
 }
 
-std::optional<int64_t> Decoder::context() const {
-  return session.model().manifest().decoder->context;
+int64_t DecodeEngine::vocabulary() const {
+  return executor.model().manifest().decoder->vocabulary;
 }
-
-int64_t Decoder::vocabulary() const {
-  return session.model().manifest().decoder->vocabulary;
-}
-
-int64_t Decoder::maxWanted() const { return session.layout.kv->maxWanted; }
 
 //===----------------------------------------------------------------------===//
 // Sequences
 //===----------------------------------------------------------------------===//
 
-static Error notOpen(int32_t sequence) {
-  return usageError("sequence " + std::to_string(sequence) + " is not open");
+static Error makeUnknownSequenceError(int32_t sequence) {
+  return usageError("sequence " + std::to_string(sequence) + " does not exist");
 }
 
-Result<int32_t> Decoder::open() { return pool.open(); }
+Result<int32_t> DecodeEngine::create() { return cache.create(); }
 
-void Decoder::close(int32_t sequence) { pool.close(sequence); }
+void DecodeEngine::free(int32_t sequence) { cache.free(sequence); }
 
-Result<int32_t> Decoder::fork(int32_t sequence) {
-  if (!pool.isOpen(sequence))
-    return notOpen(sequence);
-  return pool.fork(sequence);
+Result<int32_t> DecodeEngine::copy(int32_t sequence) {
+  if (!cache.exists(sequence))
+    return makeUnknownSequenceError(sequence);
+  return cache.copy(sequence);
 }
 
-Result<void> Decoder::rewind(int32_t sequence, int64_t length) {
-  if (!pool.isOpen(sequence))
-    return notOpen(sequence);
-  if (length < 0 || length > pool.length(sequence))
+Result<void> DecodeEngine::rewind(int32_t sequence, int64_t length) {
+  if (!cache.exists(sequence))
+    return makeUnknownSequenceError(sequence);
+  if (length < 0 || length > cache.length(sequence))
     return usageError("cannot rewind sequence " + std::to_string(sequence) +
-                      " of " + std::to_string(pool.length(sequence)) +
+                      " of " + std::to_string(cache.length(sequence)) +
                       " positions to " + std::to_string(length));
-  return pool.rewind(sequence, length);
+  return cache.rewind(sequence, length);
 }
 
-int64_t Decoder::length(int32_t sequence) const {
-  return pool.length(sequence);
+int64_t DecodeEngine::length(int32_t sequence) const {
+  return cache.length(sequence);
 }
 
-Result<void> Decoder::save(int32_t sequence, const char *path) const {
-  if (!pool.isOpen(sequence))
-    return notOpen(sequence);
-  return saveSequence(pool, sequence, digest, path);
+Result<char *const *> DecodeEngine::fillReadOnly(int32_t sequence, size_t group,
+                                                 int64_t positions) {
+  if (!cache.exists(sequence))
+    return makeUnknownSequenceError(sequence);
+  TRANSOM_TRY(cache.fillReadOnly(sequence, group, positions));
+  return cache.caches()[group].block_table + cache.getFirstTableEntry(sequence);
 }
 
-Result<int32_t> Decoder::load(const char *path) {
-  return loadSequence(pool, digest, path);
+Result<void> DecodeEngine::save(int32_t sequence, const char *path) const {
+  if (!cache.exists(sequence))
+    return makeUnknownSequenceError(sequence);
+  return saveSequence(cache, sequence, digest, path);
+}
+
+Result<int32_t> DecodeEngine::load(const char *path) {
+  return loadSequence(cache, digest, path);
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-static std::string nameOf(const StepInput &rows) {
-  return "sequence " + std::to_string(rows.sequence);
+static std::string getName(const StepInput &input) {
+  return "sequence " + std::to_string(input.sequence);
 }
 
-/// Checks rows `index` of a step against the sequence and those before.
-Result<void> Decoder::checkRows(const StepInput *rows, size_t index) const {
-  const StepInput &what = rows[index];
-  if (!pool.isOpen(what.sequence))
-    return notOpen(what.sequence);
+/// Checks input `index` of a step against its sequence and the inputs before.
+Result<void> DecodeEngine::checkInput(const StepInput *inputs,
+                                      size_t index) const {
+  const StepInput &input = inputs[index];
+  if (!cache.exists(input.sequence))
+    return makeUnknownSequenceError(input.sequence);
   for (size_t i = 0; i != index; ++i)
-    if (rows[i].sequence == what.sequence)
-      return rejected(nameOf(what) + " stands twice in a step");
-  if (what.num_tokens < 1 || what.num_logits < 0 ||
-      what.num_logits > what.num_tokens || !what.tokens)
-    return rejected("a step has " + std::to_string(what.num_tokens) +
-                    " new tokens for " + nameOf(what) +
-                    " and wants logits of " + std::to_string(what.num_logits) +
+    if (inputs[i].sequence == input.sequence)
+      return rejected(getName(input) + " occurs twice in a step");
+  if (input.num_tokens < 1 || input.num_logits < 0 ||
+      input.num_logits > input.num_tokens || !input.tokens)
+    return rejected("a step has " + std::to_string(input.num_tokens) +
+                    " new tokens for " + getName(input) +
+                    " and wants logits of " + std::to_string(input.num_logits) +
                     "; it takes 1 or more tokens and gives 0 up to all");
-  if (Result<void> done = checkLength(what); !done)
-    return done;
-  for (int64_t i = 0; i != what.num_tokens; ++i)
-    if (what.tokens[i] < 0 || what.tokens[i] >= vocabulary())
-      return rejected("token " + std::to_string(i) + " for " + nameOf(what) +
-                      " is " + std::to_string(what.tokens[i]) +
+  TRANSOM_TRY(checkLength(input));
+  for (int64_t i = 0; i != input.num_tokens; ++i)
+    if (input.tokens[i] < 0 || input.tokens[i] >= vocabulary())
+      return rejected("token " + std::to_string(i) + " for " + getName(input) +
+                      " is " + std::to_string(input.tokens[i]) +
                       "; ids of this model are 0 to " +
                       std::to_string(vocabulary() - 1));
   return {};
 }
 
-/// Checks how long a sequence would be, before its tokens are looked at: a
-/// wrong count is no reason to read so far.
-Result<void> Decoder::checkLength(const StepInput &what) const {
-  int64_t past = pool.length(what.sequence);
-  if (what.num_tokens <= longest() - past)
+/// Checks the new length of a sequence. This comes before its tokens are read,
+/// because a wrong number of tokens may exceed the caller's array.
+Result<void> DecodeEngine::checkLength(const StepInput &input) const {
+  int64_t past = cache.length(input.sequence);
+  if (input.num_tokens <= longest() - past)
     return {};
-  std::string text = nameOf(what) + " has " + std::to_string(past) +
+  std::string text = getName(input) + " has " + std::to_string(past) +
                      " positions and would get " +
-                     std::to_string(what.num_tokens) + " more, over the ";
-  if (context() && what.num_tokens > *context() - past)
+                     std::to_string(input.num_tokens) + " more, over the ";
+  if (context() && input.num_tokens > *context() - past)
     return limitError(text + "model's context of " +
                       std::to_string(*context()));
   return limitError(text + std::to_string(longest()) +
@@ -143,144 +141,147 @@ Result<void> Decoder::checkLength(const StepInput &what) const {
                     "larger max_kv_tokens holds more");
 }
 
-Result<void> Decoder::check(const StepInput *rows, size_t count) const {
+Result<void> DecodeEngine::check(const StepInput *inputs, size_t count) const {
   if (count == 0)
     return rejected("a step without a sequence");
   for (size_t i = 0; i != count; ++i)
-    if (Result<void> done = checkRows(rows, i); !done)
-      return done;
+    TRANSOM_TRY(checkInput(inputs, i));
   return {};
 }
 
-StepCutter Decoder::cut(const StepInput *rows, size_t count) const {
-  int64_t maxRows = session.config().maxTokens;
-  return StepCutter(rows, count, maxRows, std::min(maxRows, maxWanted()));
+StepCutter DecodeEngine::cut(const StepInput *inputs, size_t count) const {
+  int64_t maxTokens = executor.config().maxTokens;
+  return StepCutter(inputs, count, maxTokens, std::min(maxTokens, maxLogits()));
 }
 
-Result<void> Decoder::checkRoom(int64_t positions) {
-  TRANSOM_ASSIGN(int32_t sequence, open());
-  StepInput rows{sequence, nullptr, positions, 0};
-  Result<void> done = checkLength(rows);
+Result<void> DecodeEngine::checkRoom(int64_t positions) {
+  TRANSOM_ASSIGN(int32_t sequence, create());
+  StepInput input{sequence, nullptr, positions, 0};
+  Result<void> done = checkLength(input);
   if (done)
-    done = pool.reserve(cut(&rows, 1));
-  close(sequence);
+    done = cache.reserve(cut(&input, 1));
+  free(sequence);
   return done;
 }
 
-Result<const float *> Decoder::step(const StepInput *rows, size_t count) {
-  int64_t wanted = 0;
+Result<const float *> DecodeEngine::step(const StepInput *inputs,
+                                         size_t count) {
+  int64_t all = 0;
   for (size_t i = 0; i != count; ++i)
-    if (__builtin_add_overflow(wanted, rows[i].num_logits, &wanted))
-      wanted = INT64_MAX;
-  if (wanted > maxWanted())
-    return limitError("a step wants logits of " + std::to_string(wanted) +
-                      " rows, the session holds those of " +
-                      std::to_string(maxWanted()));
-  float *logits = session.at<float>(session.layout.kv->logits);
-  TRANSOM_TRY(stepInto(rows, count, logits));
+    if (__builtin_add_overflow(all, inputs[i].num_logits, &all))
+      all = INT64_MAX;
+  if (all > maxLogits())
+    return limitError("a step wants the logits of " + std::to_string(all) +
+                      " tokens, the session holds those of " +
+                      std::to_string(maxLogits()));
+  float *logits = executor.at<float>(layout.logits);
+  TRANSOM_TRY(stepInto(inputs, count, logits));
   return static_cast<const float *>(logits);
 }
 
-Result<void> Decoder::stepInto(const StepInput *rows, size_t count,
-                               float *logits) {
-  if (Result<void> done = session.takeCancel(); !done)
-    return done;
-  if (Result<void> done = check(rows, count); !done)
-    return done;
-  StepCutter cutter = cut(rows, count);
-  if (Result<void> done = pool.reserve(cutter); !done)
-    return done;
-  Result<void> done = walkAll(cutter, logits);
+Result<void> DecodeEngine::stepInto(const StepInput *inputs, size_t count,
+                                    float *logits) {
+  TRANSOM_TRY(executor.takeCancel());
+  TRANSOM_TRY(check(inputs, count));
+  StepCutter cutter = cut(inputs, count);
+  TRANSOM_TRY(cache.reserve(cutter));
+  Result<void> done = runChunks(cutter, logits);
   for (size_t i = 0; i != count && !done; ++i)
-    pool.rollBack(rows[i].sequence);
+    cache.rollBack(inputs[i].sequence);
   return done;
 }
 
-Result<void> Decoder::walkAll(StepCutter cutter, float *logits) {
-  segments.batch = segments.rows = wantedRows = longestKeys = 0;
+void DecodeEngine::clearBatch() {
+  ragged.num_sequences = ragged.num_tokens = numLogits = longestKeys = 0;
+}
+
+Result<void> DecodeEngine::runChunks(StepCutter cutter, float *logits) {
+  // Collect chunks into a ragged batch and run it when the next one starts.
+  clearBatch();
   StepCutter again = cutter;
-  StepPiece piece;
-  while (cutter.next(piece)) {
-    if (piece.begins && segments.rows)
-      if (Result<void> done = walk(logits); !done)
-        return done;
-    const StepInput &rows = cutter[piece.index];
-    pool.extend(rows.sequence, pool.length(rows.sequence) + piece.offset,
-                piece.count);
-    addPiece(rows, piece);
+  StepChunk chunk;
+  while (cutter.next(chunk)) {
+    if (chunk.startsRun && ragged.num_tokens)
+      TRANSOM_TRY(runBatch(logits));
+    const StepInput &input = cutter[chunk.index];
+    cache.extend(input.sequence, cache.length(input.sequence) + chunk.offset,
+                 chunk.count);
+    addChunk(input, chunk);
   }
-  if (Result<void> done = walk(logits); !done)
-    return done;
-  while (again.next(piece)) // the last piece of each sequence ends it
-    if (const StepInput &rows = again[piece.index];
-        piece.offset + piece.count == rows.num_tokens) {
-      int64_t past = pool.length(rows.sequence);
-      pool.commit(rows.sequence, past + rows.num_tokens, past + piece.offset);
+  TRANSOM_TRY(runBatch(logits));
+
+  // The last chunk of each sequence sets its length.
+  while (again.next(chunk))
+    if (const StepInput &input = again[chunk.index];
+        chunk.offset + chunk.count == input.num_tokens) {
+      int64_t past = cache.length(input.sequence);
+      cache.commit(input.sequence, past + input.num_tokens,
+                   past + chunk.offset);
     }
   return {};
 }
 
-/// Adds rows of one sequence to the walk in the making.
-void Decoder::addPiece(const StepInput &rows, const StepPiece &piece) {
-  const SegmentsLayout &table = places.tables[0];
-  auto *tokens = session.at<int64_t>(places.inputs[0]);
-  auto *wanted = session.at<int64_t>(places.inputs[1]);
-  auto *sequence = session.at<int32_t>(table.rowSequence);
-  auto *position = session.at<int32_t>(table.rowColumn);
-  auto *key = session.at<int64_t>(table.rowKey);
-  int64_t past = pool.length(rows.sequence) + piece.offset;
-  session.at<transom_sequence>(table.sequences)[segments.batch] = {
-      segments.rows,
-      piece.count,
-      past + piece.count,
+/// Adds tokens of one sequence to the ragged batch of the next run.
+void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
+  const RaggedBatchLayout &table = regions.tables[0];
+  auto *tokens = executor.at<int64_t>(regions.inputs[0]);
+  auto *logitTokens = executor.at<int64_t>(regions.inputs[1]);
+  auto *sequence = executor.at<int32_t>(table.tokenSequence);
+  auto *position = executor.at<int32_t>(table.tokenColumn);
+  auto *key = executor.at<int64_t>(table.tokenKey);
+  int64_t past = cache.length(input.sequence) + chunk.offset;
+  executor.at<transom_sequence>(table.sequences)[ragged.num_sequences] = {
+      ragged.num_tokens,
+      chunk.count,
+      past + chunk.count,
       0,
       -1,
       past,
-      pool.firstBlock(rows.sequence)};
-  for (int64_t i = 0; i != piece.count; ++i) {
-    int64_t row = segments.rows + i;
-    tokens[row] = rows.tokens[piece.offset + i];
-    sequence[row] = int32_t(segments.batch);
-    position[row] = int32_t(past + i);
-    key[row] = past + i;
+      cache.getFirstTableEntry(input.sequence)};
+  for (int64_t i = 0; i != chunk.count; ++i) {
+    int64_t token = ragged.num_tokens + i;
+    tokens[token] = input.tokens[chunk.offset + i];
+    sequence[token] = int32_t(ragged.num_sequences);
+    position[token] = int32_t(past + i);
+    key[token] = past + i;
   }
-  segments.rows += piece.count;
-  for (int64_t i = piece.wanted; i != 0; --i)
-    wanted[wantedRows++] = segments.rows - i;
-  longestKeys = std::max(longestKeys, past + piece.count);
-  ++segments.batch;
+  ragged.num_tokens += chunk.count;
+  for (int64_t i = chunk.numLogits; i != 0; --i)
+    logitTokens[numLogits++] = ragged.num_tokens - i;
+  longestKeys = std::max(longestKeys, past + chunk.count);
+  ++ragged.num_sequences;
 }
 
-/// Walks the rows that were added, and moves `logits` behind what they give.
-Result<void> Decoder::walk(float *&logits) {
-  // No phase has to bear a result without rows.
+/// Runs the ragged batch and advances `logits` by what it wrote.
+Result<void> DecodeEngine::runBatch(float *&logits) {
+  // A run that needs no logits computes one row into scratch, so kernels never
+  // see an empty output.
   float *out = logits;
-  int64_t given = std::max<int64_t>(wantedRows, 1);
-  if (wantedRows == 0) {
-    session.at<int64_t>(places.inputs[1])[0] = segments.rows - 1;
-    out = session.at<float>(session.layout.kv->logits) + maxWanted() * width();
+  int64_t rows = std::max<int64_t>(numLogits, 1);
+  if (numLogits == 0) {
+    executor.at<int64_t>(regions.inputs[1])[0] = ragged.num_tokens - 1;
+    out = executor.at<float>(layout.logits) + maxLogits() * width();
   }
-  segments.key_positions = alignToPanel(longestKeys);
-  auto *symbols = session.at<int64_t>(places.symbols);
-  symbols[entry.segments[0].rowsSymbol] = segments.rows;
-  symbols[entry.segments[0].keysSymbol] = segments.key_positions;
-  symbols[entry.inputs[1].dims[0].onlySymbol()] = given;
-  if (entry.partsSymbol >= 0)
-    symbols[entry.partsSymbol] = session.config().threads;
-  void **args = session.at<void *>(places.args);
-  args[0] = session.at<int64_t>(places.inputs[0]);
-  args[1] = session.at<int64_t>(places.inputs[1]);
+
+  // Set the symbols and arguments.
+  ragged.key_positions = alignToPanel(longestKeys);
+  auto *symbols = executor.at<int64_t>(regions.symbols);
+  symbols[entry.ragged[0].tokensSymbol] = ragged.num_tokens;
+  symbols[entry.ragged[0].keysSymbol] = ragged.key_positions;
+  symbols[entry.inputs[1].dims[0].onlySymbol()] = rows;
+  if (entry.workersSymbol >= 0)
+    symbols[entry.workersSymbol] = executor.config().threads;
+  void **args = executor.at<void *>(regions.args);
+  args[0] = executor.at<int64_t>(regions.inputs[0]);
+  args[1] = executor.at<int64_t>(regions.inputs[1]);
   args[2] = out;
-  *session.at<transom_segments>(places.segments) = segments;
+  *executor.at<transom_ragged_batch>(regions.ragged) = ragged;
+
   transom_frame frame{};
-  if (Result<void> done = session.placeBuffers(entry, places, symbols, frame);
-      !done)
-    return done;
-  frame.caches = pool.caches();
-  if (Result<void> done = session.walk(entry, frame); !done)
-    return done;
-  if (wantedRows)
-    logits += wantedRows * width();
-  segments.batch = segments.rows = wantedRows = longestKeys = 0;
+  TRANSOM_TRY(executor.placeBuffers(entry, symbols, frame));
+  frame.caches = cache.caches();
+  TRANSOM_TRY(executor.execute(entry, frame));
+  logits += numLogits * width();
+  clearBatch();
   return {};
 }

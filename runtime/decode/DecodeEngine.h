@@ -1,103 +1,113 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decoder half of a session: sequences in a cache, and the one function
-// that everything else is made of, a step. New tokens of several sequences,
-// each with its own past, go in; logits of the rows that are asked for come
-// out. Prefill, its chunks, decode and mixed batches are this function.
+// Decoding: sequences in caches, and the step, which everything else is made
+// of. A step appends new tokens to several sequences, each with its own past,
+// and returns the logits that are asked for. Prefill, chunks of a prompt,
+// decoding and mixed batches are steps.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
-#include "runtime/execute/SessionLayout.h"
-#include "runtime/kvcache/KvPool.h"
+#include "runtime/decode/DecodeLayout.h"
+#include "runtime/execute/Executor.h"
+#include "runtime/kvcache/PagedKvCache.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace transom {
 
-class Session;
-
-/// Sequences of a session and their steps. Used by one thread at a time; none
-/// of step, open, fork, rewind, close allocates. What is refused changes
-/// nothing.
-class Decoder {
+/// The sequences of a session and their steps. Used by one thread at a time.
+/// None of step, create, copy, rewind and free allocates. On error nothing
+/// changes.
+class DecodeEngine {
 public:
-  /// Over the session's memory; the session has a model with `step`.
-  explicit Decoder(Session &session);
+  /// Uses the executor's memory as `layout` says. The executor's model has a
+  /// step; the executor and the layout outlive the engine.
+  DecodeEngine(Executor &executor, const DecodeLayout &layout);
 
-  /// A new empty sequence; `Limit` when all are taken.
-  Result<int32_t> open();
-  /// Gives a sequence and its part of the cache back. A handle that is not open
-  /// is ignored.
-  void close(int32_t sequence);
-  /// A new sequence with the same past. Shares its blocks; the last one is
-  /// copied when one of both goes on.
-  Result<int32_t> fork(int32_t sequence);
-  /// Drops what stands at `length` and behind it. `Limit` where a window has
-  /// let go of positions that would be seen again; 0 is always right, and while
-  /// the cache is not full so is where the sequence's last walk began.
+  /// Creates an empty sequence; `Limit` if all are in use.
+  Result<int32_t> create();
+  /// Frees a sequence and its blocks; one that does not exist is ignored.
+  void free(int32_t sequence);
+  /// Creates a sequence with the same past. The two share blocks; a block is
+  /// copied when one of them writes to it.
+  Result<int32_t> copy(int32_t sequence);
+  /// Removes position `length` and all after it. `Limit` if a window has
+  /// dropped positions that would be visible again. A rewind to 0 succeeds; so
+  /// does one to the start of the sequence's last run unless the cache was
+  /// full.
   Result<void> rewind(int32_t sequence, int64_t length);
-  /// True for a handle that is in use.
-  bool isOpen(int32_t sequence) const { return pool.isOpen(sequence); }
-  /// Positions of a sequence; 0 where the handle is not open.
+  /// Whether a sequence is in use.
+  bool exists(int32_t sequence) const { return cache.exists(sequence); }
+  /// Number of tokens of a sequence; 0 if it does not exist.
   int64_t length(int32_t sequence) const;
 
-  /// Appends rows to sequences and gives logits [sum of wanted][width()] in the
-  /// order of the rows, valid until the next call. Any number of rows: they are
-  /// cut into walks of max_tokens rows, which does not show. Errors come before
-  /// the first walk: `Rejected` (no rows, ids out of range, a handle twice),
-  /// `Usage` (a handle that is not open), `Limit` (over the context, the cache
-  /// full, more wanted than maxWanted()). When it is cancelled all lengths are
-  /// as they were.
-  Result<const float *> step(const StepInput *rows, size_t count);
-  /// As step(), with logits at `logits`, which has room for them; no bound on
-  /// their number. NULL where none are wanted.
-  Result<void> stepInto(const StepInput *rows, size_t count, float *logits);
+  /// Gives a sequence blocks for `positions` positions of a read-only cache,
+  /// and the pointers to them. The caller fills them before the next step;
+  /// copies of the sequence share them. See PagedKvCache::fillReadOnly().
+  Result<char *const *> fillReadOnly(int32_t sequence, size_t group,
+                                     int64_t positions);
 
-  /// Whether a new sequence could get so many positions now; `Limit` if not.
+  /// Appends tokens to sequences and returns logits [sum of num_logits,
+  /// width()] in the order of the inputs, valid until the next call. The tokens
+  /// are split into runs of max_tokens tokens, which does not change results.
+  ///
+  /// Errors come before the first run: `Rejected` (no tokens, ids out of range,
+  /// a sequence twice), `Usage` (a sequence that does not exist), `Limit` (over
+  /// the context, the cache is full, more logits than maxLogits()). A cancelled
+  /// step leaves all sequences as they were.
+  Result<const float *> step(const StepInput *inputs, size_t count);
+  /// As step(), with logits at `logits`, which has room for them; their number
+  /// is not limited. NULL if there are none.
+  Result<void> stepInto(const StepInput *inputs, size_t count, float *logits);
+
+  /// Whether a new sequence could get this many positions now; `Limit` if not.
   Result<void> checkRoom(int64_t positions);
 
-  /// Writes a sequence to a file / makes a new one from it. A file of another
-  /// model, or one that is not whole, is `Rejected`.
+  /// Writes a sequence to a file, and creates one from a file. A file of
+  /// another model, or a damaged one, is `Rejected`.
   Result<void> save(int32_t sequence, const char *path) const;
   Result<int32_t> load(const char *path);
 
-  /// Numbers of a row of logits (the vocabulary, the labels, the hidden size).
+  /// Floats of the result for one token (vocabulary, labels or hidden size).
   int64_t width() const { return entry.stepWidth; }
-  /// Most positions of a sequence; nothing: bounded by the cache alone.
+  /// Maximum number of tokens of a sequence; nothing: limited by the cache
+  /// only.
   std::optional<int64_t> context() const;
-  /// Ids lie in [0, vocabulary()).
+  /// Ids are in [0, vocabulary()).
   int64_t vocabulary() const;
-  /// Most rows that one step gives logits of.
-  int64_t maxWanted() const;
-  /// Sequences that a session holds.
-  int64_t maxSequences() const { return pool.maxSequences(); }
-  /// Sequences that are not open.
-  int64_t freeSequences() const { return pool.freeSequences(); }
-  /// Positions in blocks that no sequence uses, and in all blocks.
-  int64_t freePositions() const { return pool.freePositions(); }
-  int64_t allPositions() const { return pool.allPositions(); }
-  /// Most positions that a sequence of this session can have.
-  int64_t longest() const { return pool.longest(); }
+  /// Maximum number of tokens with logits of one step().
+  int64_t maxLogits() const { return layout.maxLogits; }
+  /// Sequences of the session, and those that are not in use.
+  int64_t maxSequences() const { return cache.maxSequences(); }
+  int64_t freeSequences() const { return cache.freeSequences(); }
+  /// Positions in free blocks, and in all blocks.
+  int64_t freePositions() const { return cache.freePositions(); }
+  int64_t allPositions() const { return cache.allPositions(); }
+  /// Maximum number of positions of a sequence of this session.
+  int64_t longest() const { return cache.longest(); }
 
 private:
-  Result<void> check(const StepInput *rows, size_t count) const;
-  Result<void> checkRows(const StepInput *rows, size_t index) const;
-  Result<void> checkLength(const StepInput &what) const;
-  StepCutter cut(const StepInput *rows, size_t count) const;
-  Result<void> walkAll(StepCutter cutter, float *logits);
-  void addPiece(const StepInput &rows, const StepPiece &piece);
-  Result<void> walk(float *&logits);
+  Result<void> check(const StepInput *inputs, size_t count) const;
+  Result<void> checkInput(const StepInput *inputs, size_t index) const;
+  Result<void> checkLength(const StepInput &input) const;
+  StepCutter cut(const StepInput *inputs, size_t count) const;
+  Result<void> runChunks(StepCutter cutter, float *logits);
+  void addChunk(const StepInput &input, const StepChunk &chunk);
+  Result<void> runBatch(float *&logits);
+  void clearBatch();
 
-  Session &session;
+  Executor &executor;
   const Entry &entry;
-  const EntryLayout &places;
-  KvPool pool;
-  std::string digest;          // of the model, for files
-  transom_segments segments{}; // the table of the walk in the making
-  int64_t wantedRows = 0;      // of that walk
-  int64_t longestKeys = 0;     // likewise
+  const EntryLayout &regions;
+  const DecodeLayout &layout;
+  PagedKvCache cache;
+  std::string digest; // of the model, for files
+  // The ragged batch of the next run.
+  transom_ragged_batch ragged{};
+  int64_t numLogits = 0;   // its tokens with logits
+  int64_t longestKeys = 0; // the most keys of one of its sequences
 };
 
 } // namespace transom

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Cuts the rows of a step into walks: as many rows as a walk holds, of which as
-// many give logits as it has room for. Where the cuts lie does not show in
-// results.
+// Splits the tokens of a step into executor runs: each run has at most as many
+// tokens, and as many of them with logits, as the session holds. Results do not
+// depend on the split.
 #pragma once
 #include "runtime/include/transom/transom.h"
 #include <algorithm>
@@ -12,43 +12,45 @@
 
 namespace transom {
 
-/// New tokens of one sequence in a step: a handle of Decoder::open(), once in a
-/// step; 1 or more tokens; the last `wanted` of them give logits, 0 to all.
+/// New tokens of one sequence in a step: at least one token, of which the last
+/// num_logits get logits. A sequence occurs at most once in a step.
 using StepInput = transom_step_input;
 
-/// Rows of one sequence in one walk.
-struct StepPiece {
-  size_t index;   ///< of its StepInput
-  int64_t offset; ///< of its first row in them
-  int64_t count;
-  int64_t wanted; ///< so many of its last rows give logits
-  bool begins;    ///< a new walk
+/// The tokens of one input in one run.
+struct StepChunk {
+  size_t index;      ///< of its input
+  int64_t offset;    ///< of its first token in the input
+  int64_t count;     ///< number of tokens
+  int64_t numLogits; ///< its last numLogits tokens get logits
+  bool startsRun;    ///< the first chunk of a run
 };
 
-/// Gives the pieces of a step one after the other. Copies begin anew where the
-/// original stands.
+/// Returns the chunks of a step one after another. A copy of a cutter continues
+/// where the original is.
 class StepCutter {
 public:
-  StepCutter(const StepInput *rows, size_t count, int64_t maxRows,
-             int64_t maxWanted)
-      : rows(rows), count(count), maxRows(maxRows), maxWanted(maxWanted) {}
+  StepCutter(const StepInput *inputs, size_t count, int64_t maxTokens,
+             int64_t maxLogits)
+      : inputs(inputs), count(count), maxTokens(maxTokens),
+        maxLogits(maxLogits) {}
 
-  const StepInput &operator[](size_t i) const { return rows[i]; }
+  const StepInput &operator[](size_t i) const { return inputs[i]; }
   size_t size() const { return count; }
 
-  /// The next piece; false behind the last.
-  bool next(StepPiece &piece) {
+  /// The next chunk; false after the last one.
+  bool next(StepChunk &chunk) {
     if (index == count)
       return false;
-    if (!cut(piece)) {
-      usedRows = usedWanted = 0;
-      cut(piece);
+    // Start another run if the current one has no room.
+    if (!cut(chunk)) {
+      usedTokens = usedLogits = 0;
+      cut(chunk);
     }
-    piece.begins = usedRows == 0;
-    usedRows += piece.count;
-    usedWanted += piece.wanted;
-    offset += piece.count;
-    if (offset == rows[index].num_tokens) {
+    chunk.startsRun = usedTokens == 0;
+    usedTokens += chunk.count;
+    usedLogits += chunk.numLogits;
+    offset += chunk.count;
+    if (offset == inputs[index].num_tokens) {
       offset = 0;
       ++index;
     }
@@ -56,26 +58,27 @@ public:
   }
 
 private:
-  /// As much of the current rows as the walk takes; false for none.
-  bool cut(StepPiece &piece) const {
-    const StepInput &from = rows[index];
+  /// As many tokens of the current input as the run holds; false for none.
+  bool cut(StepChunk &chunk) const {
+    const StepInput &from = inputs[index];
+    // The first tokens of the input get no logits.
     int64_t silent =
         std::max<int64_t>(0, from.num_tokens - from.num_logits - offset);
-    int64_t take = std::min(from.num_tokens - offset, maxRows - usedRows);
-    int64_t wanted =
-        std::min(std::max<int64_t>(0, take - silent), maxWanted - usedWanted);
+    int64_t take = std::min(from.num_tokens - offset, maxTokens - usedTokens);
+    int64_t numLogits =
+        std::min(std::max<int64_t>(0, take - silent), maxLogits - usedLogits);
     if (take > silent)
-      take = silent + wanted;
-    piece = {index, offset, take, wanted, false};
+      take = silent + numLogits;
+    chunk = {index, offset, take, numLogits, false};
     return take > 0;
   }
 
-  const StepInput *rows;
+  const StepInput *inputs;
   size_t count;
-  int64_t maxRows, maxWanted;
+  int64_t maxTokens, maxLogits;
   size_t index = 0;
   int64_t offset = 0;
-  int64_t usedRows = 0, usedWanted = 0; // of the walk
+  int64_t usedTokens = 0, usedLogits = 0; // of the current run
 };
 
 } // namespace transom

@@ -123,8 +123,8 @@ Result<void> Call::checkData(size_t index) const {
     return {};
   const ShapeValue &shape = storage.shapes[index];
   uint64_t bytes;
-  if (!spanOf(*tensor, shape.dims, shape.rank,
-              transom_dtype_size(tensor->dtype), bytes))
+  if (!getSpan(*tensor, shape.dims, shape.rank, getElementSize(tensor->dtype),
+               bytes))
     return rejected("input '" + entry.inputs[index].name +
                     "' has strides that are negative or too large");
   if (!tensor->data || tensor->capacity < bytes)
@@ -178,7 +178,7 @@ Result<void> Call::checkMaxima() const {
   return {};
 }
 
-Result<void> Call::checkCapacity(const SessionConfig &config) const {
+Result<void> Call::checkCapacity(const ExecutorConfig &config) const {
   bool ragged = entry.isRagged();
   int64_t batch = 1;
   for (size_t i = 0; i != entry.symbols.size(); ++i)
@@ -215,7 +215,7 @@ Result<void> Call::raiseCapacity(int64_t &maxBatch, int64_t &maxTokens) const {
       longest = std::max(longest, value);
   }
   bool good = !__builtin_mul_overflow(batch, longest, &rows);
-  for (const SegmentsRule &rule : entry.segments) {
+  for (const RaggedBatchRule &rule : entry.ragged) {
     int64_t sequences, columns, all;
     good = good && rule.batch.evaluate(storage.symbols, sequences) &&
            rule.columns.evaluate(storage.symbols, columns) &&
@@ -259,9 +259,9 @@ Result<void> Call::checkOutput(size_t index, bool mayOmit) const {
                     dtypeText(tensor->dtype) + ", expected " +
                     dtypeText(argument.dtype));
   const ShapeValue &shape = outputShape(index);
-  size_t size = transom_dtype_size(argument.dtype);
+  size_t size = getElementSize(argument.dtype);
   uint64_t bytes;
-  if (!spanOf(*tensor, shape.dims, shape.rank, size, bytes) ||
+  if (!getSpan(*tensor, shape.dims, shape.rank, size, bytes) ||
       overlapsItself(*tensor, shape.dims, shape.rank))
     return rejected(
         "result '" + argument.name +

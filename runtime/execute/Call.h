@@ -5,7 +5,7 @@
 // which argument, what the symbols are, and where each argument's data lies.
 #pragma once
 #include "runtime/execute/Entry.h"
-#include "runtime/execute/SessionLayout.h"
+#include "runtime/execute/ExecutorLayout.h"
 
 namespace transom {
 
@@ -31,7 +31,7 @@ public:
   /// Compares lengths with the model's maxima (`Limit`).
   Result<void> checkMaxima() const;
   /// Compares the batch and its rows with the session's (`Limit`).
-  Result<void> checkCapacity(const SessionConfig &config) const;
+  Result<void> checkCapacity(const ExecutorConfig &config) const;
   /// Raises a batch and a number of rows to what this call needs.
   Result<void> raiseCapacity(int64_t &maxBatch, int64_t &maxTokens) const;
   /// Finds the results by name and computes their shapes. `mayOmit`: results

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A symbol is bound by an input dimension that is just that symbol, by a
-// segments table, or by the number of parts. A formula over a symbol that
+// ragged table, or by the number of numWorkers. A formula over a symbol that
 // nothing binds is refused here, so that a call need not look.
 #include "runtime/execute/Entry.h"
 #include <algorithm>
@@ -59,8 +59,9 @@ int Entry::symbolIndex(const std::string &name) const {
 }
 
 bool Entry::isRagged() const {
-  return std::any_of(segments.begin(), segments.end(),
-                     [](const SegmentsRule &rule) { return rule.mask >= 0; });
+  return std::any_of(
+      ragged.begin(), ragged.end(),
+      [](const RaggedBatchRule &rule) { return rule.mask >= 0; });
 }
 
 namespace {
@@ -82,10 +83,11 @@ public:
       if (int index = entry.symbolIndex(symbol.name); index >= 0)
         entry.maxima[index] = symbol.max;
     using Step = Result<void> (EntryBuilder::*)();
-    for (Step step : {&EntryBuilder::addArguments, &EntryBuilder::addSegments,
-                      &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
-                      &EntryBuilder::addLimits, &EntryBuilder::addCalls,
-                      &EntryBuilder::addStep, &EntryBuilder::checkUses})
+    for (Step step :
+         {&EntryBuilder::addArguments, &EntryBuilder::addRaggedBatches,
+          &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
+          &EntryBuilder::addLimits, &EntryBuilder::addCalls,
+          &EntryBuilder::addStep, &EntryBuilder::checkUses})
       if (Result<void> done = (this->*step)(); !done)
         return done;
     return {};
@@ -97,7 +99,7 @@ private:
   }
   Result<Argument> argument(const ManifestTensor &tensor, bool isInput);
   Result<void> addArguments();
-  Result<void> addSegments();
+  Result<void> addRaggedBatches();
   bool leadsOnly(int symbol) const;
   Result<void> bindSymbols();
   Result<void> addMemory();
@@ -168,51 +170,50 @@ Result<int> EntryBuilder::defineSymbol(const std::string &name,
                                        SymbolKind kind) {
   int index = entry.symbolIndex(name);
   if (index < 0 || entry.kinds[index] != SymbolKind::Unbound)
-    return error("segments define '" + name +
-                 "', which is no symbol or is defined twice");
+    return error("a ragged batch defines '" + name +
+                 "', which is not a symbol or is defined twice");
   entry.kinds[index] = kind;
   return index;
 }
 
-Result<void> EntryBuilder::addSegments() {
-  for (const ManifestSegments &segments : source.segments) {
-    SegmentsRule rule;
-    TRANSOM_ASSIGN(int rows, defineSymbol(segments.rows, SymbolKind::Rows));
-    TRANSOM_ASSIGN(int keys, defineSymbol(segments.keys, SymbolKind::Keys));
-    rule.rowsSymbol = rows;
+Result<void> EntryBuilder::addRaggedBatches() {
+  for (const ManifestRaggedBatch &ragged : source.ragged) {
+    RaggedBatchRule rule;
+    TRANSOM_ASSIGN(int rows, defineSymbol(ragged.rows, SymbolKind::Tokens));
+    TRANSOM_ASSIGN(int keys, defineSymbol(ragged.keys, SymbolKind::Keys));
+    rule.tokensSymbol = rows;
     rule.keysSymbol = keys;
-    rule.keepFirst = segments.keepFirst;
-    rule.sequences = segments.sequences;
-    if (segments.sequences) {
-      entry.segments.push_back(std::move(rule));
+    rule.keepFirst = ragged.keepFirst;
+    rule.sequences = ragged.sequences;
+    if (ragged.sequences) {
+      entry.ragged.push_back(std::move(rule));
       continue;
     }
-    if (!segments.mask.empty()) {
-      rule.mask = entry.inputIndex(segments.mask.c_str());
+    if (!ragged.mask.empty()) {
+      rule.mask = entry.inputIndex(ragged.mask.c_str());
       if (rule.mask < 0 || entry.inputs[rule.mask].dims.size() != 2 ||
           entry.inputs[rule.mask].role != Role::Mask ||
           !(entry.inputs[rule.mask].isInteger() ||
             entry.inputs[rule.mask].dtype == TRANSOM_DTYPE_BOOL))
-        return error("segments are made from '" + segments.mask +
-                     "', which is no mask of two dimensions");
+        return error("a ragged batch is made from '" + ragged.mask +
+                     "', which is not a mask of two dimensions");
       rule.batch = entry.inputs[rule.mask].dims[0];
       rule.columns = entry.inputs[rule.mask].dims[1];
     } else {
-      for (auto [text, formula] :
-           {std::pair(&segments.batch, &rule.batch),
-            std::pair(&segments.columns, &rule.columns)}) {
+      for (auto [text, formula] : {std::pair(&ragged.batch, &rule.batch),
+                                   std::pair(&ragged.columns, &rule.columns)}) {
         TRANSOM_ASSIGN(Polynomial size, Polynomial::parse(*text));
         TRANSOM_ASSIGN(Formula compiled, compile(size));
         *formula = std::move(compiled);
       }
     }
-    entry.segments.push_back(std::move(rule));
+    entry.ragged.push_back(std::move(rule));
   }
   return {};
 }
 
 /// True when `symbol` leads an input that has a second dimension of its own,
-/// and stands in no other place: then it counts sequences.
+/// and occurs nowhere else: then it counts sequences.
 bool EntryBuilder::leadsOnly(int symbol) const {
   bool leads = false;
   for (const Argument &input : entry.inputs)
@@ -230,9 +231,9 @@ bool EntryBuilder::leadsOnly(int symbol) const {
 }
 
 Result<void> EntryBuilder::bindSymbols() {
-  entry.partsSymbol = entry.symbolIndex("parts");
-  if (entry.partsSymbol >= 0)
-    entry.kinds[entry.partsSymbol] = SymbolKind::Parts;
+  entry.workersSymbol = entry.symbolIndex("parts");
+  if (entry.workersSymbol >= 0)
+    entry.kinds[entry.workersSymbol] = SymbolKind::Workers;
   for (const Argument &input : entry.inputs)
     for (const Formula &dim : input.dims) {
       int symbol = dim.onlySymbol();
@@ -265,7 +266,7 @@ Result<void> EntryBuilder::addLimits() {
   if (entry.positionInput < 0 ||
       entry.inputs[entry.positionInput].dims.size() < 2)
     return error("limits the positions of '" + limit.input +
-                 "', which is no input of two dimensions");
+                 "', which is not an input of two dimensions");
   return {};
 }
 
@@ -283,8 +284,8 @@ Result<void> EntryBuilder::addCalls() {
 /// and one result [wanted, width].
 Result<void> EntryBuilder::addStep() {
   bool sequences =
-      std::any_of(entry.segments.begin(), entry.segments.end(),
-                  [](const SegmentsRule &rule) { return rule.sequences; });
+      std::any_of(entry.ragged.begin(), entry.ragged.end(),
+                  [](const RaggedBatchRule &rule) { return rule.sequences; });
   if (!sequences)
     return {};
   auto isList = [&](const Argument &argument, const char *name) {
@@ -292,10 +293,10 @@ Result<void> EntryBuilder::addStep() {
            argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
   };
   bool right =
-      entry.segments.size() == 1 && entry.inputs.size() == 2 &&
+      entry.ragged.size() == 1 && entry.inputs.size() == 2 &&
       entry.outputs.size() == 1 && isList(entry.inputs[0], "tokens") &&
       isList(entry.inputs[1], "wanted") &&
-      entry.inputs[0].dims[0].onlySymbol() == entry.segments[0].rowsSymbol &&
+      entry.inputs[0].dims[0].onlySymbol() == entry.ragged[0].tokensSymbol &&
       entry.outputs[0].dtype == TRANSOM_DTYPE_F32 &&
       entry.outputs[0].dims.size() == 2 &&
       entry.outputs[0].dims[0].onlySymbol() ==
@@ -313,15 +314,16 @@ Result<void> EntryBuilder::checkUses() {
   auto known = [&](const Formula &formula) { return bounded(formula); };
   bool right = known(entry.arenaBytes) &&
                std::all_of(entry.offsets.begin(), entry.offsets.end(), known);
-  for (const SegmentsRule &rule : entry.segments)
+  for (const RaggedBatchRule &rule : entry.ragged)
     right = right && known(rule.batch) && known(rule.columns);
   for (const auto *list : {&entry.inputs, &entry.outputs})
     for (const Argument &argument : *list)
       for (const Formula &dim : argument.dims)
-        right = right && (known(dim) || source.loop == "generate") &&
-                (!dim.uses(SymbolKind::Rows, entry.kinds) || entry.isStep()) &&
-                !dim.uses(SymbolKind::Keys, entry.kinds) &&
-                !dim.uses(SymbolKind::Parts, entry.kinds);
+        right =
+            right && (known(dim) || source.kind == EntryKind::Generate) &&
+            (!dim.uses(SymbolKind::Tokens, entry.kinds) || entry.isStep()) &&
+            !dim.uses(SymbolKind::Keys, entry.kinds) &&
+            !dim.uses(SymbolKind::Workers, entry.kinds);
   if (!right)
     return error("has a size over a symbol that its inputs do not bind");
   return {};

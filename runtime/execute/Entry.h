@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An entry point as the runtime uses it: the manifest's description with names
-// resolved to indices and polynomials compiled, beside the code's table of
-// steps.
+// resolved to indices and polynomials compiled, and the dispatches of its code.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/execute/Formula.h"
@@ -46,13 +45,13 @@ struct Argument {
   }
 };
 
-/// How one segments table of a call is made.
-struct SegmentsRule {
+/// How one ragged table of a call is made.
+struct RaggedBatchRule {
   int mask = -1;          ///< index of the mask input; -1: uniform
-  bool keepFirst = false; ///< column 0 is a row even where it is masked
-  bool sequences = false; ///< new rows of sequences in the cache: a step's
+  bool keepFirst = false; ///< column 0 is a token even if it is masked
+  bool sequences = false; ///< new tokens of sequences in a cache
   Formula batch, columns; ///< their numbers
-  int rowsSymbol = -1, keysSymbol = -1; ///< what the table defines
+  int tokensSymbol = -1, keysSymbol = -1; ///< what the table defines
 };
 
 /// An entry point, ready to be called.
@@ -69,21 +68,22 @@ struct Entry {
   std::vector<std::string> symbols;
   std::vector<SymbolKind> kinds;
   std::vector<std::optional<int64_t>> maxima; ///< the model's, by symbol
-  int partsSymbol = -1;
-  std::vector<SegmentsRule> segments;
+  int workersSymbol = -1;
+  std::vector<RaggedBatchRule> ragged;
   int positionInput = -1; ///< input whose length the table of positions limits
   int64_t positionLimit = 0;
   std::vector<Formula> offsets;
   Formula arenaBytes;
   int64_t counters = 0;
-  std::vector<OneDnnCall> calls; ///< what steps with a negative phase do
-  /// Of a decoder's step: the numbers of a row of its result; else 0.
+  std::vector<OneDnnCall> calls; ///< of dispatches with a negative phase
+  /// Of a decode step: the width of its result; else 0.
   int64_t stepWidth = 0;
 
-  /// True for a decoder's step, which Decoder runs.
+  /// True for a decode step, which takes sequences with a past.
   bool isStep() const { return stepWidth > 0; }
-  /// True for a loop of the runtime over the step; it has no code.
-  bool isLoop() const { return !manifest->loop.empty(); }
+  /// True for an entry without code, which the runtime derives from another.
+  bool isDerived() const { return !manifest->derivedFrom.empty(); }
+  EntryKind kind() const { return manifest->kind; }
   /// True when rows are removed where a mask says padding.
   bool isRagged() const;
   int symbolIndex(const std::string &name) const;

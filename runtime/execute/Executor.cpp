@@ -1,132 +1,380 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether to go on after a step is decided once, by the last thread at the
-// barrier, so that all threads leave together.
+// A call: bind and check, stage inputs, build ragged batches, place buffers,
+// run the dispatches, copy results. All errors come before the first dispatch,
+// and nothing of the caller's is written before it.
 #include "runtime/execute/Executor.h"
-#include <ctime>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "runtime/base/Suggest.h"
+#include "runtime/execute/ExecutorRun.h"
+#include "runtime/execute/Tensor.h"
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+#include <utility>
 
 using namespace transom;
 
-#if defined(__x86_64__)
-/// All exceptions masked, to nearest, flush to zero (15), denormals are zero
-/// (6).
-constexpr unsigned generatedMode = 0x1f80 | 1u << 15 | 1u << 6;
-
-FloatMode::FloatMode() : saved(_mm_getcsr()) { _mm_setcsr(generatedMode); }
-FloatMode::~FloatMode() { _mm_setcsr(unsigned(saved)); }
-#elif defined(__aarch64__)
-FloatMode::FloatMode() {
-  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
-  uint64_t mode = uint64_t(1) << 24; // flush to zero, to nearest
-  __asm__ volatile("msr fpcr, %0" ::"r"(mode));
-}
-FloatMode::~FloatMode() { __asm__ volatile("msr fpcr, %0" ::"r"(saved)); }
-#else
-FloatMode::FloatMode() : saved(0) {}
-FloatMode::~FloatMode() {}
-#endif
-
-static int64_t clockNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
-
-void Walk::doCall(const transom_code_step &what) {
-  const int64_t *row = what.row < 0 ? nullptr : rows + what.row;
-  failed = !oneDnn->run(calls[-1 - what.phase], *frame, row);
-}
-
-void Walk::doShare(int64_t step, int64_t part) {
-  const transom_code_step &what = entry->steps[step];
-  transom_worker_time *share = shares ? shares + step * parts + part : nullptr;
-  if (share)
-    share->begin = clockNow();
-  if (what.phase >= 0)
-    phases[what.phase](frame, what.row < 0 ? nullptr : rows + what.row, part,
-                       parts);
-  else if (part == 0) // the others wait at the step's end
-    doCall(what);
-  if (share)
-    share->end = clockNow();
+Result<Mapping> Mapping::create(const ExecutorLayout &layout) {
+  void *memory = mmap(nullptr, layout.total, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Error refused =
+      limitError("the system refuses " + std::to_string(layout.total) +
+                 " bytes for the session");
+  if (memory == MAP_FAILED)
+    return refused;
+  Mapping mapping;
+  mapping.begin = static_cast<char *>(memory);
+  mapping.bytes = layout.total;
+  for (auto [offset, bytes] :
+       {std::pair(layout.arena.offset, layout.arena.bytes),
+        std::pair(layout.restOffset, layout.restBytes)})
+    if (bytes &&
+        mprotect(mapping.begin + offset, bytes, PROT_READ | PROT_WRITE) != 0)
+      return refused;
+  if (layout.lazy.bytes == 0)
+    return mapping;
+  // The system provides the pages of this part when they are first written.
+  void *lazy =
+      mmap(mapping.begin + layout.lazy.offset, layout.lazy.bytes,
+           PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  if (lazy == MAP_FAILED)
+    return refused;
+  return mapping;
 }
 
-void Walk::startClock() {
-  if (nanoseconds)
-    last = clockNow();
+Mapping::Mapping(Mapping &&other) noexcept
+    : begin(std::exchange(other.begin, nullptr)),
+      bytes(std::exchange(other.bytes, 0)) {}
+
+Mapping &Mapping::operator=(Mapping &&other) noexcept {
+  std::swap(begin, other.begin);
+  std::swap(bytes, other.bytes);
+  return *this;
 }
 
-void Walk::finishStep(int64_t step) {
-  if (nanoseconds) {
-    int64_t now = clockNow();
-    nanoseconds[step] = now - last;
-    last = now;
+Mapping::~Mapping() {
+  if (begin)
+    munmap(begin, bytes);
+}
+
+Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
+                                                   const ExecutorConfig &config,
+                                                   ExecutorLayout layout) {
+  std::unique_ptr<Executor> executor(
+      new Executor(model, config, std::move(layout)));
+  TRANSOM_ASSIGN(Mapping mapping, Mapping::create(executor->layout));
+  executor->mapping = std::move(mapping);
+  TRANSOM_TRY(executor->startThreads());
+  return executor;
+}
+
+Result<void> Executor::startThreads() {
+  if (source.oneDnn()) {
+    TRANSOM_ASSIGN(std::unique_ptr<OneDnnSession> made,
+                   OneDnnSession::create(*source.oneDnn(), settings.threads));
+    oneDnn = std::move(made);
+    // Use oneDNN's threads for the other dispatches too: two sets of threads
+    // would spin at the same time.
+    if (!settings.parallel && oneDnn->parallel()) {
+      settings.parallel = oneDnn->parallel();
+      settings.parallelContext = oneDnn->handle();
+    }
   }
-  // After the last step the results are complete: too late to cancel.
-  stopped = step + 1 != entry->num_dispatches &&
-            (failed || cancel->load(std::memory_order_relaxed) != 0);
+  if (settings.threads > 1 && !settings.parallel) {
+    TRANSOM_ASSIGN(std::unique_ptr<Team> made, Team::create(settings.threads));
+    team = std::move(made);
+  }
+  return {};
 }
 
-bool Walk::onTeam(Team &team) {
-  if (entry->num_dispatches == 0)
-    return true;
-  crew = &team;
-  startClock();
-  team.run(
-      [](void *context, unsigned index) {
-        Walk &walk = *static_cast<Walk *>(context);
-        FloatMode mode;
-        // Behind the last barrier the caller may be gone, and with it the walk:
-        // so a walk that stops early takes one more.
-        Team &crew = *walk.crew;
-        for (int64_t step = 0, end = walk.entry->num_dispatches; step != end;
-             ++step) {
-          walk.doShare(step, index);
-          bool isLast = step + 1 == end;
-          crew.barrier([&] { walk.finishStep(step); });
-          if (isLast)
-            return;
-          if (walk.stopped)
-            return crew.barrier([] {});
-        }
-      },
-      this);
-  return !stopped;
+Result<const Entry *> transom::findEntry(const Model &model, const char *name) {
+  if (const Entry *entry = model.findEntry(name ? name : ""))
+    return entry;
+  std::vector<std::string> names;
+  for (const Entry &entry : model.entries())
+    names.push_back(entry.manifest->name);
+  std::string given = name ? name : "";
+  return usageError("the model has no entry '" + given +
+                    "'; it has: " + joinNames(names) + suggest(given, names));
 }
 
-bool Walk::onHost(transom_parallel parallel, void *context) {
-  startClock();
-  for (current = 0; current != entry->num_dispatches && !stopped; ++current) {
-    if (isCall(current)) { // not inside the host's threads: it has its own
-      for (int64_t part = 0; part != parts; ++part)
-        doShare(current, part);
-      finishStep(current);
+CallStorage Executor::getStorage(const Entry &entry) const {
+  const EntryLayout &places = getLayout(entry);
+  return {at<int64_t>(places.symbols),
+          at<const transom_tensor *>(places.tensors),
+          at<ShapeValue>(places.shapes)};
+}
+
+/// Fills `count` elements of a staged input with its default.
+static void fillDefault(const Argument &argument, int64_t count, void *out) {
+  int64_t value = *argument.fallback;
+  if (argument.isInteger())
+    std::fill_n(static_cast<int64_t *>(out), count, value);
+  else if (argument.dtype == TRANSOM_DTYPE_BOOL)
+    std::fill_n(static_cast<uint8_t *>(out), count, uint8_t(value));
+  else
+    std::fill_n(static_cast<float *>(out), count, float(value));
+}
+
+Result<void> Executor::stage(const Argument &argument, const Region &room,
+                             const transom_tensor *tensor,
+                             const ShapeValue &shape, void *&arg) {
+  if (tensor && !argument.alwaysStaged() &&
+      isDense(*tensor, shape.dims, shape.rank) &&
+      uintptr_t(tensor->data) % sizeof(float) == 0) {
+    arg = tensor->data;
+    return {};
+  }
+  int64_t count = Call::elementsOf(shape);
+  if (room.bytes == 0)
+    return rejected("input '" + argument.name +
+                    "' has strides, is not aligned or is left out, and the "
+                    "session does not hold results");
+  if (uint64_t(count) > room.bytes / uint64_t(argument.stagedSize()))
+    return limitError("input '" + argument.name + "' of shape " +
+                      shapeText(shape.dims, shape.rank) +
+                      " does not fit the session's max_batch " +
+                      std::to_string(settings.maxBatch) + " and max_tokens " +
+                      std::to_string(settings.maxTokens));
+  arg = getRest(room);
+  if (!tensor) {
+    fillDefault(argument, count, arg);
+    return {};
+  }
+  stageInput(*tensor, shape.dims, shape.rank, arg);
+  return checkValues(argument, arg, shape.dims, shape.rank);
+}
+
+Result<void> Executor::stageInputs(const Entry &entry,
+                                   const EntryLayout &places, const Call &call,
+                                   void **args) {
+  for (size_t i = 0; i != entry.inputs.size(); ++i)
+    if (Result<void> done = stage(entry.inputs[i], places.inputs[i],
+                                  call.input(i), call.inputShape(i), args[i]);
+        !done)
+      return done;
+  return {};
+}
+
+/// Builds the table of one ragged batch from a mask, or for a batch without
+/// padding.
+Result<void> Executor::buildRaggedBatch(const Entry &entry,
+                                        const RaggedBatchRule &rule,
+                                        const RaggedBatchLayout &table,
+                                        const Call &call, void *const *args,
+                                        transom_ragged_batch &ragged) {
+  int64_t batch, columns;
+  if (!rule.batch.evaluate(call.symbols(), batch) ||
+      !rule.columns.evaluate(call.symbols(), columns) || batch < 0 ||
+      columns < 0 || batch > table.maxBatch)
+    return limitError("a batch of " + std::to_string(batch) +
+                      " is over the session's max_batch " +
+                      std::to_string(settings.maxBatch));
+  // Count the tokens before the table is written.
+  bool isBool =
+      rule.mask >= 0 && entry.inputs[rule.mask].dtype == TRANSOM_DTYPE_BOOL;
+  const void *mask = rule.mask >= 0 ? args[rule.mask] : nullptr;
+  auto words = static_cast<const int64_t *>(mask);
+  auto bytes = static_cast<const uint8_t *>(mask);
+  int64_t tokens = !mask ? batch * columns
+                   : isBool
+                       ? countTokens(bytes, batch, columns, rule.keepFirst)
+                       : countTokens(words, batch, columns, rule.keepFirst);
+  if (tokens > table.maxTokens)
+    return limitError(std::to_string(tokens) +
+                      " tokens are over the session's max_tokens " +
+                      std::to_string(settings.maxTokens));
+  RaggedBatchStorage storage{
+      at<transom_sequence>(table.sequences), at<int32_t>(table.tokenSequence),
+      at<int32_t>(table.tokenColumn), at<int64_t>(table.tokenKey)};
+  if (!mask)
+    buildUniform(batch, columns, storage, ragged);
+  else if (isBool)
+    buildRagged(bytes, batch, columns, rule.keepFirst, storage, ragged);
+  else
+    buildRagged(words, batch, columns, rule.keepFirst, storage, ragged);
+  call.symbols()[rule.tokensSymbol] = tokens;
+  call.symbols()[rule.keysSymbol] = ragged.key_positions;
+  return {};
+}
+
+Result<void> Executor::buildRaggedBatches(const Entry &entry,
+                                          const EntryLayout &places,
+                                          const Call &call, void *const *args) {
+  auto *ragged = at<transom_ragged_batch>(places.ragged);
+  for (size_t i = 0; i != entry.ragged.size(); ++i)
+    TRANSOM_TRY(buildRaggedBatch(entry, entry.ragged[i], places.tables[i], call,
+                                 args, ragged[i]));
+  return {};
+}
+
+Result<void> Executor::placeBuffers(const Entry &entry, const int64_t *symbols,
+                                    transom_frame &frame) {
+  const EntryLayout &places = getLayout(entry);
+  int64_t needed;
+  if (!entry.arenaBytes.evaluate(symbols, needed) || needed < 0 ||
+      uint64_t(needed) > places.arenaBytes)
+    return limitError("the call needs an arena of " + std::to_string(needed) +
+                      " bytes, the session's has " +
+                      std::to_string(places.arenaBytes));
+  auto *offsets = at<int64_t>(places.offsets);
+  for (size_t i = 0; i != entry.offsets.size(); ++i)
+    if (!entry.offsets[i].evaluate(symbols, offsets[i]) || offsets[i] < 0 ||
+        offsets[i] > needed)
+      return rejected("entry '" + entry.manifest->name + "': buffer " +
+                      std::to_string(i) + " is outside of the arena");
+  uint64_t unused = 0;
+  if (settings.arenaAtEnd)
+    unused = (layout.arena.bytes - uint64_t(needed)) / 64 * 64;
+  frame.arena = mapping.base() + layout.arena.offset + unused;
+  frame.offsets = offsets;
+  frame.symbols = symbols;
+  frame.weights = source.code().weights;
+  frame.args = at<void *>(places.args);
+  frame.ragged_batches = at<transom_ragged_batch>(places.ragged);
+  frame.counters = at<int64_t>(layout.counters);
+  return {};
+}
+
+Result<void> Executor::placeOutputs(const Entry &entry,
+                                    const EntryLayout &places, const Call &call,
+                                    void **args) const {
+  for (size_t i = 0; i != entry.outputs.size(); ++i) {
+    const transom_tensor *tensor = call.output(i);
+    const ShapeValue &shape = call.outputShape(i);
+    uint64_t size = getElementSize(entry.outputs[i].dtype);
+    if (tensor && isDense(*tensor, shape.dims, shape.rank) &&
+        uintptr_t(tensor->data) % size == 0) {
+      args[i] = tensor->data;
       continue;
     }
-    parallel(
-        context, size_t(parts),
-        [](void *arg, size_t index) {
-          FloatMode mode;
-          Walk &walk = *static_cast<Walk *>(arg);
-          walk.doShare(walk.current, int64_t(index));
-        },
-        this);
-    finishStep(current);
+    const Region &room = places.outputs[i];
+    if (uint64_t(Call::elementsOf(shape)) > room.bytes / size)
+      return limitError("result '" + entry.outputs[i].name + "' of shape " +
+                        shapeText(shape.dims, shape.rank) +
+                        " does not fit what the session holds for max_tokens " +
+                        std::to_string(settings.maxTokens));
+    args[i] = getRest(room);
   }
-  return !stopped;
+  return {};
 }
 
-bool Walk::alone() {
-  FloatMode mode;
-  startClock();
-  for (int64_t step = 0; step != entry->num_dispatches && !stopped; ++step) {
-    for (int64_t part = 0; part != parts; ++part)
-      doShare(step, part);
-    finishStep(step);
+Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
+  ExecutorRun run;
+  run.frame = &frame;
+  run.entry = entry.code;
+  run.phases = source.isa().phases;
+  run.layers = source.code().layers;
+  run.numWorkers = settings.threads;
+  run.cancel = &cancelFlag;
+  run.oneDnn = oneDnn.get();
+  run.calls = entry.calls.data();
+  if (settings.profile) {
+    run.nanoseconds = at<int64_t>(layout.profile);
+    std::fill_n(run.nanoseconds, entry.code->num_dispatches, 0);
+    profiledDispatches = size_t(entry.code->num_dispatches);
   }
-  return !stopped;
+  if (settings.trace)
+    run.workerTimes = at<transom_worker_time>(layout.workerTimes);
+  bool done = settings.parallel
+                  ? run.runOnHost(settings.parallel, settings.parallelContext)
+              : team ? run.runOnTeam(*team)
+                     : run.runOnCaller();
+  if (run.failed)
+    return internalError(oneDnn->message());
+  if (done)
+    return {};
+  cancelFlag.store(0, std::memory_order_relaxed);
+  return Error{cancelledStatus, "the call was cancelled", {}};
+}
+
+void Executor::finishOutputs(const Entry &entry, const Call &call,
+                             void *const *args, transom_tensor *outputs,
+                             size_t count) const {
+  for (size_t i = 0; i != count; ++i) {
+    transom_tensor &tensor = outputs[i];
+    int index = entry.outputIndex(tensor.name);
+    const ShapeValue &shape = call.outputShape(size_t(index));
+    transom_dtype dtype = entry.outputs[size_t(index)].dtype;
+    if (args[index] != tensor.data)
+      unstageResult(args[index], tensor, shape.dims, shape.rank,
+                    getElementSize(dtype));
+    tensor.dtype = dtype;
+    tensor.rank = int32_t(shape.rank);
+    std::copy_n(shape.dims, shape.rank, tensor.shape);
+  }
+}
+
+Result<void> Executor::takeCancel() {
+  if (cancelFlag.exchange(0, std::memory_order_relaxed))
+    return Error{cancelledStatus, "the call was cancelled", {}};
+  return {};
+}
+
+Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
+                           size_t inputCount, transom_tensor *outputs,
+                           size_t outputCount) {
+  // Check the inputs and bind the symbols.
+  const EntryLayout &regions = getLayout(entry);
+  Call call(entry, getStorage(entry));
+  TRANSOM_TRY(call.bindInputs(inputs, inputCount, true));
+  TRANSOM_TRY(call.checkMaxima());
+  TRANSOM_TRY(call.checkCapacity(settings));
+  if (entry.workersSymbol >= 0)
+    call.symbols()[entry.workersSymbol] = settings.threads;
+
+  // Stage the inputs and build the tables that depend on them.
+  void **args = at<void *>(regions.args);
+  TRANSOM_TRY(stageInputs(entry, regions, call, args));
+  TRANSOM_TRY(buildRaggedBatches(entry, regions, call, args));
+
+  // Place results and buffers, run, and copy results that need it.
+  TRANSOM_TRY(call.bindOutputs(outputs, outputCount, settings.holdResults));
+  void **results = args + entry.inputs.size();
+  TRANSOM_TRY(placeOutputs(entry, regions, call, results));
+  transom_frame frame{};
+  TRANSOM_TRY(placeBuffers(entry, call.symbols(), frame));
+  TRANSOM_TRY(execute(entry, frame));
+  finishOutputs(entry, call, results, outputs, outputCount);
+  return {};
+}
+
+Result<void> Executor::shape(const Entry &entry, const transom_tensor *inputs,
+                             size_t inputCount, const char *result,
+                             transom_tensor &out) {
+  ShapeStorage storage(entry);
+  Call call(entry, storage.view());
+  TRANSOM_TRY(call.bindInputs(inputs, inputCount, false));
+  TRANSOM_TRY(call.checkMaxima());
+  const std::string name = result ? result : "";
+  const int index = entry.outputIndex(name.c_str());
+  if (index < 0)
+    return rejected("entry '" + entry.manifest->name + "' has no result '" +
+                    name + "'; it has: " + joinNames(entry.outputNames()) +
+                    suggest(name, entry.outputNames()));
+  TRANSOM_TRY(call.shapeOutput(size_t(index)));
+  const ShapeValue &shape = call.outputShape(size_t(index));
+  out.dtype = entry.outputs[size_t(index)].dtype;
+  out.rank = int32_t(shape.rank);
+  std::copy_n(shape.dims, shape.rank, out.shape);
+  out.capacity = size_t(Call::elementsOf(shape)) * getElementSize(out.dtype);
+  return {};
+}
+
+void *Executor::heldResult(const Entry &entry, size_t output,
+                           uint64_t bytes) const {
+  const Region &room = getLayout(entry).outputs[output];
+  return room.bytes && room.bytes >= bytes ? getRest(room) : nullptr;
+}
+
+const int64_t *Executor::profile(size_t &numDispatches) const {
+  numDispatches = settings.profile ? profiledDispatches : 0;
+  return settings.profile ? at<int64_t>(layout.profile) : nullptr;
+}
+
+const transom_worker_time *Executor::workerTimes(size_t &numDispatches) const {
+  numDispatches = settings.trace ? profiledDispatches : 0;
+  return settings.trace ? at<transom_worker_time>(layout.workerTimes) : nullptr;
 }

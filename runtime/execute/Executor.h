@@ -1,61 +1,140 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks an entry's table of steps: every share of a step, then the next step,
-// on the session's team, on the host's threads, or on the caller alone.
+// Runs the entries of a model on tensors. An executor owns the memory and the
+// threads: all memory is mapped when it is created, and a call allocates
+// nothing.
 #pragma once
-#include "runtime/abi/Abi.h"
+#include "runtime/execute/Call.h"
+#include "runtime/execute/ExecutorLayout.h"
+#include "runtime/execute/RaggedBatch.h"
 #include "runtime/execute/Team.h"
-#include "runtime/include/transom/transom.h"
-#include "runtime/onednn/OneDnn.h"
 #include <atomic>
+#include <memory>
 
 namespace transom {
 
-/// Sets the floating-point mode of generated code (to nearest, denormals as
-/// zero) and restores the thread's own at the end.
-class FloatMode {
+/// The status of a call that transom_session_cancel() ended.
+inline constexpr Status cancelledStatus = Status(TRANSOM_STATUS_CANCELLED);
+
+/// The executor's memory, with protected pages before, between and after its
+/// parts. Move-only.
+class Mapping {
 public:
-  FloatMode();
-  ~FloatMode();
-  FloatMode(const FloatMode &) = delete;
-  FloatMode &operator=(const FloatMode &) = delete;
+  /// Maps what a layout says; `Limit` when the system refuses.
+  static Result<Mapping> create(const ExecutorLayout &layout);
+  Mapping() = default;
+  Mapping(Mapping &&other) noexcept;
+  Mapping &operator=(Mapping &&other) noexcept;
+  ~Mapping();
+
+  char *base() const { return begin; }
+  uint64_t size() const { return bytes; }
 
 private:
-  uint64_t saved;
+  char *begin = nullptr;
+  uint64_t bytes = 0;
 };
 
-/// One walk. Lives on the caller's stack; allocates nothing.
-class Walk {
-public:
-  const transom_frame *frame = nullptr;
-  const transom_entry_code *entry = nullptr;
-  const transom_phase *phases = nullptr;
-  const int64_t *rows = nullptr; ///< the artifact's layer rows
-  int64_t parts = 1;
-  std::atomic<uint32_t> *cancel = nullptr;
-  OneDnnSession *oneDnn = nullptr;       ///< does the calls, or NULL
-  const OneDnnCall *calls = nullptr;     ///< of steps with a negative phase
-  bool failed = false;                   ///< a call failed, and the walk ended
-  int64_t *nanoseconds = nullptr;        ///< [steps], or NULL
-  transom_worker_time *shares = nullptr; ///< [steps][parts], or NULL
+/// The entry of that name; `Usage` with the names that exist.
+Result<const Entry *> findEntry(const Model &model, const char *name);
 
-  /// Each of these walks all steps; false when it was cancelled between two.
-  bool onTeam(Team &team);
-  bool onHost(transom_parallel parallel, void *context);
-  bool alone();
+/// The arrays of a call that only asks about shapes.
+struct ShapeStorage {
+  explicit ShapeStorage(const Entry &entry)
+      : symbols(entry.symbols.size()),
+        tensors(entry.inputs.size() + entry.outputs.size()),
+        shapes(tensors.size()) {}
+  CallStorage view() { return {symbols.data(), tensors.data(), shapes.data()}; }
+  std::vector<int64_t> symbols;
+  std::vector<const transom_tensor *> tensors;
+  std::vector<ShapeValue> shapes;
+};
+
+class Executor {
+public:
+  /// Maps the memory and starts the threads. `model` outlives the executor.
+  static Result<std::unique_ptr<Executor>> create(const Model &model,
+                                                  const ExecutorConfig &config,
+                                                  ExecutorLayout layout);
+
+  /// Runs an entry with code on tensors, as transom_session_run().
+  Result<void> run(const Entry &entry, const transom_tensor *inputs,
+                   size_t inputCount, transom_tensor *outputs,
+                   size_t outputCount);
+  /// The shape of a result, as transom_session_shape().
+  static Result<void> shape(const Entry &entry, const transom_tensor *inputs,
+                            size_t inputCount, const char *result,
+                            transom_tensor &out);
+
+  /// Makes the current or the next call end at its next dispatch.
+  void cancel() { cancelFlag.store(1, std::memory_order_relaxed); }
+  /// An error if a call was cancelled before it began; clears the request.
+  Result<void> takeCancel();
+
+  const Model &model() const { return source; }
+  const ExecutorConfig &config() const { return settings; }
+  /// Bytes that are mapped.
+  uint64_t memory() const { return mapping.size(); }
+  /// The memory where a run writes a result that its caller leaves out, valid
+  /// until the next run; NULL if there is none or it is smaller than `bytes`.
+  void *heldResult(const Entry &entry, size_t output, uint64_t bytes) const;
+  /// Nanoseconds of each dispatch of the last run; NULL without a profile.
+  const int64_t *profile(size_t &numDispatches) const;
+  /// When each worker began and ended each dispatch of the last run,
+  /// [dispatches][workers]; NULL without a trace.
+  const transom_worker_time *workerTimes(size_t &numDispatches) const;
+
+  // For the owner of an extension, which builds frames itself.
+
+  const EntryLayout &getLayout(const Entry &entry) const {
+    return layout.entries[size_t(&entry - source.entries().data())];
+  }
+  /// The arrays of a call of an entry.
+  CallStorage getStorage(const Entry &entry) const;
+  template <typename T> T *at(const Region &region) const {
+    return reinterpret_cast<T *>(getRest(region));
+  }
+  char *getMapping() const { return mapping.base(); }
+  /// Evaluates the offsets of an entry's buffers and fills in the frame.
+  Result<void> placeBuffers(const Entry &entry, const int64_t *symbols,
+                            transom_frame &frame);
+  /// Runs all dispatches of an entry.
+  Result<void> execute(const Entry &entry, const transom_frame &frame);
 
 private:
-  void doShare(int64_t step, int64_t part);
-  bool isCall(int64_t step) const { return entry->steps[step].phase < 0; }
-  void doCall(const transom_code_step &what);
-  void startClock();
-  void finishStep(int64_t step);
+  Executor(const Model &model, const ExecutorConfig &config,
+           ExecutorLayout layout)
+      : source(model), settings(config), layout(std::move(layout)) {}
+  char *getRest(const Region &region) const {
+    return mapping.base() + layout.restOffset + region.offset;
+  }
+  Result<void> startThreads();
+  Result<void> stageInputs(const Entry &entry, const EntryLayout &regions,
+                           const Call &call, void **args);
+  Result<void> stage(const Argument &argument, const Region &room,
+                     const transom_tensor *tensor, const ShapeValue &shape,
+                     void *&arg);
+  Result<void> buildRaggedBatches(const Entry &entry,
+                                  const EntryLayout &regions, const Call &call,
+                                  void *const *args);
+  Result<void> buildRaggedBatch(const Entry &entry, const RaggedBatchRule &rule,
+                                const RaggedBatchLayout &table,
+                                const Call &call, void *const *args,
+                                transom_ragged_batch &ragged);
+  Result<void> placeOutputs(const Entry &entry, const EntryLayout &regions,
+                            const Call &call, void **args) const;
+  void finishOutputs(const Entry &entry, const Call &call, void *const *args,
+                     transom_tensor *outputs, size_t count) const;
 
-  Team *crew = nullptr;
-  int64_t current = 0; // the step that the host's threads are at
-  int64_t last = 0;    // when the step before ended, in nanoseconds
-  bool stopped = false;
+  const Model &source;
+  ExecutorConfig settings;
+  ExecutorLayout layout;
+  Mapping mapping;
+  std::unique_ptr<Team> team; // NULL: a host's threads, or the caller alone
+  std::unique_ptr<OneDnnSession> oneDnn; // NULL: no dispatch is oneDNN's
+  std::atomic<uint32_t> cancelFlag{0};
+  size_t profiledDispatches = 0;
 };
 
 } // namespace transom

@@ -18,9 +18,9 @@ enum class SymbolKind : uint8_t {
   Unbound, ///< has no value in this entry
   Batch,   ///< sequences
   Length,  ///< positions of a sequence, or any other dimension
-  Rows,    ///< rows of a segments table
-  Keys,    ///< positions in key panels of a segments table
-  Parts,   ///< shares of a step
+  Tokens,  ///< tokens of a ragged batch
+  Keys,    ///< positions in key panels of a ragged batch
+  Workers, ///< workers of a dispatch
 };
 
 /// The largest values of an entry's symbols, and of a batch times a length.

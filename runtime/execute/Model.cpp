@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tables of the code are checked against the manifest once, here, so that
-// the walk of a call can trust every index.
+// an executor run can trust every index.
 #include "runtime/execute/Model.h"
 #include "runtime/execute/Cpu.h"
 #include <cstring>
@@ -11,19 +11,20 @@
 
 using namespace transom;
 
-/// Checks one entry's steps: phases and calls that exist, rows of weights or
-/// none.
-static Result<void> checkSteps(const transom_artifact_code &code,
-                               const transom_entry_code &entry, size_t calls,
-                               const std::string &name) {
+/// Checks that the dispatches of one entry name phases, library calls and layer
+/// entries that exist.
+static Result<void> checkDispatches(const transom_artifact_code &code,
+                                    const transom_entry_code &entry,
+                                    size_t calls, const std::string &name) {
   for (int64_t i = 0; i < entry.num_dispatches; ++i) {
-    const transom_code_step &step = entry.steps[i];
-    if (step.phase < -int64_t(calls) || step.phase >= code.num_phases ||
-        step.row < -1 || (step.row >= 0 && !code.rows))
-      return rejected(name + ": step " + std::to_string(i) + " of entry '" +
-                      entry.name + "' has phase " + std::to_string(step.phase) +
-                      " of " + std::to_string(code.num_phases) + ", row " +
-                      std::to_string(step.row));
+    const transom_dispatch &dispatch = entry.dispatches[i];
+    if (dispatch.phase < -int64_t(calls) || dispatch.phase >= code.num_phases ||
+        dispatch.layer < -1 || (dispatch.layer >= 0 && !code.layers))
+      return rejected(name + ": dispatch " + std::to_string(i) + " of entry '" +
+                      entry.name + "' has phase " +
+                      std::to_string(dispatch.phase) + " of " +
+                      std::to_string(code.num_phases) + ", layer entry " +
+                      std::to_string(dispatch.layer));
   }
   return {};
 }
@@ -88,12 +89,12 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
   chosen = &artifact->isas[isa];
   for (const ManifestEntry &source : contents.entries) {
     const transom_entry_code *code =
-        source.loop.empty() ? findCode(*artifact, source.name) : nullptr;
-    if (!code && source.loop.empty())
+        source.derivedFrom.empty() ? findCode(*artifact, source.name) : nullptr;
+    if (!code && source.derivedFrom.empty())
       return rejected(name + ": its manifest has the entry '" + source.name +
                       "', its code does not");
     if (Result<void> done =
-            code ? checkSteps(*artifact, *code, source.calls.size(), name)
+            code ? checkDispatches(*artifact, *code, source.calls.size(), name)
                  : Result<void>();
         !done)
       return done;
@@ -105,7 +106,7 @@ Result<void> Model::resolve(std::string_view tokenizerTables,
     Result<Entry> entry = Entry::create(contents, source, code);
     if (!entry)
       return rejected(name + ": " + entry.error().message);
-    if (entry->isStep() != (source.name == "step" && contents.decoder))
+    if (entry->isStep() != (source.kind == EntryKind::Step && contents.decoder))
       return rejected(name + ": entry '" + source.name +
                       "' does not fit a decoder");
     entryList.push_back(std::move(*entry));
@@ -129,9 +130,16 @@ const Entry *Model::findEntry(const char *name) const {
   return nullptr;
 }
 
+const Entry *Model::findEntry(EntryKind kind) const {
+  for (const Entry &entry : entryList)
+    if (entry.kind() == kind)
+      return &entry;
+  return nullptr;
+}
+
 std::optional<Model::TextUse> Model::findTextUse(const char *result) const {
   TextUse use;
-  use.entry = findEntry("encode");
+  use.entry = findEntry(EntryKind::Encode);
   if (!use.entry || !tokenizerValue)
     return std::nullopt;
   use.ids = use.entry->inputIndex("input_ids");

@@ -32,11 +32,13 @@ public:
   const transom_artifact_code &code() const { return *artifact; }
   const transom_isa_code &isa() const { return *chosen; }
   const std::vector<Entry> &entries() const { return entryList; }
-  /// NULL where no step is oneDNN's.
+  /// NULL if no dispatch is oneDNN's.
   const OneDnnModel *oneDnn() const { return oneDnnModel.get(); }
   /// The entry of that name, or NULL.
   const Entry *findEntry(const char *name) const;
-  /// NULL without one.
+  /// The first entry of a kind, or NULL.
+  const Entry *findEntry(EntryKind kind) const;
+  /// NULL if there is none.
   const Tokenizer *tokenizer() const {
     return tokenizerValue ? &*tokenizerValue : nullptr;
   }
@@ -49,12 +51,12 @@ public:
     int64_t width = 0;     ///< its last dimension
     bool perToken = false; ///< [batch, seq, width], else [batch, width]
   };
-  /// How texts are embedded or classified; NULL where that is not possible.
+  /// How texts are embedded or classified; NULL if the model cannot.
   const TextUse *embedding() const { return embed ? &*embed : nullptr; }
   const TextUse *classification() const {
     return classify ? &*classify : nullptr;
   }
-  /// Texts are cut to so many tokens; 0: never.
+  /// Texts are truncated to this many tokens; 0: never.
   size_t maxTextTokens() const;
 
 private:
@@ -63,7 +65,7 @@ private:
                        const std::string &forcedIsa, const std::string &name);
   std::optional<TextUse> findTextUse(const char *result) const;
 
-  ArtifactCode library; // goes last
+  ArtifactCode library; // destroyed last
   Manifest contents;
   std::string text;
   const transom_artifact_code *artifact = nullptr;

@@ -12,7 +12,7 @@ namespace {
 /// Adds rows and sequences one after the other.
 class Builder {
 public:
-  Builder(const SegmentsStorage &storage) : storage(storage) {}
+  Builder(const RaggedBatchStorage &storage) : storage(storage) {}
 
   void begin() {
     first = rows;
@@ -21,34 +21,40 @@ public:
   void add(int64_t column) {
     if (column == 0)
       column0 = rows;
-    storage.rowSequence[rows] = int32_t(sequences);
-    storage.rowColumn[rows] = int32_t(column);
-    storage.rowKey[rows] = keyBase + (rows - first);
+    storage.tokenSequence[rows] = int32_t(sequences);
+    storage.tokenColumn[rows] = int32_t(column);
+    storage.tokenKey[rows] = keyBase + (rows - first);
     ++rows;
   }
   void end(int64_t keys) {
     storage.sequences[sequences++] = {first,   rows - first, keys,
                                       keyBase, column0,      0};
-    keyBase += alignToPanel(rows - first);
+    keyBase += (rows - first + TRANSOM_PANEL_WIDTH - 1) / TRANSOM_PANEL_WIDTH *
+               TRANSOM_PANEL_WIDTH;
   }
   int64_t rowsOfSequence() const { return rows - first; }
 
-  void finish(int64_t columns, transom_segments &segments) const {
-    segments = {sequences,         columns,           rows,
-                keyBase,           storage.sequences, storage.rowSequence,
-                storage.rowColumn, storage.rowKey};
+  void finish(int64_t columns, transom_ragged_batch &ragged) const {
+    ragged = {sequences,
+              columns,
+              rows,
+              keyBase,
+              storage.sequences,
+              storage.tokenSequence,
+              storage.tokenColumn,
+              storage.tokenKey};
   }
 
 private:
-  const SegmentsStorage &storage;
+  const RaggedBatchStorage &storage;
   int64_t sequences = 0, rows = 0, first = 0, keyBase = 0, column0 = -1;
 };
 
 } // namespace
 
 template <typename Mask>
-int64_t transom::countRows(const Mask *mask, int64_t batch, int64_t columns,
-                           bool keepFirst) {
+int64_t transom::countTokens(const Mask *mask, int64_t batch, int64_t columns,
+                             bool keepFirst) {
   int64_t rows = 0;
   for (int64_t i = 0; i != batch * columns; ++i)
     rows += mask[i];
@@ -60,8 +66,8 @@ int64_t transom::countRows(const Mask *mask, int64_t batch, int64_t columns,
 
 template <typename Mask>
 void transom::buildRagged(const Mask *mask, int64_t batch, int64_t columns,
-                          bool keepFirst, const SegmentsStorage &storage,
-                          transom_segments &segments) {
+                          bool keepFirst, const RaggedBatchStorage &storage,
+                          transom_ragged_batch &ragged) {
   Builder builder(storage);
   for (int64_t b = 0; b != batch; ++b, mask += columns) {
     builder.begin();
@@ -73,12 +79,12 @@ void transom::buildRagged(const Mask *mask, int64_t batch, int64_t columns,
       builder.add(0);
     builder.end(keys);
   }
-  builder.finish(columns, segments);
+  builder.finish(columns, ragged);
 }
 
 void transom::buildUniform(int64_t batch, int64_t columns,
-                           const SegmentsStorage &storage,
-                           transom_segments &segments) {
+                           const RaggedBatchStorage &storage,
+                           transom_ragged_batch &ragged) {
   Builder builder(storage);
   for (int64_t b = 0; b != batch; ++b) {
     builder.begin();
@@ -86,12 +92,14 @@ void transom::buildUniform(int64_t batch, int64_t columns,
       builder.add(column);
     builder.end(columns);
   }
-  builder.finish(columns, segments);
+  builder.finish(columns, ragged);
 }
 
-template int64_t transom::countRows(const int64_t *, int64_t, int64_t, bool);
-template int64_t transom::countRows(const uint8_t *, int64_t, int64_t, bool);
+template int64_t transom::countTokens(const int64_t *, int64_t, int64_t, bool);
+template int64_t transom::countTokens(const uint8_t *, int64_t, int64_t, bool);
 template void transom::buildRagged(const int64_t *, int64_t, int64_t, bool,
-                                   const SegmentsStorage &, transom_segments &);
+                                   const RaggedBatchStorage &,
+                                   transom_ragged_batch &);
 template void transom::buildRagged(const uint8_t *, int64_t, int64_t, bool,
-                                   const SegmentsStorage &, transom_segments &);
+                                   const RaggedBatchStorage &,
+                                   transom_ragged_batch &);

@@ -10,29 +10,30 @@
 namespace transom {
 
 /// The memory of one table.
-struct SegmentsStorage {
+struct RaggedBatchStorage {
   transom_sequence *sequences;
-  int32_t *rowSequence;
-  int32_t *rowColumn;
-  int64_t *rowKey;
+  int32_t *tokenSequence;
+  int32_t *tokenColumn;
+  int64_t *tokenKey;
 };
 
 /// Rows that a mask [batch, columns] leaves: its ones and, with `keepFirst`,
 /// column 0 of each sequence. Mask is int64_t or uint8_t, of zeros and ones.
 template <typename Mask>
-int64_t countRows(const Mask *mask, int64_t batch, int64_t columns,
-                  bool keepFirst);
+int64_t countTokens(const Mask *mask, int64_t batch, int64_t columns,
+                    bool keepFirst);
 
 /// Fills the tables for a mask. Rows of a sequence stand together in the order
 /// of their columns; a masked column 0 that is kept is the last, and no key.
-/// The storage holds `batch` sequences and countRows() rows.
+/// The storage holds `batch` sequences and countTokens() rows.
 template <typename Mask>
 void buildRagged(const Mask *mask, int64_t batch, int64_t columns,
-                 bool keepFirst, const SegmentsStorage &storage,
-                 transom_segments &segments);
+                 bool keepFirst, const RaggedBatchStorage &storage,
+                 transom_ragged_batch &ragged);
 
 /// Fills the tables for sequences of `columns` rows each, all of them keys.
 void buildUniform(int64_t batch, int64_t columns,
-                  const SegmentsStorage &storage, transom_segments &segments);
+                  const RaggedBatchStorage &storage,
+                  transom_ragged_batch &ragged);
 
 } // namespace transom

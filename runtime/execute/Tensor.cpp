@@ -26,8 +26,8 @@ struct Strides {
   }
 };
 
-bool transom::spanOf(const transom_tensor &tensor, const int64_t *shape,
-                     int64_t rank, size_t elementSize, uint64_t &bytes) {
+bool transom::getSpan(const transom_tensor &tensor, const int64_t *shape,
+                      int64_t rank, size_t elementSize, uint64_t &bytes) {
   bool given = hasStrides(tensor, rank);
   int64_t last = 0, dense = 1;
   for (int64_t i = rank; i-- > 0;) {
@@ -185,8 +185,8 @@ static int64_t firstOutside(const T *values, int64_t count, uint64_t end) {
 }
 
 /// `[1, 5]` for the element of that dense index.
-static std::string placeText(int64_t index, const int64_t *shape,
-                             int64_t rank) {
+static std::string getLocationText(int64_t index, const int64_t *shape,
+                                   int64_t rank) {
   int64_t place[TRANSOM_MAX_RANK];
   for (int64_t i = rank; i-- > 0; index /= shape[i])
     place[i] = index % shape[i];
@@ -211,11 +211,29 @@ Result<void> transom::checkValues(const Argument &argument, const void *staged,
     return {};
   std::string value = std::to_string(isBool ? bytes[wrong] : words[wrong]);
   std::string where = "input '" + argument.name + "' at " +
-                      placeText(wrong, shape, rank) + ": ";
+                      getLocationText(wrong, shape, rank) + ": ";
   if (isMask)
     return rejected(where + value + " is neither 0 nor 1");
   return rejected(where + "id " + value + " is not in [0, " +
                   std::to_string(end) + ")");
+}
+
+size_t transom::getElementSize(transom_dtype dtype) {
+  switch (dtype) {
+  case TRANSOM_DTYPE_I64:
+    return 8;
+  case TRANSOM_DTYPE_F32:
+  case TRANSOM_DTYPE_I32:
+    return 4;
+  case TRANSOM_DTYPE_BF16:
+  case TRANSOM_DTYPE_F16:
+    return 2;
+  case TRANSOM_DTYPE_BOOL:
+    return 1;
+  case TRANSOM_DTYPE_NONE:
+    break;
+  }
+  return 0;
 }
 
 const char *transom::dtypeText(transom_dtype dtype) {

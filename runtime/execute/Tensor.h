@@ -8,10 +8,10 @@
 
 namespace transom {
 
-/// Bytes from a tensor's first element to behind its last, for this shape;
+/// Bytes from a tensor's first element to the end of its last, for this shape;
 /// false on overflow or a negative stride.
-bool spanOf(const transom_tensor &tensor, const int64_t *shape, int64_t rank,
-            size_t elementSize, uint64_t &bytes);
+bool getSpan(const transom_tensor &tensor, const int64_t *shape, int64_t rank,
+             size_t elementSize, uint64_t &bytes);
 
 /// True when the strides are all 0 or those of a dense row-major tensor.
 bool isDense(const transom_tensor &tensor, const int64_t *shape, int64_t rank);
@@ -30,10 +30,12 @@ void unstageResult(const void *dense, const transom_tensor &tensor,
                    const int64_t *shape, int64_t rank, size_t elementSize);
 
 /// Checks the values of a staged input: ids in range, masks and bools 0 or 1.
-/// The error names the first wrong element's place.
+/// The error names the index of the first wrong element.
 Result<void> checkValues(const Argument &argument, const void *staged,
                          const int64_t *shape, int64_t rank);
 
+/// Bytes of one element; 0 for no type.
+size_t getElementSize(transom_dtype dtype);
 /// The C API's name of a type, such as "f32".
 const char *dtypeText(transom_dtype dtype);
 /// `[2, 3]` for errors.

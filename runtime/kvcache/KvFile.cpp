@@ -32,13 +32,19 @@ static_assert(sizeof(FileHeader) == 88);
 struct FileGroup {
   int64_t window;
   int64_t blockBytes;
-  int64_t first; // block of the file
+  int64_t first; // index of its first block; read-only: number of positions
   int64_t count; // of blocks
 };
 
-FileGroup groupOf(const KvPool &pool, size_t group, int64_t length) {
+/// The record of a group: the blocks that the next token attends to. For a
+/// read-only group `first` is the number of positions.
+FileGroup getGroup(const PagedKvCache &pool, size_t group, int64_t length,
+                   int64_t readOnlyLength) {
   const KvGroup &what = pool.groups()[group];
-  int64_t first = pool.firstSeen(group, length);
+  if (what.readOnly)
+    return {what.window, what.blockBytes, readOnlyLength,
+            getNumKvBlocks(readOnlyLength)};
+  int64_t first = pool.getFirstVisibleBlock(group, length);
   return {what.window, what.blockBytes, first, getNumKvBlocks(length) - first};
 }
 
@@ -49,7 +55,8 @@ std::string_view bytesOf(const void *data, size_t size) {
 /// A file that is read, with the checks in their order.
 class SequenceFile {
 public:
-  SequenceFile(const KvPool &pool, const char *path) : pool(pool), path(path) {}
+  SequenceFile(const PagedKvCache &pool, const char *path)
+      : pool(pool), path(path) {}
 
   Result<void> open(const std::string &digest) {
     TRANSOM_ASSIGN(MappedFile mapped, MappedFile::open(path));
@@ -63,12 +70,20 @@ public:
 
   int64_t length() const { return header.length; }
 
+  /// Gives a sequence the blocks of its read-only groups.
+  Result<void> fillReadOnly(PagedKvCache &cache, int32_t sequence) const {
+    for (size_t g = 0; g != groups.size(); ++g)
+      if (isReadOnly(g) && groups[g].first > 0)
+        TRANSOM_TRY(cache.fillReadOnly(sequence, g, groups[g].first));
+    return {};
+  }
+
   /// Copies all blocks into a sequence that has room for them.
   void copyTo(int32_t sequence) const {
     const char *from = file.bytes().data() + dataOffset;
     for (size_t g = 0; g != groups.size(); ++g)
       for (int64_t i = 0; i != groups[g].count; ++i) {
-        std::memcpy(pool.block(sequence, g, groups[g].first + i), from,
+        std::memcpy(pool.block(sequence, g, getFirst(g) + i), from,
                     size_t(groups[g].blockBytes));
         from += groups[g].blockBytes;
       }
@@ -77,6 +92,13 @@ public:
 private:
   Error error(const std::string &text) const {
     return rejected(utf8::printable(path, 400) + ": " + text);
+  }
+
+  bool isReadOnly(size_t group) const {
+    return pool.groups()[group].readOnly;
+  }
+  int64_t getFirst(size_t group) const {
+    return isReadOnly(group) ? 0 : groups[group].first;
   }
 
   Result<void> readHeader(const std::string &digest) {
@@ -115,7 +137,13 @@ private:
       std::memcpy(&group,
                   file.bytes().data() + sizeof header + g * sizeof group,
                   sizeof group);
-      FileGroup expected = groupOf(pool, g, header.length);
+      FileGroup expected = getGroup(pool, g, header.length, group.first);
+      if (isReadOnly(g) &&
+          (group.first < 0 || group.first > pool.groups()[g].maxPositions))
+        return error("group " + std::to_string(g) + " has " +
+                     std::to_string(group.first) +
+                     " positions, expected 0 to " +
+                     std::to_string(pool.groups()[g].maxPositions));
       if (std::memcmp(&group, &expected, sizeof group) != 0)
         return error("group " + std::to_string(g) +
                      " does not fit the model's cache");
@@ -138,7 +166,7 @@ private:
     return {};
   }
 
-  const KvPool &pool;
+  const PagedKvCache &pool;
   std::string path;
   MappedFile file;
   FileHeader header{};
@@ -158,14 +186,18 @@ std::string transom::cacheDigest(const Manifest &manifest) {
     text += std::to_string(cache.window) + ' ' +
             std::string(dtypeName(cache.dtype)) + ' ' +
             std::to_string(cache.layers) + ' ' +
-            std::to_string(cache.blockBytes) + '\n';
+            std::to_string(cache.blockBytes) +
+            (cache.readOnly
+                 ? " read_only " + std::to_string(cache.positions)
+                 : std::string()) +
+            '\n';
   Sha256 hash;
   hash.update(text);
   auto digest = hash.digest();
   return std::string(digest.begin(), digest.end());
 }
 
-Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
+Result<void> transom::saveSequence(const PagedKvCache &pool, int32_t sequence,
                                    const std::string &digest,
                                    const char *path) {
   FileHeader header{};
@@ -176,7 +208,8 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
   std::memcpy(header.model, digest.data(), sizeof header.model);
   std::vector<FileGroup> groups;
   for (size_t g = 0; g != pool.groups().size(); ++g)
-    groups.push_back(groupOf(pool, g, header.length));
+    groups.push_back(
+        getGroup(pool, g, header.length, pool.readOnlyLength(sequence, g)));
 
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
   Sha256 hash;
@@ -190,12 +223,15 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
   if (Result<void> done = add(groups.data(), groups.size() * sizeof(FileGroup));
       !done)
     return done;
-  for (size_t g = 0; g != groups.size(); ++g)
+  for (size_t g = 0; g != groups.size(); ++g) {
+    const bool isReadOnly = pool.groups()[g].readOnly;
+    const int64_t first = isReadOnly ? 0 : groups[g].first;
     for (int64_t i = 0; i != groups[g].count; ++i)
-      if (Result<void> done = add(pool.block(sequence, g, groups[g].first + i),
+      if (Result<void> done = add(pool.block(sequence, g, first + i),
                                   size_t(groups[g].blockBytes));
           !done)
         return done;
+  }
   auto sum = hash.digest();
   if (Result<void> done = file.writeAt(offsetof(FileHeader, sum),
                                        bytesOf(sum.data(), sum.size()));
@@ -204,12 +240,18 @@ Result<void> transom::saveSequence(const KvPool &pool, int32_t sequence,
   return file.commit();
 }
 
-Result<int32_t> transom::loadSequence(KvPool &pool, const std::string &digest,
+Result<int32_t> transom::loadSequence(PagedKvCache &pool,
+                                      const std::string &digest,
                                       const char *path) {
   SequenceFile file(pool, path);
   TRANSOM_TRY(file.open(digest));
-  Result<int32_t> sequence = pool.adopt(file.length());
-  if (sequence)
-    file.copyTo(*sequence);
+  Result<int32_t> sequence = pool.importSequence(file.length());
+  if (!sequence)
+    return sequence;
+  if (Result<void> done = file.fillReadOnly(pool, *sequence); !done) {
+    pool.free(*sequence);
+    return done.takeError();
+  }
+  file.copyTo(*sequence);
   return sequence;
 }

@@ -5,7 +5,7 @@
 // takes untrusted bytes: all sizes are checked against the file and the
 // session's cache, and a digest covers everything.
 #pragma once
-#include "runtime/kvcache/KvPool.h"
+#include "runtime/kvcache/PagedKvCache.h"
 #include "runtime/manifest/Manifest.h"
 #include <string>
 
@@ -15,12 +15,12 @@ namespace transom {
 std::string cacheDigest(const Manifest &manifest);
 
 /// Writes an open sequence of a model with this digest.
-Result<void> saveSequence(const KvPool &pool, int32_t sequence,
+Result<void> saveSequence(const PagedKvCache &pool, int32_t sequence,
                           const std::string &digest, const char *path);
 
 /// Opens a sequence and fills it from a file. `Rejected` for files of other
 /// models and broken ones, `Limit` where there is no room.
-Result<int32_t> loadSequence(KvPool &pool, const std::string &digest,
+Result<int32_t> loadSequence(PagedKvCache &pool, const std::string &digest,
                              const char *path);
 
 } // namespace transom

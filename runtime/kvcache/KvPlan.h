@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How large the cache of a session is: blocks of each group, entries of the
-// tables of blocks. From the manifest and the session's options alone, so that
-// its bytes can be told without taking them.
+// The sizes of the caches of a session: number of blocks of each group, entries
+// of the block tables. They follow from the manifest and the session's options
+// alone, so the memory is known before it is mapped.
 #pragma once
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Error.h"
@@ -13,28 +13,33 @@
 
 namespace transom {
 
-/// The blocks of one group of caches.
+/// The caches of layers with equal properties.
 struct KvGroup {
-  int64_t window = 0; ///< 0: a row sees all positions
+  bool readOnly = false; ///< filled once; else it grows
+  int64_t window = 0; ///< 0: a token attends to all positions
   int64_t blockBytes = 0;
-  int64_t blocks = 0; ///< of all sequences together
+  int64_t numBlocks = 0;    ///< of all sequences together
+  int64_t maxPositions = 0; ///< of a read-only group: positions of a sequence
 };
 
-/// What the cache of a session holds.
+/// The sizes of the caches of a session.
 struct KvPlan {
   std::vector<KvGroup> groups;
   int64_t sequences = 0;
-  int64_t entries = 0; ///< of a sequence in each table of blocks
-  int64_t longest = 0; ///< most positions that a sequence can have
+  int64_t blocksPerSequence = 0; ///< entries of a sequence in each block table
+  int64_t longest = 0;           ///< maximum number of tokens of a sequence
 
-  /// `kvTokens` positions for `sequences` sequences together, however they
-  /// share them; walks have at most `walkRows` rows. A group with a window has
-  /// only the blocks that windows and the rows of a walk reach: enough for each
-  /// step of one walk, and for each of many walks in which one sequence alone
-  /// has a past and more rows than a walk. `Limit` when the numbers overflow.
+  /// Plans `kvTokens` positions for all sequences together, however they divide
+  /// them; an executor run has at most `runTokens` tokens.
+  ///
+  /// A group with a window has only the blocks that windows and the tokens of a
+  /// run reach. They suffice for each step of one run, and for each step of
+  /// many runs in which one sequence alone has a past and more tokens than a
+  /// run. A read-only group has its maximum number of blocks for each sequence.
+  /// `Limit` when the sizes overflow.
   static Result<KvPlan> create(const ManifestDecoder &decoder,
                                int64_t sequences, int64_t kvTokens,
-                               int64_t walkRows);
+                               int64_t runTokens);
 };
 
 } // namespace transom

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of a decoder that have no code of their own: the runtime makes
-// them of `step`. Here they get the names, arguments and results with which the
-// manifest, the command line and the C API show them.
+// The entries of a decoder without code of their own: the runtime derives them
+// from the step. This file defines the names, arguments and results that the
+// manifest, the command line and the C API show.
 #include "runtime/manifest/Manifest.h"
 
 namespace transom {
@@ -11,9 +11,11 @@ namespace {
 
 Polynomial sym(const char *name) { return Polynomial::symbol(name); }
 
-ManifestEntry loopEntry(const Manifest &manifest, const char *name) {
+ManifestEntry makeDerivedEntry(const Manifest &manifest, EntryKind kind) {
   ManifestEntry entry;
-  entry.name = entry.loop = name;
+  entry.name = getEntryKindName(kind);
+  entry.kind = kind;
+  entry.derivedFrom = manifest.findEntry(EntryKind::Step)->name;
   entry.symbolOrder = {"batch", "seq"};
   ManifestTensor ids, mask;
   ids.name = "input_ids";
@@ -37,8 +39,8 @@ void addResult(ManifestEntry &entry, const char *name, DType dtype,
   entry.outputs.push_back(std::move(tensor));
 }
 
-ManifestEntry generateEntry(const Manifest &manifest) {
-  ManifestEntry entry = loopEntry(manifest, "generate");
+ManifestEntry makeGenerateEntry(const Manifest &manifest) {
+  ManifestEntry entry = makeDerivedEntry(manifest, EntryKind::Generate);
   // `returned` continuations of each row, the longest of `tokens` tokens: both
   // follow from the settings and the run.
   entry.symbolOrder = {"batch", "returned", "seq", "tokens"};
@@ -49,8 +51,8 @@ ManifestEntry generateEntry(const Manifest &manifest) {
 
 } // namespace
 
-std::vector<ManifestEntry> loopEntries(const Manifest &manifest) {
-  const ManifestEntry *step = manifest.findEntry("step");
+std::vector<ManifestEntry> getDerivedEntries(const Manifest &manifest) {
+  const ManifestEntry *step = manifest.findEntry(EntryKind::Step);
   if (!manifest.decoder || !step || step->outputs.empty() ||
       step->outputs[0].shape.size() != 2)
     return {};
@@ -59,15 +61,15 @@ std::vector<ManifestEntry> loopEntries(const Manifest &manifest) {
   std::vector<Polynomial> perToken = {sym("batch"), sym("seq"), width};
   std::vector<ManifestEntry> entries;
   if (manifest.head == "causal_lm") {
-    entries.push_back(loopEntry(manifest, "logits"));
+    entries.push_back(makeDerivedEntry(manifest, EntryKind::Logits));
     addResult(entries[0], "logits", DType::F32, perToken);
-    entries.push_back(loopEntry(manifest, "score"));
+    entries.push_back(makeDerivedEntry(manifest, EntryKind::Score));
     addResult(entries[1], "logprobs", DType::F32,
               {sym("batch"), sym("seq") - Polynomial(1)});
-    entries.push_back(generateEntry(manifest));
+    entries.push_back(makeGenerateEntry(manifest));
     return entries;
   }
-  entries.push_back(loopEntry(manifest, "encode"));
+  entries.push_back(makeDerivedEntry(manifest, EntryKind::Encode));
   if (result.name == "logits")
     addResult(entries[0], "logits", DType::F32, {sym("batch"), width});
   else

@@ -20,6 +20,31 @@ const std::vector<std::string> &ManifestCall::activations() {
   return names;
 }
 
+const char *transom::getEntryKindName(EntryKind kind) {
+  switch (kind) {
+  case EntryKind::Run:
+    return "run";
+  case EntryKind::Encode:
+    return "encode";
+  case EntryKind::Step:
+    return "step";
+  case EntryKind::Logits:
+    return "logits";
+  case EntryKind::Score:
+    return "score";
+  case EntryKind::Generate:
+    return "generate";
+  }
+  return "run";
+}
+
+const ManifestEntry *Manifest::findEntry(EntryKind kind) const {
+  for (const ManifestEntry &entry : entries)
+    if (entry.kind == kind)
+      return &entry;
+  return nullptr;
+}
+
 const ManifestEntry *Manifest::findEntry(std::string_view entry) const {
   for (const ManifestEntry &candidate : entries)
     if (candidate.name == entry)

@@ -42,10 +42,11 @@ struct ManifestTensor {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// How a segments table is made for a call: from a mask input (`mask`,
-/// `columnsOf`, `keepFirst`), or all columns of all rows of the batch (`batch`,
-/// `columns`), or the new rows of sequences with a past (`sequences`).
-struct ManifestSegments {
+/// How the table of a ragged batch is made for a call: from a mask input
+/// (`mask`, `columnsOf`, `keepFirst`), or all columns of all rows of the batch
+/// (`batch`, `columns`), or the new rows of sequences with a past
+/// (`sequences`).
+struct ManifestRaggedBatch {
   std::string mask;       ///< name of the mask input; empty: uniform
   std::string columnsOf;  ///< input whose second dimension is the columns
   bool keepFirst = false; ///< column 0 is a row even where the mask hides it
@@ -137,13 +138,28 @@ struct ManifestCall {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// What an entry computes. The runtime and the tools choose by it, never by the
+/// entry's name.
+enum class EntryKind {
+  Run,      ///< any function of tensors
+  Encode,   ///< hidden states or logits of a batch of token ids
+  Step,     ///< a decode step: new tokens of sequences in a cache
+  Logits,   ///< the logits of each token of a batch of token ids
+  Score,    ///< the log-probability of each token of a batch of token ids
+  Generate, ///< continuations of a batch of token ids
+};
+
+/// The name of a kind in the manifest, such as "encode".
+const char *getEntryKindName(EntryKind kind);
+
 struct ManifestEntry {
   std::string name;
-  /// Empty: the artifact has code for it. Else the runtime's loop over `step`
-  /// that it is: `logits`, `score`, `generate` or `encode`.
-  std::string loop;
+  EntryKind kind = EntryKind::Run;
+  /// The entry whose code the runtime runs for a derived entry; empty if the
+  /// artifact has code for this entry.
+  std::string derivedFrom;
   std::vector<ManifestTensor> inputs, outputs;
-  std::vector<ManifestSegments> segments;
+  std::vector<ManifestRaggedBatch> ragged;
   std::optional<ManifestPositionLimit> positionLimit;
   std::vector<std::string> symbolOrder; ///< of `frame.symbols`, sorted
   std::vector<ManifestBuffer> buffers;
@@ -183,16 +199,21 @@ struct ManifestTokenizer {
 
 /// One group of a decoder's caches: those of equal window and type.
 struct ManifestCache {
-  int64_t window = 0; ///< positions that a row sees, itself among them; 0: all
+  int64_t window = 0; ///< positions that a token attends to, itself included;
+                      ///< 0: all
   DType dtype = DType::F32; ///< of keys and values
   int64_t layers = 0;
   int64_t blockBytes = 0; ///< of 256 positions of all its layers, times 64
+  /// Filled once for a sequence, as cross attention needs it; else it grows by
+  /// the tokens of its sequence.
+  bool readOnly = false;
+  int64_t positions = 0; ///< of a read-only group: maximum of a sequence
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// What the runtime has to know of a model with the entry `step`.
+/// What the runtime needs to know about a model with a decode step.
 struct ManifestDecoder {
   std::optional<int64_t> context;    ///< most positions; absent: any number
   int64_t vocabulary = 0;            ///< ids lie in [0, vocabulary)
@@ -225,6 +246,8 @@ struct Manifest {
   std::vector<std::string> places, notes, disabledPasses;
 
   const ManifestEntry *findEntry(std::string_view entry) const;
+  /// The first entry of a kind, or NULL.
+  const ManifestEntry *findEntry(EntryKind kind) const;
   const ManifestSymbol *findSymbol(std::string_view symbol) const;
 
   /// The JSON text in one line; parse(toJson()) gives the same manifest.
@@ -240,10 +263,10 @@ struct Manifest {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// The entries that the runtime makes of the entry `step` of a decoder: what
-/// their names, arguments and results are. Empty for other models. A causal
-/// language model has `logits`, `score` and `generate`; one with labels, or
-/// without a head, has `encode`.
-std::vector<ManifestEntry> loopEntries(const Manifest &manifest);
+/// The entries that the runtime derives from the step of a decoder: their
+/// names, arguments and results. Empty for other models. A causal language
+/// model has `logits`, `score` and `generate`; one with labels, or without a
+/// head, has `encode`.
+std::vector<ManifestEntry> getDerivedEntries(const Manifest &manifest);
 
 } // namespace transom

@@ -68,7 +68,7 @@ void ManifestTensor::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
-void ManifestSegments::visitFields(Self &self, Visitor &visit) {
+void ManifestRaggedBatch::visitFields(Self &self, Visitor &visit) {
   visit.optional("mask", self.mask);
   visit.optional("columns_of", self.columnsOf);
   visit.optional("keep_first", self.keepFirst);
@@ -136,12 +136,12 @@ void ManifestCall::visitFields(Self &self, Visitor &visit) {
 template <typename Self, typename Visitor>
 void ManifestEntry::visitFields(Self &self, Visitor &visit) {
   visit.required("name", self.name);
-  visit.optional("loop", self.loop,
-                 manifest::Choice{{"logits", "score", "generate", "encode"}});
+  visit.defaulted("kind", self.kind);
+  visit.optional("derived_from", self.derivedFrom);
   visit.required("symbol_order", self.symbolOrder, manifest::Sorted());
   visit.required("inputs", self.inputs);
   visit.required("outputs", self.outputs);
-  visit.required("segments", self.segments);
+  visit.required("ragged", self.ragged);
   visit.optional("position_limit", self.positionLimit);
   visit.required("buffers", self.buffers);
   visit.required("arena_bytes", self.arenaBytes);
@@ -181,6 +181,9 @@ void ManifestCache::visitFields(Self &self, Visitor &visit) {
                  manifest::Range{1, manifest::maxLayers});
   visit.required("block_bytes", self.blockBytes,
                  manifest::Range{bufferAlignment, manifest::maxBlockBytes});
+  visit.optional("read_only", self.readOnly);
+  visit.optional("positions", self.positions,
+                 manifest::Range{0, manifest::maxPositions});
 }
 
 template <typename Self, typename Visitor>

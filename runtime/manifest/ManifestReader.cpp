@@ -119,6 +119,19 @@ private:
     if (!failure && !isSymbol(target))
       fail(value, "unknown symbol '" + utf8::printable(target) + "'");
   }
+  void readValue(JsonValue value, EntryKind &target) {
+    const EntryKind kinds[] = {EntryKind::Run,    EntryKind::Encode,
+                               EntryKind::Step,   EntryKind::Logits,
+                               EntryKind::Score,  EntryKind::Generate};
+    Choice choice;
+    for (EntryKind kind : kinds)
+      choice.names.push_back(getEntryKindName(kind));
+    std::string name;
+    readValue(value, name, choice);
+    for (EntryKind kind : kinds)
+      if (name == getEntryKindName(kind))
+        target = kind;
+  }
   void readValue(JsonValue value, DType &target) {
     std::string name;
     readValue(value, name);
@@ -231,15 +244,15 @@ private:
     return std::binary_search(entry->symbolOrder.begin(),
                               entry->symbolOrder.end(), name);
   }
-  /// True for a name that only costs may use, see `ManifestSegments::pairs`.
+  /// True for a name that only costs may use, see `ManifestRaggedBatch::pairs`.
   bool isCost(const std::string &name) const {
     auto begins = [&](const std::string &prefix) {
       return name.compare(0, prefix.size(), prefix) == 0;
     };
-    for (const ManifestSegments &segments : entry->segments)
-      if (name == segments.pairs ||
-          (segments.sequences && (begins("pairs_of_" + segments.rows) ||
-                                  begins("reads_of_" + segments.rows))))
+    for (const ManifestRaggedBatch &ragged : entry->ragged)
+      if (name == ragged.pairs ||
+          (ragged.sequences && (begins("pairs_of_" + ragged.rows) ||
+                                  begins("reads_of_" + ragged.rows))))
         return true;
     return false;
   }
@@ -294,18 +307,18 @@ private:
   }
 
   /// Keeps the fields of one of the three ways to make the table.
-  void check(JsonValue value, ManifestSegments &segments) {
-    ManifestSegments kept;
-    kept.rows = segments.rows;
-    kept.keys = segments.keys;
-    kept.pairs = segments.pairs;
+  void check(JsonValue value, ManifestRaggedBatch &ragged) {
+    ManifestRaggedBatch kept;
+    kept.rows = ragged.rows;
+    kept.keys = ragged.keys;
+    kept.pairs = ragged.pairs;
     if (value.find("mask")) {
-      checkInput("mask", segments.mask);
-      checkInput("columns_of", segments.columnsOf);
-      kept.mask = segments.mask;
-      kept.columnsOf = segments.columnsOf;
-      kept.keepFirst = segments.keepFirst;
-    } else if (segments.sequences) {
+      checkInput("mask", ragged.mask);
+      checkInput("columns_of", ragged.columnsOf);
+      kept.mask = ragged.mask;
+      kept.columnsOf = ragged.columnsOf;
+      kept.keepFirst = ragged.keepFirst;
+    } else if (ragged.sequences) {
       kept.sequences = true;
     } else {
       Polynomial batch, columns;
@@ -314,7 +327,7 @@ private:
       kept.batch = batch.str();
       kept.columns = columns.str();
     }
-    segments = std::move(kept);
+    ragged = std::move(kept);
   }
 
   void check(JsonValue, ManifestPositionLimit &limit) {
@@ -361,21 +374,26 @@ private:
                       std::to_string(maxCacheGroups) + " are supported");
   }
 
-  /// A decoder and its entry `step` come together; derived entries need both.
+  /// A decoder and its step come together; derived entries need both.
   void check(JsonValue root, Manifest &manifest) {
-    const ManifestEntry *step = manifest.findEntry("step");
+    const ManifestEntry *step = manifest.findEntry(EntryKind::Step);
     bool hasStep =
-        step && std::any_of(step->segments.begin(), step->segments.end(),
-                            [](const ManifestSegments &segments) {
-                              return segments.sequences;
+        step && std::any_of(step->ragged.begin(), step->ragged.end(),
+                            [](const ManifestRaggedBatch &ragged) {
+                              return ragged.sequences;
                             });
     if (manifest.decoder.has_value() != hasStep)
-      fail(root, hasStep ? "an entry 'step' without a 'decoder'"
-                         : "a 'decoder' without an entry 'step' of sequences");
+      fail(root,
+           hasStep ? "an entry of the kind 'step' without a 'decoder'"
+                   : "a 'decoder' without an entry of the kind 'step' that "
+                     "takes sequences");
     for (const ManifestEntry &entry : manifest.entries)
-      if (!entry.loop.empty() && !hasStep)
+      if (!entry.derivedFrom.empty() &&
+          (!hasStep || entry.derivedFrom != step->name))
         fail(root, "entry '" + utf8::printable(entry.name) +
-                       "' is a loop, but there is no entry 'step'");
+                       "' is derived from '" +
+                       utf8::printable(entry.derivedFrom) +
+                       "', which is not a step");
   }
 
   std::optional<Error> failure;

@@ -87,6 +87,7 @@ private:
   void write(double value) { json.value(value); }
   void write(const std::string &value) { json.value(value); }
   void write(DType value) { json.value(dtypeName(value)); }
+  void write(EntryKind value) { json.value(getEntryKindName(value)); }
   void write(const Polynomial &value) { json.value(value.str()); }
   template <typename T> void write(const std::optional<T> &value) {
     write(*value);

@@ -11,7 +11,7 @@
 
 using namespace transom;
 
-static std::string_view viewOf(const transom_text &text) {
+static std::string_view getView(const transom_text &text) {
   return text.size ? std::string_view(text.data, text.size)
                    : std::string_view();
 }
@@ -27,12 +27,12 @@ Result<Encoding> transom::encodeText(const Model &model,
   how.maxLength = options.no_truncation ? 0 : model.maxTextTokens();
   std::optional<std::string_view> second;
   if (pair && pair->data)
-    second = viewOf(*pair);
-  return model.tokenizer()->encode(viewOf(text), second, how);
+    second = getView(*pair);
+  return model.tokenizer()->encode(getView(text), second, how);
 }
 
-void transom::labelScores(const float *logits, size_t labels, LabelScores kind,
-                          float *scores) {
+void transom::computeLabelScores(const float *logits, size_t labels,
+                                 LabelScores kind, float *scores) {
   if (kind == LabelScores::Raw) {
     std::copy_n(logits, labels, scores);
     return;
@@ -60,8 +60,7 @@ using TakeRows =
 class TextBatcher {
 public:
   TextBatcher(Session &session, const Model::TextUse &use)
-      : session(session), use(use),
-        entryIndex(size_t(use.entry - session.model().entries().data())) {
+      : session(session), use(use) {
     const auto &limit = use.entry->manifest->positionLimit;
     if (limit && limit->rule == "nonpad_rank")
       padding = limit->pad;
@@ -109,7 +108,6 @@ private:
 
   Session &session;
   const Model::TextUse &use;
-  size_t entryIndex;
   int64_t padding = 0;
   std::vector<size_t> texts;
   std::vector<Encoding> encodings;
@@ -149,7 +147,7 @@ Result<void> TextBatcher::runBatch(const size_t *order, size_t batch,
   if (!done)
     return done;
   auto rows = static_cast<const float *>(
-      session.heldResult(entryIndex, size_t(use.result)));
+      session.executor().heldResult(*use.entry, size_t(use.result), 1));
   size_t stride = size_t(use.width) * (use.perToken ? columns : 1);
   for (size_t b = 0; b != batch; ++b)
     take(texts[order[b]], rows + b * stride,
@@ -176,7 +174,7 @@ Result<void> runTexts(Session &session, const Model::TextUse &use,
   for (size_t i = 0; i != count; ++i) {
     Result<Encoding> encoding =
         encodeText(session.model(), texts[i], pairs ? &pairs[i] : nullptr,
-                   transom_tokenize_options_default());
+                   transom_tokenize_options{});
     if (!encoding)
       return inText(i, count, encoding.takeError());
     cut += encoding->truncatedTokens != 0;
@@ -189,7 +187,7 @@ Result<void> runTexts(Session &session, const Model::TextUse &use,
   return batcher.flush(take);
 }
 
-LabelScores labelScoresOf(const Model &model) {
+LabelScores getLabelScores(const Model &model) {
   std::string problem = model.manifest().problemType.value_or("");
   if (problem == "regression")
     return LabelScores::Raw;
@@ -275,12 +273,12 @@ Result<void> transom::classifyTexts(Session &session, const transom_text *texts,
     return unsupported("the model does not classify texts; its head is '" +
                        model.manifest().head + "'");
   size_t labels = size_t(use->width);
-  LabelScores kind = labelScoresOf(model);
+  LabelScores kind = getLabelScores(model);
   return runTexts(session, *use, texts, pairs, count, cut,
                   [&](size_t index, const float *logits, size_t rows) {
                     float *out = scores + index * labels;
                     if (rows)
-                      labelScores(logits, labels, kind, out);
+                      computeLabelScores(logits, labels, kind, out);
                     else
                       std::fill_n(out, labels, 0.0f);
                   });
@@ -296,18 +294,17 @@ Result<void> transom::classifyTokens(Session &session, const transom_text &text,
   if (!use || !use->perToken)
     return unsupported("the model does not classify tokens; its head is '" +
                        model.manifest().head + "'");
-  TRANSOM_ASSIGN(
-      Encoding encoded,
-      encodeText(model, text, nullptr, transom_tokenize_options_default()));
+  TRANSOM_ASSIGN(Encoding encoded,
+                 encodeText(model, text, nullptr, transom_tokenize_options{}));
   encoding = std::move(encoded);
   size_t labels = size_t(use->width);
-  LabelScores kind = labelScoresOf(model);
+  LabelScores kind = getLabelScores(model);
   scores.assign(encoding.ids.size() * labels, 0);
   size_t cut;
   return runTexts(session, *use, &text, nullptr, 1, cut,
                   [&](size_t, const float *rows, size_t tokens) {
                     for (size_t i = 0; i != tokens; ++i)
-                      labelScores(rows + i * labels, labels, kind,
-                                  &scores[i * labels]);
+                      computeLabelScores(rows + i * labels, labels, kind,
+                                         &scores[i * labels]);
                   });
 }

@@ -5,7 +5,7 @@
 // session, runs the encoder, pools. Each text's result has the same bits in any
 // batch.
 #pragma once
-#include "runtime/execute/Session.h"
+#include "runtime/session/Session.h"
 #include <functional>
 #include <string_view>
 
@@ -38,7 +38,7 @@ Result<Encoding> encodeText(const Model &model, const transom_text &text,
 enum class LabelScores { Softmax, Sigmoid, Raw };
 
 /// The scores of labels from their logits. May work in place.
-void labelScores(const float *logits, size_t labels, LabelScores kind,
-                 float *scores);
+void computeLabelScores(const float *logits, size_t labels, LabelScores kind,
+                        float *scores);
 
 } // namespace transom

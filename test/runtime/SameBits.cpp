@@ -8,7 +8,7 @@
 // cannot see in generated code. Usage: same-bits MODEL..., artifacts of one
 // model, which must agree too.
 #include "runtime/execute/Cpu.h"
-#include "runtime/execute/Session.h"
+#include "runtime/session/Session.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -104,10 +104,11 @@ transom_tensor tensorOver(const Argument &argument,
 /// The rows of a batch: its real tokens where padding is removed, else all.
 int64_t rowsOf(const Entry &entry, const Batch &batch) {
   int64_t rows = 0;
-  for (const SegmentsRule &rule : entry.segments)
+  for (const RaggedBatchRule &rule : entry.ragged)
     if (rule.mask >= 0)
-      rows = std::max(rows, countRows(batch.inputs[size_t(rule.mask)].data(),
-                                      batch.batch, batch.seq, rule.keepFirst));
+      rows =
+          std::max(rows, countTokens(batch.inputs[size_t(rule.mask)].data(),
+                                     batch.batch, batch.seq, rule.keepFirst));
   return entry.isRagged() ? rows : batch.batch * batch.seq;
 }
 

@@ -8,7 +8,7 @@
 // a protected page. Usage: same-bits-decoder FILE MODEL..., artifacts of one
 // model, which must agree too; FILE is written for sequences.
 #include "runtime/execute/Cpu.h"
-#include "runtime/execute/Session.h"
+#include "runtime/session/Session.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -73,7 +73,8 @@ std::unique_ptr<Session> makeSession(const Model &model, const Way &way,
 }
 
 /// Lengths around the borders of panels and blocks, and some at random.
-std::vector<Text> randomTexts(const Decoder &decoder, std::mt19937 &random) {
+std::vector<Text> randomTexts(const DecodeEngine &decoder,
+                              std::mt19937 &random) {
   std::vector<Text> texts;
   int64_t longest = std::min<int64_t>(decoder.context().value_or(700), 700);
   auto add = [&](int64_t length) {
@@ -92,9 +93,9 @@ std::vector<Text> randomTexts(const Decoder &decoder, std::mt19937 &random) {
 /// Logits of whole texts, one alone at a time.
 void runWhole(const Model &model, std::vector<Text> &texts) {
   auto session = makeSession(model, Way(), 1, 700);
-  Decoder &decoder = *session->decoder();
+  DecodeEngine &decoder = *session->decoder();
   for (Text &text : texts) {
-    int32_t sequence = need(decoder.open());
+    int32_t sequence = need(decoder.create());
     int64_t count = int64_t(text.tokens.size());
     text.logits.assign(size_t(count * decoder.width()), -1);
     StepInput rows{sequence, text.tokens.data(), count, count};
@@ -102,7 +103,7 @@ void runWhole(const Model &model, std::vector<Text> &texts) {
     for (float logit : text.logits)
       if (!(logit - logit == 0))
         fail("a logit is no number");
-    decoder.close(sequence);
+    decoder.free(sequence);
   }
 }
 
@@ -133,7 +134,7 @@ public:
       step();
     }
     for (Reader &reader : readers)
-      decoder.close(reader.sequence);
+      decoder.free(reader.sequence);
     if (decoder.freePositions() != decoder.allPositions())
       fail("blocks are lost with " + way.name());
     if (compared == 0)
@@ -146,18 +147,18 @@ private:
   void begin(Reader &reader) {
     reader.text = &texts[random() % texts.size()];
     reader.at = 0;
-    reader.sequence = need(decoder.open());
+    reader.sequence = need(decoder.create());
   }
 
   /// Ends a sequence, goes back in it, or makes another of it.
   void change(Reader &reader) {
     if (reader.left() == 0 || oneIn(40)) {
-      decoder.close(reader.sequence);
+      decoder.free(reader.sequence);
       Reader &other = readers[random() % readers.size()];
       if (&other == &reader || oneIn(2))
         return begin(reader);
       reader = other; // a copy goes on beside its original
-      reader.sequence = need(decoder.fork(other.sequence));
+      reader.sequence = need(decoder.copy(other.sequence));
     }
     if (reader.at && oneIn(12)) {
       int64_t length = int64_t(random() % uint64_t(reader.at));
@@ -167,7 +168,7 @@ private:
     }
     if (oneIn(60)) {
       need(decoder.save(reader.sequence, file.c_str()));
-      decoder.close(reader.sequence);
+      decoder.free(reader.sequence);
       reader.sequence = need(decoder.load(file.c_str()));
     }
   }
@@ -220,7 +221,7 @@ private:
   const std::vector<Text> &texts;
   std::mt19937 &random;
   std::unique_ptr<Session> session;
-  Decoder &decoder;
+  DecodeEngine &decoder;
   std::string isa;
   std::vector<Reader> readers;
   int64_t compared = 0;

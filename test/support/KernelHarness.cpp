@@ -157,7 +157,7 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
   prepared.frame.weights = code->weights;
   prepared.frame.symbols = prepared.symbols.data();
   prepared.frame.args = call.args.data();
-  prepared.frame.segments = call.segments.data();
+  prepared.frame.ragged_batches = call.ragged.data();
   prepared.frame.caches = call.caches.data();
   prepared.function = address->toPtr<transom_phase>();
   return prepared;
@@ -175,78 +175,78 @@ void KernelHarness::run(const std::string &isa, const std::string &phase,
 // Segments
 //===----------------------------------------------------------------------===//
 
-SegmentsTable::SegmentsTable(const std::vector<std::vector<int>> &mask,
-                             bool keepFirst) {
+RaggedTable::RaggedTable(const std::vector<std::vector<int>> &mask,
+                         bool keepFirst) {
   std::vector<transom_sequence> table;
   std::vector<int32_t> rowSequence, rowColumn;
   std::vector<int64_t> rowKey;
   int64_t columns = mask.empty() ? 0 : mask[0].size(), base = 0;
   for (size_t b = 0; b < mask.size(); ++b) {
     transom_sequence s{};
-    s.first_row = rowColumn.size();
+    s.first_token = rowColumn.size();
     s.key_base = base;
-    s.column0_row = -1;
+    s.column0_token = -1;
     auto add = [&](int64_t column) {
       if (column == 0)
-        s.column0_row = rowColumn.size();
-      rowKey.push_back(base + int64_t(rowColumn.size()) - s.first_row);
+        s.column0_token = rowColumn.size();
+      rowKey.push_back(base + int64_t(rowColumn.size()) - s.first_token);
       rowSequence.push_back(b);
       rowColumn.push_back(column);
     };
     for (int64_t c = 0; c < columns; ++c)
       if (mask[b][c])
         add(c);
-    s.keys = int64_t(rowColumn.size()) - s.first_row;
+    s.num_keys = int64_t(rowColumn.size()) - s.first_token;
     if (keepFirst && columns && !mask[b][0])
       add(0);
-    s.rows = int64_t(rowColumn.size()) - s.first_row;
-    base += (s.rows + 31) / 32 * 32;
+    s.num_tokens = int64_t(rowColumn.size()) - s.first_token;
+    base += (s.num_tokens + 31) / 32 * 32;
     table.push_back(s);
   }
   sequences.emplace_back(table);
   rowTables.emplace_back(rowSequence);
   rowTables.emplace_back(rowColumn);
   rowKeys.emplace_back(rowKey);
-  segments = {int64_t(mask.size()),      columns,
-              int64_t(rowColumn.size()), base,
-              sequences[0].data(),       rowTables[0].data(),
-              rowTables[1].data(),       rowKeys[0].data()};
+  ragged = {int64_t(mask.size()),      columns,
+            int64_t(rowColumn.size()), base,
+            sequences[0].data(),       rowTables[0].data(),
+            rowTables[1].data(),       rowKeys[0].data()};
 }
 
-SegmentsTable
-SegmentsTable::ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps) {
+RaggedTable
+RaggedTable::ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps) {
   std::vector<transom_sequence> table;
   std::vector<int32_t> rowSequence, rowColumn;
   int64_t blocks = 0;
   for (auto [past, rows] : steps) {
     transom_sequence s{};
-    s.first_row = rowColumn.size();
-    s.column0_row = -1;
+    s.first_token = rowColumn.size();
+    s.column0_token = -1;
     s.past = past;
-    s.rows = rows;
-    s.keys = past + rows;
+    s.num_tokens = rows;
+    s.num_keys = past + rows;
     s.first_block = blocks;
-    blocks += (s.keys + TRANSOM_KV_BLOCK_SIZE - 1) / TRANSOM_KV_BLOCK_SIZE;
+    blocks += (s.num_keys + TRANSOM_KV_BLOCK_SIZE - 1) / TRANSOM_KV_BLOCK_SIZE;
     for (int64_t i = 0; i < rows; ++i) {
       rowSequence.push_back(table.size());
       rowColumn.push_back(past + i);
     }
     table.push_back(s);
   }
-  SegmentsTable result;
+  RaggedTable result;
   result.sequences.emplace_back(table);
   result.rowTables.emplace_back(rowSequence);
   result.rowTables.emplace_back(rowColumn);
-  result.segments.batch = table.size();
-  result.segments.rows = rowColumn.size();
-  result.segments.sequences = result.sequences[0].data();
-  result.segments.row_sequence = result.rowTables[0].data();
-  result.segments.row_column = result.rowTables[1].data();
+  result.ragged.num_sequences = table.size();
+  result.ragged.num_tokens = rowColumn.size();
+  result.ragged.sequences = result.sequences[0].data();
+  result.ragged.token_sequence = result.rowTables[0].data();
+  result.ragged.token_column = result.rowTables[1].data();
   return result;
 }
 
-SegmentsTable SegmentsTable::uniform(int64_t batch, int64_t columns) {
-  return SegmentsTable(
+RaggedTable RaggedTable::uniform(int64_t batch, int64_t columns) {
+  return RaggedTable(
       std::vector<std::vector<int>>(batch, std::vector<int>(columns, 1)));
 }
 

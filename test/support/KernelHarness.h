@@ -19,10 +19,10 @@ namespace transom::test {
 /// What one call of a phase is given.
 struct PhaseCall {
   std::map<std::string, int64_t> symbols;
-  std::vector<void *> args;               ///< by argument of the function
-  std::vector<transom_segments> segments; ///< by index
+  std::vector<void *> args;                 ///< by argument of the function
+  std::vector<transom_ragged_batch> ragged; ///< by index
   int64_t parts = 1;
-  std::vector<transom_cache> caches{}; ///< by group
+  std::vector<transom_kv_cache> caches{}; ///< by group
 };
 
 /// A phase ready to be called many times; `frame.weights` may be moved to a
@@ -69,33 +69,33 @@ private:
   std::map<std::string, std::vector<std::string>> symbolOrder; ///< by phase
 };
 
-/// The segments of a batch with the tables in guarded memory.
-class SegmentsTable {
+/// The table of a ragged batch in guarded memory.
+class RaggedTable {
 public:
   /// `mask` is [batch][columns] of 0 and 1: a row for each 1, and with
   /// `keepFirst` one for a hidden column 0, behind the others.
-  SegmentsTable(const std::vector<std::vector<int>> &mask,
-                bool keepFirst = false);
+  RaggedTable(const std::vector<std::vector<int>> &mask,
+              bool keepFirst = false);
   /// New rows of sequences behind others: `past` and `rows` of each.
-  static SegmentsTable
+  static RaggedTable
   ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps);
   /// Each of `batch` sequences has all its columns.
-  static SegmentsTable uniform(int64_t batch, int64_t columns);
+  static RaggedTable uniform(int64_t batch, int64_t columns);
 
-  const transom_segments &table() const { return segments; }
-  int64_t rows() const { return segments.rows; }
-  int64_t keys() const { return segments.key_positions; }
-  int64_t batch() const { return segments.batch; }
+  const transom_ragged_batch &table() const { return ragged; }
+  int64_t rows() const { return ragged.num_tokens; }
+  int64_t keys() const { return ragged.key_positions; }
+  int64_t batch() const { return ragged.num_sequences; }
   const transom_sequence &sequence(int64_t i) const {
-    return segments.sequences[i];
+    return ragged.sequences[i];
   }
 
 private:
-  SegmentsTable() = default;
+  RaggedTable() = default;
   std::vector<Guarded<transom_sequence>> sequences;
   std::vector<Guarded<int32_t>> rowTables; ///< sequence, column
   std::vector<Guarded<int64_t>> rowKeys;
-  transom_segments segments{};
+  transom_ragged_batch ragged{};
 };
 
 /// Random numbers that are the same everywhere.

@@ -78,7 +78,7 @@ static std::vector<Example> stepExamples(const ManifestDecoder &decoder) {
 
 static std::vector<Example> getExamples(const Manifest &manifest,
                                         const ManifestEntry &entry) {
-  return entry.name == "step" && manifest.decoder
+  return entry.kind == EntryKind::Step && manifest.decoder
              ? stepExamples(*manifest.decoder)
              : getExamples(manifest);
 }
@@ -86,14 +86,14 @@ static std::vector<Example> getExamples(const Manifest &manifest,
 /// The value of a symbol in a step of a decoder; `pairs_of_...` are rows times
 /// positions that they see.
 static int64_t stepValue(std::string_view name,
-                         const ManifestSegments &segments,
+                         const ManifestRaggedBatch &ragged,
                          const Example &example) {
-  const std::string pairs = "pairs_of_" + segments.rows;
+  const std::string pairs = "pairs_of_" + ragged.rows;
   const int64_t seen = example.past + example.length;
-  if (name == segments.keys)
+  if (name == ragged.keys)
     return alignToPanel(seen);
   if (name.substr(0, pairs.size()) != pairs)
-    return example.batch * (name == segments.rows ? example.length : 1);
+    return example.batch * (name == ragged.rows ? example.length : 1);
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   const int64_t window =
       digits == name.size() ? seen : atoll(name.data() + digits);
@@ -114,14 +114,14 @@ static std::optional<int64_t> getValue(const Polynomial &formula,
           return exampleWorkers;
         if (name == "batch")
           return example.batch;
-        for (const ManifestSegments &segments : entry.segments) {
-          if (segments.sequences)
-            return stepValue(name, segments, example);
-          if (name == segments.pairs)
+        for (const ManifestRaggedBatch &ragged : entry.ragged) {
+          if (ragged.sequences)
+            return stepValue(name, ragged, example);
+          if (name == ragged.pairs)
             return example.batch * example.length * example.length;
-          if (name == segments.rows)
+          if (name == ragged.rows)
             return example.batch * example.length;
-          if (name == segments.keys)
+          if (name == ragged.keys)
             return example.batch * alignToPanel(example.length);
         }
         return example.length;
@@ -184,8 +184,8 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
                        const ManifestEntry &entry) {
   json.beginObject();
   json.member("name", entry.name);
-  if (!entry.loop.empty()) {
-    json.member("loop_over", "step");
+  if (!entry.derivedFrom.empty()) {
+    json.member("derived_from", entry.derivedFrom);
     writeTensors(json, "inputs", entry.inputs);
     writeTensors(json, "outputs", entry.outputs);
     json.endObject();
@@ -329,13 +329,14 @@ static std::string getText(const Example &example) {
 
 static void addEntry(Page &page, const Manifest &manifest,
                      const ManifestEntry &entry) {
-  if (!entry.loop.empty()) {
-    page.add("\nentry %s: a loop over step\n", entry.name.c_str());
+  if (!entry.derivedFrom.empty()) {
+    page.add("\nentry %s: derived from %s\n", entry.name.c_str(),
+             entry.derivedFrom.c_str());
     return addTensors(page, entry);
   }
   page.add("\nentry %s: %zu steps, %zu barriers a %s\n", entry.name.c_str(),
            entry.steps.size(), entry.walk.size(),
-           entry.name == "step" ? "step" : "call");
+           entry.kind == EntryKind::Step ? "step" : "call");
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());

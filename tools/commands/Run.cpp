@@ -86,11 +86,20 @@ static Result<void> runGeneration(const transom_model *model,
   return common.json ? writeOut(toJson({ids})) : Result<void>();
 }
 
+/// Whether an entry generates texts.
+static bool generates(const transom_model *model, const std::string &entry) {
+  for (size_t i = 0;; ++i) {
+    transom_entry_info info = transom_entry_info_default();
+    if (transom_model_get_entry(model, i, &info) != TRANSOM_STATUS_OK)
+      return false;
+    if (entry == info.name)
+      return std::string_view(info.kind) == "generate";
+  }
+}
+
 /// An error for a flag of generation with another entry. Its variable in the
 /// environment may be meant for other commands.
 static Result<void> checkFlags(const RunFlags &flags) {
-  if (flags.entry == "generate")
-    return {};
   for (const CLI::Option *option : flags.generationOptions)
     if (option->count() && !getenv(option->get_envname().c_str()))
       return usageError("'--" + option->get_lnames().front() +
@@ -100,15 +109,16 @@ static Result<void> checkFlags(const RunFlags &flags) {
 }
 
 static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
-  if (Result<void> valid = checkFlags(flags); !valid)
-    return valid;
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   if (Result<void> known = checkEntry(model.get(), flags.entry); !known)
     return known;
+  const bool isGeneration = generates(model.get(), flags.entry);
+  if (!isGeneration)
+    TRANSOM_TRY(checkFlags(flags));
   TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(flags.in));
-  if (flags.entry == "generate")
+  if (isGeneration)
     return runGeneration(model.get(), flags, common, inputs.tensors());
   TRANSOM_ASSIGN(
       SessionPtr session,

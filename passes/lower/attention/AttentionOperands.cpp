@@ -18,7 +18,7 @@ using kern::kPiece;
 AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
   auto at = [&](Value ragged) {
     Value table = e.loadPtr(
-        e.advance(e.ragged(ragged), offsetof(transom_segments, sequences)));
+        e.advance(e.ragged(ragged), offsetof(transom_ragged_batch, sequences)));
     return e.advance(table, e.mul(i, sizeof(transom_sequence)));
   };
   Value query = at(op.getQueryRagged()), key = at(op.getKeyRagged());
@@ -27,10 +27,10 @@ AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
   };
   Sequence s;
   s.index = i;
-  s.firstRow = get(query, offsetof(transom_sequence, first_row));
-  s.rows = get(query, offsetof(transom_sequence, rows));
-  s.firstKeyRow = get(key, offsetof(transom_sequence, first_row));
-  s.keys = get(key, offsetof(transom_sequence, keys));
+  s.firstRow = get(query, offsetof(transom_sequence, first_token));
+  s.rows = get(query, offsetof(transom_sequence, num_tokens));
+  s.firstKeyRow = get(key, offsetof(transom_sequence, first_token));
+  s.keys = get(key, offsetof(transom_sequence, num_keys));
   s.keyBase = get(key, offsetof(transom_sequence, key_base));
   s.firstBlock = get(key, offsetof(transom_sequence, first_block));
   s.lines = s.rows;

@@ -61,7 +61,7 @@ void AttentionPhase::emit() {
 
 Value AttentionPhase::batchSize() {
   return e.loadI64(e.advance(e.ragged(op.getQueryRagged()),
-                             offsetof(transom_segments, batch)));
+                             offsetof(transom_ragged_batch, num_sequences)));
 }
 
 /// Rows of the highest block: what is forced; else as many as there are, or

@@ -146,10 +146,10 @@ public:
       return e.toI64(
           e.load(e.builder().getI32Type(), e.advance(base, e.mul(row, 4))));
     };
-    Value sequence = word(offsetof(transom_segments, row_sequence)),
-          position = word(offsetof(transom_segments, row_column));
+    Value sequence = word(offsetof(transom_ragged_batch, token_sequence)),
+          position = word(offsetof(transom_ragged_batch, token_column));
     Value sequences = e.loadPtr(e.advance(
-        e.ragged(op.getRagged()), offsetof(transom_segments, sequences)));
+        e.ragged(op.getRagged()), offsetof(transom_ragged_batch, sequences)));
     Value first = e.loadI64(e.advance(
         e.advance(sequences, e.mul(sequence, sizeof(transom_sequence))),
         offsetof(transom_sequence, first_block)));

@@ -343,8 +343,8 @@ private:
       args.outputStride = e.i64(range.columns * kern::kPanel);
       args.output = e.advance(e.pointer(range.out),
                               e.mul(column, kern::kPanel * outBytes));
-      Value keys = e.loadPtr(e.advance(e.ragged(op.getRagged()),
-                                       offsetof(transom_segments, row_key)));
+      Value keys = e.loadPtr(e.advance(
+          e.ragged(op.getRagged()), offsetof(transom_ragged_batch, token_key)));
       args.perRow = e.advance(keys, e.mul(row, 8));
     } else {
       args.outputStride = e.rowStride(range.out);

@@ -33,7 +33,7 @@ static Value entry32(PhaseEmitter &e, Value base, Value index) {
       e.load(e.builder().getI32Type(), e.advance(base, e.mul(index, 4))));
 }
 static Value sequence(PhaseEmitter &e, Value ragged, Value index) {
-  return e.advance(table(e, ragged, offsetof(transom_segments, sequences)),
+  return e.advance(table(e, ragged, offsetof(transom_ragged_batch, sequences)),
                    e.mul(index, sizeof(transom_sequence)));
 }
 
@@ -59,31 +59,35 @@ static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
 
 void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
   Value seg = op.getRagged();
-  Value sequences = table(e, seg, offsetof(transom_segments, row_sequence));
-  Value columnOf = table(e, seg, offsetof(transom_segments, row_column));
-  Value columns = field(e, seg, offsetof(transom_segments, columns));
+  Value sequences =
+      table(e, seg, offsetof(transom_ragged_batch, token_sequence));
+  Value columnOf = table(e, seg, offsetof(transom_ragged_batch, token_column));
+  Value columns = field(e, seg, offsetof(transom_ragged_batch, columns));
   Value inner = innerSize(e, op.getInput(), 2);
   int64_t bytes = bytesOf(op.getInput());
-  e.shareRows(field(e, seg, offsetof(transom_segments, rows)), [&](Value row) {
-    Value index = e.add(e.mul(entry32(e, sequences, row), columns),
-                        entry32(e, columnOf, row));
-    Value source =
-        e.advance(e.pointer(op.getInput()), e.mul(e.mul(index, inner), bytes));
-    Value target =
-        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, inner), bytes));
-    copyRow(e, memoryOf(e, op.getInput()), source, target, e.i64(0), inner);
-  });
+  e.shareRows(
+      field(e, seg, offsetof(transom_ragged_batch, num_tokens)),
+      [&](Value row) {
+        Value index = e.add(e.mul(entry32(e, sequences, row), columns),
+                            entry32(e, columnOf, row));
+        Value source = e.advance(e.pointer(op.getInput()),
+                                 e.mul(e.mul(index, inner), bytes));
+        Value target =
+            e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, inner), bytes));
+        copyRow(e, memoryOf(e, op.getInput()), source, target, e.i64(0), inner);
+      });
 }
 
 /// Parts take ranges of columns, so that one long sequence is shared out too.
 void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   Value seg = op.getRagged();
   // Without rows the table has no entry; what is read instead is not used.
-  Value any = e.less(e.i64(0), field(e, seg, offsetof(transom_segments, rows)));
+  Value any = e.less(e.i64(0),
+                     field(e, seg, offsetof(transom_ragged_batch, num_tokens)));
   Value columnOf =
-      e.select(any, table(e, seg, offsetof(transom_segments, row_column)),
+      e.select(any, table(e, seg, offsetof(transom_ragged_batch, token_column)),
                e.ragged(seg));
-  Value columns = field(e, seg, offsetof(transom_segments, columns));
+  Value columns = field(e, seg, offsetof(transom_ragged_batch, columns));
   Value inner = innerSize(e, op.getInput(), 1), inputStride = inner;
   if (PhaseEmitter::typeOf(op.getInput()).getRank() == 2)
     inputStride = e.rowStride(op.getInput());
@@ -94,14 +98,14 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   Value zero = e.builder().create<arith::ConstantOp>(
       e.location(), e.builder().getZeroAttr(e.vectorOf(memory)));
   e.forLoop(
-      e.i64(0), field(e, seg, offsetof(transom_segments, batch)), 1,
+      e.i64(0), field(e, seg, offsetof(transom_ragged_batch, num_sequences)), 1,
       [&, from = from, to = to](Value b) {
         Value own = sequence(e, seg, b);
         Value firstRow =
-            e.loadI64(e.advance(own, offsetof(transom_sequence, first_row)));
-        Value end =
-            e.add(firstRow,
-                  e.loadI64(e.advance(own, offsetof(transom_sequence, keys))));
+            e.loadI64(e.advance(own, offsetof(transom_sequence, first_token)));
+        Value end = e.add(
+            firstRow,
+            e.loadI64(e.advance(own, offsetof(transom_sequence, num_keys))));
         e.forLoop(
             e.i64(0), columns, 1, firstRow,
             [&](Value column, ValueRange carried) {
@@ -114,7 +118,8 @@ void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
               // used.
               Value at = e.select(more, row, firstRow);
               Value lastRow =
-                  e.max(e.sub(field(e, seg, offsetof(transom_segments, rows)),
+                  e.max(e.sub(field(e, seg,
+                                    offsetof(transom_ragged_batch, num_tokens)),
                               e.i64(1)),
                         e.i64(0));
               Value real =
@@ -154,59 +159,64 @@ void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
   Value seg = op.getRagged(), mask = op.getMask();
   Value inner = innerSize(e, op.getOuts(), 1);
   Value stride = e.rowStride(op.getInput());
-  e.shareRows(field(e, seg, offsetof(transom_segments, batch)), [&](Value b) {
-    Value own = sequence(e, seg, b);
-    auto get = [&](int64_t offset) {
-      return e.loadI64(e.advance(own, offset));
-    };
-    Value from = get(offsetof(transom_sequence, first_row));
-    Value to = e.add(from, get(offsetof(transom_sequence, keys)));
-    if (op.getKind() == "first") {
-      from = get(offsetof(transom_sequence, column0_row));
-      to = e.add(from, 1);
-      from = e.max(from, e.i64(0)); // -1 where column 0 is no row: zeros
-      mask = {};
-    } else if (op.getKind() == "last") {
-      Value last =
-          e.forLoop(from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
-            return SmallVector<Value>{
-                e.select(counts(e, mask, row), row, carried[0])};
-          })[0];
-      Value none = e.less(last, e.i64(0));
-      from = e.select(none, from, last);
-      to = e.select(none, from, e.add(last, 1));
-    }
-    Value count =
-        e.forLoop(from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
-          return SmallVector<Value>{e.add(
-              carried[0], e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
-        })[0];
-    Value divisor =
-        e.splat(e.builder()
-                    .create<arith::SIToFPOp>(e.location(), e.f32Type(),
-                                             e.max(count, e.i64(1)))
-                    .getResult());
-    int64_t bytes = bytesOf(op.getOuts());
-    Value target = e.advance(e.pointer(op.getOuts()),
-                             e.mul(e.mul(b, e.rowStride(op.getOuts())), bytes));
-    e.columns(inner, [&](Value column, Value lanes) {
-      Value sum = e.forLoop(
-          from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
-            Value at = e.advance(e.pointer(op.getInput()),
-                                 e.mul(e.add(e.mul(row, stride), column), 4));
-            Value more =
-                e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
-            return SmallVector<Value>{
-                e.select(counts(e, mask, row), more, carried[0])};
-          })[0];
-      Value mean = e.divF(sum, divisor),
-            at = e.advance(target, e.mul(column, bytes));
-      if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
-        e.storeBf16(mean, at, lanes);
-      else
-        e.storeVector(mean, at, lanes);
-    });
-  });
+  e.shareRows(
+      field(e, seg, offsetof(transom_ragged_batch, num_sequences)),
+      [&](Value b) {
+        Value own = sequence(e, seg, b);
+        auto get = [&](int64_t offset) {
+          return e.loadI64(e.advance(own, offset));
+        };
+        Value from = get(offsetof(transom_sequence, first_token));
+        Value to = e.add(from, get(offsetof(transom_sequence, num_keys)));
+        if (op.getKind() == "first") {
+          from = get(offsetof(transom_sequence, column0_token));
+          to = e.add(from, 1);
+          from = e.max(from, e.i64(0)); // -1 where column 0 is no row: zeros
+          mask = {};
+        } else if (op.getKind() == "last") {
+          Value last = e.forLoop(
+              from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
+                return SmallVector<Value>{
+                    e.select(counts(e, mask, row), row, carried[0])};
+              })[0];
+          Value none = e.less(last, e.i64(0));
+          from = e.select(none, from, last);
+          to = e.select(none, from, e.add(last, 1));
+        }
+        Value count = e.forLoop(
+            from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
+              return SmallVector<Value>{
+                  e.add(carried[0],
+                        e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
+            })[0];
+        Value divisor =
+            e.splat(e.builder()
+                        .create<arith::SIToFPOp>(e.location(), e.f32Type(),
+                                                 e.max(count, e.i64(1)))
+                        .getResult());
+        int64_t bytes = bytesOf(op.getOuts());
+        Value target =
+            e.advance(e.pointer(op.getOuts()),
+                      e.mul(e.mul(b, e.rowStride(op.getOuts())), bytes));
+        e.columns(inner, [&](Value column, Value lanes) {
+          Value sum = e.forLoop(
+              from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
+                Value at =
+                    e.advance(e.pointer(op.getInput()),
+                              e.mul(e.add(e.mul(row, stride), column), 4));
+                Value more =
+                    e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
+                return SmallVector<Value>{
+                    e.select(counts(e, mask, row), more, carried[0])};
+              })[0];
+          Value mean = e.divF(sum, divisor),
+                at = e.advance(target, e.mul(column, bytes));
+          if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
+            e.storeBf16(mean, at, lanes);
+          else
+            e.storeVector(mean, at, lanes);
+        });
+      });
 }
 
 void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
@@ -227,12 +237,13 @@ void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
 
 void lower::lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
   Value columnOf =
-      table(e, op.getRagged(), offsetof(transom_segments, row_column));
-  e.shareRows(field(e, op.getRagged(), offsetof(transom_segments, rows)),
-              [&](Value row) {
-                e.store(entry32(e, columnOf, row),
-                        e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
-              });
+      table(e, op.getRagged(), offsetof(transom_ragged_batch, token_column));
+  e.shareRows(
+      field(e, op.getRagged(), offsetof(transom_ragged_batch, num_tokens)),
+      [&](Value row) {
+        e.store(entry32(e, columnOf, row),
+                e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
+      });
 }
 
 /// Stores 16 columns of a key, pairs side by side, into panels of bf16: a word
@@ -285,26 +296,26 @@ void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   Value columns = e.size(PhaseEmitter::typeOf(op.getInput()).getDims().back());
   Value stride = e.rowStride(op.getInput());
   Value positions =
-      table(e, op.getRagged(), offsetof(transom_segments, row_key));
-  e.shareRows(field(e, op.getRagged(), offsetof(transom_segments, rows)),
-              [&](Value row) {
-                Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
-                if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
-                  return packKeyBf16(e, op, row, position);
-                Value panel = e.div(position, e.i64(kern::kPanel)),
-                      lane = e.rem(position, e.i64(kern::kPanel));
-                Value base =
-                    e.add(e.mul(e.mul(panel, columns), kern::kPanel), lane);
-                Value line = e.advance(e.pointer(op.getInput()),
-                                       e.mul(e.mul(row, stride), 4));
-                e.columns(columns, [&](Value column, Value mask) {
-                  Value x = e.loadVector(
-                      e.f32Type(), e.advance(line, e.mul(column, 4)), mask);
-                  Value to = e.add(base, e.mul(column, kern::kPanel));
-                  e.scatter(x, e.advance(e.pointer(op.getOuts()), e.mul(to, 4)),
-                            e.i64(kern::kPanel * 4), mask);
-                });
-              });
+      table(e, op.getRagged(), offsetof(transom_ragged_batch, token_key));
+  e.shareRows(
+      field(e, op.getRagged(), offsetof(transom_ragged_batch, num_tokens)),
+      [&](Value row) {
+        Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
+        if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
+          return packKeyBf16(e, op, row, position);
+        Value panel = e.div(position, e.i64(kern::kPanel)),
+              lane = e.rem(position, e.i64(kern::kPanel));
+        Value base = e.add(e.mul(e.mul(panel, columns), kern::kPanel), lane);
+        Value line =
+            e.advance(e.pointer(op.getInput()), e.mul(e.mul(row, stride), 4));
+        e.columns(columns, [&](Value column, Value mask) {
+          Value x = e.loadVector(e.f32Type(), e.advance(line, e.mul(column, 4)),
+                                 mask);
+          Value to = e.add(base, e.mul(column, kern::kPanel));
+          e.scatter(x, e.advance(e.pointer(op.getOuts()), e.mul(to, 4)),
+                    e.i64(kern::kPanel * 4), mask);
+        });
+      });
 }
 
 static SmallVector<Value> sizesOf(PhaseEmitter &e, ArrayRef<Polynomial> dims) {

@@ -117,11 +117,12 @@ public:
         {"keys0", queries.keys()},     {"seq0", queries.table().columns},
         {"rows1", keys.rows()},        {"keys1", keys.keys()},
         {"seq1", keys.table().columns}};
-    call.segments = {queries.table(), keys.table()};
+    call.ragged = {queries.table(), keys.table()};
     for (size_t i = 0; i < job.schedules.size(); ++i)
       phases.push_back(harness.prepare(job.isa, "a" + str(i), call));
     for (int64_t b = 0; b < queries.batch(); ++b) {
-      double pairs = double(queries.sequence(b).rows) * keys.sequence(b).keys;
+      double pairs =
+          double(queries.sequence(b).num_tokens) * keys.sequence(b).num_keys;
       flops +=
           2 * pairs * job.heads * (job.dk + job.dv) * (job.causal ? 0.5 : 1);
     }
@@ -143,7 +144,7 @@ public:
   int64_t workers;
 
 private:
-  static SegmentsTable makeTable(const Shape &shape, int64_t columns) {
+  static RaggedTable makeTable(const Shape &shape, int64_t columns) {
     std::vector<std::vector<int>> mask;
     for (int64_t b = 0; b < shape.batch; ++b) {
       // Mixed: a few long ones among many short ones.
@@ -153,7 +154,7 @@ private:
       mask.emplace_back(columns, 0);
       std::fill_n(mask.back().begin(), length, 1);
     }
-    return SegmentsTable(mask);
+    return RaggedTable(mask);
   }
 
   /// Random numbers; the upper half of a float is a bf16.
@@ -166,7 +167,7 @@ private:
     }
   }
 
-  SegmentsTable queries, keys;
+  RaggedTable queries, keys;
   std::vector<std::vector<float>> memory;
   PhaseCall call;
   std::vector<PreparedPhase> phases;

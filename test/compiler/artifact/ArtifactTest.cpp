@@ -118,9 +118,9 @@ static float runStep(const transom_artifact_code *code, int64_t index,
   frame.arena = reinterpret_cast<char *>(arena);
   frame.weights = code->weights;
   frame.counters = counters;
-  const transom_code_step &step = code->entries[0].steps[index];
+  const transom_dispatch &step = code->entries[0].dispatches[index];
   code->isas[0].phases[step.phase](
-      &frame, step.row < 0 ? nullptr : code->rows + step.row, part, 3);
+      &frame, step.layer < 0 ? nullptr : code->layers + step.layer, part, 3);
   return step.phase == 1 ? static_cast<float>(counters[0]) : arena[part];
 }
 

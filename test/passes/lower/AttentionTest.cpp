@@ -14,7 +14,7 @@ TEST(Attention, EveryLength) {
   Attentions attentions({head("plain", 1, 1, 5, 12)});
   for (int64_t length = 1; length <= 600;
        length += length < 70 || length % 32 > 28 || length % 32 < 3 ? 1 : 13)
-    attentions.check(SegmentsTable::uniform(1, length), {1 + length % 2});
+    attentions.check(RaggedTable::uniform(1, length), {1 + length % 2});
 }
 
 TEST(Attention, HeadShapes) {
@@ -26,21 +26,21 @@ TEST(Attention, HeadShapes) {
   strided.stride = 40;
   list.push_back(strided);
   Attentions attentions(list);
-  attentions.check(SegmentsTable::uniform(2, 37), {1, 3});
-  attentions.check(SegmentsTable::uniform(1, 290), {2});
+  attentions.check(RaggedTable::uniform(2, 37), {1, 3});
+  attentions.check(RaggedTable::uniform(1, 290), {2});
 }
 
 TEST(Attention, RaggedBatchesAndParts) {
   Attentions attentions({head("plain", 3, 3, 7, 9)});
   attentions.check(
-      SegmentsTable({{1, 1, 1, 0}, {0, 0, 0, 0}, {1, 0, 1, 1}, {0, 1, 0, 0}}),
+      RaggedTable({{1, 1, 1, 0}, {0, 0, 0, 0}, {1, 0, 1, 1}, {0, 1, 0, 0}}),
       {1, 2, 3, 5});
-  attentions.check(SegmentsTable({{0, 1, 1, 0}, {0, 0, 0, 0}, {1, 0, 1, 1}},
-                                 /*keepFirst=*/true),
+  attentions.check(RaggedTable({{0, 1, 1, 0}, {0, 0, 0, 0}, {1, 0, 1, 1}},
+                               /*keepFirst=*/true),
                    {1, 2, 3, 5});
-  attentions.check(SegmentsTable(holes(5, 300, 1)), {1, 2, 3, 5, 16});
-  attentions.check(SegmentsTable({{0, 0}, {0, 0}}), {1, 2});
-  attentions.check(SegmentsTable::uniform(0, 3), {1, 2});
+  attentions.check(RaggedTable(holes(5, 300, 1)), {1, 2, 3, 5, 16});
+  attentions.check(RaggedTable({{0, 0}, {0, 0}}), {1, 2});
+  attentions.check(RaggedTable::uniform(0, 3), {1, 2});
 }
 
 TEST(Attention, CausalAndWindow) {
@@ -57,10 +57,10 @@ TEST(Attention, CausalAndWindow) {
   wide.window = 270;
   Attentions attentions({causal, window, both, cross, wide});
   for (int64_t length : {1, 2, 24, 25, 33, 257, 560})
-    attentions.check("", SegmentsTable::uniform(2, length),
-                     SegmentsTable::uniform(2, length + 3), {2});
-  attentions.check(SegmentsTable(holes(3, 60, 2)), {1, 3});
-  attentions.check(SegmentsTable(holes(3, 60, 3), /*keepFirst=*/true), {1});
+    attentions.check("", RaggedTable::uniform(2, length),
+                     RaggedTable::uniform(2, length + 3), {2});
+  attentions.check(RaggedTable(holes(3, 60, 2)), {1, 3});
+  attentions.check(RaggedTable(holes(3, 60, 3), /*keepFirst=*/true), {1});
 }
 
 TEST(Attention, PositionsByColumn) {
@@ -122,27 +122,27 @@ TEST(Attention, Masks) {
   list.push_back(causal);
   Attentions attentions(list, 0);
   for (int64_t length : {1, 2, 17, 40, 280})
-    attentions.check("", SegmentsTable::uniform(2, length),
-                     SegmentsTable::uniform(2, length + 5), {1, 2});
+    attentions.check("", RaggedTable::uniform(2, length),
+                     RaggedTable::uniform(2, length + 5), {1, 2});
 }
 
 TEST(Attention, CrossAttention) {
   Attention cross = head("cross", 2, 2, 8, 8);
   cross.cross = true;
   Attentions attentions({cross});
-  attentions.check("", SegmentsTable::uniform(3, 5),
-                   SegmentsTable::uniform(3, 300), {1, 2});
-  attentions.check("", SegmentsTable::uniform(3, 50),
-                   SegmentsTable::uniform(3, 2), {1, 2});
-  attentions.check("", SegmentsTable::uniform(2, 50),
-                   SegmentsTable({{0, 0, 0}, {1, 0, 1}}), {1, 2});
+  attentions.check("", RaggedTable::uniform(3, 5), RaggedTable::uniform(3, 300),
+                   {1, 2});
+  attentions.check("", RaggedTable::uniform(3, 50), RaggedTable::uniform(3, 2),
+                   {1, 2});
+  attentions.check("", RaggedTable::uniform(2, 50),
+                   RaggedTable({{0, 0, 0}, {1, 0, 1}}), {1, 2});
 }
 
 TEST(Attention, SoftCap) {
   Attention cap = head("cap", 2, 2, 16, 8);
   cap.softCap = 5;
   Attentions attentions({cap});
-  attentions.check(SegmentsTable::uniform(2, 45), {1, 2});
+  attentions.check(RaggedTable::uniform(2, 45), {1, 2});
 }
 
 TEST(Attention, SchedulesGiveTheSameBits) {
@@ -169,12 +169,12 @@ TEST(Attention, SchedulesGiveTheSameBits) {
   }
   Attentions attentions(list, 0);
   for (int64_t length : {1, 19, 257, 600})
-    attentions.check("", SegmentsTable::uniform(2, length),
-                     SegmentsTable::uniform(2, length + 70), {1, 3});
+    attentions.check("", RaggedTable::uniform(2, length),
+                     RaggedTable::uniform(2, length + 70), {1, 3});
   // Few queries of many keys, more pieces than are kept.
-  attentions.check("", SegmentsTable::uniform(1, 3),
-                   SegmentsTable::uniform(1, 2500), {1, 2, 5});
-  attentions.check(SegmentsTable(holes(3, 290, 4)), {1, 4});
+  attentions.check("", RaggedTable::uniform(1, 3),
+                   RaggedTable::uniform(1, 2500), {1, 2, 5});
+  attentions.check(RaggedTable(holes(3, 290, 4)), {1, 4});
 }
 
 TEST(Attention, HeadSizes) {
@@ -185,8 +185,8 @@ TEST(Attention, HeadSizes) {
   list.push_back(head("rising", 1, 1, 16, 256));
   list.push_back(head("falling", 1, 1, 256, 16));
   Attentions attentions(list, 0);
-  attentions.check(SegmentsTable::uniform(1, 33), {1});
-  attentions.check(SegmentsTable::uniform(1, 270), {2});
+  attentions.check(RaggedTable::uniform(1, 33), {1});
+  attentions.check(RaggedTable::uniform(1, 270), {2});
 }
 
 TEST(Attention, Bf16) {
@@ -209,9 +209,9 @@ TEST(Attention, Bf16) {
   }
   Attentions attentions(list);
   for (int64_t length : {1, 2, 33, 290})
-    attentions.check(SegmentsTable::uniform(2, length), {1, 3});
-  attentions.check("d16", SegmentsTable(holes(4, 70, 5)),
-                   SegmentsTable::uniform(4, 70), {1, 2});
+    attentions.check(RaggedTable::uniform(2, length), {1, 3});
+  attentions.check("d16", RaggedTable(holes(4, 70, 5)),
+                   RaggedTable::uniform(4, 70), {1, 2});
 }
 
 TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
@@ -232,8 +232,8 @@ TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
   }
   Attentions attentions(list, 0);
   for (int64_t length : {19, 600})
-    attentions.check("", SegmentsTable::uniform(1, length),
-                     SegmentsTable::uniform(1, length + 71), {1, 3});
+    attentions.check("", RaggedTable::uniform(1, length),
+                     RaggedTable::uniform(1, length + 71), {1, 3});
 }
 
 TEST(Attention, ExponentialWithinTwoUlp) {

@@ -114,9 +114,9 @@ static std::string textOf(const std::vector<Attention> &list) {
   return text;
 }
 
-static int64_t maskIndex(const Attention &a, const SegmentsTable &q,
-                         const SegmentsTable &k, int64_t b, int64_t h,
-                         int64_t i, int64_t j) {
+static int64_t maskIndex(const Attention &a, const RaggedTable &q,
+                         const RaggedTable &k, int64_t b, int64_t h, int64_t i,
+                         int64_t j) {
   int64_t sizes[] = {q.batch(), a.heads, q.table().columns, k.table().columns},
           at[] = {b, h, i, j}, index = 0;
   for (int d = 0; d < 4; ++d)
@@ -125,8 +125,8 @@ static int64_t maskIndex(const Attention &a, const SegmentsTable &q,
   return index;
 }
 
-static size_t maskSize(const Attention &a, const SegmentsTable &q,
-                       const SegmentsTable &k) {
+static size_t maskSize(const Attention &a, const RaggedTable &q,
+                       const RaggedTable &k) {
   int64_t sizes[] = {q.batch(), a.heads, q.table().columns, k.table().columns},
           size = 1;
   for (int d = 0; d < 4; ++d)
@@ -147,13 +147,13 @@ static std::vector<float> spread(const std::vector<float> &dense,
 
 /// Keys in panels; what no key fills is NaN. In bf16 a pair of columns stands
 /// together.
-std::vector<float> panels(const Attention &a, const SegmentsTable &k,
+std::vector<float> panels(const Attention &a, const RaggedTable &k,
                           const std::vector<float> &key) {
   int64_t width = a.kvHeads * a.dk;
   std::vector<float> out(k.keys() * width, NAN);
   for (int64_t r = 0; r < k.rows(); ++r)
     for (int64_t c = 0; c < width; ++c) {
-      int64_t position = k.table().row_key[r], lane = position % 32,
+      int64_t position = k.table().token_key[r], lane = position % 32,
               line = position / 32 * width + c;
       int64_t at =
           a.bf16 ? (line - c % 2) * 32 + lane * 2 + c % 2 : line * 32 + lane;
@@ -191,8 +191,8 @@ float numberAt(const char *memory, int64_t index, bool bf16) {
 Attentions::Attentions(std::vector<Attention> list, unsigned level)
     : list(std::move(list)), harness(textOf(this->list), "", level) {}
 
-void Attentions::check(const std::string &name, const SegmentsTable &queries,
-                       const SegmentsTable &keys,
+void Attentions::check(const std::string &name, const RaggedTable &queries,
+                       const RaggedTable &keys,
                        const std::vector<int64_t> &parts) {
   for (const Attention &a : list)
     if (name.empty() || a.name == name)
@@ -200,8 +200,8 @@ void Attentions::check(const std::string &name, const SegmentsTable &queries,
 }
 
 Attentions::Operands Attentions::operandsOf(const Attention &a,
-                                            const SegmentsTable &q,
-                                            const SegmentsTable &k) {
+                                            const RaggedTable &q,
+                                            const RaggedTable &k) {
   Random random(q.rows() * 131 + k.rows() + a.dk);
   Operands o;
   o.query = random.numbers(q.rows() * a.heads * a.dk, 2);
@@ -222,8 +222,8 @@ Attentions::Operands Attentions::operandsOf(const Attention &a,
   return o;
 }
 
-void Attentions::check(const Attention &a, const SegmentsTable &q,
-                       const SegmentsTable &k,
+void Attentions::check(const Attention &a, const RaggedTable &q,
+                       const RaggedTable &k,
                        const std::vector<int64_t> &parts) {
   Operands o = operandsOf(a, q, k);
   std::vector<float> wanted = reference(a, q, k, o, false), dot;
@@ -241,22 +241,23 @@ void Attentions::check(const Attention &a, const SegmentsTable &q,
 }
 
 std::vector<float> Attentions::reference(const Attention &a,
-                                         const SegmentsTable &q,
-                                         const SegmentsTable &k,
+                                         const RaggedTable &q,
+                                         const RaggedTable &k,
                                          const Operands &o, bool dot) {
   std::vector<float> out(q.rows() * a.heads * a.dv);
   for (int64_t b = 0; b < q.batch(); ++b)
-    for (int64_t i = 0; i < q.sequence(b).rows; ++i)
+    for (int64_t i = 0; i < q.sequence(b).num_tokens; ++i)
       for (int64_t h = 0; h < a.heads; ++h) {
         const transom_sequence &queries = q.sequence(b), &keys = k.sequence(b);
-        int64_t kvHead = h / (a.heads / a.kvHeads), row = queries.first_row + i;
+        int64_t kvHead = h / (a.heads / a.kvHeads),
+                row = queries.first_token + i;
         ReferenceAttention r;
         r.query = o.query.data() + (row * a.heads + h) * a.dk;
         r.keyStride = a.kvHeads * a.dk;
         r.valueStride = a.kvHeads * a.dv;
-        r.keys = o.key.data() + keys.first_row * r.keyStride + kvHead * a.dk;
+        r.keys = o.key.data() + keys.first_token * r.keyStride + kvHead * a.dk;
         r.values =
-            o.value.data() + keys.first_row * r.valueStride + kvHead * a.dv;
+            o.value.data() + keys.first_token * r.valueStride + kvHead * a.dv;
         r.bf16 = a.bf16;
         r.dot = dot;
         r.dk = a.dk;
@@ -270,12 +271,12 @@ std::vector<float> Attentions::reference(const Attention &a,
                        ? float(kFinite * 1.4426950408889634)
                        : -INFINITY;
         // Queries of other ragged are aligned with the last keys.
-        int64_t position = a.cross ? i + keys.keys - queries.rows : i;
+        int64_t position = a.cross ? i + keys.num_keys - queries.num_tokens : i;
         if (a.byColumn)
-          position = q.table().row_column[row];
-        for (int64_t j = 0; j < keys.keys; ++j) {
+          position = q.table().token_column[row];
+        for (int64_t j = 0; j < keys.num_keys; ++j) {
           int64_t own =
-              a.byColumn ? k.table().row_column[keys.first_row + j] : j;
+              a.byColumn ? k.table().token_column[keys.first_token + j] : j;
           bool visible = !a.causal || own <= position;
           if (a.window)
             visible = visible && own > position - a.window &&
@@ -300,7 +301,7 @@ std::vector<float> Attentions::reference(const Attention &a,
 }
 
 void Attentions::run(const std::string &isa, const Attention &a,
-                     const SegmentsTable &q, const SegmentsTable &k,
+                     const RaggedTable &q, const RaggedTable &k,
                      const Operands &o, int64_t parts,
                      const std::vector<float> &wanted, Edge edge) {
   int64_t columns = a.heads * a.dv, stride = a.stride ? a.stride : columns;
@@ -325,7 +326,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
                   {"keys0", q.keys()},        {"seq0", q.table().columns},
                   {"rows1", k.rows()},        {"keys1", k.keys()},
                   {"seq1", k.table().columns}};
-  call.segments = {q.table(), k.table()};
+  call.ragged = {q.table(), k.table()};
   call.args = {query.data(), key.data(), value.data()};
   if (a.mask == MaskKind::Added)
     call.args.push_back(added.data());

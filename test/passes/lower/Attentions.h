@@ -50,9 +50,9 @@ public:
   explicit Attentions(std::vector<Attention> list, unsigned level = 2);
 
   /// Runs the one of this name, or all, with these numbers of parts.
-  void check(const std::string &name, const SegmentsTable &queries,
-             const SegmentsTable &keys, const std::vector<int64_t> &parts);
-  void check(const SegmentsTable &ragged, const std::vector<int64_t> &parts) {
+  void check(const std::string &name, const RaggedTable &queries,
+             const RaggedTable &keys, const std::vector<int64_t> &parts);
+  void check(const RaggedTable &ragged, const std::vector<int64_t> &parts) {
     check("", ragged, ragged, parts);
   }
 
@@ -63,16 +63,15 @@ private:
     std::vector<int8_t> selected;
   };
 
-  void check(const Attention &a, const SegmentsTable &q, const SegmentsTable &k,
+  void check(const Attention &a, const RaggedTable &q, const RaggedTable &k,
              const std::vector<int64_t> &parts);
-  static Operands operandsOf(const Attention &a, const SegmentsTable &q,
-                             const SegmentsTable &k);
-  static std::vector<float> reference(const Attention &a,
-                                      const SegmentsTable &q,
-                                      const SegmentsTable &k, const Operands &o,
+  static Operands operandsOf(const Attention &a, const RaggedTable &q,
+                             const RaggedTable &k);
+  static std::vector<float> reference(const Attention &a, const RaggedTable &q,
+                                      const RaggedTable &k, const Operands &o,
                                       bool dot);
-  void run(const std::string &isa, const Attention &a, const SegmentsTable &q,
-           const SegmentsTable &k, const Operands &o, int64_t parts,
+  void run(const std::string &isa, const Attention &a, const RaggedTable &q,
+           const RaggedTable &k, const Operands &o, int64_t parts,
            const std::vector<float> &wanted, Edge edge);
 
   std::vector<Attention> list;

@@ -92,14 +92,14 @@ std::string attentionText() {
 }
 
 /// Real tokens in front of each of these sequences.
-SegmentsTable tableOf(const std::vector<int64_t> &lengths) {
+RaggedTable tableOf(const std::vector<int64_t> &lengths) {
   int64_t columns = *std::max_element(lengths.begin(), lengths.end());
   std::vector<std::vector<int>> mask;
   for (int64_t length : lengths) {
     mask.emplace_back(columns, 0);
     std::fill_n(mask.back().begin(), length, 1);
   }
-  return SegmentsTable(mask);
+  return RaggedTable(mask);
 }
 
 /// What the row of a sequence of so many tokens costs in one head: its keys in
@@ -112,7 +112,7 @@ double costOfRow(int64_t tokens) {
 
 void checkAttention(KernelHarness &harness,
                     const std::vector<int64_t> &lengths) {
-  SegmentsTable table = tableOf(lengths);
+  RaggedTable table = tableOf(lengths);
   Random random(lengths.size());
   const size_t row = size_t(kHeads * kWidth);
   std::vector<float> query = random.numbers(size_t(table.rows()) * row),
@@ -132,7 +132,7 @@ void checkAttention(KernelHarness &harness,
                     {"seq", table.table().columns}};
     call.args = {query.data(), key.data(), query.data(), scratch.data(),
                  nullptr};
-    call.segments = {table.table()};
+    call.ragged = {table.table()};
     call.parts = parts;
     for (const std::string &isa : harness.isas()) {
       std::vector<double> work =

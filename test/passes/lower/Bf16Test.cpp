@@ -182,15 +182,15 @@ TEST(Bf16, KeysArePackedInPairs) {
     }
   KernelHarness harness(text);
   Random random(5);
-  SegmentsTable s({std::vector<int>(40, 1), {1, 1, 0}, std::vector<int>(33, 1)},
-                  false);
+  RaggedTable s({std::vector<int>(40, 1), {1, 1, 0}, std::vector<int>(33, 1)},
+                false);
   for (int64_t width : {2, 22, 64}) {
     Guarded<float> x(awkward(random, s.rows() * width));
     Guarded<uint16_t> halves(rounded(x.copy())), y(s.keys() * width);
     auto check = [&] {
       for (int64_t r = 0; r < s.rows(); ++r)
         for (int64_t c = 0; c < width; ++c) {
-          int64_t position = s.table().row_key[r];
+          int64_t position = s.table().token_key[r];
           uint16_t got = y[position / 32 * width * 32 +
                            (c / 2 * 32 + position % 32) * 2 + c % 2];
           EXPECT_EQ(countWrong(&got, &x[r * width + c], 1), 0) << r << " " << c;
@@ -220,7 +220,7 @@ TEST(Bf16, PoolsRound) {
   };
   KernelHarness harness(pool("exact", f32) + pool("rounded", bf16));
   Random random(6);
-  SegmentsTable s({std::vector<int>(40, 1), {1, 1, 0}, {0, 0}}, false);
+  RaggedTable s({std::vector<int>(40, 1), {1, 1, 0}, {0, 0}}, false);
   Guarded<float> x(random.numbers(s.rows() * 37)), exact(s.batch() * 37);
   Guarded<uint16_t> y(s.batch() * 37);
   PhaseCall call{{{"batch", s.batch()},

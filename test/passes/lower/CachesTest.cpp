@@ -107,10 +107,10 @@ std::string moduleOf(const Cached &c) {
 /// The blocks of some sequences, each between inaccessible pages.
 class Blocks {
 public:
-  Blocks(const Cached &c, const SegmentsTable &table) {
+  Blocks(const Cached &c, const RaggedTable &table) {
     int64_t count = 0;
     for (int64_t i = 0; i < table.batch(); ++i)
-      count += (table.sequence(i).keys + kPiece - 1) / kPiece;
+      count += (table.sequence(i).num_keys + kPiece - 1) / kPiece;
     for (int64_t i = 0; i < count; ++i) {
       memory.emplace_back(c.blockBytes(), Edge::End);
       // An odd depth pairs with a number that nobody writes.
@@ -135,7 +135,7 @@ public:
       : list(std::move(all)), harness(textOf(list), "", 0) {}
 
   void check(const Steps &steps, const std::vector<int64_t> &parts) {
-    SegmentsTable table = SegmentsTable::ofSteps(steps);
+    RaggedTable table = RaggedTable::ofSteps(steps);
     for (const Cached &c : list)
       for (const std::string &isa : harness.isas()) {
         SCOPED_TRACE(c.name + " " + isa + " rows " + str(table.rows()));
@@ -173,26 +173,26 @@ private:
     return scales;
   }
 
-  PhaseCall callOf(const SegmentsTable &table, const Blocks &blocks,
+  PhaseCall callOf(const RaggedTable &table, const Blocks &blocks,
                    int64_t parts) {
     PhaseCall call;
     call.parts = parts;
     call.symbols = {{"rows", table.rows()}, {"keys", 0}};
-    call.segments = {table.table()};
+    call.ragged = {table.table()};
     call.caches = {{nullptr}, {blocks.table()}};
     return call;
   }
 
   /// Writes the keys and values from `first` to `last` of each sequence.
   void append(const std::string &isa, const Cached &c, const Blocks &blocks,
-              const SegmentsTable &whole, bool past) {
+              const RaggedTable &whole, bool past) {
     Steps steps;
     for (int64_t i = 0; i < whole.batch(); ++i) {
       const transom_sequence &s = whole.sequence(i);
       steps.push_back(past ? std::pair<int64_t, int64_t>{0, s.past}
-                           : std::pair<int64_t, int64_t>{s.past, s.rows});
+                           : std::pair<int64_t, int64_t>{s.past, s.num_tokens});
     }
-    SegmentsTable table = SegmentsTable::ofSteps(steps);
+    RaggedTable table = RaggedTable::ofSteps(steps);
     std::vector<float> keys, values;
     for (int64_t i = 0; i < whole.batch(); ++i) {
       auto take = [&](const std::vector<float> &all, int64_t width,
@@ -214,11 +214,11 @@ private:
   }
 
   void checkOne(const std::string &isa, const Cached &c,
-                const SegmentsTable &table, const std::vector<int64_t> &parts) {
+                const RaggedTable &table, const std::vector<int64_t> &parts) {
     allKeys.clear();
     allValues.clear();
     for (int64_t i = 0; i < table.batch(); ++i) {
-      int64_t keys = table.sequence(i).keys;
+      int64_t keys = table.sequence(i).num_keys;
       allKeys.push_back(numbers(keys * c.kvHeads * c.dk, c.bf16, 2 * i + 5));
       allValues.push_back(numbers(keys * c.kvHeads * c.dv, c.bf16, 2 * i + 6));
     }
@@ -250,7 +250,7 @@ private:
       run(isa, c, table, blocks, query, wanted, count);
   }
 
-  void run(const std::string &isa, const Cached &c, const SegmentsTable &table,
+  void run(const std::string &isa, const Cached &c, const RaggedTable &table,
            const Blocks &blocks, const std::vector<float> &query,
            const std::vector<float> &wanted, int64_t parts) {
     SCOPED_TRACE("parts " + str(parts));
@@ -287,17 +287,17 @@ private:
     EXPECT_EQ(wrong, 0);
   }
 
-  std::vector<float> reference(const Cached &c, const SegmentsTable &table,
+  std::vector<float> reference(const Cached &c, const RaggedTable &table,
                                const std::vector<float> &query,
                                const std::vector<float> &slopes, bool dot) {
     std::vector<float> out;
     for (int64_t i = 0; i < table.batch(); ++i) {
       const transom_sequence &s = table.sequence(i);
-      for (int64_t row = 0; row < s.rows; ++row)
+      for (int64_t row = 0; row < s.num_tokens; ++row)
         for (int64_t h = 0; h < c.heads; ++h) {
           int64_t kvHead = h / (c.heads / c.kvHeads), own = s.past + row;
           ReferenceAttention r{};
-          r.query = query.data() + ((s.first_row + row) * c.heads + h) * c.dk;
+          r.query = query.data() + ((s.first_token + row) * c.heads + h) * c.dk;
           r.keyStride = c.kvHeads * c.dk;
           r.valueStride = c.kvHeads * c.dv;
           r.keys = allKeys[i].data() + kvHead * c.dk;
@@ -314,7 +314,7 @@ private:
           r.position = own;
           r.bf16 = c.bf16;
           r.dot = dot && c.bf16;
-          for (int64_t j = 0; j < s.keys; ++j) {
+          for (int64_t j = 0; j < s.num_keys; ++j) {
             r.visible.push_back(j <= own && (!c.window || j > own - c.window));
             if (!c.int8)
               continue;

@@ -29,7 +29,7 @@ static std::vector<std::pair<std::vector<std::vector<int>>, bool>> batches() {
   return list;
 }
 
-static PhaseCall callOn(const SegmentsTable &s, std::vector<void *> args) {
+static PhaseCall callOn(const RaggedTable &s, std::vector<void *> args) {
   return {{{"batch", s.batch()},
            {"seq", s.table().columns},
            {"rows", s.rows()},
@@ -65,7 +65,7 @@ TEST(Moves, GatherAndScatterRows) {
                    int64_t stride, const std::vector<std::vector<int>> &mask,
                    bool keepFirst) {
     using T = decltype(zero);
-    SegmentsTable s(mask, keepFirst);
+    RaggedTable s(mask, keepFirst);
     int64_t columns = s.table().columns;
     Guarded<T> wide(s.batch() * columns * inner), ragged(s.rows() * inner),
         padded(s.rows() * stride), back(s.batch() * columns * inner);
@@ -76,8 +76,8 @@ TEST(Moves, GatherAndScatterRows) {
              for (int64_t r = 0; r < s.rows(); ++r)
                for (int64_t c = 0; c < inner; ++c)
                  EXPECT_EQ(ragged[r * inner + c],
-                           wide[(s.table().row_sequence[r] * columns +
-                                 s.table().row_column[r]) *
+                           wide[(s.table().token_sequence[r] * columns +
+                                 s.table().token_column[r]) *
                                     inner +
                                 c]);
            });
@@ -121,7 +121,7 @@ TEST(Moves, Pooling) {
   KernelHarness harness(text);
   Random random(7);
   for (auto &[bits, keepFirst] : batches()) {
-    SegmentsTable s(bits, keepFirst);
+    RaggedTable s(bits, keepFirst);
     for (const char *kind : {"first", "last", "mean"})
       for (bool masked : {false, true}) {
         int64_t stride = masked ? 48 : 37;
@@ -135,15 +135,16 @@ TEST(Moves, Pooling) {
                  for (int64_t b = 0; b < s.batch(); ++b) {
                    const transom_sequence &q = s.sequence(b);
                    std::vector<int64_t> rows;
-                   for (int64_t r = q.first_row; r < q.first_row + q.keys; ++r)
+                   for (int64_t r = q.first_token;
+                        r < q.first_token + q.num_keys; ++r)
                      if (!masked || m[r])
                        rows.push_back(r);
                    if (std::string(kind) == "last" && rows.size() > 1)
                      rows = {rows.back()};
                    if (std::string(kind) == "first")
-                     rows = q.column0_row < 0
+                     rows = q.column0_token < 0
                                 ? std::vector<int64_t>()
-                                : std::vector<int64_t>{q.column0_row};
+                                : std::vector<int64_t>{q.column0_token};
                    for (int64_t c = 0; c < 37; ++c) {
                      float sum = 0;
                      for (int64_t r : rows)
@@ -171,12 +172,12 @@ TEST(Moves, PackKeysAndColumns) {
            "kern.columns %s outs(%y) : !kern.ragged<0>, " + columns}));
   Random random(8);
   for (auto &[bits, keepFirst] : batches()) {
-    SegmentsTable s(bits, keepFirst);
+    RaggedTable s(bits, keepFirst);
     Guarded<float> x(random.numbers(s.rows() * 24)), y(s.keys() * 21);
     runAll(harness, "pack", callOn(s, {x.data(), y.data()}), [&] {
       for (int64_t r = 0; r < s.rows(); ++r)
         for (int64_t c = 0; c < 21; ++c) {
-          int64_t position = s.table().row_key[r];
+          int64_t position = s.table().token_key[r];
           EXPECT_EQ(y[(position / 32 * 21 + c) * 32 + position % 32],
                     x[r * 24 + c])
               << r << " " << c;
@@ -185,7 +186,7 @@ TEST(Moves, PackKeysAndColumns) {
     Guarded<int64_t> z(s.rows());
     runAll(harness, "columns", callOn(s, {z.data()}), [&] {
       for (int64_t r = 0; r < s.rows(); ++r)
-        EXPECT_EQ(z[r], s.table().row_column[r]);
+        EXPECT_EQ(z[r], s.table().token_column[r]);
     });
   }
 }

@@ -317,7 +317,7 @@ std::vector<float> Products::gate(const std::string &isa,
 void Products::run(const std::string &isa, const Product &p, const Case &c,
                    Edge edge) {
   const int64_t n = p.n(), stride = p.outStride, rows = c.rows;
-  SegmentsTable ragged({std::vector<int>(rows, 1)});
+  RaggedTable ragged({std::vector<int>(rows, 1)});
   GuardedNumbers input(c.input, p.k, p.inputStride, p.bf16, edge),
       other(c.residual, n, stride, false, edge),
       normed(rows * (stride ? stride : n), false, edge);
@@ -327,7 +327,7 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   call.parts = c.parts;
   call.symbols = {
       {"rows", rows}, {"keys", ragged.keys()}, {"batch", 1}, {"seq", rows}};
-  call.segments = {ragged.table()};
+  call.ragged = {ragged.table()};
   call.args = {input.data()};
   if (p.residual)
     call.args.push_back(other.data());

@@ -83,7 +83,7 @@ TEST(Allocation, a_step_allocates_nothing) {
     SessionConfig config = decoderConfig(4, 6000, 32);
     config.threads = threads;
     auto session = makeSession(*model, config);
-    Decoder &decoder = *session->decoder();
+    DecodeEngine &decoder = *session->decoder();
     std::vector<int64_t> tokens = randomTokens(700, 1);
     std::vector<float> logits(2 * 30 * FAKE_VOCABULARY);
     transom_tensor input =
@@ -94,19 +94,19 @@ TEST(Allocation, a_step_allocates_nothing) {
     size_t before = allocations;
     bool good = true;
     for (int round = 0; round != 3; ++round) {
-      int32_t first = *decoder.open(), second = *decoder.open();
+      int32_t first = *decoder.create(), second = *decoder.create();
       StepInput rows[] = {{first, tokens.data(), 700, 3},
                           {second, tokens.data(), 300, 10}};
       good = good && decoder.step(rows, 2);
-      int32_t copy = *decoder.fork(first);
+      int32_t copy = *decoder.copy(first);
       StepInput more[] = {{copy, tokens.data(), 1, 1},
                           {first, tokens.data(), 1, 1}};
       for (int i = 0; i != 20; ++i)
         good = good && decoder.step(more, 2);
       good = good && decoder.rewind(copy, 710) && decoder.step(more, 2);
-      decoder.close(first);
-      decoder.close(second);
-      decoder.close(copy);
+      decoder.free(first);
+      decoder.free(second);
+      decoder.free(copy);
       good = good && session->run("logits", &input, 1, &output, 1) &&
              session->run("score", &input, 1, &score, 1);
     }
@@ -141,15 +141,15 @@ static long residentPages() {
 
 TEST(Allocation, ten_thousand_tokens_take_no_memory) {
   FakeDecoder fake(decoderConfig(2, 2048, 64));
-  Decoder &decoder = *fake.session().decoder();
-  int32_t sequence = *decoder.open();
+  DecodeEngine &decoder = *fake.session().decoder();
+  int32_t sequence = *decoder.create();
   const int64_t token = 3;
   StepInput rows{sequence, &token, 1, 1};
   long after = 0;
   for (int i = 0; i != 10000; ++i) {
     if (decoder.length(sequence) == 900) { // and other sequences in between
-      int32_t copy = *decoder.fork(sequence);
-      decoder.close(sequence);
+      int32_t copy = *decoder.copy(sequence);
+      decoder.free(sequence);
       ASSERT_TRUE(bool(decoder.rewind(copy, 0)));
       rows.sequence = sequence = copy;
     }

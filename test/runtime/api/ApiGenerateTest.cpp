@@ -3,7 +3,7 @@
 //
 // The C API of generation over the decoder by hand: options, handles, the
 // callback, cancelling, and the entry `generate`.
-#include "runtime/generate/Generate.h"
+#include "runtime/session/Generate.h"
 #include "test/support/fake/FakeDecoder.h"
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A token more allocates nothing: `new` is replaced by one that counts.
-#include "runtime/generate/Generate.h"
+#include "runtime/session/Generate.h"
 #include "test/support/fake/FakeDecoder.h"
 #include <atomic>
 #include <cstdlib>

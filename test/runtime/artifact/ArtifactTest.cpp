@@ -74,7 +74,7 @@ TEST(Artifact, truncated_anywhere) {
   Result<ElfImage> image = readElf(bytes, "fake");
   ASSERT_TRUE(bool(image));
   std::vector<size_t> ends = {1, 4, 16, 63, 64, 65, 100, 64 + 56};
-  for (const ElfImage::Segment &segment : image->segments)
+  for (const ElfImage::Segment &segment : image->ragged)
     for (size_t end : {segment.offset, segment.offset + segment.size})
       for (size_t around : {end - 1, end, end + 1})
         ends.push_back(around);

@@ -12,7 +12,7 @@
 using namespace transom;
 using namespace transom::test;
 
-TEST(Decoder, is_there_for_a_model_with_a_step) {
+TEST(DecodeEngine, is_there_for_a_model_with_a_step) {
   auto model = fakeModel();
   EXPECT_EQ(makeSession(*model, configOf(1, 8))->decoder(), nullptr);
   FakeDecoder fake;
@@ -22,9 +22,9 @@ TEST(Decoder, is_there_for_a_model_with_a_step) {
   EXPECT_EQ(fake->longest(), 2000);
 }
 
-TEST(Decoder, a_token_sees_its_past) {
+TEST(DecodeEngine, a_token_sees_its_past) {
   FakeDecoder fake;
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   std::vector<int64_t> tokens = randomTokens(700, 1);
   for (size_t i = 0; i != tokens.size(); ++i)
     fake.feed(sequence, {tokens[i]}, 1);
@@ -32,7 +32,7 @@ TEST(Decoder, a_token_sees_its_past) {
   EXPECT_EQ(fake->length(sequence), 700);
 }
 
-TEST(Decoder, chunks_and_neighbours_do_not_show) {
+TEST(DecodeEngine, chunks_and_neighbours_do_not_show) {
   std::mt19937 random(7);
   for (int64_t maxTokens : {3, 64, 1000}) {
     SessionConfig config = decoderConfig(5, 4000, maxTokens);
@@ -43,7 +43,7 @@ TEST(Decoder, chunks_and_neighbours_do_not_show) {
     std::vector<size_t> done(5, 0);
     for (unsigned i = 0; i != 5; ++i) {
       texts.push_back(randomTokens(200 + random() % 500, i));
-      sequences.push_back(fake.open());
+      sequences.push_back(fake.create());
     }
     for (bool left = true; left;) {
       FakeStep step;
@@ -66,7 +66,7 @@ TEST(Decoder, chunks_and_neighbours_do_not_show) {
   }
 }
 
-TEST(Decoder, a_hosts_threads_walk_steps) {
+TEST(DecodeEngine, a_hosts_threads_walk_steps) {
   SessionConfig config = decoderConfig(1, 600);
   config.threads = 3;
   config.parallel = [](void *, size_t count, transom_task task, void *arg) {
@@ -74,19 +74,19 @@ TEST(Decoder, a_hosts_threads_walk_steps) {
       task(arg, count);
   };
   FakeDecoder fake(config);
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(300, 1), 100);
   fake.checkFed();
 }
 
-TEST(Decoder, sessions_of_one_model_on_several_threads) {
+TEST(DecodeEngine, sessions_of_one_model_on_several_threads) {
   auto model = fakeModel(fakeDecoderManifest());
   auto work = [&](unsigned seed) {
     SessionConfig config = decoderConfig(2, 3000, 16);
     config.threads = 1 + seed % 2;
     auto session = makeSession(*model, config);
-    Decoder &decoder = *session->decoder();
-    int32_t first = *decoder.open(), second = *decoder.open();
+    DecodeEngine &decoder = *session->decoder();
+    int32_t first = *decoder.create(), second = *decoder.create();
     std::vector<int64_t> tokens = randomTokens(400, seed);
     for (size_t end = 20; end <= tokens.size(); end += 20) {
       StepInput rows[] = {{first, &tokens[end - 20], 20, 1},
@@ -102,10 +102,10 @@ TEST(Decoder, sessions_of_one_model_on_several_threads) {
   third.join();
 }
 
-TEST(Decoder, logits_of_any_number_of_rows_go_to_a_callers_memory) {
+TEST(DecodeEngine, logits_of_any_number_of_rows_go_to_a_callers_memory) {
   FakeDecoder fake(decoderConfig(1, 600, 7));
-  ASSERT_LT(fake->maxWanted(), 50);
-  int32_t sequence = fake.open();
+  ASSERT_LT(fake->maxLogits(), 50);
+  int32_t sequence = fake.create();
   std::vector<int64_t> tokens = randomTokens(60, 3);
   StepInput rows{sequence, tokens.data(), 60, 50};
   std::vector<float> logits(50 * FAKE_VOCABULARY);
@@ -119,15 +119,15 @@ TEST(Decoder, logits_of_any_number_of_rows_go_to_a_callers_memory) {
 // Sequences
 //===----------------------------------------------------------------------===//
 
-TEST(Decoder, copies_share_blocks_and_go_their_own_ways) {
+TEST(DecodeEngine, copies_share_blocks_and_go_their_own_ways) {
   FakeDecoder fake(decoderConfig(6, 6000));
   int64_t all = fake->allPositions();
-  int32_t first = fake.open();
+  int32_t first = fake.create();
   fake.feed(first, randomTokens(700, 1), 1); // two blocks and a part
   EXPECT_EQ(fake->freePositions(), all - 3 * 256);
   std::vector<int32_t> copies;
   for (int i = 0; i != 4; ++i)
-    copies.push_back(fake.fork(first));
+    copies.push_back(fake.copy(first));
   EXPECT_EQ(fake->freePositions(), all - 3 * 256);
   FakeStep step;
   for (unsigned i = 0; i != 4; ++i)
@@ -137,31 +137,31 @@ TEST(Decoder, copies_share_blocks_and_go_their_own_ways) {
   // The last of those that shared the third block keeps it.
   EXPECT_EQ(fake->freePositions(), all - 7 * 256);
   fake.feed(copies[2], randomTokens(300, 2), 2);
-  fake->close(first);
+  fake->free(first);
   fake.feed(copies[1], randomTokens(30, 3), 2);
   fake.checkFed();
   for (int32_t copy : copies)
-    fake->close(copy);
+    fake->free(copy);
   EXPECT_EQ(fake->freePositions(), all);
 }
 
-TEST(Decoder, a_copy_needs_no_room_until_it_goes_on) {
+TEST(DecodeEngine, a_copy_needs_no_room_until_it_goes_on) {
   FakeDecoder fake(decoderConfig(2, 256 + 100)); // (356 + 510) / 256: 3 blocks
-  int32_t first = fake.open();
+  int32_t first = fake.create();
   fake.feed(first, randomTokens(600, 1), 1);
   ASSERT_EQ(fake->freePositions(), 0);
-  int32_t copy = fake.fork(first);
+  int32_t copy = fake.copy(first);
   std::vector<int64_t> token = {3};
   StepInput rows[] = {{copy, token.data(), 1, 1}, {first, token.data(), 1, 1}};
   EXPECT_EQ(fake->step(rows, 2).error().status, Status::Limit);
-  fake->close(first);
+  fake->free(first);
   fake.feed(copy, {3}, 1); // it has the block for itself now
   fake.checkFed();
 }
 
-TEST(Decoder, a_rewound_sequence_takes_another_way) {
+TEST(DecodeEngine, a_rewound_sequence_takes_another_way) {
   FakeDecoder fake;
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(290, 1), 1);
   for (int64_t length : {280, 257, 256, 100, 0}) {
     fake.rewind(sequence, length);
@@ -172,33 +172,33 @@ TEST(Decoder, a_rewound_sequence_takes_another_way) {
   EXPECT_EQ(fake->rewind(sequence, -1).error().status, Status::Usage);
 }
 
-TEST(Decoder, a_block_is_zero_when_it_is_taken) {
+TEST(DecodeEngine, a_block_is_zero_when_it_is_taken) {
   FakeDecoder fake(decoderConfig(1, 600));
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, std::vector<int64_t>(600, 9), 1);
-  fake->close(sequence);
-  sequence = fake.open();
+  fake->free(sequence);
+  sequence = fake.create();
   const float *logits = fake.feed(sequence, {2, 3}, 1);
   EXPECT_EQ(logits[FAKE_VOCABULARY - 1], 0);
   fake.checkFed();
 }
 
-TEST(Decoder, all_sequences_may_be_open) {
+TEST(DecodeEngine, all_sequences_may_be_open) {
   FakeDecoder fake(decoderConfig(3, 600));
   EXPECT_EQ(fake->freeSequences(), 3);
-  int32_t first = fake.open();
-  fake.open();
-  fake.open();
-  Result<int32_t> more = fake->open();
+  int32_t first = fake.create();
+  fake.create();
+  fake.create();
+  Result<int32_t> more = fake->create();
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().status, Status::Limit);
   EXPECT_NE(more.error().message.find("all 3 sequences"), std::string::npos);
-  EXPECT_EQ(fake->fork(first).error().status, Status::Limit);
-  fake->close(first);
-  fake->close(first); // not open: ignored
-  fake->close(99);
+  EXPECT_EQ(fake->copy(first).error().status, Status::Limit);
+  fake->free(first);
+  fake->free(first); // not open: ignored
+  fake->free(99);
   EXPECT_EQ(fake->freeSequences(), 1);
-  EXPECT_EQ(*fake->open(), first);
+  EXPECT_EQ(*fake->create(), first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,9 +217,9 @@ static void expectRefused(FakeDecoder &fake, std::vector<StepInput> rows,
   EXPECT_EQ(fake->freePositions(), free);
 }
 
-TEST(Decoder, wrong_steps_are_refused_and_change_nothing) {
+TEST(DecodeEngine, wrong_steps_are_refused_and_change_nothing) {
   FakeDecoder fake(decoderConfig(2, 1000, 64), fakeDecoderManifest(600));
-  int32_t a = fake.open(), b = fake.open();
+  int32_t a = fake.create(), b = fake.create();
   fake.feed(a, randomTokens(500, 1), 1);
   std::vector<int64_t> ids = randomTokens(700, 2);
   const int64_t *t = ids.data();
@@ -230,8 +230,8 @@ TEST(Decoder, wrong_steps_are_refused_and_change_nothing) {
   expectRefused(fake, {{a, nullptr, 2, 1}}, Status::Rejected, "new tokens");
   expectRefused(fake, {{a, t, 1, 1}, {b, t, 1, 1}, {a, t, 1, 1}},
                 Status::Rejected, "stands twice");
-  expectRefused(fake, {{7, t, 1, 1}}, Status::Usage, "7 is not open");
-  expectRefused(fake, {{-1, t, 1, 1}}, Status::Usage, "-1 is not open");
+  expectRefused(fake, {{7, t, 1, 1}}, Status::Usage, "7 does not exist");
+  expectRefused(fake, {{-1, t, 1, 1}}, Status::Usage, "-1 does not exist");
   expectRefused(fake, {{b, t, 5, 1}, {a, t, 101, 1}}, Status::Limit,
                 "has 500 positions and would get 101 more, over the model's "
                 "context of 600");
@@ -254,10 +254,10 @@ TEST(Decoder, wrong_steps_are_refused_and_change_nothing) {
   fake.checkFed();
 }
 
-TEST(Decoder, a_full_cache_says_what_is_missing) {
+TEST(DecodeEngine, a_full_cache_says_what_is_missing) {
   // (1000 + 2 * 255) / 256: 5 blocks.
   FakeDecoder fake(decoderConfig(2, 1000, 64));
-  int32_t a = fake.open(), b = fake.open();
+  int32_t a = fake.create(), b = fake.create();
   fake.feed(a, randomTokens(600, 1), 1);
   std::vector<int64_t> ids = randomTokens(1500, 2);
   expectRefused(fake, {{a, ids.data(), 10, 1}, {b, ids.data(), 600, 1}},
@@ -272,11 +272,11 @@ TEST(Decoder, a_full_cache_says_what_is_missing) {
   fake.feed(b, randomTokens(512, 2), 12);
   fake.feed(a, randomTokens(100, 3), 10);
   fake.checkFed();
-  fake->close(a);
+  fake->free(a);
   EXPECT_EQ(fake->freePositions(), 768);
 }
 
-TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
+TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
   struct Host {
     Session *session = nullptr;
     int until = -1;
@@ -293,10 +293,10 @@ TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
   };
   FakeDecoder fake(config);
   host.session = &fake.session();
-  int32_t a = fake.open(), b = fake.open();
+  int32_t a = fake.create(), b = fake.create();
   fake.feed(a, randomTokens(700, 1), 1);
   fake.feed(b, randomTokens(10, 2), 1);
-  int32_t c = fake.fork(a);
+  int32_t c = fake.copy(a);
   int64_t free = fake->freePositions();
   std::vector<int64_t> ids = randomTokens(900, 3);
   for (int until : {0, 2, 6, 20, 26}) { // a walk is two calls of the host
@@ -321,11 +321,11 @@ TEST(Decoder, a_cancelled_step_leaves_sequences_as_they_were) {
   fake.checkFed();
 }
 
-TEST(Decoder, another_thread_cancels_at_any_time) {
+TEST(DecodeEngine, another_thread_cancels_at_any_time) {
   SessionConfig config = decoderConfig(2, 8000, 16);
   config.threads = 3;
   FakeDecoder fake(config);
-  int32_t a = fake.open(), b = fake.open();
+  int32_t a = fake.create(), b = fake.create();
   std::vector<int64_t> first = randomTokens(300, 1), second;
   fake.feed(a, first, 1);
   std::atomic<bool> stop{false};
@@ -359,8 +359,8 @@ TEST(Decoder, another_thread_cancels_at_any_time) {
   other.join();
   EXPECT_GT(ended, 0);
   (void)fake.session().takeCancel();
-  fake.adopt(a, first);
-  fake.adopt(b, second);
+  fake.importSequence(a, first);
+  fake.importSequence(b, second);
   fake.feed(a, {1, 2}, 2);
   fake.feed(b, {1, 2}, 2);
   fake.checkFed();

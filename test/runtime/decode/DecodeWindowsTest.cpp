@@ -24,7 +24,7 @@ TEST(DecoderWindows, a_window_frees_what_lies_behind_it) {
   // (300 + 254 + 64) / 256 + 1, and one window more for steps that are
   // cancelled.
   EXPECT_EQ(plan.groups[1].blocks, 6);
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   for (unsigned i = 0; i != 10; ++i)
     fake.feed(sequence, randomTokens(290, i), 2);
   fake.checkFed();
@@ -43,7 +43,7 @@ TEST(DecoderWindows, a_long_context_takes_the_blocks_of_its_windows) {
 
 TEST(DecoderWindows, what_a_window_dropped_cannot_be_seen_again) {
   FakeDecoder fake(decoderConfig(2, 4000, 64));
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(900, 1), 1);
   fake.feed(sequence, randomTokens(20, 2), 1);
   // The first row after 900 sees from 601 on, which lies in block 2.
@@ -52,7 +52,7 @@ TEST(DecoderWindows, what_a_window_dropped_cannot_be_seen_again) {
   Result<void> done = fake->rewind(sequence, 700);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Limit);
-  EXPECT_NE(done.error().message.find("its window of 300 has let go of "
+  EXPECT_NE(done.error().message.find("its window of 300 has dropped "
                                       "positions 0 to 511"),
             std::string::npos)
       << done.error().message;
@@ -65,11 +65,11 @@ TEST(DecoderWindows, what_a_window_dropped_cannot_be_seen_again) {
 
 TEST(DecoderWindows, copies_with_windows) {
   FakeDecoder fake(decoderConfig(3, 6000, 64));
-  int32_t first = fake.open();
+  int32_t first = fake.create();
   fake.feed(first, randomTokens(1000, 1), 1);
-  int32_t copy = fake.fork(first);
+  int32_t copy = fake.copy(first);
   fake.feed(copy, randomTokens(700, 2), 4);
-  int32_t other = fake.fork(first);
+  int32_t other = fake.copy(first);
   fake.feed(first, randomTokens(10, 3), 10);
   fake.feed(other, randomTokens(600, 4), 10);
   fake.checkFed();
@@ -78,7 +78,7 @@ TEST(DecoderWindows, copies_with_windows) {
 TEST(DecoderWindows, a_window_anywhere_over_blocks_has_room) {
   // The old window reaches into three blocks, and so does the new one.
   FakeDecoder fake(decoderConfig(1, 3000, 64), fakeDecoderManifest(3000));
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(554, 1), 1);
   fake.feed(sequence, randomTokens(1000, 2), 1);
   fake.checkFed();
@@ -89,7 +89,7 @@ TEST(DecoderWindows, sequences_that_rest_are_in_nobodys_way) {
   FakeDecoder fake(decoderConfig(8, 16000, 1000));
   std::vector<int32_t> sequences;
   for (unsigned i = 0; i != 8; ++i) {
-    sequences.push_back(fake.open());
+    sequences.push_back(fake.create());
     fake.feed(sequences.back(), randomTokens(1000, i), 1);
   }
   for (int32_t sequence : sequences)
@@ -99,7 +99,7 @@ TEST(DecoderWindows, sequences_that_rest_are_in_nobodys_way) {
 
 TEST(DecoderWindows, while_there_is_room_the_last_walk_can_be_taken_back) {
   FakeDecoder fake(decoderConfig(4, 8000, 1000));
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(400, 1), 1);
   fake.feed(sequence, randomTokens(900, 2), 1);
   fake.rewind(sequence, 400);
@@ -110,7 +110,7 @@ TEST(DecoderWindows, while_there_is_room_the_last_walk_can_be_taken_back) {
 TEST(DecoderWindows, long_steps_of_many_may_have_to_come_in_turn) {
   // Each keeps its old window until all are through: 4 times 3 of 9 blocks.
   FakeDecoder fake(decoderConfig(2, 4000, 64));
-  int32_t a = fake.open(), b = fake.open();
+  int32_t a = fake.create(), b = fake.create();
   fake.feed(a, randomTokens(554, 1), 1);
   fake.feed(b, randomTokens(554, 2), 1);
   std::vector<int64_t> ids = randomTokens(900, 3);
@@ -135,7 +135,7 @@ TEST(DecoderWindows, no_step_of_one_walk_or_one_sequence_is_refused) {
     FakeDecoder fake(decoderConfig(sequences, sequences * 2000, most));
     std::vector<int32_t> open;
     for (int64_t i = 0; i != sequences; ++i)
-      open.push_back(fake.open());
+      open.push_back(fake.create());
     for (unsigned i = 0; i != 12; ++i) {
       FakeStep step;
       int64_t left = most;
@@ -156,8 +156,8 @@ TEST(DecoderWindows, no_step_of_one_walk_or_one_sequence_is_refused) {
         fake.run(step);
       int32_t &sequence = open[random() % open.size()];
       if (fake->length(sequence) > 1500) {
-        fake->close(sequence);
-        sequence = fake.open();
+        fake->free(sequence);
+        sequence = fake.create();
       }
     }
     fake.checkFed();

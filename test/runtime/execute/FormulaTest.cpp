@@ -63,8 +63,8 @@ TEST(Formula, knows_a_single_symbol) {
 
 TEST(Formula, bounds_all_values_within_the_capacity) {
   SymbolBounds bounds;
-  bounds.kinds = {SymbolKind::Batch, SymbolKind::Keys, SymbolKind::Parts,
-                  SymbolKind::Rows, SymbolKind::Length};
+  bounds.kinds = {SymbolKind::Batch, SymbolKind::Keys, SymbolKind::Workers,
+                  SymbolKind::Tokens, SymbolKind::Length};
   bounds.maxima = {8, 64 + 31 * 8, 4, 64, 32};
   bounds.batchTimesLength = 64;
   std::mt19937 random(2);

@@ -48,7 +48,7 @@ TEST(Tensor, knows_rank_0) {
   EXPECT_EQ(out, 3.0f);
   uint64_t bytes;
   EXPECT_TRUE(
-      spanOf(strided({}, &value, TRANSOM_DTYPE_F32), nullptr, 0, 4, bytes));
+      getSpan(strided({}, &value, TRANSOM_DTYPE_F32), nullptr, 0, 4, bytes));
   EXPECT_EQ(bytes, 4u);
 }
 
@@ -56,18 +56,18 @@ TEST(Tensor, spans_count_the_last_element) {
   int64_t shape[] = {2, 3};
   uint64_t bytes;
   ASSERT_TRUE(
-      spanOf(strided({}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
+      getSpan(strided({}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
   EXPECT_EQ(bytes, 24u);
-  ASSERT_TRUE(
-      spanOf(strided({10, 2}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
+  ASSERT_TRUE(getSpan(strided({10, 2}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4,
+                      bytes));
   EXPECT_EQ(bytes, 60u);
-  EXPECT_FALSE(
-      spanOf(strided({-1, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2, 4, bytes));
-  EXPECT_FALSE(spanOf(strided({INT64_MAX, 2}, nullptr, TRANSOM_DTYPE_F32),
-                      shape, 2, 4, bytes));
+  EXPECT_FALSE(getSpan(strided({-1, 1}, nullptr, TRANSOM_DTYPE_F32), shape, 2,
+                       4, bytes));
+  EXPECT_FALSE(getSpan(strided({INT64_MAX, 2}, nullptr, TRANSOM_DTYPE_F32),
+                       shape, 2, 4, bytes));
   int64_t large[] = {INT64_MAX, 3};
   EXPECT_FALSE(
-      spanOf(strided({}, nullptr, TRANSOM_DTYPE_F32), large, 2, 4, bytes));
+      getSpan(strided({}, nullptr, TRANSOM_DTYPE_F32), large, 2, 4, bytes));
 }
 
 TEST(Tensor, tells_dense_and_overlapping_strides) {

@@ -23,12 +23,12 @@ struct Saved {
                  const SessionConfig &config = decoderConfig(3, 3000))
       : fake(config), tokens(randomTokens(length, 5)),
         path(folder.path("cache")) {
-    int32_t sequence = fake.open();
+    int32_t sequence = fake.create();
     if (length)
       fake.feed(sequence, tokens, 1);
     Result<void> done = fake->save(sequence, path.c_str());
     EXPECT_TRUE(bool(done)) << done.error().message;
-    fake->close(sequence);
+    fake->free(sequence);
   }
   TemporaryFolder folder;
   FakeDecoder fake;
@@ -75,7 +75,7 @@ TEST(KvFile, a_sequence_goes_on_where_it_was) {
     Result<int32_t> loaded = other->load(saved.path.c_str());
     ASSERT_TRUE(bool(loaded)) << loaded.error().message;
     EXPECT_EQ(other->length(*loaded), int64_t(length));
-    other.adopt(*loaded, saved.tokens);
+    other.importSequence(*loaded, saved.tokens);
     other.feed(*loaded, randomTokens(300, 8), 12);
     other.checkFed();
   }
@@ -94,7 +94,7 @@ TEST(KvFile, a_session_of_short_walks_takes_what_a_long_one_left) {
     Result<int32_t> loaded = other->load(saved.path.c_str());
     ASSERT_TRUE(bool(loaded)) << loaded.error().message;
     EXPECT_EQ(other->length(*loaded), 2000);
-    other->close(*loaded);
+    other->free(*loaded);
   }
 }
 
@@ -112,7 +112,7 @@ TEST(KvFile, a_cache_of_another_model) {
   manifest.compiler += "x"; // its blocks may look otherwise inside
   FakeDecoder newer(decoderConfig(2, 500), manifest);
   EXPECT_EQ(newer->load(saved.path.c_str()).error().status, Status::Rejected);
-  int32_t sequence = other.open(); // the session is as good as before
+  int32_t sequence = other.create(); // the session is as good as before
   other.feed(sequence, {1, 2, 3}, 3);
   other.checkFed();
 }
@@ -122,7 +122,7 @@ TEST(KvFile, there_has_to_be_room) {
   FakeDecoder small(decoderConfig(1, 500));
   EXPECT_EQ(small->load(saved.path.c_str()).error().status, Status::Limit);
   FakeDecoder full(decoderConfig(2, 900)); // 5 blocks
-  int32_t sequence = full.open();
+  int32_t sequence = full.create();
   full.feed(sequence, randomTokens(600, 1), 1);
   Result<int32_t> loaded = full->load(saved.path.c_str());
   ASSERT_FALSE(loaded);
@@ -132,7 +132,7 @@ TEST(KvFile, there_has_to_be_room) {
   full->close(sequence);
   EXPECT_TRUE(bool(full->load(saved.path.c_str())));
   FakeDecoder taken(decoderConfig(1, 900));
-  taken.open();
+  taken.create();
   EXPECT_EQ(taken->load(saved.path.c_str()).error().status, Status::Limit);
 }
 
@@ -170,7 +170,7 @@ TEST(KvFile, broken_files_are_refused) {
   Result<int32_t> missing = saved.fake->load("/nowhere/at/all");
   EXPECT_EQ(missing.error().status, Status::Unavailable);
   EXPECT_EQ(saved.fake->save(0, "x").error().status, Status::Usage);
-  int32_t sequence = saved.fake.open();
+  int32_t sequence = saved.fake.create();
   EXPECT_EQ(saved.fake->save(sequence, "/nowhere/at/all").error().status,
             Status::Unavailable);
 }
@@ -187,7 +187,7 @@ TEST(KvFile, bytes_at_random_do_no_harm) {
     writeFile(path, random() % 2 ? sealed(bytes) : bytes);
     Result<int32_t> loaded = saved.fake->load(path.c_str());
     if (loaded)
-      saved.fake->close(*loaded);
+      saved.fake->free(*loaded);
   }
   EXPECT_EQ(saved.fake->freePositions(), saved.fake->allPositions());
 }

@@ -33,7 +33,7 @@ const std::string goodManifest =
     R"("dtype":"i64","shape":["batch","seq"],"role":"ids","bound":9},)"
     R"({"name":"m","dtype":"i64","shape":["batch","seq"],"role":"mask",)"
     R"("default":1}],"outputs":[{"name":"y","dtype":"f32","shape":["batch",)"
-    R"("seq","768"]}],"segments":[{"mask":"m","columns_of":"input_ids",)"
+    R"("seq","768"]}],"ragged":[{"mask":"m","columns_of":"input_ids",)"
     R"("keep_first":true,"rows":"rows","keys":"keys"}],"position_limit":)"
     R"({"input":"input_ids","rule":"column","pad":0,"max":512},"buffers":)"
     R"([{"offset":"64*rows","bytes":"3072*rows","what":"x"}],"arena_bytes":)"

@@ -24,5 +24,5 @@ TEST(DerivedEntries, of_each_head) {
   Manifest bare = decoderManifest("none", "last_hidden_state");
   EXPECT_EQ(bare.entries[1].outputs[0].name, "last_hidden_state");
   EXPECT_EQ(bare.entries[1].outputs[0].shape.size(), 3u);
-  EXPECT_TRUE(loopEntries(fullManifest()).empty());
+  EXPECT_TRUE(getDerivedEntries(fullManifest()).empty());
 }

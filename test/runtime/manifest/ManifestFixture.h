@@ -38,7 +38,7 @@ inline Manifest fullManifest() {
        1},
       {"x", DType::F32, {poly("batch"), 768}, "data", {}, {}}};
   e.outputs = {{"y", DType::F32, {poly("batch"), 768}, "", {}, {}}};
-  ManifestSegments ragged, uniform;
+  ManifestRaggedBatch ragged, uniform;
   ragged.mask = "attention_mask";
   ragged.columnsOf = "input_ids";
   ragged.keepFirst = true;
@@ -49,7 +49,7 @@ inline Manifest fullManifest() {
   uniform.columns = "seq";
   uniform.rows = "rows";
   uniform.keys = "keys";
-  e.segments = {ragged, uniform};
+  e.ragged = {ragged, uniform};
   e.positionLimit = ManifestPositionLimit{"input_ids", "nonpad_rank", 1, 512};
   e.buffers = {{poly("3072*rows"), poly("3072*rows+64"), "layer.qkv"},
                {0, poly("parts"), ""}};
@@ -120,18 +120,19 @@ inline Manifest decoderManifest(const char *head = "causal_lm",
   m.decoder = d;
   ManifestEntry e;
   e.name = "step";
+  e.kind = EntryKind::Step;
   e.symbolOrder = {"keys", "parts", "rows", "wanted"};
   e.inputs = {{"tokens", DType::I64, {poly("rows")}, "ids", 500, {}},
               {"wanted", DType::I64, {poly("wanted")}, "data", {}, {}}};
   e.outputs = {{result, DType::F32, {poly("wanted"), 500}, "", {}, {}}};
-  ManifestSegments s;
+  ManifestRaggedBatch s;
   s.sequences = true;
   s.rows = "rows";
   s.keys = "keys";
-  e.segments = {s};
+  e.ragged = {s};
   e.flops = poly("4*pairs_of_rows+8*pairs_of_rows_window_128+reads_of_rows");
   m.entries = {e};
-  for (ManifestEntry &loop : loopEntries(m))
+  for (ManifestEntry &loop : getDerivedEntries(m))
     m.entries.push_back(std::move(loop));
   return m;
 }

@@ -99,11 +99,11 @@ TEST(ManifestReader, a_decoder_is_checked) {
   EXPECT_TRUE(contains(decoderErrorWith("\"layers\":2", "\"layers\":0"),
                        "expected an integer from 1"));
   EXPECT_TRUE(
-      contains(decoderErrorWith("\"loop\":\"score\"", "\"loop\":\"sore\""),
-               "unknown loop 'sore'"));
+      contains(decoderErrorWith("\"kind\":\"score\"", "\"kind\":\"sore\""),
+               "unknown kind \'sore\'"));
   EXPECT_TRUE(
-      contains(decoderErrorWith("\"name\":\"step\"", "\"name\":\"steps\""),
-               "without an entry 'step'"));
+      contains(decoderErrorWith("\"kind\":\"step\"", "\"kind\":\"run\""),
+               "without an entry of the kind 'step'"));
   EXPECT_TRUE(contains(decoderErrorWith("\"decoder\":", "\"coder\":"),
                        "without a 'decoder'"));
   // What costs may name, sizes may not.
@@ -123,7 +123,7 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
                           "weights_bytes",  "symbols",
                           "entries",        "symbol_order",
                           "inputs",         "outputs",
-                          "segments",       "buffers",
+                          "ragged",       "buffers",
                           "arena_bytes",    "arena_lower_bound",
                           "counters",       "steps",
                           "flops",          "shape"}) {

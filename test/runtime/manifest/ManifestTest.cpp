@@ -27,12 +27,12 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_FALSE(e->inputs[0].fallback);
   EXPECT_EQ(e->inputs[1].fallback, 1);
   EXPECT_EQ(e->inputs[2].shape[1], Polynomial(768));
-  EXPECT_TRUE(e->segments[0].keepFirst);
-  EXPECT_EQ(e->segments[1].columns, "seq");
+  EXPECT_TRUE(e->ragged[0].keepFirst);
+  EXPECT_EQ(e->ragged[1].columns, "seq");
   EXPECT_EQ(e->positionLimit->rule, "nonpad_rank");
   EXPECT_EQ(e->buffers[0].bytes, poly("3072*rows+64"));
   EXPECT_EQ(e->arenaBytes, poly("64*parts+6144*rows+64"));
-  EXPECT_EQ(e->segments[0].pairs, "pairs_of_rows");
+  EXPECT_EQ(e->ragged[0].pairs, "pairs_of_rows");
   EXPECT_EQ(e->steps[0].rows, 12);
   EXPECT_EQ(e->steps[0].flops, poly("80*rows"));
   EXPECT_EQ(e->steps[0].bf16Flops, poly("40*rows"));
@@ -64,8 +64,8 @@ TEST(Manifest, a_decoder_round_trips) {
   EXPECT_EQ(read->decoder->caches[1].dtype, DType::BF16);
   EXPECT_EQ(read->decoder->caches[0].layers, 3);
   EXPECT_EQ(read->decoder->caches[0].blockBytes, 6400);
-  EXPECT_TRUE(read->findEntry("step")->segments[0].sequences);
-  EXPECT_EQ(read->findEntry("score")->loop, "score");
+  EXPECT_TRUE(read->findEntry("step")->ragged[0].sequences);
+  EXPECT_EQ(read->findEntry("score")->kind, EntryKind::Score);
   Manifest unbounded = decoderManifest();
   unbounded.decoder->context.reset();
   EXPECT_FALSE(Manifest::parse(unbounded.toJson())->decoder->context);

@@ -31,6 +31,7 @@ static ManifestTensor tensor(const char *name, DType dtype,
 static ManifestEntry encodeEntry() {
   ManifestEntry entry;
   entry.name = "encode";
+  entry.kind = EntryKind::Encode;
   entry.inputs = {
       tensor("input_ids", DType::I64, {"batch", "seq"}, "ids"),
       tensor("attention_mask", DType::I64, {"batch", "seq"}, "mask"),
@@ -42,13 +43,13 @@ static ManifestEntry encodeEntry() {
   entry.outputs = {
       tensor("last_hidden_state", DType::F32, {"batch", "seq", "4"}),
       tensor("pooler_output", DType::F32, {"batch", "4"})};
-  ManifestSegments segments;
-  segments.mask = "attention_mask";
-  segments.columnsOf = "input_ids";
-  segments.keepFirst = true;
-  segments.rows = "rows";
-  segments.keys = "keys";
-  entry.segments = {segments};
+  ManifestRaggedBatch ragged;
+  ragged.mask = "attention_mask";
+  ragged.columnsOf = "input_ids";
+  ragged.keepFirst = true;
+  ragged.rows = "rows";
+  ragged.keys = "keys";
+  entry.ragged = {ragged};
   entry.positionLimit = ManifestPositionLimit{"input_ids", "column", 0, 64};
   entry.symbolOrder = {"batch", "keys", "parts", "rows", "seq"};
   entry.buffers = {{poly("0"), poly("16*rows"), "rows"},
@@ -71,14 +72,14 @@ static ManifestEntry combineEntry() {
   entry.outputs = {tensor("y", DType::F32, {"batch", "seq", "3"}),
                    tensor("count", DType::I64, {"batch"}),
                    tensor("tiny", DType::F32, {"batch"})};
-  ManifestSegments segments;
-  segments.batch = "batch";
-  segments.columns = "seq";
-  segments.rows = "rows1";
-  segments.keys = "keys1";
-  entry.segments = {segments};
+  ManifestRaggedBatch ragged;
+  ragged.batch = "batch";
+  ragged.columns = "seq";
+  ragged.rows = "rows1";
+  ragged.keys = "keys1";
+  entry.ragged = {ragged};
   entry.symbolOrder = {"batch", "keys1", "parts", "rows1", "seq"};
-  entry.arenaBytes = poly("64*parts+batch*seq");
+  entry.arenaBytes = poly("64*num_workers+batch*seq");
   return entry;
 }
 
@@ -111,18 +112,19 @@ Manifest transom::test::fakeDecoderManifest(std::optional<int64_t> context,
   manifest.decoder = decoder;
   ManifestEntry entry;
   entry.name = "step";
+  entry.kind = EntryKind::Step;
   entry.inputs = {tensor("tokens", DType::I64, {"rows"}, "ids"),
                   tensor("wanted", DType::I64, {"wanted"}, "data")};
   entry.outputs = {tensor(result, DType::F32, {"wanted", "16"})};
-  ManifestSegments segments;
-  segments.sequences = true;
-  segments.rows = "rows";
-  segments.keys = "keys";
-  entry.segments = {segments};
+  ManifestRaggedBatch ragged;
+  ragged.sequences = true;
+  ragged.rows = "rows";
+  ragged.keys = "keys";
+  entry.ragged = {ragged};
   entry.symbolOrder = {"keys", "parts", "rows", "wanted"};
-  entry.arenaBytes = poly("64*parts+8*rows+4*wanted");
+  entry.arenaBytes = poly("64*num_workers+8*rows+4*wanted");
   manifest.entries = {entry};
-  for (ManifestEntry &loop : loopEntries(manifest))
+  for (ManifestEntry &loop : getDerivedEntries(manifest))
     manifest.entries.push_back(std::move(loop));
   return manifest;
 }

@@ -5,8 +5,8 @@
 // file with a manifest filled in, models and sessions over it, tensors, and the
 // results that its code should give.
 #pragma once
-#include "runtime/execute/Session.h"
 #include "runtime/include/transom/transom.h"
+#include "runtime/session/Session.h"
 #include "test/support/fake/FakeArtifact.h"
 #include <gtest/gtest.h>
 #include <optional>

@@ -52,15 +52,15 @@ FakeDecoder::FakeDecoder(const SessionConfig &config, Manifest manifest)
     : model(fakeModel(std::move(manifest))), made(makeSession(*model, config)) {
 }
 
-int32_t FakeDecoder::open() {
-  Result<int32_t> sequence = made->decoder()->open();
+int32_t FakeDecoder::create() {
+  Result<int32_t> sequence = made->decoder()->create();
   EXPECT_TRUE(bool(sequence)) << sequence.error().message;
   past[*sequence].clear();
   return *sequence;
 }
 
-int32_t FakeDecoder::fork(int32_t sequence) {
-  Result<int32_t> copy = made->decoder()->fork(sequence);
+int32_t FakeDecoder::copy(int32_t sequence) {
+  Result<int32_t> copy = made->decoder()->copy(sequence);
   EXPECT_TRUE(bool(copy)) << copy.error().message;
   past[*copy] = past[sequence];
   return *copy;
@@ -77,7 +77,7 @@ FakeDecoder::logitsOf(const std::vector<StepInput> &rows) {
   int64_t wanted = 0;
   for (const StepInput &what : rows)
     wanted += what.num_logits;
-  if (wanted <= made->decoder()->maxWanted())
+  if (wanted <= made->decoder()->maxLogits())
     return made->decoder()->step(rows.data(), rows.size());
   large.assign(size_t(wanted * FAKE_VOCABULARY), -1);
   TRANSOM_TRY(

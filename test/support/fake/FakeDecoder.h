@@ -36,11 +36,11 @@ class FakeDecoder {
 public:
   explicit FakeDecoder(const SessionConfig &config = decoderConfig(4, 8000),
                        Manifest manifest = fakeDecoderManifest());
-  Decoder *operator->() const { return made->decoder(); }
+  DecodeEngine *operator->() const { return made->decoder(); }
   Session &session() const { return *made; }
 
-  int32_t open();
-  int32_t fork(int32_t sequence);
+  int32_t create();
+  int32_t copy(int32_t sequence);
   void rewind(int32_t sequence, int64_t length);
   /// Runs a step and compares its logits.
   const float *run(const FakeStep &step);
@@ -49,7 +49,7 @@ public:
   /// Fails where no row was compared.
   void checkFed() const { EXPECT_GT(compared, 0); }
   /// A sequence that was made by other means has this past.
-  void adopt(int32_t sequence, std::vector<int64_t> tokens) {
+  void importSequence(int32_t sequence, std::vector<int64_t> tokens) {
     past[sequence] = std::move(tokens);
   }
 

@@ -90,7 +90,7 @@ static Result<Works> getWorks(const BenchModel &bench,
   Works works;
   const bool steps =
       !flags.prompts.empty() || !flags.news.empty() || !flags.depths.empty();
-  if (bench.entry->name == "step" && bench.manifest.decoder) {
+  if (bench.entry->kind == EntryKind::Step && bench.manifest.decoder) {
     if (!flags.in.empty() || !flags.texts.empty() || !flags.lengths.empty())
       return usageError("'--seq', '--in' and '--texts' need '--entry' of a "
                         "decoder: logits, score or generate");
@@ -116,7 +116,8 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
   text += ", " + giga(limits.bandwidth) + " GB/s";
   if (!bench.entry->walk.empty())
     text += "; " + std::to_string(bench.entry->walk.size()) +
-            (bench.entry->name == "step" ? " steps a token" : " steps a call") +
+            (bench.entry->kind == EntryKind::Step ? " steps a token"
+                                                  : " steps a call") +
             ", a barrier after each";
   note(common, text);
 }
@@ -144,7 +145,7 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
   using Optional = std::optional<BenchModel>;
   if (flags.compare.empty())
     return Optional();
-  const bool steps = bench.entry->name == "step";
+  const bool steps = bench.entry->kind == EntryKind::Step;
   TRANSOM_ASSIGN(
       BenchModel loaded,
       BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads));

@@ -23,7 +23,8 @@ Result<BenchModel> BenchModel::load(const std::string &path,
   TRANSOM_ASSIGN(Manifest manifest, getManifest(bench.model.get()));
   bench.manifest = std::move(manifest);
   const bool steps = entry.empty() && bench.manifest.decoder;
-  const std::string name = steps           ? "step"
+  const std::string name = steps
+                               ? bench.manifest.findEntry(EntryKind::Step)->name
                            : entry.empty() ? entryNames(bench.model.get())[0]
                                            : entry;
   if (!steps)
@@ -214,7 +215,7 @@ static bool isSet(const transom_tensor &mask, int64_t at) {
 }
 
 /// Values of one table's symbols, as the runtime makes it from a mask.
-static void addRagged(const ManifestSegments &segments,
+static void addRagged(const ManifestRaggedBatch &ragged,
                       const transom_tensor *mask, int64_t batch,
                       int64_t columns, SymbolValues &values) {
   int64_t rows = 0, positions = 0, pairs = 0;
@@ -223,15 +224,15 @@ static void addRagged(const ManifestSegments &segments,
     for (int64_t column = 0; column < columns; ++column)
       keys += !mask || isSet(*mask, b * columns + column);
     const bool asksOnly =
-        segments.keepFirst && mask && columns > 0 && !isSet(*mask, b * columns);
+        ragged.keepFirst && mask && columns > 0 && !isSet(*mask, b * columns);
     const int64_t own = keys + asksOnly;
     rows += own;
     positions += alignToPanel(own);
     pairs += own * keys;
   }
-  values[segments.rows] = rows;
-  values[segments.keys] = positions;
-  values[segments.pairs] = pairs;
+  values[ragged.rows] = rows;
+  values[ragged.keys] = positions;
+  values[ragged.pairs] = pairs;
 }
 
 SymbolValues tools::getSymbols(const BenchModel &bench, const BenchCall &call) {
@@ -243,20 +244,20 @@ SymbolValues tools::getSymbols(const BenchModel &bench, const BenchCall &call) {
         for (const std::string &name : input.shape[i].symbols())
           if (input.shape[i] == Polynomial::symbol(name))
             values[name] = tensor->shape[i];
-  for (const ManifestSegments &segments : bench.entry->segments) {
-    if (segments.mask.empty()) {
+  for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
+    if (ragged.mask.empty()) {
       auto of = [&](const std::string &text) {
         Result<Polynomial> formula = Polynomial::parse(text);
         return formula ? static_cast<int64_t>(getValue(*formula, values)) : 0;
       };
-      const int64_t batch = of(segments.batch), columns = of(segments.columns);
-      values[segments.rows] = batch * columns;
-      values[segments.keys] = batch * alignToPanel(columns);
+      const int64_t batch = of(ragged.batch), columns = of(ragged.columns);
+      values[ragged.rows] = batch * columns;
+      values[ragged.keys] = batch * alignToPanel(columns);
       continue;
     }
     for (const ManifestTensor &input : bench.entry->inputs)
-      if (input.name == segments.mask)
-        addRagged(segments, getInput(call, segments.mask),
+      if (input.name == ragged.mask)
+        addRagged(ragged, getInput(call, ragged.mask),
                   static_cast<int64_t>(getValue(input.shape[0], values)),
                   static_cast<int64_t>(getValue(input.shape[1], values)),
                   values);

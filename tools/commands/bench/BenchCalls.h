@@ -101,7 +101,7 @@ private:
   std::vector<InputTensors> files;
 };
 
-/// The values of an entry's symbols, the pairs of its segments too, for inputs
+/// The values of an entry's symbols, the pairs of its ragged batches too, for inputs
 /// that a run has accepted.
 SymbolValues getSymbols(const BenchModel &bench, const BenchCall &call);
 

@@ -60,14 +60,14 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
       for (const std::string &name : dim.symbols())
         values[name] = sizes.sequences *
                        (input.name == "wanted" ? sizes.wanted : sizes.rows);
-  for (const ManifestSegments &segments : bench.entry->segments) {
-    if (!segments.sequences)
+  for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
+    if (!ragged.sequences)
       continue;
-    values[segments.rows] = sizes.sequences * sizes.rows;
-    values[segments.keys] = alignToPanel(sizes.past + sizes.rows);
+    values[ragged.rows] = sizes.sequences * sizes.rows;
+    values[ragged.keys] = alignToPanel(sizes.past + sizes.rows);
     auto add = [&](const std::string &suffix, int64_t window) {
-      values["pairs_of_" + segments.rows + suffix] = getPairs(sizes, window);
-      values["reads_of_" + segments.rows + suffix] = getReads(sizes, window);
+      values["pairs_of_" + ragged.rows + suffix] = getPairs(sizes, window);
+      values["reads_of_" + ragged.rows + suffix] = getReads(sizes, window);
     };
     add("", 0);
     for (const ManifestCache &cache : bench.manifest.decoder->caches)

@@ -88,7 +88,7 @@ class BenchDecode(BenchDecodeTest):
             self.assertEqual(decoder["cache_bytes"], 256 * 2 * KEYS * LAYERS * size)
         text = self.succeed("inspect", model).stdout
         self.assertIn("160 positions", text)
-        self.assertIn("a loop over step", text)
+        self.assertIn("derived from step", text)
         (cache,) = json.loads(self.succeed("inspect", self.compiled("mistral-window"), "--json").stdout)["decoder"]["caches"]
         self.assertEqual(cache["window"], 12)
 

@@ -45,8 +45,9 @@ struct LoopBatch {
   std::vector<int64_t> ids, mask;
 };
 
-Result<void> runLoop(FakeDecoder &fake, const char *entry, LoopBatch &batch,
-                     const char *result, std::vector<float> &out) {
+Result<void> runDerivedEntry(FakeDecoder &fake, const char *entry,
+                             LoopBatch &batch, const char *result,
+                             std::vector<float> &out) {
   auto inputs = batch.inputs();
   transom_tensor output = tensorOf(result, TRANSOM_DTYPE_F32, {}, out);
   Result<void> done =
@@ -78,36 +79,36 @@ double logProbability(std::vector<float> logits, int64_t token) {
 
 } // namespace
 
-TEST(Loops, logits_of_padded_batches) {
+TEST(DerivedEntries, logits_of_padded_batches) {
   for (int64_t maxTokens : {4, 64, 500})
     for (unsigned hidden : {0u, 2u, 5u}) {
       FakeDecoder fake(decoderConfig(3, 700, maxTokens));
       LoopBatch batch(7, 61, 11 + hidden, hidden);
       std::fill_n(batch.mask.begin() + 2 * 61, 61, 0); // a row of padding
       std::vector<float> out(size_t(7 * 61 * FAKE_VOCABULARY), -1);
-      Result<void> done = runLoop(fake, "logits", batch, "logits", out);
+      Result<void> done = runDerivedEntry(fake, "logits", batch, "logits", out);
       ASSERT_TRUE(bool(done)) << done.error().message;
       checkLogits(batch, out);
     }
 }
 
-TEST(Loops, long_rows_go_through_in_chunks) {
+TEST(DerivedEntries, long_rows_go_through_in_chunks) {
   FakeDecoder fake(decoderConfig(2, 1500, 64));
   LoopBatch batch(3, 600, 3, 9);
   std::vector<float> out(size_t(3 * 600 * FAKE_VOCABULARY), -1);
-  ASSERT_TRUE(bool(runLoop(fake, "logits", batch, "logits", out)));
+  ASSERT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", out)));
   checkLogits(batch, out);
 }
 
-TEST(Loops, a_cache_for_one_sequence_serves_a_batch) {
+TEST(DerivedEntries, a_cache_for_one_sequence_serves_a_batch) {
   FakeDecoder fake(decoderConfig(1, 20, 64));
   LoopBatch batch(9, 20, 3);
   std::vector<float> out(size_t(9 * 20 * FAKE_VOCABULARY), -1);
-  ASSERT_TRUE(bool(runLoop(fake, "logits", batch, "logits", out)));
+  ASSERT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", out)));
   checkLogits(batch, out);
 }
 
-TEST(Loops, other_types_strides_and_no_mask) {
+TEST(DerivedEntries, other_types_strides_and_no_mask) {
   FakeDecoder fake;
   LoopBatch batch(2, 5, 4);
   std::vector<int32_t> ids(2 * 5 * 2, -1); // every second element, transposed
@@ -136,12 +137,12 @@ TEST(Loops, other_types_strides_and_no_mask) {
   checkLogits(batch, dense);
 }
 
-TEST(Loops, scores_are_log_probabilities_of_the_next_token) {
+TEST(DerivedEntries, scores_are_log_probabilities_of_the_next_token) {
   for (unsigned hidden : {0u, 3u}) {
     FakeDecoder fake(decoderConfig(3, 700, 32));
     LoopBatch batch(5, 50, 21 + hidden, hidden);
     std::vector<float> out(5 * 49, -1);
-    Result<void> done = runLoop(fake, "score", batch, "logprobs", out);
+    Result<void> done = runDerivedEntry(fake, "score", batch, "logprobs", out);
     ASSERT_TRUE(bool(done)) << done.error().message;
     for (int64_t b = 0; b != 5; ++b)
       for (int64_t s = 0; s != 49; ++s) {
@@ -161,13 +162,13 @@ TEST(Loops, scores_are_log_probabilities_of_the_next_token) {
   }
 }
 
-TEST(Loops, a_classifier_looks_at_the_last_real_token) {
+TEST(DerivedEntries, a_classifier_looks_at_the_last_real_token) {
   FakeDecoder fake(decoderConfig(2, 700, 16),
                    fakeDecoderManifest(2000, "sequence_classification"));
   LoopBatch batch(6, 40, 2, 3);
   std::fill_n(batch.mask.begin(), 40, 0);
   std::vector<float> out(6 * FAKE_VOCABULARY, -1);
-  Result<void> done = runLoop(fake, "encode", batch, "logits", out);
+  Result<void> done = runDerivedEntry(fake, "encode", batch, "logits", out);
   ASSERT_TRUE(bool(done)) << done.error().message;
   EXPECT_EQ(std::vector<float>(out.begin(), out.begin() + FAKE_VOCABULARY),
             std::vector<float>(FAKE_VOCABULARY, 0));
@@ -175,25 +176,27 @@ TEST(Loops, a_classifier_looks_at_the_last_real_token) {
     expectRow(&out[size_t(b * FAKE_VOCABULARY)], batch.tokens(b, 39));
 }
 
-TEST(Loops, a_bare_model_gives_a_row_for_each_token) {
+TEST(DerivedEntries, a_bare_model_gives_a_row_for_each_token) {
   FakeDecoder fake(decoderConfig(2, 700, 16),
                    fakeDecoderManifest({}, "none", "last_hidden_state"));
   LoopBatch batch(3, 40, 2, 3);
   std::vector<float> out(3 * 40 * FAKE_VOCABULARY, -1);
-  Result<void> done = runLoop(fake, "encode", batch, "last_hidden_state", out);
+  Result<void> done =
+      runDerivedEntry(fake, "encode", batch, "last_hidden_state", out);
   ASSERT_TRUE(bool(done)) << done.error().message;
   checkLogits(batch, out);
 }
 
-TEST(Loops, results_may_stay_in_the_session) {
+TEST(DerivedEntries, results_may_stay_in_the_session) {
   SessionConfig config = decoderConfig(2, 700, 64);
   config.holdResults = true;
   FakeDecoder fake(config);
   LoopBatch batch(2, 10, 1);
   auto inputs = batch.inputs();
   ASSERT_TRUE(bool(fake.session().run("logits", inputs.data(), 2, nullptr, 0)));
-  const auto *held = static_cast<const float *>(
-      fake.session().heldResult(1, 0)); // entry 0 is the step
+  const auto *held =
+      static_cast<const float *>(fake.session().executor().heldResult(
+          fake.session().model().entries()[1], 0, 1)); // entry 0 is the step
   checkLogits(batch, {held, held + 2 * 10 * FAKE_VOCABULARY});
   FakeDecoder without(decoderConfig(2, 700, 64));
   EXPECT_EQ(without.session()
@@ -203,7 +206,7 @@ TEST(Loops, results_may_stay_in_the_session) {
             Status::Rejected);
 }
 
-TEST(Loops, shapes) {
+TEST(DerivedEntries, shapes) {
   FakeDecoder fake;
   LoopBatch batch(2, 10, 1);
   auto inputs = batch.inputs();
@@ -221,13 +224,13 @@ TEST(Loops, shapes) {
   EXPECT_EQ(step.error().status, Status::Usage);
 }
 
-TEST(Loops, wrong_batches_are_refused) {
+TEST(DerivedEntries, wrong_batches_are_refused) {
   FakeDecoder fake(decoderConfig(2, 60, 64), fakeDecoderManifest(50));
   std::vector<float> out(60 * FAKE_VOCABULARY, -1);
   auto expect = [&](LoopBatch &batch, Status status, const char *text,
                     const char *entry = "logits",
                     const char *result = "logits") {
-    Result<void> done = runLoop(fake, entry, batch, result, out);
+    Result<void> done = runDerivedEntry(fake, entry, batch, result, out);
     ASSERT_FALSE(done) << text;
     EXPECT_EQ(done.error().status, status);
     EXPECT_NE(done.error().message.find(text), std::string::npos)
@@ -239,20 +242,20 @@ TEST(Loops, wrong_batches_are_refused) {
   expect(batch, Status::Rejected, "has the value 16 at [1, 5]");
   batch.mask[25] = 0;
   std::vector<float> keep = out;
-  EXPECT_TRUE(bool(runLoop(fake, "logits", batch, "logits", out)));
+  EXPECT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", out)));
   out = keep;
   batch.mask[3] = 2;
   expect(batch, Status::Rejected, "has the value 2 at [0, 3]; masks hold");
   LoopBatch longer(1, 51, 1);
   expect(longer, Status::Limit, "51 tokens, over the model's context of 50");
   longer.mask[7] = 0; // padding is no position
-  EXPECT_TRUE(bool(runLoop(fake, "logits", longer, "logits", out)));
+  EXPECT_TRUE(bool(runDerivedEntry(fake, "logits", longer, "logits", out)));
   out = keep;
   LoopBatch one(1, 1, 1);
   expect(one, Status::Rejected, "needs two tokens", "score", "logprobs");
 }
 
-TEST(Loops, no_room_beside_open_sequences_leaves_results_alone) {
+TEST(DerivedEntries, no_room_beside_open_sequences_leaves_results_alone) {
   FakeDecoder fake(decoderConfig(2, 600, 64)); // 4 blocks
   LoopBatch batch(2, 400, 1, 9);
   auto inputs = batch.inputs();
@@ -267,26 +270,26 @@ TEST(Loops, no_room_beside_open_sequences_leaves_results_alone) {
         << done.error().message;
     EXPECT_EQ(out, std::vector<float>(out.size(), -1));
   };
-  int32_t sequence = fake.open();
+  int32_t sequence = fake.create();
   fake.feed(sequence, randomTokens(700, 2), 1);
   expectFull("the cache is full");
-  int32_t other = fake.open();
+  int32_t other = fake.create();
   expectFull("all 2 sequences");
-  fake->close(other);
-  fake->close(sequence);
-  sequence = fake.open();
+  fake->free(other);
+  fake->free(sequence);
+  sequence = fake.create();
   fake.feed(sequence, randomTokens(500, 3), 1);
   ASSERT_TRUE(bool(fake.session().run("logits", inputs.data(), 2, &output, 1)));
   checkLogits(batch, out);
   fake.feed(sequence, {1, 2}, 2);
 }
 
-TEST(Loops, a_score_that_is_none_is_told) {
+TEST(DerivedEntries, a_score_that_is_none_is_told) {
   FakeDecoder fake(decoderConfig(2, 700, 8));
   LoopBatch batch(2, 20, 1);
   batch.ids[20 + 13] = FAKE_NAN_TOKEN;
   std::vector<float> out(2 * 19, -1);
-  Result<void> done = runLoop(fake, "score", batch, "logprobs", out);
+  Result<void> done = runDerivedEntry(fake, "score", batch, "logprobs", out);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().status, Status::Rejected);
   EXPECT_NE(done.error().message.find("position 13"), std::string::npos)
@@ -295,11 +298,11 @@ TEST(Loops, a_score_that_is_none_is_told) {
       << done.error().message;
   // The logits are given as they are.
   std::vector<float> logits(2 * 20 * FAKE_VOCABULARY, -1);
-  ASSERT_TRUE(bool(runLoop(fake, "logits", batch, "logits", logits)));
+  ASSERT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", logits)));
   EXPECT_TRUE(std::isnan(logits[(20 + 13) * FAKE_VOCABULARY]));
 }
 
-TEST(Loops, a_fit_session_takes_the_run) {
+TEST(DerivedEntries, a_fit_session_takes_the_run) {
   auto model = fakeModel(fakeDecoderManifest());
   LoopBatch batch(12, 300, 1);
   auto inputs = batch.inputs();
@@ -311,7 +314,7 @@ TEST(Loops, a_fit_session_takes_the_run) {
   FakeDecoder fake(decoderConfig(capacity.maxSequences, capacity.maxKvTokens,
                                  capacity.maxTokens));
   std::vector<float> out(12 * 300 * FAKE_VOCABULARY, -1);
-  EXPECT_TRUE(bool(runLoop(fake, "logits", batch, "logits", out)));
+  EXPECT_TRUE(bool(runDerivedEntry(fake, "logits", batch, "logits", out)));
   EXPECT_EQ(fitCapacity(*model, "step", nullptr, 0, capacity).error().status,
             Status::Usage);
 }

@@ -1,13 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of the batch go through the cache in groups: as many whole sequences as
-// a walk, the held logits and the cache take, or one longer sequence in chunks.
-#include "runtime/decode/DerivedEntries.h"
-#include "runtime/execute/Session.h"
+// The rows of the batch run in groups: as many whole sequences as a step, its
+// logits and the cache hold, or one longer sequence in chunks.
+#include "runtime/session/DerivedEntries.h"
 #include "runtime/execute/Tensor.h"
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Softmax.h"
+#include "runtime/session/Session.h"
 #include <algorithm>
 #include <cstring>
 
@@ -88,32 +88,32 @@ private:
   int64_t strides[TRANSOM_MAX_RANK];
 };
 
-/// What a loop makes of the logits.
+/// What a derived entry computes from the logits.
 enum class Kind {
-  PerToken,  ///< a row of them for each token
-  LastToken, ///< that of the last token
+  PerToken,  ///< those of each token
+  LastToken, ///< those of the last token
   Score,     ///< the probability of the next token
 };
 
-Kind kindOf(const Entry &entry) {
-  if (entry.manifest->loop == "score")
+Kind getKind(const Entry &entry) {
+  if (entry.kind() == EntryKind::Score)
     return Kind::Score;
   return entry.outputs[0].dims.size() == 3 ? Kind::PerToken : Kind::LastToken;
 }
 
-/// One call of a loop.
-class Loop {
+/// One call of a derived entry.
+class DerivedCall {
 public:
-  Loop(Session &session, const Entry &entry, const Call &call,
-       const LoopStorage &storage, FloatsOut out)
-      : decoder(*session.decoder()), storage(storage), kind(kindOf(entry)),
+  DerivedCall(Session &session, const Entry &entry, const Call &call,
+              const DerivedEntryStorage &storage, FloatsOut out)
+      : decoder(*session.decoder()), storage(storage), kind(getKind(entry)),
         ids(call.input(0), call.inputShape(0).dims[1]),
         mask(call.input(1), call.inputShape(0).dims[1]),
         batch(call.inputShape(0).dims[0]), columns(call.inputShape(0).dims[1]),
         out(out) {
-    mostRows = session.config().maxTokens;
+    maxStepTokens = session.config().maxTokens;
     if (kind != Kind::LastToken)
-      mostRows = std::min(mostRows, decoder.maxWanted());
+      maxStepTokens = std::min(maxStepTokens, decoder.maxLogits());
   }
 
   /// Ids, mask, lengths, room in the cache: all that can be wrong.
@@ -139,27 +139,27 @@ private:
     return column;
   }
 
-  Decoder &decoder;
-  const LoopStorage storage;
+  DecodeEngine &decoder;
+  const DerivedEntryStorage storage;
   Kind kind;
   IntegerView ids, mask;
   int64_t batch, columns;
   FloatsOut out;
-  int64_t mostRows;   // of a step
-  size_t grouped = 0; // sequences that wait for a step
-  int64_t groupedRows = 0, groupedBlocks = 0;
+  int64_t maxStepTokens; // of a step
+  size_t grouped = 0;    // sequences in the group
+  int64_t groupedTokens = 0, groupedBlocks = 0;
 };
 
 /// Rows that the step gets of a row of the batch: of a score, the last token
 /// has no next.
-int64_t Loop::rowsOf(int64_t row) const {
+int64_t DerivedCall::rowsOf(int64_t row) const {
   int64_t tokens = 0;
   for (int64_t column = 0; column != columns; ++column)
     tokens += mask(row, column) != 0;
   return kind == Kind::Score ? std::max<int64_t>(tokens - 1, 0) : tokens;
 }
 
-Result<void> Loop::checkRow(int64_t row) const {
+Result<void> DerivedCall::checkRow(int64_t row) const {
   int64_t tokens = 0;
   for (int64_t column = 0; column != columns; ++column) {
     int64_t real = mask(row, column), id = ids(row, column);
@@ -190,7 +190,7 @@ Result<void> Loop::checkRow(int64_t row) const {
   return {};
 }
 
-Result<void> Loop::check() const {
+Result<void> DerivedCall::check() const {
   int64_t longest = 0;
   for (int64_t row = 0; row != batch; ++row) {
     if (Result<void> done = checkRow(row); !done)
@@ -200,12 +200,12 @@ Result<void> Loop::check() const {
   return longest ? decoder.checkRoom(longest) : Result<void>();
 }
 
-Result<void> Loop::run() {
+Result<void> DerivedCall::run() {
   Result<void> done;
   for (int64_t row = 0; row != batch && done; ++row) {
     clear(row);
     int64_t rows = rowsOf(row);
-    if (rows > mostRows) {
+    if (rows > maxStepTokens) {
       done = runGroup();
       if (done)
         done = runLong(row, rows);
@@ -216,57 +216,58 @@ Result<void> Loop::run() {
   if (done)
     return runGroup();
   for (size_t i = 0; i != grouped; ++i)
-    decoder.close(storage.rows[i].sequence);
+    decoder.free(storage.inputs[i].sequence);
   return done;
 }
 
-/// Lets a whole sequence wait for a step, after a step where there is no room.
-Result<void> Loop::add(int64_t row, int64_t rows) {
-  bool full = groupedRows + rows > mostRows || decoder.freeSequences() == 0 ||
+/// Adds a whole sequence to the group; runs the group first if it is full.
+Result<void> DerivedCall::add(int64_t row, int64_t rows) {
+  bool full = groupedTokens + rows > maxStepTokens ||
+              decoder.freeSequences() == 0 ||
               (groupedBlocks + getNumKvBlocks(rows)) * kvBlockSize >
                   decoder.freePositions();
   if (full && grouped)
     if (Result<void> done = runGroup(); !done)
       return done;
-  TRANSOM_ASSIGN(int32_t sequence, decoder.open());
-  int64_t column = 0, *tokens = storage.tokens + groupedRows;
+  TRANSOM_ASSIGN(int32_t sequence, decoder.create());
+  int64_t column = 0, *tokens = storage.tokens + groupedTokens;
   gather(row, column, rows, tokens);
-  storage.rows[grouped] = {sequence, tokens, rows,
-                           kind == Kind::LastToken ? 1 : rows};
+  storage.inputs[grouped] = {sequence, tokens, rows,
+                             kind == Kind::LastToken ? 1 : rows};
   storage.batchRows[grouped++] = row;
-  groupedRows += rows;
+  groupedTokens += rows;
   groupedBlocks += getNumKvBlocks(rows);
   return {};
 }
 
-/// Runs the sequences that wait, and closes them.
-Result<void> Loop::runGroup() {
+/// Runs the sequences of the group and frees them.
+Result<void> DerivedCall::runGroup() {
   if (grouped == 0)
     return {};
   Result<void> done;
-  Result<const float *> logits = decoder.step(storage.rows, grouped);
+  Result<const float *> logits = decoder.step(storage.inputs, grouped);
   if (!logits)
     done = logits.takeError();
   for (size_t i = 0; i != grouped; ++i) {
-    const StepInput &rows = storage.rows[i];
-    decoder.close(rows.sequence);
+    const StepInput &rows = storage.inputs[i];
+    decoder.free(rows.sequence);
     if (!done)
       continue;
     done = give(storage.batchRows[i], 0, 0, rows.num_tokens, *logits);
     *logits += rows.num_logits * decoder.width();
   }
   grouped = 0;
-  groupedRows = groupedBlocks = 0;
+  groupedTokens = groupedBlocks = 0;
   return done;
 }
 
 /// Runs one sequence in chunks.
-Result<void> Loop::runLong(int64_t row, int64_t rows) {
-  TRANSOM_ASSIGN(int32_t sequence, decoder.open());
+Result<void> DerivedCall::runLong(int64_t row, int64_t rows) {
+  TRANSOM_ASSIGN(int32_t sequence, decoder.create());
   Result<void> done;
   int64_t column = 0;
   for (int64_t begin = 0; begin != rows && done;) {
-    int64_t count = std::min(mostRows, rows - begin), first = column;
+    int64_t count = std::min(maxStepTokens, rows - begin), first = column;
     gather(row, column, count, storage.tokens);
     bool last = begin + count == rows;
     StepInput chunk{sequence, storage.tokens, count,
@@ -277,13 +278,13 @@ Result<void> Loop::runLong(int64_t row, int64_t rows) {
                               : Result<void>();
     begin += count;
   }
-  decoder.close(sequence);
+  decoder.free(sequence);
   return done;
 }
 
-/// The next real tokens of a row; moves `column` behind them.
-void Loop::gather(int64_t row, int64_t &column, int64_t count,
-                  int64_t *tokens) {
+/// The next real tokens of a row; moves `column` after them.
+void DerivedCall::gather(int64_t row, int64_t &column, int64_t count,
+                         int64_t *tokens) {
   for (int64_t i = 0; i != count; ++i) {
     column = realFrom(row, column);
     tokens[i] = ids(row, column++);
@@ -292,8 +293,8 @@ void Loop::gather(int64_t row, int64_t &column, int64_t count,
 
 /// Makes results of logits: those of `count` real tokens from a column on, the
 /// first being token `index`, or those of the last of them.
-Result<void> Loop::give(int64_t row, int64_t column, int64_t index,
-                        int64_t count, const float *logits) {
+Result<void> DerivedCall::give(int64_t row, int64_t column, int64_t index,
+                               int64_t count, const float *logits) {
   if (kind == Kind::LastToken) {
     out.setRow(out.at(row, 0), logits);
     return {};
@@ -310,9 +311,9 @@ Result<void> Loop::give(int64_t row, int64_t column, int64_t index,
   return {};
 }
 
-/// The log-probability of the real token behind the one at `column`.
-Result<void> Loop::giveScore(int64_t row, int64_t column, int64_t index,
-                             const float *logits) {
+/// The log-probability of the real token after the one at `column`.
+Result<void> DerivedCall::giveScore(int64_t row, int64_t column, int64_t index,
+                                    const float *logits) {
   if (firstNonFinite(logits, decoder.width()) >= 0)
     return nonFiniteLogit(index, "row " + std::to_string(row));
   int64_t next = realFrom(row, column + 1);
@@ -323,7 +324,7 @@ Result<void> Loop::giveScore(int64_t row, int64_t column, int64_t index,
 }
 
 /// Zeros where padding will stay.
-void Loop::clear(int64_t row) {
+void DerivedCall::clear(int64_t row) {
   if (kind != Kind::PerToken)
     return out.clearRow(out.at(row, 0));
   for (int64_t column = 0; column != columns; ++column)
@@ -333,37 +334,68 @@ void Loop::clear(int64_t row) {
 
 } // namespace
 
-Result<void> transom::runLoop(Session &session, const Entry &entry,
-                              const transom_tensor *inputs, size_t inputCount,
-                              transom_tensor *outputs, size_t outputCount) {
-  Call call(entry, session.callStorage(entry));
+void DerivedEntryLayout::addTo(ExecutorExtension &extension, int64_t maxTokens,
+                               int64_t maxSequences) {
+  const CheckedSize sequences = CheckedSize::fromSigned(maxSequences);
+  extension.regions.push_back(CheckedSize::fromSigned(maxTokens) * 8);
+  extension.regions.push_back(sequences * sizeof(StepInput));
+  extension.regions.push_back(sequences * 8);
+}
+
+void DerivedEntryLayout::place(const ExecutorLayout &executor, size_t first) {
+  tokens = executor.extension[first];
+  inputs = executor.extension[first + 1];
+  batchRows = executor.extension[first + 2];
+}
+
+DerivedEntryStorage
+DerivedEntryLayout::getStorage(const Executor &executor) const {
+  return {executor.at<int64_t>(tokens), executor.at<StepInput>(inputs),
+          executor.at<int64_t>(batchRows)};
+}
+
+/// The memory of the result: the caller's, or the executor's if the caller
+/// leaves it out.
+static Result<void *> findResult(const Session &session, const Entry &entry,
+                                 const Call &call) {
+  if (const transom_tensor *given = call.output(0))
+    return given->data;
+  const ShapeValue &shape = call.outputShape(0);
+  void *data = session.executor().heldResult(
+      entry, 0, uint64_t(Call::elementsOf(shape)) * sizeof(float));
+  if (data)
+    return data;
+  if (!session.config().holdResults)
+    return rejected("result '" + entry.outputs[0].name +
+                    "' is left out, and the session does not hold it");
+  return limitError("result '" + entry.outputs[0].name + "' of shape " +
+                    shapeText(shape.dims, shape.rank) +
+                    " does not fit what the session holds for max_batch " +
+                    std::to_string(session.config().maxBatch) +
+                    " and max_tokens " +
+                    std::to_string(session.config().maxTokens));
+}
+
+Result<void> transom::runDerivedEntry(Session &session, const Entry &entry,
+                                      const transom_tensor *inputs,
+                                      size_t inputCount,
+                                      transom_tensor *outputs,
+                                      size_t outputCount) {
+  Call call(entry, session.executor().getStorage(entry));
   if (Result<void> done = call.bindInputs(inputs, inputCount, true); !done)
     return done;
-  if (kindOf(entry) == Kind::Score && call.inputShape(0).dims[1] < 2)
+  if (getKind(entry) == Kind::Score && call.inputShape(0).dims[1] < 2)
     return rejected("entry 'score' needs two tokens or more, got 1");
   if (Result<void> done = call.bindOutputs(outputs, outputCount, true); !done)
     return done;
   const ShapeValue &shape = call.outputShape(0);
   const transom_tensor *given = call.output(0);
-  void *data = given ? given->data : nullptr;
-  if (!given)
-    data = session.heldResult(
-        entry, 0, uint64_t(Call::elementsOf(shape)) * sizeof(float));
-  if (!data && session.config().holdResults)
-    return limitError("result '" + entry.outputs[0].name + "' of shape " +
-                      shapeText(shape.dims, shape.rank) +
-                      " does not fit what the session holds for max_batch " +
-                      std::to_string(session.config().maxBatch) +
-                      " and max_tokens " +
-                      std::to_string(session.config().maxTokens));
-  if (!data)
-    return rejected("result '" + entry.outputs[0].name +
-                    "' is left out, and the session does not hold it");
-  Loop loop(session, entry, call, session.loopStorage(),
-            FloatsOut(data, shape, given ? given->strides : nullptr));
-  if (Result<void> done = loop.check(); !done)
+  TRANSOM_ASSIGN(void *data, findResult(session, entry, call));
+  DerivedCall derived(session, entry, call, session.derivedEntryStorage(),
+                      FloatsOut(data, shape, given ? given->strides : nullptr));
+  if (Result<void> done = derived.check(); !done)
     return done;
-  if (Result<void> done = loop.run(); !done)
+  if (Result<void> done = derived.run(); !done)
     return done;
   for (size_t i = 0; i != outputCount; ++i) {
     outputs[i].dtype = entry.outputs[0].dtype;

@@ -76,7 +76,7 @@ TEST(SessionControl, profile_has_a_time_for_each_step) {
   EncodeCall call(2, 5);
   ASSERT_TRUE(bool(call.run(*session)));
   size_t steps = 0;
-  const int64_t *times = session->profile(steps);
+  const int64_t *times = session->executor().profile(steps);
   ASSERT_EQ(steps, 5u);
   for (size_t i = 0; i != steps; ++i)
     EXPECT_GE(times[i], 0);
@@ -86,12 +86,13 @@ TEST(SessionControl, trace_has_a_begin_and_an_end_for_each_share) {
   auto model = fakeModel();
   SessionConfig config = configOf(2, 40, 3);
   size_t steps = 0;
-  EXPECT_EQ(makeSession(*model, config)->shares(steps), nullptr);
+  EXPECT_EQ(makeSession(*model, config)->executor().workerTimes(steps),
+            nullptr);
   config.profile = config.trace = true;
   auto session = makeSession(*model, config);
   EncodeCall call(2, 5);
   ASSERT_TRUE(bool(call.run(*session)));
-  const transom_worker_time *shares = session->shares(steps);
+  const transom_worker_time *shares = session->executor().workerTimes(steps);
   ASSERT_EQ(steps, 5u);
   for (size_t step = 0; step != steps; ++step)
     for (size_t part = 0; part != 3; ++part) {

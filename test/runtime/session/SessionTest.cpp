@@ -355,8 +355,8 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
   entry.inputs[1].shape = shape("n", "t");
   entry.outputs[0].shape = entry.inputs[0].shape;
   entry.outputs[1].shape = entry.outputs[2].shape = {Polynomial::symbol("n")};
-  entry.segments[0].batch = "n";
-  entry.segments[0].columns = "t";
+  entry.ragged[0].batch = "n";
+  entry.ragged[0].columns = "t";
   entry.arenaBytes = *Polynomial::parse("n*t");
   manifest.entries.erase(manifest.entries.begin());
   auto runWith = [](const Manifest &manifest) {
@@ -388,8 +388,8 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
   fixed.inputs[0].shape = fixed.outputs[0].shape = {4, 5, 3};
   fixed.inputs[1].shape = {4, 5};
   fixed.outputs[1].shape = fixed.outputs[2].shape = {4};
-  fixed.segments[0].batch = "4";
-  fixed.segments[0].columns = "5";
+  fixed.ragged[0].batch = "4";
+  fixed.ragged[0].columns = "5";
   fixed.arenaBytes = 64;
   runWith(manifest);
   runWith(*Manifest::parse(manifest.toJson()));
@@ -431,7 +431,7 @@ TEST(Session, refuses_inconsistent_manifests) {
   refused([](Manifest &m) {
     m.entries[0].arenaBytes = Polynomial::symbol("heads");
   });
-  refused([](Manifest &m) { m.entries[0].segments[0].keys = "rows"; });
+  refused([](Manifest &m) { m.entries[0].ragged[0].keys = "rows"; });
   refused([](Manifest &m) {
     m.entries[1].symbolOrder.push_back("width");
     m.entries[1].arenaBytes = Polynomial::symbol("width");

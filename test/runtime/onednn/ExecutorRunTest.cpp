@@ -3,7 +3,7 @@
 //
 // Steps that oneDNN does in the walk of a session: among native ones, on one
 // thread, on several and on a host's, and one that fails.
-#include "runtime/execute/Session.h"
+#include "runtime/session/Session.h"
 #include "test/runtime/onednn/Calls.h"
 
 using namespace transom;
@@ -16,13 +16,13 @@ constexpr int64_t width = 8;
 Polynomial poly(const char *text) { return *Polynomial::parse(text); }
 
 /// buffer = 2 * x, row by row.
-void twice(const transom_frame *frame, const int64_t *, int64_t part,
-           int64_t parts) {
+void twice(const transom_frame *frame, const int64_t *, int64_t worker,
+           int64_t numWorkers) {
   const int64_t rows = frame->symbols[0];
   const float *x = static_cast<const float *>(frame->args[0]);
   float *buffer = reinterpret_cast<float *>(frame->arena + frame->offsets[0]);
-  for (int64_t i = rows * part / parts * width;
-       i != rows * (part + 1) / parts * width; ++i)
+  for (int64_t i = rows * worker / numWorkers * width;
+       i != rows * (worker + 1) / numWorkers * width; ++i)
     buffer[i] = 2 * x[i];
 }
 
@@ -59,7 +59,7 @@ struct HandMade {
     code.num_phases = 1;
     code.num_entries = 1;
     code.entries = &entryCode;
-    code.rows = rows;
+    code.layers = rows;
     code.weights = reinterpret_cast<const char *>(weights.data());
   }
 
@@ -89,7 +89,7 @@ struct HandMade {
   std::vector<float> weights;
   Manifest manifest;
   const int64_t rows[2] = {0, width *width *int64_t(sizeof(float))};
-  transom_code_step steps[3] = {{0, -1}, {-1, -1}, {-2, 0}};
+  transom_dispatch steps[3] = {{0, -1}, {-1, -1}, {-2, 0}};
   transom_entry_code entryCode{"run", steps, 3};
   const transom_phase phases[1] = {twice};
   transom_isa_code isa{"avx2", phases};

@@ -3,7 +3,7 @@
 //
 // How long the result gets is known when it is there, so its room is checked
 // for the largest.
-#include "runtime/generate/Generate.h"
+#include "runtime/session/Generate.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/execute/Tensor.h"
@@ -13,7 +13,7 @@
 using namespace transom;
 
 Result<DecoderSource> DecoderSource::create(Session &session) {
-  if (!session.decoder() || !session.model().findEntry("generate"))
+  if (!session.decoder() || !session.model().findEntry(EntryKind::Generate))
     return unsupported("the model does not generate; its head is '" +
                        session.model().manifest().head + "'");
   return DecoderSource(*session.decoder());
@@ -29,7 +29,7 @@ Result<const float *> DecoderSource::step(const NewTokens *rows, size_t count) {
 
 Result<GenerationConfig> transom::getGenerationConfig(const Model &model) {
   const auto &decoder = model.manifest().decoder;
-  if (!decoder || !model.findEntry("generate"))
+  if (!decoder || !model.findEntry(EntryKind::Generate))
     return unsupported("the model does not generate; its head is '" +
                        model.manifest().head + "'");
   return GenerationConfig::parse(decoder->generation);
@@ -53,9 +53,12 @@ struct BoundPrompts {
 };
 } // namespace
 
-Result<Prompts> transom::promptsOf(const Model &model,
-                                   const transom_tensor *inputs, size_t count) {
-  TRANSOM_ASSIGN(const Entry *entry, findEntry(model, "generate"));
+Result<Prompts> transom::getPrompts(const Model &model,
+                                    const transom_tensor *inputs,
+                                    size_t count) {
+  const Entry *entry = model.findEntry(EntryKind::Generate);
+  if (!entry)
+    return usageError("the model has no entry of the kind 'generate'");
   BoundPrompts bound(*entry);
   TRANSOM_TRY(bound.call.bindInputs(inputs, count, true));
   const size_t columns = size_t(bound.columns());
@@ -77,7 +80,7 @@ Result<Prompts> transom::promptsOf(const Model &model,
 void transom::fitGeneration(const Model &model, const GenerationConfig &config,
                             const std::vector<size_t> &promptLengths,
                             Capacity &capacity) {
-  constexpr int64_t walkRows = 1024, together = 16;
+  constexpr int64_t stepTokens = 1024, together = 16;
   constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
   const std::optional<int64_t> context = model.manifest().decoder->context;
   const int64_t rows =
@@ -102,10 +105,10 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
   capacity.maxKvTokens = std::max(capacity.maxKvTokens, kept);
   capacity.maxBatch = std::max(capacity.maxBatch, sequences);
   capacity.maxTokens =
-      std::max({capacity.maxTokens, std::min(walkRows, tokens), sequences});
+      std::max({capacity.maxTokens, std::min(stepTokens, tokens), sequences});
 }
 
-static int64_t longestOf(const std::vector<Continuation> &rows) {
+static int64_t getLongest(const std::vector<Continuation> &rows) {
   size_t longest = 0;
   for (const Continuation &row : rows)
     longest = std::max(longest, row.tokens.size());
@@ -121,7 +124,7 @@ static void describeOutput(int64_t rows, int64_t columns, transom_tensor &out) {
 
 Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
                                      int64_t fill, transom_tensor &out) {
-  const int64_t columns = longestOf(rows);
+  const int64_t columns = getLongest(rows);
   const size_t needed = rows.size() * size_t(columns) * sizeof(int64_t);
   const bool fits = needed == 0 || (out.data && out.capacity >= needed);
   describeOutput(int64_t(rows.size()), columns, out);
@@ -157,7 +160,7 @@ static int64_t mostColumns(const Model &model, const GenerationConfig &config) {
 }
 
 /// The bytes of a result of so many ids.
-static Result<size_t> bytesOfIds(int64_t rows, int64_t columns) {
+static Result<size_t> getIdBytes(int64_t rows, int64_t columns) {
   const CheckedSize bytes = CheckedSize::fromSigned(rows) *
                             CheckedSize::fromSigned(columns) * sizeof(int64_t);
   if (auto value = bytes.signedValue())
@@ -168,20 +171,19 @@ static Result<size_t> bytesOfIds(int64_t rows, int64_t columns) {
 }
 
 static Result<void> checkName(const Entry &entry, const char *name) {
-  const std::string wanted = name ? name : "";
-  if (entry.outputIndex(wanted.c_str()) >= 0)
+  const std::string given = name ? name : "";
+  if (entry.outputIndex(given.c_str()) >= 0)
     return {};
-  return rejected("entry 'generate' has no result '" + wanted +
+  return rejected("entry 'generate' has no result '" + given +
                   "'; it has: " + joinNames(entry.outputNames()) +
-                  suggest(wanted, entry.outputNames()));
+                  suggest(given, entry.outputNames()));
 }
 
-Result<void> transom::shapeGenerate(const Session &session,
+Result<void> transom::shapeGenerate(const Session &session, const Entry &entry,
                                     const transom_tensor *inputs,
                                     size_t inputCount, const char *name,
                                     transom_tensor &result) {
   TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(session.model()));
-  const Entry &entry = *session.model().findEntry("generate");
   BoundPrompts bound(entry);
   if (Result<void> done = bound.call.bindInputs(inputs, inputCount, false);
       !done)
@@ -190,7 +192,7 @@ Result<void> transom::shapeGenerate(const Session &session,
     return done;
   const int64_t rows = bound.batch() * config.numReturnSequences;
   const int64_t columns = mostColumns(session.model(), config);
-  TRANSOM_ASSIGN(size_t bytes, bytesOfIds(rows, columns));
+  TRANSOM_ASSIGN(size_t bytes, getIdBytes(rows, columns));
   describeOutput(rows, columns, result);
   result.capacity = bytes;
   return {};
@@ -207,7 +209,7 @@ static Result<void> checkOutput(const Entry &entry,
                     std::string(dtypeText(output.dtype)));
   if (output.strides[0] != 0 || output.strides[1] != 0)
     return rejected("result 'output_ids' is dense: its strides are 0");
-  const Result<size_t> needed = bytesOfIds(rows, columns);
+  const Result<size_t> needed = getIdBytes(rows, columns);
   if (!needed)
     return Error(needed.error());
   if (*needed && (!output.data || output.capacity < *needed))
@@ -218,16 +220,16 @@ static Result<void> checkOutput(const Entry &entry,
   return {};
 }
 
-Result<void> transom::runGenerate(Session &session,
+Result<void> transom::runGenerate(Session &session, const Entry &entry,
                                   const transom_tensor *inputs,
                                   size_t inputCount, transom_tensor *outputs,
                                   size_t outputCount) {
   const Model &model = session.model();
   TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(model));
-  TRANSOM_ASSIGN(Prompts prompts, promptsOf(model, inputs, inputCount));
+  TRANSOM_ASSIGN(Prompts prompts, getPrompts(model, inputs, inputCount));
   for (size_t i = 0; i != outputCount; ++i)
     if (Result<void> done =
-            checkOutput(*model.findEntry("generate"), outputs[i],
+            checkOutput(entry, outputs[i],
                         int64_t(prompts.size()) * config.numReturnSequences,
                         mostColumns(model, config));
         !done)

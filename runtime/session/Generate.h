@@ -4,8 +4,8 @@
 // Generation on a session: its decoder as a source of logits, the model's
 // settings, and the entry `generate`, which takes its prompts from tensors.
 #pragma once
-#include "runtime/execute/Session.h"
 #include "runtime/generate/Generator.h"
+#include "runtime/session/Session.h"
 
 namespace transom {
 
@@ -15,10 +15,10 @@ public:
   /// `Unsupported` unless the model is a causal language model.
   static Result<DecoderSource> create(Session &session);
 
-  Result<int32_t> open() override { return decoder->open(); }
-  void close(int32_t sequence) override { decoder->close(sequence); }
+  Result<int32_t> open() override { return decoder->create(); }
+  void close(int32_t sequence) override { decoder->free(sequence); }
   Result<int32_t> fork(int32_t sequence) override {
-    return decoder->fork(sequence);
+    return decoder->copy(sequence);
   }
   Result<void> rewind(int32_t sequence, int64_t length) override {
     return decoder->rewind(sequence, length);
@@ -27,13 +27,13 @@ public:
   int64_t width() const override { return decoder->width(); }
   std::optional<int64_t> context() const override { return decoder->context(); }
   int64_t vocabulary() const override { return decoder->vocabulary(); }
-  int64_t maxLogits() const override { return decoder->maxWanted(); }
+  int64_t maxLogits() const override { return decoder->maxLogits(); }
   int64_t freePositions() const override { return decoder->freePositions(); }
   int64_t longest() const override { return decoder->longest(); }
 
 private:
-  explicit DecoderSource(Decoder &decoder) : decoder(&decoder) {}
-  Decoder *decoder;
+  explicit DecoderSource(DecodeEngine &decoder) : decoder(&decoder) {}
+  DecodeEngine *decoder;
   std::vector<StepInput> steps;
 };
 
@@ -45,8 +45,8 @@ Result<GenerationConfig> getGenerationConfig(const Model &model);
 using Prompts = std::vector<std::vector<int64_t>>;
 
 /// The real tokens of each row of the inputs of the entry `generate`.
-Result<Prompts> promptsOf(const Model &model, const transom_tensor *inputs,
-                          size_t count);
+Result<Prompts> getPrompts(const Model &model, const transom_tensor *inputs,
+                           size_t count);
 
 /// Raises a capacity so that a session generates quickly for prompts of these
 /// lengths. `config` is resolved.
@@ -55,19 +55,19 @@ void fitGeneration(const Model &model, const GenerationConfig &config,
                    Capacity &capacity);
 
 /// Writes the result `output_ids`: a row a continuation, as many columns as the
-/// longest has tokens, `fill` behind the others. `Limit` where it does not fit;
+/// longest has tokens, `fill` after the others. `Limit` where it does not fit;
 /// then dtype, shape and needed capacity are filled in.
 Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
                             transom_tensor &out);
 
 /// Runs the entry with the settings of the model's files, as
 /// transom_session_run().
-Result<void> runGenerate(Session &session, const transom_tensor *inputs,
-                         size_t inputCount, transom_tensor *outputs,
-                         size_t outputCount);
+Result<void> runGenerate(Session &session, const Entry &entry,
+                         const transom_tensor *inputs, size_t inputCount,
+                         transom_tensor *outputs, size_t outputCount);
 /// Its largest result, as transom_session_shape().
-Result<void> shapeGenerate(const Session &session, const transom_tensor *inputs,
-                           size_t inputCount, const char *name,
-                           transom_tensor &result);
+Result<void> shapeGenerate(const Session &session, const Entry &entry,
+                           const transom_tensor *inputs, size_t inputCount,
+                           const char *name, transom_tensor &result);
 
 } // namespace transom

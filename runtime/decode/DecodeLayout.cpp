@@ -1,0 +1,63 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Regions are added and taken back in the same order.
+#include "runtime/decode/DecodeLayout.h"
+#include "runtime/abi/Abi.h"
+#include <algorithm>
+
+using namespace transom;
+
+/// The logits that a session keeps take at most this many bytes, but there is
+/// always one row for each sequence.
+constexpr int64_t maxLogitBytes = int64_t(32) << 20;
+
+Result<DecodeLayout> DecodeLayout::plan(const ManifestDecoder &decoder,
+                                        int64_t width,
+                                        const ExecutorConfig &config,
+                                        const DecodeConfig &decode) {
+  DecodeLayout layout;
+  TRANSOM_ASSIGN(KvPlan plan,
+                 KvPlan::create(decoder, decode.maxSequences,
+                                decode.maxKvTokens, config.maxTokens));
+  layout.plan = std::move(plan);
+  layout.maxLogits =
+      std::max(decode.maxSequences,
+               std::min(config.maxTokens, maxLogitBytes / (4 * width)));
+  return layout;
+}
+
+void DecodeLayout::addTo(ExecutorExtension &extension, int64_t width) const {
+  CheckedSize sequences = CheckedSize::fromSigned(plan.sequences);
+  CheckedSize groups(plan.groups.size()), numBlocks(0);
+  for (const KvGroup &group : plan.groups) {
+    numBlocks += CheckedSize::fromSigned(group.numBlocks);
+    extension.lazyBytes += CheckedSize::fromSigned(group.numBlocks) *
+                           CheckedSize::fromSigned(group.blockBytes);
+  }
+  extension.regions = {
+      sequences * 8,          // lengths
+      sequences * groups * 8, // first blocks
+      sequences * groups * CheckedSize::fromSigned(plan.blocksPerSequence) *
+          8,                             // block tables
+      numBlocks * 4,                     // ref counts
+      numBlocks * 4,                     // free blocks
+      groups * sizeof(transom_kv_cache), // caches
+      CheckedSize::fromSigned(maxLogits + 1) * CheckedSize::fromSigned(width) *
+          sizeof(float)}; // logits
+  extension.maxSequences = plan.sequences;
+  extension.maxKeys = plan.longest;
+  extension.maxLogits = maxLogits;
+}
+
+void DecodeLayout::place(const ExecutorLayout &executor) {
+  const std::vector<Region> &regions = executor.extension;
+  lengths = regions[0];
+  firstBlocks = regions[1];
+  blockTables = regions[2];
+  refCounts = regions[3];
+  freeBlocks = regions[4];
+  caches = regions[5];
+  logits = regions[6];
+  blocks = executor.lazy;
+}

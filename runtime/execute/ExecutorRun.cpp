@@ -1,0 +1,134 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last thread at the barrier after a dispatch decides whether the run goes
+// on, so all threads leave together.
+#include "runtime/execute/ExecutorRun.h"
+#include <ctime>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+using namespace transom;
+
+#if defined(__x86_64__)
+/// All exceptions masked, to nearest, flush to zero (15), denormals are zero
+/// (6).
+constexpr unsigned generatedMode = 0x1f80 | 1u << 15 | 1u << 6;
+
+FloatMode::FloatMode() : saved(_mm_getcsr()) { _mm_setcsr(generatedMode); }
+FloatMode::~FloatMode() { _mm_setcsr(unsigned(saved)); }
+#elif defined(__aarch64__)
+FloatMode::FloatMode() {
+  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+  uint64_t mode = uint64_t(1) << 24; // flush to zero, to nearest
+  __asm__ volatile("msr fpcr, %0" ::"r"(mode));
+}
+FloatMode::~FloatMode() { __asm__ volatile("msr fpcr, %0" ::"r"(saved)); }
+#else
+FloatMode::FloatMode() : saved(0) {}
+FloatMode::~FloatMode() {}
+#endif
+
+static int64_t clockNow() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+void ExecutorRun::runCall(const transom_dispatch &dispatch) {
+  failed = !oneDnn->run(calls[-1 - dispatch.phase], *frame, getLayer(dispatch));
+}
+
+void ExecutorRun::runWorker(int64_t index, int64_t worker) {
+  const transom_dispatch &dispatch = entry->dispatches[index];
+  transom_worker_time *time =
+      workerTimes ? workerTimes + index * numWorkers + worker : nullptr;
+  if (time)
+    time->begin = clockNow();
+  // A library call runs on worker 0; the others wait at the barrier.
+  if (dispatch.phase >= 0)
+    phases[dispatch.phase](frame, getLayer(dispatch), worker, numWorkers);
+  else if (worker == 0)
+    runCall(dispatch);
+  if (time)
+    time->end = clockNow();
+}
+
+void ExecutorRun::startClock() {
+  if (nanoseconds)
+    last = clockNow();
+}
+
+void ExecutorRun::finishDispatch(int64_t index) {
+  if (nanoseconds) {
+    int64_t now = clockNow();
+    nanoseconds[index] = now - last;
+    last = now;
+  }
+  // After the last dispatch the results are complete: too late to cancel.
+  stopped = index + 1 != entry->num_dispatches &&
+            (failed || cancel->load(std::memory_order_relaxed) != 0);
+}
+
+bool ExecutorRun::runOnTeam(Team &team) {
+  if (entry->num_dispatches == 0)
+    return true;
+  crew = &team;
+  startClock();
+  team.run(
+      [](void *context, unsigned worker) {
+        ExecutorRun &run = *static_cast<ExecutorRun *>(context);
+        FloatMode mode;
+        // After the last barrier the caller may have returned and `run` may be
+        // gone. So nothing of it is read after the last dispatch, and a run
+        // that stops early passes one more barrier.
+        Team &crew = *run.crew;
+        for (int64_t index = 0, end = run.entry->num_dispatches; index != end;
+             ++index) {
+          run.runWorker(index, worker);
+          bool isLast = index + 1 == end;
+          crew.barrier([&] { run.finishDispatch(index); });
+          if (isLast)
+            return;
+          if (run.stopped)
+            return crew.barrier([] {});
+        }
+      },
+      this);
+  return !stopped;
+}
+
+bool ExecutorRun::runOnHost(transom_parallel parallel, void *context) {
+  startClock();
+  for (current = 0; current != entry->num_dispatches && !stopped; ++current) {
+    // A library has its own threads, so its calls do not run on the host's.
+    if (isLibraryCall(current)) {
+      for (int64_t worker = 0; worker != numWorkers; ++worker)
+        runWorker(current, worker);
+      finishDispatch(current);
+      continue;
+    }
+    parallel(
+        context, size_t(numWorkers),
+        [](void *arg, size_t index) {
+          FloatMode mode;
+          ExecutorRun &run = *static_cast<ExecutorRun *>(arg);
+          run.runWorker(run.current, int64_t(index));
+        },
+        this);
+    finishDispatch(current);
+  }
+  return !stopped;
+}
+
+bool ExecutorRun::runOnCaller() {
+  FloatMode mode;
+  startClock();
+  for (int64_t index = 0; index != entry->num_dispatches && !stopped; ++index) {
+    for (int64_t worker = 0; worker != numWorkers; ++worker)
+      runWorker(index, worker);
+    finishDispatch(index);
+  }
+  return !stopped;
+}

@@ -1,0 +1,69 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the dispatches of an entry one after another. A dispatch runs one phase
+// on all workers: on the session's team, on the host's threads, or on the
+// calling thread alone.
+#pragma once
+#include "runtime/abi/Abi.h"
+#include "runtime/execute/Team.h"
+#include "runtime/include/transom/transom.h"
+#include "runtime/onednn/OneDnn.h"
+#include <atomic>
+
+namespace transom {
+
+/// Sets the floating-point mode of generated code (to nearest, denormals as
+/// zero) and restores the thread's own at the end.
+class FloatMode {
+public:
+  FloatMode();
+  ~FloatMode();
+  FloatMode(const FloatMode &) = delete;
+  FloatMode &operator=(const FloatMode &) = delete;
+
+private:
+  uint64_t saved;
+};
+
+/// One run of an entry. Lives on the caller's stack and allocates nothing.
+class ExecutorRun {
+public:
+  const transom_frame *frame = nullptr;
+  const transom_entry_code *entry = nullptr;
+  const transom_phase *phases = nullptr;
+  const int64_t *layers = nullptr; ///< the layers' entries of the artifact
+  int64_t numWorkers = 1;
+  std::atomic<uint32_t> *cancel = nullptr;
+  OneDnnSession *oneDnn = nullptr;   ///< does library calls, or NULL
+  const OneDnnCall *calls = nullptr; ///< of dispatches with a negative phase
+  bool failed = false;            ///< a library call failed and ended the run
+  int64_t *nanoseconds = nullptr; ///< [dispatches], or NULL
+  transom_worker_time *workerTimes =
+      nullptr; ///< [dispatches][workers], or NULL
+
+  /// Each of these runs all dispatches. They return false if the run was
+  /// cancelled between two dispatches.
+  bool runOnTeam(Team &team);
+  bool runOnHost(transom_parallel parallel, void *context);
+  bool runOnCaller();
+
+private:
+  void runWorker(int64_t index, int64_t worker);
+  bool isLibraryCall(int64_t index) const {
+    return entry->dispatches[index].phase < 0;
+  }
+  void runCall(const transom_dispatch &dispatch);
+  const int64_t *getLayer(const transom_dispatch &dispatch) const {
+    return dispatch.layer < 0 ? nullptr : layers + dispatch.layer;
+  }
+  void startClock();
+  void finishDispatch(int64_t index);
+
+  Team *crew = nullptr;
+  int64_t current = 0; // the dispatch that the host's threads run
+  int64_t last = 0;    // end of the previous dispatch in nanoseconds
+  bool stopped = false;
+};
+
+} // namespace transom

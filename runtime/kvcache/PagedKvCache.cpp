@@ -1,0 +1,363 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A step first counts the blocks that it needs (reserve) and then takes them
+// run by run. So a step that is refused changes nothing, except that blocks
+// which no later token attends to are freed if blocks are scarce. The blocks
+// that a sequence has at the start of a step stay until its end, so a step can
+// be cancelled between its runs.
+#include "runtime/kvcache/PagedKvCache.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace transom;
+
+PagedKvCache::PagedKvCache(const KvPlan &given, const KvStorage &storage)
+    : plan(given), memory(storage) {
+  std::fill_n(memory.lengths, plan.sequences, int64_t(-1));
+  char *begin = memory.blocks;
+  uint32_t *refCounts = memory.refCounts, *free = memory.freeBlocks;
+  for (size_t g = 0; g != plan.groups.size(); ++g) {
+    const KvGroup &group = plan.groups[g];
+    pools.push_back({begin, refCounts, free, group.numBlocks, 0});
+    // Block 0 is taken first.
+    for (int64_t i = 0; i != group.numBlocks; ++i)
+      free[i] = uint32_t(group.numBlocks - 1 - i);
+    memory.caches[g].block_table = table(0, g);
+    begin += group.numBlocks * group.blockBytes;
+    refCounts += group.numBlocks;
+    free += group.numBlocks;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+uint32_t &PagedKvCache::getRefCount(size_t group, const char *block) const {
+  return pools[group]
+      .refCounts[(block - pools[group].begin) / plan.groups[group].blockBytes];
+}
+
+/// Takes a block of zeros with a reference count of one.
+char *PagedKvCache::take(size_t group) {
+  Pool &pool = pools[group];
+  int64_t bytes = plan.groups[group].blockBytes;
+  uint32_t index = pool.free[--pool.numFree];
+  char *block = pool.begin + index * bytes;
+  pool.refCounts[index] = 1;
+  if (int64_t(index) < pool.firstUnused)
+    std::memset(block, 0, size_t(bytes));
+  else
+    pool.firstUnused = int64_t(index) + 1; // the system's pages are zero
+  return block;
+}
+
+void PagedKvCache::drop(size_t group, char *&block) {
+  Pool &pool = pools[group];
+  if (--getRefCount(group, block) == 0)
+    pool.free[pool.numFree++] =
+        uint32_t((block - pool.begin) / plan.groups[group].blockBytes);
+  block = nullptr;
+}
+
+/// Frees the blocks of growing groups after the first `length` positions, those
+/// of a step in progress included.
+void PagedKvCache::release(int32_t sequence, int64_t length) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (isReadOnly(g))
+      continue;
+    char **blocks = table(sequence, g);
+    for (int64_t i = getNumKvBlocks(length); i < plan.blocksPerSequence; ++i)
+      if (blocks[i])
+        drop(g, blocks[i]);
+  }
+}
+
+void PagedKvCache::releaseReadOnly(int32_t sequence) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (!isReadOnly(g))
+      continue;
+    char **blocks = table(sequence, g);
+    int64_t &positions = getFirstBlock(sequence, g);
+    for (int64_t i = 0; i != getNumKvBlocks(positions); ++i)
+      drop(g, blocks[i]);
+    positions = 0;
+  }
+}
+
+int64_t PagedKvCache::getFirstVisibleBlock(size_t group,
+                                           int64_t position) const {
+  int64_t window = plan.groups[group].window;
+  return window ? std::max<int64_t>(0, position - window + 1) / kvBlockSize : 0;
+}
+
+/// Frees blocks that no token from position `from` on attends to.
+void PagedKvCache::dropOutsideWindow(int32_t sequence, int64_t from) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (isReadOnly(g))
+      continue;
+    char **blocks = table(sequence, g);
+    int64_t &first = getFirstBlock(sequence, g);
+    int64_t end = getFirstVisibleBlock(g, from);
+    for (; first < end; ++first)
+      if (blocks[first])
+        drop(g, blocks[first]);
+  }
+}
+
+/// Frees all blocks that only a rewound sequence would need again.
+void PagedKvCache::dropOutsideWindows() {
+  for (int64_t i = 0; i != plan.sequences; ++i)
+    if (memory.lengths[i] >= 0)
+      dropOutsideWindow(int32_t(i), memory.lengths[i]);
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+Result<int32_t> PagedKvCache::create() {
+  for (int64_t i = 0; i != plan.sequences; ++i)
+    if (memory.lengths[i] < 0) {
+      memory.lengths[i] = 0;
+      for (size_t g = 0; g != pools.size(); ++g)
+        getFirstBlock(int32_t(i), g) = 0;
+      return int32_t(i);
+    }
+  return limitError("all " + std::to_string(plan.sequences) +
+                    " sequences of the session are in use; a session with a "
+                    "larger max_sequences holds more");
+}
+
+void PagedKvCache::free(int32_t sequence) {
+  if (!exists(sequence))
+    return;
+  release(sequence, 0);
+  releaseReadOnly(sequence);
+  memory.lengths[sequence] = -1;
+}
+
+/// Adds blocks [begin, end) of a sequence to another one.
+void PagedKvCache::share(int32_t from, int32_t to, size_t group, int64_t begin,
+                         int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    char *block = table(from, group)[i];
+    table(to, group)[i] = block;
+    ++getRefCount(group, block);
+  }
+}
+
+Result<int32_t> PagedKvCache::copy(int32_t sequence) {
+  TRANSOM_ASSIGN(int32_t made, create());
+  memory.lengths[made] = memory.lengths[sequence];
+  for (size_t g = 0; g != pools.size(); ++g) {
+    const int64_t first = getFirstBlock(sequence, g);
+    getFirstBlock(made, g) = first;
+    if (isReadOnly(g))
+      share(sequence, made, g, 0, getNumKvBlocks(first));
+    else
+      share(sequence, made, g, first, getNumKvBlocks(memory.lengths[sequence]));
+  }
+  return made;
+}
+
+Result<void> PagedKvCache::fillReadOnly(int32_t sequence, size_t group,
+                                        int64_t positions) {
+  if (group >= pools.size() || !isReadOnly(group))
+    return usageError("cache group " + std::to_string(group) +
+                      " is not read-only");
+  const int64_t most = plan.groups[group].maxPositions;
+  if (positions < 1 || positions > most)
+    return usageError("a read-only cache takes 1 to " + std::to_string(most) +
+                      " positions, got " + std::to_string(positions));
+  int64_t &filled = getFirstBlock(sequence, group);
+  if (filled != 0)
+    return usageError("sequence " + std::to_string(sequence) + " has " +
+                      std::to_string(filled) + " positions in cache group " +
+                      std::to_string(group) + " already");
+  const int64_t blocks = getNumKvBlocks(positions);
+  if (blocks > pools[group].numFree)
+    return makeFullError(blocks, group);
+  for (int64_t i = 0; i != blocks; ++i)
+    table(sequence, group)[i] = take(group);
+  filled = positions;
+  return {};
+}
+
+Result<void> PagedKvCache::rewind(int32_t sequence, int64_t length) {
+  for (size_t g = 0; length > 0 && g != pools.size(); ++g)
+    if (!isReadOnly(g) &&
+        getFirstBlock(sequence, g) > getFirstVisibleBlock(g, length))
+      return limitError(
+          "cannot rewind sequence " + std::to_string(sequence) + " from " +
+          std::to_string(memory.lengths[sequence]) + " positions to " +
+          std::to_string(length) + ": its window of " +
+          std::to_string(plan.groups[g].window) +
+          " has dropped positions 0 to " +
+          std::to_string(getFirstBlock(sequence, g) * kvBlockSize - 1));
+  memory.lengths[sequence] = length;
+  release(sequence, length);
+  for (size_t g = 0; length == 0 && g != pools.size(); ++g)
+    if (!isReadOnly(g))
+      getFirstBlock(sequence, g) = 0;
+  return {};
+}
+
+Result<int32_t> PagedKvCache::importSequence(int64_t length) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (isReadOnly(g))
+      continue;
+    int64_t needed = getNumKvBlocks(length) - getFirstVisibleBlock(g, length);
+    if (needed > pools[g].numFree)
+      dropOutsideWindows();
+    if (needed > pools[g].numFree)
+      return makeFullError(needed, g);
+  }
+  TRANSOM_ASSIGN(int32_t made, create());
+  memory.lengths[made] = length;
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (isReadOnly(g))
+      continue;
+    getFirstBlock(made, g) = getFirstVisibleBlock(g, length);
+    for (int64_t i = getFirstBlock(made, g); i != getNumKvBlocks(length); ++i)
+      table(made, g)[i] = take(g);
+  }
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Whether input `index` of a step copies the last block of its sequence. Of
+/// the inputs that share a block, the last one does not need to.
+bool PagedKvCache::needsCopy(size_t group, const StepCutter &cutter,
+                             size_t index) const {
+  auto last = [&](size_t i) -> const char * {
+    int64_t end = length(cutter[i].sequence);
+    return end % kvBlockSize
+               ? block(cutter[i].sequence, group, end / kvBlockSize)
+               : nullptr;
+  };
+  const char *mine = last(index);
+  if (!mine)
+    return false;
+  uint32_t owners = getRefCount(group, mine);
+  for (size_t i = 0; owners > 1 && i != index; ++i)
+    owners -= last(i) == mine;
+  return owners > 1;
+}
+
+/// The number of blocks of a group that a step lacks.
+int64_t PagedKvCache::countMissingBlocks(size_t group,
+                                         StepCutter cutter) const {
+  if (isReadOnly(group))
+    return 0;
+  int64_t free = pools[group].numFree, least = free;
+  int64_t dropped = 0; // blocks of the sequence before this one are freed
+  StepChunk chunk;
+  while (cutter.next(chunk)) {
+    int64_t old = length(cutter[chunk.index].sequence);
+    int64_t from = old + chunk.offset;
+    // The first chunk of a sequence may copy its last block.
+    if (chunk.offset == 0) {
+      dropped = getNumKvBlocks(old);
+      free -= needsCopy(group, cutter, chunk.index);
+    }
+    // Blocks that this step took and that are outside of the window by now.
+    int64_t visible = getFirstVisibleBlock(group, from);
+    if (visible > dropped) {
+      free += visible - dropped;
+      dropped = visible;
+    }
+    free -= getNumKvBlocks(from + chunk.count) - getNumKvBlocks(from);
+    least = std::min(least, free);
+  }
+  return std::max<int64_t>(0, -least);
+}
+
+Error PagedKvCache::makeFullError(int64_t blocks, size_t group) const {
+  return limitError(
+      "the cache is full: " + std::to_string(blocks * kvBlockSize) +
+      " more positions are needed in blocks of 256, " +
+      std::to_string(pools[group].numFree * kvBlockSize) + " are free of " +
+      std::to_string(plan.groups[group].numBlocks * kvBlockSize) +
+      "; a session with a larger max_kv_tokens holds more" +
+      (plan.groups[group].window ? ", a step of fewer tokens needs less" : ""));
+}
+
+Result<void> PagedKvCache::reserve(StepCutter cutter) {
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (countMissingBlocks(g, cutter) == 0)
+      continue;
+    dropOutsideWindows();
+    if (int64_t lacking = countMissingBlocks(g, cutter))
+      return makeFullError(lacking + pools[g].numFree, g);
+  }
+  return {};
+}
+
+void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count) {
+  int64_t old = getNumKvBlocks(length(sequence));
+  for (size_t g = 0; g != pools.size(); ++g) {
+    if (isReadOnly(g))
+      continue;
+    // Free blocks of this step that are outside of the window by now.
+    char **blocks = table(sequence, g);
+    int64_t visible = getFirstVisibleBlock(g, from);
+    for (int64_t i = old; i < visible; ++i)
+      if (blocks[i])
+        drop(g, blocks[i]);
+    // Copy the last block if another sequence shares it.
+    char *&last = blocks[from / kvBlockSize];
+    if (from % kvBlockSize && getRefCount(g, last) > 1) {
+      char *copy = take(g);
+      std::memcpy(copy, last, size_t(plan.groups[g].blockBytes));
+      drop(g, last);
+      last = copy;
+    }
+    for (int64_t i = getNumKvBlocks(from); i != getNumKvBlocks(from + count);
+         ++i)
+      blocks[i] = take(g);
+  }
+}
+
+void PagedKvCache::commit(int32_t sequence, int64_t length, int64_t from) {
+  memory.lengths[sequence] = length;
+  dropOutsideWindow(sequence, from);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+int64_t PagedKvCache::freeSequences() const {
+  return std::count(memory.lengths, memory.lengths + plan.sequences,
+                    int64_t(-1));
+}
+
+/// The growing group with the fewest free blocks of those without a window, or
+/// else of all. Nothing without a growing group.
+std::optional<size_t> PagedKvCache::findScarcestGroup() const {
+  std::optional<size_t> found;
+  auto isScarcer = [&](size_t a, size_t b) {
+    bool first = plan.groups[a].window == 0,
+         second = plan.groups[b].window == 0;
+    return first != second ? first : pools[a].numFree < pools[b].numFree;
+  };
+  for (size_t g = 0; g != pools.size(); ++g)
+    if (!isReadOnly(g) && (!found || isScarcer(g, *found)))
+      found = g;
+  return found;
+}
+
+int64_t PagedKvCache::freePositions() const {
+  const std::optional<size_t> group = findScarcestGroup();
+  return group ? pools[*group].numFree * kvBlockSize : plan.longest;
+}
+
+int64_t PagedKvCache::allPositions() const {
+  const std::optional<size_t> group = findScarcestGroup();
+  return group ? plan.groups[*group].numBlocks * kvBlockSize : plan.longest;
+}

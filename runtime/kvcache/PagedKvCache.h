@@ -1,0 +1,143 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The caches of keys and values of a session's sequences: KV blocks of 256
+// positions from pools of fixed size, one block table per sequence and group, a
+// reference count per block.
+//
+// Copies of a sequence share its blocks. A growing group gets the positions of
+// the sequence's tokens; the last block is copied when one of its owners
+// continues, and blocks outside of a window are freed. A read-only group, as
+// for cross attention, is filled once and then only shared and freed.
+#pragma once
+#include "runtime/abi/Abi.h"
+#include "runtime/base/Error.h"
+#include "runtime/decode/StepCutter.h"
+#include "runtime/kvcache/KvPlan.h"
+#include <cstdint>
+
+namespace transom {
+
+/// The memory of the caches, zeroed; see KvPlan for the sizes.
+struct KvStorage {
+  int64_t *lengths;         ///< [sequences]; -1: does not exist
+  int64_t *firstBlocks;     ///< [sequences][groups] see getFirstBlock()
+  char **blockTables;       ///< [groups][sequences][blocksPerSequence]
+  uint32_t *refCounts;      ///< [groups][blocks of all groups in turn]
+  uint32_t *freeBlocks;     ///< likewise: a stack of free blocks of each group
+  transom_kv_cache *caches; ///< [groups]
+  char *blocks;             ///< the groups' blocks, one group after another
+};
+
+class PagedKvCache {
+public:
+  PagedKvCache(const KvPlan &plan, const KvStorage &storage);
+
+  /// Creates an empty sequence; `Limit` if all are in use.
+  Result<int32_t> create();
+  /// Frees a sequence; one that does not exist is ignored.
+  void free(int32_t sequence);
+  /// Creates a sequence that shares all blocks of `sequence`, which exists.
+  Result<int32_t> copy(int32_t sequence);
+  /// Removes position `length` and all after it. `Limit` if blocks that would
+  /// be visible again are gone. Read-only groups stay as they are.
+  Result<void> rewind(int32_t sequence, int64_t length);
+  /// Creates a sequence of `length` positions, with blocks for those that its
+  /// next token attends to. `Limit` if there is no room.
+  Result<int32_t> importSequence(int64_t length);
+  /// Gives a sequence the blocks of `positions` positions in a read-only group.
+  /// The caller fills them before the next step. `Usage` if the group is not
+  /// read-only or the sequence has positions in it, `Limit` if there is no
+  /// room.
+  Result<void> fillReadOnly(int32_t sequence, size_t group, int64_t positions);
+
+  bool exists(int32_t sequence) const {
+    return sequence >= 0 && sequence < plan.sequences &&
+           memory.lengths[sequence] >= 0;
+  }
+  /// Positions of a sequence in growing groups; 0 if it does not exist.
+  int64_t length(int32_t sequence) const {
+    return exists(sequence) ? memory.lengths[sequence] : 0;
+  }
+  /// Positions of a sequence in a read-only group.
+  int64_t readOnlyLength(int32_t sequence, size_t group) const {
+    return exists(sequence) ? getFirstBlock(sequence, group) : 0;
+  }
+
+  /// Checks that there are blocks for all of a step, split as `cutter` says:
+  /// `Limit` with the number of missing positions. If blocks are scarce, all
+  /// sequences free the blocks outside of their windows.
+  Result<void> reserve(StepCutter cutter);
+  /// Gives positions [from, from + count) of a sequence blocks that it owns
+  /// alone. reserve() has checked that they exist.
+  void extend(int32_t sequence, int64_t from, int64_t count);
+  /// Ends a step: the sequence has `length` positions, its last run began at
+  /// `from`.
+  void commit(int32_t sequence, int64_t length, int64_t from);
+  /// Ends a step that did not complete: the sequence stays as it was.
+  void rollBack(int32_t sequence) { release(sequence, length(sequence)); }
+
+  /// The sequence's first entry in each block table.
+  int64_t getFirstTableEntry(int32_t sequence) const {
+    return sequence * plan.blocksPerSequence;
+  }
+  const transom_kv_cache *caches() const { return memory.caches; }
+
+  /// Block `index` of a sequence, NULL if there is none.
+  char *block(int32_t sequence, size_t group, int64_t index) const {
+    return table(sequence, group)[index];
+  }
+  /// The first block that a token at `position` attends to.
+  int64_t getFirstVisibleBlock(size_t group, int64_t position) const;
+  const std::vector<KvGroup> &groups() const { return plan.groups; }
+
+  int64_t maxSequences() const { return plan.sequences; }
+  int64_t freeSequences() const;
+  /// Positions in free blocks, and in all blocks, of the growing group with the
+  /// fewest free blocks, one without a window if there is one.
+  int64_t freePositions() const;
+  int64_t allPositions() const;
+  int64_t longest() const { return plan.longest; }
+
+private:
+  /// The blocks of a group, and which of them are free.
+  struct Pool {
+    char *begin = nullptr;
+    uint32_t *refCounts = nullptr, *free = nullptr;
+    int64_t numFree = 0;
+    int64_t firstUnused = 0; ///< blocks from here on were never taken
+  };
+
+  bool isReadOnly(size_t group) const {
+    return plan.groups[group].readOnly;
+  }
+  char **table(int32_t sequence, size_t group) const {
+    return memory.blockTables +
+           (group * size_t(plan.sequences) + size_t(sequence)) *
+               size_t(plan.blocksPerSequence);
+  }
+  /// Of a growing group the first block that is kept; of a read-only group the
+  /// number of positions.
+  int64_t &getFirstBlock(int32_t sequence, size_t group) const {
+    return memory.firstBlocks[size_t(sequence) * plan.groups.size() + group];
+  }
+  uint32_t &getRefCount(size_t group, const char *block) const;
+  char *take(size_t group);
+  void drop(size_t group, char *&block);
+  void share(int32_t from, int32_t to, size_t group, int64_t begin,
+             int64_t end);
+  void release(int32_t sequence, int64_t length);
+  void releaseReadOnly(int32_t sequence);
+  void dropOutsideWindow(int32_t sequence, int64_t from);
+  void dropOutsideWindows();
+  int64_t countMissingBlocks(size_t group, StepCutter cutter) const;
+  bool needsCopy(size_t group, const StepCutter &cutter, size_t index) const;
+  Error makeFullError(int64_t blocks, size_t group) const;
+  std::optional<size_t> findScarcestGroup() const;
+
+  KvPlan plan;
+  KvStorage memory;
+  std::vector<Pool> pools; // by group
+};
+
+} // namespace transom

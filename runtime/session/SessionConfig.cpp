@@ -1,0 +1,167 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Defaults of a session's options and its plan.
+#include "runtime/session/SessionConfig.h"
+#include "runtime/execute/Cpu.h"
+#include "runtime/execute/Executor.h"
+#include <algorithm>
+
+using namespace transom;
+
+constexpr int64_t defaultBatch = 8;
+constexpr int64_t defaultTokens = 4096;
+/// Rows of a decoder's walk: more make prefill no faster.
+constexpr int64_t defaultStepRows = 1024;
+/// What a context that the model does not bound counts as.
+constexpr int64_t defaultContext = 4096;
+
+/// Fills in what only decoders have.
+static Result<void> configDecoder(const ManifestDecoder &decoder,
+                                  const transom_session_options &options,
+                                  SessionConfig &config) {
+  constexpr int64_t mostSequences = 1 << 20, mostPositions = int64_t(1) << 40;
+  config.maxSequences =
+      options.max_sequences ? options.max_sequences : config.maxBatch;
+  if (config.maxSequences > mostSequences ||
+      options.max_kv_tokens > uint64_t(mostPositions))
+    return usageError("max_sequences is at most 1048576 and max_kv_tokens at "
+                      "most 1099511627776, got " +
+                      std::to_string(config.maxSequences) + " and " +
+                      std::to_string(options.max_kv_tokens));
+  int64_t context = decoder.context.value_or(defaultContext);
+  config.maxKvTokens = options.max_kv_tokens ? int64_t(options.max_kv_tokens)
+                                             : config.maxSequences * context;
+  if (options.max_tokens == 0)
+    config.maxTokens = std::min(defaultStepRows, config.maxSequences * context);
+  return {};
+}
+
+/// The longest sequence that a model's entries take, if there is a limit.
+static std::optional<int64_t> longestSequence(const Model &model) {
+  std::optional<int64_t> longest;
+  for (const Entry &entry : model.entries())
+    for (size_t i = 0; i != entry.symbols.size(); ++i)
+      if (entry.kinds[i] == SymbolKind::Length && entry.maxima[i])
+        longest = std::max(longest.value_or(0), *entry.maxima[i]);
+  return longest;
+}
+
+Result<SessionConfig>
+SessionConfig::from(const Model &model, const transom_session_options *given) {
+  transom_session_options options = transom_session_options_default();
+  if (given)
+    options = *given;
+  constexpr uint64_t most = uint64_t(1) << 31;
+  if (options.threads > 4096)
+    return usageError(std::to_string(options.threads) +
+                      " threads are over the maximum 4096");
+  if (options.max_batch >= most || options.max_tokens >= most)
+    return usageError("max_batch and max_tokens are below 2147483648, got " +
+                      std::to_string(options.max_batch) + " and " +
+                      std::to_string(options.max_tokens));
+  const bool holdsByModel = options.hold_results == TRANSOM_FROM_MODEL;
+  if (!holdsByModel && (options.hold_results < 0 || options.hold_results > 1))
+    return usageError("hold_results is 0, 1 or TRANSOM_FROM_MODEL, got " +
+                      std::to_string(options.hold_results));
+  SessionConfig config;
+  config.threads = options.threads ? options.threads : usableCores();
+  // Threads above the CPUs would wait for each other at every step. A host's
+  // shares are its own affair.
+  if (!options.parallel)
+    config.threads = std::min(config.threads, usableCpus());
+  config.maxBatch = options.max_batch ? options.max_batch : defaultBatch;
+  config.maxTokens = int64_t(options.max_tokens);
+  if (config.maxTokens == 0) {
+    int64_t longest = longestSequence(model).value_or(defaultTokens);
+    config.maxTokens = std::min(
+        defaultTokens, std::min(longest, defaultTokens) * config.maxBatch);
+  }
+  if (const auto &decoder = model.manifest().decoder)
+    TRANSOM_TRY(configDecoder(*decoder, options, config));
+  if (options.mem_limit)
+    config.memLimit = options.mem_limit;
+  config.parallel = options.parallel;
+  config.parallelContext = options.parallel_context;
+  config.holdResults =
+      options.hold_results == 1 ||
+      (holdsByModel && (model.embedding() || model.classification()));
+  config.profile = options.profile != 0;
+  config.trace = options.profile >= 2;
+  return config;
+}
+
+Result<SessionLayout> SessionLayout::plan(const Model &model,
+                                          const SessionConfig &config) {
+  SessionLayout layout;
+  const Entry *step = model.findEntry(EntryKind::Step);
+  if (!step) {
+    TRANSOM_ASSIGN(ExecutorLayout executor,
+                   ExecutorLayout::plan(model, config, nullptr));
+    layout.executor = std::move(executor);
+    layout.total = layout.executor.total;
+    return layout;
+  }
+  // Add the caches and the storage of derived entries to the executor's memory.
+  TRANSOM_ASSIGN(DecodeLayout decode,
+                 DecodeLayout::plan(*model.manifest().decoder, step->stepWidth,
+                                    config, config));
+  ExecutorExtension extension;
+  decode.addTo(extension, step->stepWidth);
+  const size_t first = extension.regions.size();
+  DerivedEntryLayout::addTo(extension, config.maxTokens, config.maxSequences);
+  extension.limitHint = "max_kv_tokens, max_sequences or max_tokens";
+  TRANSOM_ASSIGN(ExecutorLayout executor,
+                 ExecutorLayout::plan(model, config, &extension));
+  decode.place(executor);
+  layout.derived.place(executor, first);
+  layout.decode = std::move(decode);
+  layout.executor = std::move(executor);
+  layout.total = layout.executor.total;
+  return layout;
+}
+
+/// A step takes sequences, which are not tensors.
+Error transom::stepIsNotRunnable(const Entry &entry) {
+  return usageError("entry '" + entry.manifest->name +
+                    "' is called by transom_session_step(), not on tensors");
+}
+
+/// A derived entry splits its tokens into steps, so any max_tokens is enough;
+/// it is fastest if a step holds all tokens or 1024. Its sequences may use the
+/// cache one after another. What `generate` adds depends on its options.
+static void fitDerivedEntry(const Entry &entry, const Call &call,
+                            Capacity &capacity) {
+  constexpr int64_t stepTokens = 1024, together = 8;
+  int64_t batch = call.inputShape(0).dims[0];
+  int64_t columns = call.inputShape(0).dims[1];
+  capacity.maxBatch = std::max(capacity.maxBatch, batch);
+  capacity.maxTokens =
+      std::max(capacity.maxTokens, columns >= stepTokens
+                                       ? stepTokens
+                                       : std::min(stepTokens, batch * columns));
+  if (entry.kind() == EntryKind::Generate)
+    return;
+  int64_t sequences = std::min(batch, together);
+  capacity.maxSequences = std::max(capacity.maxSequences, sequences);
+  capacity.maxKvTokens = std::max(capacity.maxKvTokens, sequences * columns);
+}
+
+Result<void> transom::fitCapacity(const Model &model, const char *name,
+                                  const transom_tensor *inputs,
+                                  size_t inputCount, Capacity &capacity) {
+  TRANSOM_ASSIGN(const Entry *entry, findEntry(model, name));
+  if (entry->isStep())
+    return stepIsNotRunnable(*entry);
+  ShapeStorage storage(*entry);
+  Call call(*entry, storage.view());
+  if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
+    return done;
+  if (entry->isDerived()) {
+    fitDerivedEntry(*entry, call, capacity);
+    return {};
+  }
+  if (Result<void> done = call.checkMaxima(); !done)
+    return done;
+  return call.raiseCapacity(capacity.maxBatch, capacity.maxTokens);
+}
