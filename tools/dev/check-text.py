@@ -19,7 +19,7 @@ TALK_LINES = 500
 # Folders of the architecture, each documented by a README of its own.
 DOCUMENTED = [
     "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/safetensors", "runtime/weights", "runtime/artifact", "runtime/execute",
-    "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
+    "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/session", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
     "runtime/abi", "dialects/common", "dialects/attn", "dialects/kern", "passes/graph", "passes/kernel",
     "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
     "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect",
