@@ -12,10 +12,10 @@ using namespace transom;
 /// always one row for each sequence.
 constexpr int64_t maxLogitBytes = int64_t(32) << 20;
 
-Result<DecodeLayout> DecodeLayout::plan(const ManifestDecoder &decoder,
-                                        int64_t width,
-                                        const ExecutorConfig &config,
-                                        const DecodeConfig &decode) {
+Result<DecodeLayout> DecodeLayout::create(const ManifestDecoder &decoder,
+                                          int64_t width,
+                                          const ExecutorConfig &config,
+                                          const DecodeConfig &decode) {
   DecodeLayout layout;
   TRANSOM_ASSIGN(KvPlan plan,
                  KvPlan::create(decoder, decode.maxSequences,

@@ -23,9 +23,10 @@ struct DecodeLayout {
   Region blocks;         ///< offset from the start of the mapping; whole pages
 
   /// Plans the caches for a step that returns rows of `width` floats.
-  static Result<DecodeLayout> plan(const ManifestDecoder &decoder,
-                                   int64_t width, const ExecutorConfig &config,
-                                   const DecodeConfig &decode);
+  static Result<DecodeLayout> create(const ManifestDecoder &decoder,
+                                     int64_t width,
+                                     const ExecutorConfig &config,
+                                     const DecodeConfig &decode);
   /// Adds the sizes of the regions and the bounds to an extension.
   void addTo(ExecutorExtension &extension, int64_t width) const;
   /// Takes the regions from the executor's layout.

@@ -127,12 +127,13 @@ Result<void> Call::checkData(size_t index) const {
                bytes))
     return rejected("input '" + entry.inputs[index].name +
                     "' has strides that are negative or too large");
-  if (!tensor->data || tensor->capacity < bytes)
-    return rejected("input '" + entry.inputs[index].name + "' needs " +
-                    std::to_string(bytes) + " bytes, " +
-                    (tensor->data ? std::to_string(tensor->capacity)
-                                  : std::string("none")) +
-                    " given");
+  if (!tensor->data)
+    return usageError("input '" + entry.inputs[index].name +
+                      "' has no data: it is NULL");
+  if (tensor->capacity < bytes)
+    return limitError("input '" + entry.inputs[index].name + "' needs " +
+                      std::to_string(bytes) + " bytes, got a capacity of " +
+                      std::to_string(tensor->capacity));
   return {};
 }
 
@@ -272,13 +273,13 @@ Result<void> Call::checkOutput(size_t index, bool mayOmit) const {
     return rejected("result '" + argument.name +
                     "' has strides or is not aligned, and the session does "
                     "not hold results");
-  if (!tensor->data || tensor->capacity < bytes)
-    return rejected("result '" + argument.name + "' needs " +
-                    std::to_string(bytes) + " bytes for its shape " +
-                    shapeText(shape.dims, shape.rank) + ", " +
-                    (tensor->data ? std::to_string(tensor->capacity)
-                                  : std::string("none")) +
-                    " given");
+  if (!tensor->data)
+    return usageError("result '" + argument.name + "' has no data: it is NULL");
+  if (tensor->capacity < bytes)
+    return limitError(
+        "result '" + argument.name + "' needs " + std::to_string(bytes) +
+        " bytes for its shape " + shapeText(shape.dims, shape.rank) +
+        ", got a capacity of " + std::to_string(tensor->capacity));
   return {};
 }
 

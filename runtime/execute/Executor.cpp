@@ -70,6 +70,13 @@ Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
   return executor;
 }
 
+Executor::~Executor() {
+  if (getpid() == owner)
+    return;
+  (void)team.release();
+  (void)oneDnn.release();
+}
+
 Result<void> Executor::startThreads() {
   if (source.oneDnn()) {
     TRANSOM_ASSIGN(std::unique_ptr<OneDnnSession> made,
@@ -262,6 +269,10 @@ Result<void> Executor::placeOutputs(const Entry &entry,
 }
 
 Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
+  if (getpid() != owner)
+    return usageError("the session was created before fork(), its threads do "
+                      "not exist in this process; create a session after "
+                      "fork()");
   ExecutorRun run;
   run.frame = &frame;
   run.entry = entry.code;

@@ -11,6 +11,7 @@
 #include "runtime/execute/Team.h"
 #include <atomic>
 #include <memory>
+#include <unistd.h>
 
 namespace transom {
 
@@ -57,6 +58,9 @@ public:
   static Result<std::unique_ptr<Executor>> create(const Model &model,
                                                   const ExecutorConfig &config,
                                                   ExecutorLayout layout);
+  /// In a child process after fork() the threads do not exist: they are left
+  /// alone.
+  ~Executor();
 
   /// Runs an entry with code on tensors, as transom_session_run().
   Result<void> run(const Entry &entry, const transom_tensor *inputs,
@@ -99,13 +103,14 @@ public:
   /// Evaluates the offsets of an entry's buffers and fills in the frame.
   Result<void> placeBuffers(const Entry &entry, const int64_t *symbols,
                             transom_frame &frame);
-  /// Runs all dispatches of an entry.
+  /// Runs all dispatches of an entry. `Usage` in a child process after fork().
   Result<void> execute(const Entry &entry, const transom_frame &frame);
 
 private:
   Executor(const Model &model, const ExecutorConfig &config,
            ExecutorLayout layout)
-      : source(model), settings(config), layout(std::move(layout)) {}
+      : source(model), settings(config), layout(std::move(layout)),
+        owner(getpid()) {}
   char *getRest(const Region &region) const {
     return mapping.base() + layout.restOffset + region.offset;
   }
@@ -131,6 +136,7 @@ private:
   ExecutorConfig settings;
   ExecutorLayout layout;
   Mapping mapping;
+  int owner;                  // the process that started the threads
   std::unique_ptr<Team> team; // NULL: a host's threads, or the caller alone
   std::unique_ptr<OneDnnSession> oneDnn; // NULL: no dispatch is oneDNN's
   std::atomic<uint32_t> cancelFlag{0};

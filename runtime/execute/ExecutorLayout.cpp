@@ -5,6 +5,7 @@
 // the model's maximum. Products of batch and length are bounded by the number
 // of tokens only if padding counts as tokens.
 #include "runtime/execute/ExecutorLayout.h"
+#include "runtime/execute/Tensor.h"
 #include <algorithm>
 #include <unistd.h>
 

@@ -27,8 +27,8 @@ public:
     ++rows;
   }
   void end(int64_t keys) {
-    storage.sequences[sequences++] = {first,   rows - first, keys,
-                                      keyBase, column0,      0};
+    storage.sequences[sequences++] = {
+        first, rows - first, keys, keyBase, column0, 0, 0};
     keyBase += (rows - first + TRANSOM_PANEL_WIDTH - 1) / TRANSOM_PANEL_WIDTH *
                TRANSOM_PANEL_WIDTH;
   }

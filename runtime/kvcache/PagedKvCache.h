@@ -12,8 +12,8 @@
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
-#include "runtime/decode/StepCutter.h"
 #include "runtime/kvcache/KvPlan.h"
+#include "runtime/kvcache/StepCutter.h"
 #include <cstdint>
 
 namespace transom {
@@ -108,9 +108,7 @@ private:
     int64_t firstUnused = 0; ///< blocks from here on were never taken
   };
 
-  bool isReadOnly(size_t group) const {
-    return plan.groups[group].readOnly;
-  }
+  bool isReadOnly(size_t group) const { return plan.groups[group].readOnly; }
   char **table(int32_t sequence, size_t group) const {
     return memory.blockTables +
            (group * size_t(plan.sequences) + size_t(sequence)) *

@@ -4,8 +4,8 @@
 // The entries of a decoder that run as steps: `logits`, `score` and `encode` on
 // a batch with padding. `generate` is in Generate.h.
 #pragma once
-#include "runtime/decode/StepCutter.h"
 #include "runtime/execute/Call.h"
+#include "runtime/kvcache/StepCutter.h"
 
 namespace transom {
 

@@ -212,11 +212,12 @@ static Result<void> checkOutput(const Entry &entry,
   const Result<size_t> needed = getIdBytes(rows, columns);
   if (!needed)
     return Error(needed.error());
-  if (*needed && (!output.data || output.capacity < *needed))
-    return rejected("result 'output_ids' may take " + std::to_string(*needed) +
-                    " bytes, room for " +
-                    std::to_string(output.data ? output.capacity : 0) +
-                    " is given");
+  if (*needed && !output.data)
+    return usageError("result 'output_ids' has no data: it is NULL");
+  if (output.capacity < *needed)
+    return limitError("result 'output_ids' needs up to " +
+                      std::to_string(*needed) + " bytes, got a capacity of " +
+                      std::to_string(output.capacity));
   return {};
 }
 

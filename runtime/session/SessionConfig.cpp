@@ -104,7 +104,7 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   }
   // Add the caches and the storage of derived entries to the executor's memory.
   TRANSOM_ASSIGN(DecodeLayout decode,
-                 DecodeLayout::plan(*model.manifest().decoder, step->stepWidth,
+                 DecodeLayout::create(*model.manifest().decoder, step->stepWidth,
                                     config, config));
   ExecutorExtension extension;
   decode.addTo(extension, step->stepWidth);

@@ -4,7 +4,7 @@
 #
 # Checks that each folder includes only what its layer may include. The table
 # below is the architecture's; a file belongs to the row with the longest
-# prefix of its path. 'mlir', 'llvm', 'lld' stand for those projects' headers,
+# prefix of its path, and no includes may form a cycle. 'mlir', 'llvm', 'lld' stand for those projects' headers,
 # 'c' restricts a row to the C standard headers named in C_HEADERS.
 import os
 import re
@@ -19,6 +19,7 @@ DIALECTS = ["dialects"]
 MLIR = ["mlir", "llvm"]
 PUBLIC = ["transom"]
 RUNTIME = ["runtime"] + PUBLIC
+HEADERS = ["runtime/include", *PUBLIC]
 
 LAYERS = {
     "runtime/abi": ABI + ["c"],
@@ -29,10 +30,21 @@ LAYERS = {
     "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
     "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base", *LAYOUT],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
+    # The runtime from the bottom to the top; a folder may include those before it.
+    "runtime/artifact": ["runtime/artifact", *ABI, *SUPPORT],
+    "runtime/execute": ["runtime/execute", "runtime/artifact", "runtime/tokenizer", "runtime/onednn/OneDnn", *HEADERS, *ABI, *SUPPORT],
+    "runtime/kvcache": ["runtime/kvcache", *HEADERS, *ABI, *SUPPORT],
+    "runtime/decode": ["runtime/decode", "runtime/kvcache", "runtime/execute", *HEADERS, *ABI, *SUPPORT],
+    "runtime/generate": ["runtime/generate", "runtime/tokenizer", *HEADERS, *ABI, *SUPPORT],
+    "runtime/session": [
+        "runtime/session", "runtime/generate", "runtime/decode", "runtime/kvcache", "runtime/execute", *HEADERS, *ABI, *SUPPORT,
+    ],
+    "runtime/text": ["runtime/text", "runtime/session", "runtime/execute", "runtime/tokenizer", *HEADERS, *SUPPORT],
+    "runtime/api": ["runtime/api", "runtime/text", "runtime/session", "runtime/generate", "runtime/execute", *HEADERS, *SUPPORT],
     "runtime": RUNTIME + SUPPORT + ABI,
     # The shims: libraries of their own, which the runtime opens.
     "runtime/onednn": ["runtime/onednn", *ABI, "oneapi"],
-    "runtime/onednn/OneDnn": RUNTIME + SUPPORT + ABI,
+    "runtime/onednn/OneDnn": ["runtime/onednn/OneDnn", "runtime/execute/Formula", *HEADERS, *ABI, *SUPPORT],
     "dialects/common": ["dialects/common", "runtime/base", *MLIR],
     "dialects": DIALECTS + SUPPORT + LAYOUT + MLIR,
     "passes": ["passes/*", *DIALECTS, *SUPPORT, *MLIR],
@@ -48,7 +60,7 @@ LAYERS = {
     "compiler/pipeline": ["compiler/pipeline", "passes", *DIALECTS, *SUPPORT, *MLIR],
     # The llvm dialect is where lowering ends; its translation to LLVM IR is codegen's first step.
     "compiler/codegen": ["compiler/codegen", "runtime/base", "llvm", "mlir/IR", "mlir/Dialect/LLVMIR", "mlir/Target/LLVMIR"],
-    "compiler/artifact": ["compiler/artifact", "compiler/codegen", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
+    "compiler/artifact": ["compiler/artifact", "compiler/codegen", "runtime/artifact/Digest", *DIALECTS, *SUPPORT, *ABI, *MLIR, "lld"],
     "compiler/evaluator": ["compiler/evaluator", *DIALECTS, *SUPPORT, *LAYOUT, *MLIR],
     "compiler/inspect": ["compiler/inspect", "compiler/driver", "compiler/import", *DIALECTS, *SUPPORT, *MLIR],
     "compiler/driver": [
@@ -113,14 +125,48 @@ def check_file(name, text, findings):
             findings.error(name, number, f"'{row}' may not include '{header}'")
 
 
+def list_includes(name, text, files):
+    """The files of the repository that one file includes, with the lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        header = match and (match.group(2) or match.group(1))
+        if header and header.startswith("transom/"):
+            header = "runtime/include/" + header
+        if header in files:
+            yield header, number
+
+
+def check_cycles(includes, findings):
+    """Reports each cycle of includes once, at the include that closes it."""
+    done, path = set(), []
+
+    def visit(name):
+        path.append(name)
+        for header, number in includes[name]:
+            if header in path:
+                cycle = path[path.index(header):] + [header]
+                findings.error(name, number, "includes form a cycle: " + " -> ".join(cycle))
+            elif header not in done:
+                visit(header)
+        path.pop()
+        done.add(name)
+
+    for name in sorted(includes):
+        if name not in done:
+            visit(name)
+
+
 def main():
     root = parse_root(__doc__)
     findings = Findings()
+    texts = {}
     for name in list_files(root):
         if name.endswith(SOURCES):
             text = read_text(root, name)
             if text is not None:
                 check_file(name, text, findings)
+                texts[name] = text
+    check_cycles({name: list(list_includes(name, text, texts)) for name, text in texts.items()}, findings)
     findings.finish()
 
 

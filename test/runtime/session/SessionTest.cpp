@@ -171,9 +171,10 @@ TEST(Session, tells_wrong_inputs) {
          "input 'attention_mask' has the shape [2, 4], but 'seq' is 5 in an "
          "input before",
          [](EncodeCall &c) { c.inputs[1].shape[1] = 4; });
-  expect(Status::Rejected, "input 'input_ids' needs 80 bytes, 79 given",
+  expect(Status::Limit,
+         "input 'input_ids' needs 80 bytes, got a capacity of 79",
          [](EncodeCall &c) { c.inputs[0].capacity = 79; });
-  expect(Status::Rejected, "input 'input_ids' needs 80 bytes, none given",
+  expect(Status::Usage, "input 'input_ids' has no data: it is NULL",
          [](EncodeCall &c) { c.inputs[0].data = nullptr; });
   expect(Status::Rejected,
          "input 'input_ids' at [1, 2]: id 100 is not in [0, 100)",
@@ -185,9 +186,9 @@ TEST(Session, tells_wrong_inputs) {
          "entry 'encode' has no result 'pooler'; it has: last_hidden_state, "
          "pooler_output",
          [](EncodeCall &c) { c.outputs[1].name = "pooler"; });
-  expect(Status::Rejected,
+  expect(Status::Limit,
          "result 'last_hidden_state' needs 160 bytes for its shape [2, 5, 4], "
-         "159 given",
+         "got a capacity of 159",
          [](EncodeCall &c) { c.outputs[0].capacity = 159; });
   expect(Status::Rejected, "result 'pooler_output' has dtype i64, expected f32",
          [](EncodeCall &c) { c.outputs[1].dtype = TRANSOM_DTYPE_I64; });
