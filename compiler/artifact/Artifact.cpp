@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes an artifact: link, code into the output file, weights into their
-// hole, and last the manifest, which tells sizes and hashes of the rest and
-// for which the note has kept room.
+// hole, and last the manifest, which has the sizes and hashes of the rest, and
+// the digest of the file.
 #include "compiler/artifact/Artifact.h"
 #include "compiler/artifact/Link.h"
 #include "compiler/artifact/Tables.h"
 #include "compiler/artifact/WeightWriter.h"
-#include "runtime/base/Sha256.h"
+#include "runtime/artifact/Digest.h"
 
 using namespace transom;
 
@@ -74,19 +74,21 @@ static Result<void> writeImage(const LinkedImage &image, OutputFile &file) {
   return file.writeAt(image.tailOffset, image.tail);
 }
 
-/// The manifest into its note, spaces behind it, and its digest.
+/// Writes the manifest into its note, padded with spaces, and the digest of all
+/// that is loaded but the weights.
 static Result<void> writeManifest(const Manifest &manifest, size_t room,
-                                  uint64_t offset, OutputFile &file) {
+                                  LinkedImage &image, OutputFile &file) {
   std::string text = manifest.toJson();
   if (text.size() > room)
     return internalError("the manifest outgrew its note");
   text.resize(room, ' ');
-  Sha256 hash;
-  hash.update(text);
-  std::array<uint8_t, 32> digest = hash.digest();
-  if (Result<void> written = file.writeAt(offset, text); !written)
-    return written;
-  return file.writeAt(offset + room + noteHeaderBytes,
+  const uint64_t offset = image.manifestOffset;
+  const uint64_t digestOffset = offset + room + noteHeaderBytes;
+  image.head.replace(offset, room, text);
+  const std::array<uint8_t, 32> digest =
+      computeArtifactDigest(image.head, digestOffset);
+  TRANSOM_TRY(file.writeAt(offset, text));
+  return file.writeAt(digestOffset,
                       {reinterpret_cast<const char *>(digest.data()), 32});
 }
 
@@ -109,7 +111,7 @@ transom::writeArtifact(const ArtifactPlan &plan,
   manifest.weightsSha256 = report.weightsSha256;
   if (manifest.tokenizer)
     manifest.tokenizer->offset = image.tokenizerOffset;
-  TRANSOM_TRY(writeManifest(manifest, room, image.manifestOffset, file));
+  TRANSOM_TRY(writeManifest(manifest, room, image, file));
   TRANSOM_TRY(file.commit());
   return report;
 }

@@ -6,6 +6,7 @@
 #include "compiler/artifact/Tables.h"
 #include "compiler/codegen/Object.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/artifact/Digest.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Support/Endian.h"
@@ -158,7 +159,7 @@ void TableBuilder::build(const ArtifactPlan &plan,
   exported->setLinkage(llvm::GlobalValue::ExternalLinkage);
   exported->setAlignment(llvm::Align(8));
   section(bytes(noteBytes(manifestNote, std::string(manifestBytes, ' ')) +
-                noteBytes(digestNote, std::string(32, '\0'))),
+                noteBytes(digestNoteType, std::string(32, '\0'))),
           "transom_manifest", noteSection, 4);
   if (!plan.tokenizer.empty())
     section(bytes(plan.tokenizer), "transom_tokenizer", tokenizerSection, 64);

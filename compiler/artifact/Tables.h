@@ -21,7 +21,6 @@ inline constexpr uint64_t weightsStubBytes = 4096;
 /// bytes, which stands behind it.
 inline constexpr const char *noteName = "transom";
 inline constexpr uint32_t manifestNote = 1;
-inline constexpr uint32_t digestNote = 2;
 /// Bytes of a note before its descriptor.
 inline constexpr uint64_t noteHeaderBytes = 20;
 

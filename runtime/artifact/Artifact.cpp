@@ -1,18 +1,24 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dynamic loader keeps objects by name: a file that was compiled anew under
-// a name that is still loaded would give the old code. So the manifest in
-// memory is compared with the one that was read, and another spelling of the
-// path is taken when they differ.
+// The file is opened once: its bytes are checked through a descriptor, and the
+// dynamic loader opens the same descriptor through /proc/self/fd. So it maps
+// the bytes that were checked even if the path gets another file in between.
+//
+// The dynamic loader identifies objects by name, and the number of a descriptor
+// may be used again while an older object is still loaded. So the manifest in
+// memory is compared with the one that was read, and the name is spelled
+// differently if they differ.
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Sha256.h"
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 #include <utility>
 
 using namespace transom;
@@ -30,22 +36,60 @@ static Result<void> checkExtent(const std::string &path,
                     std::to_string(image.loadEnd) + ", its manifest says " +
                     std::to_string(expected));
   if (const auto &tables = manifest.tokenizer;
-      tables && !image.addressOf(tables->offset, tables->bytes))
+      tables && !image.getAddress(tables->offset, tables->bytes))
     return rejected(path + ": its tokenizer lies outside the loaded segments");
   return {};
 }
 
+/// Compares the digest in the file with that of its bytes.
+static Result<void> checkDigest(const std::string &path, const ElfImage &image,
+                                std::string_view bytes) {
+  const uint64_t offset = uint64_t(image.digest->data() - bytes.data());
+  const auto digest = computeArtifactDigest(bytes, offset);
+  if (std::memcmp(digest.data(), image.digest->data(), digest.size()) != 0)
+    return rejected(path + ": is damaged: the digest of its contents differs");
+  return {};
+}
+
+Descriptor::Descriptor(Descriptor &&other) noexcept
+    : number(std::exchange(other.number, -1)) {}
+
+Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
+  std::swap(number, other.number);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (number >= 0)
+    ::close(number);
+}
+
+/// The path of an open file.
+static std::string getDescriptorPath(int number) {
+  return "/proc/self/fd/" + std::to_string(number);
+}
+
 Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
-  TRANSOM_ASSIGN(MappedFile mapping, MappedFile::open(path));
-  TRANSOM_ASSIGN(ElfImage image, readElf(mapping.bytes(), path));
-  if (image.digest) {
-    Sha256 hash;
-    hash.update(image.manifest);
-    auto digest = hash.digest();
-    if (std::memcmp(digest.data(), image.digest->data(), digest.size()) != 0)
-      return rejected(path + ": its manifest was changed: the digest differs");
+  // Map the file through its descriptor, or by its path without /proc. A path
+  // that cannot be opened gives the error of the second way.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Result<MappedFile> opened =
+      file.number >= 0 ? MappedFile::open(getDescriptorPath(file.number))
+                       : MappedFile::open(path);
+  if (!opened && file.number >= 0) {
+    opened = MappedFile::open(path);
+    file = Descriptor();
   }
+  if (!opened)
+    return opened.takeError();
+  MappedFile mapping = std::move(*opened);
+  TRANSOM_ASSIGN(ElfImage image, readElf(mapping.bytes(), path));
+  // An artifact of another version may have no digest; its manifest says so.
+  if (image.digest)
+    TRANSOM_TRY(checkDigest(path, image, mapping.bytes()));
   TRANSOM_ASSIGN(Manifest manifest, Manifest::parse(image.manifest, path));
+  if (!image.digest)
+    return rejected(path + ": has no digest");
   TRANSOM_TRY(checkExtent(path, manifest, image, mapping.size()));
   ArtifactFile result;
   result.name = path;
@@ -54,8 +98,9 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
   result.bytes = mapping.size();
   result.machine = image.machine;
   if (const auto &tables = manifest.tokenizer)
-    result.tokenizer = *image.addressOf(tables->offset, tables->bytes);
+    result.tokenizer = *image.getAddress(tables->offset, tables->bytes);
   result.contents = std::move(manifest);
+  result.file = std::move(file);
   return result;
 }
 
@@ -72,7 +117,7 @@ struct LoadedRange {
   uint64_t end = 0;
 };
 
-static LoadedRange rangeOf(void *handle) {
+static LoadedRange getRange(void *handle) {
   LoadedRange range{0, 0};
   struct link_map *map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
@@ -111,11 +156,14 @@ static bool isOnNoexec(const std::string &path) {
 
 Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
   const std::string &path = file.path();
-  size_t slash = path.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-  std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
   constexpr int spellings = 64;
+  const std::string name =
+      file.descriptor() >= 0 ? getDescriptorPath(file.descriptor()) : path;
+  const size_t slash = name.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "./" : name.substr(0, slash + 1);
+  const std::string base =
+      slash == std::string::npos ? name : name.substr(slash + 1);
   for (int i = 0; i != spellings; ++i, folder += "./") {
     ArtifactCode code;
     code.handle = dlopen((folder + base).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -128,7 +176,7 @@ Result<ArtifactCode> ArtifactCode::load(const ArtifactFile &file) {
       return rejected(path + ": the dynamic loader refuses it: " +
                       (reason ? reason : "no reason given"));
     }
-    LoadedRange range = rangeOf(code.handle);
+    LoadedRange range = getRange(code.handle);
     if (!holdsManifest(range, file))
       continue;
     code.artifact = static_cast<const transom_artifact_code *>(

@@ -12,7 +12,16 @@
 
 namespace transom {
 
-/// An artifact's file that was read and checked, not executed.
+/// A file descriptor that is closed with its owner. Move-only.
+struct Descriptor {
+  explicit Descriptor(int number = -1) : number(number) {}
+  Descriptor(Descriptor &&other) noexcept;
+  Descriptor &operator=(Descriptor &&other) noexcept;
+  ~Descriptor();
+  int number;
+};
+
+/// An artifact's file that was read and checked, not executed. Move-only.
 class ArtifactFile {
 public:
   /// Opens `path` and checks structure, size, digest, ABI and manifest.
@@ -26,20 +35,23 @@ public:
 
   const std::string &path() const { return name; }
   const Manifest &manifest() const { return contents; }
-  /// The manifest as it stands in the file.
+  /// The manifest as it is in the file.
   const std::string &manifestText() const { return text; }
   /// Its address, counted from where the object gets loaded.
   uint64_t manifestAddress() const { return address; }
-  /// Likewise of the tokenizer's tables, where there are some.
+  /// The address of the tokenizer's tables, if there are some.
   uint64_t tokenizerAddress() const { return tokenizer; }
   /// Bytes of the file.
   uint64_t size() const { return bytes; }
+  /// The open file whose bytes were checked; -1 if the system has no /proc.
+  int descriptor() const { return file.number; }
 
 private:
   std::string name, text;
   Manifest contents;
   uint64_t address = 0, tokenizer = 0, bytes = 0;
   uint16_t machine = 0;
+  Descriptor file;
 };
 
 /// An artifact's code, mapped by the dynamic loader. Move-only.

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Structures are copied out of the bytes, never pointed at, so that alignment
-// plays no part. A file that passes can still hold wrong code; what is excluded
-// is that its headers lead the dynamic loader astray.
+// does not matter. A file that passes has headers that the dynamic loader can
+// follow; the digest says whether its contents are those that were compiled.
 #include "runtime/artifact/Elf.h"
+#include "runtime/artifact/Digest.h"
 #include "runtime/base/Checked.h"
 #include <cstring>
 #include <elf.h>
@@ -17,7 +18,7 @@ namespace {
 constexpr uint64_t maxHeaders = 64;
 constexpr uint64_t maxAddress = uint64_t(1) << 46;
 constexpr char noteName[] = "transom";
-enum NoteType : uint32_t { ManifestNote = 1, DigestNote = 2 };
+constexpr uint32_t manifestNoteType = 1;
 
 /// Reads one file; each step is a method that gives an error or nothing.
 class ElfReader {
@@ -81,14 +82,14 @@ Result<void> ElfReader::readHeader() {
     if (bytes.size() >= SELFMAG &&
         std::memcmp(bytes.data(), ELFMAG, SELFMAG) == 0)
       return truncated("the ELF header", sizeof(Elf64_Ehdr));
-    return error("is no shared object");
+    return error("is not a shared object");
   }
   auto header = at<Elf64_Ehdr>(0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_ident[EI_VERSION] != EV_CURRENT ||
       header.e_version != EV_CURRENT || header.e_type != ET_DYN)
-    return error("is no 64-bit little-endian shared object");
+    return error("is not a 64-bit little-endian shared object");
   image.machine = header.e_machine;
   if (image.machine != EM_X86_64 && image.machine != EM_AARCH64)
     return unsupported(name + ": is for " + machineName(image.machine) +
@@ -171,9 +172,9 @@ Result<void> ElfReader::readNotes(const Elf64_Phdr &segment) {
     auto note = this->at<Elf64_Nhdr>(at);
     CheckedSize descriptor =
         (CheckedSize(at + sizeof note) + note.n_namesz).alignUp(align);
-    CheckedSize behind = descriptor + note.n_descsz;
-    if (!behind.value() || *behind.value() > end)
-      return truncated("a note", behind.value().value_or(UINT64_MAX));
+    CheckedSize noteEnd = descriptor + note.n_descsz;
+    if (!noteEnd.value() || *noteEnd.value() > end)
+      return truncated("a note", noteEnd.value().value_or(UINT64_MAX));
     std::string_view owner = bytes.substr(at + sizeof note, note.n_namesz);
     std::string_view data = bytes.substr(*descriptor.value(), note.n_descsz);
     if (owner == std::string_view(noteName, sizeof noteName)) {
@@ -182,7 +183,7 @@ Result<void> ElfReader::readNotes(const Elf64_Phdr &segment) {
       if (Result<void> done = takeNote(note.n_type, data, address); !done)
         return done;
     }
-    uint64_t next = *behind.alignUp(align).value();
+    uint64_t next = *noteEnd.alignUp(align).value();
     if (next >= end)
       break;
     at = next;
@@ -192,17 +193,17 @@ Result<void> ElfReader::readNotes(const Elf64_Phdr &segment) {
 
 Result<void> ElfReader::takeNote(uint32_t type, std::string_view descriptor,
                                  uint64_t address) {
-  if (type == ManifestNote) {
+  if (type == manifestNoteType) {
     if (image.manifest.data())
       return error("has two manifests");
     if (!isMapped(address, descriptor.size()))
       return error("its manifest is not inside a loaded segment");
     image.manifest = descriptor;
     image.manifestAddress = address;
-  } else if (type == DigestNote) {
+  } else if (type == digestNoteType) {
     if (descriptor.size() != 32)
-      return error("its manifest's digest has " +
-                   std::to_string(descriptor.size()) + " bytes, expected 32");
+      return error("its digest has " + std::to_string(descriptor.size()) +
+                   " bytes, expected 32");
     image.digest = descriptor;
   }
   return {};
@@ -242,17 +243,17 @@ Result<void> ElfReader::checkDynamic(const Elf64_Phdr &segment) {
       return error("has more than 256 dynamic tags");
     tags.push_back(tag);
   }
-  auto valueOf = [&](int64_t wanted) -> std::optional<uint64_t> {
+  auto getValue = [&](int64_t kind) -> std::optional<uint64_t> {
     for (const Elf64_Dyn &tag : tags)
-      if (tag.d_tag == wanted)
+      if (tag.d_tag == kind)
         return tag.d_un.d_val;
     return std::nullopt;
   };
-  if (!valueOf(DT_STRTAB) || !valueOf(DT_SYMTAB))
+  if (!getValue(DT_STRTAB) || !getValue(DT_SYMTAB))
     return error("has no table of dynamic symbols");
   for (const DynamicTable &table : dynamicTables)
-    if (auto address = valueOf(table.address)) {
-      uint64_t size = table.size ? valueOf(table.size).value_or(0) : 1;
+    if (auto address = getValue(table.address)) {
+      uint64_t size = table.size ? getValue(table.size).value_or(0) : 1;
       if (!isMapped(*address, size))
         return error(std::string("its ") + table.what + " at address " +
                      std::to_string(*address) +
@@ -263,8 +264,8 @@ Result<void> ElfReader::checkDynamic(const Elf64_Phdr &segment) {
 
 } // namespace
 
-std::optional<uint64_t> ElfImage::addressOf(uint64_t offset,
-                                            uint64_t size) const {
+std::optional<uint64_t> ElfImage::getAddress(uint64_t offset,
+                                             uint64_t size) const {
   for (const Segment &segment : segments)
     if (offset >= segment.offset && offset - segment.offset <= segment.size &&
         size <= segment.size - (offset - segment.offset))

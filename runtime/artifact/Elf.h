@@ -17,9 +17,9 @@ namespace transom {
 /// The checked parts of an artifact's file. The views point into its bytes.
 struct ElfImage {
   /// Where a range of the file gets mapped, if it does.
-  std::optional<uint64_t> addressOf(uint64_t offset, uint64_t size) const;
+  std::optional<uint64_t> getAddress(uint64_t offset, uint64_t size) const;
 
-  /// A piece of the file that gets mapped.
+  /// A range of the file that gets mapped.
   struct Segment {
     uint64_t offset, size, address;
   };
@@ -28,7 +28,7 @@ struct ElfImage {
   uint64_t loadEnd = 0;         ///< end in the file of what gets mapped
   std::string_view manifest;    ///< descriptor of the manifest's note
   uint64_t manifestAddress = 0; ///< its virtual address
-  std::optional<std::string_view> digest; ///< sha256 of it, 32 bytes
+  std::optional<std::string_view> digest; ///< see Digest.h, 32 bytes
 };
 
 /// The machine that this runtime is built for, as ELF numbers them.

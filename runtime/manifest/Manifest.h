@@ -225,7 +225,7 @@ struct ManifestDecoder {
 };
 
 struct Manifest {
-  int64_t abi = 2; ///< TRANSOM_ABI_VERSION
+  int64_t abi = 3; ///< TRANSOM_ABI_VERSION
   std::string compiler, name, family, architecture, head = "none";
   uint64_t fileBytes = 0; ///< exact size of the artifact
   std::vector<std::string> isas;

@@ -74,7 +74,7 @@ TEST(Artifact, truncated_anywhere) {
   Result<ElfImage> image = readElf(bytes, "fake");
   ASSERT_TRUE(bool(image));
   std::vector<size_t> ends = {1, 4, 16, 63, 64, 65, 100, 64 + 56};
-  for (const ElfImage::Segment &segment : image->ragged)
+  for (const ElfImage::Segment &segment : image->segments)
     for (size_t end : {segment.offset, segment.offset + segment.size})
       for (size_t around : {end - 1, end, end + 1})
         ends.push_back(around);
@@ -232,6 +232,7 @@ TEST(Artifact, code_of_another_machine_can_be_read_but_not_loaded) {
   std::string bytes = fakeFile(fakeManifest());
   uint16_t machine = thisMachine() == EM_AARCH64 ? EM_X86_64 : EM_AARCH64;
   std::memcpy(&bytes[offsetof(Elf64_Ehdr, e_machine)], &machine, 2);
+  signArtifact(bytes);
   writeFile(folder.path("m.so"), bytes);
   EXPECT_TRUE(bool(ArtifactFile::open(folder.path("m.so"))));
   auto model = Model::load(folder.path("m.so"), "", false);
@@ -246,7 +247,7 @@ TEST(Artifact, code_of_another_machine_can_be_read_but_not_loaded) {
 
 TEST(Artifact, code_of_another_abi) {
   TemporaryFolder folder;
-  // The manifest says 2, the table in the code something else.
+  // The manifest says 3, the table in the code something else.
   std::string bytes = fakeFile(fakeManifest());
   uint32_t wrong = 9;
   Result<ArtifactFile> file = [&] {
@@ -254,14 +255,46 @@ TEST(Artifact, code_of_another_abi) {
     return ArtifactFile::open(folder.path("good.so"));
   }();
   ASSERT_TRUE(bool(file));
-  // The table: abi 2, num_isas 1, a pointer, num_phases 7, num_entries 3.
-  const std::string begin("\x02\0\0\0\x01\0\0\0", 8);
-  const std::string behind("\x07\0\0\0\0\0\0\0\x03\0\0\0", 12);
+  // The table: abi 3, num_isas 1, a pointer, num_phases 7, num_entries 3.
+  const std::string begin("\x03\0\0\0\x01\0\0\0", 8);
+  const std::string after("\x07\0\0\0\0\0\0\0\x03\0\0\0", 12);
   size_t at = bytes.find(begin);
-  while (at != std::string::npos && bytes.compare(at + 16, 12, behind) != 0)
+  while (at != std::string::npos && bytes.compare(at + 16, 12, after) != 0)
     at = bytes.find(begin, at + 1);
   ASSERT_NE(at, std::string::npos);
   std::memcpy(&bytes[at], &wrong, sizeof wrong);
+  signArtifact(bytes);
   writeFile(folder.path("m.so"), bytes);
   expectRefused(folder.path("m.so"), Status::Rejected, "its code has ABI 9");
+}
+
+TEST(Artifact, damage_is_refused_before_the_dynamic_loader_sees_the_file) {
+  TemporaryFolder folder;
+  const std::string bytes = fakeFile(fakeManifest(), "");
+  Result<ElfImage> image = readElf(bytes, "fake");
+  ASSERT_TRUE(bool(image));
+  // All loaded segments but the last, which holds the weights of an artifact.
+  for (size_t s = 0; s + 1 < image->segments.size(); ++s) {
+    const ElfImage::Segment &segment = image->segments[s];
+    for (size_t i = 0; i < segment.size; i += 1 + segment.size / 97) {
+      const size_t at = segment.offset + i;
+      const bool isIgnored = (at >= 40 && at < 48) || (at >= 60 && at < 64);
+      SCOPED_TRACE(at);
+      std::string changed = bytes;
+      changed[at] = char(changed[at] ^ 0x20);
+      writeFile(folder.path("m.so"), changed);
+      Result<ArtifactFile> file = ArtifactFile::open(folder.path("m.so"));
+      EXPECT_EQ(bool(file), isIgnored);
+    }
+  }
+}
+
+TEST(Artifact, a_file_without_sections_has_the_same_digest) {
+  TemporaryFolder folder;
+  std::string bytes = fakeFile(fakeManifest());
+  auto header = reinterpret_cast<Elf64_Ehdr *>(bytes.data());
+  header->e_shoff = 0;
+  header->e_shnum = header->e_shstrndx = 0;
+  writeFile(folder.path("m.so"), bytes);
+  EXPECT_TRUE(bool(load(folder.path("m.so"))));
 }

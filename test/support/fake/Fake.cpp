@@ -4,8 +4,8 @@
 // The expected results are computed here in the plainest way, from the caller's
 // tensors alone.
 #include "test/support/fake/Fake.h"
+#include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
-#include "runtime/base/Sha256.h"
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -182,14 +182,18 @@ std::string transom::test::fakeFileWithText(const std::string &text,
   fill(bytes, FAKE_MANIFEST_MARK, text, FAKE_MANIFEST_ROOM, ' ');
   Result<ElfImage> image = readElf(bytes, "fake");
   EXPECT_TRUE(bool(image)) << image.error().message;
-  Sha256 hash;
-  hash.update(image->manifest);
-  auto digest = hash.digest();
-  size_t at = size_t(image->digest->data() - bytes.data());
   if (rightDigest)
-    bytes.replace(at, digest.size(), reinterpret_cast<char *>(digest.data()),
-                  digest.size());
+    signArtifact(bytes);
   return bytes;
+}
+
+void transom::test::signArtifact(std::string &bytes) {
+  Result<ElfImage> image = readElf(bytes, "fake");
+  ASSERT_TRUE(bool(image)) << image.error().message;
+  size_t at = size_t(image->digest->data() - bytes.data());
+  auto digest = computeArtifactDigest(bytes, at);
+  bytes.replace(at, digest.size(), reinterpret_cast<char *>(digest.data()),
+                digest.size());
 }
 
 std::string transom::test::fakeFile(Manifest manifest,
@@ -205,6 +209,7 @@ std::string transom::test::fakeFile(Manifest manifest,
   bytes = fakeFileWithText(manifest.toJson());
   if (!tokenizer.empty())
     fill(bytes, FAKE_TOKENIZER_MARK, tokenizer, FAKE_TOKENIZER_ROOM, 0);
+  signArtifact(bytes);
   return bytes;
 }
 

@@ -47,6 +47,8 @@ private:
 /// The bytes of the built shared object with this manifest (its file_bytes set
 /// unless it has some) and tokenizer tables filled in.
 std::string fakeFile(Manifest manifest, const std::string &tokenizer = "");
+/// Writes the digest into the bytes of an artifact.
+void signArtifact(std::string &bytes);
 /// Likewise with any manifest text; `rightDigest` also writes the digest.
 std::string fakeFileWithText(const std::string &text, bool rightDigest = true);
 

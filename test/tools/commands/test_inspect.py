@@ -20,6 +20,21 @@ def segments(data):
         yield kind, flags, begin, length
 
 
+def digest_of(data, place):
+    """The digest that an artifact has at a place: of all loaded segments but the weights, without the digest itself, and
+    without what the header says about sections."""
+    loaded = bytearray(data)
+    loaded[40:48], loaded[60:64] = bytes(8), bytes(4)
+    ranges = [(begin, begin + length) for kind, _, begin, length in segments(data) if kind == 1][:-1]
+    hash = hashlib.sha256()
+    for begin, end in ranges:
+        if begin <= place < end:
+            hash.update(loaded[begin:place])
+            begin = place + 32
+        hash.update(loaded[begin:end])
+    return hash.digest()
+
+
 class Inspect(ToolTest):
     def json_of(self, path):
         return json.loads(self.succeed("inspect", path, "--json").stdout)
@@ -127,16 +142,27 @@ class Inspect(ToolTest):
         data[place + 10 : place + 14] = b"BERT"
         self.fail_with(3, "inspect", self.write(data), says="digest")
 
+    def test_damage_is_found_before_the_file_is_loaded(self):
+        data = self.read(self.artifact())
+        loaded = [(begin, length) for kind, _, begin, length in segments(data) if kind == 1][:-1]
+        for begin, length in loaded:
+            for step in range(8):
+                place = begin + 64 + (length - 65) * step // 7
+                broken = bytearray(data)
+                broken[place] ^= 0x10
+                for command in (["inspect"], ["tokenize", "--text", "a"]):
+                    self.fail_with(3, command[0], self.write(broken), *command[1:], says="bad.so")
+
     def test_another_abi(self):
         data = self.read(self.artifact())
         for kind, _, begin, length in segments(data):
             if kind == 4:
                 note = bytes(data[begin : begin + length])
                 size = struct.unpack_from("<I", note, 4)[0]
-                text = note[20 : 20 + size].replace(b'"abi":2,', b'"abi":9,')
+                text = note[20 : 20 + size].replace(b'"abi":3,', b'"abi":9,')
                 data[begin + 20 : begin + 20 + size] = text
                 digest = begin + 20 + size + 20
-                data[digest : digest + 32] = hashlib.sha256(text).digest()
+        data[digest : digest + 32] = digest_of(data, digest)
         for command in ("inspect", "bench"):
             self.fail_with(3, command, self.write(data), says="9")
 

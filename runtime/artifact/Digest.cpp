@@ -1,0 +1,69 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file is hashed in its own order; the few bytes that differ are patched in
+// a copy of the header.
+#include "runtime/artifact/Digest.h"
+#include "runtime/base/Sha256.h"
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <vector>
+
+using namespace transom;
+
+namespace {
+/// A range of the file.
+struct FileRange {
+  uint64_t begin, end;
+};
+} // namespace
+
+/// The ranges that the digest covers: loaded segments but the last.
+static std::vector<FileRange> getRanges(std::string_view bytes,
+                                        const Elf64_Ehdr &header) {
+  std::vector<FileRange> ranges;
+  for (uint64_t i = 0; i != header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment,
+                sizeof segment);
+    if (segment.p_type == PT_LOAD)
+      ranges.push_back({segment.p_offset, segment.p_offset + segment.p_filesz});
+  }
+  if (!ranges.empty())
+    ranges.pop_back();
+  return ranges;
+}
+
+std::array<uint8_t, 32> transom::computeArtifactDigest(std::string_view bytes,
+                                                       uint64_t digestOffset) {
+  constexpr uint64_t digestBytes = 32;
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::vector<FileRange> ranges = getRanges(bytes, header);
+  header.e_shoff = 0;
+  header.e_shnum = header.e_shstrndx = 0;
+
+  Sha256 hash;
+  auto update = [&](uint64_t begin, uint64_t end) {
+    if (begin < end)
+      hash.update(bytes.substr(begin, end - begin));
+  };
+  for (FileRange range : ranges) {
+    // The header without what it says about sections.
+    uint64_t begin = range.begin;
+    if (begin == 0 && range.end >= sizeof header) {
+      hash.update(&header, sizeof header);
+      begin = sizeof header;
+    }
+    // All bytes but the digest itself.
+    const bool holdsDigest = digestOffset >= begin && digestOffset < range.end;
+    if (!holdsDigest) {
+      update(begin, range.end);
+      continue;
+    }
+    update(begin, digestOffset);
+    update(digestOffset + digestBytes, range.end);
+  }
+  return hash.digest();
+}

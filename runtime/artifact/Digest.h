@@ -1,0 +1,26 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The digest of an artifact: SHA-256 of what the dynamic loader maps and uses,
+// without the weights. The compiler writes it into a note; the loader compares
+// it before it hands the file to the dynamic loader.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace transom {
+
+/// Type of the note with the digest; its descriptor is the 32 bytes.
+inline constexpr uint32_t digestNoteType = 3;
+
+/// Computes the digest of a 64-bit ELF file whose headers are valid.
+///
+/// It covers the bytes of all PT_LOAD segments but the last one, which holds
+/// the weights. The 32 bytes at `digestOffset` are left out. The header's
+/// fields about sections (e_shoff, e_shnum, e_shstrndx) count as zero, so that
+/// stripped files have the same digest. `bytes` may end before the weights.
+std::array<uint8_t, 32> computeArtifactDigest(std::string_view bytes,
+                                              uint64_t digestOffset);
+
+} // namespace transom
