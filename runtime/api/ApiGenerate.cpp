@@ -84,6 +84,8 @@ configFor(const Model &model, const transom_generate_options &options) {
       (options.num_stops && !options.stops))
     return nullArgument(options.num_biases && !options.biases ? "biases"
                                                               : "stops");
+  if (options.num_end_ids && !options.end_ids)
+    return nullArgument("end_ids");
   if (options.end_ids)
     config->endTokens.assign(options.end_ids,
                              options.end_ids + options.num_end_ids);
@@ -98,6 +100,7 @@ configFor(const Model &model, const transom_generate_options &options) {
                                    options.biases[i].bias);
   if (options.stops)
     config->stopStrings.clear();
+  TRANSOM_TRY(checkTexts("stops", options.stops, options.num_stops));
   for (size_t i = 0; i != options.num_stops; ++i) {
     const transom_text &stop = options.stops[i];
     config->stopStrings.emplace_back(stop.data ? stop.data : "", stop.size);
@@ -238,6 +241,10 @@ transom_status transom_session_generate(transom_session *session,
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
     Prompts tokens;
     for (size_t i = 0; i != count; ++i) {
+      if (!prompts[i].ids)
+        TRANSOM_TRY(checkTexts("prompts", &prompts[i].text, 1));
+      if (!prompts[i].ids && prompts[i].num_ids)
+        return nullArgument("ids of a prompt");
       Result<std::vector<int64_t>> ids =
           tokensOf(model, prompts[i], request.options.no_special != 0);
       if (!ids)

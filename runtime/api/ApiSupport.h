@@ -75,6 +75,17 @@ inline Error nullArgument(const char *what) {
   return usageError(std::string("the argument '") + what + "' is NULL");
 }
 
+/// Checks texts that a caller passes: only an empty one may have no data.
+inline Result<void> checkTexts(const char *what, const transom_text *texts,
+                               size_t count) {
+  for (size_t i = 0; i != count; ++i)
+    if (!texts[i].data && texts[i].size)
+      return usageError(std::string("the argument '") + what +
+                        "' has a text of " + std::to_string(texts[i].size) +
+                        " bytes whose data is NULL");
+  return {};
+}
+
 /// A zeroed struct that knows its size.
 template <typename T> T sized() {
   T value{};

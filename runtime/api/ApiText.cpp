@@ -10,9 +10,11 @@
 using namespace transom;
 using namespace transom::api;
 
-/// Copies text of any length, or says how long it is.
+/// Copies text if it fits, and sets its size in any case.
 static Result<void> writeText(std::string_view from, char *to, size_t capacity,
                               size_t *size) {
+  if (capacity && !to)
+    return nullArgument("text");
   if (size)
     *size = from.size();
   if (from.size() > capacity || (!to && !from.empty()))
@@ -27,7 +29,8 @@ transom_tokenize_options transom_tokenize_options_default(void) {
   return sized<transom_tokenize_options>();
 }
 
-/// Gives the caller an encoding's tokens.
+/// Copies the tokens of an encoding if they fit, and sets their number in any
+/// case.
 static Result<void> writeTokens(const Encoding &encoding, transom_token *tokens,
                                 size_t capacity, size_t *count) {
   size_t size = encoding.ids.size();
@@ -51,9 +54,12 @@ transom_status transom_model_tokenize(const transom_model *model,
   return guarded([&]() -> Result<void> {
     if (!model || !text || !count)
       return nullArgument(!model ? "model" : !text ? "text" : "count");
+    if (capacity && !tokens)
+      return nullArgument("tokens");
+    TRANSOM_TRY(checkTexts("text", text, 1));
+    TRANSOM_TRY(checkTexts("pair", pair, pair ? 1 : 0));
     transom_tokenize_options options = transom_tokenize_options_default();
-    if (Result<void> done = readOptions(given, options); !done)
-      return done;
+    TRANSOM_TRY(readOptions(given, options));
     TRANSOM_ASSIGN(Encoding encoding,
                    encodeText(*model->model, *text, pair, options));
     if (cut)
@@ -121,6 +127,7 @@ transom_status transom_session_embed(transom_session *session,
   return guarded([&]() -> Result<void> {
     if (!session || (count && !texts))
       return nullArgument(session ? "texts" : "session");
+    TRANSOM_TRY(checkTexts("texts", texts, count));
     transom_embed_options options = transom_embed_options_default();
     if (Result<void> done = readOptions(given, options); !done)
       return done;
@@ -145,6 +152,8 @@ transom_status transom_session_classify(transom_session *session,
   return guarded([&]() -> Result<void> {
     if (!session || (count && !texts))
       return nullArgument(session ? "texts" : "session");
+    TRANSOM_TRY(checkTexts("texts", texts, count));
+    TRANSOM_TRY(checkTexts("pairs", pairs, pairs ? count : 0));
     const Model::TextUse *use = session->session->model().classification();
     TRANSOM_TRY(checkRoom("scores",
                           CheckedSize(count) * (use ? size_t(use->width) : 0),
@@ -165,6 +174,9 @@ transom_status transom_session_classify_tokens(
   return guarded([&]() -> Result<void> {
     if (!session || !text || !count)
       return nullArgument(!session ? "session" : !text ? "text" : "count");
+    if ((tokensCapacity && !tokens) || (scoresCapacity && !scores))
+      return nullArgument(tokensCapacity && !tokens ? "tokens" : "scores");
+    TRANSOM_TRY(checkTexts("text", text, 1));
     Encoding encoding;
     std::vector<float> values;
     if (Result<void> done =

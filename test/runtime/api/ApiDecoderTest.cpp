@@ -92,11 +92,12 @@ TEST_F(ApiDecoder, wrong_calls) {
   ASSERT_EQ(transom_sequence_create(session, &sequence), TRANSOM_STATUS_OK);
   transom_step_input rows = {sequence, tokens.data(), 2, 1};
   EXPECT_EQ(transom_session_step(session, &rows, 1, nullptr, 0),
-            TRANSOM_STATUS_REJECTED);
+            TRANSOM_STATUS_USAGE);
   float small[FAKE_VOCABULARY];
   EXPECT_EQ(transom_session_step(session, &rows, 1, small, sizeof small - 1),
-            TRANSOM_STATUS_REJECTED);
-  EXPECT_STREQ(transom_last_error(), "the logits need 64 bytes, 63 given");
+            TRANSOM_STATUS_LIMIT);
+  EXPECT_STREQ(transom_last_error(),
+               "the logits need 64 bytes, got a capacity of 63");
   EXPECT_EQ(transom_session_step(session, nullptr, 1, small, sizeof small),
             TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_session_step(session, &rows, 0, small, sizeof small),

@@ -246,7 +246,7 @@ TEST_F(ApiGenerate, the_entry) {
   EXPECT_EQ(result, expected);
   output.capacity = 8;
   EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_STATUS_REJECTED);
+            TRANSOM_STATUS_LIMIT);
   mask[0] = 2;
   output.capacity = 18 * sizeof(int64_t);
   EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),

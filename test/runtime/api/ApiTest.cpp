@@ -5,7 +5,9 @@
 // thread, information, and NULLs.
 #include "test/support/fake/Fake.h"
 #include <cstring>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace transom;
 using namespace transom::test;
@@ -239,4 +241,78 @@ TEST(ApiNames, have_text) {
   EXPECT_STREQ(transom_dtype_name(TRANSOM_DTYPE_BF16), "bf16");
   EXPECT_EQ(transom_dtype_size(TRANSOM_DTYPE_I64), 8u);
   EXPECT_STREQ(transom_status_name(TRANSOM_STATUS_LIMIT), "limit");
+}
+
+TEST_F(Api, texts_without_data_are_wrong_usage) {
+  transom_session *session = nullptr;
+  ASSERT_EQ(transom_session_create(model, nullptr, &session),
+            TRANSOM_STATUS_OK);
+  const transom_text wrong = {nullptr, 3}, empty = {nullptr, 0};
+  size_t count = 0;
+  float out[4];
+  EXPECT_EQ(transom_model_tokenize(model, &wrong, nullptr, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_tokenize(model, &empty, &wrong, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_embed(session, &wrong, 1, nullptr, out, sizeof out,
+                                  nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_NE(std::strstr(transom_last_error(), "data is NULL"), nullptr);
+  EXPECT_EQ(transom_session_classify(session, &wrong, nullptr, 1, out,
+                                     sizeof out, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_classify_tokens(session, &wrong, nullptr, 0,
+                                            nullptr, 0, &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  // Memory without a pointer, a count without an array.
+  EXPECT_EQ(transom_model_tokenize(model, &empty, nullptr, nullptr, nullptr, 24,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(
+      transom_session_embed(session, nullptr, 1, nullptr, out, 4, nullptr),
+      TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_detokenize(model, nullptr, 2, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_USAGE);
+  transom_session_free(session);
+}
+
+TEST_F(Api, options_out_of_range_are_wrong_usage) {
+  transom_session *session = nullptr;
+  transom_session_options options = transom_session_options_default();
+  for (int32_t wrong : {-1, 2, 1000}) {
+    options.hold_results = wrong;
+    EXPECT_EQ(transom_session_create(model, &options, &session),
+              TRANSOM_STATUS_USAGE);
+  }
+  options.hold_results = TRANSOM_FROM_MODEL;
+  options.threads = 5000;
+  EXPECT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_USAGE);
+}
+
+TEST_F(Api, a_session_of_the_parent_process_says_so) {
+  transom_session *session = nullptr;
+  transom_session_options options = transom_session_options_default();
+  options.threads = 2;
+  ASSERT_EQ(transom_session_create(model, &options, &session),
+            TRANSOM_STATUS_OK);
+  EncodeCall call(1, 3);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20); // instead of a hang
+    const transom_status status = transom_session_run(
+        session, "encode", call.inputs.data(), 3, call.outputs.data(), 2);
+    const bool says = std::strstr(transom_last_error(), "fork()") != nullptr;
+    transom_session_free(session);
+    _exit(status == TRANSOM_STATUS_USAGE && says ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(transom_session_run(session, "encode", call.inputs.data(), 3,
+                                call.outputs.data(), 2),
+            TRANSOM_STATUS_OK);
+  transom_session_free(session);
 }
