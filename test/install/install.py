@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds examples/embed-c and a C++ program in an empty folder, with the shared and the static library.
+
+Usage: install.py cmake | pkg-config | subdirectory. The first two install the component 'runtime' of the build in
+TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the last adds the source folder.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
+BINARY = os.environ["TRANSOM_BINARY_DIR"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROJECT = """cmake_minimum_required(VERSION 3.22)
+project(application C CXX)
+{find}
+foreach(kind transom static)
+  add_executable(embed-${{kind}} embed.c)
+  target_link_libraries(embed-${{kind}} transom::${{kind}} m)
+  add_executable(version-${{kind}} Version.cpp)
+  target_link_libraries(version-${{kind}} transom::${{kind}})
+endforeach()
+"""
+
+
+def run(*command, **options):
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def check(folder, kind, environment=None):
+    """Both programs run: one prints the version, the other says what is wrong with its arguments."""
+    env = dict(os.environ, **(environment or {}))
+    if run(os.path.join(folder, f"version-{kind}"), env=env) != "0.1.0\n":
+        sys.exit(f"version-{kind} prints something else")
+    missing = subprocess.run([os.path.join(folder, f"embed-{kind}"), "/no/such/model.so", "a", "b"], capture_output=True, env=env)
+    if missing.returncode != 6:
+        sys.exit(f"embed-{kind}: exit {missing.returncode}")
+
+
+def install(folder):
+    run("cmake", "--install", BINARY, "--component", "runtime", "--prefix", folder)
+    return folder
+
+
+def build_with_cmake(folder, find, *flags):
+    with open(os.path.join(folder, "CMakeLists.txt"), "w") as file:
+        file.write(PROJECT.format(find=find))
+    build = os.path.join(folder, "build")
+    run("cmake", "-S", folder, "-B", build, "-G", "Ninja", *flags)
+    run("cmake", "--build", build, "--target", "embed-transom", "embed-static", "version-transom", "version-static")
+    for kind in ("transom", "static"):
+        check(build if os.path.exists(os.path.join(build, "version-transom")) else os.path.join(build, "bin"), kind)
+
+
+def build_with_pkg_config(folder, prefix):
+    if not shutil.which("pkg-config"):
+        print("skipped: pkg-config is not installed")
+        sys.exit(77)
+    libraries = next(root for root, _, files in os.walk(prefix) if "libtransom.a" in files)
+    env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(libraries, "pkgconfig"))
+
+    def flags(*what):
+        prefixed = run("pkg-config", f"--define-variable=prefix={prefix}", *what, "transom", env=env)
+        return prefixed.split()
+
+    static = [flag for flag in flags("--cflags", "--libs", "--static") if flag != "-ltransom"]
+    for kind, options in (("transom", flags("--cflags", "--libs")), ("static", ["-l:libtransom.a", *static])):
+        for name, compiler, source in (("embed", "cc", "embed.c"), ("version", "c++", "Version.cpp")):
+            run(compiler, os.path.join(folder, source), "-o", os.path.join(folder, f"{name}-{kind}"), *options,
+                *(["-l:libtransom.a", *static] if kind == "static" else []), "-lm")
+        check(folder, kind, {"LD_LIBRARY_PATH": libraries})
+
+
+def main():
+    way = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        application = os.path.join(folder, "application")
+        os.mkdir(application)
+        shutil.copy(os.path.join(SOURCE, "examples", "embed-c", "embed.c"), application)
+        shutil.copy(os.path.join(HERE, "Version.cpp"), application)
+        if way == "subdirectory":
+            build_with_cmake(application, f"add_subdirectory({SOURCE} transom)")
+            return
+        prefix = install(os.path.join(folder, "prefix"))
+        if way == "cmake":
+            build_with_cmake(application, "find_package(transom 0.1 REQUIRED)", f"-DCMAKE_PREFIX_PATH={prefix}")
+        else:
+            build_with_pkg_config(application, prefix)
+
+
+main()
