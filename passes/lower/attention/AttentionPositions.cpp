@@ -15,8 +15,9 @@ using namespace transom::lower;
 
 /// The entry of a row in the table of columns.
 Value AttentionPhase::columnAddress(Value row) {
-  Value table = e.loadPtr(e.advance(e.ragged(op.getQueryRagged()),
-                                    offsetof(transom_segments, row_column)));
+  Value table =
+      e.loadPtr(e.advance(e.ragged(op.getQueryRagged()),
+                          offsetof(transom_ragged_batch, token_column)));
   return e.advance(table, e.mul(row, 4));
 }
 

@@ -81,15 +81,15 @@ TEST(Attention, PositionsByColumn) {
     a.byColumn = true;
   Attentions attentions(list);
   for (bool keepFirst : {false, true}) {
-    attentions.check(SegmentsTable({{0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1},
-                                    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-                                    {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}},
-                                   keepFirst),
+    attentions.check(RaggedTable({{0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+                                  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                  {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}},
+                                 keepFirst),
                      {1, 2, 5});
-    attentions.check(SegmentsTable(holes(3, 60, 2), keepFirst), {1, 3});
-    attentions.check(SegmentsTable(holes(2, 700, 3), keepFirst), {2});
+    attentions.check(RaggedTable(holes(3, 60, 2), keepFirst), {1, 3});
+    attentions.check(RaggedTable(holes(2, 700, 3), keepFirst), {2});
   }
-  attentions.check(SegmentsTable::uniform(2, 290), {2});
+  attentions.check(RaggedTable::uniform(2, 290), {2});
 }
 
 TEST(Attention, RelativeBiasByIndex) {
@@ -99,8 +99,8 @@ TEST(Attention, RelativeBiasByIndex) {
   cross.cross = true;
   Attentions attentions({own, cross});
   for (int64_t length : {1, 33, 300})
-    attentions.check("", SegmentsTable::uniform(2, length),
-                     SegmentsTable::uniform(2, length + 3), {2});
+    attentions.check("", RaggedTable::uniform(2, length),
+                     RaggedTable::uniform(2, length + 3), {2});
 }
 
 TEST(Attention, Masks) {
