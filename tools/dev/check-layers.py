@@ -4,7 +4,7 @@
 #
 # Checks that each folder includes only what its layer may include. The table
 # below is the architecture's; a file belongs to the row with the longest
-# prefix of its path, and no includes may form a cycle. 'mlir', 'llvm', 'lld' stand for those projects' headers,
+# prefix of its path. 'mlir', 'llvm', 'lld' stand for those projects' headers,
 # 'c' restricts a row to the C standard headers named in C_HEADERS.
 import os
 import re
@@ -125,48 +125,14 @@ def check_file(name, text, findings):
             findings.error(name, number, f"'{row}' may not include '{header}'")
 
 
-def list_includes(name, text, files):
-    """The files of the repository that one file includes, with the lines."""
-    for number, line in enumerate(text.splitlines(), 1):
-        match = INCLUDE.match(line)
-        header = match and (match.group(2) or match.group(1))
-        if header and header.startswith("transom/"):
-            header = "runtime/include/" + header
-        if header in files:
-            yield header, number
-
-
-def check_cycles(includes, findings):
-    """Reports each cycle of includes once, at the include that closes it."""
-    done, path = set(), []
-
-    def visit(name):
-        path.append(name)
-        for header, number in includes[name]:
-            if header in path:
-                cycle = path[path.index(header):] + [header]
-                findings.error(name, number, "includes form a cycle: " + " -> ".join(cycle))
-            elif header not in done:
-                visit(header)
-        path.pop()
-        done.add(name)
-
-    for name in sorted(includes):
-        if name not in done:
-            visit(name)
-
-
 def main():
     root = parse_root(__doc__)
     findings = Findings()
-    texts = {}
     for name in list_files(root):
         if name.endswith(SOURCES):
             text = read_text(root, name)
             if text is not None:
                 check_file(name, text, findings)
-                texts[name] = text
-    check_cycles({name: list(list_includes(name, text, texts)) for name, text in texts.items()}, findings)
     findings.finish()
 
 

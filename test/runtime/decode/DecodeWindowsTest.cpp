@@ -20,10 +20,10 @@ TEST(DecoderWindows, a_window_frees_what_lies_behind_it) {
   FakeDecoder fake(decoderConfig(1, 3000, 64), fakeDecoderManifest(3000));
   const KvPlan plan =
       *KvPlan::create(*fakeDecoderManifest(3000).decoder, 1, 3000, 64);
-  EXPECT_EQ(plan.groups[0].blocks, 12);
+  EXPECT_EQ(plan.groups[0].numBlocks, 12);
   // (300 + 254 + 64) / 256 + 1, and one window more for steps that are
   // cancelled.
-  EXPECT_EQ(plan.groups[1].blocks, 6);
+  EXPECT_EQ(plan.groups[1].numBlocks, 6);
   int32_t sequence = fake.create();
   for (unsigned i = 0; i != 10; ++i)
     fake.feed(sequence, randomTokens(290, i), 2);
@@ -35,7 +35,7 @@ TEST(DecoderWindows, a_long_context_takes_the_blocks_of_its_windows) {
   const ManifestDecoder &decoder = *manifest.decoder;
   for (int64_t sequences : {1, 4}) {
     KvPlan plan = *KvPlan::create(decoder, sequences, sequences * 32768, 1024);
-    EXPECT_EQ(plan.groups[0].blocks,
+    EXPECT_EQ(plan.groups[0].numBlocks,
               (sequences * 1254 + 1024) / 256 + sequences + 5);
     EXPECT_EQ(plan.longest, 32768);
   }

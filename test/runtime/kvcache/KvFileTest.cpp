@@ -129,7 +129,7 @@ TEST(KvFile, there_has_to_be_room) {
   EXPECT_EQ(loaded.error().status, Status::Limit);
   EXPECT_NE(loaded.error().message.find("the cache is full"),
             std::string::npos);
-  full->close(sequence);
+  full->free(sequence);
   EXPECT_TRUE(bool(full->load(saved.path.c_str())));
   FakeDecoder taken(decoderConfig(1, 900));
   taken.create();

@@ -124,10 +124,6 @@ class Rules(unittest.TestCase):
         text = BANNER + '#include "runtime/decode/DecodeEngine.h"\n'
         self.expect("layers", {"runtime/execute/A.h": text}, "'runtime/execute' may not include 'runtime/decode/DecodeEngine.h'")
 
-    def test_includes_form_no_cycle(self):
-        changes = {"runtime/text/A.h": BANNER + '#include "runtime/text/B.h"\n', "runtime/text/B.h": BANNER + '#include "runtime/text/A.h"\n'}
-        self.expect("layers", changes, "includes form a cycle: runtime/text/A.h -> runtime/text/B.h -> runtime/text/A.h")
-
     def test_unknown_folder_has_no_layer(self):
         self.expect("layers", {"stray/A.cpp": BANNER}, "no layer names this folder")
 
