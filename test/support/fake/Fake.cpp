@@ -79,7 +79,7 @@ static ManifestEntry combineEntry() {
   ragged.keys = "keys1";
   entry.ragged = {ragged};
   entry.symbolOrder = {"batch", "keys1", "parts", "rows1", "seq"};
-  entry.arenaBytes = poly("64*num_workers+batch*seq");
+  entry.arenaBytes = poly("64*parts+batch*seq");
   return entry;
 }
 
@@ -122,7 +122,7 @@ Manifest transom::test::fakeDecoderManifest(std::optional<int64_t> context,
   ragged.keys = "keys";
   entry.ragged = {ragged};
   entry.symbolOrder = {"keys", "parts", "rows", "wanted"};
-  entry.arenaBytes = poly("64*num_workers+8*rows+4*wanted");
+  entry.arenaBytes = poly("64*parts+8*rows+4*wanted");
   manifest.entries = {entry};
   for (ManifestEntry &loop : getDerivedEntries(manifest))
     manifest.entries.push_back(std::move(loop));
