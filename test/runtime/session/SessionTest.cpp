@@ -213,7 +213,7 @@ TEST(Session, refuses_what_does_not_fit) {
               "'batch' is 3, over the session's max_batch 2");
   EncodeCall full(2, 11);
   expectError(full.run(*session), Status::Limit,
-              "22 rows are over the session's max_tokens 20");
+              "22 tokens are over the session's max_tokens 20");
   // Padding is no row: the same call with two masked columns fits.
   full.mask[21] = full.mask[20] = 0;
   ASSERT_TRUE(bool(full.run(*session)));
