@@ -101,8 +101,8 @@ private:
   std::vector<InputTensors> files;
 };
 
-/// The values of an entry's symbols, the pairs of its ragged batches too, for inputs
-/// that a run has accepted.
+/// The values of an entry's symbols, the pairs of its ragged batches too, for
+/// inputs that a run has accepted.
 SymbolValues getSymbols(const BenchModel &bench, const BenchCall &call);
 
 /// A formula's value; 0 where it has symbols that the call does not give.
