@@ -56,7 +56,7 @@ static const char *const versionScript =
     "{ global: transom_artifact; local: *; };\n";
 
 /// The path of an open descriptor.
-static std::string pathOf(int fd) {
+static std::string getPath(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
 
@@ -88,7 +88,7 @@ public:
       close(fd);
   }
 
-  std::string path() const { return pathOf(fd); }
+  std::string path() const { return getPath(fd); }
 
 private:
   int fd = -1;
@@ -107,7 +107,7 @@ public:
   OutputPipe &operator=(const OutputPipe &) = delete;
 
   bool isOpen() const { return ends[1] >= 0; }
-  std::string path() const { return pathOf(ends[1]); }
+  std::string path() const { return getPath(ends[1]); }
 
   /// All that was written, once lld has returned.
   std::string finish() {

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace transom;
 
-static Polynomial bytesOf(ArrayRef<Value> buffers) {
+static Polynomial getBytes(ArrayRef<Value> buffers) {
   Polynomial bytes;
   for (Value buffer : buffers)
     bytes = bytes + cast<kern::BufferType>(buffer.getType()).getByteSize();
@@ -18,7 +18,7 @@ static Polynomial bytesOf(ArrayRef<Value> buffers) {
 }
 
 /// What an operation writes for others to read: scratch is not.
-static SmallVector<Value> resultsOf(kern::BufferOp op) {
+static SmallVector<Value> getResults(kern::BufferOp op) {
   if (auto attention = dyn_cast<kern::AttentionOp>(op.getOperation()))
     return {attention.getOuts()};
   return op.writtenBuffers();
@@ -26,7 +26,7 @@ static SmallVector<Value> resultsOf(kern::BufferOp op) {
 
 /// Bytes that an operation moves between the caller's rows and a cache: the new
 /// positions of an append, all that an attention sees.
-static Polynomial cacheBytesOf(Operation *op) {
+static Polynomial getCacheBytes(Operation *op) {
   auto bytes = [](kern::CacheType type, Polynomial positions) {
     return Polynomial(type.getByteSize() / kern::kPiece) * positions;
   };
@@ -57,26 +57,26 @@ static bool multipliesBf16(Operation *op) {
 }
 
 /// Orders costs whose symbols have no values yet.
-static int64_t weightOf(const Polynomial &flops) {
+static int64_t getWeight(const Polynomial &flops) {
   int64_t sum = 0;
   for (const auto &[monomial, coefficient] : flops.terms())
     sum += coefficient;
   return sum;
 }
 
-PhaseCost transom::costOf(kern::PhaseOp phase) {
+PhaseCost transom::getCost(kern::PhaseOp phase) {
   PhaseCost cost;
   int64_t most = 0;
   for (auto op : phase.getBody().getOps<kern::BufferOp>()) {
-    if (int64_t weight = weightOf(op.flops()); weight > most) {
+    if (int64_t weight = getWeight(op.flops()); weight > most) {
       most = weight;
       cost.heaviest = op;
     }
     cost.flops = cost.flops + op.flops();
     if (multipliesBf16(op))
       cost.bf16Flops = cost.bf16Flops + op.flops();
-    cost.bytes = cost.bytes + bytesOf(op.readBuffers()) +
-                 bytesOf(resultsOf(op)) + cacheBytesOf(op);
+    cost.bytes = cost.bytes + getBytes(op.readBuffers()) +
+                 getBytes(getResults(op)) + getCacheBytes(op);
     if (!op.gathersWeight())
       for (Value operand : op->getOperands())
         if (isa<kern::WeightType>(operand.getType()))

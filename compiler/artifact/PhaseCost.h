@@ -20,6 +20,6 @@ struct PhaseCost {
 };
 
 /// Adds up the operations of a phase.
-PhaseCost costOf(kern::PhaseOp phase);
+PhaseCost getCost(kern::PhaseOp phase);
 
 } // namespace transom

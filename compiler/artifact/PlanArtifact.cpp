@@ -15,12 +15,12 @@
 using namespace mlir;
 using namespace transom;
 
-static std::string textOf(DictionaryAttr info, StringRef key) {
+static std::string getText(DictionaryAttr info, StringRef key) {
   auto text = info ? info.getAs<StringAttr>(key) : StringAttr();
   return text ? text.getValue().str() : "";
 }
 
-static std::vector<std::string> textsOf(DictionaryAttr info, StringRef key) {
+static std::vector<std::string> getTexts(DictionaryAttr info, StringRef key) {
   std::vector<std::string> texts;
   if (auto list = info ? info.getAs<ArrayAttr>(key) : ArrayAttr())
     for (Attribute text : list)
@@ -28,18 +28,18 @@ static std::vector<std::string> textsOf(DictionaryAttr info, StringRef key) {
   return texts;
 }
 
-static std::optional<int64_t> integerOf(DictionaryAttr info, StringRef key) {
+static std::optional<int64_t> getInteger(DictionaryAttr info, StringRef key) {
   auto number = info ? info.getAs<IntegerAttr>(key) : IntegerAttr();
   return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
-static Polynomial polynomialOf(Attribute text) {
+static Polynomial parseSize(Attribute text) {
   Result<Polynomial> parsed =
       Polynomial::parse(cast<StringAttr>(text).getValue().str());
   return parsed ? *parsed : Polynomial();
 }
 
-static DType dtypeOf(Type element) {
+static DType getDType(Type element) {
   if (element.isInteger(64))
     return DType::I64;
   return element.isInteger(1) ? DType::Bool : DType::F32;
@@ -104,19 +104,19 @@ private:
       manifest.name = name.getValue().str();
     if (auto backend = module->getAttrOfType<StringAttr>("transom.backend"))
       manifest.backend = backend.getValue().str();
-    manifest.family = textOf(info, "family");
-    manifest.architecture = textOf(info, "architecture");
-    if (std::string head = textOf(info, "head"); !head.empty())
+    manifest.family = getText(info, "family");
+    manifest.architecture = getText(info, "architecture");
+    if (std::string head = getText(info, "head"); !head.empty())
       manifest.head = head;
-    manifest.labels = textsOf(info, "labels");
-    if (std::string problem = textOf(info, "problem_type"); !problem.empty())
+    manifest.labels = getTexts(info, "labels");
+    if (std::string problem = getText(info, "problem_type"); !problem.empty())
       manifest.problemType = problem;
-    manifest.notes = textsOf(info, "notes");
-    manifest.parameters = integerOf(info, "parameters").value_or(0);
+    manifest.notes = getTexts(info, "notes");
+    manifest.parameters = getInteger(info, "parameters").value_or(0);
     if (auto declared = module->getAttrOfType<DictionaryAttr>("attn.symbols"))
       for (NamedAttribute symbol : declared) {
         std::optional<int64_t> max =
-            integerOf(cast<DictionaryAttr>(symbol.getValue()), "max");
+            getInteger(cast<DictionaryAttr>(symbol.getValue()), "max");
         manifest.symbols.push_back(
             {symbol.getName().str(), max && *max >= 0 ? max : std::nullopt});
       }
@@ -165,13 +165,13 @@ private:
     for (Attribute attribute :
          function->getAttrOfType<ArrayAttr>("kern.buffers")) {
       auto buffer = cast<DictionaryAttr>(attribute);
-      entry.buffers.push_back({polynomialOf(buffer.get("offset")),
-                               polynomialOf(buffer.get("bytes")),
-                               textOf(buffer, "location")});
+      entry.buffers.push_back({parseSize(buffer.get("offset")),
+                               parseSize(buffer.get("bytes")),
+                               getText(buffer, "location")});
     }
-    entry.arenaBytes = polynomialOf(function->getAttr("kern.arena_bytes"));
+    entry.arenaBytes = parseSize(function->getAttr("kern.arena_bytes"));
     entry.arenaLowerBound =
-        polynomialOf(function->getAttr("kern.arena_lower_bound"));
+        parseSize(function->getAttr("kern.arena_lower_bound"));
     if (auto counters = function->getAttrOfType<IntegerAttr>("kern.counters"))
       entry.counters = counters.getInt();
     ArtifactEntry code{entry.name, {}};
@@ -197,9 +197,9 @@ private:
       for (Attribute attribute : groups) {
         auto group = cast<DictionaryAttr>(attribute);
         ManifestCache cache;
-        cache.window = integerOf(group, "window").value_or(0);
-        cache.layers = integerOf(group, "layers").value_or(0);
-        cache.blockBytes = integerOf(group, "bytes").value_or(0);
+        cache.window = getInteger(group, "window").value_or(0);
+        cache.layers = getInteger(group, "layers").value_or(0);
+        cache.blockBytes = getInteger(group, "bytes").value_or(0);
         Type element = group.getAs<TypeAttr>("type").getValue();
         cache.dtype = element.isBF16()       ? DType::BF16
                       : element.isInteger(8) ? DType::I8
@@ -215,16 +215,16 @@ private:
     auto type = cast<kern::BufferType>(function.getArgument(index).getType());
     DictionaryAttr attrs = function.getArgAttrDict(index);
     ManifestTensor tensor;
-    tensor.name = textOf(attrs, "attn.name");
-    tensor.dtype = dtypeOf(type.getElementType());
-    if (std::string declared = textOf(attrs, "attn.dtype"); !declared.empty())
+    tensor.name = getText(attrs, "attn.name");
+    tensor.dtype = getDType(type.getElementType());
+    if (std::string declared = getText(attrs, "attn.dtype"); !declared.empty())
       if (std::optional<DType> dtype = dtypeFromName(declared))
         tensor.dtype = *dtype;
     for (const Polynomial &dim : type.getDims())
       tensor.shape.push_back(dim);
-    tensor.role = textOf(attrs, "attn.role");
-    tensor.bound = integerOf(attrs, "attn.bound");
-    tensor.fallback = integerOf(attrs, "attn.default");
+    tensor.role = getText(attrs, "attn.role");
+    tensor.bound = getInteger(attrs, "attn.bound");
+    tensor.fallback = getInteger(attrs, "attn.default");
     return tensor;
   }
 
@@ -250,12 +250,12 @@ private:
   positionLimit(const ManifestEntry &entry) {
     auto limit =
         info ? info.getAs<DictionaryAttr>("position_limit") : DictionaryAttr();
-    std::string input = textOf(limit, "input");
+    std::string input = getText(limit, "input");
     for (const ManifestTensor &tensor : entry.inputs)
       if (limit && tensor.name == input)
-        return ManifestPositionLimit{input, textOf(limit, "rule"),
-                                     integerOf(limit, "pad").value_or(0),
-                                     integerOf(limit, "max").value_or(0)};
+        return ManifestPositionLimit{input, getText(limit, "rule"),
+                                     getInteger(limit, "pad").value_or(0),
+                                     getInteger(limit, "max").value_or(0)};
     return std::nullopt;
   }
 
@@ -300,7 +300,7 @@ private:
   }
 
   /// Where a weight lies in the artifact, or a layer's cache in a block.
-  int64_t offsetOf(StringRef symbol) {
+  int64_t getOffset(StringRef symbol) {
     if (auto cache = symbols.lookup<kern::CacheOp>(symbol))
       return cache.getOffset().value_or(0);
     return symbols.lookup<kern::WeightOp>(symbol).getOffset().value_or(0);
@@ -310,7 +310,7 @@ private:
     int64_t first = result.rows.size();
     for (Attribute attribute : row.getValue().drop_front())
       result.rows.push_back(
-          offsetOf(cast<FlatSymbolRefAttr>(attribute).getValue()));
+          getOffset(cast<FlatSymbolRefAttr>(attribute).getValue()));
     layerRow = row;
     planSteps(symbols.lookup<func::FuncOp>(
                   cast<FlatSymbolRefAttr>(row[0]).getValue()),
@@ -321,7 +321,7 @@ private:
   /// A phase stands in the manifest once, with the number of rows that run it
   /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
-    PhaseCost cost = costOf(phase);
+    PhaseCost cost = getCost(phase);
     entry.flops = entry.flops + cost.flops;
     entry.bf16Flops = entry.bf16Flops + cost.bf16Flops;
     int64_t weightBytes = 0;
@@ -329,7 +329,7 @@ private:
       const int64_t bytes =
           cast<kern::WeightType>(weight.getType()).getByteSize();
       weightBytes += bytes;
-      if (streamed.insert(symbolOf(weight)).second)
+      if (streamed.insert(getSymbol(weight)).second)
         *entry.streamedBytes += bytes;
     }
     auto known = std::find_if(entry.steps.begin(), entry.steps.end(),
@@ -352,7 +352,7 @@ private:
   }
 
   /// The symbol of a weight; in the body of layers that of the row.
-  StringRef symbolOf(Value weight) {
+  StringRef getSymbol(Value weight) {
     if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
       return get.getWeight();
     // The row's weights and caches are the body's last arguments.

@@ -14,7 +14,7 @@ static Value atSite(Value value, kern::LayersOp site) {
   return argument && site ? site->getOperand(argument.getArgNumber()) : value;
 }
 
-static ManifestOperand operandOf(Value buffer, kern::LayersOp site) {
+static ManifestOperand getOperand(Value buffer, kern::LayersOp site) {
   ManifestOperand operand;
   for (const Polynomial &dim :
        cast<kern::BufferType>(buffer.getType()).getDims())
@@ -29,8 +29,8 @@ static ManifestOperand operandOf(Value buffer, kern::LayersOp site) {
   return operand;
 }
 
-static ManifestCallWeight weightOf(Value weight, kern::LayersOp site,
-                                   const SymbolTable &symbols) {
+static ManifestCallWeight getWeight(Value weight, kern::LayersOp site,
+                                    const SymbolTable &symbols) {
   if (auto get = weight.getDefiningOp<kern::GetWeightOp>()) {
     auto definition = symbols.lookup<kern::WeightOp>(get.getWeight());
     return {false, int64_t(definition.getOffset().value_or(0))};
@@ -46,13 +46,13 @@ ManifestCall transom::planCall(kern::OneDnnOp op, kern::LayersOp site,
   call.activation = getActivationName(op.getActivation());
   if (op.getEps())
     call.epsilon = op.getEps()->convertToDouble();
-  call.input = operandOf(op.getInput(), site);
-  call.out = operandOf(op.getOuts(), site);
+  call.input = getOperand(op.getInput(), site);
+  call.out = getOperand(op.getOuts(), site);
   if (op.getRhs())
-    call.rhs = operandOf(op.getRhs(), site);
+    call.rhs = getOperand(op.getRhs(), site);
   if (op.getResidual())
-    call.residual = operandOf(op.getResidual(), site);
+    call.residual = getOperand(op.getResidual(), site);
   for (auto [i, weight] : llvm::enumerate(op.getWeights()))
-    (i == 0 ? call.weights : call.bias) = weightOf(weight, site, symbols);
+    (i == 0 ? call.weights : call.bias) = getWeight(weight, site, symbols);
   return call;
 }

@@ -125,7 +125,7 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
   int64_t rows = getNumElements(ArrayRef(result.sizes).drop_back());
   for (int64_t i = 0; i < rows * heads; ++i) {
     double *head = result.real.data() + i * width;
-    const double *turn = rotation.real.data() + i / heads * 2 * pairs;
+    const double *angles = rotation.real.data() + i / heads * 2 * pairs;
     for (int64_t n = 0; n < pairs; ++n) {
       double &a = head[op.getInterleaved() ? 2 * n : n];
       double &b = head[op.getInterleaved() ? 2 * n + 1 : n + pairs];

@@ -30,7 +30,7 @@ public:
   void run();
 
 private:
-  std::vector<std::vector<Token>> tokensOf(const RaggedBatch &ragged,
+  std::vector<std::vector<Token>> getTokens(const RaggedBatch &ragged,
                                            bool keysOnly);
   /// The position of a query in its sequence.
   int64_t position(int64_t sequence, const Token &query);
@@ -63,7 +63,7 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
       dv(e.kern->columns(op.getOuts()) / heads) {
   const RaggedBatch &own = e.ragged(op.getQueryRagged());
   const RaggedBatch &others = e.ragged(op.getKeyRagged());
-  queries = tokensOf(own, false);
+  queries = getTokens(own, false);
   if (op.getCache()) {
     for (const SequenceRows &step : own.steps) {
       kept.push_back(
@@ -74,12 +74,12 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
     }
     return;
   }
-  keys = tokensOf(others, true);
+  keys = getTokens(others, true);
   keyPositions = KernEvaluation::keyPositions(others);
 }
 
 std::vector<std::vector<Token>>
-KernAttention::tokensOf(const RaggedBatch &ragged, bool keysOnly) {
+KernAttention::getTokens(const RaggedBatch &ragged, bool keysOnly) {
   std::vector<std::vector<Token>> all(ragged.batch);
   for (auto [row, entry] : llvm::enumerate(ragged.rows))
     if (!keysOnly || entry.isKey) {

@@ -45,7 +45,7 @@ Result<void> KernEvaluation::flushCaches(Evaluation &e) {
   return {};
 }
 
-static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
   std::vector<double> line(e.kern->columns(buffer));
   for (size_t i = 0; i < line.size(); ++i)
     line[i] = e.kern->read(buffer, row, i);
@@ -65,7 +65,7 @@ static void quantize(MutableArrayRef<double> head) {
 /// A row as a cache holds it.
 static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
                                      CacheType type) {
-  std::vector<double> line = rowOf(e, buffer, row);
+  std::vector<double> line = getRow(e, buffer, row);
   if (type.isBf16())
     for (double &number : line)
       number = KernEvaluation::toBf16(number);
@@ -123,8 +123,8 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
           pairs = e.kern->columns(op.getRopeTable()) / 2;
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   for (int64_t row = range.begin; row < range.end; ++row) {
-    std::vector<double> line = rowOf(e, op.getInput(), row),
-                        turn = rowOf(e, op.getRopeTable(), row);
+    std::vector<double> line = getRow(e, op.getInput(), row),
+                        angles = getRow(e, op.getRopeTable(), row);
     for (int64_t pair = 0; pair < heads * pairs; ++pair) {
       int64_t i = pair % pairs;
       double *head = &line[pair / pairs * width];

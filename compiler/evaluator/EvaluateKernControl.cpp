@@ -72,34 +72,34 @@ static Result<void> evaluateRaggedBatch(kern::RaggedBatchOp op, Evaluation &e) {
 //===----------------------------------------------------------------------===//
 
 /// Parts in an order that follows from a number.
-static SmallVector<int> shuffledParts(uint64_t seed) {
+static SmallVector<int> getShuffledWorkers(uint64_t seed) {
   SmallVector<int> order;
-  for (int part = 0; part < KernEvaluation::parts; ++part)
-    order.insert(order.begin() + seed % (part + 1), part);
+  for (int worker = 0; worker < KernEvaluation::numWorkers; ++worker)
+    order.insert(order.begin() + seed % (worker + 1), worker);
   return order;
 }
 
-/// One operation in the turn of a part.
-static Result<void> runShare(Operation *op, int part, bool first,
-                             Evaluation &e) {
+/// One operation in the turn of a worker.
+static Result<void> runWorker(Operation *op, int worker, bool first,
+                              Evaluation &e) {
   bool owned = false;
   if (auto buffer = dyn_cast<BufferOp>(op))
     owned = buffer.ownedRows().has_value();
   if (!owned && !first)
     return {};
-  e.kern->turn.part = owned ? part : Toucher::anyPart;
+  e.kern->turn.worker = owned ? worker : Toucher::anyWorker;
   e.kern->turn.op = op;
   return e.run(op);
 }
 
-/// Operations that are shared out by rows run part by part; the others run as a
-/// whole in the turn of the first part.
+/// Operations that are shared out by rows run worker by worker; the others run
+/// as a whole in the turn of the first worker.
 static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
   ++e.kern->turn.phase;
   bool first = true;
-  for (int part : shuffledParts(e.kern->seed + e.kern->turn.phase)) {
+  for (int worker : getShuffledWorkers(e.kern->seed + e.kern->turn.phase)) {
     for (Operation &inner : op.getBody().front())
-      if (auto done = runShare(&inner, part, first, e); !done)
+      if (auto done = runWorker(&inner, worker, first, e); !done)
         return done;
     first = false;
   }
@@ -151,7 +151,7 @@ bool isKernEntry(func::FuncOp function) {
   return function->hasAttr("kern.inputs");
 }
 
-static std::string nameOf(func::FuncOp function, unsigned index) {
+static std::string getName(func::FuncOp function, unsigned index) {
   auto name = function.getArgAttrOfType<StringAttr>(index, "attn.name");
   return name ? name.str() : std::to_string(index);
 }
@@ -175,7 +175,7 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
   SmallVector<unsigned> left;
   for (unsigned i = 0; i < count; ++i) {
     const NamedTensor *given = llvm::find_if(inputs, [&](const NamedTensor &t) {
-      return t.name == nameOf(function, i);
+      return t.name == getName(function, i);
     });
     if (given == inputs.end()) {
       left.push_back(i);
@@ -187,7 +187,7 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
   for (unsigned i : left) {
     auto value = function.getArgAttrOfType<IntegerAttr>(i, "attn.default");
     if (!value)
-      return rejected("input '" + nameOf(function, i) + "' is missing");
+      return rejected("input '" + getName(function, i) + "' is missing");
     BlockArgument argument = function.getArgument(i);
     if (auto allocated = e.kern->allocate(argument, e); !allocated)
       return allocated;
@@ -201,7 +201,7 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
 
 /// RaggedBatch first, since the sizes of the arena depend on them.
 static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
-  e.kern->turn = {1, Toucher::anyPart, nullptr}; // behind the inputs
+  e.kern->turn = {1, Toucher::anyWorker, nullptr}; // behind the inputs
   for (auto ragged : function.getOps<kern::RaggedBatchOp>())
     if (auto done = e.run(ragged.getOperation()); !done)
       return done;
@@ -224,7 +224,7 @@ Result<std::vector<NamedTensor>> evaluateKernEntry(func::FuncOp function,
                                                    Evaluation &e) {
   unsigned count = static_cast<unsigned>(
       function->getAttrOfType<IntegerAttr>("kern.inputs").getInt());
-  TRANSOM_TRY(e.bind("parts", KernEvaluation::parts));
+  TRANSOM_TRY(e.bind("parts", KernEvaluation::numWorkers));
   TRANSOM_TRY(fillInputs(function, count, inputs, e));
   TRANSOM_TRY(prepareArena(function, e));
   for (unsigned i = count; i < function.getNumArguments(); ++i)
@@ -236,7 +236,7 @@ Result<std::vector<NamedTensor>> evaluateKernEntry(func::FuncOp function,
     Tensor result = Tensor::floats(e.kern->sizes(function.getArgument(i)));
     for (int64_t n = 0; n < result.count(); ++n)
       result.real[n] = e.kern->readFlat(function.getArgument(i), n);
-    outputs.push_back({nameOf(function, i), std::move(result)});
+    outputs.push_back({getName(function, i), std::move(result)});
   }
   if (!e.kern->memory.mistake().empty())
     return rejected("the entry's caller " + e.kern->memory.mistake());

@@ -125,14 +125,14 @@ static Result<void> evaluateTranspose(kern::TransposeOp op, Evaluation &e) {
   return {};
 }
 
-static Result<int64_t> sizeOf(StringRef text, Evaluation &e) {
+static Result<int64_t> getSize(StringRef text, Evaluation &e) {
   TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(text.str()));
   return e.size(polynomial);
 }
 
 static Result<void> evaluateCopy(CopyOp op, Evaluation &e) {
-  Result<int64_t> from = sizeOf(op.getFrom(), e), to = sizeOf(op.getTo(), e);
-  Result<int64_t> size = sizeOf(op.getSize(), e);
+  Result<int64_t> from = getSize(op.getFrom(), e), to = getSize(op.getTo(), e);
+  Result<int64_t> size = getSize(op.getSize(), e);
   if (!from || !to || !size)
     return rejected("sizes of a block are unknown");
   Sizes sizes = e.kern->sizes(op.getOuts());

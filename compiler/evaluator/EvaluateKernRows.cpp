@@ -30,7 +30,7 @@ struct Column {
 } // namespace
 
 /// The out and the column in it of each column of the product.
-static SmallVector<Column> columnsOf(GemmOp op, Evaluation &e) {
+static SmallVector<Column> getColumns(GemmOp op, Evaluation &e) {
   SmallVector<Column> all;
   for (Value out : op.getOuts())
     for (int64_t i = 0; i < e.kern->columns(out); ++i)
@@ -39,7 +39,7 @@ static SmallVector<Column> columnsOf(GemmOp op, Evaluation &e) {
 }
 
 /// A row of a buffer.
-static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
   std::vector<double> line(e.kern->columns(buffer));
   for (size_t i = 0; i < line.size(); ++i)
     line[i] = e.kern->read(buffer, row, i);
@@ -92,10 +92,10 @@ static int64_t getGluRow(int64_t column, bool second) {
   return column / 8 * 16 + column % 8 + (second ? 8 : 0);
 }
 
-/// Panel by panel over all rows, since parts share out both: an input that a
+/// Panel by panel over all rows, since workers share out both: an input that a
 /// panel overwrites is then missed by the next.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
-  SmallVector<Column> columns = columnsOf(op, e);
+  SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
   std::optional<Activation> kind = op.getActivation(), glu = op.getGlu();
   std::vector<int64_t> positions;
@@ -105,7 +105,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   std::vector<double> values(rows * n);
   for (int64_t first = 0; first < n; first += kPanel)
     for (int64_t row = 0; row < rows; ++row) {
-      std::vector<double> input = rowOf(e, op.getInput(), row);
+      std::vector<double> input = getRow(e, op.getInput(), row);
       for (int64_t i = first; i < std::min(n, first + kPanel); ++i) {
         double x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
         if (glu)
@@ -269,7 +269,7 @@ static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
   }
 }
 
-static double constantOf(arith::ConstantOp op) {
+static double getConstant(arith::ConstantOp op) {
   if (auto number = dyn_cast<FloatAttr>(op.getValue()))
     return number.getValueAsDouble();
   auto number = cast<IntegerAttr>(op.getValue());
@@ -282,7 +282,7 @@ static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
   auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
   using Maybe = std::optional<double>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)
-      .Case([&](arith::ConstantOp op) { return constantOf(op); })
+      .Case([&](arith::ConstantOp op) { return getConstant(op); })
       .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return in[0] + in[1]; })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return in[0] - in[1]; })
       .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return in[0] * in[1]; })

@@ -12,7 +12,7 @@ namespace transom {
 
 using namespace kern;
 
-static std::vector<double> rowOf(Evaluation &e, Value buffer, int64_t row) {
+static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
   std::vector<double> line(e.kern->columns(buffer));
   for (size_t i = 0; i < line.size(); ++i)
     line[i] = e.kern->read(buffer, row, i);
@@ -26,7 +26,7 @@ static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
       op.getWeights().size() > 1 ? &e.tensor(op.getWeights()[1]).real : nullptr;
   const int64_t n = e.kern->columns(op.getOuts());
   for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
-    std::vector<double> input = rowOf(e, op.getInput(), row);
+    std::vector<double> input = getRow(e, op.getInput(), row);
     for (int64_t i = 0; i < n; ++i) {
       double sum = bias ? (*bias)[i] : 0.0;
       for (size_t k = 0; k < input.size(); ++k)
@@ -42,7 +42,7 @@ static Result<void> evaluateMatmul(OneDnnOp op, Evaluation &e) {
 }
 
 /// The index of a matrix in an operand whose leading sizes broadcast.
-static Sizes matrixOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+static Sizes getMatrix(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   Sizes own;
   const size_t skipped = index.size() - sizes.size();
   for (size_t d = 0; d + 2 < sizes.size(); ++d)
@@ -56,7 +56,7 @@ static Result<void> evaluateBatchMatmul(OneDnnOp op, Evaluation &e) {
   const Sizes &left = e.kern->sizes(op.getInput());
   const Sizes &right = e.kern->sizes(op.getRhs());
   forEachIndex(sizes, [&](ArrayRef<int64_t> index) {
-    Sizes a = matrixOf(left, index), b = matrixOf(right, index);
+    Sizes a = getMatrix(left, index), b = getMatrix(right, index);
     a[a.size() - 2] = index[index.size() - 2];
     b.back() = index.back();
     double sum = 0;
@@ -71,7 +71,7 @@ static Result<void> evaluateBatchMatmul(OneDnnOp op, Evaluation &e) {
 
 static Result<void> evaluateRows(OneDnnOp op, Evaluation &e) {
   for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
-    std::vector<double> line = rowOf(e, op.getInput(), row);
+    std::vector<double> line = getRow(e, op.getInput(), row);
     if (op.getPrimitive() == "softmax")
       softmax(line);
     else

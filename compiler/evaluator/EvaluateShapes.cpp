@@ -76,8 +76,8 @@ static Result<void> evaluateReshape(ReshapeOp op, Evaluation &e) {
 }
 
 /// Elements `start <= i < start + size` of an axis.
-static Tensor sliceOf(const Tensor &input, int64_t axis, int64_t start,
-                      int64_t size) {
+static Tensor getSlice(const Tensor &input, int64_t axis, int64_t start,
+                       int64_t size) {
   Sizes sizes = input.sizes;
   sizes[axis] = size;
   std::vector<int64_t> sources;
@@ -98,7 +98,7 @@ static Result<void> evaluateSlice(SliceOp op, Evaluation &e) {
     return rejected("range of " + std::to_string(size) + " from " +
                     std::to_string(start) + " leaves axis of size " +
                     std::to_string(input.sizes[axis]));
-  e.set(op.getResult(), sliceOf(input, axis, start, size));
+  e.set(op.getResult(), getSlice(input, axis, start, size));
   return {};
 }
 
@@ -130,7 +130,7 @@ static Result<void> evaluateConcat(ConcatOp op, Evaluation &e) {
 }
 
 /// Rows of `table` by `indices`.
-static Result<Tensor> rowsOf(const Tensor &table, const Tensor &indices) {
+static Result<Tensor> gatherRows(const Tensor &table, const Tensor &indices) {
   Sizes sizes = indices.sizes;
   sizes.append(table.sizes.begin() + 1, table.sizes.end());
   int64_t width = getNumElements(ArrayRef(table.sizes).drop_front());
@@ -147,15 +147,15 @@ static Result<Tensor> rowsOf(const Tensor &table, const Tensor &indices) {
 }
 
 static Result<void> evaluateGather(GatherOp op, Evaluation &e) {
-  TRANSOM_ASSIGN(Tensor result,
-                 rowsOf(e.tensor(op.getTable()), e.tensor(op.getIndices())));
+  TRANSOM_ASSIGN(Tensor result, gatherRows(e.tensor(op.getTable()),
+                                           e.tensor(op.getIndices())));
   e.set(op.getResult(), std::move(result));
   return {};
 }
 
 static Result<void> evaluateEmbedding(EmbeddingOp op, Evaluation &e) {
   TRANSOM_ASSIGN(Tensor result,
-                 rowsOf(e.tensor(op.getTable()), e.tensor(op.getIds())));
+                 gatherRows(e.tensor(op.getTable()), e.tensor(op.getIds())));
   for (double &x : result.real)
     x *= op.getScale().convertToDouble();
   e.set(op.getResult(), std::move(result));

@@ -134,7 +134,7 @@ Result<void> Evaluation::run(Operation *op) {
     return errorAt(op, unsupported("not known to the evaluator"));
   // Outside of phases each operation on buffers is a phase of its own.
   if (isa<kern::BufferOp>(op) && !isa<kern::PhaseOp>(op->getParentOp()))
-    kern->turn = {kern->turn.phase + 1, Toucher::anyPart, op};
+    kern->turn = {kern->turn.phase + 1, Toucher::anyWorker, op};
   Result<void> done = evaluable.evaluate(*this);
   // What runs operations of its own names the inner location only.
   if (isa<kern::PhaseOp, kern::LayersOp>(op))
@@ -156,13 +156,13 @@ Result<void> Evaluation::run(Block &block) {
 //===----------------------------------------------------------------------===//
 
 /// The name of an argument or result: its attribute, else its number.
-static std::string nameOf(StringAttr name, unsigned index) {
+static std::string getName(StringAttr name, unsigned index) {
   return name ? name.getValue().str() : std::to_string(index);
 }
 
 static std::string argumentName(func::FuncOp function, unsigned index) {
-  return nameOf(function.getArgAttrOfType<StringAttr>(index, "attn.name"),
-                index);
+  return getName(function.getArgAttrOfType<StringAttr>(index, "attn.name"),
+                 index);
 }
 
 Result<void> Evaluation::bindShape(ArrayRef<Polynomial> dims,
@@ -248,8 +248,8 @@ Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands()))
     outputs.push_back(
-        {nameOf(function.getResultAttrOfType<StringAttr>(index, "attn.name"),
-                index),
+        {getName(function.getResultAttrOfType<StringAttr>(index, "attn.name"),
+                 index),
          evaluation.tensor(value)});
   return outputs;
 }

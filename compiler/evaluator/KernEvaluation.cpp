@@ -83,8 +83,8 @@ Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
 
 /// Key panels are [positions / 32][columns][32], in bf16 [..][columns /
 /// 2][32][2].
-int64_t KernEvaluation::byteOf(const Held &held, int64_t row,
-                               int64_t column) const {
+int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,
+                                      int64_t column) const {
   if (!held.keyPanels)
     return (row * held.stride + column) * held.width;
   int64_t panel = row / kern::kPanel, lane = row % kern::kPanel;
@@ -98,29 +98,30 @@ int64_t KernEvaluation::byteOf(const Held &held, int64_t row,
 
 double KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
   const Held &held = buffers.find(buffer)->second;
-  return memory.read(held.extent, byteOf(held, row, column), held.width, turn);
+  return memory.read(held.extent, getByteOffset(held, row, column), held.width,
+                     turn);
 }
 
 void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
                            double value) {
   const Held &held = buffers.find(buffer)->second;
-  memory.write(held.extent, byteOf(held, row, column), held.width,
+  memory.write(held.extent, getByteOffset(held, row, column), held.width,
                held.bf16 ? toBf16(value) : value, turn);
 }
 
 /// The row of an index.
-static int64_t rowOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
+static int64_t getRow(ArrayRef<int64_t> sizes, ArrayRef<int64_t> index) {
   return index.empty() ? 0 : flatten(sizes.drop_back(), index.drop_back());
 }
 
 double KernEvaluation::read(Value buffer, ArrayRef<int64_t> index) {
-  return read(buffer, rowOf(sizes(buffer), index),
+  return read(buffer, getRow(sizes(buffer), index),
               index.empty() ? 0 : index.back());
 }
 
 void KernEvaluation::write(Value buffer, ArrayRef<int64_t> index,
                            double value) {
-  write(buffer, rowOf(sizes(buffer), index), index.empty() ? 0 : index.back(),
+  write(buffer, getRow(sizes(buffer), index), index.empty() ? 0 : index.back(),
         value);
 }
 
@@ -134,9 +135,10 @@ void KernEvaluation::scratch(Value buffer) {
 }
 
 RowRange KernEvaluation::share(int64_t count) const {
-  if (turn.part == Toucher::anyPart)
+  if (turn.worker == Toucher::anyWorker)
     return {0, count};
-  return {count * turn.part / parts, count * (turn.part + 1) / parts};
+  return {count * turn.worker / numWorkers,
+          count * (turn.worker + 1) / numWorkers};
 }
 
 std::vector<int64_t> KernEvaluation::keyPositions(const RaggedBatch &ragged) {

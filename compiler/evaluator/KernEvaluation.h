@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What an evaluation of kern holds besides values: buffers in checked memory,
-// and the share of rows that the part in turn works on.
+// and the share of rows that the worker in turn works on.
 #pragma once
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/KernMemory.h"
@@ -20,7 +20,7 @@ struct RowRange {
 class KernEvaluation {
 public:
   /// Parts that share the work, in an order that `seed` shuffles.
-  static constexpr int parts = 2;
+  static constexpr int numWorkers = 2;
 
   /// Takes memory for a buffer of its own.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);
@@ -54,7 +54,7 @@ public:
   double readFlat(mlir::Value buffer, int64_t number);
   void scratch(mlir::Value buffer);
 
-  /// The rows of `count` that the part in turn owns; all of them for an
+  /// The rows of `count` that the worker in turn owns; all of them for an
   /// operation that is not shared out by rows.
   RowRange share(int64_t count) const;
 
@@ -78,8 +78,8 @@ public:
   int64_t arena = 0;      ///< offset of the arena in the memory
   int64_t arenaBytes = 0; ///< its size
   mlir::ArrayAttr slots;  ///< the entry's table of offsets
-  Toucher turn{0, Toucher::anyPart, nullptr};
-  uint64_t seed = 0; ///< of the order of parts
+  Toucher turn{0, Toucher::anyWorker, nullptr};
+  uint64_t seed = 0; ///< of the order of workers
 
 private:
   struct Held {
@@ -91,7 +91,7 @@ private:
     bool bf16 = false;
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
-  int64_t byteOf(const Held &held, int64_t row, int64_t column) const;
+  int64_t getByteOffset(const Held &held, int64_t row, int64_t column) const;
 
   llvm::DenseMap<mlir::Value, Held> buffers;
   int32_t storages = 0;

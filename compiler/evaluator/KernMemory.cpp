@@ -19,10 +19,10 @@ void KernMemory::fail(const std::string &text) {
     firstMistake = text;
 }
 
-/// True when both run in one phase and are not known to be the same part.
+/// True when both run in one phase and are not known to be the same worker.
 static bool mayRace(const Toucher &before, const Toucher &now) {
   return before.phase == now.phase &&
-         (before.part != now.part || now.part == Toucher::anyPart);
+         (before.worker != now.worker || now.worker == Toucher::anyWorker);
 }
 
 double KernMemory::read(const Extent &extent, int64_t offset, int64_t width,
@@ -41,11 +41,11 @@ double KernMemory::read(const Extent &extent, int64_t offset, int64_t width,
     return nothing;
   }
   if (mayRace(cell.writer, by))
-    fail("reads what another part of its phase writes");
+    fail("reads what another worker of its phase writes");
   bool both = mayRace(cell.reader, by) && cell.reader.op != by.op;
   cell.reader = by;
   if (both)
-    cell.reader.part = Toucher::anyPart;
+    cell.reader.worker = Toucher::anyWorker;
   return cell.value;
 }
 
@@ -57,9 +57,9 @@ void KernMemory::claim(const Extent &extent, int64_t offset, int64_t width,
   for (int64_t i = 0; i < width; ++i) {
     Cell &cell = cells[extent.offset + offset + i];
     if (mayRace(cell.reader, by) && cell.reader.op != by.op)
-      fail("overwrites what another part of its phase reads");
+      fail("overwrites what another worker of its phase reads");
     if (mayRace(cell.writer, by) && cell.writer.op != by.op)
-      fail("overwrites what another part of its phase writes");
+      fail("overwrites what another worker of its phase writes");
     cell.storage = extent.storage;
     cell.width = 0;
     cell.writer = by;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The memory of the evaluator for kern: bytes of an arena that know what was
-// written to them, through which buffer, in which phase and by which part. A
+// written to them, through which buffer, in which phase and by which worker. A
 // wrong offset, a lifetime that ends too early or a missing barrier shows at
 // the operation that meets it.
 #pragma once
@@ -14,13 +14,13 @@
 
 namespace transom {
 
-/// Who touches memory: one part of a phase, or an operation whose parts are cut
-/// in a way that the evaluator does not know.
+/// Who touches memory: one worker of a phase, or an operation whose workers are
+/// cut in a way that the evaluator does not know.
 struct Toucher {
-  static constexpr int anyPart = -1;
+  static constexpr int anyWorker = -1;
 
   int32_t phase = 0;
-  int32_t part = anyPart;
+  int32_t worker = anyWorker;
   mlir::Operation *op = nullptr;
 };
 
@@ -54,8 +54,8 @@ private:
     double value = 0;
     int32_t storage = -1; ///< of the buffer that wrote it; -1: nothing did
     int32_t width = 0;    ///< of the element that begins here; 0: none does
-    Toucher writer{-1, Toucher::anyPart, nullptr};
-    Toucher reader{-1, Toucher::anyPart, nullptr};
+    Toucher writer{-1, Toucher::anyWorker, nullptr};
+    Toucher reader{-1, Toucher::anyWorker, nullptr};
   };
 
   void fail(const std::string &text);

@@ -93,11 +93,11 @@ static LogicalResult verifyWeights(OneDnnOp op, ArrayRef<Polynomial> first,
                                    const Polynomial &columns) {
   for (auto [i, weight] : llvm::enumerate(op.getWeights())) {
     auto type = llvm::cast<WeightType>(weight.getType());
-    Sizes wanted = i == 0 ? Sizes(first) : Sizes{columns};
-    if (getSizes(weight) != wanted || !type.getElementType().isF32() ||
+    Sizes expected = i == 0 ? Sizes(first) : Sizes{columns};
+    if (getSizes(weight) != expected || !type.getElementType().isF32() ||
         !type.getSplits().empty())
       return op.emitOpError("expects a weight of f32 ")
-             << text(wanted) << " without splits, got " << type;
+             << text(expected) << " without splits, got " << type;
     if (failed(verifyLayout(op, "a weight", weight, WeightLayout::Rows)))
       return failure();
   }

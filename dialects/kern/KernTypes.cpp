@@ -35,7 +35,7 @@ int64_t kern::getMaxKBlock(Type element) {
   return element.isBF16() ? 2 * kMaxKBlock : kMaxKBlock;
 }
 
-static std::optional<WeightLayout> layoutOf(StringRef name) {
+static std::optional<WeightLayout> parseLayout(StringRef name) {
   for (WeightLayout layout : {WeightLayout::Unset, WeightLayout::Rows,
                               WeightLayout::Panels32, WeightLayout::Padded32})
     if (layoutName(layout) == name)
@@ -47,7 +47,7 @@ static std::optional<WeightLayout> layoutOf(StringRef name) {
 // Text of polynomials
 //===----------------------------------------------------------------------===//
 
-static std::optional<Polynomial> polynomialOf(StringAttr text) {
+static std::optional<Polynomial> parseSize(StringAttr text) {
   Result<Polynomial> parsed = Polynomial::parse(text.getValue());
   if (!parsed)
     return std::nullopt;
@@ -70,7 +70,7 @@ BufferType BufferType::get(MLIRContext *context, ArrayRef<Polynomial> dims,
 SmallVector<Polynomial> BufferType::getDims() const {
   SmallVector<Polynomial> dims;
   for (StringAttr text : getDimTexts())
-    dims.push_back(polynomialOf(text).value_or(Polynomial()));
+    dims.push_back(parseSize(text).value_or(Polynomial()));
   return dims;
 }
 
@@ -144,8 +144,8 @@ SmallVector<int64_t> WeightType::getPaddedStarts() const {
   if (splits.empty())
     splits.push_back(getShape().front());
   SmallVector<int64_t> starts{0};
-  for (int64_t part : splits)
-    starts.push_back(starts.back() + llvm::alignTo(part, kPanel));
+  for (int64_t split : splits)
+    starts.push_back(starts.back() + llvm::alignTo(split, kPanel));
   return starts;
 }
 
@@ -214,7 +214,7 @@ Type WeightType::parse(AsmParser &parser) {
       parser.parseKeyword("x") || parseFormat(parser, format) ||
       parser.parseComma() || parser.parseKeyword(&name))
     return {};
-  std::optional<WeightLayout> layout = layoutOf(name);
+  std::optional<WeightLayout> layout = parseLayout(name);
   if (!layout) {
     parser.emitError(parser.getNameLoc())
         << "unknown layout '" << name

@@ -210,7 +210,7 @@ LogicalResult PoolOp::verify() {
 }
 
 LogicalResult TransposeOp::verify() {
-  Sizes input = getSizes(getInput()), outs = getSizes(getOuts()), wanted;
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts()), expected;
   SmallVector<bool> seen(input.size());
   for (int64_t dim : getPermutation()) { // (1)
     if (dim < 0 || dim >= int64_t(input.size()) || seen[dim] ||
@@ -218,11 +218,11 @@ LogicalResult TransposeOp::verify() {
       return emitOpError("expects a permutation of ")
              << input.size() << " dimensions, got [" << getPermutation() << "]";
     seen[dim] = true;
-    wanted.push_back(input[dim]);
+    expected.push_back(input[dim]);
   }
-  if (wanted != outs) // (2)
+  if (expected != outs) // (2)
     return emitOpError("expects outs ")
-           << text(wanted) << ", got " << text(outs);
+           << text(expected) << ", got " << text(outs);
   return verifySameElements(*this, "input and outs", getInput(),
                             getOuts()); // (3)
 }
@@ -266,12 +266,12 @@ LogicalResult GatherOp::verify() {
   if (!getBufferType(getIndices()).getElementType().isInteger(64)) // (1)
     return emitOpError("expects i64 indices, got ")
            << getBufferType(getIndices()).getElementType();
-  Sizes wanted = getSizes(getIndices()), table = getSizes(getTable()),
+  Sizes expected = getSizes(getIndices()), table = getSizes(getTable()),
         outs = getSizes(getOuts());
-  wanted.append(table.empty() ? table.end() : table.begin() + 1, table.end());
-  if (table.empty() || wanted != outs) // (2)
+  expected.append(table.empty() ? table.end() : table.begin() + 1, table.end());
+  if (table.empty() || expected != outs) // (2)
     return emitOpError("expects outs ")
-           << text(wanted) << ", got " << text(outs);
+           << text(expected) << ", got " << text(outs);
   bool rows = getBufferType(getTable()).getRank() == 2;
   auto inRows = [&](Value buffer) {
     return isDense(buffer) || (rows && getBufferType(buffer).getRank() == 2 &&

@@ -35,7 +35,7 @@ Value AttnConverter::alloc(Location loc, kern::BufferType type) {
 }
 
 Value AttnConverter::buffer(Value value) {
-  Value known = twin(value);
+  Value known = getLowered(value);
   if (isa<kern::BufferType>(known.getType()))
     return known;
   Value copy = alloc(value.getLoc(), bufferType(value.getType()));
@@ -48,7 +48,7 @@ Value AttnConverter::target(Value result) {
   Value &place = chosen[result];
   if (!place)
     place = alloc(result.getLoc(), bufferType(result.getType()));
-  twins[result] = place;
+  lowered[result] = place;
   return place;
 }
 
@@ -179,7 +179,7 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
   b.setInsertionPointToStart(block);
   for (auto [old, argument] :
        llvm::zip(source.getArguments(), block->getArguments()))
-    twins[old] = argument;
+    lowered[old] = argument;
   for (auto [i, value] : llvm::enumerate(returned.getOperands()))
     if (ownsBuffer(value) && !chosen.count(value))
       chosen[value] = block->getArgument(inputs + i);
@@ -187,8 +187,9 @@ LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
     if (failed(convertOp(op)))
       return failure();
   for (auto [i, value] : llvm::enumerate(returned.getOperands()))
-    if (twin(value) != block->getArgument(inputs + i))
-      copyInto(returned.getLoc(), twin(value), block->getArgument(inputs + i));
+    if (getLowered(value) != block->getArgument(inputs + i))
+      copyInto(returned.getLoc(), getLowered(value),
+               block->getArgument(inputs + i));
   b.create<func::ReturnOp>(returned.getLoc());
   source.erase();
   symbols.insert(function);
@@ -233,7 +234,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
   inner.setInsertionPointToStart(block);
   for (auto [old, argument] :
        llvm::zip(source.getArguments(), block->getArguments()))
-    body.twins[old] = argument;
+    body.lowered[old] = argument;
   auto returned = cast<func::ReturnOp>(source.getBody().front().back());
   Value result = returned.getOperand(0);
   if (mayUpdateInPlace(result, source.getArgument(0)))
@@ -241,7 +242,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
   for (Operation &op : source.getBody().front().without_terminator())
     if (failed(body.convertOp(op)))
       return failure();
-  if (body.twin(result) != block->getArgument(0))
+  if (body.getLowered(result) != block->getArgument(0))
     body.copyInto(returned.getLoc(), body.buffer(result),
                   block->getArgument(0));
   inner.create<func::ReturnOp>(returned.getLoc());
@@ -256,7 +257,7 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
   copyInto(op.getLoc(), buffer(op.getState()), state);
   SmallVector<Value> invariants;
   for (Value value : op.getInvariants())
-    invariants.push_back(twin(value));
+    invariants.push_back(getLowered(value));
   SmallVector<Attribute> rows;
   for (Attribute attribute : op.getRows()) {
     auto row = cast<attn::RowAttr>(attribute);

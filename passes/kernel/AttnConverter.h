@@ -36,7 +36,7 @@ public:
   AttnConverter(mlir::SymbolTable &symbols, EntryState &entry)
       : symbols(symbols), entry(entry) {}
 
-  /// Makes the kern twin of a public function and its layer bodies.
+  /// Makes the kern counterpart of a public function and its layer bodies.
   mlir::LogicalResult convertEntry(mlir::func::FuncOp source);
   /// Number of operations converted.
   int64_t converted() const { return count; }
@@ -78,9 +78,9 @@ private:
   mlir::LogicalResult convertLayers(attn::LayersOp op);
 
   kern::BufferType bufferType(mlir::Type tensor);
-  /// The kern twin of a value: a buffer, a weight, a cache or ragged.
-  Value twin(Value value) { return twins.lookup(value); }
-  /// The twin as a buffer; a weight is copied into one.
+  /// The kern counterpart of a value: a buffer, a weight, a cache or ragged.
+  Value getLowered(Value value) { return lowered.lookup(value); }
+  /// The lowered value as a buffer; a weight is copied into one.
   Value buffer(Value value);
   Value alloc(mlir::Location loc, kern::BufferType type);
   /// The buffer that the result of an attn operation shall be written to.
@@ -102,7 +102,7 @@ private:
   EntryState &entry;
   mlir::func::FuncOp function; ///< the new function
   mlir::OpBuilder b{symbols.getOp()->getContext()};
-  llvm::DenseMap<Value, Value> twins;
+  llvm::DenseMap<Value, Value> lowered;
   llvm::DenseMap<mlir::Type, Value>
       uniform; ///< ragged that this function defines itself
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to

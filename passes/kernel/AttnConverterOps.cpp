@@ -13,7 +13,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](attn::GetWeightOp o) {
-        twins[o.getResult()] = b.create<kern::GetWeightOp>(
+        lowered[o.getResult()] = b.create<kern::GetWeightOp>(
             loc, getWeightType(o.getType()), o.getWeightAttr());
         return success();
       })
@@ -27,7 +27,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
         return success();
       })
       .Case([&](attn::ReshapeOp o) {
-        twins[o.getResult()] = b.create<kern::ViewOp>(
+        lowered[o.getResult()] = b.create<kern::ViewOp>(
             loc, bufferType(o.getType()), buffer(o.getInput()));
         return success();
       })
@@ -65,7 +65,7 @@ LogicalResult AttnConverter::convertRagged(Operation &op) {
       .Case([&](attn::RaggedBatchOp o) { return convertRaggedBatch(o); })
       .Case([&](attn::DecodeBatchOp o) { return convertDecodeBatch(o); })
       .Case([&](attn::GetCacheOp o) {
-        twins[o.getResult()] = b.create<kern::GetCacheOp>(
+        lowered[o.getResult()] = b.create<kern::GetCacheOp>(
             loc, getCacheType(o.getType()), o.getCacheAttr());
         return success();
       })
@@ -78,13 +78,13 @@ LogicalResult AttnConverter::convertRagged(Operation &op) {
       })
       .Case([&](attn::GatherRowsOp o) {
         b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()),
-                                     twin(o.getRagged()),
+                                     getLowered(o.getRagged()),
                                      target(o.getResult()));
         return success();
       })
       .Case([&](attn::ScatterRowsOp o) {
         b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()),
-                                      twin(o.getRagged()),
+                                      getLowered(o.getRagged()),
                                       target(o.getResult()));
         return success();
       })
@@ -92,14 +92,14 @@ LogicalResult AttnConverter::convertRagged(Operation &op) {
           [](Operation *other) { return other->emitOpError("has no kernel"); });
 }
 
-/// True for a twin that lies in the artifact.
-static bool isWeight(Value twin) {
-  return isa<kern::WeightType>(twin.getType());
+/// True for a lowered value that is in the artifact.
+static bool isWeight(Value lowered) {
+  return isa<kern::WeightType>(lowered.getType());
 }
 
 void AttnConverter::convertEmbedding(attn::EmbeddingOp op) {
   double scale = op.getScale().convertToDouble();
-  Value ids = buffer(op.getIds()), table = twin(op.getTable()),
+  Value ids = buffer(op.getIds()), table = getLowered(op.getTable()),
         out = target(op.getResult());
   if (isWeight(table)) {
     b.create<kern::EmbeddingOp>(op.getLoc(), ids, table, out,
@@ -122,8 +122,8 @@ void AttnConverter::convertEmbedding(attn::EmbeddingOp op) {
 
 LogicalResult AttnConverter::convertNorm(Operation &op) {
   auto layer = dyn_cast<attn::LayerNormOp>(op);
-  Value gamma = twin(op.getOperand(1)),
-        beta = layer && layer.getBeta() ? twin(layer.getBeta()) : Value();
+  Value gamma = getLowered(op.getOperand(1)),
+        beta = layer && layer.getBeta() ? getLowered(layer.getBeta()) : Value();
   if (!isWeight(gamma) || (beta && !isWeight(beta)))
     return op.emitOpError("expects gamma and beta to be weights");
   auto eps = op.getAttrOfType<FloatAttr>("eps");
@@ -135,8 +135,8 @@ LogicalResult AttnConverter::convertNorm(Operation &op) {
 
 void AttnConverter::convertLinear(attn::LinearOp op) {
   Value input = buffer(op.getInput());
-  if (!isWeight(twin(op.getWeight())) ||
-      (op.getBias() && !isWeight(twin(op.getBias())))) {
+  if (!isWeight(getLowered(op.getWeight())) ||
+      (op.getBias() && !isWeight(getLowered(op.getBias())))) {
     // The graph computes the weight: a product of two activations.
     Value out = target(op.getResult());
     Value product =
@@ -146,14 +146,14 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
         op.getLoc(), input, transposeLast(op.getLoc(), buffer(op.getWeight())),
         product);
     if (op.getBias())
-      elementwise(op.getLoc(), {product, twin(op.getBias())}, out,
+      elementwise(op.getLoc(), {product, getLowered(op.getBias())}, out,
                   [&](OpBuilder &inner, ValueRange x) -> Value {
                     return inner.create<arith::AddFOp>(op.getLoc(), x[0], x[1]);
                   });
     return;
   }
-  Value bias = op.getBias() ? twin(op.getBias()) : Value();
-  b.create<kern::GemmOp>(op.getLoc(), input, twin(op.getWeight()), bias,
+  Value bias = op.getBias() ? getLowered(op.getBias()) : Value();
+  b.create<kern::GemmOp>(op.getLoc(), input, getLowered(op.getWeight()), bias,
                          target(op.getResult()));
 }
 
@@ -169,7 +169,7 @@ void AttnConverter::convertMatmul(attn::MatmulOp op) {
 void AttnConverter::convertElementwise(Operation &op) {
   SmallVector<Value> inputs;
   for (Value operand : op.getOperands())
-    inputs.push_back(twin(operand));
+    inputs.push_back(getLowered(operand));
   elementwise(op.getLoc(), inputs, target(op.getResult(0)),
               [&](OpBuilder &inner, ValueRange scalars) {
                 return emitScalarOp(inner, op, scalars);
@@ -204,7 +204,7 @@ void AttnConverter::convertPosition(attn::PositionOp op) {
   }
   Value ragged;
   if (op.getRagged()) {
-    ragged = twin(op.getRagged());
+    ragged = getLowered(op.getRagged());
   } else {
     SmallVector<Polynomial> dims = attn::shapeOf(op.getType());
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
@@ -215,7 +215,7 @@ void AttnConverter::convertPosition(attn::PositionOp op) {
 void AttnConverter::convertPool(attn::PoolOp op) {
   Value ragged, mask = op.getMask() ? buffer(op.getMask()) : Value();
   if (op.getRagged()) {
-    ragged = twin(op.getRagged());
+    ragged = getLowered(op.getRagged());
   } else {
     SmallVector<Polynomial> dims = attn::shapeOf(op.getInput().getType());
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
@@ -228,7 +228,7 @@ void AttnConverter::convertPool(attn::PoolOp op) {
 void AttnConverter::convertConstant(attn::ConstantOp op) {
   auto values = cast<DenseElementsAttr>(op.getValue());
   Value out = alloc(op.getLoc(), bufferType(op.getType()));
-  twins[op.getResult()] = out;
+  lowered[op.getResult()] = out;
   if (values.isSplat()) {
     elementwise(
         op.getLoc(), {}, out, [&](OpBuilder &inner, ValueRange) -> Value {
@@ -249,9 +249,9 @@ void AttnConverter::convertConstant(attn::ConstantOp op) {
                          ? 1
                          : cast<IntegerAttr>(value).getValue().getSExtValue()));
   std::vector<int64_t> shape(values.getType().getShape());
-  Value twin = makeWeight(op.getLoc(), "constant", shape,
-                          WeightExpr::values(shape, data).str());
-  elementwise(op.getLoc(), twin, out,
+  Value constant = makeWeight(op.getLoc(), "constant", shape,
+                              WeightExpr::values(shape, data).str());
+  elementwise(op.getLoc(), constant, out,
               [&](OpBuilder &inner, ValueRange scalars) -> Value {
                 if (element.isF32())
                   return scalars[0];
@@ -276,9 +276,10 @@ LogicalResult AttnConverter::convertRaggedBatch(attn::RaggedBatchOp op) {
   attn::RaggedType names = op.getType();
   entry.symbols.insert({names.getRows().str(), names.getKeys().str()});
   auto type = kern::RaggedType::get(b.getContext(), index);
-  twins[op.getResult()] = b.create<kern::RaggedBatchOp>(
-      op.getLoc(), type, twin(mask), b.getStringAttr(""), b.getStringAttr(""),
-      names.getRows(), names.getKeys(), op.getKeepFirstAttr());
+  lowered[op.getResult()] = b.create<kern::RaggedBatchOp>(
+      op.getLoc(), type, getLowered(mask), b.getStringAttr(""),
+      b.getStringAttr(""), names.getRows(), names.getKeys(),
+      op.getKeepFirstAttr());
   return success();
 }
 
@@ -326,7 +327,7 @@ LogicalResult AttnConverter::convertDecodeBatch(attn::DecodeBatchOp op) {
   auto type = kern::RaggedType::get(b.getContext(), entry.raggedBatches++);
   entry.sequences = b.create<kern::DecodeBatchOp>(
       op.getLoc(), type, names.getRows(), names.getKeys());
-  twins[op.getResult()] = entry.sequences;
+  lowered[op.getResult()] = entry.sequences;
   return success();
 }
 
@@ -349,7 +350,7 @@ AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
   Location loc = op.getLoc();
   AttentionRows rows;
   if (op.getRagged()) {
-    rows.queries = rows.keys = twin(op.getRagged());
+    rows.queries = rows.keys = getLowered(op.getRagged());
   } else {
     SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()),
                             keyDims = attn::shapeOf(op.getKey().getType());
@@ -375,9 +376,9 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   Value query = buffer(op.getQuery()), key = buffer(op.getKey()),
         value = buffer(op.getValue()), cache, slopes, relativeBias;
   if (op.getSlopes())
-    slopes = twin(op.getSlopes());
+    slopes = getLowered(op.getSlopes());
   if (op.getRelativeBias())
-    relativeBias = twin(op.getRelativeBias());
+    relativeBias = getLowered(op.getRelativeBias());
   if ((slopes && !isWeight(slopes)) ||
       (relativeBias && !isWeight(relativeBias)))
     return op.emitOpError("expects slopes and relative bias to be weights");
@@ -397,7 +398,7 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   bool ownKeys = !op.getCache() && rows.queries == rows.keys;
   AttentionMemory memory = attentionMemory(loc, op, ownKeys, dv);
   if (op.getCache()) {
-    cache = twin(op.getCache());
+    cache = getLowered(op.getCache());
     b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);
     key = value = Value();
   } else {

@@ -86,7 +86,7 @@ SmallVector<kern::WeightOp> WeightUses::definitions(Value weight) const {
   return found;
 }
 
-ArrayRef<Value> WeightUses::valuesOf(kern::WeightOp definition) const {
+ArrayRef<Value> WeightUses::getValues(kern::WeightOp definition) const {
   auto found = values.find(definition.getSymNameAttr());
   return found == values.end() ? ArrayRef<Value>() : found->second;
 }

@@ -30,7 +30,7 @@ public:
   /// The definitions that a weight value may stand for.
   llvm::SmallVector<kern::WeightOp> definitions(mlir::Value weight) const;
   /// The values that stand for a definition.
-  llvm::ArrayRef<mlir::Value> valuesOf(kern::WeightOp definition) const;
+  llvm::ArrayRef<mlir::Value> getValues(kern::WeightOp definition) const;
   /// True when a single operation reads any of these definitions.
   bool hasOneUse(mlir::Value weight) const;
   /// Gives the definitions, and every value that stands for one of them, the

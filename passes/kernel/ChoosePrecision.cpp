@@ -20,7 +20,7 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static kern::BufferType bufferOf(Value value) {
+static kern::BufferType getBufferType(Value value) {
   return cast<kern::BufferType>(value.getType());
 }
 
@@ -39,24 +39,24 @@ static bool mayBeBf16(OpOperand &use) {
 }
 
 /// The operands of an operation that have to be bf16 now.
-static SmallVector<OpOperand *> wantedIn(Operation &op) {
-  SmallVector<OpOperand *> wanted;
+static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
+  SmallVector<OpOperand *> operands;
   auto add = [&](OpOperand &operand) {
-    if (bufferOf(operand.get()).isF32())
-      wanted.push_back(&operand);
+    if (getBufferType(operand.get()).isF32())
+      operands.push_back(&operand);
   };
   if (auto gemm = dyn_cast<kern::GemmOp>(op))
     if (gemm.getWeight().getType().getFormat().getOperandType().isBF16())
       add(gemm.getInputMutable());
   if (auto attention = dyn_cast<kern::AttentionOp>(op)) {
     kern::CacheType cache = attention.getCacheType();
-    if (cache ? cache.isBf16() : bufferOf(attention.getKey()).isBf16()) {
+    if (cache ? cache.isBf16() : getBufferType(attention.getKey()).isBf16()) {
       add(attention.getQueryMutable());
       if (!cache)
         add(attention.getValueMutable()[0]);
     }
   }
-  return wanted;
+  return operands;
 }
 
 namespace {
@@ -70,8 +70,8 @@ struct Carried {
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
-    bool products = dtypeOf("transom.dtype") == "bf16";
-    StringRef caches = dtypeOf("transom.kv_dtype");
+    bool products = getDType("transom.dtype") == "bf16";
+    StringRef caches = getDType("transom.kv_dtype");
     if (!products && caches.empty())
       return;
     Remarks remarks(getOperation(), DEBUG_TYPE);
@@ -93,7 +93,7 @@ struct ChoosePrecisionPass
   }
 
   /// The type that this attribute of the module names, empty without it.
-  StringRef dtypeOf(StringRef attribute) {
+  StringRef getDType(StringRef attribute) {
     auto dtype = getOperation()->getAttrOfType<StringAttr>(attribute);
     return dtype ? dtype.getValue() : StringRef();
   }
@@ -125,7 +125,7 @@ struct ChoosePrecisionPass
     values.insert(weight);
     for (size_t i = 0; i < values.size(); ++i)
       for (kern::WeightOp definition : uses.definitions(values[i]))
-        for (Value other : uses.valuesOf(definition))
+        for (Value other : uses.getValues(definition))
           values.insert(other);
     for (Value value : values)
       if (!llvm::all_of(value.getUses(), mayBeBf16))
@@ -145,8 +145,8 @@ struct ChoosePrecisionPass
 
   /// Why an attention stays in f32, or null.
   static const char *refusal(kern::AttentionOp op) {
-    if (*bufferOf(op.getQuery()).getDims().back().constant() / op.getHeads() %
-        2)
+    if (*getBufferType(op.getQuery()).getDims().back().constant() /
+        op.getHeads() % 2)
       return "heads of an odd size stay in f32";
     if (onlyReader(op.getKey()) != op)
       return "the keys are not made for this attention alone";
@@ -169,7 +169,7 @@ struct ChoosePrecisionPass
         remarks.missed(op, reason);
         return;
       }
-      op.getKey().setType(inBf16(bufferOf(op.getKey())));
+      op.getKey().setType(inBf16(getBufferType(op.getKey())));
       ++attentions;
       remarks.passed(op, "attention in bf16");
     });
@@ -208,35 +208,36 @@ struct ChoosePrecisionPass
     DenseMap<Value, Value> rounded;
     for (Operation &op :
          llvm::make_early_inc_range(function.getBody().front())) {
-      for (OpOperand *operand : wantedIn(op)) {
+      for (OpOperand *operand : getOperandsToRound(op)) {
         Value storage = kern::getStorage(operand->get());
-        Value &twin = rounded[storage];
-        if (!twin)
-          twin = insertCast(&op, storage);
-        replace(*operand, twin);
+        Value &copy = rounded[storage];
+        if (!copy)
+          copy = insertCast(&op, storage);
+        replace(*operand, copy);
       }
-      for (auto &[storage, twin] : rounded)
+      for (auto &[storage, copy] : rounded)
         if (writes(op, storage))
-          twin = Value();
+          copy = Value();
     }
   }
 
   Value insertCast(Operation *reader, Value storage) {
     OpBuilder b(reader);
-    Value twin = b.create<kern::AllocOp>(
-        reader->getLoc(), inBf16(bufferOf(storage)), IntegerAttr());
-    b.create<kern::CastOp>(reader->getLoc(), storage, twin);
-    return twin;
+    Value copy = b.create<kern::AllocOp>(
+        reader->getLoc(), inBf16(getBufferType(storage)), IntegerAttr());
+    b.create<kern::CastOp>(reader->getLoc(), storage, copy);
+    return copy;
   }
 
-  /// Lets an operand read a rounded twin in place of the buffer, in its shape.
-  static void replace(OpOperand &operand, Value twin) {
+  /// Lets an operand read a rounded copy in place of the buffer, in its shape.
+  static void replace(OpOperand &operand, Value copy) {
     Value old = operand.get();
-    if (inBf16(bufferOf(old)) != twin.getType()) {
+    if (inBf16(getBufferType(old)) != copy.getType()) {
       OpBuilder b(operand.getOwner());
-      twin = b.create<kern::ViewOp>(old.getLoc(), inBf16(bufferOf(old)), twin);
+      copy = b.create<kern::ViewOp>(old.getLoc(), inBf16(getBufferType(old)),
+                                    copy);
     }
-    operand.set(twin);
+    operand.set(copy);
     while (auto view = old.getDefiningOp<kern::ViewOp>()) {
       if (!view->use_empty())
         break;
@@ -283,8 +284,8 @@ struct ChoosePrecisionPass
     if (llvm::none_of(bodies, castOfState) || !llvm::all_of(bodies, lastNorm))
       return;
     unsigned index = layers->getNumOperands();
-    Value twin = insertCast(layers, layers.getState());
-    layers.getInvariantsMutable().append(twin);
+    Value copy = insertCast(layers, layers.getState());
+    layers.getInvariantsMutable().append(copy);
     for (func::FuncOp body : bodies)
       carryThrough(body, index);
     // What is read behind the layers is there already.
@@ -293,12 +294,12 @@ struct ChoosePrecisionPass
       if (layers->isBeforeInBlock(cast) &&
           cast.getInput() == layers.getState() &&
           lastWriterBefore(cast, cast.getInput()) == layers)
-        replaceCast(cast, twin);
+        replaceCast(cast, copy);
   }
 
-  static void replaceCast(kern::CastOp cast, Value twin) {
+  static void replaceCast(kern::CastOp cast, Value copy) {
     Operation *alloc = cast.getOuts().getDefiningOp();
-    cast.getOuts().replaceAllUsesWith(twin);
+    cast.getOuts().replaceAllUsesWith(copy);
     cast.erase();
     alloc->erase();
   }
@@ -308,7 +309,7 @@ struct ChoosePrecisionPass
   void carryThrough(func::FuncOp body, unsigned index) {
     Value state = body.getArgument(0);
     kern::CastOp cast = castOfState(body);
-    auto type = inBf16(bufferOf(state));
+    auto type = inBf16(getBufferType(state));
     body.insertArgument(index, type, {}, body.getLoc());
     Value carried = body.getArgument(index);
     if (cast)

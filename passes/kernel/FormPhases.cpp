@@ -238,7 +238,7 @@ struct FormPhasesPass
 
   /// What a phase is named after: the first product or attention, else the
   /// first that reads anything.
-  static kern::BufferOp mainOf(ArrayRef<kern::BufferOp> group) {
+  static kern::BufferOp findMainOp(ArrayRef<kern::BufferOp> group) {
     for (kern::BufferOp op : group)
       if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(
               op.getOperation()))
@@ -255,7 +255,7 @@ struct FormPhasesPass
     SmallVector<Location> locations;
     for (kern::BufferOp op : group)
       locations.push_back(op.getLoc());
-    kern::BufferOp main = mainOf(group);
+    kern::BufferOp main = findMainOp(group);
     std::string what = main->getName().stripDialect().str();
     if (auto call = dyn_cast<kern::OneDnnOp>(*main))
       what += "_" + call.getPrimitive().str();

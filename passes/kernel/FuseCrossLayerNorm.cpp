@@ -52,7 +52,7 @@ struct FuseCrossLayerNormPass
   // Matching
   //===--------------------------------------------------------------------===//
 
-  func::FuncOp bodyOf(Attribute row) {
+  func::FuncOp lookupBody(Attribute row) {
     return getOperation().lookupSymbol<func::FuncOp>(
         cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
   }
@@ -114,8 +114,8 @@ struct FuseCrossLayerNormPass
 
   /// The norm of gathered rows of the state, when nothing else reads the state
   /// behind the layers.
-  static std::optional<Final> finalOf(kern::LayersOp layers,
-                                      kern::NormOp norm) {
+  static std::optional<Final> findFinal(kern::LayersOp layers,
+                                        kern::NormOp norm) {
     Final found;
     for (Operation *user : layers.getState().getUsers()) {
       if (user == layers || user->isBeforeInBlock(layers))
@@ -130,13 +130,13 @@ struct FuseCrossLayerNormPass
     found.norm =
         dyn_cast_or_null<kern::NormOp>(onlyReader(found.gather.getOuts()));
     if (!found.norm || found.norm.getOutBf16() ||
-        !sameNorms(found.norm, norm) || !symbolOf(found.norm.getGamma()) ||
-        (norm.getBeta() && !symbolOf(found.norm.getBeta())))
+        !sameNorms(found.norm, norm) || !getSymbol(found.norm.getGamma()) ||
+        (norm.getBeta() && !getSymbol(found.norm.getBeta())))
       return std::nullopt;
     return found;
   }
 
-  static FlatSymbolRefAttr symbolOf(Value weight) {
+  static FlatSymbolRefAttr getSymbol(Value weight) {
     auto get = weight.getDefiningOp<kern::GetWeightOp>();
     return get ? get.getWeightAttr() : FlatSymbolRefAttr();
   }
@@ -148,7 +148,7 @@ struct FuseCrossLayerNormPass
   void carry(kern::LayersOp layers, Remarks &remarks) {
     llvm::MapVector<func::FuncOp, Body> bodies;
     for (Attribute row : layers.getRows()) {
-      func::FuncOp function = bodyOf(row);
+      func::FuncOp function = lookupBody(row);
       auto [known, isNew] = bodies.try_emplace(function);
       if (!isNew)
         continue;
@@ -160,8 +160,8 @@ struct FuseCrossLayerNormPass
         return;
       }
     }
-    std::optional<Final> last = finalOf(layers, bodies.front().second.norm);
-    kern::NormOp first = bodies[bodyOf(layers.getRows()[0])].norm;
+    std::optional<Final> last = findFinal(layers, bodies.front().second.norm);
+    kern::NormOp first = bodies[lookupBody(layers.getRows()[0])].norm;
     Value rows = makeFirst(layers, first);
     shiftRows(layers, bodies, last);
     unsigned index = layers->getNumOperands();
@@ -214,12 +214,12 @@ struct FuseCrossLayerNormPass
     for (size_t i = 0; i < old.size(); ++i) {
       SmallVector<Attribute> row(cast<ArrayAttr>(old[i]).getValue());
       size_t next = std::min(i + 1, old.size() - 1);
-      kern::NormOp own = bodies[bodyOf(old[i])].norm,
-                   other = bodies[bodyOf(old[next])].norm;
+      kern::NormOp own = bodies[lookupBody(old[i])].norm,
+                   other = bodies[lookupBody(old[next])].norm;
       auto shift = [&](Value parameter, Value theirs, Value final) {
         Attribute symbol = cast<ArrayAttr>(old[next])[indexIn(theirs, layers)];
         if (next == i && final)
-          symbol = symbolOf(final);
+          symbol = getSymbol(final);
         row[indexIn(parameter, layers)] = symbol;
       };
       shift(own.getGamma(), other.getGamma(),

@@ -18,13 +18,13 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-static kern::BufferType bufferOf(Value value) {
+static kern::BufferType getBufferType(Value value) {
   return cast<kern::BufferType>(value.getType());
 }
 
 /// The other summand when the region only adds `product` to a buffer of the
 /// same dimensions.
-static Value residualOf(kern::ElementwiseOp op, Value product) {
+static Value findResidual(kern::ElementwiseOp op, Value product) {
   Block &block = op.getBody().front();
   if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
       !isa<arith::AddFOp>(block.front()))
@@ -32,7 +32,7 @@ static Value residualOf(kern::ElementwiseOp op, Value product) {
   Value other = op.getInputs()[op.getInputs()[0] == product ? 1 : 0];
   if (other == product || !isa<kern::BufferType>(other.getType()))
     return {};
-  return bufferOf(other).getDims() == bufferOf(op.getOuts()).getDims()
+  return getBufferType(other).getDims() == getBufferType(op.getOuts()).getDims()
              ? other
              : Value();
 }
@@ -80,7 +80,8 @@ struct FuseEpiloguesPass
     auto reader = dyn_cast_or_null<kern::ElementwiseOp>(onlyReader(product));
     if (!reader || reader->getBlock() != gemm->getBlock())
       return false;
-    if (bufferOf(reader.getOuts()).getDims() != bufferOf(product).getDims()) {
+    if (getBufferType(reader.getOuts()).getDims() !=
+        getBufferType(product).getDims()) {
       remarks.missed(reader, "the product is broadcast");
       return false;
     }
@@ -100,7 +101,7 @@ struct FuseEpiloguesPass
                                "' joined the product");
       return true;
     }
-    Value residual = residualOf(reader, product);
+    Value residual = findResidual(reader, product);
     if (!residual)
       return false;
     bool inPlace =
@@ -123,10 +124,10 @@ struct FuseEpiloguesPass
 
   /// Slices that together are all columns of a product without gap or overlap,
   /// in that order; empty when it has other readers too.
-  static Slices slicesOf(kern::GemmOp gemm) {
+  static Slices findSlices(kern::GemmOp gemm) {
     Value product = gemm.getOuts()[0];
     std::map<int64_t, kern::CopyOp> starts;
-    int64_t last = bufferOf(product).getRank() - 1;
+    int64_t last = getBufferType(product).getRank() - 1;
     for (Operation *user : product.getUsers()) {
       if (user == gemm)
         continue;
@@ -142,7 +143,7 @@ struct FuseEpiloguesPass
     Slices slices;
     Polynomial column;
     for (auto &[from, copy] : starts) {
-      Polynomial width = bufferOf(copy.getOuts()).getDims().back();
+      Polynomial width = getBufferType(copy.getOuts()).getDims().back();
       if (column != Polynomial(from) ||
           *Polynomial::parse(copy.getSize().str()) != width ||
           !width.constant() || isReadBefore(copy))
@@ -150,7 +151,8 @@ struct FuseEpiloguesPass
       column = column + width;
       slices.push_back(copy);
     }
-    return column == bufferOf(product).getDims().back() ? slices : Slices();
+    return column == getBufferType(product).getDims().back() ? slices
+                                                             : Slices();
   }
 
   /// True for a slice to what a layer updates in place, and reads until then.
@@ -165,7 +167,7 @@ struct FuseEpiloguesPass
         gemm.getActivation())
       return false;
     auto alloc = gemm.getOuts()[0].getDefiningOp<kern::AllocOp>();
-    Slices slices = alloc ? slicesOf(gemm) : Slices();
+    Slices slices = alloc ? findSlices(gemm) : Slices();
     if (slices.size() < 2 || !weights.hasOneUse(gemm.getWeight()) ||
         (gemm.getBias() && !weights.hasOneUse(gemm.getBias())))
       return false;
@@ -173,7 +175,8 @@ struct FuseEpiloguesPass
     SmallVector<Value> outs;
     SmallVector<Location> locations{gemm.getLoc()};
     for (kern::CopyOp copy : slices) {
-      widths.push_back(*bufferOf(copy.getOuts()).getDims().back().constant());
+      widths.push_back(
+          *getBufferType(copy.getOuts()).getDims().back().constant());
       outs.push_back(copy.getOuts());
       locations.push_back(copy.getLoc());
       // The outs may be allocated behind the product.

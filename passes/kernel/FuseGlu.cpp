@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The gate of an MLP becomes the epilogue of one product: rows of both weights
+// The GLU of an MLP becomes the epilogue of one product: rows of both weights
 // are interleaved, so that a tile holds act(g) and u side by side.
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,8 +20,8 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// Rows of a weight in each turn of the interleaving.
-static constexpr int64_t kTurn = 8;
+/// Rows of each weight that follow each other when two are interleaved.
+static constexpr int64_t kInterleavedRows = 8;
 
 /// The one operation that writes an alloc, or null.
 static Operation *onlyWriter(Value buffer) {
@@ -39,7 +39,7 @@ static Operation *onlyWriter(Value buffer) {
 
 namespace {
 
-/// One factor of a gate: columns of a product.
+/// One factor of a GLU: columns of a product.
 struct Factor {
   kern::GemmOp gemm;
   kern::CopyOp slice; ///< null: all columns
@@ -47,7 +47,7 @@ struct Factor {
 };
 
 /// `activation(g) * u`.
-struct Gate {
+struct Glu {
   kern::ElementwiseOp apply, multiply;
   Value g, u;
   Activation activation;
@@ -59,12 +59,12 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     SmallVector<kern::ElementwiseOp> all;
     getOperation().walk([&](kern::ElementwiseOp op) { all.push_back(op); });
     for (kern::ElementwiseOp op : all)
-      if (std::optional<Gate> gate = gateOf(op))
-        fuse(*gate, remarks);
+      if (std::optional<Glu> glu = matchGlu(op))
+        fuse(*glu, remarks);
   }
 
   /// Matches the product of an activation's result and another buffer.
-  static std::optional<Gate> gateOf(kern::ElementwiseOp op) {
+  static std::optional<Glu> matchGlu(kern::ElementwiseOp op) {
     Block &block = op.getBody().front();
     if (op.getInputs().size() != 2 || block.getOperations().size() != 2 ||
         !isa<arith::MulFOp>(block.front()))
@@ -79,13 +79,13 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       std::optional<Activation> kind =
           apply ? getActivation(apply) : std::nullopt;
       if (kind && onlyReader(apply.getInputs()[0]) == apply)
-        return Gate{apply, op, apply.getInputs()[0], other, *kind};
+        return Glu{apply, op, apply.getInputs()[0], other, *kind};
     }
     return std::nullopt;
   }
 
   /// The columns of a product that a buffer holds, if it holds such.
-  static std::optional<Factor> factorOf(Value buffer) {
+  static std::optional<Factor> matchFactor(Value buffer) {
     Operation *writer = onlyWriter(buffer);
     Factor factor;
     if (auto slice = dyn_cast_or_null<kern::CopyOp>(writer)) {
@@ -110,17 +110,17 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
   }
 
   /// Why two factors do not join, or null.
-  const char *refusal(Gate &gate, Factor &g, Factor &u, WeightUses &weights) {
+  const char *refusal(Glu &glu, Factor &g, Factor &u, WeightUses &weights) {
     kern::WeightType type = g.gemm.getWeight().getType();
-    if (g.gemm->getBlock() != gate.multiply->getBlock() ||
-        u.gemm->getBlock() != gate.multiply->getBlock())
-      return "the gate is in another layer";
-    if (g.size != u.size || g.size % kTurn)
-      return "the gate's width is no multiple of 8";
+    if (g.gemm->getBlock() != glu.multiply->getBlock() ||
+        u.gemm->getBlock() != glu.multiply->getBlock())
+      return "the GLU is in another layer";
+    if (g.size != u.size || g.size % kInterleavedRows)
+      return "the width of the GLU is not a multiple of 8";
     if (g.slice ? g.gemm != u.gemm || g.from + u.from != g.size ||
                       2 * g.size != type.getShape()[0] || !hasOnlySlices(g.gemm)
                 : bool(u.slice) || g.gemm.getInput() != u.gemm.getInput())
-      return "the factors are no two halves of one input's products";
+      return "the factors are not two halves of one input's products";
     if (bool(g.gemm.getBias()) != bool(u.gemm.getBias()))
       return "one factor alone has a bias";
     bool bf16 = false;
@@ -133,7 +133,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
           (gemm.getBias() && !isPlain(gemm.getBias(), weights)))
         return "something else reads a factor's weight";
     if (kern::getStorage(g.gemm.getInput()) ==
-        kern::getStorage(gate.multiply.getOuts()))
+        kern::getStorage(glu.multiply.getOuts()))
       return "the result would overwrite the product's input";
     return nullptr;
   }
@@ -159,15 +159,15 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     return weights.hasOneUse(weight);
   }
 
-  void fuse(Gate &gate, Remarks &remarks) {
-    std::optional<Factor> g = factorOf(gate.g), u = factorOf(gate.u);
+  void fuse(Glu &glu, Remarks &remarks) {
+    std::optional<Factor> g = matchFactor(glu.g), u = matchFactor(glu.u);
     if (!g || !u) {
-      remarks.missed(gate.multiply, "a factor is no product of its own");
+      remarks.missed(glu.multiply, "a factor is not a product of its own");
       return;
     }
     WeightUses weights(getOperation());
-    if (const char *reason = refusal(gate, *g, *u, weights)) {
-      remarks.missed(gate.multiply, reason);
+    if (const char *reason = refusal(glu, *g, *u, weights)) {
+      remarks.missed(glu.multiply, reason);
       return;
     }
     interleave(weights, *g, *u,
@@ -175,18 +175,18 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     if (g->gemm.getBias())
       interleave(weights, *g, *u,
                  [](kern::GemmOp gemm) { return gemm.getBias(); });
-    OpBuilder b(gate.multiply);
+    OpBuilder b(glu.multiply);
     Location loc = fuseLocations(&getContext(),
                                  {g->gemm.getLoc(), u->gemm.getLoc(),
-                                  gate.apply.getLoc(), gate.multiply.getLoc()});
+                                  glu.apply.getLoc(), glu.multiply.getLoc()});
     auto fused = b.create<kern::GemmOp>(
         loc, g->gemm.getInput(), g->gemm.getWeight(), g->gemm.getBias(),
-        gate.multiply.getOuts(),
-        kern::EpilogueAttr::get(&getContext(), gate.activation, /*glu=*/true));
-    erase(gate, *g, *u);
-    ++gates;
+        glu.multiply.getOuts(),
+        kern::EpilogueAttr::get(&getContext(), glu.activation, /*glu=*/true));
+    erase(glu, *g, *u);
+    ++glus;
     remarks.passed(fused, "GLU '" +
-                              StringRef(getActivationName(gate.activation)) +
+                              StringRef(getActivationName(glu.activation)) +
                               "' joined the product");
   }
 
@@ -203,7 +203,7 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
         ea = WeightExpr::slice(ea, 0, g.from, g.size);
         eb = WeightExpr::slice(eb, 0, u.from, u.size);
       }
-      a.setExpr(WeightExpr::interleave(kTurn, {ea, eb}).str());
+      a.setExpr(WeightExpr::interleave(kInterleavedRows, {ea, eb}).str());
     }
     if (!g.slice)
       weights.retype(of(g.gemm), [](kern::WeightType type) {
@@ -214,12 +214,12 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
       });
   }
 
-  static void erase(Gate &gate, Factor &g, Factor &u) {
-    SmallVector<Value> buffers{gate.g, gate.u, gate.apply.getOuts()};
+  static void erase(Glu &glu, Factor &g, Factor &u) {
+    SmallVector<Value> buffers{glu.g, glu.u, glu.apply.getOuts()};
     if (g.slice)
       buffers.push_back(g.gemm.getOuts()[0]);
-    gate.multiply->erase();
-    gate.apply->erase();
+    glu.multiply->erase();
+    glu.apply->erase();
     SmallVector<Value> unread;
     for (Factor factor : {g, u})
       if (factor.slice)

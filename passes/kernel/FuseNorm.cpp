@@ -20,7 +20,7 @@ namespace transom {
 
 /// The first operation behind a product that touches its result, when that is
 /// a norm of it.
-static kern::NormOp normOf(kern::GemmOp gemm) {
+static kern::NormOp findNorm(kern::GemmOp gemm) {
   Value product = gemm.getOuts()[0], storage = kern::getStorage(product);
   for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
     if (auto norm = dyn_cast<kern::NormOp>(op))
@@ -41,7 +41,7 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
   if (gemm.getNormGamma())
     return "the product has a norm already";
   if (gemm.getGlu())
-    return "the product makes a gate";
+    return "the product makes a GLU";
   if (norm.getOutBf16() ||
       !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
     return "the norm is rounded already";
@@ -63,7 +63,7 @@ struct FuseNormPass : public transom::impl::FuseNormPassBase<FuseNormPass> {
     SmallVector<kern::GemmOp> gemms;
     getOperation().walk([&](kern::GemmOp gemm) { gemms.push_back(gemm); });
     for (kern::GemmOp gemm : gemms) {
-      kern::NormOp norm = normOf(gemm);
+      kern::NormOp norm = findNorm(gemm);
       if (!norm)
         continue;
       if (const char *reason = refusal(gemm, norm)) {

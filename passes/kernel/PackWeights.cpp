@@ -20,7 +20,7 @@ namespace transom {
 
 /// The layout in which an operation wants a weight operand; an embedding reads
 /// rows and panels alike.
-static std::optional<WeightLayout> wantedLayout(OpOperand &use) {
+static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
   if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner())) {
     if (use.get() == gemm.getWeight())
       return WeightLayout::Panels32;
@@ -45,7 +45,7 @@ struct PackWeightsPass
     SmallVector<Value> values = weightValues();
     for (Value value : values)
       for (OpOperand &use : value.getUses())
-        if (std::optional<WeightLayout> layout = wantedLayout(use))
+        if (std::optional<WeightLayout> layout = getLayoutForUse(use))
           setLayout(uses, value, *layout);
     for (Value value : values)
       if (cast<kern::WeightType>(value.getType()).getLayout() ==
@@ -124,29 +124,29 @@ struct PackWeightsPass
     rename(replacement);
   }
 
-  /// A weight that is wanted in two layouts gets a twin for the get_weight
+  /// A weight that needs two layouts gets a copy for the get_weight
   /// operations that want another than the first.
   void separateLayouts() {
     SymbolTable symbols(getOperation());
     std::map<std::string, WeightLayout> first;
-    std::map<std::pair<std::string, WeightLayout>, StringAttr> twins;
+    std::map<std::pair<std::string, WeightLayout>, StringAttr> copies;
     auto resolve = [&](StringAttr name, WeightLayout layout) {
       auto [known, isNew] = first.try_emplace(name.str(), layout);
       if (isNew || known->second == layout)
         return name;
-      StringAttr &twin = twins[{name.str(), layout}];
-      if (!twin) {
+      StringAttr &copyName = copies[{name.str(), layout}];
+      if (!copyName) {
         auto copy =
             cast<kern::WeightOp>(symbols.lookup(name.getValue())->clone());
-        twin = symbols.insert(copy);
+        copyName = symbols.insert(copy);
       }
-      return twin;
+      return copyName;
     };
     getOperation().walk(
         [&](kern::LayersOp layers) { resolveRows(layers, symbols, resolve); });
     getOperation().walk([&](kern::GetWeightOp get) {
       for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
-        std::optional<WeightLayout> layout = wantedLayout(use);
+        std::optional<WeightLayout> layout = getLayoutForUse(use);
         if (!layout)
           continue;
         StringAttr name = resolve(get.getWeightAttr().getAttr(), *layout);
@@ -171,7 +171,7 @@ struct PackWeightsPass
         if (!isa<kern::WeightType>(parameter.getType()))
           continue;
         for (OpOperand &use : parameter.getUses())
-          if (std::optional<WeightLayout> layout = wantedLayout(use))
+          if (std::optional<WeightLayout> layout = getLayoutForUse(use))
             row[i] = FlatSymbolRefAttr::get(
                 resolve(cast<FlatSymbolRefAttr>(row[i]).getAttr(), *layout));
       }

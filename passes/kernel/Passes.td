@@ -61,7 +61,7 @@ def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"gates", "gates", "gates that joined a product">];
+  let statistics = [Statistic<"glus", "glus", "GLUs that joined a product">];
 }
 
 def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
@@ -74,7 +74,7 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Pre-condition: each buffer is written once. Post-condition: no product is
     followed by its own activation or residual alone.
 
-    Refuses: a product that makes a gate; another reader of the product; a residual
+    Refuses: a product that makes a GLU; another reader of the product; a residual
     that is broadcast; a result
     in the buffer of the product's input; a residual in the buffer of the result
     where an activation or a long K makes tiles wait there; slices with a gap, of
@@ -110,7 +110,7 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     norm's weights and writes `norm_out`.
 
     Refuses: a reader or writer of the product between both, or a reader of the
-    norm's result before it; several outs; a product that makes a gate.
+    norm's result before it; several outs; a product that makes a GLU.
 
     Example:
     ```mlir

@@ -47,10 +47,10 @@ struct PlanCachesPass
     }
     groups += all.size();
     if (!all.empty())
-      getOperation()->setAttr("kern.cache_groups", tableOf(all, b));
+      getOperation()->setAttr("kern.cache_groups", getTable(all, b));
   }
 
-  static ArrayAttr tableOf(ArrayRef<Group> all, Builder &b) {
+  static ArrayAttr getTable(ArrayRef<Group> all, Builder &b) {
     SmallVector<Attribute> table;
     for (const Group &group : all)
       table.push_back(b.getDictionaryAttr(

@@ -42,7 +42,7 @@ static const char *refuse(kern::GemmOp op) {
   if (op.getNormGamma())
     return "the product has a norm of its own";
   if (op.getGlu())
-    return "the product makes a gate";
+    return "the product makes a GLU";
   if (!op.getWeight().getType().getElementType().isF32())
     return "oneDNN is given weights of f32 only";
   if (op.getActivation() &&

@@ -48,8 +48,8 @@ std::vector<NamedTensor> readTensors(const std::string &path) {
 }
 
 /// The worst element of one tensor, or empty.
-static std::string differenceOf(const std::string &name, const Tensor &got,
-                                const Tensor &expected, double tolerance) {
+static std::string getDifference(const std::string &name, const Tensor &got,
+                                 const Tensor &expected, double tolerance) {
   if (got.sizes != expected.sizes || got.isFloat != expected.isFloat)
     return "'" + name + "' has another type";
   double worst = 0;
@@ -70,15 +70,15 @@ static std::string differenceOf(const std::string &name, const Tensor &got,
          llvm::formatv("{0:e}", worst).str();
 }
 
-std::string differenceOf(ArrayRef<NamedTensor> got,
-                         ArrayRef<NamedTensor> expected, double tolerance) {
+std::string getDifference(ArrayRef<NamedTensor> got,
+                          ArrayRef<NamedTensor> expected, double tolerance) {
   for (const NamedTensor &wanted : expected) {
     const NamedTensor *found = llvm::find_if(
         got, [&](const NamedTensor &t) { return t.name == wanted.name; });
     if (found == got.end())
       return "'" + wanted.name + "' is missing";
     std::string difference =
-        differenceOf(wanted.name, found->tensor, wanted.tensor, tolerance);
+        getDifference(wanted.name, found->tensor, wanted.tensor, tolerance);
     if (!difference.empty())
       return difference;
   }
@@ -108,7 +108,7 @@ static std::string complaintAbout(ModuleOp module,
     if (!complaint.empty())
       break;
     auto result = evaluateCase(module, test, options);
-    complaint = result ? differenceOf(*result, test.outputs, tolerance)
+    complaint = result ? getDifference(*result, test.outputs, tolerance)
                        : result.error().message;
   }
   return complaint;

@@ -18,9 +18,9 @@ std::vector<NamedTensor> readTensors(const std::string &path);
 
 /// Empty when each expected tensor is among `got` and each element differs by
 /// at most `tolerance * (1 + |expected|)`; else the worst difference.
-std::string differenceOf(llvm::ArrayRef<NamedTensor> got,
-                         llvm::ArrayRef<NamedTensor> expected,
-                         double tolerance);
+std::string getDifference(llvm::ArrayRef<NamedTensor> got,
+                          llvm::ArrayRef<NamedTensor> expected,
+                          double tolerance);
 
 /// Inputs of an entry and what it must give.
 struct Case {

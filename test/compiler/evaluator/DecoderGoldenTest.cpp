@@ -140,7 +140,7 @@ void DecoderGolden::checkChunks() {
     auto begin = expected.real.begin() + past * width;
     Tensor part = Tensor::of({count, width},
                              std::vector<double>(begin, begin + count * width));
-    EXPECT_EQ(differenceOf(*got, {{(*all)[0].name, part}}, reordered), "")
+    EXPECT_EQ(getDifference(*got, {{(*all)[0].name, part}}, reordered), "")
         << "at " << past;
   }
   options.caches = nullptr;
@@ -151,7 +151,7 @@ void DecoderGolden::check(const char *dtype) {
   for (Case &test : cases) {
     auto result = evaluateCase(*module, test, options);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(differenceOf(*result, test.outputs, asTheOriginal), "");
+    EXPECT_EQ(getDifference(*result, test.outputs, asTheOriginal), "");
     test.outputs = *result;
   }
   checkChunks();
@@ -168,7 +168,7 @@ void DecoderGolden::check(const char *dtype) {
       tolerance = inBf16;
     auto result = evaluateCase(*module, last, options);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(differenceOf(*result, last.outputs, tolerance), "");
+    EXPECT_EQ(getDifference(*result, last.outputs, tolerance), "");
     checkChunks();
   }
 }

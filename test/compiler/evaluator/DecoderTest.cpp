@@ -191,8 +191,8 @@ protected:
     return result ? (*result)[0].tensor.real : std::vector<double>();
   }
 
-  std::string failureOf(std::vector<SequenceRows> sequences,
-                        std::vector<int64_t> tokens) {
+  std::string getFailure(std::vector<SequenceRows> sequences,
+                         std::vector<int64_t> tokens) {
     auto result = step(std::move(sequences), std::move(tokens));
     EXPECT_FALSE(result);
     return result ? "" : result.error().message;
@@ -274,17 +274,17 @@ TEST_F(Decoder, withoutSequencesAllRowsAreOneNewSequence) {
 }
 
 TEST_F(Decoder, refusesStepsThatDoNotFit) {
-  EXPECT_EQ(failureOf({{4, 2, 1}}, {1}),
+  EXPECT_EQ(getFailure({{4, 2, 1}}, {1}),
             "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', a new one "
             "cannot stand at 2");
-  EXPECT_EQ(failureOf({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
+  EXPECT_EQ(getFailure({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
             "'attn.decode_batch': sequence 4 comes twice");
-  EXPECT_EQ(failureOf({{4, -1, 1}}, {1}),
+  EXPECT_EQ(getFailure({{4, -1, 1}}, {1}),
             "'attn.decode_batch': sequence 4 has -1 positions and 1 new rows; "
             "neither may be negative");
-  EXPECT_EQ(failureOf({{4, 0, 2}}, {1}),
+  EXPECT_EQ(getFailure({{4, 0, 2}}, {1}),
             "'attn.decode_batch': size 'rows' is both 1 and 2");
-  EXPECT_EQ(failureOf({{4, 64, 1}}, {1}),
+  EXPECT_EQ(getFailure({{4, 64, 1}}, {1}),
             "'attn.rope_table': position 64 is not below the limit 64");
 }
 

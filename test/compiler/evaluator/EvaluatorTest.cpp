@@ -81,8 +81,8 @@ Tensor floats(ArrayRef<int64_t> sizes, std::vector<double> values) {
 }
 
 /// The message of a run that must fail.
-std::string failureOf(const Model &model, ArrayRef<NamedTensor> inputs,
-                      StringRef entry = "run") {
+std::string getFailure(const Model &model, ArrayRef<NamedTensor> inputs,
+                       StringRef entry = "run") {
   auto result = evaluate(*model.module, entry, inputs);
   EXPECT_FALSE(result);
   return result ? "" : result.error().message;
@@ -104,7 +104,7 @@ TEST(Evaluator, runsLayersInOrderWithTheirWeights) {
 
 TEST(Evaluator, namesTheMissingFileTensorAndThePlace) {
   Model model(layers);
-  EXPECT_EQ(failureOf(model, {{"x", floats({1, 2}, {10, 1})}}),
+  EXPECT_EQ(getFailure(model, {{"x", floats({1, 2}, {10, 1})}}),
             "'attn.layers': no file holds tensor 'w'");
 }
 
@@ -119,15 +119,15 @@ TEST(Evaluator, refusesInputsThatDoNotFit) {
   Model model(masked);
   Tensor x = floats({1, 2}, {5, 6});
   Tensor m = Tensor::of({1, 3}, std::vector<int64_t>{1, 1, 1});
-  EXPECT_EQ(failureOf(model, {{"x", x}, {"m", m}}),
+  EXPECT_EQ(getFailure(model, {{"x", x}, {"m", m}}),
             "size 'seq' is both 2 and 3");
-  EXPECT_EQ(failureOf(model, {{"x", m}}),
+  EXPECT_EQ(getFailure(model, {{"x", m}}),
             "input 'x' has the wrong element type");
-  EXPECT_EQ(failureOf(model, {{"z", x}}), "entry 'run' has no input 'z'");
-  EXPECT_EQ(failureOf(model, {}), "input 'x' is missing");
-  EXPECT_EQ(failureOf(model, {{"x", floats({2}, {5, 6})}}),
+  EXPECT_EQ(getFailure(model, {{"z", x}}), "entry 'run' has no input 'z'");
+  EXPECT_EQ(getFailure(model, {}), "input 'x' is missing");
+  EXPECT_EQ(getFailure(model, {{"x", floats({2}, {5, 6})}}),
             "input 'x' has rank 1, expected 2");
-  EXPECT_EQ(failureOf(model, {{"x", x}}, "walk"), "no entry 'walk'");
+  EXPECT_EQ(getFailure(model, {{"x", x}}, "walk"), "no entry 'walk'");
 }
 
 TEST(Evaluator, showsEveryResultToTheObserver) {

@@ -22,7 +22,7 @@ constexpr double reordered = 1e-11, inKern = 1e-6;
 /// What rounding to bf16 may change.
 constexpr double inBf16 = 0.05;
 
-std::vector<Case> casesOf(const std::string &folder) {
+std::vector<Case> getCases(const std::string &folder) {
   std::vector<Case> cases;
   auto file = parseJsonFile(folder + "/cases.json");
   EXPECT_TRUE(file) << (file ? "" : file.error().message);
@@ -55,12 +55,12 @@ void Golden::check(const char *dtype) {
   ASSERT_TRUE(module) << module.error().message;
   EvaluateOptions options;
   options.source = &info.files;
-  std::vector<Case> cases = casesOf(folder);
+  std::vector<Case> cases = getCases(folder);
   ASSERT_FALSE(cases.empty());
   for (Case &test : cases) {
     auto result = evaluate(**module, test.entry, test.inputs, options);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(differenceOf(*result, test.outputs, roundedToF32), "");
+    EXPECT_EQ(getDifference(*result, test.outputs, roundedToF32), "");
     test.outputs = *result;
   }
   (**module)->setAttr("transom.dtype", StringAttr::get(&context, dtype));

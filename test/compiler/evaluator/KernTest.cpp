@@ -89,7 +89,7 @@ TEST_F(Kern, findsAMissingBarrier) {
   first.getOperations().splice(first.end(), second.getOperations());
   phases[1].erase();
   std::string error = errorOf();
-  EXPECT_TRUE(says(error, "another part of its phase")) << error;
+  EXPECT_TRUE(says(error, "another worker of its phase")) << error;
 }
 
 TEST_F(Kern, findsBuffersThatShareSpace) {

@@ -18,7 +18,7 @@ using namespace transom;
 
 namespace {
 
-double numberOf(JsonValue value) {
+double getNumber(JsonValue value) {
   if (value.isString())
     return *value.asString() == "-inf" ? -INFINITY : INFINITY;
   return *value.asDouble();
@@ -29,7 +29,7 @@ Tensor tensorOf(JsonValue value) {
   if (*value.get("dtype")->asString() == "f32") {
     std::vector<double> elements;
     for (JsonValue element : value.get("values")->elements())
-      elements.push_back(numberOf(element));
+      elements.push_back(getNumber(element));
     return Tensor::of(sizes, std::move(elements));
   }
   return Tensor::of(sizes,

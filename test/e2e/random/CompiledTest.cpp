@@ -78,8 +78,8 @@ std::string dtypeFor(uint64_t seed) {
 }
 
 /// The instruction sets that an artifact for a target holds.
-std::vector<std::string> isasOf(const std::string &target,
-                                const std::string &dtype) {
+std::vector<std::string> getInstructionSetsFor(const std::string &target,
+                                               const std::string &dtype) {
   std::vector<std::string> isas;
   for (const InstructionSet &isa : getInstructionSets())
     if (target == isa.target && (dtype == "bf16" || !isa.isForBf16))
@@ -165,9 +165,9 @@ std::string Batch::run(const char *isa, unsigned threads,
     return error;
   for (const Case &test : cases) {
     auto result = model.run(test.entry, test.inputs, test.outputs);
-    std::string complaint = result
-                                ? differenceOf(*result, test.outputs, tolerance)
-                                : result.error().message;
+    std::string complaint =
+        result ? getDifference(*result, test.outputs, tolerance)
+               : result.error().message;
     if (!complaint.empty())
       return "entry '" + test.entry + "': " + complaint;
     results.push_back(std::move(*result));
@@ -187,7 +187,8 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
   std::string complaint;
   std::vector<std::string> isas;
   for (const std::string &target : batch.options.targets)
-    llvm::append_range(isas, isasOf(target, batch.options.dtype));
+    llvm::append_range(isas,
+                       getInstructionSetsFor(target, batch.options.dtype));
   for (const std::string &isa : isas) {
     if (!complaint.empty() || !CompiledModel::runsHere(isa))
       continue;
@@ -201,7 +202,7 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
       if (first.empty())
         first = results;
       for (size_t i = 0; complaint.empty() && i < results.size(); ++i)
-        complaint = differenceOf(results[i], first[i], 0.0);
+        complaint = getDifference(results[i], first[i], 0.0);
       if (!complaint.empty()) {
         complaint =
             isa + ", " + std::to_string(threads) + " threads: " + complaint;

@@ -45,7 +45,7 @@ struct Model {
     prepareContext(context);
     module = makeRandomDecoder(&context, seed, weights);
     options.source = &weights;
-    vocabulary = vocabularyOf(*module);
+    vocabulary = getVocabulary(*module);
     sequences = randomSequences(random, vocabulary);
     dtype = random.chance(30) ? "bf16" : "f32";
     kvDtype = random.chance(60) ? dtype : random.pick({"f32", "bf16", "int8"});
@@ -156,7 +156,7 @@ std::string checkChunks(Model &model) {
     Tensor wanted = Tensor::of(
         {static_cast<int64_t>(tokens.size()), model.vocabulary}, part);
     std::string difference =
-        differenceOf(*got, {{"logits", wanted}}, reordered);
+        getDifference(*got, {{"logits", wanted}}, reordered);
     if (!difference.empty())
       return "in chunks: " + difference;
   }
@@ -164,7 +164,7 @@ std::string checkChunks(Model &model) {
 }
 
 /// The first complaint about one seed.
-std::string checkPassesOf(uint64_t seed) {
+std::string checkPassesForSeed(uint64_t seed) {
   Model model(seed);
   Case test = wholeStep(model.sequences);
   auto result = evaluateCase(*model.module, test, model.options);
@@ -188,7 +188,7 @@ TEST(RandomDecoders, meanTheSameAfterEachPass) {
   int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
   int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 30);
   for (int64_t seed = first; seed < first + count; ++seed)
-    EXPECT_EQ(checkPassesOf(seed), "") << "seed " << seed;
+    EXPECT_EQ(checkPassesForSeed(seed), "") << "seed " << seed;
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,13 +355,13 @@ Result<Logits> expectedLogits(Model &model) {
   return logits;
 }
 
-std::string differenceOf(const Logits &got, const Logits &expected,
-                         double tolerance) {
+std::string getDifference(const Logits &got, const Logits &expected,
+                          double tolerance) {
   for (size_t s = 0; s < expected.size(); ++s) {
     Sizes sizes = {static_cast<int64_t>(expected[s].size())};
     if (got[s].size() != expected[s].size())
       return "sequence " + std::to_string(s) + " has another length";
-    std::string difference = transom::testing::differenceOf(
+    std::string difference = transom::testing::getDifference(
         {{"logits", Tensor::of(sizes, got[s])}},
         {{"logits", Tensor::of(sizes, expected[s])}}, tolerance);
     if (!difference.empty())
@@ -382,9 +382,9 @@ std::string checkIsa(Model &model, const std::string &path, const char *isa,
       error =
           decoder.run(model.sequences, way ? &model.random : nullptr, logits);
     if (error.empty())
-      error = way ? differenceOf(logits, first, 0.0)
-                  : differenceOf(logits, expected,
-                                 model.rounds() ? compiledBf16 : compiledF32);
+      error = way ? getDifference(logits, first, 0.0)
+                  : getDifference(logits, expected,
+                                  model.rounds() ? compiledBf16 : compiledF32);
     if (!error.empty())
       return std::string(isa) + ", way " + std::to_string(way) + ": " + error;
     if (way == 0)

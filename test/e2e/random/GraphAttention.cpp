@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of random models, spelt out in primitives in the ways that models
+// Attention of random models, written out in primitives in the ways that models
 // do it, or as one operation.
 #include "test/e2e/random/GraphBuilder.h"
 #include <cmath>
@@ -26,7 +26,7 @@ Value GraphBuilder::splitHeads(Value x, const Polynomial &length, int64_t size,
 }
 
 /// The scaled scores [batch, heads, q, k], in one of several spellings.
-Value GraphBuilder::scoresOf(Value query, Value key, const Heads &heads) {
+Value GraphBuilder::makeScores(Value query, Value key, const Heads &heads) {
   double factor = 1.0 / std::sqrt(double(heads.dk));
   int64_t where = random.below(5);
   if (where == 0)
@@ -152,7 +152,7 @@ Value GraphBuilder::attention(Value x) {
     Value q = splitHeads(query, seq, heads.dk, heads);
     Value k = splitHeads(key, heads.length, heads.dk, heads);
     Value v = splitHeads(value, heads.length, heads.dv, heads);
-    Value p = make<SoftmaxOp>(maskScores(scoresOf(q, k, heads), heads));
+    Value p = make<SoftmaxOp>(maskScores(makeScores(q, k, heads), heads));
     mixed = make<MatmulOp>(p, v, false, false);
     if (!heads.flat)
       mixed = reshape(transpose(mixed, {0, 2, 1, 3}),

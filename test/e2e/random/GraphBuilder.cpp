@@ -40,7 +40,7 @@ Value GraphBuilder::input(const std::string &inputName,
 }
 
 /// `[2, 3]`.
-static std::string listOf(ArrayRef<int64_t> values) {
+static std::string getList(ArrayRef<int64_t> values) {
   std::string text = "[";
   for (int64_t value : values)
     text += (text.size() > 1 ? ", " : "") + std::to_string(value);
@@ -56,7 +56,7 @@ Value GraphBuilder::weight(std::vector<int64_t> shape, double range) {
     expr = "transpose(" + expr + ", [1, 0])";
   } else if (random.chance(10)) {
     stored = {getNumElements(shape)};
-    expr = "reshape(" + expr + ", " + listOf(shape) + ")";
+    expr = "reshape(" + expr + ", " + getList(shape) + ")";
   }
   weights.add(tensor, stored, range);
   auto type = RankedTensorType::get(shape, builder.getF32Type());

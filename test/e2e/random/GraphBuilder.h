@@ -43,7 +43,7 @@ private:
   mlir::Value input(const std::string &name, llvm::ArrayRef<Polynomial> dims,
                     mlir::Type element, llvm::StringRef role,
                     std::vector<mlir::NamedAttribute> more = {});
-  /// A weight with elements in [-range, range], spelt in one of several ways.
+  /// A weight with elements in [-range, range], written in one of several ways.
   mlir::Value weight(std::vector<int64_t> shape, double range);
   /// A vector of numbers about 1, for norms.
   mlir::Value gains(int64_t size);
@@ -85,7 +85,8 @@ private:
   };
   mlir::Value splitHeads(mlir::Value x, const Polynomial &length, int64_t width,
                          const Heads &heads);
-  mlir::Value scoresOf(mlir::Value query, mlir::Value key, const Heads &heads);
+  mlir::Value makeScores(mlir::Value query, mlir::Value key,
+                         const Heads &heads);
   mlir::Value maskScores(mlir::Value scores, const Heads &heads);
   mlir::Value keyMask(mlir::Value scores, const Heads &heads);
   mlir::Value wholeAttention(mlir::Value query, mlir::Value key,

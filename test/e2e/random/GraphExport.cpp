@@ -40,7 +40,7 @@ private:
   bool writeSdpa(SdpaOp op);
   void flag(const char *key, bool value);
   void tensor(const char *key, Value weight);
-  SmallVector<Value> operandsOf(Operation *op);
+  SmallVector<Value> getOperands(Operation *op);
   bool isEdge(Operation *op);
   void writeWeights(const TensorSource &source, const std::string &folder);
 
@@ -144,7 +144,7 @@ void Exporter::tensor(const char *key, Value weight) {
 }
 
 /// The operands that are edges; weights of these operations are attributes.
-SmallVector<Value> Exporter::operandsOf(Operation *op) {
+SmallVector<Value> Exporter::getOperands(Operation *op) {
   if (isa<LinearOp, EmbeddingOp, LayerNormOp, RmsNormOp>(op))
     return {op->getOperand(0)};
   return llvm::to_vector(op->getOperands());
@@ -192,7 +192,7 @@ bool Exporter::writeSdpa(SdpaOp op) {
 }
 
 /// Attributes of the operations that have some; false where one is not to be
-/// spelt.
+/// written.
 bool Exporter::writeAttributes(Operation *op) {
   bool possible = true;
   auto number = [&](const char *key, const APFloat &value) {
@@ -273,7 +273,7 @@ bool Exporter::writeAttributes(Operation *op) {
 /// True when the operation's result is an edge of another node.
 bool Exporter::isEdge(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return llvm::is_contained(operandsOf(user), op->getResult(0));
+    return llvm::is_contained(getOperands(user), op->getResult(0));
   });
 }
 
@@ -294,7 +294,7 @@ bool Exporter::writeNode(Operation *op) {
   json.member("op", opName(op));
   json.key("inputs");
   json.beginArray();
-  for (Value operand : operandsOf(op))
+  for (Value operand : getOperands(op))
     json.value(names.at(operand));
   json.endArray();
   json.key("attrs");

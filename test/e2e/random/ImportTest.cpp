@@ -47,7 +47,7 @@ Outcome check(uint64_t seed, const std::string &folder) {
     outcome.complaint =
         expected ? got.error().message : expected.error().message;
   else
-    outcome.complaint = differenceOf(*got, *expected, 1e-12);
+    outcome.complaint = getDifference(*got, *expected, 1e-12);
   return outcome;
 }
 

@@ -302,7 +302,7 @@ OwningOpRef<ModuleOp> makeRandomDecoder(MLIRContext *context, uint64_t seed,
   return module;
 }
 
-int64_t vocabularyOf(ModuleOp decoder) {
+int64_t getVocabulary(ModuleOp decoder) {
   return decoder.lookupSymbol("step")
       ->getAttrOfType<IntegerAttr>("transom.vocabulary")
       .getInt();

@@ -16,7 +16,7 @@ mlir::OwningOpRef<mlir::ModuleOp> makeRandomDecoder(mlir::MLIRContext *context,
                                                     RandomWeights &weights);
 
 /// Ids are below it.
-int64_t vocabularyOf(mlir::ModuleOp decoder);
+int64_t getVocabulary(mlir::ModuleOp decoder);
 
 /// Token ids of some sequences: mostly short, sometimes beyond a block of the
 /// cache.

@@ -177,7 +177,7 @@ func.func @factors_of_other_inputs_stay(%x: !x, %z: !x, %y: !y) {
 
 !x = !kern.buffer<[rows, 8] x f32>
 
-// CHECK: attn.remarks = {{.*}} reason = "a factor is no product of its own"
+// CHECK: attn.remarks = {{.*}} reason = "a factor is not a product of its own"
 // CHECK-LABEL: func.func @factors_that_are_no_products_stay(
 func.func @factors_that_are_no_products_stay(%x: !x, %z: !x, %y: !x) {
   %a = kern.alloc : !x
