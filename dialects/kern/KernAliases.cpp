@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Short names of kern's types in printed modules: `!rows_768` for a buffer of
-// f32, `!w_64x32` for a weight. Off unless asked for, so that the text of one
+// Short names of kern's types in printed modules: `!rows_768_f` for a buffer of
+// f32, `!w_64x32_panels` for a weight. Off unless asked for, so that the text of one
 // operation can be read alone.
 #include "dialects/kern/Kern.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,7 +38,7 @@ public:
   bool enabled = false;
 
 private:
-  /// `rows_768`, `keys_768_bf16`; sizes that are sums have no short name.
+  /// `rows_768_f`, `keys_768_bf_panels`; sizes that are sums have no short name.
   static AliasResult printBuffer(BufferType type, raw_ostream &os) {
     std::string name;
     for (StringAttr dim : type.getDimTexts()) {
@@ -50,21 +50,31 @@ private:
     }
     if (name.empty() || llvm::isDigit(name[0]))
       name = "buffer" + (name.empty() ? name : "_" + name);
-    os << name;
-    if (!type.isF32())
-      os << "_" << type.getElementType();
+    os << name << getSuffix(type.getElementType());
     if (type.getKeyPanels())
       os << "_panels";
     return AliasResult::OverridableAlias;
   }
 
-  /// `w_96x32`, `w_96x32_bf16`.
+  /// `w_96x32_panels`, `w_96x32_bf_panels`; a digit at the end would get an
+  /// underscore.
   static AliasResult printWeight(WeightType type, raw_ostream &os) {
     os << "w_";
     llvm::interleave(type.getShape(), os, "x");
     if (!type.getElementType().isF32())
-      os << "_" << type.getElementType();
+      os << getSuffix(type.getElementType());
+    StringRef layout = layoutName(type.getLayout());
+    os << "_" << layout.rtrim("0123456789");
     return AliasResult::OverridableAlias;
+  }
+
+  /// Letters for the type of a buffer's elements.
+  static StringRef getSuffix(Type element) {
+    if (element.isF32())
+      return "_f";
+    if (element.isBF16())
+      return "_bf";
+    return element.isInteger(1) ? "_b" : "_i";
   }
 };
 

@@ -185,7 +185,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                        OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
-    (`norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
+    (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
     (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)`
     (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
   }];
@@ -326,7 +326,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
   let assemblyFormat = [{
     $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
     (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
-    `outs` `(` $outs `)` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
+    `outs` `(` $outs `)` `\n` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -31,7 +31,8 @@ kern.weight @table : !kern.weight<[100, 16] x f32, panels32> = "file(\"t\")"
 // CHECK: kern.rope_table %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows] x i64>, !kern.weight<[258, 4] x f32, rows>, !kern.buffer<[rows, 4] x f32>
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 {interleaved} :
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} :
-// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal}
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} slopes %{{.*}} scratch %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 4 kv_heads 2 scale 5.000000e-01 {causal}
 func.func @step(%ids: !ids, %x: !x, %k: !k, %v: !k, %r: !r, %t: !scratch, %y: !x) {
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @kv : !cache
@@ -51,7 +52,8 @@ func.func @step(%ids: !ids, %x: !x, %k: !k, %v: !k, %r: !r, %t: !scratch, %y: !x
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%{{.*}}) heads 4 : !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x bf16>
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x f32>
 // CHECK: kern.append %{{.*}}, %{{.*}} ragged %{{.*}} cache %{{.*}} : !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64}
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 4 kv_heads 2 scale 5.000000e-01 {causal, window = 300 : i64}
 func.func @bf16(%x: !x, %h: !xh, %k: !k, %v: !k, %kh: !kh, %vh: !kh, %r: !r, %t: !scratch, %y: !xh) {
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @near : !window
@@ -65,7 +67,8 @@ func.func @bf16(%x: !x, %h: !xh, %k: !k, %v: !k, %kh: !kh, %vh: !kh, %r: !r, %t:
 
 // CHECK-LABEL: func.func @products(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) epilogue <glu silu>
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]] norm %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[X]]) epilogue <rms_norm 1.0e-05>
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]]
+// CHECK-NEXT: norm %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[X]]) epilogue <rms_norm 1.0e-05>
 func.func @products(%x: !x, %y: !x, %z: !x, %c: !ids) {
   %w = kern.get_weight @w : !kern.weight<[32, 16] x f32, panels32>
   %b = kern.get_weight @b : !kern.weight<[32] x f32, padded32>

@@ -655,6 +655,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32
   kern.elementwise ins(%x) outs(%y) {
   ^bb0(%a: f32):
     // expected-error @below {{unsupported activation 'swish'; supported: relu, gelu, gelu_tanh, quick_gelu, silu, tanh, sigmoid, exp, neg, sqrt, rsqrt}}
+    // expected-error @below {{failed to parse Kern_ActivationAttr parameter 'value'}}
     %c = kern.apply <swish> %a
     kern.yield %c : f32
   } : (!kern.buffer<[rows, 8] x f32>) -> !kern.buffer<[rows, 8] x f32>

@@ -37,7 +37,8 @@ func.func @storage(%m: !ids, %y: !y) {
 // CHECK-LABEL: func.func @products(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} outs(%{{.*}}) epilogue <gelu>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
+// CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}}
+// CHECK-NEXT: norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
 // CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
                     %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>) {
@@ -60,8 +61,10 @@ kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
 // CHECK-LABEL: func.func @bf16(
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
 // CHECK: kern.gemm %{{.*}}, %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
-// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
-// CHECK: kern.gemm %{{.*}}, %{{.*}} norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}}
+// CHECK-NEXT: norm %{{.*}} norm_out %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
+// CHECK: kern.gemm %{{.*}}, %{{.*}}
+// CHECK-NEXT: norm %{{.*}} norm_out_bf16 %{{.*}} counters %{{.*}} outs(%{{.*}})
 // CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
 // CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged
 // CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) out_bf16(%{{.*}}) eps
@@ -101,7 +104,8 @@ kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = "file(\"t\")"
 
 // CHECK-LABEL: func.func @attention(
 // CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
-// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} mask %{{.*}} scratch %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 2 kv_heads 1 scale 5.000000e-01 {causal, mask_value = -1.000000e+04 : f64, soft_cap = 3.000000e+01 : f64, window = 7 : i64}
 func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !keys, %m: !kern.buffer<[batch, 1, 1, seq] x i1>,
                      %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 16] x f32>, %s: !kern.ragged<0>) {
   kern.pack_keys %k ragged %s outs(%p) : !x, !kern.ragged<0>, !keys

@@ -235,7 +235,8 @@ func.func @state_is_carried(%x: !x, %y: !x) {
 // CHECK-LABEL: func.func private @layer(
 // CHECK-SAME: %[[S:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[H:[a-z0-9]*]]: !kern.buffer<[rows, 8] x bf16>, %[[W:[a-z0-9]*]]:
 // CHECK: kern.gemm %[[H]], %[[W]] outs(%[[U:[a-z0-9]*]])
-// CHECK: kern.gemm %[[U]], %[[W]] residual %[[S]] norm %{{.*}} norm_out %[[S]] norm_out_bf16 %[[H]] counters
+// CHECK: kern.gemm %[[U]], %[[W]] residual %[[S]]
+// CHECK-NEXT: norm %{{.*}} norm_out %[[S]] norm_out_bf16 %[[H]] counters
 // CHECK-NOT: kern.cast
 func.func private @layer(%s: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x

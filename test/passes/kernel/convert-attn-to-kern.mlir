@@ -40,7 +40,8 @@ func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
 // CHECK: %[[T:.*]] = kern.alloc : <[parts, 8640] x f32>
 // CHECK: %[[K:.*]] = kern.alloc : <[keys0, 8] x f32, key_panels>
 // CHECK: kern.pack_keys %[[X:.*]] ragged %[[S]] outs(%[[K]])
-// CHECK: kern.attention %[[X]], %[[K]], %[[X]] ragged %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}}) heads 2 kv_heads 2 scale 5.000000e-01
+// CHECK: kern.attention %[[X]], %[[K]], %[[X]] ragged %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}})
+// CHECK-NEXT: heads 2 kv_heads 2 scale 5.000000e-01
 func.func @uniform_attention(%x: !x) -> !x {
   %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : (!x, !x, !x) -> !x
   return %y : !x

@@ -34,7 +34,8 @@ func.func @step(%x: !x, %i: !kern.buffer<[wanted] x i64>, %y: !outh) {
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[N:.*]]: !kern.buffer<[rows, 8] x bf16>, %[[W:.*]]: !kern.weight<[8, 8] x bf16, unset>, %[[G:.*]]: !kern.weight<[8] x f32, unset>)
 // CHECK: kern.elementwise ins() outs(%[[C:.*]]) {
 // CHECK: kern.gemm %[[N]], %[[W]] outs(%[[T:.*]]){{$}}
-// CHECK: kern.gemm %[[T]], %[[W]] residual %[[X]] norm %[[G]] norm_out_bf16 %[[N]] counters %[[C]] outs(%[[X]]) epilogue <rms_norm 1.0e-05>
+// CHECK: kern.gemm %[[T]], %[[W]] residual %[[X]]
+// CHECK-NEXT: norm %[[G]] norm_out_bf16 %[[N]] counters %[[C]] outs(%[[X]]) epilogue <rms_norm 1.0e-05>
 func.func private @layer(%x: !x, %w: !w, %g: !g) {
   %n = kern.alloc : !h
   kern.norm %x, %g outs(%n) eps 1.0e-5 {rms} : !x, !g, !h

@@ -23,10 +23,12 @@
 // CHECK-NEXT: kern.phase "encode.2.attention" {
 // CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[V]]
 // CHECK-SAME: outs(%[[A:[^)]*]]){{.*}}
+// CHECK-NEXT: heads {{.*}}
 // CHECK-NEXT: :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.3.gemm" {
-// CHECK-NEXT: kern.gemm %[[A]], %{{.*}} residual %[[X]] norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm{{.*}}
+// CHECK-NEXT: kern.gemm %[[A]], %{{.*}} residual %[[X]]
+// CHECK-NEXT: norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm{{.*}}
 // CHECK-NEXT: :{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.4.scatter_rows" {
