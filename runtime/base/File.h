@@ -64,9 +64,9 @@ Error systemError(const std::string &action, const std::string &path,
 
 /// A file being written. It has no name until `commit`, so that nothing
 /// half-written remains on an error, a signal or a full disk. Where the file
-/// system has no unnamed files it is `.NAME.transom-tmp` beside the target, which is
-/// removed on errors, on SIGINT and SIGTERM, and by the next output of that
-/// name. Move-only; destroying it without commit discards it.
+/// system has no unnamed files it is `.NAME.transom-tmp` beside the target,
+/// which is removed on errors, on SIGINT and SIGTERM, and by the next output of
+/// that name. Move-only; destroying it without commit discards it.
 class OutputFile {
 public:
   /// How the file exists in its folder before commit; `Named` is for file

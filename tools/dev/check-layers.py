@@ -26,7 +26,7 @@ LAYERS = {
     "runtime/include": PUBLIC + ["c"],
     "runtime/base": ["runtime/base"],
     "runtime/json": ["runtime/json", "runtime/base", "nlohmann"],
-    "runtime/weights": ["runtime/weights", "runtime/base"],
+    "runtime/weights": ["runtime/weights", "runtime/base", *ABI],
     "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
     "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base", *LAYOUT],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],

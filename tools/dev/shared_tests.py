@@ -9,7 +9,7 @@ SHARED = {
     "test/dialects/attn/invalid.mlir": ("one case for each numbered rule of a shape", [
         "AttnInferRope.cpp", "AttnInferSdpa.cpp", "AttnInferShapes.cpp"]),
     "test/dialects/attn/canonicalize.mlir": ("locations of ops that are merged", ["../common/Location.cpp"]),
-    "test/dialects/kern/ops.mlir": ("round trip of types and attributes", ["KernAttrs.cpp", "KernTypes.cpp"]),
+    "test/dialects/kern/ops.mlir": ("round trip of types and attributes", ["KernAliases.cpp", "KernAttrs.cpp", "KernTypes.cpp"]),
     "test/dialects/kern/onednn-ops.mlir": ("round trip and rules of the op", ["KernOneDnn.cpp"]),
     "test/dialects/kern/invalid.mlir": ("one case for each numbered rule", [
         "KernVerify.cpp", "KernVerifyAttention.cpp", "KernVerifyMoves.cpp", "KernVerifyProducts.cpp", "AttentionSchedule.cpp"]),
