@@ -30,7 +30,7 @@ constexpr DTypeInfo table[dtypeCount] = {
     {"f4", "F4", 4},          {"c64", "C64", 64},
 };
 
-const DTypeInfo &infoOf(DType type) { return table[static_cast<int>(type)]; }
+const DTypeInfo &getInfo(DType type) { return table[static_cast<int>(type)]; }
 
 template <typename Match> std::optional<DType> findType(Match match) {
   for (int i = 0; i < dtypeCount; ++i)
@@ -97,9 +97,9 @@ bool convertIntegers(DType type, const void *in, size_t count, Out *out) {
 
 } // namespace
 
-std::string_view dtypeName(DType type) { return infoOf(type).name; }
+std::string_view dtypeName(DType type) { return getInfo(type).name; }
 std::string_view safetensorsName(DType type) {
-  return infoOf(type).safetensors;
+  return getInfo(type).safetensors;
 }
 std::optional<DType> dtypeFromName(std::string_view name) {
   return findType([&](const DTypeInfo &info) { return info.name == name; });
@@ -109,7 +109,7 @@ std::optional<DType> dtypeFromSafetensors(std::string_view name) {
       [&](const DTypeInfo &info) { return info.safetensors == name; });
 }
 
-unsigned dtypeBits(DType type) { return infoOf(type).bits; }
+unsigned dtypeBits(DType type) { return getInfo(type).bits; }
 
 std::optional<uint64_t> dtypeBytes(DType type, uint64_t count) {
   unsigned bits = dtypeBits(type);

@@ -186,7 +186,7 @@ static std::string longWord(Random &random) {
   return text;
 }
 
-static std::string oneOf(Random &random, const Ranges &ranges) {
+static std::string pickCharacter(Random &random, const Ranges &ranges) {
   std::string text;
   random.appendChar(text, ranges);
   return text;
@@ -223,23 +223,24 @@ static std::string element(Random &random) {
   if (kind < 21)
     return script(random);
   if (kind < 23)
-    return oneOf(random, punctuation);
+    return pickCharacter(random, punctuation);
   if (kind == 23)
     return emojiSequence(random);
   if (kind == 24)
-    return oneOf(random, controls);
+    return pickCharacter(random, controls);
   if (kind < 27)
     return random.pick(added);
   if (kind == 27)
     return digits(random);
   if (kind == 28) {
-    std::string first = oneOf(random, marks);
-    return first + oneOf(random, marks);
+    std::string first = pickCharacter(random, marks);
+    return first + pickCharacter(random, marks);
   }
   if (kind == 29)
     return anyCharacter(random);
   if (kind == 30)
-    return random.below(8) == 0 ? longWord(random) : oneOf(random, punctuation);
+    return random.below(8) == 0 ? longWord(random)
+                                : pickCharacter(random, punctuation);
   return spaceRun(random);
 }
 
