@@ -16,8 +16,8 @@ struct LinkedImage {
   std::string head;             ///< the file up to the weights
   uint64_t weightsOffset = 0;   ///< page-aligned, in the file and in memory
   uint64_t weightsBytes = 0;    ///< of the hole
-  std::string tail;             ///< names and section headers behind it
-  uint64_t tailOffset = 0;      ///< where the tail stands in the file
+  std::string tail;             ///< names and section headers after it
+  uint64_t tailOffset = 0;      ///< offset of the tail in the file
   uint64_t manifestOffset = 0;  ///< of the note's descriptor, in the head
   uint64_t tokenizerOffset = 0; ///< 0 without a tokenizer
 };

@@ -13,7 +13,8 @@ struct PhaseCost {
   Polynomial flops;     ///< floating-point operations
   Polynomial bf16Flops; ///< those of them that multiply bf16
   Polynomial bytes;     ///< activations and cache that it reads and writes
-  /// Weights that it reads whole. Tables of which it gathers rows are none.
+  /// Weights that it reads whole. Tables from which it gathers rows do not
+  /// count.
   llvm::SmallVector<mlir::Value> weights;
   /// The operation that takes most, by whose place the phase is known.
   mlir::Operation *heaviest = nullptr;

@@ -318,7 +318,7 @@ private:
     layerRow = {};
   }
 
-  /// A phase stands in the manifest once, with the number of rows that run it
+  /// A phase is in the manifest once, with the number of rows that run it
   /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
     PhaseCost cost = getCost(phase);

@@ -9,7 +9,7 @@
 namespace transom {
 
 /// Describes a call: where its buffers and weights lie. `site` calls the layer
-/// body that the call stands in, null in an entry.
+/// body that contains the call, null in an entry.
 ManifestCall planCall(kern::OneDnnOp op, kern::LayersOp site,
                       const mlir::SymbolTable &symbols);
 

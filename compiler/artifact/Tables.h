@@ -18,7 +18,7 @@ inline constexpr const char *artifactSymbol = "transom_artifact";
 /// Bytes of the weights section while the linker runs, a page.
 inline constexpr uint64_t weightsStubBytes = 4096;
 /// Owner of the notes, and their types: the manifest, and its sha256 in 32
-/// bytes, which stands behind it.
+/// bytes, which follows it.
 inline constexpr const char *noteName = "transom";
 inline constexpr uint32_t manifestNote = 1;
 /// Bytes of a note before its descriptor.

@@ -112,7 +112,7 @@ struct Packing {
 } // namespace
 
 /// A box of the tensor in row-major order, in blocks that are dense in it:
-/// full in all dimensions behind `axis`, of one index in those before.
+/// full in all dimensions after `axis`, of one index in those before.
 Result<void> Packing::rows(size_t axis, std::vector<int64_t> &offsets,
                            std::vector<int64_t> &sizes) const {
   int64_t inner = 1;
@@ -184,7 +184,7 @@ Result<void> Packing::panels() const {
           !done)
         return atWeight(done.takeError());
 
-      // Pack them panel by panel; what lies behind the last row stays zero.
+      // Pack them panel by panel; what follows the last row stays zero.
       const int64_t panels = (count + panelWidth - 1) / panelWidth;
       std::vector<char> block(static_cast<size_t>(panels * panelBytes));
       for (int64_t p = 0; p < panels; ++p)

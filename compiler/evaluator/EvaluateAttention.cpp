@@ -18,7 +18,7 @@ using namespace attn;
 
 namespace {
 
-/// A query row or a key row, and where it stands in its sequence.
+/// A query row or a key row, and its index in its sequence.
 struct Token {
   int64_t row = 0;      ///< in the tensor seen as [rows, width]
   int64_t position = 0; ///< for causal and window
@@ -127,7 +127,8 @@ Result<void> Attention::useCache(const RaggedBatch &ragged, Evaluation &e) {
   return {};
 }
 
-/// Rows of a rectangular batch; fewer queries than keys stand at the end.
+/// Rows of a rectangular batch; fewer queries than keys are aligned with the
+/// last keys.
 std::vector<Sequence> Attention::batchSequences() const {
   int64_t queries = query.sizes[1], keys = key.sizes[1];
   std::vector<Sequence> all(query.sizes[0]);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a decoder's step has besides attention: the rows of its sequences, the
-// store of keys and values, and rotary positions.
+// store of keys and values, and rope.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 #include <cmath>
@@ -89,7 +89,7 @@ static Result<void> evaluateGetCache(GetCacheOp op, Evaluation &e) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rotary positions
+// Rope
 //===----------------------------------------------------------------------===//
 
 static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
@@ -118,18 +118,18 @@ static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
 
 static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
-  const Tensor &rotation = e.tensor(op.getRopeTable());
+  const Tensor &table = e.tensor(op.getRopeTable());
   auto heads = static_cast<int64_t>(op.getHeads());
   int64_t width = result.sizes.back() / heads;
-  int64_t pairs = rotation.sizes.back() / 2;
+  int64_t pairs = table.sizes.back() / 2;
   int64_t rows = getNumElements(ArrayRef(result.sizes).drop_back());
   for (int64_t i = 0; i < rows * heads; ++i) {
     double *head = result.real.data() + i * width;
-    const double *angles = rotation.real.data() + i / heads * 2 * pairs;
+    const double *angles = table.real.data() + i / heads * 2 * pairs;
     for (int64_t n = 0; n < pairs; ++n) {
       double &a = head[op.getInterleaved() ? 2 * n : n];
       double &b = head[op.getInterleaved() ? 2 * n + 1 : n + pairs];
-      double cosine = turn[n], sine = turn[pairs + n], before = a;
+      double cosine = angles[n], sine = angles[pairs + n], before = a;
       a = before * cosine - b * sine;
       b = b * cosine + before * sine;
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a decoder's step has in kern besides attention: rows of sequences,
-// appends to caches, rotary positions by the tables that code reads.
+// appends to caches, rope by the tables that generated code reads.
 #include "compiler/evaluator/KernEvaluation.h"
 #include <cmath>
 
@@ -92,7 +92,7 @@ static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rotary positions
+// Rope
 //===----------------------------------------------------------------------===//
 
 static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
@@ -130,7 +130,7 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
       double *head = &line[pair / pairs * width];
       double &x = head[op.getInterleaved() ? 2 * i : i],
              &y = head[op.getInterleaved() ? 2 * i + 1 : i + pairs];
-      double c = turn[i], s = turn[pairs + i], before = x;
+      double c = angles[i], s = angles[pairs + i], before = x;
       x = before * c - y * s;
       y = y * c + before * s;
     }

@@ -201,7 +201,7 @@ static Result<void> fillInputs(func::FuncOp function, unsigned count,
 
 /// RaggedBatch first, since the sizes of the arena depend on them.
 static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
-  e.kern->turn = {1, Toucher::anyWorker, nullptr}; // behind the inputs
+  e.kern->turn = {1, Toucher::anyWorker, nullptr}; // after the inputs
   for (auto ragged : function.getOps<kern::RaggedBatchOp>())
     if (auto done = e.run(ragged.getOperation()); !done)
       return done;

@@ -76,7 +76,7 @@ public:
 
   /// Binds a symbol; an error where it has another value already.
   Result<void> bind(const std::string &symbol, int64_t value);
-  /// Binds the symbols that stand alone among the sizes of an input, and checks
+  /// Binds the symbols that are alone among the sizes of an input, and checks
   /// all sizes.
   Result<void> bindShape(llvm::ArrayRef<Polynomial> dims,
                          const NamedTensor &input);

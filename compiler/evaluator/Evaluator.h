@@ -36,8 +36,8 @@ public:
     std::vector<std::vector<double>> keys, values; ///< by position
   };
 
-  /// Puts key and value of one position; what was there and behind it goes. An
-  /// error where a position before it is missing.
+  /// Puts key and value of one position; what was there and after it is
+  /// dropped. An error where a position before it is missing.
   Result<void> put(llvm::StringRef cache, int64_t sequence, int64_t position,
                    llvm::ArrayRef<double> key, llvm::ArrayRef<double> value);
   /// What is kept, empty where nothing is.

@@ -49,7 +49,7 @@ public:
   const std::string &mistake() const { return firstMistake; }
 
 private:
-  /// One byte. An element's value stands in its first byte.
+  /// One byte. An element's value is in its first byte.
   struct Cell {
     double value = 0;
     int32_t storage = -1; ///< of the buffer that wrote it; -1: nothing did
@@ -59,7 +59,7 @@ private:
   };
 
   void fail(const std::string &text);
-  /// Checks a write of bytes, and clears what stood there.
+  /// Checks a write of bytes, and clears what was there.
   void claim(const Extent &extent, int64_t offset, int64_t width,
              const Toucher &by);
 

@@ -63,7 +63,7 @@ int64_t getMaxKBlock(mlir::Type element);
 
 namespace transom::kern {
 
-/// The buffer behind views: the alloc or the argument that owns the memory.
+/// The buffer that views show: the alloc or the argument that owns the memory.
 mlir::Value getStorage(mlir::Value buffer);
 
 /// The name in costs for the sum over the sequences of rows times keys, where

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Short names of kern's types in printed modules: `!rows_768_f` for a buffer of
-// f32, `!w_64x32_panels` for a weight. Off unless asked for, so that the text of one
-// operation can be read alone.
+// Short names of kern's types in printed modules: `!rows768f` for a buffer of
+// f32, `!w64x32_pan` for a weight. Off unless asked for, so that the text
+// of one operation can be read alone.
 #include "dialects/kern/Kern.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -38,7 +38,8 @@ public:
   bool enabled = false;
 
 private:
-  /// `rows_768_f`, `keys_768_bf_panels`; sizes that are sums have no short name.
+  /// `rows768f`, `keys768bf_panels`; sizes that are sums have no short
+  /// name.
   static AliasResult printBuffer(BufferType type, raw_ostream &os) {
     std::string name;
     for (StringAttr dim : type.getDimTexts()) {
@@ -46,35 +47,39 @@ private:
       if (!llvm::all_of(text,
                         [](char c) { return llvm::isAlnum(c) || c == '_'; }))
         return AliasResult::NoAlias;
-      name += (name.empty() ? "" : "_") + text.str();
+      // `rows32` and `batch_seq`: an underscore only where words meet.
+      const bool joins = name.empty() || (llvm::isDigit(text.front()) &&
+                                          !llvm::isDigit(name.back()));
+      name += (joins ? "" : "_") + text.str();
     }
     if (name.empty() || llvm::isDigit(name[0]))
       name = "buffer" + (name.empty() ? name : "_" + name);
-    os << name << getSuffix(type.getElementType());
+    os << name << (llvm::isDigit(name.back()) ? "" : "_")
+       << getLetters(type.getElementType());
     if (type.getKeyPanels())
       os << "_panels";
     return AliasResult::OverridableAlias;
   }
 
-  /// `w_96x32_panels`, `w_96x32_bf_panels`; a digit at the end would get an
-  /// underscore.
+  /// `w96x32_pan`, `w96x32bf_pan`: the shape and the first letters of the
+  /// layout.
   static AliasResult printWeight(WeightType type, raw_ostream &os) {
-    os << "w_";
+    os << "w";
     llvm::interleave(type.getShape(), os, "x");
     if (!type.getElementType().isF32())
-      os << getSuffix(type.getElementType());
-    StringRef layout = layoutName(type.getLayout());
-    os << "_" << layout.rtrim("0123456789");
+      os << getLetters(type.getElementType());
+    os << "_" << layoutName(type.getLayout()).take_front(3);
     return AliasResult::OverridableAlias;
   }
 
-  /// Letters for the type of a buffer's elements.
-  static StringRef getSuffix(Type element) {
+  /// Letters for a type of numbers; a digit at the end of a name would get an
+  /// underscore.
+  static StringRef getLetters(Type element) {
     if (element.isF32())
-      return "_f";
+      return "f";
     if (element.isBF16())
-      return "_bf";
-    return element.isInteger(1) ? "_b" : "_i";
+      return "bf";
+    return element.isInteger(1) ? "b" : "i";
   }
 };
 

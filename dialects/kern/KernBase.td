@@ -13,7 +13,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Kern_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kern_Dialect, mnemonic, traits>;
 
-/// Defines what other operations use: stands in front of all phases.
+/// Defines what other operations use: comes before all phases.
 def Kern_Definition : NativeOpTrait<"IsDefinition"> {
   let cppNamespace = "::transom::kern";
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a decoder's step needs besides: caches of keys and values, rows of
-// sequences that have a past, rotary positions.
+// sequences that have a past, rope.
 #ifndef TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNCACHEOPS_TD
 
@@ -129,15 +129,15 @@ def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table", [], ["gathersWeight"]> {
 def Kern_RopeOp : Kern_BufferizedOp<"rope", [], ["acceptsStride", "canRoundOutput"]> {
   let summary = "rotates pairs of columns of each head";
   let description = [{
-    With n cosines c and n sines s in a row of the rotation, pair i of each head
+    With n cosines c and n sines s in a row of the rope table, pair i of each head
     becomes y1 = fma(x1, c, -(x2 * s)), y2 = fma(x2, c, x1 * s). The pairs are
-    columns (i, i + n) of the head, with `interleaved` (2i, 2i + 1); columns behind
-    2n pass. Outs may be the input's memory.
+    columns (i, i + n) of the head, with `interleaved` (2i, 2i + 1); columns from
+    2n on pass. Outs may be the input's memory.
 
     Constraints:
     - (1) Input and outs are of equal sizes, f32 and f32 or bf16 (rounded), and the
       last size is a multiple of `heads`.
-    - (2) The rotation is f32 with as many rows and an even number of columns, at
+    - (2) The rope table is f32 with as many rows and an even number of columns, at
       most those of a head.
     - (3) What is rounded goes to other memory.
 

@@ -196,7 +196,7 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
     bool isBf16() const { return getElementType().isBF16(); }
     /// The k of `panels32` with its padding.
     int64_t getPaddedDepth() const;
-    /// First padded column of each part, and behind the last the padded size.
+    /// First padded column of each split, then the padded size.
     ::llvm::SmallVector<int64_t> getPaddedStarts() const;
   }];
 }
@@ -219,7 +219,7 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
   let description = [{
     `heads` heads with keys of `key` and values of `value` numbers; with a window w
     only the last w positions are kept. A block holds 256 positions of all layers
-    of a group. At the layer's offset stand the keys, head by head, as panels
+    of a group. At the layer's offset are the keys, head by head, as panels
     [256/32][key][32], then the values, head by head, as rows [256][value]. In
     bf16 keys lie in pairs along the key, [256/32][depth/2][32][2], values in
     pairs along positions, [128][value][2]. In int8 a number is a byte times the
@@ -250,7 +250,7 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     /// multiples of 64.
     int64_t getKeyBytes() const;
     int64_t getValueBytes() const;
-    /// Where the scales of keys and values lie behind the layer's start.
+    /// Where the scales of keys and values are, from the start of the layer.
     int64_t getKeyScales() const;
     int64_t getValueScales() const;
     /// Bytes of a layer in a block.

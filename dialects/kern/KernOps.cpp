@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What each operation of the kern dialect reads and writes, in which row space
-// its parts own their rows, and how many floating-point operations it takes.
+// workers own their rows, and how many floating-point operations it takes.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -83,7 +83,7 @@ BUFFER_OP(CopyOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
 BUFFER_OP(GatherOp, (ValueRange{getTable(), getIndices()}), std::nullopt,
           Polynomial())
 
-/// Parts of an elementwise operation own the rows of `outs` when each input
+/// Workers of an elementwise operation own the rows of `outs` when each input
 /// has the same rows, or one row for all.
 static std::optional<Polynomial> elementwiseRows(ElementwiseOp op) {
   Polynomial rows = getBufferType(op.getOuts()).getRowCount();
@@ -191,7 +191,7 @@ CacheType AttentionOp::getCacheType() {
   return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();
 }
 std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
-/// The operation that makes the table behind these keys. In the body of layers
+/// The operation that makes the table of these keys. In the body of layers
 /// the table is an argument; the symbol of the keys' number leads to it.
 static RaggedBatchOp getRaggedBatch(AttentionOp op) {
   if (auto ragged = op.getKeyRagged().getDefiningOp<RaggedBatchOp>())

@@ -133,8 +133,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     several `outs` consecutive column ranges of n go to one each (`splits` of the
     weight's type); an out may be key panels, then row r goes to the key position
     of row r in `ragged`. One chain of fused multiply-adds over ascending k for
-    each output, starting from the bias, so that neither m nor the number of
-    parts shows in a result.
+    each output, starting from the bias, so that results are
+    bit-identical for any m and number of workers.
 
     With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
     rounded to `norm_out_bf16`, or both, made by the worker that completes the rows;
@@ -151,10 +151,10 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     Constraints:
     - (1) The weight is [n, k], `panels32` or `unset`, and k is the input's last
       size.
-    - (2) There is one out for each part of the weight, of that width and with the
+    - (2) There is one out for each split of the weight, of that width and with the
       input's rows.
     - (3) The bias is [n], `padded32` or `unset`, with the weight's splits.
-    - (4) `ragged` stand exactly where an out is key panels, and then there is no
+    - (4) `ragged` is there exactly where an out is key panels, and then there is no
       activation, residual or norm.
     - (5) Residual and norm need a single out and have its sizes.
     - (6) `norm_gamma`, `norm_counters`, a norm in the epilogue and an out of the
@@ -236,7 +236,7 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
 
 def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments],
     ["acceptsStride", "canRoundOutput", "getAccessedCache"]> {
-  let summary = "attention of several heads over ragged";
+  let summary = "attention of several heads over ragged batches";
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
     [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_ragged` attends to
@@ -250,7 +250,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     w; queries of other ragged are aligned with the last keys. `mask` is
     broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
     selects, and where it is false the score is `mask_value` or, without one,
-    hidden. `scratch` holds each part's scores. With `slopes` (ALiBi), one for each
+    hidden. `scratch` holds each worker's scores. With `slopes` (ALiBi), one for each
     head, slope * (j - i) is added to the score of key j for the query at position i;
     with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
 
@@ -266,10 +266,10 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     `schedule` says how the work is cut, and changes no bit: `KIND` or
     `KIND:HEIGHT`, the rows of a block at most. A unit, a block of query rows of
     one head, takes its keys piece by piece (`pieces`), or first makes all its
-    scores, up to 8 pieces (`kept`); or its pieces belong to several parts, each
+    scores, up to 8 pieces (`kept`); or its pieces belong to several workers, each
     leaves a partial in `partials`, and `counters` (zero before and after) tell
     who is last and merges them (`spread`, as far as there is room). `auto`
-    decides by the lengths and parts of a call.
+    decides by the lengths and workers of a call.
 
     In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
     before they are summed and multiplied, and their product with the values is a
@@ -413,7 +413,7 @@ def Kern_GatherOp : Kern_BufferizedOp<"gather", [], ["acceptsStride"]> {
 
     Constraints:
     - (1) Indices are i64.
-    - (2) The sizes of outs are those of the indices, then those of the table behind
+    - (2) The sizes of outs are those of the indices, then those of the table after
       its first.
     - (3) One element type.
     - (4) All are dense, but table and outs may be padded rows where both are of
@@ -436,7 +436,7 @@ def Kern_GatherOp : Kern_BufferizedOp<"gather", [], ["acceptsStride"]> {
 def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
   let summary = "a step that oneDNN does";
   let description = [{
-    No code is generated for it: it stands alone in its phase, and the runtime
+    No code is generated for it: it is alone in its phase, and the runtime
     hands the whole of it to oneDNN, whose order of sums and rounding apply. All
     in f32. The primitives:
 
@@ -509,12 +509,12 @@ def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInt
 def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "operations that run without a barrier between them";
   let description = [{
-    All parts finish a phase before one begins the next.
+    All workers finish a phase before one begins the next.
 
     Constraints:
     - (1) The name is not empty.
     - (2) It holds operations on buffers only.
-    - (3) A `kern.onednn` stands alone.
+    - (3) A `kern.onednn` is alone.
 
     Example:
     ```mlir

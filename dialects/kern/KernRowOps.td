@@ -207,7 +207,7 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
 
     Constraints:
     - (1) One element type.
-    - (2) Behind its first two sizes the input has those of outs behind its first.
+    - (2) After its first two sizes the input has those of outs after its first.
     - (3) Both are dense.
 
     Example:
@@ -228,7 +228,7 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]
 
     Constraints:
     - (1) One element type.
-    - (2) Behind its first two sizes outs has those of the input behind its first.
+    - (2) After its first two sizes outs has those of the input after its first.
     - (3) Outs is dense, and so is an input of another rank than 2.
 
     Example:

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of caches and of what rotary positions need; numbers are those of
+// Verifiers of caches and of rope; numbers are those of
 // the rules in the operations' descriptions.
 #include "dialects/kern/KernVerify.h"
 
@@ -117,7 +117,7 @@ LogicalResult RopeOp::verify() {
   if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
       failed(verifyRowsOfFloat(*this, "outs", getOuts())) ||
       failed(verifySameSizes(*this, "input and outs", getInput(), getOuts())) ||
-      failed(verifyRowsOfF32(*this, "the rotation", getRopeTable())))
+      failed(verifyRowsOfF32(*this, "the rope table", getRopeTable())))
     return failure();
   Sizes sizes = getSizes(getInput()), angles = getSizes(getRopeTable());
   int64_t heads = getHeads();
@@ -131,7 +131,7 @@ LogicalResult RopeOp::verify() {
   if (!rotated || *rotated % 2 || *rotated > *width / heads ||
       getBufferType(getRopeTable()).getRowCount() !=
           getBufferType(getInput()).getRowCount()) // (2)
-    return emitOpError("expects a rotation with the input's rows and an even "
+    return emitOpError("expects a rope table with the input's rows and an even "
                        "number of columns, at most ")
            << *width / heads << ", got " << text(angles);
   if (isBf16(getOuts()) &&

@@ -227,7 +227,7 @@ LogicalResult TransposeOp::verify() {
                             getOuts()); // (3)
 }
 
-/// (4): fails where a block of `size` from `at` on ends behind `end` by a known
+/// (4): fails where a block of `size` from `at` on ends after `end` by a known
 /// number of elements.
 static LogicalResult verifyWithin(CopyOp op, const char *name, StringRef at,
                                   const Polynomial &end) {

@@ -261,9 +261,9 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
   SmallVector<Attribute> rows;
   for (Attribute attribute : op.getRows()) {
     auto row = cast<attn::RowAttr>(attribute);
-    SmallVector<Attribute> parts{row.getBody()};
-    llvm::append_range(parts, row.getWeights());
-    rows.push_back(b.getArrayAttr(parts));
+    SmallVector<Attribute> entries{row.getBody()};
+    llvm::append_range(entries, row.getWeights());
+    rows.push_back(b.getArrayAttr(entries));
     auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
     if (body.getNumResults() && failed(convertBody(body, state, invariants)))
       return failure();

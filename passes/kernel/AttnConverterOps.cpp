@@ -179,8 +179,8 @@ void AttnConverter::convertElementwise(Operation &op) {
 void AttnConverter::convertConcat(attn::ConcatOp op) {
   Value out = target(op.getResult());
   Polynomial at;
-  for (Value part : op.getInputs()) {
-    Value source = buffer(part);
+  for (Value input : op.getInputs()) {
+    Value source = buffer(input);
     Polynomial size =
         cast<kern::BufferType>(source.getType()).getDims()[op.getAxis()];
     b.create<kern::CopyOp>(op.getLoc(), source, out, op.getAxis(), "0",

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who reads and writes a buffer, and which weights stand behind a value.
+// Who reads and writes a buffer, and which weights a value stands for.
 #pragma once
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,7 +21,7 @@ std::optional<Activation> getActivation(kern::ElementwiseOp op);
 /// goes from the rows of its layers too.
 void eraseWeight(mlir::Value weight);
 
-/// The weight symbols behind each value of weight type, with the layer bodies'
+/// The weight symbols of each value of weight type, with the layer bodies'
 /// parameters resolved through their rows.
 class WeightUses {
 public:

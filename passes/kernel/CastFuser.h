@@ -19,7 +19,7 @@ public:
 private:
   /// True when nothing but the cast reads its input.
   bool isOnlyReader();
-  /// Lets the target stand before its new writer.
+  /// Moves the target before its new writer.
   void moveTarget(mlir::Operation *writer);
   /// Removes the cast; with it the buffer that it read, if nobody needs that.
   void erase(bool withInput);

@@ -288,7 +288,7 @@ struct ChoosePrecisionPass
     layers.getInvariantsMutable().append(copy);
     for (func::FuncOp body : bodies)
       carryThrough(body, index);
-    // What is read behind the layers is there already.
+    // What is read after the layers is there already.
     for (kern::CastOp cast :
          llvm::make_early_inc_range(layers->getBlock()->getOps<kern::CastOp>()))
       if (layers->isBeforeInBlock(cast) &&

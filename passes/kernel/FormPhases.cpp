@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A barrier stands only where a part could need what another part makes.
+// Puts a barrier only where a worker could need what another worker makes.
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernel/BufferUses.h"
@@ -92,7 +92,7 @@ private:
 
   DenseMap<Value, Touched> buffers;
   size_t lastOneDnn = 0, lastAppend = 0, lastCached = 0;
-  size_t open = 0; ///< the first phase behind the last layers
+  size_t open = 0; ///< the first phase after the last layers
   /// The phase to try in place of a full one; a phase with room names itself.
   SmallVector<size_t> rooms;
 };
@@ -177,7 +177,7 @@ void PhaseCutter::remember(kern::BufferOp op, size_t index) {
 }
 
 bool PhaseCutter::add(kern::BufferOp op) {
-  // The operation may run beside each phase behind the last that it depends
+  // The operation may run beside each phase after the last that it depends
   // on, and beside that one if their workers own the same rows.
   size_t blocking = findBlocking(op);
   size_t index = std::max(open, blocking);

@@ -32,7 +32,7 @@ struct Body {
   kern::GemmOp last;
 };
 
-/// The norm of the rows that are asked for behind the layers.
+/// The norm of the rows that are asked for after the layers.
 struct Final {
   kern::GatherOp gather;
   kern::NormOp norm;
@@ -64,7 +64,7 @@ struct FuseCrossLayerNormPass
            argument.hasOneUse();
   }
 
-  /// True when all that reads a buffer, through views too, stands in front of
+  /// True when all that reads a buffer, through views too, is before
   /// an operation.
   static bool isReadBefore(Operation *last, Value buffer) {
     return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
@@ -75,7 +75,7 @@ struct FuseCrossLayerNormPass
   }
 
   /// The norm of the state as a body gets it, and the product that writes the
-  /// state last; gives the reason where there is none.
+  /// state last; gives the reason if there is no such norm.
   static const char *match(func::FuncOp function, kern::LayersOp layers,
                            Body &body) {
     Value state = function.getArgument(0);
@@ -113,7 +113,7 @@ struct FuseCrossLayerNormPass
   }
 
   /// The norm of gathered rows of the state, when nothing else reads the state
-  /// behind the layers.
+  /// after the layers.
   static std::optional<Final> findFinal(kern::LayersOp layers,
                                         kern::NormOp norm) {
     Final found;
@@ -198,7 +198,7 @@ struct FuseCrossLayerNormPass
     return rows;
   }
 
-  /// Where a parameter of a body stands in its row.
+  /// The index of a parameter of a body in its table entry.
   static unsigned indexIn(Value parameter, kern::LayersOp layers) {
     return cast<BlockArgument>(parameter).getArgNumber() + 1 -
            layers->getNumOperands();

@@ -61,7 +61,7 @@ struct FuseEpiloguesPass
     }
   }
 
-  /// Moves the product to where its reader stood; what it reads stays as it is
+  /// Moves the product to the place of its reader; what it reads stays as it is
   /// until then, since buffers are written once.
   static void moveTo(kern::GemmOp gemm, Operation *reader, Value newOut) {
     auto old = gemm.getOuts()[0].getDefiningOp();
@@ -179,7 +179,7 @@ struct FuseEpiloguesPass
           *getBufferType(copy.getOuts()).getDims().back().constant());
       outs.push_back(copy.getOuts());
       locations.push_back(copy.getLoc());
-      // The outs may be allocated behind the product.
+      // The outs may be allocated after the product.
       if (Operation *out = copy.getOuts().getDefiningOp())
         out->moveBefore(gemm);
     }
@@ -193,7 +193,7 @@ struct FuseEpiloguesPass
     return true;
   }
 
-  /// Gives weight and bias a part for each out.
+  /// Gives weight and bias a split for each out.
   static void splitWeights(kern::GemmOp gemm, ArrayRef<int64_t> widths,
                            WeightUses &weights) {
     auto split = [&](kern::WeightType type) {

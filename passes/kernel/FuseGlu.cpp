@@ -190,8 +190,8 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
                               "' joined the product");
   }
 
-  /// Gives the weights (or biases) behind g the rows of both, in turns. Without
-  /// slices those behind u are not read any more.
+  /// Gives the weights (or biases) of g the rows of both, in turns. Without
+  /// slices those of u are not read any more.
   static void interleave(WeightUses &weights, Factor &g, Factor &u,
                          function_ref<Value(kern::GemmOp)> of) {
     SmallVector<kern::WeightOp> first = weights.definitions(of(g.gemm)),

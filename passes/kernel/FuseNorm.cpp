@@ -18,7 +18,7 @@ namespace transom {
 #include "passes/kernel/Passes.h.inc"
 } // namespace transom
 
-/// The first operation behind a product that touches its result, when that is
+/// The first operation after a product that touches its result, when that is
 /// a norm of it.
 static kern::NormOp findNorm(kern::GemmOp gemm) {
   Value product = gemm.getOuts()[0], storage = kern::getStorage(product);
@@ -47,7 +47,7 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the norm is rounded already";
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getOuts()[0]))
     return "the norm overwrites the product";
-  // The product moves behind what stands between both.
+  // The product moves after what is between both.
   for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
     for (Value read : gemm.readBuffers())
       if (writes(*op, kern::getStorage(read)))

@@ -223,7 +223,7 @@ private:
       changes[buffers[i].first].begins.push_back(i);
       changes[buffers[i].last + 1].ends.push_back(i);
     }
-    // Walk the steps with the number of live buffers of each size.
+    // Visit the steps with the number of live buffers of each size.
     std::map<PolynomialTable::Id, int64_t> live;
     double fullest = 0;
     Polynomial bytes;

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places buffers with lifetimes and symbolic sizes in one arena. Pure: it
+// Puts buffers with lifetimes and symbolic sizes in one arena. Pure: it
 // knows no IR. Offsets are polynomials and hold for all sizes: two buffers
 // that live at once never overlap, whatever the symbols are.
 #pragma once

@@ -8,7 +8,7 @@
 
 namespace transom {
 
-/// Replaces a product by one, where the builder stands, that normalizes its
+/// Replaces a product by one, at the builder's place, that normalizes its
 /// rows as `norm` does, with these weights, to `out` of f32 or bf16. Counters,
 /// one a row, are zeroed at the start of the block and tell which part
 /// completes rows.

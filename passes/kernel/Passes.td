@@ -45,8 +45,8 @@ def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
     Pre-condition: each buffer is written once, activations have not joined
     products. Post-condition: such a product has the attribute `gate`.
 
-    Refuses: factors of different inputs or widths, of a width that is no multiple
-    of 8, or with one bias; a factor that is no product, or one with an epilogue;
+    Refuses: factors of different inputs or widths, of a width that is not a multiple
+    of 8, or with one bias; a factor that is not a product, or one with an epilogue;
     weights that something else reads too; a k of several passes; a result in the
     buffer of the product's input.
 
@@ -99,12 +99,12 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
 }
 
 def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
-  let summary = "lets the part that completes rows of a product normalize them";
+  let summary = "fuses a norm into a product: the worker that completes rows normalizes them";
   let description = [{
     A norm that is the first reader of a product's result joins the product: the
-    part that finishes the last tile of a block of rows, counted by an atomic
-    word, normalizes these rows while they are in its cache. No part waits, and
-    a barrier is gone. Others may read the result behind the norm.
+    worker that finishes the last tile of a block of rows, counted by an atomic
+    word, normalizes these rows while they are in its cache. No worker waits, and
+    a barrier is gone. Others may read the result after the norm.
 
     Pre-condition: epilogues are fused. Post-condition: such a product names the
     norm's weights and writes `norm_out`.
@@ -193,7 +193,7 @@ def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleO
     Where all bodies of layers begin with a norm of the state and end with a
     product that writes it, that product normalizes its rows with the weights of
     the next row. The rows are an argument of the bodies beside the state. The
-    first norm stands in front of the layers; a norm of gathered rows behind them
+    first norm comes before the layers; a norm of gathered rows after them
     is the last row's, and the gather takes its rows.
 
     Pre-condition: types of buffers are final, each body has one call site.
@@ -218,7 +218,7 @@ def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
   let summary = "gives each layer its place in the blocks of a cache";
   let description = [{
     Caches of equal window and type are a group, which has a table of blocks of
-    its own: behind a window blocks become free. A block holds 256 positions of
+    its own: after a window blocks become free. A block holds 256 positions of
     all layers of the group, in the order of their definition.
 
     Pre-condition: types of caches are final. Post-condition: each cache has a
@@ -244,8 +244,8 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
   let summary = "cuts the operations into phases between barriers";
   let description = [{
     Each operation joins the first phase from which on it needs nothing that
-    another part makes, and nothing there needs what it overwrites: they touch different buffers, or each
-    part reads only rows that it wrote itself. What reads a cache never shares a
+    another worker makes, and nothing there needs what it overwrites: they touch different buffers, or each
+    worker reads only rows that it wrote itself. What reads a cache never shares a
     phase with what appends to one. A phase has at most 64 operations, so that
     the time of code generation is linear in the number of operations and
     buffers of long chains share memory.

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Caches of one window and type share blocks, layer behind layer.
+// Caches of one window and type share blocks, layer after layer.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/kernel/Passes.h"

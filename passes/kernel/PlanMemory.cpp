@@ -59,7 +59,7 @@ private:
     }
   }
 
-  /// What layers are given lives from before the first body until behind the
+  /// What layers are given lives from before the first body until after the
   /// last.
   void visitLayers(kern::LayersOp layers, ArrayRef<Value> outer) {
     SmallVector<Value> given;

@@ -95,7 +95,7 @@ protected:
         dlsym(library, artifactSymbol));
   }
 
-  /// The names that stand in the folder.
+  /// The names in the folder.
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const fs::directory_entry &entry : fs::directory_iterator(folder))
@@ -150,7 +150,7 @@ TEST_F(Artifact, PacksEachLayout) {
   const float *b = weights + 32; // [3 panels][3][32]
   EXPECT_EQ(b[0 * 32 + 4], 4000.0f);
   EXPECT_EQ(b[2 * 32 + 4], 4002.0f);
-  EXPECT_EQ(b[0 * 32 + 5], 0.0f); // behind the first part
+  EXPECT_EQ(b[0 * 32 + 5], 0.0f); // after the first split
   EXPECT_EQ(b[96 + 1 * 32 + 0], 5001.0f);
   EXPECT_EQ(b[2 * 96 + 2 * 32 + 2], 39002.0f);
   EXPECT_EQ(b[2 * 96 + 2 * 32 + 3], 0.0f);

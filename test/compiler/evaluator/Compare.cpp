@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading, comparing, and running passes with a check behind each.
+// Reading, comparing, and running passes with a check after each.
 #include "test/compiler/evaluator/Compare.h"
 #include "dialects/common/Location.h"
 #include "mlir/IR/Verifier.h"
@@ -55,9 +55,10 @@ static std::string getDifference(const std::string &name, const Tensor &got,
   double worst = 0;
   int64_t at = -1;
   for (int64_t i = 0; i < expected.count(); ++i) {
-    double wanted = expected.number(i);
-    double off = std::abs(got.number(i) - wanted) / (1 + std::abs(wanted));
-    if (got.number(i) == wanted || off <= worst)
+    double reference = expected.number(i);
+    double off =
+        std::abs(got.number(i) - reference) / (1 + std::abs(reference));
+    if (got.number(i) == reference || off <= worst)
       continue;
     at = i;
     worst = std::isnan(off) ? INFINITY : off;
@@ -72,13 +73,13 @@ static std::string getDifference(const std::string &name, const Tensor &got,
 
 std::string getDifference(ArrayRef<NamedTensor> got,
                           ArrayRef<NamedTensor> expected, double tolerance) {
-  for (const NamedTensor &wanted : expected) {
+  for (const NamedTensor &reference : expected) {
     const NamedTensor *found = llvm::find_if(
-        got, [&](const NamedTensor &t) { return t.name == wanted.name; });
+        got, [&](const NamedTensor &t) { return t.name == reference.name; });
     if (found == got.end())
-      return "'" + wanted.name + "' is missing";
-    std::string difference =
-        getDifference(wanted.name, found->tensor, wanted.tensor, tolerance);
+      return "'" + reference.name + "' is missing";
+    std::string difference = getDifference(reference.name, found->tensor,
+                                           reference.tensor, tolerance);
     if (!difference.empty())
       return difference;
   }

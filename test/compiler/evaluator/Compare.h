@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What tests of whole models share: tensors from files, comparison of results,
-// and passes one by one with a check behind each.
+// and passes one by one with a check after each.
 #pragma once
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -35,11 +35,11 @@ Result<std::vector<NamedTensor>> evaluateCase(mlir::ModuleOp module,
                                               const Case &test,
                                               const EvaluateOptions &options);
 
-/// Runs the passes of a stage on the module, and behind each checks that the
+/// Runs the passes of a stage on the module, and after each checks that the
 /// module is valid, that each operation has a location, and that all cases
 /// still have their results. Gives the first complaint, which names the pass.
 /// The pass that chooses bf16 may change results by `bf16Tolerance`; what they
-/// are then, passes behind it keep.
+/// are then, passes after it keep.
 std::string checkPasses(mlir::ModuleOp module, Stage stage,
                         const EvaluateOptions &options,
                         llvm::ArrayRef<Case> cases, double tolerance,

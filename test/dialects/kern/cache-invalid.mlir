@@ -1,4 +1,4 @@
-// One case for each rule of caches, rotary positions and GLUs.
+// One case for each rule of caches, rope and GLUs.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 // expected-error @below {{cache of 0 heads with keys of 4 and values of 4, window 0}}
 func.func private @f(!kern.cache<heads 0, key 4, value 4, f32>)
@@ -117,7 +117,7 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32
 // -----
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects a rotation with the input's rows and an even number of columns, at most 2, got [rows, 4]}}
+  // expected-error @below {{expects a rope table with the input's rows and an even number of columns, at most 2, got [rows, 4]}}
   kern.rope %x, %r outs(%y) heads 4 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }

@@ -182,7 +182,8 @@ func.func private @layer(%x: !x, %s: !kern.ragged<0>, %g: !g) {
 }
 
 // CHECK-LABEL: func.func @positions_by_column(
-// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} relative_bias %{{.*}} scratch %{{.*}} outs(%{{.*}}) heads 2 kv_heads 2 scale 1.000000e+00 {by_column, window = 7 : i64}
+// CHECK: kern.attention %{{.*}}, %{{.*}}, %{{.*}} ragged %{{.*}}, %{{.*}} relative_bias %{{.*}} scratch %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 2 kv_heads 2 scale 1.000000e+00 {by_column, window = 7 : i64}
 func.func @positions_by_column(%x: !x, %k: !keys, %s: !kern.ragged<0>, %b: !kern.weight<[2, 5] x f32, rows>, %t: !kern.buffer<[parts, 8640] x f32>) {
   kern.attention %x, %k, %x ragged %s, %s relative_bias %b scratch %t outs(%x) heads 2 kv_heads 2 scale 1.0 {by_column, window = 7 : i64} :
       !x, !keys, !x, !kern.ragged<0>, !kern.ragged<0>, !kern.weight<[2, 5] x f32, rows>, !kern.buffer<[parts, 8640] x f32>, !x

@@ -332,7 +332,7 @@ std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
 }
 
 /// What the compiled model has to give: by the evaluator, where numbers are
-/// rounded behind the passes that choose which.
+/// rounded after the passes that choose which.
 Result<Logits> expectedLogits(Model &model) {
   OwningOpRef<ModuleOp> module(model.module->clone());
   if (model.rounds()) {

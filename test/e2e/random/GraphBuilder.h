@@ -74,7 +74,7 @@ private:
   mlir::Value attention(mlir::Value x);
   void finish(mlir::Value x);
 
-  // The parts of attention.
+  // The steps of attention.
 
   /// Widths of one attention, and where its keys are.
   struct Heads {
@@ -102,7 +102,7 @@ private:
   Polynomial batch, seq, memoryLength;
   int64_t width = 0, inner = 0;
   int64_t headCount = 0, keyWidth = 0, valueWidth = 0;
-  mlir::Value ids, mask, memory, bias; ///< inputs; null where there is none
+  mlir::Value ids, mask, memory, bias; ///< inputs; null if absent
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;
   int nodes = 0, tensors = 0;

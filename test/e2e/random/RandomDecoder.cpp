@@ -23,7 +23,7 @@ constexpr int64_t longest = 600;
 struct Features {
   explicit Features(Random &random);
 
-  enum Positions { None, Learned, Rotary, Slopes };
+  enum Positions { None, Learned, Rope, Slopes };
 
   int64_t vocabulary, width, inner, layers;
   int64_t heads, kvHeads, dk, dv;
@@ -33,7 +33,7 @@ struct Features {
   int64_t window = 0; ///< 0: none
   bool alternates;    ///< the window is in every second layer
   double cap, logitCap, embeddingScale;
-  bool rms, headNorms, normsBehind, parallel, gated, bias, tied;
+  bool rms, headNorms, postNorms, parallel, gated, bias, tied;
   bool innerNorm; ///< in front of the last product of an MLP
   bool straight;  ///< an MLP without that product
   Activation activation;
@@ -48,10 +48,10 @@ Features::Features(Random &random) {
   inner = random.chance(60) ? 8 * random.between(1, 10) : random.between(2, 70);
   vocabulary = random.between(2, 100);
   layers = random.between(1, 4);
-  positions = random.pick({None, Learned, Rotary, Rotary, Slopes});
-  if (positions == Rotary && dk < 2)
+  positions = random.pick({None, Learned, Rope, Rope, Slopes});
+  if (positions == Rope && dk < 2)
     positions = None;
-  if (positions == Rotary)
+  if (positions == Rope)
     pairs = random.chance(60) ? dk / 2 : random.between(1, dk / 2);
   interleaved = random.chance(30);
   if (random.chance(40))
@@ -62,7 +62,7 @@ Features::Features(Random &random) {
   embeddingScale = random.chance(25) ? 2.5 : 1.0;
   rms = random.chance(50);
   headNorms = random.chance(25);
-  normsBehind = random.chance(25);
+  postNorms = random.chance(25);
   parallel = random.chance(25);
   gated = random.chance(50);
   bias = random.chance(50);
@@ -116,7 +116,7 @@ private:
   RandomWeights &weights;
   OpBuilder builder;
   func::FuncOp function;
-  Value ragged, rotation, slopes, table;
+  Value ragged, ropeTable, slopes, table;
   std::string path = "embeddings";
   int nodes = 0, tensors = 0;
 };
@@ -163,9 +163,9 @@ Value DecoderBuilder::headNorm(Value x, int64_t heads) {
 Value DecoderBuilder::rotate(Value x, int64_t heads) {
   if (has.headNorms)
     x = headNorm(x, heads);
-  if (!rotation)
+  if (!ropeTable)
     return x;
-  return make<RopeOp>(x, rotation, whole(heads),
+  return make<RopeOp>(x, ropeTable, whole(heads),
                       has.interleaved ? builder.getUnitAttr() : UnitAttr());
 }
 
@@ -205,13 +205,13 @@ Value DecoderBuilder::feedForward(Value x) {
 
 Value DecoderBuilder::layer(Value x, int64_t index) {
   path = "layers." + std::to_string(index);
-  auto behind = [&](Value y) { return has.normsBehind ? norm(y) : y; };
+  auto postNorm = [&](Value y) { return has.postNorms ? norm(y) : y; };
   if (has.parallel) {
     Value a = attention(norm(x), index), m = feedForward(norm(x));
     return make<AddOp>(make<AddOp>(a, m), x);
   }
-  x = make<AddOp>(behind(attention(norm(x), index)), x);
-  return make<AddOp>(x, behind(feedForward(norm(x))));
+  x = make<AddOp>(postNorm(attention(norm(x), index)), x);
+  return make<AddOp>(x, postNorm(feedForward(norm(x))));
 }
 
 Value DecoderBuilder::head(Value x) {
@@ -247,7 +247,7 @@ void DecoderBuilder::build() {
   function.setArgAttr(1, "attn.role", name("data"));
   function.setResultAttr(0, "attn.name", name("logits"));
   function->setAttr("transom.vocabulary", whole(has.vocabulary));
-  if (has.positions == Features::Learned || has.positions == Features::Rotary)
+  if (has.positions == Features::Learned || has.positions == Features::Rope)
     function->setAttr("transom.context", whole(longest));
 
   builder.setInsertionPointToEnd(body);
@@ -263,11 +263,11 @@ void DecoderBuilder::build() {
     x = make<AddOp>(
         x,
         make<EmbeddingOp>(positions, weight({longest, has.width}, 1), real(1)));
-  if (has.positions == Features::Rotary) {
+  if (has.positions == Features::Rope) {
     std::vector<double> frequencies;
     for (int64_t i = 0; i < has.pairs; ++i)
       frequencies.push_back(std::pow(50.0, -double(i) / has.pairs));
-    rotation =
+    ropeTable =
         make<RopeTableOp>(positions, builder.getDenseF64ArrayAttr(frequencies),
                           real(random.chance(20) ? 1.25 : 1.0), whole(longest));
   }

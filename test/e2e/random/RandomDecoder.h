@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Seeded random decoders: a small `step` with caches from the parts that
+// Seeded random decoders: a small `step` with caches from the features that
 // families are made of, in sizes that no family has.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"

@@ -269,7 +269,7 @@ func.func @f32_is_the_default(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
 
 module attributes {transom.kv_dtype = "bf16"} {
 
-// The rotation rounds the query, and what is appended is rounded there.
+// The rope rounds the query, and what is appended is rounded there.
 // CHECK-LABEL: func.func @bf16_caches(
 // CHECK: kern.get_cache @c : <heads 2, key 4, value 4, bf16>
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>

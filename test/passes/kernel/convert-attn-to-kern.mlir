@@ -8,7 +8,7 @@
 attn.weight @w : !w = "file(\"w\")"
 attn.weight @b : tensor<8xf32> = "file(\"b\")"
 
-// Results are written to arguments behind the inputs; a reshape is a view.
+// Results are written to arguments after the inputs; a reshape is a view.
 // CHECK-LABEL: func.func @writes_results(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[batch, seq, 8] x f32> {attn.name = "x"}, %[[Y:.*]]: !kern.buffer<[batch, seq, 8] x f32> {attn.name = "y"})
 // CHECK-SAME: kern.inputs = 1 : i64, kern.symbols = ["parts"]

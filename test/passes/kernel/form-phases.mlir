@@ -28,7 +28,7 @@ func.func @rows_need_no_barrier(%x: !x, %y: !x, %g: !g) {
   return
 }
 
-// A product reads all columns of rows that other parts may have written, and
+// A product reads all columns of rows that other workers may have written, and
 // what reads a product waits for all its tiles.
 // CHECK-LABEL: func.func @a_product_stands_between_barriers(
 // CHECK: kern.phase "a_product_stands_between_barriers.0.norm"
@@ -108,7 +108,7 @@ func.func private @body(%x: !x) {
 kern.cache @c : !cache
 
 // Norms of heads own other rows than what follows; those of keys go beside
-// those of queries. What is appended to a cache is read behind a barrier.
+// those of queries. What is appended to a cache is read after a barrier.
 // CHECK-LABEL: func.func @heads(
 // CHECK: kern.decode_batch
 // CHECK: kern.get_cache
@@ -150,7 +150,7 @@ func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts
 !g = !kern.weight<[8] x f32, rows>
 !w = !kern.weight<[8, 8] x f32, panels32>
 
-// What shares a part's rows with a phase stays behind what stands before it,
+// What shares a worker's rows with a phase stays after what comes before it,
 // though it has nothing to do with that.
 // CHECK-LABEL: func.func @shared_rows_do_not_move_up(
 // CHECK: kern.phase "shared_rows_do_not_move_up.0.gemm" {

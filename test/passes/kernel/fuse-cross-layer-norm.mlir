@@ -55,8 +55,8 @@ kern.weight @n1 : !g = "file(\"n1\")"
 kern.weight @b : !g = "file(\"b\")"
 kern.weight @w : !w = "file(\"w\")"
 
-// Two bodies in turn whose weights stand at other places; the state is read
-// behind the layers, so that the last norm is for nobody.
+// Two bodies in turn whose weights have other indices; the state is read
+// after the layers, so that the last norm is for nobody.
 // CHECK-LABEL: func.func @bodies_in_turn(
 // CHECK: kern.layers %{{.*}} invariants({{.*}}) {{\[}}[@even, @n1, @w, @n0], [@odd, @w, @n0, @n0], [@even, @n0, @w, @n0]]
 // CHECK: kern.softmax

@@ -44,7 +44,7 @@ func.func @norm_behind_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: 
   return
 }
 
-// The state of layers is read again behind the norm of the next half.
+// The state of layers is read again after the norm of the next half.
 // CHECK-LABEL: func.func @rms_norm_of_a_residual_joins(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]]
 // CHECK-NEXT: norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) epilogue <rms_norm 1.0e-05>
