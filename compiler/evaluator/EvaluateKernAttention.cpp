@@ -31,7 +31,7 @@ public:
 
 private:
   std::vector<std::vector<Token>> getTokens(const RaggedBatch &ragged,
-                                           bool keysOnly);
+                                            bool keysOnly);
   /// The position of a query in its sequence.
   int64_t position(int64_t sequence, const Token &query);
   bool inReach(int64_t query, int64_t key);

@@ -94,9 +94,7 @@ private:
     return rejected(utf8::printable(path, 400) + ": " + text);
   }
 
-  bool isReadOnly(size_t group) const {
-    return pool.groups()[group].readOnly;
-  }
+  bool isReadOnly(size_t group) const { return pool.groups()[group].readOnly; }
   int64_t getFirst(size_t group) const {
     return isReadOnly(group) ? 0 : groups[group].first;
   }
@@ -187,9 +185,8 @@ std::string transom::cacheDigest(const Manifest &manifest) {
             std::string(dtypeName(cache.dtype)) + ' ' +
             std::to_string(cache.layers) + ' ' +
             std::to_string(cache.blockBytes) +
-            (cache.readOnly
-                 ? " read_only " + std::to_string(cache.positions)
-                 : std::string()) +
+            (cache.readOnly ? " read_only " + std::to_string(cache.positions)
+                            : std::string()) +
             '\n';
   Sha256 hash;
   hash.update(text);

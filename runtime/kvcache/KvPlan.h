@@ -16,7 +16,7 @@ namespace transom {
 /// The caches of layers with equal properties.
 struct KvGroup {
   bool readOnly = false; ///< filled once; else it grows
-  int64_t window = 0; ///< 0: a token attends to all positions
+  int64_t window = 0;    ///< 0: a token attends to all positions
   int64_t blockBytes = 0;
   int64_t numBlocks = 0;    ///< of all sequences together
   int64_t maxPositions = 0; ///< of a read-only group: positions of a sequence

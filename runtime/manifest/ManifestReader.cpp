@@ -120,9 +120,9 @@ private:
       fail(value, "unknown symbol '" + utf8::printable(target) + "'");
   }
   void readValue(JsonValue value, EntryKind &target) {
-    const EntryKind kinds[] = {EntryKind::Run,    EntryKind::Encode,
-                               EntryKind::Step,   EntryKind::Logits,
-                               EntryKind::Score,  EntryKind::Generate};
+    const EntryKind kinds[] = {EntryKind::Run,   EntryKind::Encode,
+                               EntryKind::Step,  EntryKind::Logits,
+                               EntryKind::Score, EntryKind::Generate};
     Choice choice;
     for (EntryKind kind : kinds)
       choice.names.push_back(getEntryKindName(kind));
@@ -252,7 +252,7 @@ private:
     for (const ManifestRaggedBatch &ragged : entry->ragged)
       if (name == ragged.pairs ||
           (ragged.sequences && (begins("pairs_of_" + ragged.rows) ||
-                                  begins("reads_of_" + ragged.rows))))
+                                begins("reads_of_" + ragged.rows))))
         return true;
     return false;
   }
@@ -377,23 +377,21 @@ private:
   /// A decoder and its step come together; derived entries need both.
   void check(JsonValue root, Manifest &manifest) {
     const ManifestEntry *step = manifest.findEntry(EntryKind::Step);
-    bool hasStep =
-        step && std::any_of(step->ragged.begin(), step->ragged.end(),
-                            [](const ManifestRaggedBatch &ragged) {
-                              return ragged.sequences;
-                            });
+    bool hasStep = step && std::any_of(step->ragged.begin(), step->ragged.end(),
+                                       [](const ManifestRaggedBatch &ragged) {
+                                         return ragged.sequences;
+                                       });
     if (manifest.decoder.has_value() != hasStep)
-      fail(root,
-           hasStep ? "an entry of the kind 'step' without a 'decoder'"
-                   : "a 'decoder' without an entry of the kind 'step' that "
-                     "takes sequences");
+      fail(root, hasStep
+                     ? "an entry of the kind 'step' without a 'decoder'"
+                     : "a 'decoder' without an entry of the kind 'step' that "
+                       "takes sequences");
     for (const ManifestEntry &entry : manifest.entries)
       if (!entry.derivedFrom.empty() &&
           (!hasStep || entry.derivedFrom != step->name))
-        fail(root, "entry '" + utf8::printable(entry.name) +
-                       "' is derived from '" +
-                       utf8::printable(entry.derivedFrom) +
-                       "', which is not a step");
+        fail(root,
+             "entry '" + utf8::printable(entry.name) + "' is derived from '" +
+                 utf8::printable(entry.derivedFrom) + "', which is not a step");
   }
 
   std::optional<Error> failure;

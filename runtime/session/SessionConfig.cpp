@@ -104,8 +104,8 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   }
   // Add the caches and the storage of derived entries to the executor's memory.
   TRANSOM_ASSIGN(DecodeLayout decode,
-                 DecodeLayout::create(*model.manifest().decoder, step->stepWidth,
-                                    config, config));
+                 DecodeLayout::create(*model.manifest().decoder,
+                                      step->stepWidth, config, config));
   ExecutorExtension extension;
   decode.addTo(extension, step->stepWidth);
   const size_t first = extension.regions.size();

@@ -38,7 +38,8 @@ std::vector<float> numbersOf(FakeDecoder &fake, int32_t sequence) {
   Result<void> saved = fake->save(sequence, path.c_str());
   EXPECT_TRUE(bool(saved)) << saved.error().message;
   const std::string bytes = readFile(path);
-  // Header, one record a group, then the blocks; those of the last group end it.
+  // Header, one record a group, then the blocks; those of the last group end
+  // it.
   std::vector<float> numbers;
   const size_t record = 88 + readOnlyGroup * 32;
   int64_t count;

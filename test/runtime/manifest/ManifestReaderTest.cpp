@@ -123,7 +123,7 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
                           "weights_bytes",  "symbols",
                           "entries",        "symbol_order",
                           "inputs",         "outputs",
-                          "ragged",       "buffers",
+                          "ragged",         "buffers",
                           "arena_bytes",    "arena_lower_bound",
                           "counters",       "steps",
                           "flops",          "shape"}) {
