@@ -53,7 +53,8 @@ func.func @norm_writes_bf16_alone(%x: !x, %y: !x, %g: !g) {
 kern.weight @w3 : !w = "file(\"w\")"
 
 // CHECK-LABEL: func.func @norm_of_a_product_writes_both(
-// CHECK: kern.gemm %{{.*}} norm_out %[[N:[a-z0-9]*]] norm_out_bf16 %[[H:[a-z0-9]*]] counters
+// CHECK: kern.gemm %{{.*}}
+// CHECK-NEXT: norm {{.*}}norm_out %[[N:[a-z0-9]*]] norm_out_bf16 %[[H:[a-z0-9]*]] counters
 // CHECK: kern.gemm %[[H]], %{{.*}} residual %[[N]]
 // CHECK-NOT: kern.cast
 func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffer<[rows] x i64>) {
@@ -69,7 +70,8 @@ kern.weight @w4 : !w = "file(\"w\")"
 // CHECK-LABEL: func.func @attention_reads_and_writes_bf16(
 // CHECK: kern.gemm {{.*}} outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]])
 // CHECK-NEXT: : {{.*}}, !kern.buffer<[rows, 8] x bf16>, !kern.buffer<[keys, 8] x bf16, key_panels>, !kern.buffer<[rows, 8] x bf16>
-// CHECK: kern.attention %[[Q]], %[[K]], %[[V]] {{.*}} outs(%[[O:.*]]) heads
+// CHECK: kern.attention %[[Q]], %[[K]], %[[V]] {{.*}} outs(%[[O:.*]])
+// CHECK-NEXT: heads
 // CHECK: kern.gemm %[[O]]
 // CHECK-NOT: kern.cast
 func.func @attention_reads_and_writes_bf16(%x: !x, %y: !x, %s: !kern.ragged<0>) {
@@ -90,7 +92,9 @@ kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = "file(
 
 // CHECK-LABEL: func.func @heads_of_odd_size_stay(
 // CHECK: kern.pack_keys {{.*}} !kern.buffer<[keys, 6] x f32, key_panels>
-// CHECK: kern.attention {{.*}} !kern.buffer<[rows, 6] x f32>
+// CHECK: kern.attention
+// CHECK-NEXT: heads
+// CHECK-NEXT: !kern.buffer<[rows, 6] x f32>
 func.func @heads_of_odd_size_stay(%x: !kern.buffer<[rows, 6] x f32>, %y: !kern.buffer<[rows, 6] x f32>, %s: !kern.ragged<0>) {
   %k = kern.alloc : !kern.buffer<[keys, 6] x f32, key_panels>
   %t = kern.alloc : !t
@@ -190,7 +194,8 @@ kern.weight @w10 : !w = "file(\"w\")"
 
 // CHECK-LABEL: func.func @tied_tables_are_bf16(
 // CHECK: kern.embedding {{.*}} (!kern.weight<[100, 8] x bf16, unset>)
-// CHECK: kern.gemm {{.*}} !kern.weight<[100, 8] x bf16, unset>
+// CHECK: kern.gemm
+// CHECK-NEXT: {{.*}}!kern.weight<[100, 8] x bf16, unset>
 func.func @tied_tables_are_bf16(%i: !kern.buffer<[rows] x i64>, %x: !x, %y: !kern.buffer<[rows, 100] x f32>) {
   %t = kern.get_weight @table : !kern.weight<[100, 8] x f32, unset>
   kern.embedding ids(%i) tables(%t) outs(%x) {scales = array<f64: 1.0>} : (!kern.buffer<[rows] x i64>), (!kern.weight<[100, 8] x f32, unset>), !x
@@ -253,7 +258,8 @@ kern.weight @g : !g = "file(\"g\")"
 // -----
 
 // CHECK-LABEL: func.func @f32_is_the_default(
-// CHECK: kern.gemm {{.*}} : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
+// CHECK: kern.gemm
+// CHECK-NEXT: {{.*}}!kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
 func.func @f32_is_the_default(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, unset>) {
   kern.gemm %x, %w outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
   return
@@ -274,7 +280,9 @@ module attributes {transom.kv_dtype = "bf16"} {
 // CHECK: kern.get_cache @c : <heads 2, key 4, value 4, bf16>
 // CHECK: kern.rope %{{.*}}, %{{.*}} outs(%[[Q:.*]]) heads 4 : {{.*}}, !kern.buffer<[rows, 16] x bf16>
 // CHECK: kern.append %{{.*}} : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
-// CHECK: kern.attention %[[Q]] {{.*}}, !kern.buffer<[rows, 16] x f32>
+// CHECK: kern.attention %[[Q]]
+// CHECK-NEXT: heads
+// CHECK-NEXT: {{.*}}, !kern.buffer<[rows, 16] x f32>
 // CHECK: kern.cache @c : !kern.cache<heads 2, key 4, value 4, bf16>
 func.func @bf16_caches(%q: !x, %k: !k, %v: !k, %r: !r, %t: !t, %y: !x) {
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>

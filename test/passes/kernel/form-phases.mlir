@@ -47,7 +47,9 @@ func.func @a_product_stands_between_barriers(%x: !x, %y: !x, %g: !g, %w: !w) {
 // CHECK-LABEL: func.func @what_touches_nothing_in_common_joins(
 // CHECK: kern.phase "what_touches_nothing_in_common_joins.0.gemm" {
 // CHECK-NEXT: kern.gemm
+// CHECK-NEXT: :
 // CHECK-NEXT: kern.gemm
+// CHECK-NEXT: :
 // CHECK-NEXT: }
 // CHECK-NOT: kern.phase
 func.func @what_touches_nothing_in_common_joins(%x: !x, %y: !x, %z: !x, %w: !w) {
@@ -123,6 +125,8 @@ kern.cache @c : !cache
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK: kern.phase "heads.2.attention" {
 // CHECK-NEXT: kern.attention
+// CHECK-NEXT: heads
+// CHECK-NEXT: :
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK-NEXT: return
 func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts, 8640] x f32>, %y: !x) {
@@ -155,6 +159,7 @@ func.func @heads(%q: !v, %k: !v, %v: !x, %r: !r, %g: !g, %t: !kern.buffer<[parts
 // CHECK-LABEL: func.func @shared_rows_do_not_move_up(
 // CHECK: kern.phase "shared_rows_do_not_move_up.0.gemm" {
 // CHECK-NEXT: kern.gemm
+// CHECK-NEXT: :
 // CHECK-NEXT: {{^ *[}]$}}
 // CHECK: kern.phase "shared_rows_do_not_move_up.1.norm" {
 // CHECK-NEXT: kern.norm

@@ -7,6 +7,7 @@
 // CHECK-LABEL: func.func @joins_activation_and_residual(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[R:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[B:.*]]: !kern.weight<[8] x f32, unset>)
 // CHECK-NEXT: kern.gemm %[[X]], %[[W]] bias %[[B]] residual %[[R]] outs(%[[Y]]) epilogue <gelu>
+// CHECK-NEXT: :
 // CHECK-NEXT: return
 func.func @joins_activation_and_residual(%x: !x, %r: !x, %y: !x, %w: !w, %b: !b) {
   %t = kern.alloc : !x

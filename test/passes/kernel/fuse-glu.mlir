@@ -16,6 +16,7 @@ kern.weight @ub : !b = "file(\"ub\")"
 // CHECK: %[[W:.*]] = kern.get_weight @g
 // CHECK: %[[B:.*]] = kern.get_weight @gb
 // CHECK-NEXT: kern.gemm %[[X:.*]], %[[W]] bias %[[B]] outs(%{{.*}}) epilogue <glu silu>
+// CHECK-NEXT: :
 // CHECK-NEXT: return
 func.func @two_products_become_one(%x: !x, %y: !y) {
   %g = kern.get_weight @g : !w
@@ -95,6 +96,7 @@ kern.weight @gu : !w = "file(\"gu\")"
 // CHECK-LABEL: func.func @halves_of_one_product(
 // CHECK: %[[W:.*]] = kern.get_weight @gu
 // CHECK-NEXT: kern.gemm %{{.*}}, %[[W]] outs(%{{.*}}) epilogue <glu silu>
+// CHECK-NEXT: :
 // CHECK-NEXT: return
 func.func @halves_of_one_product(%x: !x, %y: !y) {
   %w = kern.get_weight @gu : !w

@@ -12,6 +12,7 @@
 // CHECK: %[[T:.*]] = kern.alloc : <[rows, 8] x f32>
 // CHECK-NEXT: kern.gemm %[[X]], %[[W]] residual %[[X]]
 // CHECK-NEXT: norm %[[G]] beta %[[G]] norm_out %[[Y]] counters %[[C]] outs(%[[T]]) epilogue <layer_norm 1.0e-05>
+// CHECK-NEXT: :
 // CHECK-NEXT: return
 func.func @norm_joins_the_product(%x: !x, %y: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
@@ -23,6 +24,7 @@ func.func @norm_joins_the_product(%x: !x, %y: !x, %w: !w, %g: !g) {
 // CHECK-LABEL: func.func @others_may_read_the_product_behind_the_norm(
 // CHECK: kern.gemm {{.*}}
 // CHECK-NEXT: norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%[[T:.*]]) epilogue
+// CHECK-NEXT: :
 // CHECK-NEXT: kern.softmax %[[T]]
 func.func @others_may_read_the_product_behind_the_norm(%x: !x, %y: !x, %z: !x, %w: !w, %g: !g) {
   %t = kern.alloc : !x
@@ -48,6 +50,7 @@ func.func @norm_behind_another_reader_stays(%x: !x, %y: !x, %z: !x, %w: !w, %g: 
 // CHECK-LABEL: func.func @rms_norm_of_a_residual_joins(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %[[X:.*]]
 // CHECK-NEXT: norm %{{.*}} norm_out %[[N:.*]] counters %{{.*}} outs(%[[H:.*]]) epilogue <rms_norm 1.0e-05>
+// CHECK-NEXT: :
 // CHECK-NEXT: kern.gemm %[[N]], %{{.*}} residual %[[H]] outs(%[[X]])
 func.func @rms_norm_of_a_residual_joins(%x: !x, %y: !x, %w: !w, %g: !g) {
   %h = kern.alloc : !x
