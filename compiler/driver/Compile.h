@@ -38,6 +38,8 @@ struct CompileOptions {
   std::string model;  ///< a model folder or a graph.json
   std::string output; ///< the file to write; may be empty for a text stage
   EmitStage emit = EmitStage::So;
+  /// Print the location of each operation in the text of a stage.
+  bool emitLocations = false;
   /// Who does products, softmax and norms: `native` code or `onednn`.
   std::string backend = "native";
   std::vector<std::string> targets; ///< `--target`; empty: all

@@ -282,7 +282,9 @@ Result<CompileReport> ModuleCompiler::run() {
   for (const auto &[emit, stage, name] : stages) {
     TRANSOM_TRY(stage ? runPasses(*stage, name) : readBack());
     if (options.emit == emit) {
-      if (Result<void> done = emitText(printModule(*module), {}); !done)
+      if (Result<void> done =
+              emitText(printForReading(*module, options.emitLocations), {});
+          !done)
         return done.takeError();
       return std::move(report);
     }

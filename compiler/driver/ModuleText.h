@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules as text, with all locations: what `--emit` prints, what is
-// read back between stages, and what a reproducer contains.
+// Modules as text: with all locations for the stages that are read back and for
+// reproducers, and in lines of limited width for people.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -14,7 +14,11 @@ namespace transom {
 /// The module's text; reading it back gives the same module.
 std::string printModule(mlir::ModuleOp module);
 
-/// Reads a module; failure is a bug.
+/// The module's text in lines of at most 100 columns where they can be broken.
+/// Without locations, reading it back gives a module without module paths.
+std::string printForReading(mlir::ModuleOp module, bool withLocations);
+
+/// Reads a module; a failure is a bug of ours.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
                                                      const std::string &text);
 

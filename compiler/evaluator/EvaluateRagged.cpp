@@ -193,18 +193,18 @@ static Result<void> evaluatePool(PoolOp op, Evaluation &e) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Runs the body of one row; gives the value that holds the new state.
-static Result<Value> runLayer(LayersOp op, RowAttr row, Value state,
+/// Runs the body of one layer; gives the value that holds the new state.
+static Result<Value> runLayer(LayersOp op, LayerAttr layer, Value state,
                               Evaluation &e) {
-  auto body = e.symbolTable().lookup<func::FuncOp>(row.getBody().getValue());
+  auto body = e.symbolTable().lookup<func::FuncOp>(layer.getBody().getValue());
   if (!body || body.isExternal())
-    return rejected("no body '" + row.getBody().getValue().str() + "'");
+    return rejected("no body '" + layer.getBody().getValue().str() + "'");
   Block &block = body.getBody().front();
   e.alias(block.getArgument(0), state);
   unsigned next = 1;
   for (Value invariant : op.getInvariants())
     e.alias(block.getArgument(next++), invariant);
-  for (FlatSymbolRefAttr symbol : row.getWeights()) {
+  for (FlatSymbolRefAttr symbol : layer.getParameters()) {
     if (isa<CacheType>(block.getArgument(next).getType())) {
       e.setCache(block.getArgument(next++), symbol.getValue());
       continue;
@@ -219,9 +219,8 @@ static Result<Value> runLayer(LayersOp op, RowAttr row, Value state,
 
 static Result<void> evaluateLayers(LayersOp op, Evaluation &e) {
   e.alias(op.getResult(), op.getState());
-  for (Attribute row : op.getRows()) {
-    TRANSOM_ASSIGN(Value state,
-                   runLayer(op, cast<RowAttr>(row), op.getResult(), e));
+  for (LayerAttr layer : op.getLayerRange()) {
+    TRANSOM_ASSIGN(Value state, runLayer(op, layer, op.getResult(), e));
     e.alias(op.getResult(), state);
   }
   return {};

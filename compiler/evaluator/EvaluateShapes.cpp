@@ -91,8 +91,7 @@ static Tensor getSlice(const Tensor &input, int64_t axis, int64_t start,
 
 static Result<void> evaluateSlice(SliceOp op, Evaluation &e) {
   const Tensor &input = e.tensor(op.getInput());
-  TRANSOM_ASSIGN(Polynomial polynomial, Polynomial::parse(op.getSize().str()));
-  TRANSOM_ASSIGN(int64_t size, e.size(polynomial));
+  TRANSOM_ASSIGN(int64_t size, e.size(op.getSize().getPolynomial()));
   int64_t axis = op.getAxis(), start = op.getStart();
   if (size < 0 || start + size > input.sizes[axis])
     return rejected("range of " + std::to_string(size) + " from " +

@@ -68,7 +68,7 @@ Result<int64_t> Evaluation::size(const Polynomial &polynomial) const {
 
 Result<Sizes> Evaluation::sizes(Type type) const {
   Sizes result;
-  for (const Polynomial &dim : attn::shapeOf(type)) {
+  for (const Polynomial &dim : attn::getSymbolicShape(type)) {
     TRANSOM_ASSIGN(int64_t value, size(dim));
     result.push_back(value);
   }
@@ -108,7 +108,7 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
   Operation *op = table.lookup(symbol);
   Result<Tensor> value = rejected("no weight '" + symbol.str() + "'");
   if (auto weight = dyn_cast_or_null<attn::WeightOp>(op))
-    value = evaluateWeight(symbol, weight.getExpr(),
+    value = evaluateWeight(symbol, weight.getExpr().getText(),
                            cast<RankedTensorType>(weight.getType()).getShape(),
                            options.source);
   else if (auto weight = dyn_cast_or_null<kern::WeightOp>(op))
@@ -200,7 +200,8 @@ static Result<void> setInputs(Evaluation &evaluation, func::FuncOp function,
     auto type = cast<RankedTensorType>(argument.getType());
     if (isa<FloatType>(type.getElementType()) != input.tensor.isFloat)
       return rejected("input '" + input.name + "' has the wrong element type");
-    if (Result<void> bound = evaluation.bindShape(attn::shapeOf(type), input);
+    if (Result<void> bound =
+            evaluation.bindShape(attn::getSymbolicShape(type), input);
         !bound)
       return bound;
     evaluation.set(argument, input.tensor);

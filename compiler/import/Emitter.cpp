@@ -107,7 +107,7 @@ SmallVector<Value> Emitter::beginEntry(const std::string &name,
                                        ArrayRef<EntryInput> inputs) {
   SmallVector<Type> types;
   for (const EntryInput &input : inputs)
-    types.push_back(attn::tensorOf(
+    types.push_back(attn::getTensorType(
         input.shape, getElementType(builder.getContext(), input.dtype)));
   entry = builder.create<func::FuncOp>(
       loc, name, FunctionType::get(builder.getContext(), types, {}));
@@ -192,9 +192,7 @@ Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
   if (!weights.count(name)) {
     OpBuilder::InsertionGuard guard(builder);
     toNextSymbol();
-    lastSymbol = builder.create<attn::WeightOp>(
-        loc, builder.getStringAttr(name), TypeAttr::get(type),
-        builder.getStringAttr(text));
+    lastSymbol = builder.create<attn::WeightOp>(loc, name, type, expr);
     weights[name] = {text, shape.vec()};
   }
   return builder.create<attn::GetWeightOp>(
@@ -365,7 +363,7 @@ Value Emitter::cache(const std::string &symbol, attn::CacheType type) {
 }
 
 Dims Emitter::getShape(Value value) const {
-  return value ? attn::shapeOf(value.getType()) : Dims();
+  return value ? attn::getSymbolicShape(value.getType()) : Dims();
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,9 +388,8 @@ void Emitter::dropUnusedWeights() {
 void Emitter::countTensors(ImportInfo &info) {
   std::set<std::string> used;
   for (auto weight : module->getOps<attn::WeightOp>())
-    if (Result<WeightExpr> expr = WeightExpr::parse(weight.getExpr()))
-      for (const std::string &file : expr->files())
-        used.insert(file);
+    for (const std::string &file : weight.getExpr().getExpr().files())
+      used.insert(file);
   CheckedSize parameters;
   auto count = [&](const std::string &dtype,
                    const std::vector<int64_t> &shape) {

@@ -40,7 +40,7 @@ static std::string typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << tensor.getElementType() << " [";
-  llvm::interleaveComma(attn::shapeOf(tensor), stream,
+  llvm::interleaveComma(attn::getSymbolicShape(tensor), stream,
                         [&](const Polynomial &d) { stream << d.str(); });
   stream << "]";
   return stream.str();

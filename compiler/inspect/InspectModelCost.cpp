@@ -32,26 +32,27 @@ static Polynomial getPairs(attn::SdpaOp op) {
   if (op.getCache())
     return Polynomial::symbol(kern::pairsName(
         "rows", cast<attn::CacheType>(op.getCache().getType()).getWindow()));
-  auto query = attn::shapeOf(op.getQuery().getType());
-  auto key = attn::shapeOf(op.getKey().getType());
+  auto query = attn::getSymbolicShape(op.getQuery().getType());
+  auto key = attn::getSymbolicShape(op.getKey().getType());
   return getProduct(ArrayRef(query).drop_back()) * key[key.size() - 2];
 }
 
 static Polynomial getOpFlops(Operation &op) {
   if (auto linear = dyn_cast<attn::LinearOp>(op))
     return Polynomial(2) *
-           getProduct(attn::shapeOf(linear.getResult().getType())) *
-           attn::shapeOf(linear.getInput().getType()).back();
+           getProduct(attn::getSymbolicShape(linear.getResult().getType())) *
+           attn::getSymbolicShape(linear.getInput().getType()).back();
   if (auto matmul = dyn_cast<attn::MatmulOp>(op)) {
-    auto lhs = attn::shapeOf(matmul.getLhs().getType());
+    auto lhs = attn::getSymbolicShape(matmul.getLhs().getType());
     const size_t inner = lhs.size() - (matmul.getTransposeLhs() ? 2 : 1);
     return Polynomial(2) *
-           getProduct(attn::shapeOf(matmul.getResult().getType())) * lhs[inner];
+           getProduct(attn::getSymbolicShape(matmul.getResult().getType())) *
+           lhs[inner];
   }
   if (auto sdpa = dyn_cast<attn::SdpaOp>(op))
     return Polynomial(2) * getPairs(sdpa) *
-           (attn::shapeOf(sdpa.getQuery().getType()).back() +
-            attn::shapeOf(sdpa.getResult().getType()).back());
+           (attn::getSymbolicShape(sdpa.getQuery().getType()).back() +
+            attn::getSymbolicShape(sdpa.getResult().getType()).back());
   return {};
 }
 

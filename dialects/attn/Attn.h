@@ -5,6 +5,7 @@
 // attributes and operations.
 #pragma once
 #include "dialects/common/Activation.h"
+#include "dialects/weights/Weights.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -12,13 +13,37 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/base/Polynomial.h"
-#include "runtime/weights/WeightExpr.h"
+
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
 
 namespace transom::attn::detail {
+
+/// The arguments of `InferTypeOpInterface::inferReturnTypes` that matter.
+struct UnbuiltOp {
+  std::optional<mlir::Location> location;
+  llvm::StringRef name;
+  mlir::ValueRange operands;
+  mlir::DictionaryAttr attributes;
+  mlir::OpaqueProperties properties;
+};
+
+/// Appends the result types of the shape rule of an operation that is about to
+/// be built.
+mlir::LogicalResult inferReturnTypes(const UnbuiltOp &unbuilt,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
+
 /// Compares the ranked result types of an operation with its shape rule.
 mlir::LogicalResult verifyInferredShapes(mlir::Operation *op);
+
+/// Names a result after the last part of its module path: `%query`.
+void nameResultByLocation(mlir::Operation *op,
+                          mlir::OpAsmSetValueNameFn setName);
+
 } // namespace transom::attn::detail
 
 #include "dialects/attn/AttnDialect.h.inc"
@@ -35,12 +60,12 @@ namespace transom::attn {
 
 /// The symbolic sizes of a ranked tensor with an `#attn.shape` encoding, or of
 /// a static tensor without one.
-llvm::SmallVector<Polynomial> shapeOf(mlir::Type type);
+llvm::SmallVector<Polynomial> getSymbolicShape(mlir::Type type);
 
 /// `tensor<...xelement, #attn.shape<dims>>`; without the encoding where all
 /// sizes are static.
-mlir::RankedTensorType tensorOf(llvm::ArrayRef<Polynomial> dims,
-                                mlir::Type elementType);
+mlir::RankedTensorType getTensorType(llvm::ArrayRef<Polynomial> dims,
+                                     mlir::Type elementType);
 
 /// The NumPy broadcast of two shapes, or nothing where they clash.
 std::optional<llvm::SmallVector<Polynomial>>

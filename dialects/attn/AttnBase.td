@@ -7,16 +7,60 @@
 
 include "dialects/attn/AttnDialect.td"
 include "dialects/attn/AttnInterfaces.td"
+include "dialects/weights/WeightsDialect.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
-/// An operation without side effects whose shape rule is `inferShapes`.
+/// An operation without side effects whose shape rule is `inferShapes`. Its
+/// assembly form has the types of the operands only.
 class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, !listconcat(traits,
-        [Pure, DeclareOpInterfaceMethods<Attn_ShapeInferable>])>;
+        [Pure, DeclareOpInterfaceMethods<Attn_ShapeInferable>,
+         DeclareOpInterfaceMethods<InferTypeOpInterface, ["refineReturnTypes"]>,
+         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return detail::inferReturnTypes({location, getOperationName(), operands,
+                                       attributes, properties}, types);
+    }
+    // `ShapeInferable` verifies the result types.
+    ::llvm::LogicalResult $cppClass::refineReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
+        ::mlir::ValueRange, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties,
+        ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type> &) {
+      return ::mlir::success();
+    }
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      detail::nameResultByLocation(getOperation(), setName);
+    }
+  }];
+}
+
+/// An operation of which each output row depends on the same row of the inputs
+/// alone; a row of its first operand has at least `minRowRank` dimensions.
+class Attn_TokenwiseOp<string mnemonic, int minRowRank>
+    : Attn_ShapedOp<mnemonic, [Attn_TokenwiseOpInterface]> {
+  let extraClassDeclaration = [{
+    int64_t getMinRowRank() { return }] # minRowRank # [{; }
+  }];
+}
+
+/// An operation on single elements whose operands broadcast as in NumPy.
+class Attn_ElementwiseOp<string mnemonic>
+    : Attn_ShapedOp<mnemonic, [Attn_TokenwiseOpInterface]> {
+  let extraClassDeclaration = [{
+    int64_t getMinRowRank() { return 0; }
+    bool isElementwise() { return true; }
+  }];
+}
 
 #endif // TRANSOM_DIALECTS_ATTN_ATTNBASE_TD

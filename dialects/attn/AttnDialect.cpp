@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The attn dialect's attributes and types: symbolic shapes with their text
-// form, ragged, and the helpers that make and read tensor types.
+// form, ragged batches, and the helpers that make and read tensor types.
 #include "dialects/attn/Attn.h"
 #include "dialects/common/SizeParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,16 +17,6 @@ namespace transom::attn {
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
-
-/// The canonical text, with `-x` spelt `-1*x`: the lexer reads a minus only
-/// before digits.
-static void printPolynomial(AsmPrinter &printer, StringRef text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    printer << text.substr(i, 1);
-    if (text[i] == '-' && i + 1 < text.size() && !llvm::isDigit(text[i + 1]))
-      printer << "1*";
-  }
-}
 
 Attribute ShapeAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> texts;
@@ -106,7 +97,7 @@ ShapeAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return success();
 }
 
-SmallVector<Polynomial> shapeOf(Type type) {
+SmallVector<Polynomial> getSymbolicShape(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   if (auto shape = dyn_cast_or_null<ShapeAttr>(tensor.getEncoding()))
     return shape.getDims();
@@ -116,7 +107,7 @@ SmallVector<Polynomial> shapeOf(Type type) {
   return dims;
 }
 
-RankedTensorType tensorOf(ArrayRef<Polynomial> dims, Type elementType) {
+RankedTensorType getTensorType(ArrayRef<Polynomial> dims, Type elementType) {
   SmallVector<int64_t> sizes;
   bool isStatic = true;
   for (const Polynomial &dim : dims) {
@@ -145,6 +136,30 @@ std::optional<SmallVector<Polynomial>> broadcastShapes(ArrayRef<Polynomial> a,
     target = dim;
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+SizeAttr SizeAttr::get(MLIRContext *context, const Polynomial &size) {
+  return Base::get(context, StringAttr::get(context, size.str()));
+}
+
+Polynomial SizeAttr::getPolynomial() const { return *Polynomial::parse(str()); }
+
+Attribute SizeAttr::parse(AsmParser &parser, Type) {
+  Polynomial size;
+  if (parser.parseLess() || parsePolynomial(parser, size) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), size);
+}
+
+void SizeAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printPolynomial(printer, str());
+  printer << ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,6 +231,42 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Aliases
+//===----------------------------------------------------------------------===//
+
+/// The name of an element type in an alias; names must not end in a digit.
+static StringRef getElementName(Type element) {
+  if (element.isF32())
+    return "float";
+  if (element.isInteger(1))
+    return "bool";
+  return element.isInteger(64) ? "long" : "";
+}
+
+namespace {
+
+/// Names tensor types with symbolic sizes: `!batch_seq_64_float`.
+struct AliasInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Type type, raw_ostream &os) const override {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto shape =
+        tensor ? dyn_cast_or_null<ShapeAttr>(tensor.getEncoding()) : nullptr;
+    if (!shape)
+      return AliasResult::NoAlias;
+    for (StringAttr dim : shape.getTexts()) {
+      for (char c : dim.getValue())
+        os << (llvm::isAlnum(c) ? c : '_');
+      os << '_';
+    }
+    os << getElementName(tensor.getElementType());
+    return AliasResult::OverridableAlias;
+  }
+};
+
+} // namespace
 } // namespace transom::attn
 
 #include "dialects/attn/AttnDialect.cpp.inc"
@@ -227,6 +278,7 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
 #include "dialects/attn/AttnTypes.cpp.inc"
 
 void transom::attn::AttnDialect::initialize() {
+  addInterfaces<AliasInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/attn/AttnAttrs.cpp.inc"

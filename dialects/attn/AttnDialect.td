@@ -16,10 +16,12 @@ def Attn_Dialect : Dialect {
   let cppNamespace = "::transom::attn";
   let summary = "what a Transformer model means";
   let description = [{
-    Operations on tensors whose batch and length are symbols. An operation
-    stands for one operation of the model; nothing here says how a machine
-    computes it. Tensors are builtin tensors with an `#attn.shape` encoding.
+    Operations on tensors whose batch and length are symbols. Each one is an
+    operation of the model; nothing here says how a machine computes it. Tensors
+    are builtin tensors with an `#attn.shape` encoding. The assembly form has a
+    tensor as `[batch, seq, 768] f32`, and the types of operands only.
   }];
+  let dependentDialects = ["::transom::weights::WeightsDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 0;
@@ -31,8 +33,8 @@ def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
   let summary = "the dimensions of a tensor as polynomials in symbols";
   let description = [{
     One polynomial for each dimension, as canonical text, so that equal sizes
-    are equal attributes. A static dimension of the tensor stands as the same
-    integer here; the verifier rejects a `?` that has no symbolic size.
+    are equal attributes. A static dimension of the tensor is the same integer
+    here. The verifier rejects a `?` without a symbolic size.
 
     Example: `tensor<?x?x768xf32, #attn.shape<[batch, seq, 768]>>`,
     `#attn.shape<[batch*seq+31*batch, 32]>`
@@ -49,24 +51,44 @@ def Attn_ShapeAttr : AttrDef<Attn_Dialect, "Shape", [
   }];
 }
 
-def Attn_RowAttr : AttrDef<Attn_Dialect, "Row"> {
-  let mnemonic = "row";
-  let summary = "one layer of `attn.layers`: its body, its weights and caches";
+def Attn_SizeAttr : AttrDef<Attn_Dialect, "Size"> {
+  let mnemonic = "size";
+  let summary = "a size as a polynomial in symbols";
+  let description = [{
+    One size, as canonical text, so that equal sizes are equal attributes.
+
+    Example: `#attn.size<batch*seq+1>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$text);
+  let hasCustomAssemblyFormat = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [AttrBuilder<(ins "const ::transom::Polynomial &":$size)>];
+  let extraClassDeclaration = [{
+    /// The size.
+    ::transom::Polynomial getPolynomial() const;
+    /// The canonical text as a string.
+    std::string str() const { return getText().str(); }
+  }];
+}
+
+def Attn_LayerAttr : AttrDef<Attn_Dialect, "Layer"> {
+  let mnemonic = "layer";
+  let summary = "one layer of `attn.layers`: a body, and its weights and caches";
   let parameters = (ins
       "::mlir::FlatSymbolRefAttr":$body,
-      OptionalArrayRefParameter<"::mlir::FlatSymbolRefAttr">:$weights);
-  let assemblyFormat = "`<` $body (`,` `[` $weights^ `]`)? `>`";
+      OptionalArrayRefParameter<"::mlir::FlatSymbolRefAttr">:$parameters);
+  let assemblyFormat = "`<` $body (`,` `[` $parameters^ `]`)? `>`";
 }
 
 def Attn_RaggedType : TypeDef<Attn_Dialect, "Ragged"> {
   let mnemonic = "ragged";
-  let summary = "which rows of a ragged tensor belong to which sequence";
+  let summary = "which tokens of a ragged tensor belong to which sequence";
   let description = [{
-    Per sequence its first row, its rows, how many of them are keys, and its
-    past; per row its sequence and its column in the caller's batch (with a past:
-    its position). `rows` and `keys` name the symbols for the number of rows and
-    of key positions (past and rows together, rounded up to 32 for each
-    sequence).
+    For each sequence: its first token, its number of tokens, how many of them are
+    keys, and its past. For each token: its sequence and its column in the
+    caller's batch (with a past: its position). `rows` and `keys` name the symbols
+    for the number of tokens and of key positions (past and tokens together,
+    rounded up to 32 for each sequence).
     Example: `!attn.ragged<rows, keys>`
   }];
   let parameters = (ins "::mlir::StringAttr":$rows, "::mlir::StringAttr":$keys);
@@ -79,12 +101,13 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
   let description = [{
     For each position of a sequence a key `[heads, key]` and a value `[heads,
     value]`, where heads are those of keys and values. With a window w > 0 only
-    the last w positions are ever read. Sequences and their lengths are not part
-    of the type: they are state of the run.
+    the last w positions are read. Sequences and their lengths are not part of the
+    type: they are state of the session.
 
-    Rules: (1) heads, key and value are at least 1, and all heads have at most
-    2^31 - 1 numbers a position; (2) the window is between 0 (no window, not
-    printed) and 2^31 - 1.
+    Constraints:
+    1. Heads, key and value are at least 1, and all heads have at most 2^31 - 1
+       numbers a position.
+    2. The window is between 0 (no window, not printed) and 2^31 - 1.
 
     Example: `!attn.cache<heads 4, key 64, value 64>`,
     `!attn.cache<heads 1, key 16, value 32, window 4096>`

@@ -19,9 +19,10 @@ static LogicalResult checkMaskOperands(SdpaOp op, EmitError emitError) {
   if (wantsMask == static_cast<bool>(op.getMask()) &&
       wantsRagged == static_cast<bool>(op.getRagged()))
     return success();
-  return emitError() << "expects " << (wantsMask ? "a mask" : "no mask")
-                     << " and " << (wantsRagged ? "ragged" : "no ragged")
-                     << " for mask kind '" << stringifyMaskKind(kind) << "'";
+  return violated(emitError, 2)
+         << "expects " << (wantsMask ? "a mask" : "no mask") << " and "
+         << (wantsRagged ? "a ragged batch" : "no ragged batch")
+         << " for mask kind '" << stringifyMaskKind(kind) << "'";
 }
 
 /// Rules 3 to 5: gives the width of the result.
@@ -30,7 +31,7 @@ static FailureOr<int64_t> checkWidths(SdpaOp op, const Shaped &query,
                                       EmitError emitError) {
   int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)
-    return emitError()
+    return violated(emitError, 3)
            << "expects heads to be a positive multiple of kv_heads, "
               "got "
            << heads << " and " << kvHeads;
@@ -39,13 +40,14 @@ static FailureOr<int64_t> checkWidths(SdpaOp op, const Shaped &query,
   std::optional<int64_t> v = value.last().constant();
   if (!q || !k || *q % heads != 0 || *k % kvHeads != 0 ||
       *q / heads != *k / kvHeads)
-    return emitError() << "expects query and key to be " << heads << " and "
-                       << kvHeads << " heads of one size wide, got '"
-                       << query.last().str() << "' and '" << key.last().str()
-                       << "'";
+    return violated(emitError, 4)
+           << "expects query and key to be " << heads << " and " << kvHeads
+           << " heads of one size wide, got '" << query.last().str()
+           << "' and '" << key.last().str() << "'";
   if (!v || *v % kvHeads != 0)
-    return emitError() << "expects value to be " << kvHeads
-                       << " heads wide, got '" << value.last().str() << "'";
+    return violated(emitError, 5)
+           << "expects value to be " << kvHeads << " heads wide, got '"
+           << value.last().str() << "'";
   return *v / kvHeads * heads;
 }
 
@@ -57,10 +59,10 @@ static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
   Shaped mask(op.getMask());
   bool additive = op.getMaskKind() == MaskKind::Additive;
   if (additive ? !mask.isFloat() : !mask.isBool())
-    return emitError() << "expects a " << (additive ? "float" : "bool")
-                       << " mask for mask kind '"
-                       << stringifyMaskKind(op.getMaskKind()) << "', got "
-                       << text(mask);
+    return violated(emitError, 8)
+           << "expects a " << (additive ? "float" : "bool")
+           << " mask for mask kind '" << stringifyMaskKind(op.getMaskKind())
+           << "', got " << text(mask);
   SmallVector<Polynomial> scores = {query.dims[0], Polynomial(op.getHeads()),
                                     query.dims[1], key.dims[1]};
   if (op.getMaskKind() == MaskKind::Keys)
@@ -71,8 +73,8 @@ static LogicalResult checkMaskShape(SdpaOp op, const Shaped &query,
     fits = mask.dims == scores;
   if (fits)
     return success();
-  return emitError() << "expects a mask that broadcasts to " << text(scores)
-                     << ", got " << text(mask.dims);
+  return violated(emitError, 8) << "expects a mask that broadcasts to "
+                                << text(scores) << ", got " << text(mask.dims);
 }
 
 /// Rule 9: what the cache's type says is what the operation does.
@@ -81,7 +83,8 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
   if (!op.getCache())
     return success();
   if (op.getMaskKind() != MaskKind::Ragged || !op.getCausal())
-    return emitError() << "expects ragged and 'causal' with a cache";
+    return violated(emitError, 9)
+           << "expects a ragged batch and 'causal' with a cache";
   int64_t heads = op.getKvHeads();
   auto expected = CacheType::getChecked(
       emitError, op.getContext(), heads, *key.last().constant() / heads,
@@ -90,11 +93,11 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
     return failure();
   if (op.getCache().getType() == expected)
     return success();
-  return emitError() << "expects a cache of type " << expected << ", got "
-                     << op.getCache().getType();
+  return violated(emitError, 9) << "expects a cache of type " << expected
+                                << ", got " << op.getCache().getType();
 }
 
-/// Rule 11: [heads, 2R + 1].
+/// Constraint 11: [heads, 2R + 1].
 static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
                                        EmitError emitError) {
   if (!op.getRelativeBias())
@@ -105,7 +108,7 @@ static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
   if (width && *width % 2 == 1 && bias.dims[0] == Polynomial(op.getHeads()) &&
       bias.element == query.element)
     return success();
-  return emitError() << "expects a relative bias [" << op.getHeads()
+  return violated(emitError, 11) << "expects a relative bias [" << op.getHeads()
                      << ", an odd number] of the query's type, got "
                      << text(bias);
 }
@@ -118,8 +121,9 @@ Types SdpaOp::inferShapes(EmitError emitError) {
         std::make_pair(&value, "value")})
     if (!shaped->isFloat() || shaped->element != query.element ||
         shaped->rank() != rank)
-      return emitError() << "expects a " << name << " of rank " << rank
-                         << " and one float type, got " << text(*shaped);
+      return violated(emitError, 1)
+             << "expects a " << name << " of rank " << rank
+             << " and one float type, got " << text(*shaped);
   if (failed(checkMaskOperands(*this, emitError)))
     return failure();
   FailureOr<int64_t> width = checkWidths(*this, query, key, value, emitError);
@@ -127,21 +131,23 @@ Types SdpaOp::inferShapes(EmitError emitError) {
     return failure();
   size_t length = rank - 2;
   if (key.dims[length] != value.dims[length])
-    return emitError() << "expects key and value of one length, got '"
-                       << key.dims[length].str() << "' and '"
-                       << value.dims[length].str() << "'";
+    return violated(emitError, 6)
+           << "expects key and value of one length, got '"
+           << key.dims[length].str() << "' and '" << value.dims[length].str()
+           << "'";
   if (rank == 3 &&
       (query.dims[0] != key.dims[0] || query.dims[0] != value.dims[0]))
-    return emitError() << "expects query, key and value of one batch, got '"
-                       << query.dims[0].str() << "', '" << key.dims[0].str()
-                       << "' and '" << value.dims[0].str() << "'";
+    return violated(emitError, 7)
+           << "expects query, key and value of one batch, got '"
+           << query.dims[0].str() << "', '" << key.dims[0].str() << "' and '"
+           << value.dims[0].str() << "'";
   if (rank == 3 && failed(checkMaskShape(*this, query, key, emitError)))
     return failure();
   if (failed(checkCache(*this, key, value, emitError)))
     return failure();
   if (getSlopes() &&
       failed(expectVector(Shaped(getSlopes()), "slopes", Polynomial(getHeads()),
-                          query.element, emitError)))
+                          query.element, emitError, 10)))
     return failure();
   if (failed(checkRelativeBias(*this, query, emitError)))
     return failure();

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rules of the attn operations: `inferShapes` is the one place that
-// knows a rule, the verifier compares ranked results with it.
+// The shape rules of the attn operations. `inferShapes` is the only place that
+// knows a rule. Numbers are those of the constraints in the .td files.
 #include "dialects/attn/AttnShapeRules.h"
 
 using namespace mlir;
@@ -12,114 +12,14 @@ namespace transom::attn {
 using namespace rules;
 
 //===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-Shaped::Shaped(Value value)
-    : dims(shapeOf(value.getType())),
-      element(cast<RankedTensorType>(value.getType()).getElementType()) {}
-
-bool Shaped::isStatic() const {
-  return llvm::all_of(dims, [](const Polynomial &d) { return d.isConstant(); });
-}
-
-std::string rules::text(ArrayRef<Polynomial> dims) {
-  std::string all = "[";
-  for (const Polynomial &dim : dims)
-    all += (all.size() > 1 ? ", " : "") + dim.str();
-  return all + "]";
-}
-
-std::string rules::text(const Shaped &shaped) {
-  std::string all;
-  llvm::raw_string_ostream(all) << shaped.element << " " << text(shaped.dims);
-  return all;
-}
-
-LogicalResult rules::expectFloat(const Shaped &shaped, StringRef name,
-                                 int64_t minRank, EmitError emitError) {
-  if (shaped.isFloat() && shaped.rank() >= minRank)
-    return success();
-  return emitError() << "expects a float " << name << " of rank " << minRank
-                     << " or more, got " << text(shaped);
-}
-
-LogicalResult rules::expectI64(const Shaped &shaped, StringRef name,
-                               EmitError emitError) {
-  if (shaped.isI64())
-    return success();
-  return emitError() << "expects i64 " << name << ", got " << text(shaped);
-}
-
-LogicalResult rules::expectOneElement(const Shaped &a, const Shaped &b,
-                                      StringRef nameA, StringRef nameB,
-                                      EmitError emitError) {
-  if (a.element == b.element)
-    return success();
-  return emitError() << "expects " << nameA << " and " << nameB
-                     << " of one element type, got " << a.element << " and "
-                     << b.element;
-}
-
-LogicalResult rules::expectVector(const Shaped &shaped, StringRef name,
-                                  const Polynomial &size, Type element,
-                                  EmitError emitError) {
-  if (shaped.element == element && shaped.rank() == 1 && shaped.last() == size)
-    return success();
-  return emitError() << "expects " << name << " of type " << element << " ["
-                     << size.str() << "], got " << text(shaped);
-}
-
-/// The verifier's half: all operands ranked with named sizes, else nothing to
-/// compare with (unranked) or an error (an unnamed `?`).
-static FailureOr<bool> operandsAreReady(Operation *op) {
-  bool ready = true;
-  for (Value operand : op->getOperands()) {
-    if (isa<UnrankedTensorType>(operand.getType()))
-      ready = false;
-    auto ranked = dyn_cast<RankedTensorType>(operand.getType());
-    if (ranked && !ranked.hasStaticShape() && !ranked.getEncoding())
-      return op->emitOpError()
-             << "expects named sizes, got operand of type " << ranked;
-  }
-  return ready;
-}
-
-LogicalResult detail::verifyInferredShapes(Operation *op) {
-  FailureOr<bool> ready = operandsAreReady(op);
-  if (failed(ready))
-    return failure();
-  if (!*ready)
-    return success();
-  Types inferred =
-      cast<ShapeInferable>(op).inferShapes([&]() { return op->emitOpError(); });
-  if (failed(inferred))
-    return failure();
-  for (auto [type, result] : llvm::zip_equal(*inferred, op->getResults())) {
-    auto ranked = dyn_cast<RankedTensorType>(result.getType());
-    auto expected = cast<RankedTensorType>(type);
-    if (!ranked ? expected.getElementType() ==
-                      cast<TensorType>(result.getType()).getElementType()
-                : ranked == expected ||
-                      (expected.hasStaticShape() &&
-                       ranked.getShape() == expected.getShape() &&
-                       ranked.getElementType() == expected.getElementType()))
-      continue;
-    return op->emitOpError() << "expects a result of type " << type << ", got "
-                             << result.getType();
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
 Types MatmulOp::inferShapes(EmitError emitError) {
   Shaped lhs(getLhs()), rhs(getRhs());
-  if (failed(expectFloat(lhs, "left operand", 2, emitError)) ||
-      failed(expectFloat(rhs, "right operand", 2, emitError)) ||
-      failed(expectOneElement(lhs, rhs, "left", "right operand", emitError)))
+  if (failed(expectFloat(lhs, "left operand", 2, emitError, 1)) ||
+      failed(expectFloat(rhs, "right operand", 2, emitError, 1)) ||
+      failed(expectOneElement(lhs, rhs, "left", "right operand", emitError, 2)))
     return failure();
   size_t l = lhs.rank(), r = rhs.rank();
   if (getTransposeLhs())
@@ -127,15 +27,16 @@ Types MatmulOp::inferShapes(EmitError emitError) {
   if (getTransposeRhs())
     std::swap(rhs.dims[r - 2], rhs.dims[r - 1]);
   if (lhs.dims[l - 1] != rhs.dims[r - 2])
-    return emitError() << "expects one inner size, got '"
-                       << lhs.dims[l - 1].str() << "' and '"
-                       << rhs.dims[r - 2].str() << "'";
+    return violated(emitError, 3)
+           << "expects one inner size, got '" << lhs.dims[l - 1].str()
+           << "' and '" << rhs.dims[r - 2].str() << "'";
   auto leadLhs = ArrayRef(lhs.dims).drop_back(2);
   auto leadRhs = ArrayRef(rhs.dims).drop_back(2);
   auto dims = broadcastShapes(leadLhs, leadRhs);
   if (!dims)
-    return emitError() << "expects leading dimensions that broadcast, got "
-                       << text(leadLhs) << " and " << text(leadRhs);
+    return violated(emitError, 4)
+           << "expects leading dimensions that broadcast, got " << text(leadLhs)
+           << " and " << text(leadRhs);
   dims->push_back(lhs.dims[l - 2]);
   dims->push_back(rhs.dims[r - 1]);
   return oneResult(*dims, lhs.element);
@@ -143,19 +44,20 @@ Types MatmulOp::inferShapes(EmitError emitError) {
 
 Types LinearOp::inferShapes(EmitError emitError) {
   Shaped input(getInput()), weight(getWeight());
-  if (failed(expectFloat(input, "input", 1, emitError)) ||
-      failed(expectOneElement(input, weight, "input", "weight", emitError)))
+  if (failed(expectFloat(input, "input", 1, emitError, 4)) ||
+      failed(expectOneElement(input, weight, "input", "weight", emitError, 4)))
     return failure();
   if (weight.rank() != 2 || !weight.isStatic())
-    return emitError() << "expects a static weight of rank 2, got "
-                       << text(weight);
+    return violated(emitError, 1)
+           << "expects a static weight of rank 2, got " << text(weight);
   if (input.last() != weight.dims[1])
-    return emitError() << "expects input of width '" << weight.dims[1].str()
-                       << "' as the weight " << text(weight.dims) << ", got '"
-                       << input.last().str() << "'";
+    return violated(emitError, 2)
+           << "expects input of width '" << weight.dims[1].str()
+           << "' as the weight " << text(weight.dims) << ", got '"
+           << input.last().str() << "'";
   if (getBias() &&
       failed(expectVector(Shaped(getBias()), "bias", weight.dims[0],
-                          input.element, emitError)))
+                          input.element, emitError, 3)))
     return failure();
   input.dims.back() = weight.dims[0];
   return oneResult(input.dims, input.element);
@@ -169,17 +71,18 @@ Types LinearOp::inferShapes(EmitError emitError) {
 static Types inferBinary(Value left, Value right, bool logical,
                          EmitError emitError) {
   Shaped lhs(left), rhs(right);
-  if (failed(expectOneElement(lhs, rhs, "left", "right operand", emitError)))
+  if (failed(expectOneElement(lhs, rhs, "left", "right operand", emitError, 1)))
     return failure();
   bool fits = logical ? lhs.isBool() : lhs.isFloat() || lhs.isI64();
   if (!fits)
-    return emitError() << "expects operands of "
-                       << (logical ? "bool" : "float or i64") << ", got "
-                       << lhs.element;
+    return violated(emitError, 1)
+           << "expects operands of " << (logical ? "bool" : "float or i64")
+           << ", got " << lhs.element;
   auto dims = broadcastShapes(lhs.dims, rhs.dims);
   if (!dims)
-    return emitError() << "expects shapes that broadcast, got "
-                       << text(lhs.dims) << " and " << text(rhs.dims);
+    return violated(emitError, 2)
+           << "expects shapes that broadcast, got " << text(lhs.dims) << " and "
+           << text(rhs.dims);
   return oneResult(*dims, lhs.element);
 }
 
@@ -205,27 +108,27 @@ Types OrOp::inferShapes(EmitError emitError) {
 Types NotOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
   if (!input.isBool())
-    return emitError() << "expects bool input, got " << text(input);
+    return violated(emitError, 1) << "expects bool input, got " << text(input);
   return oneResult(input.dims, input.element);
 }
 
 Types CastOp::inferShapes(EmitError emitError) {
   if (!getTo().isIntOrFloat())
-    return emitError() << "expects to cast to a float, integer or bool, got "
-                       << getTo();
-  return oneResult(shapeOf(getInput().getType()), getTo());
+    return violated(emitError, 1)
+           << "expects to cast to a float, integer or bool, got " << getTo();
+  return oneResult(Shaped(getInput()).dims, getTo());
 }
 
 Types ScaleOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 0, emitError)))
+  if (failed(expectFloat(input, "input", 0, emitError, 1)))
     return failure();
   return oneResult(input.dims, input.element);
 }
 
 Types ActivationOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 0, emitError)))
+  if (failed(expectFloat(input, "input", 0, emitError, 1)))
     return failure();
   return oneResult(input.dims, input.element);
 }
@@ -233,28 +136,30 @@ Types ActivationOp::inferShapes(EmitError emitError) {
 Types WhereOp::inferShapes(EmitError emitError) {
   Shaped condition(getCondition()), a(getOnTrue()), b(getOnFalse());
   if (!condition.isBool())
-    return emitError() << "expects a bool condition, got " << text(condition);
-  if (failed(expectOneElement(a, b, "first", "second value", emitError)))
+    return violated(emitError, 1)
+           << "expects a bool condition, got " << text(condition);
+  if (failed(expectOneElement(a, b, "first", "second value", emitError, 2)))
     return failure();
   auto values = broadcastShapes(a.dims, b.dims);
   auto dims = values ? broadcastShapes(condition.dims, *values) : std::nullopt;
   if (!dims)
-    return emitError() << "expects shapes that broadcast, got "
-                       << text(condition.dims) << ", " << text(a.dims)
-                       << " and " << text(b.dims);
+    return violated(emitError, 3)
+           << "expects shapes that broadcast, got " << text(condition.dims)
+           << ", " << text(a.dims) << " and " << text(b.dims);
   return oneResult(*dims, a.element);
 }
 
 Types MaskOp::inferShapes(EmitError emitError) {
   Shaped scores(getScores()), mask(getMask());
-  if (failed(expectFloat(scores, "scores", 1, emitError)))
+  if (failed(expectFloat(scores, "scores", 1, emitError, 1)))
     return failure();
   if (!mask.isBool())
-    return emitError() << "expects a bool mask, got " << text(mask);
+    return violated(emitError, 1) << "expects a bool mask, got " << text(mask);
   auto dims = broadcastShapes(scores.dims, mask.dims);
   if (!dims || *dims != scores.dims)
-    return emitError() << "expects a mask that broadcasts to "
-                       << text(scores.dims) << ", got " << text(mask.dims);
+    return violated(emitError, 2)
+           << "expects a mask that broadcasts to " << text(scores.dims)
+           << ", got " << text(mask.dims);
   return oneResult(scores.dims, scores.element);
 }
 
@@ -270,15 +175,16 @@ Types TransposeOp::inferShapes(EmitError emitError) {
   for (auto [index, value] : llvm::enumerate(sorted))
     valid &= static_cast<int64_t>(index) == value;
   if (!valid)
-    return emitError() << "expects a permutation of " << input.rank()
-                       << " dimensions, got [" << getPermutation() << "]";
+    return violated(emitError, 1)
+           << "expects a permutation of " << input.rank()
+           << " dimensions, got [" << getPermutation() << "]";
   SmallVector<Polynomial> dims;
   for (int64_t from : getPermutation())
     dims.push_back(input.dims[from]);
   return oneResult(dims, input.element);
 }
 
-static Polynomial productOf(ArrayRef<Polynomial> dims) {
+static Polynomial getProduct(ArrayRef<Polynomial> dims) {
   Polynomial product(1);
   for (const Polynomial &dim : dims)
     product = product * dim;
@@ -288,35 +194,37 @@ static Polynomial productOf(ArrayRef<Polynomial> dims) {
 Types ReshapeOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
   SmallVector<Polynomial> dims = getShape().getDims();
-  Polynomial before = productOf(input.dims), after = productOf(dims);
+  Polynomial before = getProduct(input.dims), after = getProduct(dims);
   if (before != after)
-    return emitError() << "expects as many elements in " << text(dims)
-                       << " as in " << text(input.dims) << ", got '"
-                       << after.str() << "' and '" << before.str() << "'";
+    return violated(emitError, 1)
+           << "expects as many elements in " << text(dims) << " as in "
+           << text(input.dims) << ", got '" << after.str() << "' and '"
+           << before.str() << "'";
   return oneResult(dims, input.element);
 }
 
 Types ConcatOp::inferShapes(EmitError emitError) {
   if (getInputs().empty())
-    return emitError() << "expects at least one input";
+    return violated(emitError, 1) << "expects at least one input";
   Shaped first(getInputs().front());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= first.rank())
-    return emitError() << "expects an axis below " << first.rank() << ", got "
-                       << axis;
+    return violated(emitError, 2)
+           << "expects an axis below " << first.rank() << ", got " << axis;
   Polynomial size;
   for (Value value : getInputs()) {
     Shaped input(value);
     if (input.element != first.element || input.rank() != first.rank())
-      return emitError() << "expects inputs of one element type and rank, got "
-                         << text(first) << " and " << text(input);
+      return violated(emitError, 3)
+             << "expects inputs of one element type and rank, got "
+             << text(first) << " and " << text(input);
     size = size + input.dims[axis];
     SmallVector<Polynomial> others = first.dims;
     others[axis] = input.dims[axis];
     if (others != input.dims)
-      return emitError() << "expects inputs that differ in axis " << axis
-                         << " only, got " << text(first.dims) << " and "
-                         << text(input.dims);
+      return violated(emitError, 4)
+             << "expects inputs that differ in axis " << axis << " only, got "
+             << text(first.dims) << " and " << text(input.dims);
   }
   first.dims[axis] = size;
   return oneResult(first.dims, first.element);
@@ -326,27 +234,25 @@ Types SliceOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
   int64_t axis = getAxis(), start = getStart();
   if (axis < 0 || axis >= input.rank())
-    return emitError() << "expects an axis below " << input.rank() << ", got "
-                       << axis;
-  Result<Polynomial> size = Polynomial::parse(getSize().str());
-  if (!size)
-    return emitError() << "expects a polynomial as size, got '" << getSize()
-                       << "': " << size.error().message;
-  Polynomial left = input.dims[axis] - *size - Polynomial(start);
-  std::optional<int64_t> known = left.constant(), length = size->constant();
+    return violated(emitError, 1)
+           << "expects an axis below " << input.rank() << ", got " << axis;
+  Polynomial size = getSize().getPolynomial();
+  Polynomial left = input.dims[axis] - size - Polynomial(start);
+  std::optional<int64_t> known = left.constant(), length = size.constant();
   if (start < 0 || (known && *known < 0) || (length && *length < 0))
-    return emitError() << "expects a range in '" << input.dims[axis].str()
-                       << "', got '" << size->str() << "' from " << start;
-  input.dims[axis] = *size;
+    return violated(emitError, 2)
+           << "expects a range in '" << input.dims[axis].str() << "', got '"
+           << size.str() << "' from " << start;
+  input.dims[axis] = size;
   return oneResult(input.dims, input.element);
 }
 
 Types GatherOp::inferShapes(EmitError emitError) {
   Shaped table(getTable()), indices(getIndices());
   if (table.rank() < 1)
-    return emitError() << "expects a table of rank 1 or more, got "
-                       << text(table);
-  if (failed(expectI64(indices, "indices", emitError)))
+    return violated(emitError, 1)
+           << "expects a table of rank 1 or more, got " << text(table);
+  if (failed(expectI64(indices, "indices", emitError, 2)))
     return failure();
   SmallVector<Polynomial> dims = indices.dims;
   dims.append(table.dims.begin() + 1, table.dims.end());
@@ -356,9 +262,9 @@ Types GatherOp::inferShapes(EmitError emitError) {
 Types EmbeddingOp::inferShapes(EmitError emitError) {
   Shaped ids(getIds()), table(getTable());
   if (table.rank() != 2 || !table.isStatic() || !table.isFloat())
-    return emitError() << "expects a static float table of rank 2, got "
-                       << text(table);
-  if (failed(expectI64(ids, "ids", emitError)))
+    return violated(emitError, 1)
+           << "expects a static float table of rank 2, got " << text(table);
+  if (failed(expectI64(ids, "ids", emitError, 2)))
     return failure();
   ids.dims.push_back(table.dims[1]);
   return oneResult(ids.dims, table.element);
@@ -366,15 +272,16 @@ Types EmbeddingOp::inferShapes(EmitError emitError) {
 
 Types PositionOp::inferShapes(EmitError emitError) {
   Shaped ids(getIds());
-  if (failed(expectI64(ids, "ids", emitError)))
+  if (failed(expectI64(ids, "ids", emitError, 1)))
     return failure();
   int64_t rank = getRagged() ? 1 : 2;
   if (ids.rank() != rank)
-    return emitError() << "expects ids of rank " << rank << ", got "
-                       << text(ids.dims);
+    return violated(emitError, 2)
+           << "expects ids of rank " << rank << ", got " << text(ids.dims);
   if (getRagged() && getKind() != PositionKind::Column)
-    return emitError() << "expects kind 'column' with ragged, got '"
-                       << stringifyPositionKind(getKind()) << "'";
+    return violated(emitError, 3)
+           << "expects kind 'column' with a ragged batch, got '"
+           << stringifyPositionKind(getKind()) << "'";
   return oneResult(ids.dims, ids.element);
 }
 
@@ -384,70 +291,61 @@ Types PositionOp::inferShapes(EmitError emitError) {
 
 Types SoftmaxOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 1, emitError)))
+  if (failed(expectFloat(input, "input", 1, emitError, 1)))
     return failure();
   return oneResult(input.dims, input.element);
 }
 
 Types LayerNormOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 1, emitError)) ||
+  if (failed(expectFloat(input, "input", 1, emitError, 1)) ||
       failed(expectVector(Shaped(getGamma()), "gamma", input.last(),
-                          input.element, emitError)))
+                          input.element, emitError, 2)))
     return failure();
   if (getBeta() && failed(expectVector(Shaped(getBeta()), "beta", input.last(),
-                                       input.element, emitError)))
+                                       input.element, emitError, 2)))
     return failure();
   return oneResult(input.dims, input.element);
 }
 
 Types RmsNormOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 1, emitError)) ||
+  if (failed(expectFloat(input, "input", 1, emitError, 1)) ||
       failed(expectVector(Shaped(getGamma()), "gamma", input.last(),
-                          input.element, emitError)))
+                          input.element, emitError, 2)))
     return failure();
   return oneResult(input.dims, input.element);
 }
 
-/// A size that stands as text in an attribute.
-static FailureOr<Polynomial> parseSize(StringRef name, StringRef size,
-                                       EmitError emitError) {
-  Result<Polynomial> parsed = Polynomial::parse(size.str());
-  if (parsed)
-    return *parsed;
-  return emitError() << "expects a polynomial as " << name << ", got '" << size
-                     << "': " << parsed.error().message;
-}
-
-/// Rule 1: [rows, d] with ragged.
+/// Rule 1: [tokens, d] with a ragged batch.
 static Types inferRaggedPool(PoolOp op, Shaped input, EmitError emitError) {
   if (input.rank() != 2)
-    return emitError() << "expects [rows, d] with ragged, got "
-                       << text(input.dims);
+    return violated(emitError, 1)
+           << "expects [tokens, d] with a ragged batch, got "
+           << text(input.dims);
   if (!op.getBatch() || op.getMask())
-    return emitError() << "expects 'batch' and no mask with ragged";
-  FailureOr<Polynomial> batch = parseSize("batch", *op.getBatch(), emitError);
-  if (failed(batch))
-    return failure();
-  return oneResult({*batch, input.last()}, input.element);
+    return violated(emitError, 1)
+           << "expects 'batch' and no mask with a ragged batch";
+  return oneResult({op.getBatch()->getPolynomial(), input.last()},
+                   input.element);
 }
 
 Types PoolOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  if (failed(expectFloat(input, "input", 2, emitError)))
+  if (failed(expectFloat(input, "input", 2, emitError, 3)))
     return failure();
   if (getRagged())
     return inferRaggedPool(*this, input, emitError);
   if (input.rank() != 3)
-    return emitError() << "expects [batch, seq, d], got " << text(input.dims);
+    return violated(emitError, 2)
+           << "expects [batch, seq, d], got " << text(input.dims);
   if (getMask()) {
     Shaped mask(getMask());
     if (!mask.isBool() ||
         ArrayRef(mask.dims) != ArrayRef(input.dims).take_front(2))
-      return emitError() << "expects a bool mask "
-                         << text(ArrayRef(input.dims).take_front(2)) << ", got "
-                         << text(mask);
+      return violated(emitError, 2) << "expects a bool mask "
+                                    << text(ArrayRef(input.dims).take_front(2))
+                                    << ", got " << text(mask);
   }
   return oneResult({input.dims[0], input.dims[2]}, input.element);
 }
@@ -459,9 +357,12 @@ Types PoolOp::inferShapes(EmitError emitError) {
 Types GatherRowsOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
   if (input.rank() < 2)
-    return emitError() << "expects an input of rank 2 or more, got "
-                       << text(input);
-  auto ragged = cast<RaggedType>(getRagged().getType());
+    return violated(emitError, 1)
+           << "expects an input of rank 2 or more, got " << text(input);
+  auto ragged = dyn_cast<RaggedType>(getOperation()->getOperand(1).getType());
+  if (!ragged)
+    return emitError() << "expects a ragged batch, got "
+                       << getOperation()->getOperand(1).getType();
   SmallVector<Polynomial> dims = {
       Polynomial::symbol(ragged.getRows().getValue().str())};
   dims.append(input.dims.begin() + 2, input.dims.end());
@@ -470,16 +371,16 @@ Types GatherRowsOp::inferShapes(EmitError emitError) {
 
 Types ScatterRowsOp::inferShapes(EmitError emitError) {
   Shaped input(getInput());
-  auto ragged = cast<RaggedType>(getRagged().getType());
+  auto ragged = dyn_cast<RaggedType>(getOperation()->getOperand(1).getType());
+  if (!ragged)
+    return emitError() << "expects a ragged batch, got "
+                       << getOperation()->getOperand(1).getType();
   Polynomial rows = Polynomial::symbol(ragged.getRows().getValue().str());
   if (input.rank() < 1 || input.dims[0] != rows)
-    return emitError() << "expects ['" << rows.str() << "', ...], got "
-                       << text(input);
-  FailureOr<Polynomial> batch = parseSize("batch", getBatch(), emitError);
-  FailureOr<Polynomial> seq = parseSize("seq", getSeq(), emitError);
-  if (failed(batch) || failed(seq))
-    return failure();
-  SmallVector<Polynomial> dims = {*batch, *seq};
+    return violated(emitError, 1)
+           << "expects ['" << rows.str() << "', ...], got " << text(input);
+  SmallVector<Polynomial> dims = {getBatch().getPolynomial(),
+                                  getSeq().getPolynomial()};
   dims.append(input.dims.begin() + 1, input.dims.end());
   return oneResult(dims, input.element);
 }

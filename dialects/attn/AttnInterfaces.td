@@ -10,9 +10,13 @@ include "mlir/IR/OpBase.td"
 def Attn_ShapeInferable : OpInterface<"ShapeInferable"> {
   let cppNamespace = "::transom::attn";
   let description = [{
-    An operation whose result types follow from its operands and attributes.
-    The importers leave results as `tensor<*xT>`; the pass `infer-shapes` fills
-    them in; the verifier compares a ranked result with the same rule.
+    An operation whose result types follow from its operands and attributes. The
+    rule is used in four ways:
+    - the assembly form leaves result types out, and the parser infers them;
+    - importers and passes make a result as `tensor<*xT>` and set the inferred
+      type;
+    - the pass `attn-infer-shapes` replaces unranked results of a module;
+    - the verifier compares a ranked result with the inferred type.
   }];
   let methods = [InterfaceMethod<
     [{Gives the result types, or emits an error on the operation through
@@ -21,6 +25,27 @@ def Attn_ShapeInferable : OpInterface<"ShapeInferable"> {
     "::mlir::FailureOr<::llvm::SmallVector<::mlir::Type>>", "inferShapes",
     (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError)>];
   let verify = [{ return ::transom::attn::detail::verifyInferredShapes($_op); }];
+}
+
+def Attn_TokenwiseOpInterface : OpInterface<"TokenwiseOpInterface"> {
+  let cppNamespace = "::transom::attn";
+  let description = [{
+    An operation each of whose output rows depends on the same row of its inputs
+    alone. So it gives the same rows for `[batch, seq, ...]` as for the ragged
+    `[tokens, ...]`, and padding can be removed in front of it.
+  }];
+  let methods = [
+    InterfaceMethod<
+      "The operand whose rows are tokens.",
+      "::mlir::Value", "getTokenInput", (ins), [{}],
+      [{ return $_op->getOperand(0); }]>,
+    InterfaceMethod<
+      [{How many dimensions at the end of the token input one row has at least:
+        1 for an operation along the last dimension, else 0.}],
+      "int64_t", "getMinRowRank", (ins), [{}], [{ return 1; }]>,
+    InterfaceMethod<
+      "True for an operation on single elements whose operands broadcast.",
+      "bool", "isElementwise", (ins), [{}], [{ return false; }]>];
 }
 
 #endif // TRANSOM_DIALECTS_ATTN_ATTNINTERFACES_TD

@@ -3,7 +3,7 @@
 //
 // Rules of attn operations that are not shape rules: weights and their users,
 // constants, ragged, and the rows of a layer table.
-#include "dialects/attn/Attn.h"
+#include "dialects/attn/AttnAssembly.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -21,23 +21,20 @@ static bool sameSizes(Type a, Type b) {
          left.getShape() == right.getShape();
 }
 
-LogicalResult WeightOp::verify() {
-  Result<WeightExpr> expr = WeightExpr::parse(getExpr().str());
-  if (!expr)
-    return emitOpError() << "'" << getSymName()
-                         << "' has an expression that does not parse: "
-                         << expr.error().message;
-  return success();
+void WeightOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                     Type type, const WeightExpr &expr) {
+  build(builder, state, builder.getStringAttr(name), TypeAttr::get(type),
+        weights::ExprAttr::get(builder.getContext(), expr));
 }
 
 LogicalResult GetWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto weight =
       symbols.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
   if (!weight)
-    return emitOpError() << "expects '" << getWeight()
+    return emitOpError() << "(1) expects '" << getWeight()
                          << "' to be an 'attn.weight'";
   if (!sameSizes(weight.getType(), getResult().getType()))
-    return emitOpError() << "expects weight '" << getWeight()
+    return emitOpError() << "(2) expects weight '" << getWeight()
                          << "' to have type " << weight.getType() << ", got "
                          << getResult().getType();
   return success();
@@ -46,20 +43,38 @@ LogicalResult GetWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult GetCacheOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(*this, getCacheAttr());
   if (!cache)
-    return emitOpError() << "expects '" << getCache()
+    return emitOpError() << "(1) expects '" << getCache()
                          << "' to be an 'attn.cache'";
   if (cache.getType() != getResult().getType())
-    return emitOpError() << "expects cache '" << getCache() << "' to have type "
-                         << cache.getType() << ", got "
+    return emitOpError() << "(2) expects cache '" << getCache()
+                         << "' to have type " << cache.getType() << ", got "
                          << getResult().getType();
+  return success();
+}
+
+LogicalResult
+ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange,
+                             DictionaryAttr, OpaqueProperties properties,
+                             RegionRange, SmallVectorImpl<Type> &types) {
+  types.push_back(properties.as<Properties *>()->getValue().getType());
+  return success();
+}
+
+/// `verify` checks the type, which may have another encoding.
+LogicalResult ConstantOp::refineReturnTypes(MLIRContext *,
+                                            std::optional<Location>, ValueRange,
+                                            DictionaryAttr, OpaqueProperties,
+                                            RegionRange,
+                                            SmallVectorImpl<Type> &) {
   return success();
 }
 
 LogicalResult ConstantOp::verify() {
   if (sameSizes(getValue().getType(), getResult().getType()))
     return success();
-  return emitOpError() << "expects a result of type " << getValue().getType()
-                       << ", got " << getResult().getType();
+  return emitOpError() << "(1) expects a result of type "
+                       << getValue().getType() << ", got "
+                       << getResult().getType();
 }
 
 LogicalResult RaggedBatchOp::verify() {
@@ -68,7 +83,7 @@ LogicalResult RaggedBatchOp::verify() {
     return success();
   if (mask.getRank() != 2 || !(mask.getElementType().isInteger(1) ||
                                mask.getElementType().isInteger(64)))
-    return emitOpError() << "expects a bool or i64 mask of rank 2, got "
+    return emitOpError() << "(1) expects a bool or i64 mask of rank 2, got "
                          << mask;
   return success();
 }
@@ -78,21 +93,22 @@ static LogicalResult checkBodyType(LayersOp op, StringRef body, StringRef what,
                                    Type expected, Type got) {
   if (expected == got || sameSizes(expected, got))
     return success();
-  return op.emitOpError() << "expects body '" << body << "' to have " << what
-                          << " " << expected << ", got " << got;
+  return op.emitOpError() << "(2) expects body '" << body << "' to have "
+                          << what << " " << expected << ", got " << got;
 }
 
-/// Rule 2: the body is private and takes state, invariants and weights.
-static LogicalResult checkBody(LayersOp op, RowAttr row, func::FuncOp body) {
-  StringRef name = row.getBody().getValue();
+/// Constraint 2: the body is private and takes state, invariants and weights.
+static LogicalResult checkBody(LayersOp op, LayerAttr layer,
+                               func::FuncOp body) {
+  StringRef name = layer.getBody().getValue();
   if (!body || !body.isPrivate())
     return op.emitOpError()
-           << "expects body '" << name << "' to be a private 'func.func'";
+           << "(2) expects body '" << name << "' to be a private 'func.func'";
   FunctionType type = body.getFunctionType();
-  size_t expected = 1 + op.getInvariants().size() + row.getWeights().size();
+  size_t expected = op.getFirstParameter() + layer.getParameters().size();
   if (type.getNumInputs() != expected || type.getNumResults() != 1)
     return op.emitOpError()
-           << "expects body '" << name << "' to have " << expected
+           << "(2) expects body '" << name << "' to have " << expected
            << " parameters and 1 result, got " << type.getNumInputs() << " and "
            << type.getNumResults();
   Type state = op.getState().getType();
@@ -108,51 +124,48 @@ static LogicalResult checkBody(LayersOp op, RowAttr row, func::FuncOp body) {
   return success();
 }
 
-/// Rule 3 for one weight or cache of a row.
-static LogicalResult checkRowSymbol(LayersOp op, FlatSymbolRefAttr symbol,
+/// Constraint 3 for one weight or cache of a layer.
+static LogicalResult checkParameter(LayersOp op, FlatSymbolRefAttr symbol,
                                     Type parameter,
                                     SymbolTableCollection &symbols) {
   Operation *definition = symbols.lookupNearestSymbolFrom(op, symbol);
   auto weight = dyn_cast_or_null<WeightOp>(definition);
   auto cache = dyn_cast_or_null<CacheOp>(definition);
   if (!weight && !cache)
-    return op.emitOpError() << "expects '" << symbol.getValue()
+    return op.emitOpError() << "(3) expects '" << symbol.getValue()
                             << "' to be an 'attn.weight' or 'attn.cache'";
   Type type = weight ? Type(weight.getType()) : Type(cache.getType());
   if (weight ? sameSizes(type, parameter) : type == parameter)
     return success();
-  return op.emitOpError() << "expects " << (weight ? "weight" : "cache") << " '"
-                          << symbol.getValue() << "' to have type " << parameter
-                          << ", got " << type;
+  return op.emitOpError() << "(3) expects " << (weight ? "weight" : "cache")
+                          << " '" << symbol.getValue() << "' to have type "
+                          << parameter << ", got " << type;
 }
 
-/// Rules 1 to 3 for one row.
-static LogicalResult checkRow(LayersOp op, Attribute attribute,
-                              SymbolTableCollection &symbols) {
-  auto row = dyn_cast<RowAttr>(attribute);
-  if (!row)
-    return op.emitOpError() << "expects rows of '#attn.row', got " << attribute;
-  auto body = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, row.getBody());
-  if (failed(checkBody(op, row, body)))
+/// Constraints 2 and 3 for one layer.
+static LogicalResult checkLayer(LayersOp op, LayerAttr layer,
+                                SymbolTableCollection &symbols) {
+  func::FuncOp body = op.getBody(layer, symbols);
+  if (failed(checkBody(op, layer, body)))
     return failure();
-  for (auto [index, symbol] : llvm::enumerate(row.getWeights())) {
-    Type parameter =
-        body.getFunctionType().getInput(1 + op.getInvariants().size() + index);
-    if (failed(checkRowSymbol(op, symbol, parameter, symbols)))
+  ArrayRef<Type> parameters =
+      body.getFunctionType().getInputs().drop_front(op.getFirstParameter());
+  for (auto [symbol, type] : llvm::zip_equal(layer.getParameters(), parameters))
+    if (failed(checkParameter(op, symbol, type, symbols)))
       return failure();
-  }
   return success();
 }
 
+func::FuncOp LayersOp::getBody(LayerAttr layer,
+                               SymbolTableCollection &symbols) {
+  return symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, layer.getBody());
+}
+
 LogicalResult LayersOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (getRows().empty())
-    return emitOpError() << "expects at least one row";
-  if (getState().getType() != getResult().getType())
-    return emitOpError() << "expects one type for state and result, got "
-                         << getState().getType() << " and "
-                         << getResult().getType();
-  for (Attribute row : getRows())
-    if (failed(checkRow(*this, row, symbols)))
+  if (getLayers().empty())
+    return emitOpError() << "(1) expects at least one layer";
+  for (LayerAttr layer : getLayerRange())
+    if (failed(checkLayer(*this, layer, symbols)))
       return failure();
   return success();
 }

@@ -26,42 +26,46 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     [batch, heads, q, k] that is added to the scores; `select` a bool tensor
     broadcastable to the same, true = attend. `causal`: a query at position i
     sees keys up to i (aligned at the end when q < k). `window` w > 0: a query at
-    position i sees keys j > i - w, and without `causal` also only j < i + w (a model that
-    lets |i - j| <= r pass has w = r + 1).
+    position i sees keys j > i - w, and without `causal` also only j < i + w (w = r + 1
+    shows the keys with |i - j| <= r).
     `soft_cap` c > 0 turns a score s into c tanh(s / c) before masks. `mask_value`
-    is what a score hidden by `keys` or `select` becomes where it is finite (then
-    masked scores are data); causal and window hide always.
+    replaces a score hidden by `keys` or `select` where it is finite (then masked
+    scores are data). Keys hidden by `causal` and `window` get no weight at all.
 
     `slopes` [heads] (ALiBi, Press et al. 2022): a query at position i adds
-    `slope[h] * (j - i)` to its score of a key at position j, behind the soft cap
+    `slope[h] * (j - i)` to its score of a key at position j, after the soft cap
     and before masks. `relative_bias` [heads, 2R + 1] (Shaw et al. 2018; T5): it
     adds `relative_bias[h, min(max(j - i, -R), R) + R]` there.
 
-    A row without a visible key gives zeros. In a ragged batch the keys of a sequence
-    are its tokens that are keys, and the position of a token, query or key, is its
-    column in the caller's batch: windows and biases go by the column, also where
-    columns between two tokens are padding.
+    A row without a visible key gives zeros. In a ragged batch the keys of a
+    sequence are its tokens that are keys. The position of a token, query or key,
+    is its column in the caller's batch: windows and biases go by the column, also
+    where columns between two tokens are padding.
 
-    With a `cache` each sequence has a past: its new rows are at the positions
-    past, past + 1, ... Their keys and values are put into the cache there, then
-    each row attends to the keys of its sequence in the cache, from position 0 to
+    With a `cache` each sequence has a past: its new tokens are at the positions
+    past, past + 1, ... Their keys and values are stored in the cache there. Then
+    each token attends to the keys of its sequence in the cache, from position 0 to
     its own.
 
-    Rules: (1) one float element type; (2) the mask operand is there for `keys`,
-    `additive` and `select` only, ragged for `ragged` only; (3) heads is a
-    multiple of kv_heads, both positive; (4) query and key are heads*dk and
-    kv_heads*dk wide; (5) the value's width is a multiple of kv_heads; (6) key and
-    value have one length; (7) query, key and value have one batch; (8) the mask
-    is bool (float for `additive`) and broadcasts; (9) a cache goes with ragged
-    and `causal`, and its heads, widths and window are those of the operation;
-    (10) slopes are [heads] of the query's type; (11) the relative bias is [heads,
-    an odd number] of the query's type.
+    Constraints:
+    1. One float element type.
+    2. The mask operand is there for `keys`, `additive` and `select` only,
+       a ragged batch for `ragged` only.
+    3. Heads is a multiple of kv_heads, both positive.
+    4. Query and key are heads*dk and kv_heads*dk wide.
+    5. The value's width is a multiple of kv_heads.
+    6. Key and value have one length.
+    7. Query, key and value have one batch.
+    8. The mask is bool (float for `additive`) and broadcasts.
+    9. A cache goes with a ragged batch and `causal`, and its heads, widths and window
+       are those of the operation.
+    10. Slopes are [heads] of the query's type.
+    11. The relative bias is [heads, an odd number] of the query's type.
 
     Example:
     ```mlir
-    %y = attn.sdpa %q, %k, %v mask %m heads 2 kv_heads 2 scale 0.5 <keys>
-       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4xi1>)
-         -> tensor<1x4x8xf32>
+    %y = attn.sdpa %q, %k, %v mask(%m : [1, 4] i1) heads 2 kv_heads 2 scale 0.5 <keys>
+         : [1, 4, 8] f32
     ```
   }];
   let arguments = (ins AnyTensor:$query, AnyTensor:$key, AnyTensor:$value,
@@ -75,9 +79,13 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
                        OptionalAttr<F64Attr>:$mask_value);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^)? (`ragged` $ragged^)?
-    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind
-    attr-dict `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`mask` `(` $mask^ `:` custom<Types>(type($mask)) `)`)?
+    (`ragged` `(` $ragged^ `:` custom<Types>(type($ragged)) `)`)?
+    (`cache` `(` $cache^ `:` type($cache) `)`)?
+    (`slopes` `(` $slopes^ `:` custom<Types>(type($slopes)) `)`)?
+    (`relative_bias` `(` $relative_bias^ `:` custom<Types>(type($relative_bias)) `)`)?
+    `heads` $heads `kv_heads` $kv_heads `scale` $scale $mask_kind attr-dict `:`
+    custom<Types>(type($query), type($key), type($value))
   }];
 }
 
@@ -85,31 +93,41 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
 // Ragged rows and layers
 //===----------------------------------------------------------------------===//
 
-def Attn_RaggedBatchOp : Attn_Op<"ragged_batch", [Pure]> {
-  let summary = "the rows of a batch that are real tokens";
+def Attn_RaggedBatchOp : Attn_Op<"ragged_batch", [Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "the tokens of a batch without padding";
   let description = [{
-    From `mask` bool or i64 [batch, seq], one row for each 1. With `keep_first` column
-    0 of a sequence has a row even where the mask hides it (a query, not a key).
+    From `mask` bool or i64 [batch, seq], one token for each 1. With `keep_first`
+    column 0 of a sequence is a token even where the mask hides it (a query, not a
+    key).
 
-    Rule: (1) the mask is bool or i64 of rank 2.
+    Constraints:
+    1. The mask is bool or i64 of rank 2.
 
-    Example: `%s = attn.ragged_batch %m : (tensor<2x8xi1>) -> !attn.ragged<rows, keys>`
+    Example:
+    ```mlir
+    %s = attn.ragged_batch %m : [2, 8] i1 -> <rows, keys>
+    ```
   }];
   let arguments = (ins AnyTensor:$mask, UnitAttr:$keep_first);
   let results = (outs Attn_RaggedType:$result);
   let hasVerifier = 1;
-  let assemblyFormat = "$mask attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$mask attr-dict `:` custom<Types>(type($mask)) `->` custom<Types>(type($result))";
 }
 
-def Attn_DecodeBatchOp : Attn_Op<"decode_batch", [Pure]> {
-  let summary = "the new rows of several sequences, each with its own past";
+def Attn_DecodeBatchOp : Attn_Op<"decode_batch", [Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "the new tokens of several sequences, each with its own past";
   let description = [{
-    What the caller of a step asks for: per sequence how many positions it has
-    already (its past) and how many rows are new, one sequence after the other.
-    The run fills it in; a function has at most one, and attention over its rows
-    takes a cache.
+    What the caller of a step asks for: for each sequence how many positions it has
+    already (its past) and how many tokens are new, one sequence after the other.
+    The runtime fills it in. A function has at most one, and attention over its
+    tokens takes a cache.
 
-    Example: `%s = attn.decode_batch : !attn.ragged<rows, keys>`
+    Example:
+    ```mlir
+    %s = attn.decode_batch : !attn.ragged<rows, keys>
+    ```
   }];
   let results = (outs Attn_RaggedType:$result);
   let assemblyFormat = "`:` qualified(type($result)) attr-dict";
@@ -118,57 +136,93 @@ def Attn_DecodeBatchOp : Attn_Op<"decode_batch", [Pure]> {
 def Attn_GatherRowsOp : Attn_ShapedOp<"gather_rows"> {
   let summary = "`[batch, seq, ...]` to the ragged `[rows, ...]`";
   let description = [{
-    Rule: (1) the input has a rank of at least 2.
+    Constraints:
+    1. The input has a rank of at least 2.
 
-    Example: `%r = attn.gather_rows %x, %s : (tensor<2x8x64xf32>,
-    !attn.ragged<rows, keys>) -> tensor<?x64xf32, #attn.shape<[rows, 64]>>`
+    Example:
+    ```mlir
+    %r = attn.gather_rows %x, %s : [2, 8, 64] f32, <rows, keys>
+    ```
   }];
   let arguments = (ins AnyTensor:$input, Attn_RaggedType:$ragged);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$input `,` $ragged attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $input `,` $ragged attr-dict `:` custom<Types>(type($input), type($ragged))
+  }];
 }
 
 def Attn_ScatterRowsOp : Attn_ShapedOp<"scatter_rows"> {
   let summary = "ragged `[rows, ...]` to `[batch, seq, ...]`, zero elsewhere";
   let description = [{
-    A row that is no key (see `keep_first`) is left out. `batch` and `seq` are the
-    texts of the two leading sizes of the result.
+    A token that is not a key (see `keep_first`) is left out. `batch` and `seq` are the
+    two leading sizes of the result.
 
-    Rules: (1) the input's first size is the rows of the ragged; (2) `batch` and
-    `seq` are polynomials.
-
-    Example: `%x = attn.scatter_rows %r, %s to "2" x "8" :
-    (tensor<?x64xf32, #attn.shape<[rows, 64]>>, !attn.ragged<rows, keys>) ->
-    tensor<2x8x64xf32>`
-  }];
-  let arguments = (ins AnyTensor:$input, Attn_RaggedType:$ragged, StrAttr:$batch, StrAttr:$seq);
-  let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$input `,` $ragged `to` $batch `x` $seq attr-dict `:` functional-type(operands, results)";
-}
-
-def Attn_LayersOp : Attn_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "runs equal layers one after another";
-  let description = [{
-    Each row names a body, a `func.func private`, and the weights and caches for
-    its trailing parameters. Body: (state, invariants..., weights...) -> state.
-    The result of a row is the state of the next.
-
-    Rules: (1) at least one row, each an `#attn.row`; (2) its body is a private
-    `func.func` of the type above; (3) its weights are `attn.weight`s or
-    `attn.cache`s of the types of the trailing parameters; (4) state and result
-    have one type.
+    Constraints:
+    1. The input's first size is the number of tokens of the ragged batch.
 
     Example:
     ```mlir
-    %y = attn.layers %x invariants(%seg : !attn.ragged<rows, keys>)
-           [#attn.row<@layer, [@l0.q]>, #attn.row<@layer, [@l1.q]>]
-         : tensor<4x8xf32> -> tensor<4x8xf32>
+    %x = attn.scatter_rows %r, %s to 2 x 8 : [rows, 64] f32, <rows, keys>
+    ```
+  }];
+  let arguments = (ins AnyTensor:$input, Attn_RaggedType:$ragged, Attn_SizeAttr:$batch, Attn_SizeAttr:$seq);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $ragged `to` custom<Size>($batch) `x` custom<Size>($seq) attr-dict `:`
+    custom<Types>(type($input), type($ragged))
+  }];
+}
+
+def Attn_LayersOp : Attn_Op<"layers", [
+    AllTypesMatch<["state", "result"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "runs equal layers one after another";
+  let description = [{
+    Each layer names a body, a `func.func private`, and the weights and caches for
+    its trailing parameters. A body is (state, invariants..., parameters...) ->
+    state. The result of a layer is the state of the next.
+
+    Constraints:
+    1. There is at least one layer.
+    2. The body of a layer is a private `func.func` of the type above.
+    3. The parameters of a layer are `attn.weight`s or `attn.cache`s of the types
+       of the body's trailing parameters.
+
+    Example:
+    ```mlir
+    attn.weight @l0.q : [8, 8] f32 = #weight.expr<file("l0.q")>
+    attn.weight @l1.q : [8, 8] f32 = #weight.expr<file("l1.q")>
+    func.func private @layer(%x: tensor<4x8xf32>, %q: tensor<8x8xf32>) -> tensor<4x8xf32> {
+      %y = attn.linear %x, %q : [4, 8] f32, [8, 8] f32
+      return %y : tensor<4x8xf32>
+    }
+    func.func @encode(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = attn.layers %x [@layer(@l0.q), @layer(@l1.q)] : [4, 8] f32
+      return %y : tensor<4x8xf32>
+    }
     ```
   }];
   let arguments = (ins AnyTensor:$state, Variadic<AnyType>:$invariants,
-                       TypedArrayAttrBase<AnyAttr, "rows">:$rows);
+                       TypedArrayAttrBase<Attn_LayerAttr, "layers">:$layers);
   let results = (outs AnyTensor:$result);
-  let assemblyFormat = "$state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? $rows attr-dict `:` type($state) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// The layers in the order in which they run.
+    auto getLayerRange() { return getLayers().getAsRange<LayerAttr>(); }
+    /// The body of a layer; null where the symbol is not a function.
+    ::mlir::func::FuncOp getBody(LayerAttr layer,
+                                 ::mlir::SymbolTableCollection &symbols);
+    /// The index of a body's first parameter behind the state and invariants.
+    unsigned getFirstParameter() { return 1 + getInvariants().size(); }
+    /// The weight or cache that a layer gives to an argument of its body.
+    ::mlir::FlatSymbolRefAttr getParameter(LayerAttr layer, unsigned argument) {
+      return layer.getParameters()[argument - getFirstParameter()];
+    }
+  }];
+  let assemblyFormat = [{
+    $state (`invariants` `(` $invariants^ `:` custom<VariadicTypes>(type($invariants)) `)`)?
+    custom<Layers>($layers) attr-dict `:` custom<Types>(type($state))
+  }];
 }
 
 #endif // TRANSOM_DIALECTS_ATTN_ATTNSEQUENCEOPS_TD

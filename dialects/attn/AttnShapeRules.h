@@ -38,23 +38,31 @@ std::string text(const Shaped &shaped);
 
 /// One result of these sizes.
 inline Types oneResult(llvm::ArrayRef<Polynomial> dims, mlir::Type element) {
-  return llvm::SmallVector<mlir::Type>{tensorOf(dims, element)};
+  return llvm::SmallVector<mlir::Type>{getTensorType(dims, element)};
+}
+
+/// Begins an error that names a constraint of the operation's description.
+inline mlir::InFlightDiagnostic violated(EmitError emitError, int constraint) {
+  mlir::InFlightDiagnostic error = emitError();
+  error << "(" << constraint << ") ";
+  return error;
 }
 
 /// Fails, naming the operand, unless it is float and of at least this rank.
 mlir::LogicalResult expectFloat(const Shaped &shaped, llvm::StringRef name,
-                                int64_t minRank, EmitError emitError);
+                                int64_t minRank, EmitError emitError,
+                                int constraint);
 /// Fails unless the operand is i64.
 mlir::LogicalResult expectI64(const Shaped &shaped, llvm::StringRef name,
-                              EmitError emitError);
+                              EmitError emitError, int constraint);
 /// Fails unless both have one element type.
 mlir::LogicalResult expectOneElement(const Shaped &a, const Shaped &b,
                                      llvm::StringRef nameA,
-                                     llvm::StringRef nameB,
-                                     EmitError emitError);
+                                     llvm::StringRef nameB, EmitError emitError,
+                                     int constraint);
 /// Fails unless the operand is a vector of this size and element type.
 mlir::LogicalResult expectVector(const Shaped &shaped, llvm::StringRef name,
                                  const Polynomial &size, mlir::Type element,
-                                 EmitError emitError);
+                                 EmitError emitError, int constraint);
 
 } // namespace transom::attn::rules

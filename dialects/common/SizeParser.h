@@ -6,8 +6,19 @@
 #pragma once
 #include "mlir/IR/OpImplementation.h"
 #include "runtime/base/Polynomial.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace transom {
+
+/// The canonical text of a size, with `-x` as `-1*x`: the lexer reads a minus
+/// only before digits.
+inline void printPolynomial(mlir::AsmPrinter &printer, llvm::StringRef text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    printer << text.substr(i, 1);
+    if (text[i] == '-' && i + 1 < text.size() && !llvm::isDigit(text[i + 1]))
+      printer << "1*";
+  }
+}
 
 /// `2*batch*seq`, after its sign; adds the product to `sum`.
 inline mlir::ParseResult parseTerm(mlir::AsmParser &parser, Polynomial &sum) {

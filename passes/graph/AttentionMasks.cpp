@@ -30,7 +30,7 @@ std::optional<double> constantFactor(Operation *op, Value &input) {
       continue;
     input = op->getOperand(1 - side);
     // A constant that broadcasts wider is no mere factor.
-    if (dimsOf(input) != dimsOf(op->getResult(0)))
+    if (getDims(input) != getDims(op->getResult(0)))
       return std::nullopt;
     return divides ? 1 / *number : *number;
   }
@@ -48,7 +48,7 @@ MaskLink hidingMask(Value mask, bool inverted, double value) {
 
 /// True for bools and for the 0 and 1 of a mask argument.
 static bool isZeroOrOne(Value value) {
-  if (elementOf(value).isInteger(1))
+  if (getElementTypeOrSelf(value).isInteger(1))
     return true;
   for (int depth = 0; depth < maxLinks; ++depth) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -100,7 +100,7 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
     return std::nullopt;
   }
   auto inner = affineMask(input, depth + 1);
-  if (!inner || dimsOf(input) != dimsOf(value))
+  if (!inner || getDims(input) != getDims(value))
     return std::nullopt;
   return AffineMask{inner->mask, inner->factor * factor,
                     inner->offset * factor + offset};
@@ -110,7 +110,7 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   if (auto where = value.getDefiningOp<WhereOp>()) {
     std::optional<double> a = constantNumber(where.getOnTrue());
     std::optional<double> b = constantNumber(where.getOnFalse());
-    if (!a || !b || dimsOf(where.getCondition()) != dimsOf(value))
+    if (!a || !b || getDims(where.getCondition()) != getDims(value))
       return std::nullopt;
     if (*a == 0)
       return hidingMask(where.getCondition(), false, *b * factor);
@@ -176,12 +176,13 @@ static ConstantOp triangleSource(Value mask, bool adds) {
         return {};
     } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
       // Sizes of 1 in front come and go.
-      Dims from = dimsOf(reshape.getInput()), to = dimsOf(reshape.getResult());
+      Dims from = getDims(reshape.getInput()),
+           to = getDims(reshape.getResult());
       if (from.size() < 2 || to.size() < 2 ||
           ArrayRef(from).take_back(2) != ArrayRef(to).take_back(2))
         return {};
     } else if (auto cast = dyn_cast<CastOp>(op)) {
-      bool floats = isa<FloatType>(elementOf(cast.getInput())) &&
+      bool floats = isa<FloatType>(getElementTypeOrSelf(cast.getInput())) &&
                     isa<FloatType>(cast.getTo());
       if (!floats && (adds || !cast.getTo().isInteger(1)))
         return {};

@@ -27,12 +27,13 @@ LogicalResult AttentionMatcher::run() {
   return checkMasks();
 }
 
-static std::string nameOf(Operation *op) {
+static std::string getQuotedName(Operation *op) {
   return "'" + op->getName().getStringRef().str() + "'";
 }
 
 static bool isFloatCast(CastOp op) {
-  return isa<FloatType>(elementOf(op.getInput())) && isa<FloatType>(op.getTo());
+  return isa<FloatType>(getElementTypeOrSelf(op.getInput())) &&
+         isa<FloatType>(op.getTo());
 }
 
 LogicalResult AttentionMatcher::matchProbabilities() {
@@ -48,7 +49,7 @@ LogicalResult AttentionMatcher::matchProbabilities() {
     }
     match.context = dyn_cast<MatmulOp>(user);
     if (!match.context)
-      return fail("an operation " + nameOf(user) +
+      return fail("an operation " + getQuotedName(user) +
                   " between softmax and product");
     if (match.context.getLhs() != probabilities)
       return fail("probabilities on the right of their product");
@@ -78,7 +79,7 @@ LogicalResult AttentionMatcher::matchScores() {
     }
     if (failed(matchLink(op, scores, factor)))
       return failure();
-    if (dimsOf(scores) != dimsOf(op->getResult(0)))
+    if (getDims(scores) != getDims(op->getResult(0)))
       return fail("a mask that enlarges the scores");
   }
   return fail("too many operations between product and softmax");
@@ -110,7 +111,7 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
       .Case<MulOp, DivOp>(
           [&](auto) { return fail("a scale that is no constant"); })
       .Default([&](Operation *) {
-        return fail("an operation " + nameOf(op) +
+        return fail("an operation " + getQuotedName(op) +
                     " between product and softmax");
       });
 }
@@ -139,7 +140,7 @@ LogicalResult AttentionMatcher::matchAdd(AddOp op, Value &scores,
   Value mask = op.getRhs();
   scores = op.getLhs();
   auto fits = [&](Value value) {
-    return dimsOf(value) == dimsOf(op.getResult()) && leadsToProduct(value);
+    return getDims(value) == getDims(op.getResult()) && leadsToProduct(value);
   };
   if (!fits(scores) && fits(mask))
     std::swap(scores, mask);
@@ -199,15 +200,15 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
   if (!copies || static_cast<int64_t>(copies.getAxis()) != axis + 1 ||
       !llvm::all_equal(copies.getInputs()))
     return {};
-  Dims split = dimsOf(copies.getResult()), merged = dimsOf(value);
-  Dims part = dimsOf(copies.getInputs().front());
+  Dims split = getDims(copies.getResult()), merged = getDims(value);
+  Dims part = getDims(copies.getInputs().front());
   if (split.size() != merged.size() + 1 || part[axis + 1] != Polynomial(1))
     return {};
   split[axis] = split[axis] * split[axis + 1];
   split.erase(split.begin() + axis + 1);
   auto widen = copies.getInputs().front().getDefiningOp<ReshapeOp>();
   part.erase(part.begin() + axis + 1);
-  if (split != merged || !widen || dimsOf(widen.getInput()) != part)
+  if (split != merged || !widen || getDims(widen.getInput()) != part)
     return {};
   return widen.getInput();
 }
@@ -217,7 +218,7 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
 LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
                                            bool takesScale,
                                            HeadOperand &heads) {
-  size_t rank = dimsOf(operand).size();
+  size_t rank = getDims(operand).size();
   if (rank != 3 && rank != 4)
     return fail("operands of rank " + std::to_string(rank));
   int64_t last = rank - 1;
@@ -243,7 +244,7 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
       axis = transpose.getPermutation()[axis];
     heads.base = transpose.getInput();
   }
-  Dims dims = dimsOf(heads.base);
+  Dims dims = getDims(heads.base);
   heads.batch = dims[heads.order[0]];
   heads.length = dims[heads.order[1]];
   auto width = dims[heads.order.back()].constant();
@@ -255,7 +256,7 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
   auto split = heads.base.getDefiningOp<ReshapeOp>();
   bool inOrder = llvm::is_sorted(heads.order);
   Dims flat = {heads.batch, heads.length, Polynomial(*count * *width)};
-  if (rank == 4 && split && inOrder && dimsOf(split.getInput()) == flat) {
+  if (rank == 4 && split && inOrder && getDims(split.getInput()) == flat) {
     heads.merged = split.getInput();
     if (takesScale)
       heads.scale *= followScales(heads.merged);
@@ -283,9 +284,10 @@ LogicalResult AttentionMatcher::matchOperands() {
     return fail("query, key and value with different head counts");
   if (key.length != value.length)
     return fail("key and value of different lengths");
-  Type element = elementOf(query.base);
-  if (elementOf(key.base) != element || elementOf(value.base) != element ||
-      elementOf(context.getResult()) != element)
+  Type element = getElementTypeOrSelf(query.base);
+  if (getElementTypeOrSelf(key.base) != element ||
+      getElementTypeOrSelf(value.base) != element ||
+      getElementTypeOrSelf(context.getResult()) != element)
     return fail("query, key and value of different types");
   match.scale *= query.scale * key.scale;
   if (!std::isfinite(match.scale))
@@ -301,7 +303,7 @@ void AttentionMatcher::takeTriangles() {
   llvm::erase_if(match.masks, [&](const MaskLink &link) {
     if (link.kind == MaskLink::HidesWith)
       return false;
-    Dims dims = dimsOf(link.mask);
+    Dims dims = getDims(link.mask);
     if (dims.size() < 2 || dims.back() != match.key.length ||
         dims[dims.size() - 2] != match.query.length)
       return false;

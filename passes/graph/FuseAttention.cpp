@@ -78,7 +78,7 @@ Value AttentionWriter::writeOperand(const HeadOperand &operand) {
 
 /// A mask of `[batch, q, k]` scores gets the axis of heads.
 Value AttentionWriter::lift(Value mask) {
-  Dims dims = dimsOf(mask);
+  Dims dims = getDims(mask);
   if (match.query.order.size() == 4 || dims.size() != 3)
     return mask;
   dims.insert(dims.begin() + 1, Polynomial(1));
@@ -89,7 +89,7 @@ Value AttentionWriter::lift(Value mask) {
 Value AttentionWriter::writeBool(const MaskLink &link) {
   Value mask = lift(link.mask);
   Type i1 = rewriter.getI1Type();
-  if (elementOf(mask) != i1)
+  if (getElementTypeOrSelf(mask) != i1)
     mask = createInferred<CastOp>(rewriter, loc, mask, TypeAttr::get(i1));
   if (link.inverted)
     mask = createInferred<NotOp>(rewriter, loc, mask);
@@ -100,7 +100,7 @@ Value AttentionWriter::writeBool(const MaskLink &link) {
 bool AttentionWriter::hidesKeysOnly(Value mask) {
   Dims keys = {match.query.batch, Polynomial(1), Polynomial(1),
                match.key.length};
-  return dimsOf(lift(mask)) == keys;
+  return getDims(lift(mask)) == keys;
 }
 
 /// All bool masks as one `[batch, k]`.
@@ -164,7 +164,8 @@ AttentionWriter::Mask AttentionWriter::writeMask() {
     mask.kind = MaskKind::Additive;
     mask.value = sum;
     if (bools) {
-      Value hidden = createScalar(rewriter, loc, elementOf(sum), -INFINITY);
+      Value hidden =
+          createScalar(rewriter, loc, getElementTypeOrSelf(sum), -INFINITY);
       mask.value = createInferred<WhereOp>(rewriter, loc, bools, sum, hidden);
     }
   }
@@ -177,7 +178,7 @@ void AttentionWriter::replaceContext(Value flat) {
   Value context = match.context.getResult();
   if (match.query.order.size() == 3)
     return rewriter.replaceAllUsesWith(context, flat);
-  Dims merged = dimsOf(flat);
+  Dims merged = getDims(flat);
   Dims split = {match.query.batch, match.query.length,
                 Polynomial(match.query.heads), Polynomial(match.value.width)};
   for (Operation *user : llvm::make_early_inc_range(context.getUsers())) {
@@ -187,7 +188,7 @@ void AttentionWriter::replaceContext(Value flat) {
     for (Operation *reader :
          llvm::make_early_inc_range(turn.getResult().getUsers()))
       if (auto merge = dyn_cast<ReshapeOp>(reader))
-        if (dimsOf(merge.getResult()) == merged)
+        if (getDims(merge.getResult()) == merged)
           rewriter.replaceOp(merge, flat);
     if (!turn->use_empty())
       rewriter.replaceAllUsesWith(turn.getResult(),

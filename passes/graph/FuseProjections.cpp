@@ -47,7 +47,7 @@ private:
   Value joinBiases(const Siblings &siblings);
   Value createWeight(std::string name, RankedTensorType type,
                      const WeightExpr &expr, WeightOp before);
-  WeightOp weightOf(Value value);
+  WeightOp getWeight(Value value);
 
   SymbolTable symbols;
   Remarks &remarks;
@@ -56,16 +56,15 @@ private:
   int64_t joined = 0;
 };
 
-WeightOp ProjectionJoiner::weightOf(Value value) {
+WeightOp ProjectionJoiner::getWeight(Value value) {
   auto get = value.getDefiningOp<GetWeightOp>();
   return get ? symbols.lookup<WeightOp>(get.getWeight()) : WeightOp();
 }
 
 /// A weight that is read once, by one operation.
 bool ProjectionJoiner::isPlain(Value weight) {
-  WeightOp op = weightOf(weight);
-  return op && weight.hasOneUse() && readers.lookup(op.getSymName()) == 1 &&
-         WeightExpr::parse(op.getExpr().str());
+  WeightOp op = getWeight(weight);
+  return op && weight.hasOneUse() && readers.lookup(op.getSymName()) == 1;
 }
 
 std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
@@ -80,7 +79,7 @@ std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
 
 /// The product that an operand of attention comes from, through operations that
 /// work on each row alone and have no other reader.
-static LinearOp projectionOf(Value value) {
+static LinearOp findProjection(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op))
       return linear;
@@ -95,7 +94,7 @@ static LinearOp projectionOf(Value value) {
 void ProjectionJoiner::run(SdpaOp op) {
   SmallVector<Siblings> groups;
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()}) {
-    LinearOp linear = projectionOf(value);
+    LinearOp linear = findProjection(value);
     if (!linear)
       continue;
     if (std::optional<std::string> reason = obstacle(linear)) {
@@ -104,8 +103,8 @@ void ProjectionJoiner::run(SdpaOp op) {
     }
     auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
       return siblings.input == linear.getInput() &&
-             elementOf(siblings.parts.front().getWeight()) ==
-                 elementOf(linear.getWeight());
+             getElementTypeOrSelf(siblings.parts.front().getWeight()) ==
+                 getElementTypeOrSelf(linear.getWeight());
     });
     if (group == groups.end())
       group = &groups.emplace_back(Siblings{linear.getInput(), {}});
@@ -144,9 +143,7 @@ std::string joinedName(ArrayRef<StringRef> names) {
 Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
                                      const WeightExpr &expr, WeightOp before) {
   OpBuilder atModule(builder.getContext());
-  auto weight = atModule.create<WeightOp>(
-      before.getLoc(), atModule.getStringAttr(name), TypeAttr::get(type),
-      atModule.getStringAttr(expr.str()));
+  auto weight = atModule.create<WeightOp>(before.getLoc(), name, type, expr);
   symbols.insert(weight, before->getIterator());
   ++readers[weight.getSymName()];
   return builder.create<GetWeightOp>(before.getLoc(), type,
@@ -158,8 +155,8 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
   SmallVector<StringRef> names;
   int64_t size = 0;
   for (Value value : weights) {
-    WeightOp weight = weightOf(value);
-    exprs.push_back(*WeightExpr::parse(weight.getExpr().str()));
+    WeightOp weight = getWeight(value);
+    exprs.push_back(weight.getExpr().getExpr());
     names.push_back(weight.getSymName());
     size += cast<RankedTensorType>(value.getType()).getDimSize(0);
   }
@@ -168,7 +165,7 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
   shape[0] = size;
   return createWeight(
       joinedName(names), RankedTensorType::get(shape, first.getElementType()),
-      WeightExpr::concat(0, std::move(exprs)), weightOf(weights.front()));
+      WeightExpr::concat(0, std::move(exprs)), getWeight(weights.front()));
 }
 
 /// Zeros stand where only other parts have a bias.
@@ -179,7 +176,7 @@ Value ProjectionJoiner::joinBiases(const Siblings &siblings) {
   for (LinearOp part : siblings.parts) {
     Value bias = part.getBias();
     if (!bias) {
-      WeightOp weight = weightOf(part.getWeight());
+      WeightOp weight = getWeight(part.getWeight());
       auto type = cast<RankedTensorType>(part.getWeight().getType());
       int64_t size = type.getDimSize(0);
       bias = createWeight(weight.getSymName().str() + ".zeros",
@@ -211,12 +208,13 @@ void ProjectionJoiner::join(const Siblings &siblings) {
   Value bias = joinBiases(siblings);
   Value product =
       createInferred<LinearOp>(builder, loc, siblings.input, weight, bias);
-  int64_t axis = dimsOf(product).size() - 1, start = 0;
+  int64_t axis = getDims(product).size() - 1, start = 0;
   for (LinearOp part : parts) {
-    Polynomial size = dimsOf(part.getResult()).back();
+    Polynomial size = getDims(part.getResult()).back();
     Value slice = createInferred<SliceOp>(
         builder, part.getLoc(), product, builder.getI64IntegerAttr(axis),
-        builder.getI64IntegerAttr(start), builder.getStringAttr(size.str()));
+        builder.getI64IntegerAttr(start),
+        SizeAttr::get(builder.getContext(), size));
     part.getResult().replaceAllUsesWith(slice);
     start += *size.constant();
     ++joined;
@@ -233,7 +231,7 @@ public:
     ProjectionJoiner joiner(getOperation(), remarks);
     getOperation().walk([&](SdpaOp op) { joiner.run(op); });
     joined += joiner.joinedParts();
-    for (func::FuncOp entry : entriesOf(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation()))
       eraseDeadOps(entry.getBody().front());
   }
 };

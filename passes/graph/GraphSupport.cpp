@@ -32,7 +32,7 @@ LogicalResult setInferredTypes(Operation *op) {
 
 Value createReshape(OpBuilder &builder, Location loc, Value value,
                     ArrayRef<Polynomial> dims) {
-  if (ArrayRef(dimsOf(value)) == dims)
+  if (ArrayRef(getDims(value)) == dims)
     return value;
   if (auto inner = value.getDefiningOp<ReshapeOp>())
     return createReshape(builder, loc, inner.getInput(), dims);
@@ -62,13 +62,11 @@ std::optional<double> constantNumber(Value value) {
   return std::nullopt;
 }
 
-Dims dimsOf(Value value) {
+Dims getDims(Value value) {
   if (!isa<RankedTensorType>(value.getType()))
     return {};
-  return shapeOf(value.getType());
+  return getSymbolicShape(value.getType());
 }
-
-Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
 void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -76,7 +74,7 @@ void eraseDeadOps(Block &block) {
       op.erase();
 }
 
-SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
+SmallVector<func::FuncOp> getEntries(ModuleOp module) {
   SmallVector<func::FuncOp> entries;
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic() && !function.isDeclaration())
@@ -90,7 +88,7 @@ SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
 
 using Axes = std::optional<SmallVector<int64_t>>;
 
-static Axes axesOf(Value value, Value mask, int depth);
+static Axes getAxes(Value value, Value mask, int depth);
 
 static Axes unite(Axes a, Axes b) {
   if (!a || !b)
@@ -103,8 +101,8 @@ static Axes unite(Axes a, Axes b) {
 }
 
 /// Axes behind a reshape that only adds or drops sizes of 1 behind the batch.
-static Axes axesOfReshape(ReshapeOp op, Axes axes) {
-  Dims from = dimsOf(op.getInput()), to = dimsOf(op.getResult());
+static Axes getAxesOfReshape(ReshapeOp op, Axes axes) {
+  Dims from = getDims(op.getInput()), to = getDims(op.getResult());
   SmallVector<int64_t> fromAxes, toAxes;
   Dims fromSizes, toSizes;
   auto collect = [](const Dims &dims, SmallVector<int64_t> &kept, Dims &sizes) {
@@ -128,7 +126,7 @@ static Axes axesOfReshape(ReshapeOp op, Axes axes) {
   return result;
 }
 
-static Axes axesOfTranspose(TransposeOp op, Axes axes) {
+static Axes getAxesOfTranspose(TransposeOp op, Axes axes) {
   ArrayRef<int64_t> permutation = op.getPermutation();
   if (!axes || permutation.empty() || permutation[0] != 0)
     return std::nullopt;
@@ -140,20 +138,20 @@ static Axes axesOfTranspose(TransposeOp op, Axes axes) {
 }
 
 /// Both operands of an elementwise product stand axis over axis.
-static Axes axesOfProduct(Value lhs, Value rhs, Value mask, int depth) {
-  if (dimsOf(lhs).size() != dimsOf(rhs).size())
+static Axes getAxesOfProduct(Value lhs, Value rhs, Value mask, int depth) {
+  if (getDims(lhs).size() != getDims(rhs).size())
     return std::nullopt;
-  return unite(axesOf(lhs, mask, depth), axesOf(rhs, mask, depth));
+  return unite(getAxes(lhs, mask, depth), getAxes(rhs, mask, depth));
 }
 
 /// `[batch, q, 1] x [batch, 1, k]`: the outer product of two masks.
-static Axes axesOfMatmul(MatmulOp op, Value mask, int depth) {
-  Dims lhs = dimsOf(op.getLhs()), rhs = dimsOf(op.getRhs());
+static Axes getAxesOfMatmul(MatmulOp op, Value mask, int depth) {
+  Dims lhs = getDims(op.getLhs()), rhs = getDims(op.getRhs());
   if (lhs.size() != 3 || rhs.size() != 3 ||
       lhs[op.getTransposeLhs() ? 1 : 2] != Polynomial(1))
     return std::nullopt;
-  Axes rows = axesOf(op.getLhs(), mask, depth);
-  Axes columns = axesOf(op.getRhs(), mask, depth);
+  Axes rows = getAxes(op.getLhs(), mask, depth);
+  Axes columns = getAxes(op.getRhs(), mask, depth);
   if (!rows || !columns)
     return std::nullopt;
   if (!rows->empty())
@@ -163,7 +161,7 @@ static Axes axesOfMatmul(MatmulOp op, Value mask, int depth) {
   return unite(rows, columns);
 }
 
-static Axes axesOf(Value value, Value mask, int depth) {
+static Axes getAxes(Value value, Value mask, int depth) {
   if (value == mask)
     return SmallVector<int64_t>{1};
   Operation *op = value.getDefiningOp();
@@ -171,24 +169,27 @@ static Axes axesOf(Value value, Value mask, int depth) {
     return std::nullopt;
   ++depth;
   return TypeSwitch<Operation *, Axes>(op)
-      .Case([&](CastOp cast) { return axesOf(cast.getInput(), mask, depth); })
+      .Case([&](CastOp cast) { return getAxes(cast.getInput(), mask, depth); })
       .Case([&](ReshapeOp reshape) {
-        return axesOfReshape(reshape, axesOf(reshape.getInput(), mask, depth));
+        return getAxesOfReshape(reshape,
+                                getAxes(reshape.getInput(), mask, depth));
       })
       .Case([&](TransposeOp transpose) {
-        return axesOfTranspose(transpose,
-                               axesOf(transpose.getInput(), mask, depth));
+        return getAxesOfTranspose(transpose,
+                                  getAxes(transpose.getInput(), mask, depth));
       })
       .Case<AndOp, MulOp>([&](auto product) {
-        return axesOfProduct(product.getLhs(), product.getRhs(), mask, depth);
+        return getAxesOfProduct(product.getLhs(), product.getRhs(), mask,
+                                depth);
       })
-      .Case(
-          [&](MatmulOp product) { return axesOfMatmul(product, mask, depth); })
+      .Case([&](MatmulOp product) {
+        return getAxesOfMatmul(product, mask, depth);
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 
 std::optional<SmallVector<int64_t>> maskAxes(Value value, Value mask) {
-  return axesOf(value, mask, 0);
+  return getAxes(value, mask, 0);
 }
 
 } // namespace transom

@@ -8,6 +8,7 @@
 #include "dialects/common/Location.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace transom {
 
@@ -44,16 +45,13 @@ mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
 std::optional<double> constantNumber(mlir::Value value);
 
 /// Sizes of a value; empty for what is no ranked tensor.
-Dims dimsOf(mlir::Value value);
-
-/// The element type of a tensor.
-mlir::Type elementOf(mlir::Value value);
+Dims getDims(mlir::Value value);
 
 /// Erases operations without effects and uses, last first.
 void eraseDeadOps(mlir::Block &block);
 
 /// The functions that are entry points: public, with a body.
-llvm::SmallVector<mlir::func::FuncOp> entriesOf(mlir::ModuleOp module);
+llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
 
 /// How a bool, or 0/1, tensor `[batch, ...]` repeats a mask `[batch, seq]`: it
 /// is the `and` of the mask read along each of these axes; all others but the

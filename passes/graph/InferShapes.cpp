@@ -31,7 +31,7 @@ public:
 private:
   LogicalResult inferOp(Operation *op);
   LogicalResult inferLayers(LayersOp op);
-  LogicalResult inferRow(LayersOp op, RowAttr row);
+  LogicalResult inferLayer(LayersOp op, LayerAttr layer);
   LogicalResult checkRefined(Operation *op, ArrayRef<Type> before);
 
   SymbolTable symbols;
@@ -86,8 +86,8 @@ LogicalResult ShapeInference::inferOp(Operation *op) {
   return checkRefined(op, before);
 }
 
-LogicalResult ShapeInference::inferRow(LayersOp op, RowAttr row) {
-  auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
+LogicalResult ShapeInference::inferLayer(LayersOp op, LayerAttr layer) {
+  auto body = symbols.lookup<func::FuncOp>(layer.getBody().getValue());
   if (!body || body.isDeclaration() || !done.insert(body).second)
     return success(); // a missing body is the verifier's error
   Block &block = body.getBody().front();
@@ -106,8 +106,8 @@ LogicalResult ShapeInference::inferRow(LayersOp op, RowAttr row) {
 }
 
 LogicalResult ShapeInference::inferLayers(LayersOp op) {
-  for (RowAttr row : op.getRows().getAsRange<RowAttr>())
-    if (failed(inferRow(op, row)))
+  for (LayerAttr layer : op.getLayerRange())
+    if (failed(inferLayer(op, layer)))
       return failure();
   Type before = op.getResult().getType();
   op.getResult().setType(op.getState().getType());
@@ -132,7 +132,7 @@ class InferShapesPass : public impl::InferShapesPassBase<InferShapesPass> {
 public:
   void runOnOperation() override {
     ShapeInference inference(getOperation());
-    for (func::FuncOp entry : entriesOf(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation()))
       if (failed(inference.inferFunction(entry)))
         return signalPassFailure();
     refined += inference.refinedResults();

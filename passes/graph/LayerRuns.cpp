@@ -204,7 +204,7 @@ LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
     Group group = at == begin ? first : describe(at, period, begin);
     if (at != begin && (!group.problem.empty() || group.slots != second.slots))
       break;
-    Escape escape = escapeOf(at, period, run.carried);
+    Escape escape = findEscape(at, period, run.carried);
     if (escape == Escape::Other) {
       reason = "another operation reads the inside of a layer";
       break;
@@ -283,8 +283,8 @@ bool LayerFinder::startsRun(const Group &first, const Group &second,
   return static_cast<bool>(state);
 }
 
-LayerFinder::Escape LayerFinder::escapeOf(size_t begin, size_t period,
-                                          size_t carried) const {
+LayerFinder::Escape LayerFinder::findEscape(size_t begin, size_t period,
+                                            size_t carried) const {
   Escape escape = Escape::None;
   for (size_t i = begin; i < begin + period; ++i)
     for (Operation *user : order[i]->getUsers()) {

@@ -82,7 +82,7 @@ private:
                        size_t runBegin, Group &group) const;
   bool startsRun(const Group &first, const Group &second,
                  mlir::Value &state) const;
-  Escape escapeOf(size_t begin, size_t period, size_t carried) const;
+  Escape findEscape(size_t begin, size_t period, size_t carried) const;
   llvm::SmallVector<size_t> phases(const Repeat &repeat) const;
   bool isFree(const Repeat &repeat) const;
 

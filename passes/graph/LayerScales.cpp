@@ -25,12 +25,12 @@ struct ProductRows {
 /// where no other slice overlaps.
 std::optional<ProductRows> slicedRows(SliceOp slice) {
   auto linear = slice.getInput().getDefiningOp<LinearOp>();
-  int64_t last = dimsOf(slice.getInput()).size() - 1;
+  int64_t last = getDims(slice.getInput()).size() - 1;
   if (!linear || static_cast<int64_t>(slice.getAxis()) != last)
     return std::nullopt;
   auto begin = [](SliceOp op) { return static_cast<int64_t>(op.getStart()); };
   auto size = [&](SliceOp op) {
-    return *dimsOf(op.getResult()).back().constant();
+    return *getDims(op.getResult()).back().constant();
   };
   for (Operation *user : linear->getUsers()) {
     auto other = dyn_cast<SliceOp>(user);
@@ -51,7 +51,7 @@ std::optional<ProductRows> queryRows(SdpaOp op) {
     else if (auto slice = query.getDefiningOp<SliceOp>())
       return slicedRows(slice);
     else if (auto linear = query.getDefiningOp<LinearOp>())
-      return ProductRows{linear, 0, *dimsOf(query).back().constant()};
+      return ProductRows{linear, 0, *getDims(query).back().constant()};
     else
       break;
   }
@@ -88,7 +88,7 @@ private:
 
   static void scaleRows(WeightOp weight, const ProductRows &rows,
                         double factor) {
-    WeightExpr whole = *WeightExpr::parse(weight.getExpr().str());
+    WeightExpr whole = weight.getExpr().getExpr();
     int64_t count = cast<RankedTensorType>(weight.getType()).getDimSize(0);
     int64_t end = rows.start + rows.size;
     std::vector<WeightExpr> parts;
@@ -100,8 +100,9 @@ private:
         factor));
     if (end < count)
       parts.push_back(WeightExpr::slice(whole, 0, end, count - end));
-    weight.setExpr(parts.size() == 1 ? parts[0].str()
-                                     : WeightExpr::concat(0, parts).str());
+    weight.setExprAttr(weights::ExprAttr::get(
+        weight.getContext(),
+        parts.size() == 1 ? parts[0] : WeightExpr::concat(0, parts)));
   }
 
   SymbolTable &symbols;

@@ -46,7 +46,7 @@ void hoistMaskOps(Block &block) {
 }
 
 /// The symbol of a weight or cache.
-FlatSymbolRefAttr symbolOf(Operation *op) {
+FlatSymbolRefAttr getSymbol(Operation *op) {
   if (auto cache = dyn_cast<GetCacheOp>(op))
     return cache.getCacheAttr();
   return cast<GetWeightOp>(op).getWeightAttr();
@@ -66,7 +66,7 @@ private:
   func::FuncOp createBody(SymbolTable &symbols);
   void cloneGroup(Block &body);
   Location getStepLocation(size_t offset);
-  Operation *opOf(size_t group, size_t offset) const {
+  Operation *getOp(size_t group, size_t offset) const {
     return ops[run.begin + group * run.period + offset];
   }
 
@@ -79,7 +79,7 @@ private:
 Location RunOutliner::getStepLocation(size_t offset) {
   SmallVector<Location> locations;
   for (size_t group = 0; group < run.count; ++group)
-    locations.push_back(opOf(group, offset)->getLoc());
+    locations.push_back(getOp(group, offset)->getLoc());
   return fuseLocations(entry.getContext(), locations);
 }
 
@@ -88,7 +88,7 @@ Location RunOutliner::getStepLocation(size_t offset) {
 void RunOutliner::cloneGroup(Block &body) {
   IRMapping mapping;
   size_t parameter = 0;
-  mapping.map(opOf(0, run.carried)->getResult(0),
+  mapping.map(getOp(0, run.carried)->getResult(0),
               body.getArgument(parameter++));
   for (Value value : run.invariants)
     mapping.map(value, body.getArgument(parameter++));
@@ -96,7 +96,7 @@ void RunOutliner::cloneGroup(Block &body) {
     mapping.map(weight->getResult(0), body.getArgument(parameter++));
   builder.setInsertionPointToEnd(&body);
   for (size_t offset = 0; offset < run.period; ++offset) {
-    Operation *op = opOf(1, offset);
+    Operation *op = getOp(1, offset);
     Location location = getStepLocation(offset);
     for (Value operand : op->getOperands())
       if (auto constant = operand.getDefiningOp<ConstantOp>())
@@ -104,7 +104,7 @@ void RunOutliner::cloneGroup(Block &body) {
           builder.clone(*constant, mapping)->setLoc(location);
     builder.clone(*op, mapping)->setLoc(location);
   }
-  Value result = mapping.lookup(opOf(1, run.carried)->getResult(0));
+  Value result = mapping.lookup(getOp(1, run.carried)->getResult(0));
   builder.create<func::ReturnOp>(result.getLoc(), result);
 }
 
@@ -135,21 +135,21 @@ LayersOp RunOutliner::outline(SymbolTable &symbols) {
   func::FuncOp body = createBody(symbols);
   MLIRContext *context = entry.getContext();
   auto name = FlatSymbolRefAttr::get(context, body.getName());
-  SmallVector<Attribute> rows;
+  SmallVector<Attribute> layers;
   for (ArrayRef<Operation *> weights : run.weights) {
-    auto refs = llvm::map_to_vector(weights, symbolOf);
-    rows.push_back(RowAttr::get(context, name, refs));
+    auto refs = llvm::map_to_vector(weights, getSymbol);
+    layers.push_back(LayerAttr::get(context, name, refs));
   }
   builder.setInsertionPoint(ops[run.begin]);
-  auto layers =
+  auto op =
       builder.create<LayersOp>(body.getLoc(), run.state.getType(), run.state,
-                               run.invariants, builder.getArrayAttr(rows));
-  opOf(run.count - 1, run.carried)
+                               run.invariants, builder.getArrayAttr(layers));
+  getOp(run.count - 1, run.carried)
       ->getResult(0)
-      .replaceAllUsesWith(layers.getResult());
+      .replaceAllUsesWith(op.getResult());
   for (size_t i = run.end(); i > run.begin; --i)
     ops[i - 1]->erase();
-  return layers;
+  return op;
 }
 
 class OutlineLayersPass
@@ -158,7 +158,7 @@ public:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     Remarks remarks(getOperation(), DEBUG_TYPE);
-    for (func::FuncOp entry : entriesOf(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation()))
       runOnEntry(entry, symbols, remarks);
   }
 

@@ -27,11 +27,9 @@ def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    %y = attn.linear %x, %w : (tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>,
-           tensor<32x64xf32>) -> tensor<*xf32>
+    %y = "attn.softmax"(%x) : (tensor<2x4xf32>) -> tensor<*xf32>
     // becomes
-    %y = attn.linear %x, %w : (tensor<?x?x64xf32, #attn.shape<[batch, seq, 64]>>,
-           tensor<32x64xf32>) -> tensor<?x?x32xf32, #attn.shape<[batch, seq, 32]>>
+    %y = attn.softmax %x : [2, 4] f32
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
@@ -88,7 +86,7 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     %p = attn.softmax %m : ...
     %c = attn.matmul %p, %v : ...
     // becomes
-    %c = attn.sdpa %query, %key, %value mask %mask heads 4 kv_heads 4
+    %c = attn.sdpa %query, %key, %value mask(%mask : ...) heads 4 kv_heads 4
            scale 1.250000e-01 keys : ...
     ```
   }];
@@ -122,10 +120,10 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
     %q = attn.linear %x, %wq, %bq : ...
     %k = attn.linear %x, %wk, %bk : ...
     // becomes
-    %w = attn.get_weight @"self.query+key.weight" : tensor<128x64xf32>
+    %w = attn.get_weight @"self.query+key.weight" : [128, 64] f32
     %qk = attn.linear %x, %w, %b : ...
-    %q = attn.slice %qk axis 2 from 0 size "64" : ...
-    %k = attn.slice %qk axis 2 from 64 size "64" : ...
+    %q = attn.slice %qk axis 2 from 0 size 64 : ...
+    %k = attn.slice %qk axis 2 from 64 size 64 : ...
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
@@ -175,10 +173,10 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
       %z = attn.mask %x, %visible with 0.0                // zero at padding
       return %z
     // becomes
-      %s = attn.ragged_batch %mask : ... -> !attn.ragged<rows, keys>
+      %s = attn.ragged_batch %mask : ... -> <rows, keys>
       %r = attn.gather_rows %ids, %s                      // [rows]
       %x = attn.embedding %r, %table                      // [rows, 64]
-      %y = attn.scatter_rows %x, %s to "batch" x "seq"    // [batch, seq, 64]
+      %y = attn.scatter_rows %x, %s to batch x seq        // [batch, seq, 64]
       return %y
     ```
   }];
@@ -223,7 +221,7 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     %3 = attn.linear %2, %w1 : ...
     %4 = attn.activation <relu> %3 : ...
     // becomes
-    %4 = attn.layers %0 [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : ...
+    %4 = attn.layers %0 [@layer(@w0), @layer(@w1)] : ...
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect", "::mlir::func::FuncDialect"];
@@ -242,7 +240,7 @@ def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp">
     Pre-condition: none. Post-condition: each weight and cache is read.
     Refuses nothing: a weight is no entry point.
 
-    Example: `attn.weight @old : tensor<4xf32> = "file(\"old\")"` vanishes when
+    Example: `attn.weight @old : [4] f32 = #weight.expr<file("old")>` vanishes when
     no operation names `@old`.
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];

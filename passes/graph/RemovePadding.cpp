@@ -41,7 +41,7 @@ private:
   void convertByRow(Operation *op);
   void adaptAttributes(Operation *twin);
   Value operandTwin(Operation *op, Value operand);
-  Value rowsOf(Value value, Location loc);
+  Value getRows(Value value, Location loc);
   Value positions(Location loc);
   void convertReturn(Operation *op);
 
@@ -83,7 +83,7 @@ Value RowWriter::positions(Location loc) {
   builder.setInsertionPointAfter(ragged.getDefiningOp());
   Value ids = mask;
   Type i64 = builder.getI64Type();
-  if (elementOf(ids) != i64)
+  if (getElementTypeOrSelf(ids) != i64)
     ids = createInferred<CastOp>(builder, loc, ids, TypeAttr::get(i64));
   ids = createInferred<GatherRowsOp>(builder, loc, ids, ragged);
   auto kind = PositionKindAttr::get(builder.getContext(), PositionKind::Column);
@@ -92,14 +92,14 @@ Value RowWriter::positions(Location loc) {
   return columns;
 }
 
-Value RowWriter::rowsOf(Value value, Location loc) {
+Value RowWriter::getRows(Value value, Location loc) {
   Value &twin = twins[value];
   if (twin)
     return twin;
   if (forms.of(value) == RowForm::Table) {
     // The weight stands in front of its slice, not of the first use of a row.
     Value made = createInferred<EmbeddingOp>(builder, loc, positions(loc),
-                                             forms.tableOf(value),
+                                             forms.getTable(value),
                                              builder.getF64FloatAttr(1.0));
     return twins[value] = made;
   }
@@ -133,7 +133,7 @@ void RowWriter::convert(Operation *op) {
 }
 
 void RowWriter::convertSdpa(SdpaOp op) {
-  auto rows = [&](Value value) { return rowsOf(value, op.getLoc()); };
+  auto rows = [&](Value value) { return getRows(value, op.getLoc()); };
   auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Ragged);
   Value query = rows(op.getQuery()), key = rows(op.getKey());
   auto twin = createInferred<SdpaOp>(
@@ -145,10 +145,10 @@ void RowWriter::convertSdpa(SdpaOp op) {
 }
 
 void RowWriter::convertPool(PoolOp op) {
-  std::string batch = dimsOf(op.getInput())[0].str();
+  Polynomial batch = getDims(op.getInput())[0];
   auto twin = createInferred<PoolOp>(
-      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(), ragged,
-      op.getKindAttr(), builder.getStringAttr(batch));
+      builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
+      ragged, op.getKindAttr(), SizeAttr::get(builder.getContext(), batch));
   op.getResult().replaceAllUsesWith(twin.getResult());
 }
 
@@ -162,17 +162,17 @@ void RowWriter::convertPosition(PositionOp op) {
     return;
   }
   twins[op.getResult()] = createInferred<PositionOp>(
-      builder, op.getLoc(), rowsOf(op.getIds(), op.getLoc()), ragged,
+      builder, op.getLoc(), getRows(op.getIds(), op.getLoc()), ragged,
       op.getKindAttr(), op.getPadAttr());
 }
 
 /// `x[:, 0:1]` is the first row of each sequence.
 void RowWriter::convertFirstColumn(SliceOp op) {
   auto kind = PoolKindAttr::get(builder.getContext(), PoolKind::First);
-  Dims dims = dimsOf(op.getResult());
+  Dims dims = getDims(op.getResult());
   Value first = createInferred<PoolOp>(
-      builder, op.getLoc(), rowsOf(op.getInput(), op.getLoc()), Value(), ragged,
-      kind, builder.getStringAttr(dims[0].str()));
+      builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
+      ragged, kind, SizeAttr::get(builder.getContext(), dims[0]));
   op.getResult().replaceAllUsesWith(
       createReshape(builder, op.getLoc(), first, dims));
 }
@@ -182,8 +182,8 @@ void RowWriter::convertFirstColumn(SliceOp op) {
 Value RowWriter::operandTwin(Operation *op, Value operand) {
   RowForm form = forms.of(operand);
   if (form == RowForm::Rows || form == RowForm::Table)
-    return rowsOf(operand, op->getLoc());
-  Dims dims = dimsOf(operand), result = dimsOf(op->getResult(0));
+    return getRows(operand, op->getLoc());
+  Dims dims = getDims(operand), result = getDims(op->getResult(0));
   bool elementwise =
       isa<AddOp, SubOp, MulOp, DivOp, AndOp, OrOp, WhereOp, MaskOp>(op);
   if (!elementwise || dims.size() < result.size())
@@ -205,7 +205,7 @@ void RowWriter::adaptAttributes(Operation *twin) {
       .Case([&](ReshapeOp op) {
         Dims dims = op.getShape().getDims();
         dims.erase(dims.begin());
-        dims[0] = dimsOf(op.getInput())[0];
+        dims[0] = getDims(op.getInput())[0];
         op.setShapeAttr(ShapeAttr::get(op.getContext(), dims));
       });
 }
@@ -226,11 +226,11 @@ void RowWriter::convertReturn(Operation *op) {
       continue;
     Location loc = operand.get().getLoc();
     Value value = forms.maskedResult(operand.get());
-    Dims dims = dimsOf(value);
-    operand.set(
-        createInferred<ScatterRowsOp>(builder, loc, rowsOf(value, loc), ragged,
-                                      builder.getStringAttr(dims[0].str()),
-                                      builder.getStringAttr(dims[1].str())));
+    Dims dims = getDims(value);
+    operand.set(createInferred<ScatterRowsOp>(
+        builder, loc, getRows(value, loc), ragged,
+        SizeAttr::get(builder.getContext(), dims[0]),
+        SizeAttr::get(builder.getContext(), dims[1])));
   }
 }
 
@@ -238,13 +238,13 @@ void RowWriter::convertReturn(Operation *op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-SmallVector<BlockArgument> masksOf(func::FuncOp function) {
+SmallVector<BlockArgument> getMasks(func::FuncOp function) {
   SmallVector<BlockArgument> masks;
   for (BlockArgument argument : function.getArguments()) {
     auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                       "attn.role");
-    if (role && role == "mask" && dimsOf(argument).size() == 2 &&
-        isa<IntegerType>(elementOf(argument)))
+    if (role && role == "mask" && getDims(argument).size() == 2 &&
+        isa<IntegerType>(getElementTypeOrSelf(argument)))
       masks.push_back(argument);
   }
   return masks;
@@ -255,7 +255,7 @@ class RemovePaddingPass
 public:
   void runOnOperation() override {
     Remarks remarks(getOperation(), DEBUG_TYPE);
-    for (func::FuncOp entry : entriesOf(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation()))
       runOnEntry(entry, remarks);
   }
 
@@ -292,7 +292,7 @@ RemovePaddingPass::makeRagged(func::FuncOp entry,
 }
 
 void RemovePaddingPass::runOnEntry(func::FuncOp entry, Remarks &remarks) {
-  SmallVector<BlockArgument> masks = masksOf(entry);
+  SmallVector<BlockArgument> masks = getMasks(entry);
   if (masks.empty() || !entry.getOps<RaggedBatchOp>().empty())
     return;
   Block &block = entry.getBody().front();

@@ -14,13 +14,13 @@ namespace transom {
 
 RowForms::RowForms(func::FuncOp function, BlockArgument mask)
     : function(function), mask(mask) {
-  Dims dims = dimsOf(mask);
+  Dims dims = getDims(mask);
   batch = dims[0];
   seq = dims[1];
   if (std::vector<std::string> names = seq.symbols(); names.size() == 1)
     seqName = names.front();
   for (BlockArgument argument : function.getArguments()) {
-    Dims sizes = dimsOf(argument);
+    Dims sizes = getDims(argument);
     RowForm form = isRowsShape(sizes)      ? RowForm::Rows
                    : mentionsLength(sizes) ? RowForm::Opaque
                                            : RowForm::Fixed;
@@ -59,7 +59,7 @@ Value RowForms::maskedResult(Value result) const {
                                                          : Value();
 }
 
-std::optional<RowBlame> RowForms::obstacleOf(Value result) {
+std::optional<RowBlame> RowForms::getObstacle(Value result) {
   if (of(result) == RowForm::Opaque)
     return blames.lookup(result);
   if (of(result) == RowForm::Table)
@@ -77,7 +77,7 @@ std::optional<RowBlame> RowForms::obstacle() {
   if (llvm::is_contained(batch.symbols(), seqName))
     return RowBlame{function, "the mask's batch depends on its length"};
   for (Value result : function.getBody().front().getTerminator()->getOperands())
-    if (std::optional<RowBlame> blame = obstacleOf(result))
+    if (std::optional<RowBlame> blame = getObstacle(result))
       return blame;
   if (firstReader && orderReader.op)
     return orderReader;
@@ -104,11 +104,11 @@ void RowForms::visit(Operation *op) {
 
 /// No operand depends on the length; a slice of a weight may bring it in.
 RowForms::Verdict RowForms::classifyFixed(Operation *op) {
-  if (op->getNumResults() != 1 || !mentionsLength(dimsOf(op->getResult(0))))
+  if (op->getNumResults() != 1 || !mentionsLength(getDims(op->getResult(0))))
     return {RowForm::Fixed, ""};
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice || !slice.getInput().getDefiningOp<GetWeightOp>() ||
-      slice.getAxis() != 0 || dimsOf(slice.getInput()).size() != 2)
+      slice.getAxis() != 0 || getDims(slice.getInput()).size() != 2)
     return {RowForm::Opaque, "its result has the length from no argument"};
   if (slice.getStart() != 0)
     return {RowForm::Opaque, "a table is cut from a start other than 0"};
@@ -120,7 +120,7 @@ RowForms::Verdict RowForms::rowsIf(Value value, size_t minRank,
                                    StringRef reason) {
   if (of(value) == RowForm::Opaque)
     return {RowForm::Opaque, ""};
-  if (of(value) != RowForm::Rows || dimsOf(value).size() < minRank)
+  if (of(value) != RowForm::Rows || getDims(value).size() < minRank)
     return {RowForm::Opaque, reason.str()};
   return {RowForm::Rows, ""};
 }
@@ -140,30 +140,18 @@ RowForms::Verdict RowForms::classify(Operation *op) {
     return classifyFixed(op);
   using Result = Verdict;
   return TypeSwitch<Operation *, Result>(op)
-      .Case<AddOp, SubOp, MulOp, DivOp, AndOp, OrOp, NotOp, CastOp, ScaleOp,
-            ActivationOp, WhereOp, MaskOp>(
-          [&](auto) { return classifyElementwise(op); })
-      .Case<LinearOp, LayerNormOp, RmsNormOp, SoftmaxOp>([&](auto) {
-        return rowsIf(op->getOperand(0), 3, "it works along the length");
-      })
-      .Case([&](EmbeddingOp) {
-        return rowsIf(op->getOperand(0), 2, "its ids have no rows");
-      })
       .Case([&](GatherOp gather) {
         if (of(gather.getTable()) != RowForm::Fixed)
           return Result(RowForm::Opaque, "its table depends on the length");
         return rowsIf(gather.getIndices(), 2, "its indices have no rows");
       })
-      .Case([&](PositionOp position) {
-        return rowsIf(position.getIds(), 2, "its ids have no rows");
+      .Case([&](RopeOp rope) {
+        if (of(rope.getRopeTable()) != RowForm::Rows)
+          return Result(RowForm::Opaque, "its rope table has no rows");
+        return classifyTokenwise(rope);
       })
-      .Case([&](RopeTableOp rotation) {
-        return rowsIf(rotation.getPositions(), 2, "its positions have no rows");
-      })
-      .Case([&](RopeOp rotary) {
-        if (of(rotary.getRopeTable()) != RowForm::Rows)
-          return Result(RowForm::Opaque, "its rotation has no rows");
-        return rowsIf(rotary.getInput(), 3, "it works along the length");
+      .Case([&](TokenwiseOpInterface tokenwise) {
+        return classifyTokenwise(tokenwise);
       })
       .Case([&](ReshapeOp reshape) { return classifyReshape(reshape); })
       .Case([&](TransposeOp transpose) {
@@ -180,12 +168,21 @@ RowForms::Verdict RowForms::classify(Operation *op) {
       });
 }
 
+RowForms::Verdict RowForms::classifyTokenwise(TokenwiseOpInterface op) {
+  if (op.isElementwise())
+    return classifyElementwise(op);
+  int64_t rank = op.getMinRowRank();
+  return rowsIf(op.getTokenInput(), 2 + rank,
+                rank > 0 ? "it works along the length"
+                         : "its input has no rows");
+}
+
 RowForms::Verdict RowForms::classifyElementwise(Operation *op) {
-  Dims result = dimsOf(op->getResult(0));
+  Dims result = getDims(op->getResult(0));
   if (!isRowsShape(result))
     return {RowForm::Opaque, "its result has no rows"};
   for (Value operand : op->getOperands()) {
-    Dims dims = dimsOf(operand);
+    Dims dims = getDims(operand);
     RowForm form = of(operand);
     if (form == RowForm::Rows && dims.size() != result.size())
       return {RowForm::Opaque, "it spreads rows along further dimensions"};
@@ -202,13 +199,13 @@ RowForms::Verdict RowForms::classifyElementwise(Operation *op) {
 }
 
 RowForms::Verdict RowForms::classifyReshape(ReshapeOp op) {
-  Dims to = dimsOf(op.getResult());
+  Dims to = getDims(op.getResult());
   if (of(op.getInput()) == RowForm::Rows) {
     if (isRowsShape(to))
       return {RowForm::Rows, ""};
     return {RowForm::Opaque, "it moves or merges batch or length"};
   }
-  Dims from = dimsOf(op.getInput()); // a table
+  Dims from = getDims(op.getInput()); // a table
   if (to.size() == 3 && to[0] == Polynomial(1) &&
       ArrayRef(to).take_back(2) == ArrayRef(from).take_back(2)) {
     tables[op.getResult()] = tables.lookup(op.getInput());
@@ -221,9 +218,9 @@ RowForms::Verdict RowForms::classifySlice(SliceOp op) {
   if (of(op.getInput()) == RowForm::Rows && op.getAxis() >= 2)
     return {RowForm::Rows, ""};
   if (of(op.getInput()) == RowForm::Rows && op.getAxis() == 1 &&
-      op.getStart() == 0 && op.getSize() == "1" &&
-      dimsOf(op.getInput()).size() == 3 &&
-      isa<FloatType>(elementOf(op.getInput()))) {
+      op.getStart() == 0 && op.getSize().getPolynomial() == Polynomial(1) &&
+      getDims(op.getInput()).size() == 3 &&
+      isa<FloatType>(getElementTypeOrSelf(op.getInput()))) {
     firstReader = op;
     sawRows = true;
     return {RowForm::Fixed, ""};
@@ -241,7 +238,7 @@ RowForms::Verdict RowForms::classifyConcat(ConcatOp op) {
 }
 
 RowForms::Verdict RowForms::classifyMatmul(MatmulOp op) {
-  size_t lhs = dimsOf(op.getLhs()).size(), rhs = dimsOf(op.getRhs()).size();
+  size_t lhs = getDims(op.getLhs()).size(), rhs = getDims(op.getRhs()).size();
   bool left = of(op.getLhs()) == RowForm::Rows;
   bool right = of(op.getRhs()) == RowForm::Rows;
   bool byRow = lhs >= 4 || (lhs == 3 && !op.getTransposeLhs());
@@ -281,7 +278,7 @@ RowForms::Verdict RowForms::classifySdpa(SdpaOp op) {
   if (fixed)
     return classifyFixed(op);
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-    if (of(operand) != RowForm::Rows || dimsOf(operand).size() != 3)
+    if (of(operand) != RowForm::Rows || getDims(operand).size() != 3)
       return {RowForm::Opaque, "attention reads keys of another length"};
   for (Value bias : {op.getSlopes(), op.getRelativeBias()})
     if (bias && of(bias) != RowForm::Fixed)
@@ -307,7 +304,7 @@ RowForms::Verdict RowForms::classifySdpaMask(SdpaOp op) {
       return other;
   } else {
     queries = llvm::is_contained(*axes, 2);
-    if (dimsOf(op.getMask()).size() != 4 || !llvm::is_contained(*axes, 3) ||
+    if (getDims(op.getMask()).size() != 4 || !llvm::is_contained(*axes, 3) ||
         axes->size() != (queries ? 2u : 1u))
       return other;
   }

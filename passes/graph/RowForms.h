@@ -33,7 +33,7 @@ public:
 
   RowForm of(mlir::Value value) const;
   /// The weight `[n, d]` that a `Table` is cut from.
-  mlir::Value tableOf(mlir::Value value) const { return tables.lookup(value); }
+  mlir::Value getTable(mlir::Value value) const { return tables.lookup(value); }
   /// For a result that is set to zero at padding, what it is elsewhere; null
   /// for any other.
   mlir::Value maskedResult(mlir::Value result) const;
@@ -47,13 +47,14 @@ public:
   bool isRowsShape(llvm::ArrayRef<Polynomial> dims) const;
 
 private:
-  std::optional<RowBlame> obstacleOf(mlir::Value result);
+  std::optional<RowBlame> getObstacle(mlir::Value result);
 
   using Verdict = std::pair<RowForm, std::string>;
 
   void visit(mlir::Operation *op);
   Verdict classify(mlir::Operation *op);
   Verdict classifyFixed(mlir::Operation *op);
+  Verdict classifyTokenwise(attn::TokenwiseOpInterface op);
   Verdict classifyElementwise(mlir::Operation *op);
   Verdict classifyReshape(attn::ReshapeOp op);
   Verdict classifySlice(attn::SliceOp op);

@@ -12,7 +12,7 @@ using namespace transom;
 //===----------------------------------------------------------------------===//
 
 kern::BufferType AttnConverter::bufferType(Type tensor) {
-  return kern::BufferType::get(b.getContext(), attn::shapeOf(tensor),
+  return kern::BufferType::get(b.getContext(), attn::getSymbolicShape(tensor),
                                cast<ShapedType>(tensor).getElementType());
 }
 
@@ -259,12 +259,11 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
   for (Value value : op.getInvariants())
     invariants.push_back(getLowered(value));
   SmallVector<Attribute> rows;
-  for (Attribute attribute : op.getRows()) {
-    auto row = cast<attn::RowAttr>(attribute);
-    SmallVector<Attribute> entries{row.getBody()};
-    llvm::append_range(entries, row.getWeights());
+  for (attn::LayerAttr layer : op.getLayerRange()) {
+    SmallVector<Attribute> entries{layer.getBody()};
+    llvm::append_range(entries, layer.getParameters());
     rows.push_back(b.getArrayAttr(entries));
-    auto body = symbols.lookup<func::FuncOp>(row.getBody().getValue());
+    auto body = symbols.lookup<func::FuncOp>(layer.getBody().getValue());
     if (body.getNumResults() && failed(convertBody(body, state, invariants)))
       return failure();
   }

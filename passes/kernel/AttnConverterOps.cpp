@@ -206,7 +206,7 @@ void AttnConverter::convertPosition(attn::PositionOp op) {
   if (op.getRagged()) {
     ragged = getLowered(op.getRagged());
   } else {
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getType());
+    SmallVector<Polynomial> dims = attn::getSymbolicShape(op.getType());
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
   b.create<kern::ColumnsOp>(op.getLoc(), ragged, out);
@@ -217,7 +217,8 @@ void AttnConverter::convertPool(attn::PoolOp op) {
   if (op.getRagged()) {
     ragged = getLowered(op.getRagged());
   } else {
-    SmallVector<Polynomial> dims = attn::shapeOf(op.getInput().getType());
+    SmallVector<Polynomial> dims =
+        attn::getSymbolicShape(op.getInput().getType());
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
   b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), ragged, mask,
@@ -352,15 +353,17 @@ AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
   if (op.getRagged()) {
     rows.queries = rows.keys = getLowered(op.getRagged());
   } else {
-    SmallVector<Polynomial> queryDims = attn::shapeOf(op.getQuery().getType()),
-                            keyDims = attn::shapeOf(op.getKey().getType());
+    SmallVector<Polynomial> queryDims =
+                                attn::getSymbolicShape(op.getQuery().getType()),
+                            keyDims =
+                                attn::getSymbolicShape(op.getKey().getType());
     rows.queries = uniformBatch(loc, queryDims[0], queryDims[1]);
     rows.keys = uniformBatch(loc, keyDims[0], keyDims[1]);
   }
   if (!op.getMask())
     return rows;
   rows.mask = buffer(op.getMask());
-  SmallVector<Polynomial> dims = attn::shapeOf(op.getMask().getType());
+  SmallVector<Polynomial> dims = attn::getSymbolicShape(op.getMask().getType());
   if (op.getMaskKind() == attn::MaskKind::Keys) {
     Polynomial wide[] = {dims[0], 1, 1, dims[1]};
     auto type = kern::BufferType::get(

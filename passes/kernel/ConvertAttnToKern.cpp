@@ -124,15 +124,14 @@ struct ConvertAttnToKernPass
     auto take = [&](FlatSymbolRefAttr name) {
       return taken.insert(name.getAttr()).second;
     };
-    auto takeRow = [&](attn::RowAttr row) {
-      return llvm::all_of(row.getWeights(), [&](FlatSymbolRefAttr name) {
+    auto takeLayer = [&](attn::LayerAttr layer) {
+      return llvm::all_of(layer.getParameters(), [&](FlatSymbolRefAttr name) {
         return !symbols.lookup<attn::CacheOp>(name.getValue()) || take(name);
       });
     };
     auto takeAll = [&](Operation *op) {
       if (auto layers = dyn_cast<attn::LayersOp>(op))
-        return llvm::all_of(layers.getRows().getAsRange<attn::RowAttr>(),
-                            takeRow);
+        return llvm::all_of(layers.getLayerRange(), takeLayer);
       auto sdpa = dyn_cast<attn::SdpaOp>(op);
       if (!sdpa || !sdpa.getCache())
         return true;
@@ -155,7 +154,8 @@ struct ConvertAttnToKernPass
       std::string name = weight.getSymName().str();
       symbols.remove(weight);
       symbols.insert(b.create<kern::WeightOp>(weight.getLoc(), name, type,
-                                              weight.getExpr(), IntegerAttr()));
+                                              weight.getExpr().getText(),
+                                              IntegerAttr()));
       weight.erase();
     }
   }

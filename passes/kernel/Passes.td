@@ -25,7 +25,7 @@ def ConvertAttnToKernPass : Pass<"convert-attn-to-kern", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    %y = attn.softmax %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = attn.softmax %x : [4, 8] f32
     // becomes
     %y = kern.alloc : !kern.buffer<[4, 8] x f32>
     kern.softmax %x outs(%y) : !kern.buffer<[4, 8] x f32>, !kern.buffer<[4, 8] x f32>

@@ -251,6 +251,9 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->type_name("FILE");
   addChoice(compile, "--emit", flags->emit, emitStageNames(),
             "stop at this stage and print or write it (default so)");
+  compile.add_flag("--emit-locations", flags->options.emitLocations,
+                   "print the module path and the origin of each operation "
+                   "with --emit attn, attn-opt and kern");
   addNumberFlags(compile, *flags);
   compile.add_flag("--ignore-generation-config",
                    flags->options.ignoreGenerationConfig,

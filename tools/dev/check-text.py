@@ -20,7 +20,7 @@ TALK_LINES = 500
 DOCUMENTED = [
     "runtime", "runtime/base", "runtime/json", "runtime/manifest", "runtime/safetensors", "runtime/weights", "runtime/artifact", "runtime/execute",
     "runtime/kvcache", "runtime/decode", "runtime/generate", "runtime/session", "runtime/text", "runtime/tokenizer", "runtime/api", "runtime/onednn",
-    "runtime/abi", "dialects/common", "dialects/attn", "dialects/kern", "passes/graph", "passes/kernel",
+    "runtime/abi", "dialects/common", "dialects/weights", "dialects/attn", "dialects/kern", "passes", "passes/graph", "passes/kernel",
     "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
     "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect",
     "compiler/driver", "tools", "tools/dev", "test", "examples",

@@ -5,20 +5,12 @@
 # test mirrors; check-tests.py checks that all of them exist.
 
 SHARED = {
-    "test/dialects/attn/ops.mlir": ("registers ops, types and attributes", ["AttnDialect.cpp"]),
-    "test/dialects/attn/invalid.mlir": ("one case for each numbered rule of a shape", [
-        "AttnInferRope.cpp", "AttnInferSdpa.cpp", "AttnInferShapes.cpp"]),
-    "test/dialects/attn/canonicalize.mlir": ("locations of ops that are merged", ["../common/Location.cpp"]),
     "test/dialects/kern/ops.mlir": ("round trip of types and attributes", ["KernAliases.cpp", "KernAttrs.cpp", "KernTypes.cpp"]),
     "test/dialects/kern/onednn-ops.mlir": ("round trip and rules of the op", ["KernOneDnn.cpp"]),
     "test/dialects/kern/invalid.mlir": ("one case for each numbered rule", [
         "KernVerify.cpp", "KernVerifyAttention.cpp", "KernVerifyMoves.cpp", "KernVerifyProducts.cpp", "AttentionSchedule.cpp"]),
     "test/dialects/kern/cache-invalid.mlir": ("one case for each numbered rule of caches", ["KernVerifyCaches.cpp"]),
-    "test/passes/graph/fuse-attention.mlir": ("the pass and its matcher are one", [
-        "AttentionMasks.cpp", "AttentionMatch.cpp", "GraphSupport.cpp"]),
-    "test/passes/graph/outline-layers.mlir": ("the pass, the runs that it finds and their constants are one", [
-        "LayerRuns.cpp", "LayerScales.cpp"]),
-    "test/passes/graph/remove-padding.mlir": ("the pass and its classes of ops are one", ["RowForms.cpp"]),
+    "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),
     "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", ["AttnConverter.cpp", "AttnConverterOps.cpp"]),
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
     "test/passes/kernel/choose-precision.mlir": ("the second step of the pass; which outputs can be rounded", [
@@ -40,7 +32,6 @@ SHARED = {
         "ops/LowerRows.cpp", "ops/LowerElementwise.cpp", "ops/LowerBatchMatmul.cpp"]),
     "test/passes/lower/MathTest.cpp": ("errors of each function over dense sweeps", ["emit/VectorMath.cpp"]),
     "test/passes/lower/CodeTest.cpp": ("code of whole phases", ["Lower.cpp", "Phase.cpp"]),
-    "test/passes/graph/PipelineTest.cpp": ("passes as stages run them, and what they report", ["../Remarks.cpp"]),
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "Link.cpp", "PhaseCost.cpp", "PlanArtifact.cpp", "PlanCalls.cpp", "Tables.cpp", "WeightWriter.cpp"]),
     "test/compiler/codegen/ObjectTest.cpp": ("steps from IR to an object", ["CodeSize.cpp", "TargetMachine.cpp"]),

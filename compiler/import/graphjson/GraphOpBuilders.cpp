@@ -200,8 +200,9 @@ static Value checkedSlice(OpCall &call, int64_t axis, int64_t start,
     return call.fail("slice of '" + size.str() + "' from " +
                      std::to_string(start) + " can leave the axis of size '" +
                      length.str() + "'");
-  return call.emit.make<attn::SliceOp>(call.inputs[0], uint64_t(axis),
-                                       uint64_t(start), size.str());
+  return call.emit.make<attn::SliceOp>(
+      call.inputs[0], uint64_t(axis), uint64_t(start),
+      attn::SizeAttr::get(call.emit.ops().getContext(), size));
 }
 
 Values graph::buildSlice(OpCall &call) {
@@ -340,5 +341,5 @@ Values graph::buildPool(OpCall &call) {
     return {call.fail("op 'pool' expects f32 rows and a bool mask")};
   return {call.emit.make<attn::PoolOp>(call.inputs[0], mask, Value(),
                                        *attn::symbolizePoolKind(kind),
-                                       StringAttr())};
+                                       attn::SizeAttr())};
 }

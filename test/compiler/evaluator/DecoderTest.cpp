@@ -41,79 +41,79 @@ constexpr const char *decoder = R"mlir(
 !seg = !attn.ragged<rows, keys>
 !short = !attn.cache<heads 2, key 4, value 6, window 5>
 !full = !attn.cache<heads 2, key 4, value 6>
-attn.weight @embed : !wk = "file(\"embed\")"
-attn.weight @q0 : !wq = "file(\"q0\")"
-attn.weight @k0 : !wk = "file(\"k0\")"
-attn.weight @v0 : !wv = "file(\"v0\")"
-attn.weight @o0 : !wo = "file(\"o0\")"
-attn.weight @q1 : !wq = "file(\"q1\")"
-attn.weight @k1 : !wk = "file(\"k1\")"
-attn.weight @v1 : !wv = "file(\"v1\")"
-attn.weight @o1 : !wo = "file(\"o1\")"
-attn.weight @slopes : tensor<4xf32> = "values([4], [0.5, 0.25, 0.125, 0.0625])"
+attn.weight @embed : !wk = #weight.expr<file("embed")>
+attn.weight @q0 : !wq = #weight.expr<file("q0")>
+attn.weight @k0 : !wk = #weight.expr<file("k0")>
+attn.weight @v0 : !wv = #weight.expr<file("v0")>
+attn.weight @o0 : !wo = #weight.expr<file("o0")>
+attn.weight @q1 : !wq = #weight.expr<file("q1")>
+attn.weight @k1 : !wk = #weight.expr<file("k1")>
+attn.weight @v1 : !wv = #weight.expr<file("v1")>
+attn.weight @o1 : !wo = #weight.expr<file("o1")>
+attn.weight @slopes : [4] f32 = #weight.expr<values([4], [0.5, 0.25, 0.125, 0.0625])>
 attn.cache @c0 : !short
 attn.cache @c1 : !full
 
 func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #attn.shape<[wanted]>> {attn.name = "wanted"}) -> (tensor<?x8xf32, #attn.shape<[wanted, 8]>> {attn.name = "state"}) {
   %s = attn.decode_batch : !seg
   %w = attn.get_weight @embed : !wk
-  %x = attn.embedding %tokens, %w : (!ids, !wk) -> !x
-  %p = attn.position <column> %tokens ragged %s : (!ids, !seg) -> !ids
-  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!ids) -> !r
+  %x = attn.embedding %tokens, %w : !ids, !wk
+  %p = attn.position <column> %tokens ragged(%s : !seg) : !ids
+  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : !ids
   %c0 = attn.get_cache @c0 : !short
   %wq0 = attn.get_weight @q0 : !wq
   %wk0 = attn.get_weight @k0 : !wk
   %wv0 = attn.get_weight @v0 : !wv
   %wo0 = attn.get_weight @o0 : !wo
-  %q0 = attn.linear %x, %wq0 : (!x, !wq) -> !q
-  %k0 = attn.linear %x, %wk0 : (!x, !wk) -> !k
-  %v0 = attn.linear %x, %wv0 : (!x, !wv) -> !v
-  %qr0 = attn.rope %q0, %r heads 4 : (!q, !r) -> !q
-  %kr0 = attn.rope %k0, %r heads 2 : (!k, !r) -> !k
-  %a0 = attn.sdpa %qr0, %kr0, %v0 ragged %s cache %c0 heads 4 kv_heads 2 scale 0.5 <ragged> {causal, window = 5 : i64, soft_cap = 3.0} : (!q, !k, !v, !seg, !short) -> !o
-  %o0 = attn.linear %a0, %wo0 : (!o, !wo) -> !x
-  %x1 = attn.add %x, %o0 : (!x, !x) -> !x
-  %y = attn.layers %x1 invariants(%s : !seg) [#attn.row<@last, [@c1, @q1, @k1, @v1, @o1, @slopes]>] : !x -> !x
-  %z = attn.gather %y, %wanted : (!x, tensor<?xi64, #attn.shape<[wanted]>>) -> tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  %q0 = attn.linear %x, %wq0 : !x, !wq
+  %k0 = attn.linear %x, %wk0 : !x, !wk
+  %v0 = attn.linear %x, %wv0 : !x, !wv
+  %qr0 = attn.rope %q0, %r heads 4 : !q, !r
+  %kr0 = attn.rope %k0, %r heads 2 : !k, !r
+  %a0 = attn.sdpa %qr0, %kr0, %v0 ragged(%s : !seg) cache(%c0 : !short) heads 4 kv_heads 2 scale 0.5 <ragged> {causal, window = 5 : i64, soft_cap = 3.0} : !q, !k, !v
+  %o0 = attn.linear %a0, %wo0 : !o, !wo
+  %x1 = attn.add %x, %o0 : !x
+  %y = attn.layers %x1 invariants(%s : !seg) [@last(@c1, @q1, @k1, @v1, @o1, @slopes)] : !x
+  %z = attn.gather %y, %wanted : !x, [wanted] i64
   return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
 }
 func.func private @last(%x1: !x, %s: !seg, %c1: !full, %wq1: !wq, %wk1: !wk, %wv1: !wv, %wo1: !wo, %al: tensor<4xf32>) -> !x {
-  %q1 = attn.linear %x1, %wq1 : (!x, !wq) -> !q
-  %k1 = attn.linear %x1, %wk1 : (!x, !wk) -> !k
-  %v1 = attn.linear %x1, %wv1 : (!x, !wv) -> !v
-  %a1 = attn.sdpa %q1, %k1, %v1 ragged %s cache %c1 slopes %al heads 4 kv_heads 2 scale 0.5 <ragged> {causal} : (!q, !k, !v, !seg, !full, tensor<4xf32>) -> !o
-  %o1 = attn.linear %a1, %wo1 : (!o, !wo) -> !x
-  %x2 = attn.add %x1, %o1 : (!x, !x) -> !x
+  %q1 = attn.linear %x1, %wq1 : !x, !wq
+  %k1 = attn.linear %x1, %wk1 : !x, !wk
+  %v1 = attn.linear %x1, %wv1 : !x, !wv
+  %a1 = attn.sdpa %q1, %k1, %v1 ragged(%s : !seg) cache(%c1 : !full) slopes(%al : [4] f32) heads 4 kv_heads 2 scale 0.5 <ragged> {causal} : !q, !k, !v
+  %o1 = attn.linear %a1, %wo1 : !o, !wo
+  %x2 = attn.add %x1, %o1 : !x
   return %x2 : !x
 }
 func.func @whole(%ids: !bids {attn.name = "ids"}) -> (!bx {attn.name = "state"}) {
   %w = attn.get_weight @embed : !wk
-  %x = attn.embedding %ids, %w : (!bids, !wk) -> !bx
-  %p = attn.position <column> %ids : (!bids) -> !bids
-  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : (!bids) -> !br
+  %x = attn.embedding %ids, %w : !bids, !wk
+  %p = attn.position <column> %ids : !bids
+  %r = attn.rope_table %p {frequencies = array<f64: 0.7>, factor = 1.25, limit = 64 : i64} : !bids
   %wq0 = attn.get_weight @q0 : !wq
   %wk0 = attn.get_weight @k0 : !wk
   %wv0 = attn.get_weight @v0 : !wv
   %wo0 = attn.get_weight @o0 : !wo
-  %q0 = attn.linear %x, %wq0 : (!bx, !wq) -> !bq
-  %k0 = attn.linear %x, %wk0 : (!bx, !wk) -> !bk
-  %v0 = attn.linear %x, %wv0 : (!bx, !wv) -> !bv
-  %qr0 = attn.rope %q0, %r heads 4 : (!bq, !br) -> !bq
-  %kr0 = attn.rope %k0, %r heads 2 : (!bk, !br) -> !bk
-  %a0 = attn.sdpa %qr0, %kr0, %v0 heads 4 kv_heads 2 scale 0.5 <none> {causal, window = 5 : i64, soft_cap = 3.0} : (!bq, !bk, !bv) -> !bo
-  %o0 = attn.linear %a0, %wo0 : (!bo, !wo) -> !bx
-  %x1 = attn.add %x, %o0 : (!bx, !bx) -> !bx
+  %q0 = attn.linear %x, %wq0 : !bx, !wq
+  %k0 = attn.linear %x, %wk0 : !bx, !wk
+  %v0 = attn.linear %x, %wv0 : !bx, !wv
+  %qr0 = attn.rope %q0, %r heads 4 : !bq, !br
+  %kr0 = attn.rope %k0, %r heads 2 : !bk, !br
+  %a0 = attn.sdpa %qr0, %kr0, %v0 heads 4 kv_heads 2 scale 0.5 <none> {causal, window = 5 : i64, soft_cap = 3.0} : !bq, !bk, !bv
+  %o0 = attn.linear %a0, %wo0 : !bo, !wo
+  %x1 = attn.add %x, %o0 : !bx
   %wq1 = attn.get_weight @q1 : !wq
   %wk1 = attn.get_weight @k1 : !wk
   %wv1 = attn.get_weight @v1 : !wv
   %wo1 = attn.get_weight @o1 : !wo
-  %al = attn.get_weight @slopes : tensor<4xf32>
-  %q1 = attn.linear %x1, %wq1 : (!bx, !wq) -> !bq
-  %k1 = attn.linear %x1, %wk1 : (!bx, !wk) -> !bk
-  %v1 = attn.linear %x1, %wv1 : (!bx, !wv) -> !bv
-  %a1 = attn.sdpa %q1, %k1, %v1 slopes %al heads 4 kv_heads 2 scale 0.5 <none> {causal} : (!bq, !bk, !bv, tensor<4xf32>) -> !bo
-  %o1 = attn.linear %a1, %wo1 : (!bo, !wo) -> !bx
-  %x2 = attn.add %x1, %o1 : (!bx, !bx) -> !bx
+  %al = attn.get_weight @slopes : [4] f32
+  %q1 = attn.linear %x1, %wq1 : !bx, !wq
+  %k1 = attn.linear %x1, %wk1 : !bx, !wk
+  %v1 = attn.linear %x1, %wv1 : !bx, !wv
+  %a1 = attn.sdpa %q1, %k1, %v1 slopes(%al : [4] f32) heads 4 kv_heads 2 scale 0.5 <none> {causal} : !bq, !bk, !bv
+  %o1 = attn.linear %a1, %wo1 : !bo, !wo
+  %x2 = attn.add %x1, %o1 : !bx
   return %x2 : !bx
 }
 )mlir";
@@ -292,8 +292,8 @@ TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
   for (bool interleaved : {false, true}) {
     std::string text = R"mlir(
       func.func @run(%x: tensor<1x8xf32> {attn.name = "x"}, %p: tensor<1xi64> {attn.name = "p"}) -> (tensor<1x8xf32> {attn.name = "y"}) {
-        %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, factor = 2.0, limit = 8 : i64} : (tensor<1xi64>) -> tensor<1x4xf32>
-        %y = attn.rope %x, %r heads 1 FLAG : (tensor<1x8xf32>, tensor<1x4xf32>) -> tensor<1x8xf32>
+        %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, factor = 2.0, limit = 8 : i64} : [1] i64
+        %y = attn.rope %x, %r heads 1 FLAG : [1, 8] f32, [1, 4] f32
         return %y : tensor<1x8xf32>
       })mlir";
     text.replace(text.find("FLAG"), 4, interleaved ? "{interleaved}" : "");

@@ -43,20 +43,17 @@ struct OneTensor : TensorSource {
 };
 
 constexpr const char *layers = R"mlir(
-attn.weight @w : tensor<2x2xf32> = "file(\"w\")"
-attn.weight @v : tensor<2x2xf32> = "transpose(file(\"w\"), [1, 0])"
+attn.weight @w : [2, 2] f32 = #weight.expr<file("w")>
+attn.weight @v : [2, 2] f32 = #weight.expr<transpose(file("w"), [1, 0])>
 func.func private @layer(%x: tensor<?x2xf32, #attn.shape<[n, 2]>>,
                          %w: tensor<2x2xf32>)
     -> tensor<?x2xf32, #attn.shape<[n, 2]>> {
-  %y = attn.linear %x, %w : (tensor<?x2xf32, #attn.shape<[n, 2]>>,
-    tensor<2x2xf32>) -> tensor<?x2xf32, #attn.shape<[n, 2]>>
+  %y = attn.linear %x, %w : [n, 2] f32, [2, 2] f32
   return %y : tensor<?x2xf32, #attn.shape<[n, 2]>>
 }
 func.func @run(%x: tensor<?x2xf32, #attn.shape<[n, 2]>> {attn.name = "x"})
     -> (tensor<?x2xf32, #attn.shape<[n, 2]>> {attn.name = "y"}) {
-  %y = attn.layers %x [#attn.row<@layer, [@w]>, #attn.row<@layer, [@v]>]
-    : tensor<?x2xf32, #attn.shape<[n, 2]>>
-    -> tensor<?x2xf32, #attn.shape<[n, 2]>>
+  %y = attn.layers %x [@layer(@w), @layer(@v)] : [n, 2] f32
   return %y : tensor<?x2xf32, #attn.shape<[n, 2]>>
 }
 )mlir";
@@ -67,11 +64,8 @@ func.func @run(
     %m: tensor<?x?xi64, #attn.shape<[batch, seq]>>
         {attn.name = "m", attn.default = 1 : i64})
     -> (tensor<?x?xf32, #attn.shape<[batch, seq]>> {attn.name = "y"}) {
-  %c = attn.cast %m to f32 : (tensor<?x?xi64, #attn.shape<[batch, seq]>>)
-    -> tensor<?x?xf32, #attn.shape<[batch, seq]>>
-  %y = attn.mul %x, %c : (tensor<?x?xf32, #attn.shape<[batch, seq]>>,
-    tensor<?x?xf32, #attn.shape<[batch, seq]>>)
-    -> tensor<?x?xf32, #attn.shape<[batch, seq]>>
+  %c = attn.cast %m to f32 : [batch, seq] i64
+  %y = attn.mul %x, %c : [batch, seq] f32
   return %y : tensor<?x?xf32, #attn.shape<[batch, seq]>>
 }
 )mlir";

@@ -19,16 +19,16 @@ namespace {
 constexpr const char *text = R"mlir(
 !x = tensor<?x4xf32, #attn.shape<[n, 4]>>
 module attributes {attn.name = "m", attn.symbols = {n = {max = -1}}} {
-  attn.weight @w : tensor<4x4xf32> = "fill([4, 4], 0.5)"
-  attn.weight @v : tensor<4x4xf32> = "fill([4, 4], 0.25)"
+  attn.weight @w : [4, 4] f32 = #weight.expr<fill([4, 4], 0.5)>
+  attn.weight @v : [4, 4] f32 = #weight.expr<fill([4, 4], 0.25)>
   func.func @run(%x: !x {attn.name = "x", attn.role = "data"})
       -> (!x {attn.name = "y"}) {
-    %w = attn.get_weight @w : tensor<4x4xf32> loc("first")
-    %v = attn.get_weight @v : tensor<4x4xf32> loc("second")
-    %a = attn.linear %x, %w : (!x, tensor<4x4xf32>) -> !x loc("first")
-    %b = attn.softmax %a : (!x) -> !x loc("shares")
-    %c = attn.linear %b, %v : (!x, tensor<4x4xf32>) -> !x loc("second")
-    %y = attn.add %c, %a : (!x, !x) -> !x loc("sum")
+    %w = attn.get_weight @w : [4, 4] f32 loc("first")
+    %v = attn.get_weight @v : [4, 4] f32 loc("second")
+    %a = attn.linear %x, %w : !x, [4, 4] f32 loc("first")
+    %b = attn.softmax %a : !x loc("shares")
+    %c = attn.linear %b, %v : !x, [4, 4] f32 loc("second")
+    %y = attn.add %c, %a : !x loc("sum")
     return %y : !x
   }
 }

@@ -87,7 +87,7 @@ Value GraphBuilder::maskScores(Value scores, const Heads &heads) {
   }
   if (!heads.self)
     return scores;
-  if (bias && (!heads.flat || shapeOf(bias.getType()).size() == 2) &&
+  if (bias && (!heads.flat || getSymbolicShape(bias.getType()).size() == 2) &&
       random.chance(70))
     scores = make<AddOp>(scores, bias);
   if (mask && random.chance(80))

@@ -36,7 +36,7 @@ Value GraphBuilder::input(const std::string &inputName,
   more.push_back(
       builder.getNamedAttr("attn.role", builder.getStringAttr(role)));
   arguments.push_back(builder.getDictionaryAttr(more));
-  return body->addArgument(tensorOf(dims, element), location());
+  return body->addArgument(getTensorType(dims, element), location());
 }
 
 /// `[2, 3]`.
@@ -62,7 +62,7 @@ Value GraphBuilder::weight(std::vector<int64_t> shape, double range) {
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(location(), tensor, type, expr);
+  builder.create<WeightOp>(location(), tensor, type, *WeightExpr::parse(expr));
   builder.setInsertionPointToEnd(body);
   return builder.create<GetWeightOp>(location(), type, tensor);
 }
@@ -73,9 +73,10 @@ Value GraphBuilder::gains(int64_t size) {
   auto type = RankedTensorType::get({size}, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(location(), tensor, type,
-                           "add(fill([" + std::to_string(size) +
-                               "], 1.0), file(\"" + tensor + "\"))");
+  builder.create<WeightOp>(
+      location(), tensor, type,
+      *WeightExpr::parse("add(fill([" + std::to_string(size) +
+                         "], 1.0), file(\"" + tensor + "\"))"));
   builder.setInsertionPointToEnd(body);
   return builder.create<GetWeightOp>(location(), type, tensor);
 }
@@ -101,11 +102,12 @@ Value GraphBuilder::scale(Value x, double factor, double offset) {
 
 Value GraphBuilder::slice(Value x, int64_t axis, int64_t start,
                           const Polynomial &size) {
-  return make<SliceOp>(x, axis, start, size.str());
+  return make<SliceOp>(x, axis, start,
+                       SizeAttr::get(builder.getContext(), size));
 }
 
 Value GraphBuilder::linear(Value x, int64_t size, bool bias) {
-  int64_t from = *shapeOf(x.getType()).back().constant();
+  int64_t from = *getSymbolicShape(x.getType()).back().constant();
   Value w = weight({size, from}, 1.7 / std::sqrt(double(from)));
   return make<LinearOp>(x, w, bias ? weight({size}, 0.3) : Value());
 }
@@ -211,7 +213,7 @@ void GraphBuilder::finish(Value x) {
   if (random.chance(40)) {
     auto kind = random.pick({PoolKind::First, PoolKind::Last, PoolKind::Mean});
     Value keys = mask && random.chance(70) ? maskTo({batch, seq}) : Value();
-    Value pooled = make<PoolOp>(x, keys, Value(), kind, StringAttr());
+    Value pooled = make<PoolOp>(x, keys, Value(), kind, SizeAttr());
     add(make<ActivationOp>(linear(pooled, 1 + inner % 5, true),
                            Activation::Tanh),
         "pooled");

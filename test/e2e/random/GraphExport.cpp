@@ -88,7 +88,7 @@ void Exporter::writeShape(ArrayRef<Polynomial> dims) {
 void Exporter::writeDims() {
   std::set<std::string> symbols;
   for (Type type : function.getArgumentTypes())
-    for (const Polynomial &dim : shapeOf(type))
+    for (const Polynomial &dim : getSymbolicShape(type))
       for (const std::string &symbol : dim.symbols())
         symbols.insert(symbol);
   json.key("dims");
@@ -114,7 +114,7 @@ void Exporter::writeInputs() {
     json.member("name", name.str());
     json.member("dtype", typeName(type.getElementType()));
     json.key("shape");
-    writeShape(shapeOf(type));
+    writeShape(getSymbolicShape(type));
     if (auto of =
             function.getArgAttrOfType<StringAttr>(index, "attn.mask_of")) {
       json.member("mask_of", of.str());
@@ -233,7 +233,7 @@ bool Exporter::writeAttributes(Operation *op) {
         integer("axis", op.getAxis());
         integer("start", op.getStart());
         json.key("size");
-        Polynomial size = *Polynomial::parse(op.getSize().str());
+        Polynomial size = op.getSize().getPolynomial();
         if (std::optional<int64_t> constant = size.constant())
           json.value(*constant);
         else
@@ -330,9 +330,8 @@ void Exporter::writeWeights(const TensorSource &source,
     auto op = module.lookupSymbol<WeightOp>(symbol);
     std::vector<int64_t> shape(cast<RankedTensorType>(op.getType()).getShape());
     std::vector<float> &data = values.emplace_back(getNumElements(shape));
-    auto done = WeightExpr::parse(op.getExpr().str())
-                    ->evaluate(source, std::vector<int64_t>(shape.size(), 0),
-                               shape, data.data());
+    auto done = op.getExpr().getExpr().evaluate(
+        source, std::vector<int64_t>(shape.size(), 0), shape, data.data());
     EXPECT_TRUE(done);
     views.push_back({symbol, DType::F32, shape, nullptr});
   }

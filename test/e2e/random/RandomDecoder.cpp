@@ -131,19 +131,19 @@ Value DecoderBuilder::weight(std::vector<int64_t> shape, double range,
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function);
-  builder.create<WeightOp>(location(), name, type, expr);
+  builder.create<WeightOp>(location(), name, type, *WeightExpr::parse(expr));
   builder.setInsertionPointToEnd(&function.getBody().front());
   return builder.create<GetWeightOp>(location(), type, name);
 }
 
 Value DecoderBuilder::linear(Value x, int64_t width) {
-  int64_t from = *shapeOf(x.getType()).back().constant();
+  int64_t from = *getSymbolicShape(x.getType()).back().constant();
   Value w = weight({width, from}, 1.7 / std::sqrt(double(from)));
   return make<LinearOp>(x, w, has.bias ? weight({width}, 0.3) : Value());
 }
 
 Value DecoderBuilder::norm(Value x) {
-  int64_t size = *shapeOf(x.getType()).back().constant();
+  int64_t size = *getSymbolicShape(x.getType()).back().constant();
   Value gamma = weight({size}, 0.3, 1);
   if (has.rms)
     return make<RmsNormOp>(x, gamma, real(1e-5));
@@ -152,7 +152,7 @@ Value DecoderBuilder::norm(Value x) {
 }
 
 Value DecoderBuilder::headNorm(Value x, int64_t heads) {
-  SmallVector<Polynomial> dims = shapeOf(x.getType());
+  SmallVector<Polynomial> dims = getSymbolicShape(x.getType());
   SmallVector<Polynomial> split = {dims[0], Polynomial(heads),
                                    Polynomial(has.dk)};
   Value y = make<ReshapeOp>(x, ShapeAttr::get(module.getContext(), split));
@@ -229,11 +229,11 @@ Value DecoderBuilder::head(Value x) {
 void DecoderBuilder::build() {
   MLIRContext *context = module.getContext();
   auto vector = [&](const char *symbol) {
-    return tensorOf({Polynomial::symbol(symbol)}, builder.getI64Type());
+    return getTensorType({Polynomial::symbol(symbol)}, builder.getI64Type());
   };
   Type result =
-      tensorOf({Polynomial::symbol("wanted"), Polynomial(has.vocabulary)},
-               builder.getF32Type());
+      getTensorType({Polynomial::symbol("wanted"), Polynomial(has.vocabulary)},
+                    builder.getF32Type());
   builder.setInsertionPointToEnd(module.getBody());
   function = builder.create<func::FuncOp>(
       location(), "step",

@@ -124,7 +124,7 @@ std::vector<NamedTensor> randomInputs(ModuleOp module, StringRef entry,
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     Sizes sizes;
     for (const Polynomial &dim :
-         attn::shapeOf(function.getArgument(i).getType()))
+         attn::getSymbolicShape(function.getArgument(i).getType()))
       sizes.push_back(*dim.evaluate(
           [&](const std::string &symbol) -> std::optional<int64_t> {
             return symbols.at(symbol);

@@ -14,11 +14,11 @@ attn.cache @row : !cache
 func.func @step(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
   %c = attn.get_cache @read : !cache
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
-  %y = attn.layers %a invariants(%s : !seg) [#attn.row<@layer, [@row]>] : !x -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
+  %y = attn.layers %a invariants(%s : !seg) [@layer(@row)] : !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a : !x
 }

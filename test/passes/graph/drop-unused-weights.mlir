@@ -7,28 +7,28 @@
 // CHECK: attn.weight @read
 // CHECK: attn.weight @row
 // CHECK-NOT: @dead
-attn.weight @unused : !w = "file(\"unused\")"
-attn.weight @read : !w = "file(\"read\")"
-attn.weight @row : !w = "file(\"row\")"
-attn.weight @dead : !w = "file(\"dead\")"
+attn.weight @unused : !w = #weight.expr<file("unused")>
+attn.weight @read : !w = #weight.expr<file("read")>
+attn.weight @row : !w = #weight.expr<file("row")>
+attn.weight @dead : !w = #weight.expr<file("dead")>
 
 // CHECK-LABEL: func.func @keeps_what_is_read(
 func.func @keeps_what_is_read(%x: !x) -> !x {
   %w = attn.get_weight @read : !w
-  %y = attn.linear %x, %w : (!x, !w) -> !x
-  %z = attn.layers %y [#attn.row<@layer, [@row]>] : !x -> !x
+  %y = attn.linear %x, %w : !x, !w
+  %z = attn.layers %y [@layer(@row)] : !x
   return %z : !x
 }
 // CHECK: func.func private @layer(
 func.func private @layer(%x: !x, %w: !w) -> !x {
-  %y = attn.linear %x, %w : (!x, !w) -> !x
+  %y = attn.linear %x, %w : !x, !w
   return %y : !x
 }
 // A body that no row names takes its weights along.
 // CHECK-NOT: @old
 func.func private @old(%x: !x) -> !x {
   %w = attn.get_weight @dead : !w
-  %y = attn.linear %x, %w : (!x, !w) -> !x
+  %y = attn.linear %x, %w : !x, !w
   return %y : !x
 }
 

@@ -6,29 +6,29 @@
 !wv = tensor<4x8xf32>
 
 // Values are narrower than queries, and only they have a bias.
-// CHECK-DAG: attn.weight @"self.query+key+value.weight" : tensor<20x8xf32> = "concat(0, file(\22q\22), file(\22k\22), file(\22v\22))"
-// CHECK-DAG: attn.weight @"{{.*}}bias" : tensor<20xf32> = "concat(0, fill([8], 0{{.*}}), fill([8], 0{{.*}}), file(\22b\22))"
-attn.weight @self.query.weight : !w = "file(\"q\")"
-attn.weight @self.key.weight : !w = "file(\"k\")"
-attn.weight @self.value.weight : !wv = "file(\"v\")"
-attn.weight @self.value.bias : tensor<4xf32> = "file(\"b\")"
+// CHECK-DAG: attn.weight @"self.query+key+value.weight" : [20, 8] f32 = #weight.expr<concat(0, file("q"), file("k"), file("v"))>
+// CHECK-DAG: attn.weight @"{{.*}}bias" : [20] f32 = #weight.expr<concat(0, fill([8], 0{{.*}}), fill([8], 0{{.*}}), file("b"))>
+attn.weight @self.query.weight : !w = #weight.expr<file("q")>
+attn.weight @self.key.weight : !w = #weight.expr<file("k")>
+attn.weight @self.value.weight : !wv = #weight.expr<file("v")>
+attn.weight @self.value.bias : [4] f32 = #weight.expr<file("b")>
 
 // CHECK-LABEL: func.func @joins_query_key_and_value(
 // CHECK: %[[W:.*]] = attn.get_weight @"self.query+key+value.weight"
 // CHECK: %[[P:.*]] = attn.linear %{{.*}}, %[[W]], %{{.*}}
-// CHECK: %[[Q:.*]] = attn.slice %[[P]] axis 2 from 0 size "8"
-// CHECK: %[[K:.*]] = attn.slice %[[P]] axis 2 from 8 size "8"
-// CHECK: %[[V:.*]] = attn.slice %[[P]] axis 2 from 16 size "4"
+// CHECK: %[[Q:.*]] = attn.slice %[[P]] axis 2 from 0 size 8
+// CHECK: %[[K:.*]] = attn.slice %[[P]] axis 2 from 8 size 8
+// CHECK: %[[V:.*]] = attn.slice %[[P]] axis 2 from 16 size 4
 // CHECK: attn.sdpa %[[Q]], %[[K]], %[[V]]
 func.func @joins_query_key_and_value(%x: !x) -> !v {
   %wq = attn.get_weight @self.query.weight : !w
-  %q = attn.linear %x, %wq : (!x, !w) -> !x
+  %q = attn.linear %x, %wq : !x, !w
   %wk = attn.get_weight @self.key.weight : !w
-  %k = attn.linear %x, %wk : (!x, !w) -> !x
+  %k = attn.linear %x, %wk : !x, !w
   %wv = attn.get_weight @self.value.weight : !wv
-  %b = attn.get_weight @self.value.bias : tensor<4xf32>
-  %v = attn.linear %x, %wv, %b : (!x, !wv, tensor<4xf32>) -> !v
-  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : (!x, !x, !v) -> !v
+  %b = attn.get_weight @self.value.bias : [4] f32
+  %v = attn.linear %x, %wv, %b : !x, !wv, [4] f32
+  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x, !x, !v
   return %a : !v
 }
 
@@ -36,15 +36,15 @@ func.func @joins_query_key_and_value(%x: !x) -> !v {
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !w = tensor<8x8xf32>
-attn.weight @q : !w = "file(\"q\")"
-attn.weight @k : !w = "file(\"k\")"
-attn.weight @v : !w = "file(\"v\")"
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
 
 // Positions are added to query and key, not to value.
 // CHECK: reason = "projections have different inputs"
 // CHECK: reason = "joined 2 projections of one input"
 // CHECK-LABEL: func.func @value_has_another_input(
-// CHECK-SAME: %[[X:.*]]: tensor<{{.*}}, %{{.*}}: tensor<
+// CHECK-SAME: %[[X:.*]]: !{{[a-z0-9_]+}}, %{{.*}}: 
 // CHECK: %[[S:.*]] = attn.add
 // CHECK: %[[P:.*]] = attn.linear %[[S]]
 // CHECK: %[[Q:.*]] = attn.slice %[[P]]
@@ -52,14 +52,14 @@ attn.weight @v : !w = "file(\"v\")"
 // CHECK: %[[V:.*]] = attn.linear %[[X]]
 // CHECK: attn.sdpa %[[Q]], %[[K]], %[[V]]
 func.func @value_has_another_input(%x: !x, %p: !x) -> !x {
-  %s = attn.add %x, %p : (!x, !x) -> !x
+  %s = attn.add %x, %p : !x
   %wq = attn.get_weight @q : !w
   %wk = attn.get_weight @k : !w
   %wv = attn.get_weight @v : !w
-  %q = attn.linear %s, %wq : (!x, !w) -> !x
-  %k = attn.linear %s, %wk : (!x, !w) -> !x
-  %v = attn.linear %x, %wv : (!x, !w) -> !x
-  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : (!x, !x, !x) -> !x
+  %q = attn.linear %s, %wq : !x, !w
+  %k = attn.linear %s, %wk : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a : !x
 }
 
@@ -67,9 +67,9 @@ func.func @value_has_another_input(%x: !x, %p: !x) -> !x {
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !w = tensor<8x8xf32>
-attn.weight @q : !w = "file(\"q\")"
-attn.weight @k : !w = "file(\"k\")"
-attn.weight @v : !w = "file(\"v\")"
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
 
 // CHECK: reason = "a projection's weight is no weight of its own"
 // CHECK: reason = "a projection has another user"
@@ -79,10 +79,10 @@ attn.weight @v : !w = "file(\"v\")"
 func.func @tied_weights(%x: !x) -> !x {
   %wq = attn.get_weight @q : !w
   %wv = attn.get_weight @v : !w
-  %q = attn.linear %x, %wq : (!x, !w) -> !x
-  %k = attn.linear %x, %wq : (!x, !w) -> !x
-  %v = attn.linear %x, %wv : (!x, !w) -> !x
-  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : (!x, !x, !x) -> !x
+  %q = attn.linear %x, %wq : !x, !w
+  %k = attn.linear %x, %wq : !x, !w
+  %v = attn.linear %x, %wv : !x, !w
+  %a = attn.sdpa %q, %k, %v heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a : !x
 }
 
@@ -90,7 +90,7 @@ func.func @tied_weights(%x: !x) -> !x {
 // CHECK-NOT: attn.slice
 func.func @projections_with_other_users(%x: !x) -> (!x, !x) {
   %wk = attn.get_weight @k : !w
-  %k = attn.linear %x, %wk : (!x, !w) -> !x
-  %a = attn.sdpa %x, %k, %k heads 2 kv_heads 2 scale 1.0 <none> : (!x, !x, !x) -> !x
+  %k = attn.linear %x, %wk : !x, !w
+  %a = attn.sdpa %x, %k, %k heads 2 kv_heads 2 scale 1.0 <none> : !x
   return %a, %k : !x, !x
 }

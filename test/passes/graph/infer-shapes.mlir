@@ -4,12 +4,12 @@
 !w = tensor<4x8xf32>
 
 // CHECK-LABEL: func.func @refines_results_in_order(
-// CHECK-SAME: -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
-// CHECK: attn.linear {{.*}} -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
-// CHECK: attn.activation {{.*}} -> tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
+// CHECK-SAME: -> !batch_seq_4_float
+// CHECK: attn.linear {{.*}} : [batch, seq, 8] f32, [4, 8] f32
+// CHECK: attn.activation {{.*}} : [batch, seq, 4] f32
 func.func @refines_results_in_order(%x: !x, %w: !w) -> tensor<*xf32> {
-  %y = attn.linear %x, %w : (!x, !w) -> tensor<*xf32>
-  %z = attn.activation <relu> %y : (tensor<*xf32>) -> tensor<*xf32>
+  %y = "attn.linear"(%x, %w) : (!x, !w) -> tensor<*xf32>
+  %z = attn.activation <relu> %y : tensor<*xf32>
   return %z : tensor<*xf32>
 }
 
@@ -17,30 +17,31 @@ func.func @refines_results_in_order(%x: !x, %w: !w) -> tensor<*xf32> {
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 !w = tensor<8x8xf32>
-attn.weight @w0 : !w = "file(\"w0\")"
-attn.weight @w1 : !w = "file(\"w1\")"
+attn.weight @w0 : !w = #weight.expr<file("w0")>
+attn.weight @w1 : !w = #weight.expr<file("w1")>
 
 // CHECK-LABEL: func.func @refines_bodies(
-// CHECK-SAME: -> tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+// CHECK-SAME: -> !batch_seq_8_float
 func.func @refines_bodies(%x: !x) -> tensor<*xf32> {
-  %y = attn.layers %x [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : !x -> !x
-  %z = attn.activation <relu> %y : (!x) -> tensor<*xf32>
+  %y = attn.layers %x [@layer(@w0), @layer(@w1)] : !x
+  %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (!x) -> tensor<*xf32>
   return %z : tensor<*xf32>
 }
 // CHECK-LABEL: func.func private @layer(
-// CHECK: attn.linear {{.*}} -> tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+// CHECK: attn.linear {{.*}} : [batch, seq, 8] f32, [8, 8] f32
+// CHECK: attn.add {{.*}} : [batch, seq, 8] f32
 func.func private @layer(%x: !x, %w: !w) -> !x {
-  %0 = attn.linear %x, %w : (!x, !w) -> tensor<*xf32>
-  %1 = attn.add %0, %x : (tensor<*xf32>, !x) -> !x
+  %0 = "attn.linear"(%x, %w) : (!x, !w) -> tensor<*xf32>
+  %1 = "attn.add"(%0, %x) : (tensor<*xf32>, !x) -> !x
   return %1 : !x
 }
 
 // -----
 
 func.func @results_that_differ(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<3x4xf32> {
-  %y = attn.linear %x, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
+  %y = "attn.linear"(%x, %w) : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32>
   // expected-error @below {{has a result of type 'tensor<3x4xf32>', its operands give 'tensor<2x4xf32>'}}
-  %z = attn.activation <relu> %y : (tensor<*xf32>) -> tensor<3x4xf32>
+  %z = "attn.activation"(%y) <{kind = #attn.activation<relu>}> : (tensor<*xf32>) -> tensor<3x4xf32>
   return %z : tensor<3x4xf32>
 }
 

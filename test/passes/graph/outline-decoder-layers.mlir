@@ -3,29 +3,29 @@
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
-attn.weight @q0 : tensor<8x8xf32> = "file(\"q0\")"
-attn.weight @q1 : tensor<8x8xf32> = "file(\"q1\")"
+attn.weight @q0 : [8, 8] f32 = #weight.expr<file("q0")>
+attn.weight @q1 : [8, 8] f32 = #weight.expr<file("q1")>
 attn.cache @c0 : !cache
 attn.cache @c1 : !cache
 
 // A cache is a parameter of the body, as a weight is.
 // CHECK-LABEL: func.func @caches_are_parameters(
 // CHECK: %[[S:.*]] = attn.decode_batch
-// CHECK: attn.layers %{{.*}} invariants(%[[S]] : {{.*}}) [#attn.row<@layer, [@q0, @c0]>, #attn.row<@layer, [@q1, @c1]>]
+// CHECK: attn.layers %{{.*}} invariants(%[[S]] : {{.*}}) [@layer(@q0, @c0), @layer(@q1, @c1)]
 // CHECK-NOT: attn.get_cache
-// CHECK: func.func private @layer(%{{.*}}: tensor<{{.*}}>, %{{.*}}: !attn.ragged<rows, keys>, %[[W:.*]]: tensor<8x8xf32>, %[[C:.*]]: !attn.cache<heads 1, key 8, value 8>)
+// CHECK: func.func private @layer(%{{.*}}: !{{[a-z0-9_]+}}, %{{.*}}: !attn.ragged<rows, keys>, %[[W:.*]]: tensor<8x8xf32>, %[[C:.*]]: !attn.cache<heads 1, key 8, value 8>)
 // CHECK: attn.linear %{{.*}}, %[[W]]
-// CHECK: attn.sdpa {{.*}} cache %[[C]]
+// CHECK: attn.sdpa {{.*}} cache(%[[C]] : {{[^)]*}})
 func.func @caches_are_parameters(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
-  %w0 = attn.get_weight @q0 : tensor<8x8xf32>
+  %w0 = attn.get_weight @q0 : [8, 8] f32
   %c0 = attn.get_cache @c0 : !cache
-  %q0 = attn.linear %x, %w0 : (!x, tensor<8x8xf32>) -> !x
-  %a0 = attn.sdpa %q0, %q0, %q0 ragged %s cache %c0 heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
-  %w1 = attn.get_weight @q1 : tensor<8x8xf32>
+  %q0 = attn.linear %x, %w0 : !x, [8, 8] f32
+  %a0 = attn.sdpa %q0, %q0, %q0 ragged(%s : !seg) cache(%c0 : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
+  %w1 = attn.get_weight @q1 : [8, 8] f32
   %c1 = attn.get_cache @c1 : !cache
-  %q1 = attn.linear %a0, %w1 : (!x, tensor<8x8xf32>) -> !x
-  %a1 = attn.sdpa %q1, %q1, %q1 ragged %s cache %c1 heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %q1 = attn.linear %a0, %w1 : !x, [8, 8] f32
+  %a1 = attn.sdpa %q1, %q1, %q1 ragged(%s : !seg) cache(%c1 : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a1 : !x
 }
 
@@ -35,7 +35,7 @@ func.func @caches_are_parameters(%x: !x) -> !x {
 !seg = !attn.ragged<rows, keys>
 !short = !attn.cache<heads 1, key 8, value 8, window 4>
 !full = !attn.cache<heads 1, key 8, value 8>
-attn.weight @q : tensor<8x8xf32> = "file(\"q\")"
+attn.weight @q : [8, 8] f32 = #weight.expr<file("q")>
 attn.cache @c0 : !short
 attn.cache @c1 : !full
 attn.cache @c2 : !short
@@ -47,7 +47,7 @@ attn.cache @c4 : !short
 // CHECK-LABEL: func.func @windows_alternate(
 // CHECK: attn.sdpa {{.*}} {causal, window = 4 : i64}
 // CHECK: %[[X:.*]] = attn.add
-// CHECK: %[[Y:.*]] = attn.layers %[[X]] invariants(%{{.*}}) [#attn.row<@layer, [@q, @c1, @c2]>, #attn.row<@layer, [@q, @c3, @c4]>]
+// CHECK: %[[Y:.*]] = attn.layers %[[X]] invariants(%{{.*}}) [@layer(@q, @c1, @c2), @layer(@q, @c3, @c4)]
 // CHECK-NEXT: return %[[Y]]
 // CHECK: func.func private @layer(
 // CHECK-NEXT: attn.linear
@@ -57,26 +57,26 @@ attn.cache @c4 : !short
 // CHECK-NEXT: attn.sdpa {{.*}} {causal, window = 4 : i64}
 func.func @windows_alternate(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
-  %w = attn.get_weight @q : tensor<8x8xf32>
+  %w = attn.get_weight @q : [8, 8] f32
   %c0 = attn.get_cache @c0 : !short
   %c1 = attn.get_cache @c1 : !full
   %c2 = attn.get_cache @c2 : !short
   %c3 = attn.get_cache @c3 : !full
   %c4 = attn.get_cache @c4 : !short
-  %q0 = attn.linear %x, %w : (!x, tensor<8x8xf32>) -> !x loc("layers.0.query")
-  %a0 = attn.sdpa %q0, %q0, %q0 ragged %s cache %c0 heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : (!x, !x, !x, !seg, !short) -> !x loc("layers.0.attention")
-  %x1 = attn.add %a0, %x : (!x, !x) -> !x loc("layers.0.add")
-  %q1 = attn.linear %x1, %w : (!x, tensor<8x8xf32>) -> !x loc("layers.1.query")
-  %a1 = attn.sdpa %q1, %q1, %q1 ragged %s cache %c1 heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !full) -> !x loc("layers.1.attention")
-  %x2 = attn.add %a1, %x1 : (!x, !x) -> !x loc("layers.1.add")
-  %q2 = attn.linear %x2, %w : (!x, tensor<8x8xf32>) -> !x loc("layers.2.query")
-  %a2 = attn.sdpa %q2, %q2, %q2 ragged %s cache %c2 heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : (!x, !x, !x, !seg, !short) -> !x loc("layers.2.attention")
-  %x3 = attn.add %a2, %x2 : (!x, !x) -> !x loc("layers.2.add")
-  %q3 = attn.linear %x3, %w : (!x, tensor<8x8xf32>) -> !x loc("layers.3.query")
-  %a3 = attn.sdpa %q3, %q3, %q3 ragged %s cache %c3 heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !full) -> !x loc("layers.3.attention")
-  %x4 = attn.add %a3, %x3 : (!x, !x) -> !x loc("layers.3.add")
-  %q4 = attn.linear %x4, %w : (!x, tensor<8x8xf32>) -> !x loc("layers.4.query")
-  %a4 = attn.sdpa %q4, %q4, %q4 ragged %s cache %c4 heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : (!x, !x, !x, !seg, !short) -> !x loc("layers.4.attention")
-  %x5 = attn.add %a4, %x4 : (!x, !x) -> !x loc("layers.4.add")
+  %q0 = attn.linear %x, %w : !x, [8, 8] f32 loc("layers.0.query")
+  %a0 = attn.sdpa %q0, %q0, %q0 ragged(%s : !seg) cache(%c0 : !short) heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : !x loc("layers.0.attention")
+  %x1 = attn.add %a0, %x : !x loc("layers.0.add")
+  %q1 = attn.linear %x1, %w : !x, [8, 8] f32 loc("layers.1.query")
+  %a1 = attn.sdpa %q1, %q1, %q1 ragged(%s : !seg) cache(%c1 : !full) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x loc("layers.1.attention")
+  %x2 = attn.add %a1, %x1 : !x loc("layers.1.add")
+  %q2 = attn.linear %x2, %w : !x, [8, 8] f32 loc("layers.2.query")
+  %a2 = attn.sdpa %q2, %q2, %q2 ragged(%s : !seg) cache(%c2 : !short) heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : !x loc("layers.2.attention")
+  %x3 = attn.add %a2, %x2 : !x loc("layers.2.add")
+  %q3 = attn.linear %x3, %w : !x, [8, 8] f32 loc("layers.3.query")
+  %a3 = attn.sdpa %q3, %q3, %q3 ragged(%s : !seg) cache(%c3 : !full) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x loc("layers.3.attention")
+  %x4 = attn.add %a3, %x3 : !x loc("layers.3.add")
+  %q4 = attn.linear %x4, %w : !x, [8, 8] f32 loc("layers.4.query")
+  %a4 = attn.sdpa %q4, %q4, %q4 ragged(%s : !seg) cache(%c4 : !short) heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : !x loc("layers.4.attention")
+  %x5 = attn.add %a4, %x4 : !x loc("layers.4.add")
   return %x5 : !x
 }

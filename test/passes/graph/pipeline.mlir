@@ -11,11 +11,11 @@
 !s = tensor<?x2x?x?xf32, #attn.shape<[batch, 2, seq, seq]>>
 !w = tensor<8x8xf32>
 
-attn.weight @table : tensor<100x8xf32> = "file(\"table\")"
-attn.weight @self.query : !w = "file(\"q\")"
-attn.weight @self.key : !w = "file(\"k\")"
-attn.weight @self.value : !w = "file(\"v\")"
-attn.weight @output : !w = "file(\"o\")"
+attn.weight @table : [100, 8] f32 = #weight.expr<file("table")>
+attn.weight @self.query : !w = #weight.expr<file("q")>
+attn.weight @self.key : !w = #weight.expr<file("k")>
+attn.weight @self.value : !w = #weight.expr<file("v")>
+attn.weight @output : !w = #weight.expr<file("o")>
 
 // An encoder with attention spelt out becomes seven operations on rows.
 // CHECK-NOT: @self.query :
@@ -25,7 +25,7 @@ attn.weight @output : !w = "file(\"o\")"
 // CHECK: %[[X:.*]] = attn.embedding %[[I]]
 // CHECK: %[[P:.*]] = attn.linear %[[X]]
 // CHECK-COUNT-3: attn.slice %[[P]]
-// CHECK: %[[A:.*]] = attn.sdpa {{.*}} ragged %[[S]] heads 2 kv_heads 2 scale 5.000000e-01 <ragged>
+// CHECK: %[[A:.*]] = attn.sdpa {{.*}} ragged(%[[S]] : <rows, keys>) heads 2 kv_heads 2 scale 5.000000e-01 <ragged>
 // CHECK: %[[Y:.*]] = attn.linear %[[A]]
 // CHECK: %[[R:.*]] = attn.scatter_rows %[[Y]], %[[S]]
 // CHECK-NEXT: return %[[R]]
@@ -36,32 +36,32 @@ attn.weight @output : !w = "file(\"o\")"
 // RECTANGLE: attn.sdpa {{.*}} <keys>
 // RECTANGLE: attn.mask
 func.func @encode(%ids: !ids {attn.role = "ids"}, %mask: !ids {attn.role = "mask"}) -> !x {
-  %t = attn.get_weight @table : tensor<100x8xf32>
-  %x = attn.embedding %ids, %t : (!ids, tensor<100x8xf32>) -> tensor<*xf32>
-  %m = attn.cast %mask to i1 : (!ids) -> tensor<*xi1>
-  %m4 = attn.reshape %m to <[batch, 1, 1, seq]> : (tensor<*xi1>) -> !m4
+  %t = attn.get_weight @table : [100, 8] f32
+  %x = "attn.embedding"(%ids, %t) : (!ids, tensor<100x8xf32>) -> tensor<*xf32>
+  %m = "attn.cast"(%mask) <{to = i1}> : (!ids) -> tensor<*xi1>
+  %m4 = "attn.reshape"(%m) <{shape = #attn.shape<[batch, 1, 1, seq]>}> : (tensor<*xi1>) -> !m4
   %wq = attn.get_weight @self.query : !w
-  %q = attn.linear %x, %wq : (tensor<*xf32>, !w) -> !x
-  %q4 = attn.reshape %q to <[batch, seq, 2, 4]> : (!x) -> !split
-  %qh = attn.transpose %q4 [0, 2, 1, 3] : (!split) -> !h
+  %q = "attn.linear"(%x, %wq) : (tensor<*xf32>, !w) -> !x
+  %q4 = attn.reshape %q to <[batch, seq, 2, 4]> : !x
+  %qh = attn.transpose %q4 [0, 2, 1, 3] : !split
   %wk = attn.get_weight @self.key : !w
-  %k = attn.linear %x, %wk : (tensor<*xf32>, !w) -> !x
-  %k4 = attn.reshape %k to <[batch, seq, 2, 4]> : (!x) -> !split
-  %kh = attn.transpose %k4 [0, 2, 1, 3] : (!split) -> !h
+  %k = "attn.linear"(%x, %wk) : (tensor<*xf32>, !w) -> !x
+  %k4 = attn.reshape %k to <[batch, seq, 2, 4]> : !x
+  %kh = attn.transpose %k4 [0, 2, 1, 3] : !split
   %wv = attn.get_weight @self.value : !w
-  %v = attn.linear %x, %wv : (tensor<*xf32>, !w) -> !x
-  %v4 = attn.reshape %v to <[batch, seq, 2, 4]> : (!x) -> !split
-  %vh = attn.transpose %v4 [0, 2, 1, 3] : (!split) -> !h
-  %s = attn.matmul %qh, %kh {transpose_rhs} : (!h, !h) -> !s
-  %scaled = attn.scale %s by 0.5 : (!s) -> !s
-  %hidden = attn.mask %scaled, %m4 with 0xFFF0000000000000 : (!s, !m4) -> !s
-  %p = attn.softmax %hidden : (!s) -> !s
-  %c = attn.matmul %p, %vh : (!s, !h) -> !h
-  %ct = attn.transpose %c [0, 2, 1, 3] : (!h) -> !split
-  %merged = attn.reshape %ct to <[batch, seq, 8]> : (!split) -> !x
+  %v = "attn.linear"(%x, %wv) : (tensor<*xf32>, !w) -> !x
+  %v4 = attn.reshape %v to <[batch, seq, 2, 4]> : !x
+  %vh = attn.transpose %v4 [0, 2, 1, 3] : !split
+  %s = attn.matmul %qh, %kh {transpose_rhs} : !h
+  %scaled = attn.scale %s by 0.5 : !s
+  %hidden = attn.mask %scaled, %m4 with 0xFFF0000000000000 : !s, !m4
+  %p = attn.softmax %hidden : !s
+  %c = attn.matmul %p, %vh : !s, !h
+  %ct = attn.transpose %c [0, 2, 1, 3] : !h
+  %merged = attn.reshape %ct to <[batch, seq, 8]> : !split
   %wo = attn.get_weight @output : !w
-  %y = attn.linear %merged, %wo : (!x, !w) -> !x
-  %seen = attn.reshape %m to <[batch, seq, 1]> : (tensor<*xi1>) -> !seen
-  %r = attn.mask %y, %seen with 0.0 : (!x, !seen) -> !x
+  %y = attn.linear %merged, %wo : !x, !w
+  %seen = "attn.reshape"(%m) <{shape = #attn.shape<[batch, seq, 1]>}> : (tensor<*xi1>) -> !seen
+  %r = attn.mask %y, %seen with 0.0 : !x, !seen
   return %r : !x
 }

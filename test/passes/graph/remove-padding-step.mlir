@@ -4,7 +4,7 @@
 !ids = tensor<?xi64, #attn.shape<[rows]>>
 !seg = !attn.ragged<rows, keys>
 !cache = !attn.cache<heads 1, key 8, value 8>
-attn.weight @table : tensor<9x8xf32> = "file(\"t\")"
+attn.weight @table : [9, 8] f32 = #weight.expr<file("t")>
 attn.cache @c : !cache
 
 // A step has rows of its own and no mask: nothing to do, nothing to say.
@@ -15,9 +15,9 @@ attn.cache @c : !cache
 // CHECK: return
 func.func @step(%tokens: !ids {attn.name = "tokens"}) -> !x {
   %s = attn.decode_batch : !seg
-  %w = attn.get_weight @table : tensor<9x8xf32>
-  %x = attn.embedding %tokens, %w : (!ids, tensor<9x8xf32>) -> !x
+  %w = attn.get_weight @table : [9, 8] f32
+  %x = attn.embedding %tokens, %w : !ids, [9, 8] f32
   %c = attn.get_cache @c : !cache
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a : !x
 }

@@ -5,8 +5,8 @@
 !w = tensor<8x8xf32>
 
 // CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, unset> = "file(\22w\22)"
-attn.weight @w : !w = "file(\"w\")"
-attn.weight @b : tensor<8xf32> = "file(\"b\")"
+attn.weight @w : !w = #weight.expr<file("w")>
+attn.weight @b : [8] f32 = #weight.expr<file("b")>
 
 // Results are written to arguments after the inputs; a reshape is a view.
 // CHECK-LABEL: func.func @writes_results(
@@ -24,12 +24,12 @@ attn.weight @b : tensor<8xf32> = "file(\"b\")"
 // CHECK-NOT: attn.
 func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
   %w = attn.get_weight @w : !w
-  %b = attn.get_weight @b : tensor<8xf32>
-  %t = attn.linear %x, %w, %b : (!x, !w, tensor<8xf32>) -> !x
-  %v = attn.reshape %t to <[batch, seq, 2, 4]> : (!x) -> tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
-  %p = attn.softmax %v : (tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>) -> tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>
-  %u = attn.reshape %p to <[batch, seq, 8]> : (tensor<?x?x2x4xf32, #attn.shape<[batch, seq, 2, 4]>>) -> !x
-  %y = attn.activation <gelu> %u : (!x) -> !x
+  %b = attn.get_weight @b : [8] f32
+  %t = attn.linear %x, %w, %b : !x, !w, [8] f32
+  %v = attn.reshape %t to <[batch, seq, 2, 4]> : !x
+  %p = attn.softmax %v : [batch, seq, 2, 4] f32
+  %u = attn.reshape %p to <[batch, seq, 8]> : [batch, seq, 2, 4] f32
+  %y = attn.activation <gelu> %u : !x
   return %y : !x
 }
 
@@ -43,7 +43,7 @@ func.func @writes_results(%x: !x {attn.name = "x"}) -> (!x {attn.name = "y"}) {
 // CHECK: kern.attention %[[X]], %[[K]], %[[X]] ragged %[[S]], %[[S]] scratch %[[T]] outs(%{{.*}})
 // CHECK-NEXT: heads 2 kv_heads 2 scale 5.000000e-01
 func.func @uniform_attention(%x: !x) -> !x {
-  %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : (!x, !x, !x) -> !x
+  %y = attn.sdpa %x, %x, %x heads 2 kv_heads 2 scale 0.5 <none> : !x
   return %y : !x
 }
 
@@ -52,8 +52,8 @@ func.func @uniform_attention(%x: !x) -> !x {
 // CHECK: kern.copy %[[S]] outs(%[[Y:.*]]) axis 2 from "0" to "0" size "4"
 // CHECK: kern.copy %[[S]] outs(%[[Y]]) axis 2 from "0" to "4" size "4"
 func.func @slices_and_concatenations_are_copies(%x: !x) -> !x {
-  %s = attn.slice %x axis 2 from 4 size "4" : (!x) -> !s
-  %y = attn.concat %s, %s axis 2 : (!s, !s) -> !x
+  %s = attn.slice %x axis 2 from 4 size 4 : !x
+  %y = attn.concat %s, %s axis 2 : !s, !s
   return %y : !x
 }
 
@@ -61,8 +61,8 @@ func.func @slices_and_concatenations_are_copies(%x: !x) -> !x {
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !w = tensor<8x8xf32>
-attn.weight @w0 : !w = "file(\"w0\")"
-attn.weight @w1 : !w = "file(\"w1\")"
+attn.weight @w0 : !w = #weight.expr<file("w0")>
+attn.weight @w1 : !w = #weight.expr<file("w1")>
 
 // A body updates its state in place where nothing reads it afterwards.
 // CHECK-LABEL: func.func @layers_update_a_state(
@@ -72,12 +72,12 @@ attn.weight @w1 : !w = "file(\"w1\")"
 // CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]], %[[S]]) outs(%[[S]])
 func.func @layers_update_a_state(%x: !x) -> !x {
-  %y = attn.layers %x [#attn.row<@layer, [@w0]>, #attn.row<@layer, [@w1]>] : !x -> !x
+  %y = attn.layers %x [@layer(@w0), @layer(@w1)] : !x
   return %y : !x
 }
 func.func private @layer(%s: !x, %w: !w) -> !x {
-  %t = attn.linear %s, %w : (!x, !w) -> !x
-  %u = attn.add %t, %s : (!x, !x) -> !x
+  %t = attn.linear %s, %w : !x, !w
+  %u = attn.add %t, %s : !x
   return %u : !x
 }
 
@@ -85,18 +85,18 @@ func.func private @layer(%s: !x, %w: !w) -> !x {
 
 !x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
 !w = tensor<8x8xf32>
-attn.weight @w0 : !w = "file(\"w0\")"
+attn.weight @w0 : !w = #weight.expr<file("w0")>
 
 // A product may not write what its own tiles still read.
 // CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
 // CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]]) outs(%[[S]])
 func.func @copies_a_result_that_cannot_be_in_place(%x: !x) -> !x {
-  %y = attn.layers %x [#attn.row<@layer, [@w0]>] : !x -> !x
+  %y = attn.layers %x [@layer(@w0)] : !x
   return %y : !x
 }
 func.func private @layer(%s: !x, %w: !w) -> !x {
-  %t = attn.linear %s, %w : (!x, !w) -> !x
+  %t = attn.linear %s, %w : !x, !w
   return %t : !x
 }
 
@@ -106,10 +106,10 @@ func.func private @layer(%s: !x, %w: !w) -> !x {
 
 !x = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
 func.func @refuses_a_computed_mask(%x: !x, %m: !m) -> tensor<?x8xf32, #attn.shape<[rows, 8]>> {
-  %n = attn.not %m : (!m) -> !m
+  %n = attn.not %m : !m
   // expected-error @below {{expects a mask that is an input of the entry}}
-  %s = attn.ragged_batch %n : (!m) -> !attn.ragged<rows, keys>
-  %r = attn.gather_rows %x, %s : (!x, !attn.ragged<rows, keys>) -> tensor<?x8xf32, #attn.shape<[rows, 8]>>
+  %s = attn.ragged_batch %n : !m -> <rows, keys>
+  %r = attn.gather_rows %x, %s : !x, <rows, keys>
   return %r : tensor<?x8xf32, #attn.shape<[rows, 8]>>
 }
 
@@ -123,9 +123,9 @@ attn.cache @kv : !cache
 func.func @step(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
   %c = attn.get_cache @kv : !cache
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   // expected-error @below {{expects a cache of its own}}
-  %b = attn.sdpa %a, %a, %a ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %b = attn.sdpa %a, %a, %a ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %b : !x
 }
 
@@ -139,11 +139,11 @@ attn.cache @kv : !cache
 func.func @step(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
   // expected-error @below {{expects a cache of its own}}
-  %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>, #attn.row<@layer, [@kv]>] : !x -> !x
+  %y = attn.layers %x invariants(%s : !seg) [@layer(@kv), @layer(@kv)] : !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a : !x
 }
 
@@ -156,13 +156,13 @@ attn.cache @kv : !cache
 
 func.func @step(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
-  %y = attn.layers %x invariants(%s : !seg) [#attn.row<@layer, [@kv]>] : !x -> !x
+  %y = attn.layers %x invariants(%s : !seg) [@layer(@kv)] : !x
   return %y : !x
 }
 func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
   // expected-error @below {{expects a cache of its own}}
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
-  %b = attn.sdpa %a, %a, %a ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
+  %b = attn.sdpa %a, %a, %a ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %b : !x
 }
 
@@ -174,7 +174,7 @@ func.func private @layer(%x: !x, %s: !seg, %c: !cache) -> !x {
 func.func @step(%x: !x) -> !x {
   %s = attn.decode_batch : !seg
   // expected-error @below {{expects a cache exactly where its ragged are those of 'attn.decode_batch'}}
-  %a = attn.sdpa %x, %x, %x ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a : !x
 }
 
@@ -186,10 +186,10 @@ func.func @step(%x: !x) -> !x {
 attn.cache @kv : !cache
 
 func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
-  %s = attn.ragged_batch %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
+  %s = attn.ragged_batch %m : [batch, seq] i1 -> !seg
   %c = attn.get_cache @kv : !cache
   // expected-error @below {{expects a cache exactly where its ragged are those of 'attn.decode_batch'}}
-  %a = attn.sdpa %x, %x, %x ragged %s cache %c heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : (!x, !x, !x, !seg, !cache) -> !x
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) cache(%c : !cache) heads 1 kv_heads 1 scale 1.0 <ragged> {causal} : !x
   return %a : !x
 }
 
@@ -202,7 +202,7 @@ func.func @step(%t: !ids) -> !ids {
   %s = attn.decode_batch : !seg
   // expected-error @below {{expects to be the only one of its entry}}
   %u = attn.decode_batch : !seg
-  %p = attn.position <column> %t ragged %u : (!ids, !seg) -> !ids
+  %p = attn.position <column> %t ragged(%u : !seg) : !ids
   return %p : !ids
 }
 
@@ -224,7 +224,7 @@ func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
 // CHECK-LABEL: func.func @encode(
 // CHECK: kern.attention {{.*}} {by_column, causal, window = 4 : i64}
 func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
-  %s = attn.ragged_batch %m : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
-  %a = attn.sdpa %x, %x, %x ragged %s heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : (!x, !x, !x, !seg) -> !x
+  %s = attn.ragged_batch %m : [batch, seq] i1 -> !seg
+  %a = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : !x
   return %a : !x
 }

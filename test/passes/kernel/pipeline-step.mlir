@@ -57,55 +57,55 @@
 // CONVERT: kern.attention %[[Q]] ragged %{{.*}}, %{{.*}} cache %[[C]] slopes %{{.*}} scratch
 // CONVERT-SAME: {causal}
 module attributes {attn.symbols = {keys = {max = -1 : i64}, rows = {max = -1 : i64}, wanted = {max = -1 : i64}}} {
-attn.weight @table : tensor<50x8xf32> = "file(\"table\")"
-attn.weight @n0 : !g = "file(\"n0\")"
-attn.weight @n1 : !g = "file(\"n1\")"
-attn.weight @m : !g = "file(\"m\")"
-attn.weight @n : !g = "file(\"n\")"
-attn.weight @q : !w = "file(\"q\")"
-attn.weight @k : !w = "file(\"k\")"
-attn.weight @v : !w = "file(\"v\")"
-attn.weight @o : !w = "file(\"o\")"
-attn.weight @al : tensor<2xf32> = "file(\"al\")"
-attn.weight @g0 : tensor<16x8xf32> = "file(\"g0\")"
-attn.weight @u0 : tensor<16x8xf32> = "file(\"u0\")"
-attn.weight @g1 : tensor<16x8xf32> = "file(\"g1\")"
-attn.weight @u1 : tensor<16x8xf32> = "file(\"u1\")"
-attn.weight @d : tensor<8x16xf32> = "file(\"d\")"
+attn.weight @table : [50, 8] f32 = #weight.expr<file("table")>
+attn.weight @n0 : !g = #weight.expr<file("n0")>
+attn.weight @n1 : !g = #weight.expr<file("n1")>
+attn.weight @m : !g = #weight.expr<file("m")>
+attn.weight @n : !g = #weight.expr<file("n")>
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @v : !w = #weight.expr<file("v")>
+attn.weight @o : !w = #weight.expr<file("o")>
+attn.weight @al : [2] f32 = #weight.expr<file("al")>
+attn.weight @g0 : [16, 8] f32 = #weight.expr<file("g0")>
+attn.weight @u0 : [16, 8] f32 = #weight.expr<file("u0")>
+attn.weight @g1 : [16, 8] f32 = #weight.expr<file("g1")>
+attn.weight @u1 : [16, 8] f32 = #weight.expr<file("u1")>
+attn.weight @d : [8, 16] f32 = #weight.expr<file("d")>
 attn.cache @c0 : !cache
 attn.cache @c1 : !cache
 
 func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: !wanted {attn.name = "wanted"}) -> (!logits {attn.name = "logits"}) attributes {transom.context = 100 : i64} {
   %s = attn.decode_batch : !seg
-  %t = attn.get_weight @table : tensor<50x8xf32>
-  %x = attn.embedding %tokens, %t : (!ids, tensor<50x8xf32>) -> !x
-  %p = attn.position <column> %tokens ragged %s : (!ids, !seg) -> !ids
-  %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, limit = 100 : i64} : (!ids) -> !r
-  %h = attn.layers %x invariants(%s, %r : !seg, !r) [#attn.row<@layer, [@n0, @q, @k, @v, @c0, @al, @o, @m, @g0, @u0, @d]>, #attn.row<@layer, [@n1, @q, @k, @v, @c1, @al, @o, @m, @g1, @u1, @d]>] : !x -> !x
-  %y = attn.gather %h, %wanted : (!x, !wanted) -> !y
+  %t = attn.get_weight @table : [50, 8] f32
+  %x = attn.embedding %tokens, %t : !ids, [50, 8] f32
+  %p = attn.position <column> %tokens ragged(%s : !seg) : !ids
+  %r = attn.rope_table %p {frequencies = array<f64: 1.0, 0.1>, limit = 100 : i64} : !ids
+  %h = attn.layers %x invariants(%s, %r : !seg, !r) [@layer(@n0, @q, @k, @v, @c0, @al, @o, @m, @g0, @u0, @d), @layer(@n1, @q, @k, @v, @c1, @al, @o, @m, @g1, @u1, @d)] : !x
+  %y = attn.gather %h, %wanted : !x, !wanted
   %n = attn.get_weight @n : !g
-  %z = attn.rms_norm %y, %n eps 1.0e-5 : (!y, !g) -> !y
-  %l = attn.linear %z, %t : (!y, tensor<50x8xf32>) -> !logits
+  %z = attn.rms_norm %y, %n eps 1.0e-5 : !y, !g
+  %l = attn.linear %z, %t : !y, [50, 8] f32
   return %l : !logits
 }
 func.func private @layer(%x: !x, %s: !seg, %r: !r, %n0: !g, %wq: !w, %wk: !w, %wv: !w, %c: !cache, %al: tensor<2xf32>, %wo: !w, %m: !g,
                          %wg: tensor<16x8xf32>, %wu: tensor<16x8xf32>, %wd: tensor<8x16xf32>) -> !x {
-  %n = attn.rms_norm %x, %n0 eps 1.0e-5 : (!x, !g) -> !x
-  %q0 = attn.linear %n, %wq : (!x, !w) -> !x
-  %k0 = attn.linear %n, %wk : (!x, !w) -> !x
-  %v = attn.linear %n, %wv : (!x, !w) -> !x
-  %q = attn.rope %q0, %r heads 2 {interleaved} : (!x, !r) -> !x
-  %k = attn.rope %k0, %r heads 2 : (!x, !r) -> !x
-  %a = attn.sdpa %q, %k, %v ragged %s cache %c slopes %al heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : (!x, !x, !x, !seg, !cache, tensor<2xf32>) -> !x
-  %o = attn.linear %a, %wo : (!x, !w) -> !x
-  %h = attn.add %x, %o : (!x, !x) -> !x
-  %b = attn.rms_norm %h, %m eps 1.0e-5 : (!x, !g) -> !x
-  %g = attn.linear %b, %wg : (!x, tensor<16x8xf32>) -> !f
-  %u = attn.linear %b, %wu : (!x, tensor<16x8xf32>) -> !f
-  %e = attn.activation <silu> %g : (!f) -> !f
-  %f = attn.mul %e, %u : (!f, !f) -> !f
-  %d = attn.linear %f, %wd : (!f, tensor<8x16xf32>) -> !x
-  %y = attn.add %h, %d : (!x, !x) -> !x
+  %n = attn.rms_norm %x, %n0 eps 1.0e-5 : !x, !g
+  %q0 = attn.linear %n, %wq : !x, !w
+  %k0 = attn.linear %n, %wk : !x, !w
+  %v = attn.linear %n, %wv : !x, !w
+  %q = attn.rope %q0, %r heads 2 {interleaved} : !x, !r
+  %k = attn.rope %k0, %r heads 2 : !x, !r
+  %a = attn.sdpa %q, %k, %v ragged(%s : !seg) cache(%c : !cache) slopes(%al : [2] f32) heads 2 kv_heads 2 scale 0.5 <ragged> {causal} : !x
+  %o = attn.linear %a, %wo : !x, !w
+  %h = attn.add %x, %o : !x
+  %b = attn.rms_norm %h, %m eps 1.0e-5 : !x, !g
+  %g = attn.linear %b, %wg : !x, [16, 8] f32
+  %u = attn.linear %b, %wu : !x, [16, 8] f32
+  %e = attn.activation <silu> %g : !f
+  %f = attn.mul %e, %u : !f
+  %d = attn.linear %f, %wd : !f, [8, 16] f32
+  %y = attn.add %h, %d : !x
   return %y : !x
 }
 }

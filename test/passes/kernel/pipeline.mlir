@@ -35,25 +35,25 @@
 // CHECK-NEXT: kern.scatter_rows %[[N]]{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: return
-attn.weight @qkv : tensor<24x8xf32> = "file(\"qkv\")"
-attn.weight @o : !w = "file(\"o\")"
-attn.weight @g : tensor<8xf32> = "file(\"g\")"
+attn.weight @qkv : [24, 8] f32 = #weight.expr<file("qkv")>
+attn.weight @o : !w = #weight.expr<file("o")>
+attn.weight @g : [8] f32 = #weight.expr<file("g")>
 
 func.func @encode(%x: !wide {attn.name = "x", attn.role = "data"}, %mask: !m {attn.name = "mask", attn.role = "mask"}) -> (!wide {attn.name = "y"}) {
-  %seen = attn.cast %mask to i1 : (!m) -> !b
-  %s = attn.ragged_batch %seen : (!b) -> !seg
-  %r = attn.gather_rows %x, %s : (!wide, !seg) -> !x
-  %w = attn.get_weight @qkv : tensor<24x8xf32>
-  %p = attn.linear %r, %w : (!x, tensor<24x8xf32>) -> !p
-  %q = attn.slice %p axis 1 from 0 size "8" : (!p) -> !x
-  %k = attn.slice %p axis 1 from 8 size "8" : (!p) -> !x
-  %v = attn.slice %p axis 1 from 16 size "8" : (!p) -> !x
-  %a = attn.sdpa %q, %k, %v ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> : (!x, !x, !x, !seg) -> !x
+  %seen = attn.cast %mask to i1 : !m
+  %s = attn.ragged_batch %seen : !b -> !seg
+  %r = attn.gather_rows %x, %s : !wide, !seg
+  %w = attn.get_weight @qkv : [24, 8] f32
+  %p = attn.linear %r, %w : !x, [24, 8] f32
+  %q = attn.slice %p axis 1 from 0 size 8 : !p
+  %k = attn.slice %p axis 1 from 8 size 8 : !p
+  %v = attn.slice %p axis 1 from 16 size 8 : !p
+  %a = attn.sdpa %q, %k, %v ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> : !x
   %wo = attn.get_weight @o : !w
-  %d = attn.linear %a, %wo : (!x, !w) -> !x
-  %sum = attn.add %d, %r : (!x, !x) -> !x
-  %g = attn.get_weight @g : tensor<8xf32>
-  %n = attn.layer_norm %sum, %g, %g eps 1.0e-5 : (!x, tensor<8xf32>, tensor<8xf32>) -> !x
-  %y = attn.scatter_rows %n, %s to "batch" x "seq" : (!x, !seg) -> !wide
+  %d = attn.linear %a, %wo : !x, !w
+  %sum = attn.add %d, %r : !x
+  %g = attn.get_weight @g : [8] f32
+  %n = attn.layer_norm %sum, %g, %g eps 1.0e-5 : !x, [8] f32, [8] f32
+  %y = attn.scatter_rows %n, %s to batch x seq : !x, !seg
   return %y : !wide
 }

@@ -25,21 +25,21 @@
 // CHECK-NEXT: kern.onednn "layer_norm"{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.6.scatter_rows" {
-attn.weight @q : !w = "file(\"q\")"
-attn.weight @k : !w = "file(\"k\")"
-attn.weight @g : tensor<8xf32> = "file(\"g\")"
+attn.weight @q : !w = #weight.expr<file("q")>
+attn.weight @k : !w = #weight.expr<file("k")>
+attn.weight @g : [8] f32 = #weight.expr<file("g")>
 
 func.func @encode(%x: !wide {attn.name = "x", attn.role = "data"}, %mask: !m {attn.name = "mask", attn.role = "mask"}) -> (!wide {attn.name = "y"}) {
-  %seen = attn.cast %mask to i1 : (!m) -> tensor<?x?xi1, #attn.shape<[batch, seq]>>
-  %s = attn.ragged_batch %seen : (tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !seg
-  %r = attn.gather_rows %x, %s : (!wide, !seg) -> !x
+  %seen = attn.cast %mask to i1 : !m
+  %s = attn.ragged_batch %seen : [batch, seq] i1 -> !seg
+  %r = attn.gather_rows %x, %s : !wide, !seg
   %wq = attn.get_weight @q : !w
-  %q = attn.linear %r, %wq : (!x, !w) -> !x
+  %q = attn.linear %r, %wq : !x, !w
   %wk = attn.get_weight @k : !w
-  %k = attn.linear %r, %wk : (!x, !w) -> !x
-  %a = attn.sdpa %q, %k, %r ragged %s heads 2 kv_heads 2 scale 0.5 <ragged> : (!x, !x, !x, !seg) -> !x
-  %g = attn.get_weight @g : tensor<8xf32>
-  %n = attn.layer_norm %a, %g, %g eps 1.0e-5 : (!x, tensor<8xf32>, tensor<8xf32>) -> !x
-  %y = attn.scatter_rows %n, %s to "batch" x "seq" : (!x, !seg) -> !wide
+  %k = attn.linear %r, %wk : !x, !w
+  %a = attn.sdpa %q, %k, %r ragged(%s : !seg) heads 2 kv_heads 2 scale 0.5 <ragged> : !x
+  %g = attn.get_weight @g : [8] f32
+  %n = attn.layer_norm %a, %g, %g eps 1.0e-5 : !x, [8] f32, [8] f32
+  %y = attn.scatter_rows %n, %s to batch x seq : !x, !seg
   return %y : !wide
 }

@@ -29,8 +29,17 @@ class Compile(ToolTest):
             output = self.succeed("compile", BERT, "--emit", stage, "--target", "x86-64-v3").stdout
             self.assertIn(text, output, stage)
 
-    def test_stages_keep_places(self):
-        self.assertIn("encoder.layer.0.attention.self", self.succeed("compile", BERT, "--emit", "attn").stdout)
+    def test_stages_keep_locations(self):
+        located = self.succeed("compile", BERT, "--emit", "attn", "--emit-locations").stdout
+        self.assertIn('fused<"encoder.layer.0.attention.self">', located)
+
+    def test_stages_for_reading(self):
+        text = self.succeed("compile", BERT, "--emit", "attn-opt").stdout
+        self.assertNotIn("loc(", text)
+        wide = [line for line in text.splitlines() if len(line) > 100 and " " in line.strip()]
+        self.assertEqual([line for line in wide if '"' not in line], [])
+        located = self.succeed("compile", BERT, "--emit", "attn-opt", "--emit-locations").stdout
+        self.assertIn('loc(fused<"encoder.layer.{0-', located.replace("\n", ""))
 
     def test_objects_of_each_instruction_set(self):
         self.succeed("compile", BERT, "--emit", "obj", "-o", self.path("m.o"), *ALL_TARGETS)
@@ -47,7 +56,7 @@ class Compile(ToolTest):
         self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16"])
         # The twin in the environment gives the same code.
         bf16 = self.succeed("compile", BERT, "--emit", "kern", "--dtype", "bf16").stdout
-        self.assertIn("bf16, panels32", bf16)
+        self.assertIn("bf16, panels32", " ".join(bf16.split()))
         self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
         self.assertNotIn("bf16", self.succeed("compile", BERT, "--emit", "kern").stdout)
 

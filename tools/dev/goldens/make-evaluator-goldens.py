@@ -5,6 +5,7 @@ that read the file do not."""
 import json
 import math
 import pathlib
+import re
 
 import torch
 import torch.nn.functional as F
@@ -29,12 +30,15 @@ def entry(tensor):
                        for v in tensor.flatten().tolist()]}
 
 
+def short(tensor):
+    return f"[{', '.join(str(s) for s in tensor.shape)}] {NAMES[tensor.dtype]}"
+
+
 def case(name, body, inputs, result, types=None, result_type=None):
-    """`body` computes %r from %a, %b, ...; `$T` is the list of operand types, `$R` the result's."""
+    """`body` computes %r from %a, %b, ..."""
     types = types or [kind(t) for t in inputs]
     result_type = result_type or kind(result)
     arguments = ", ".join(f'%{"abcdefg"[i]}: {t} {{attn.name = "{"abcdefg"[i]}"}}' for i, t in enumerate(types))
-    body = body.replace("$T", ", ".join(types)).replace("$R", result_type)
     module = (f"func.func @run({arguments}) -> ({result_type} {{attn.name = \"r\"}}) {{\n{body}\n"
               f"return %r : {result_type}\n}}\n")
     cases.append({"name": name, "module": module,
@@ -43,7 +47,13 @@ def case(name, body, inputs, result, types=None, result_type=None):
 
 
 def op(name, text, inputs, result):
-    case(name, f"%r = attn.{text} : ($T) -> $R", inputs, result)
+    """An operation on %a, %b, ...; a mask, the last input, has its type in its clause."""
+    types = [short(t) for t in inputs]
+    if " mask %" in text:
+        text = re.sub(r" mask (%\w+)", rf" mask(\1 : {types.pop()})", text)
+    if len(set(types)) == 1 and not text.startswith("concat"):
+        types = types[:1]
+    case(name, f"%r = attn.{text} : {', '.join(types)}", inputs, result)
 
 
 def elementwise():
@@ -99,7 +109,7 @@ def shapes():
     x = rand(2, 3, 4)
     op("transpose", "transpose %a [2, 0, 1]", [x], x.permute(2, 0, 1))
     op("reshape", "reshape %a to <[4, 6]>", [x], x.reshape(4, 6))
-    op("slice", 'slice %a axis 1 from 1 size "2"', [x], x[:, 1:3])
+    op("slice", 'slice %a axis 1 from 1 size 2', [x], x[:, 1:3])
     y = rand(2, 2, 4)
     op("concat", "concat %a, %b axis 1", [x, y], torch.cat([x, y], 1))
     table, ids = rand(7, 4), torch.tensor([[6, 0], [3, 3]])
@@ -114,8 +124,8 @@ def shapes():
     op("pool_last", "pool <last> %a mask %b", [x, mask], torch.stack([x[0, 2], x[1, 1]]))
     op("pool_mean", "pool <mean> %a mask %b", [x, mask], torch.stack([(x[0, 0] + x[0, 2]) / 2, x[1, 1]]))
     op("pool_of_nothing", "pool <mean> %a mask %b", [x, mask & False], torch.zeros(2, 4))
-    case("symbols", '%s = attn.reshape %a to <[2*seq, 2]> : ($T) -> tensor<?x2xf32, #attn.shape<[2*seq, 2]>>\n'
-         '%r = attn.slice %s axis 0 from 1 size "2*seq-1" : (tensor<?x2xf32, #attn.shape<[2*seq, 2]>>) -> $R',
+    case("symbols", '%s = attn.reshape %a to <[2*seq, 2]> : [seq, 4] f32\n'
+         '%r = attn.slice %s axis 0 from 1 size 2*seq-1 : [2*seq, 2] f32',
          [x[0]], x[0].reshape(6, 2)[1:], ["tensor<?x4xf32, #attn.shape<[seq, 4]>>"],
          "tensor<?x2xf32, #attn.shape<[2*seq-1, 2]>>")
 
@@ -168,33 +178,27 @@ def attentions():
        attention(rand_q, k, v, 4, 2, 0.7))
 
 
-RAGGED = "tensor<?x8xf32, #attn.shape<[rows, 8]>>"
-SEGMENTS = "!attn.segments<rows, keys>"
-
-
 def ragged():
     x = rand(3, 4, 8)
     mask = torch.tensor([[1, 1, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0]])
     visible = mask.bool()
     full = attention(x, x, x, 2, 2, 0.5, hide(visible[:, None, None]))
-    begin = (f"%s = attn.segments %b KEEP : (tensor<3x4xi64>) -> {SEGMENTS}\n"
-             f"%x = attn.gather_rows %a, %s : (tensor<3x4x8xf32>, {SEGMENTS}) -> {RAGGED}\n"
-             f"%y = attn.sdpa %x, %x, %x segments %s heads 2 kv_heads 2 scale 0.5 <segments> : "
-             f"({RAGGED}, {RAGGED}, {RAGGED}, {SEGMENTS}) -> {RAGGED}\n")
-    end = f'%r = attn.scatter_rows %y, %s to "3" x "4" : ({RAGGED}, {SEGMENTS}) -> $R'
-    for keep in ("", "{keep_first}"):
+    begin = ("%s = attn.ragged_batch %b KEEP: [3, 4] i64 -> <rows, keys>\n"
+             "%x = attn.gather_rows %a, %s : [3, 4, 8] f32, <rows, keys>\n"
+             "%y = attn.sdpa %x, %x, %x ragged(%s : <rows, keys>) heads 2 kv_heads 2 scale 0.5 <ragged> : [rows, 8] f32\n")
+    end = "%r = attn.scatter_rows %y, %s to 3 x 4 : [rows, 8] f32, <rows, keys>"
+    for keep in ("", "{keep_first} "):
         case("ragged_attention" + ("_keep_first" if keep else ""), begin.replace("KEEP", keep) + end, [x, mask],
              full * mask[:, :, None])
-    pool = f'%r = attn.pool <first> %y segments %s {{batch = "3"}} : ({RAGGED}, {SEGMENTS}) -> $R'
-    case("ragged_pool_first", begin.replace("KEEP", "{keep_first}") + pool, [x, mask], full[:, 0])
-    case("ragged_pool_mean", begin.replace("KEEP", "{keep_first}") + pool.replace("<first>", "<mean>"), [x, mask],
+    pool = "%r = attn.pool <first> %y ragged(%s : <rows, keys>) batch 3 : [rows, 8] f32"
+    case("ragged_pool_first", begin.replace("KEEP", "{keep_first} ") + pool, [x, mask], full[:, 0])
+    case("ragged_pool_mean", begin.replace("KEEP", "{keep_first} ") + pool.replace("<first>", "<mean>"), [x, mask],
          torch.stack([full[0, [0, 1, 3]].mean(0), full[1, 1], torch.zeros(8)]))
     ids = torch.zeros(3, 4, dtype=torch.int64)
-    position = (f"%s = attn.segments %b : (tensor<3x4xi64>) -> {SEGMENTS}\n"
-                f"%i = attn.gather_rows %a, %s : (tensor<3x4xi64>, {SEGMENTS}) -> tensor<?xi64, #attn.shape<[rows]>>\n"
-                f"%p = attn.position <column> %i segments %s : (tensor<?xi64, #attn.shape<[rows]>>, {SEGMENTS}) "
-                f"-> tensor<?xi64, #attn.shape<[rows]>>\n"
-                f'%r = attn.scatter_rows %p, %s to "3" x "4" : (tensor<?xi64, #attn.shape<[rows]>>, {SEGMENTS}) -> $R')
+    position = ("%s = attn.ragged_batch %b : [3, 4] i64 -> <rows, keys>\n"
+                "%i = attn.gather_rows %a, %s : [3, 4] i64, <rows, keys>\n"
+                "%p = attn.position <column> %i ragged(%s : <rows, keys>) : [rows] i64\n"
+                "%r = attn.scatter_rows %p, %s to 3 x 4 : [rows] i64, <rows, keys>")
     case("ragged_position", position, [ids, mask], torch.arange(4).expand(3, 4) * mask)
 
 

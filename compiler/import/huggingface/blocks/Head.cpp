@@ -37,7 +37,7 @@ bool HeadBlock::hasPooler() const {
 
 static Value firstColumn(Emitter &emit, Value state) {
   return emit.make<attn::PoolOp>(state, Value(), Value(), attn::PoolKind::First,
-                                 StringAttr());
+                                 attn::SizeAttr());
 }
 
 Value HeadBlock::pooler(Value state) {
@@ -59,7 +59,7 @@ Value HeadBlock::pool(Value state) {
   if (!context.config.meanPooling)
     return firstColumn(context.emit, state);
   return context.emit.make<attn::PoolOp>(state, context.visible, Value(),
-                                         attn::PoolKind::Mean, StringAttr());
+                                         attn::PoolKind::Mean, attn::SizeAttr());
 }
 
 //===----------------------------------------------------------------------===//

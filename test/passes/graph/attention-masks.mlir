@@ -13,13 +13,13 @@
 // Two bool masks are joined.
 // CHECK-LABEL: func.func @joins_bool_masks(
 // CHECK: %[[B:.*]] = attn.and
-// CHECK: attn.sdpa {{.*}} mask %[[B]] {{.*}} <select>
+// CHECK: attn.sdpa {{.*}} mask(%[[B]] : {{[^)]*}}) {{.*}} <select>
 func.func @joins_bool_masks(%q: !h, %k: !h, %v: !h, %a: !k, %b: !full) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.mask %s, %a with 0xFFF0000000000000 : (!s, !k) -> !s
-  %u = attn.mask %t, %b with -3.0e38 : (!s, !full) -> !s
-  %p = attn.softmax %u : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.mask %s, %a with 0xFFF0000000000000 : !s, !k
+  %u = attn.mask %t, %b with -3.0e38 : !s, !full
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -29,14 +29,14 @@ func.func @joins_bool_masks(%q: !h, %k: !h, %v: !h, %a: !k, %b: !full) -> !h {
 // CHECK: %[[F:.*]] = attn.scale %{{.*}} by 5.000000e-01
 // CHECK: %[[C:.*]] = attn.constant dense<0xFF800000>
 // CHECK: %[[W:.*]] = attn.where %{{.*}}, %[[F]], %[[C]]
-// CHECK: attn.sdpa {{.*}} mask %[[W]] {{.*}} scale 5.000000e-01 <additive>
+// CHECK: attn.sdpa {{.*}} mask(%[[W]] : {{[^)]*}}) {{.*}} scale 5.000000e-01 <additive>
 func.func @turns_bools_into_floats(%q: !h, %k: !h, %v: !h, %a: !k, %b: !bias) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.add %s, %b : (!s, !bias) -> !s
-  %x = attn.scale %t by 0.5 : (!s) -> !s
-  %u = attn.mask %x, %a with 0xFFF0000000000000 : (!s, !k) -> !s
-  %p = attn.softmax %u : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %b : !s, !bias
+  %x = attn.scale %t by 0.5 : !s
+  %u = attn.mask %x, %a with 0xFFF0000000000000 : !s, !k
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -44,18 +44,18 @@ func.func @turns_bools_into_floats(%q: !h, %k: !h, %v: !h, %a: !k, %b: !bias) ->
 // CHECK-LABEL: func.func @recognises_additive_masks_of_keys(
 // CHECK: %[[C:.*]] = attn.cast %{{.*}} to i1
 // CHECK: %[[K:.*]] = attn.reshape %[[C]] to <[batch, seq]>
-// CHECK: attn.sdpa {{.*}} mask %[[K]] {{.*}} <keys>
+// CHECK: attn.sdpa {{.*}} mask(%[[K]] : {{[^)]*}}) {{.*}} <keys>
 func.func @recognises_additive_masks_of_keys(%q: !h, %k: !h, %v: !h, %m: !m {attn.role = "mask"}) -> !h {
-  %one = attn.constant dense<1.0> : tensor<1xf32> -> !one
-  %lowest = attn.constant dense<-3.4028234663852886E+38> : tensor<1xf32> -> !one
-  %m4 = attn.reshape %m to <[batch, 1, 1, seq]> : (!m) -> !ki
-  %f = attn.cast %m4 to f32 : (!ki) -> !kf
-  %i = attn.sub %one, %f : (!one, !kf) -> !kf
-  %a = attn.mul %i, %lowest : (!kf, !one) -> !kf
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.add %s, %a : (!s, !kf) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %one = attn.constant dense<1.0> : tensor<1xf32>
+  %lowest = attn.constant dense<-3.4028234663852886E+38> : tensor<1xf32>
+  %m4 = attn.reshape %m to <[batch, 1, 1, seq]> : !m
+  %f = attn.cast %m4 to f32 : !ki
+  %i = attn.sub %one, %f : !one, !kf
+  %a = attn.mul %i, %lowest : !kf, !one
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %s, %a : !s, !kf
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -63,12 +63,12 @@ func.func @recognises_additive_masks_of_keys(%q: !h, %k: !h, %v: !h, %m: !m {att
 // CHECK-LABEL: func.func @keeps_small_numbers_that_are_added(
 // CHECK: attn.sdpa {{.*}} <additive>
 func.func @keeps_small_numbers_that_are_added(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
-  %f = attn.cast %m to f32 : (!k) -> !kf
-  %a = attn.scale %f by 1.0e4 {offset = -1.0e4 : f64} : (!kf) -> !kf
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.add %a, %s : (!kf, !s) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %f = attn.cast %m to f32 : !k
+  %a = attn.scale %f by 1.0e4 {offset = -1.0e4 : f64} : !kf
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.add %a, %s : !kf, !s
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -77,13 +77,13 @@ func.func @keeps_small_numbers_that_are_added(%q: !h, %k: !h, %v: !h, %m: !k) ->
 // CHECK-LABEL: func.func @keeps_finite_masked_values(
 // CHECK: %[[N:.*]] = attn.not
 // CHECK: %[[K:.*]] = attn.reshape %[[N]] to <[batch, seq]>
-// CHECK: attn.sdpa {{.*}} mask %[[K]] {{.*}} <keys> {mask_value = -1.000000e+04 : f64}
+// CHECK: attn.sdpa {{.*}} mask(%[[K]] : {{[^)]*}}) {{.*}} <keys> {mask_value = -1.000000e+04 : f64}
 func.func @keeps_finite_masked_values(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
-  %low = attn.constant dense<-1.0e4> : tensor<1xf32> -> !one
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.where %m, %low, %s : (!k, !one, !s) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %low = attn.constant dense<-1.0e4> : tensor<1xf32>
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.where %m, %low, %s : !k, !one, !s
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -91,10 +91,10 @@ func.func @keeps_finite_masked_values(%q: !h, %k: !h, %v: !h, %m: !k) -> !h {
 // CHECK-LABEL: func.func @joins_equal_finite_values(
 // CHECK: attn.sdpa {{.*}} <keys> {mask_value = -1.000000e+09 : f64}
 func.func @joins_equal_finite_values(%q: !h, %k: !h, %v: !h, %m: !k, %n: !k) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.mask %s, %m with -1.0e9 : (!s, !k) -> !s
-  %u = attn.mask %t, %n with -1.0e9 : (!s, !k) -> !s
-  %p = attn.softmax %u : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.mask %s, %m with -1.0e9 : !s, !k
+  %u = attn.mask %t, %n with -1.0e9 : !s, !k
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }

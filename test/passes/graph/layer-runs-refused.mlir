@@ -2,19 +2,19 @@
 
 !x = tensor<4x8xf32>
 !w = tensor<8x8xf32>
-attn.weight @a0 : !w = "file(\"a0\")"
-attn.weight @a1 : !w = "file(\"a1\")"
-attn.weight @a2 : !w = "file(\"a2\")"
+attn.weight @a0 : !w = #weight.expr<file("a0")>
+attn.weight @a1 : !w = #weight.expr<file("a1")>
+attn.weight @a2 : !w = #weight.expr<file("a2")>
 
 // CHECK-LABEL: func.func @layers_that_differ(
 // CHECK-NOT: attn.layers
 func.func @layers_that_differ(%x: !x) -> !x {
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w
-  %1 = attn.linear %x, %w0 : (!x, !w) -> !x
-  %2 = attn.activation <relu> %1 : (!x) -> !x
-  %3 = attn.linear %2, %w1 : (!x, !w) -> !x
-  %4 = attn.activation <gelu> %3 : (!x) -> !x
+  %1 = attn.linear %x, %w0 : !x, !w
+  %2 = attn.activation <relu> %1 : !x
+  %3 = attn.linear %2, %w1 : !x, !w
+  %4 = attn.activation <gelu> %3 : !x
   return %4 : !x
 }
 
@@ -25,12 +25,12 @@ func.func @layers_with_two_tensors(%x: !x) -> !x {
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w
   %w2 = attn.get_weight @a2 : !w
-  %1 = attn.linear %x, %w0 : (!x, !w) -> !x
-  %2 = attn.add %1, %x : (!x, !x) -> !x
-  %3 = attn.linear %2, %w1 : (!x, !w) -> !x
-  %4 = attn.add %3, %1 : (!x, !x) -> !x
-  %5 = attn.linear %4, %w2 : (!x, !w) -> !x
-  %6 = attn.add %5, %3 : (!x, !x) -> !x
+  %1 = attn.linear %x, %w0 : !x, !w
+  %2 = attn.add %1, %x : !x
+  %3 = attn.linear %2, %w1 : !x, !w
+  %4 = attn.add %3, %1 : !x
+  %5 = attn.linear %4, %w2 : !x, !w
+  %6 = attn.add %5, %3 : !x
   return %6 : !x
 }
 
@@ -38,17 +38,17 @@ func.func @layers_with_two_tensors(%x: !x) -> !x {
 
 !x = tensor<4x8xf32>
 !w = tensor<8x8xf32>
-attn.weight @a0 : !w = "file(\"a0\")"
-attn.weight @a1 : !w = "file(\"a1\")"
-attn.weight @a2 : !w = "file(\"a2\")"
-attn.weight @a3 : !w = "file(\"a3\")"
+attn.weight @a0 : !w = #weight.expr<file("a0")>
+attn.weight @a1 : !w = #weight.expr<file("a1")>
+attn.weight @a2 : !w = #weight.expr<file("a2")>
+attn.weight @a3 : !w = #weight.expr<file("a3")>
 
 // The second state is a result, so layers in front of it and behind it are
 // runs of their own, each with a body of its own: a body's buffers have their
 // location in one arena, at one time.
 // CHECK-LABEL: func.func @states_that_are_results(
-// CHECK: %[[A:.*]] = attn.layers %{{.*}} [#attn.row<@[[FIRST:.*]], [@a0]>, #attn.row<@[[FIRST]], [@a1]>]
-// CHECK: %[[B:.*]] = attn.layers %[[A]] [#attn.row<@[[SECOND:.*]], [@a2]>, #attn.row<@[[SECOND]], [@a3]>]
+// CHECK: %[[A:.*]] = attn.layers %{{.*}} [@[[FIRST:.*]](@a0), @[[FIRST]](@a1)]
+// CHECK: %[[B:.*]] = attn.layers %[[A]] [@[[SECOND:.*]](@a2), @[[SECOND]](@a3)]
 // CHECK: return %[[A]], %[[B]]
 // CHECK-DAG: func.func private @[[FIRST]](
 // CHECK-DAG: func.func private @[[SECOND]](
@@ -57,14 +57,14 @@ func.func @states_that_are_results(%x: !x) -> (!x, !x) {
   %w1 = attn.get_weight @a1 : !w
   %w2 = attn.get_weight @a2 : !w
   %w3 = attn.get_weight @a3 : !w
-  %1 = attn.linear %x, %w0 : (!x, !w) -> !x
-  %2 = attn.activation <relu> %1 : (!x) -> !x
-  %3 = attn.linear %2, %w1 : (!x, !w) -> !x
-  %4 = attn.activation <relu> %3 : (!x) -> !x
-  %5 = attn.linear %4, %w2 : (!x, !w) -> !x
-  %6 = attn.activation <relu> %5 : (!x) -> !x
-  %7 = attn.linear %6, %w3 : (!x, !w) -> !x
-  %8 = attn.activation <relu> %7 : (!x) -> !x
+  %1 = attn.linear %x, %w0 : !x, !w
+  %2 = attn.activation <relu> %1 : !x
+  %3 = attn.linear %2, %w1 : !x, !w
+  %4 = attn.activation <relu> %3 : !x
+  %5 = attn.linear %4, %w2 : !x, !w
+  %6 = attn.activation <relu> %5 : !x
+  %7 = attn.linear %6, %w3 : !x, !w
+  %8 = attn.activation <relu> %7 : !x
   return %4, %8 : !x, !x
 }
 
@@ -72,8 +72,8 @@ func.func @states_that_are_results(%x: !x) -> (!x, !x) {
 
 !x = tensor<4x8xf32>
 !w = tensor<8x8xf32>
-attn.weight @a0 : !w = "file(\"a0\")"
-attn.weight @a1 : !w = "file(\"a1\")"
+attn.weight @a0 : !w = #weight.expr<file("a0")>
+attn.weight @a1 : !w = #weight.expr<file("a1")>
 
 // CHECK: reason = "another operation reads the inside of a layer"
 // CHECK-LABEL: func.func @insides_that_are_results(
@@ -81,10 +81,10 @@ attn.weight @a1 : !w = "file(\"a1\")"
 func.func @insides_that_are_results(%x: !x) -> (!x, !x) {
   %w0 = attn.get_weight @a0 : !w
   %w1 = attn.get_weight @a1 : !w
-  %1 = attn.linear %x, %w0 : (!x, !w) -> !x
-  %2 = attn.activation <relu> %1 : (!x) -> !x
-  %3 = attn.linear %2, %w1 : (!x, !w) -> !x
-  %4 = attn.activation <relu> %3 : (!x) -> !x
+  %1 = attn.linear %x, %w0 : !x, !w
+  %2 = attn.activation <relu> %1 : !x
+  %3 = attn.linear %2, %w1 : !x, !w
+  %4 = attn.activation <relu> %3 : !x
   return %1, %4 : !x, !x
 }
 
@@ -92,7 +92,7 @@ func.func @insides_that_are_results(%x: !x) -> (!x, !x) {
 // CHECK-LABEL: func.func @groups_without_weights(
 // CHECK-NOT: attn.layers
 func.func @groups_without_weights(%x: !x) -> !x {
-  %1 = attn.activation <relu> %x : (!x) -> !x
-  %2 = attn.activation <relu> %1 : (!x) -> !x
+  %1 = attn.activation <relu> %x : !x
+  %2 = attn.activation <relu> %1 : !x
   return %2 : !x
 }

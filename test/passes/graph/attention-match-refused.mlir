@@ -9,9 +9,9 @@
 // CHECK-LABEL: func.func @scores_are_a_result(
 // CHECK-NOT: attn.sdpa
 func.func @scores_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s loc("layer.0.scores")
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s loc("layer.0.scores")
+  %c = attn.matmul %p, %v : !s, !h
   return %c, %s : !h, !s
 }
 
@@ -24,9 +24,9 @@ func.func @scores_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 // CHECK-LABEL: func.func @probabilities_are_a_result(
 // CHECK-NOT: attn.sdpa
 func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c, %p : !h, !s
 }
 
@@ -39,10 +39,10 @@ func.func @probabilities_are_a_result(%q: !h, %k: !h, %v: !h) -> (!h, !s) {
 // CHECK-LABEL: func.func @operation_behind_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %r = attn.activation <relu> %p : (!s) -> !s
-  %c = attn.matmul %r, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %r = attn.activation <relu> %p : !s
+  %c = attn.matmul %r, %v : !s, !h
   return %c : !h
 }
 
@@ -58,28 +58,28 @@ func.func @operation_behind_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
 // CHECK-LABEL: func.func @operation_in_front_of_the_softmax(
 // CHECK-NOT: attn.sdpa
 func.func @operation_in_front_of_the_softmax(%q: !h, %k: !h, %v: !h) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %r = attn.activation <tanh> %s : (!s) -> !s
-  %p = attn.softmax %r : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %r = attn.activation <tanh> %s : !s
+  %p = attn.softmax %r : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
 // CHECK-LABEL: func.func @transposed_probabilities(
 // CHECK-NOT: attn.sdpa
 func.func @transposed_probabilities(%q: !h, %k: !h, %v: !h) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v {transpose_lhs} : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v {transpose_lhs} : !s, !h
   return %c : !h
 }
 
 // CHECK-LABEL: func.func @probabilities_on_the_right(
 // CHECK-NOT: attn.sdpa
 func.func @probabilities_on_the_right(%q: !h, %k: !h, %v: !ht) -> !ht {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %v, %p : (!ht, !s) -> !ht
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %v, %p : !ht, !s
   return %c : !ht
 }
 
@@ -94,18 +94,18 @@ func.func @probabilities_on_the_right(%q: !h, %k: !h, %v: !ht) -> !ht {
 // CHECK-LABEL: func.func @scale_is_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @scale_is_an_input(%q: !h, %k: !h, %v: !h, %scale: !one) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %t = attn.mul %s, %scale : (!s, !one) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %t = attn.mul %s, %scale : !s, !one
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
 // CHECK-LABEL: func.func @softmax_of_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @softmax_of_an_input(%s: !s, %v: !h) -> !h {
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !h) -> !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !h
   return %c : !h
 }
 
@@ -121,17 +121,17 @@ func.func @softmax_of_an_input(%s: !s, %v: !h) -> !h {
 // CHECK-LABEL: func.func @value_of_another_batch(
 // CHECK-NOT: attn.sdpa
 func.func @value_of_another_batch(%q: !h, %k: !h, %v: !v1) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !v1) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !v1
   return %c : !h
 }
 
 // CHECK-LABEL: func.func @value_with_fewer_heads(
 // CHECK-NOT: attn.sdpa
 func.func @value_with_fewer_heads(%q: !h, %k: !h, %v: !v2) -> !h {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!h, !h) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !v2) -> !h
+  %s = attn.matmul %q, %k {transpose_rhs} : !h
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !v2
   return %c : !h
 }

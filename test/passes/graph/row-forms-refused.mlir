@@ -10,9 +10,9 @@
 // CHECK: %[[A:.*]] = attn.sdpa
 // CHECK: attn.mask %[[A]]
 func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
-  %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
-  %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : !mask
+  %z = attn.mask %a, %seen with 0.0 : !x, !seen
   return %z : !x
 }
 
@@ -26,7 +26,7 @@ func.func @attention_without_a_mask(%x: !x, %m: !mask {attn.role = "mask"}) -> !
 // CHECK-NEXT: %[[A:.*]] = attn.sdpa
 // CHECK-NEXT: return %[[A]]
 func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
-  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : (!x, !x, !x) -> !x
+  %a = attn.sdpa %x, %x, %x heads 4 kv_heads 4 scale 0.25 <none> : !x
   return %a : !x
 }
 
@@ -40,9 +40,9 @@ func.func @leaves_entries_without_a_mask(%x: !x) -> !x {
 // CHECK-LABEL: func.func @attention_that_was_not_fused(
 // CHECK-NOT: attn.ragged_batch
 func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %s = attn.matmul %x, %x {transpose_rhs} : (!x, !x) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %x : (!s, !x) -> !x
+  %s = attn.matmul %x, %x {transpose_rhs} : !x
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %x : !s, !x
   return %c : !x
 }
 
@@ -57,8 +57,8 @@ func.func @attention_that_was_not_fused(%x: !x, %m: !mask {attn.role = "mask"}) 
 // CHECK-LABEL: func.func @mask_of_other_origin(
 // CHECK-NOT: attn.ragged_batch
 func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "mask"}) -> !out {
-  %a = attn.sdpa %x, %x, %x mask %other heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask) -> !x
-  %f = attn.pool <first> %a : (!x) -> !out
+  %a = attn.sdpa %x, %x, %x mask(%other : !mask) heads 4 kv_heads 4 scale 0.25 <keys> : !x
+  %f = attn.pool <first> %a : !x
   return %f : !out
 }
 
@@ -71,7 +71,7 @@ func.func @mask_of_other_origin(%x: !x, %other: !mask, %m: !mask {attn.role = "m
 // CHECK-LABEL: func.func @masked_values_that_are_data(
 // CHECK-NOT: attn.ragged_batch
 func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {mask_value = -1.0e4 : f64} : (!x, !x, !x, !mask) -> !x
+  %a = attn.sdpa %x, %x, %x mask(%m : !mask) heads 4 kv_heads 4 scale 0.25 <keys> {mask_value = -1.0e4 : f64} : !x
   return %a : !x
 }
 
@@ -86,15 +86,15 @@ func.func @masked_values_that_are_data(%x: !x, %m: !mask {attn.role = "mask"}) -
 // CHECK-LABEL: func.func @causal_attention_with_a_first_column(
 // CHECK-NOT: attn.ragged_batch
 func.func @causal_attention_with_a_first_column(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
-  %a = attn.sdpa %x, %x, %x mask %m heads 4 kv_heads 4 scale 0.25 <keys> {causal} : (!x, !x, !x, !mask) -> !x
-  %f = attn.pool <first> %a : (!x) -> !out
+  %a = attn.sdpa %x, %x, %x mask(%m : !mask) heads 4 kv_heads 4 scale 0.25 <keys> {causal} : !x
+  %f = attn.pool <first> %a : !x
   return %f : !out
 }
 
 // CHECK-LABEL: func.func @one_value_a_sequence(
 // CHECK-NOT: attn.ragged_batch
 func.func @one_value_a_sequence(%x: !x, %b: !one, %m: !mask {attn.role = "mask"}) -> !x {
-  %a = attn.add %x, %b : (!x, !one) -> !x
+  %a = attn.add %x, %b : !x, !one
   return %a : !x
 }
 
@@ -107,7 +107,7 @@ func.func @one_value_a_sequence(%x: !x, %b: !one, %m: !mask {attn.role = "mask"}
 // CHECK: it pools padding too, without the mask
 // CHECK-LABEL: func.func @pools_padding_too(
 func.func @pools_padding_too(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
-  %f = attn.pool <mean> %x : (!x) -> !out
+  %f = attn.pool <mean> %x : !x
   return %f : !out
 }
 
@@ -120,8 +120,8 @@ func.func @pools_padding_too(%x: !x, %m: !mask {attn.role = "mask"}) -> !out {
 // CHECK: 'attn.reshape': it moves or merges batch or length
 // CHECK-LABEL: func.func @merges_batch_and_length(
 func.func @merges_batch_and_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %f = attn.reshape %x to <[batch*seq, 64]> : (!x) -> !flat
-  %y = attn.reshape %f to <[batch, seq, 64]> : (!flat) -> !x
+  %f = attn.reshape %x to <[batch*seq, 64]> : !x
+  %y = attn.reshape %f to <[batch, seq, 64]> : !flat
   return %y : !x
 }
 
@@ -140,7 +140,7 @@ func.func @several_masks(%x: !x, %m: !mask {attn.role = "mask"}, %n: !mask {attn
 // CHECK-LABEL: func.func @results_at_padding(
 // CHECK-NOT: attn.ragged_batch
 func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %y = attn.activation <relu> %x : (!x) -> !x
+  %y = attn.activation <relu> %x : !x
   return %y : !x
 }
 
@@ -155,12 +155,12 @@ func.func @results_at_padding(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
 // CHECK-NOT: attn.ragged_batch
 // CHECK: attn.sdpa
 func.func @slopes_of_the_length(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
-  %p = attn.pool <mean> %x : (!x) -> tensor<?x64xf32, #attn.shape<[batch, 64]>>
-  %f = attn.slice %p axis 0 from 0 size "1" : (tensor<?x64xf32, #attn.shape<[batch, 64]>>) -> tensor<1x64xf32>
-  %g = attn.slice %f axis 1 from 0 size "4" : (tensor<1x64xf32>) -> tensor<1x4xf32>
-  %s = attn.reshape %g to <[4]> : (tensor<1x4xf32>) -> tensor<4xf32>
-  %a = attn.sdpa %x, %x, %x mask %m slopes %s heads 4 kv_heads 4 scale 0.25 <keys> : (!x, !x, !x, !mask, tensor<4xf32>) -> !x
-  %seen = attn.reshape %m to <[batch, seq, 1]> : (!mask) -> !seen
-  %z = attn.mask %a, %seen with 0.0 : (!x, !seen) -> !x
+  %p = attn.pool <mean> %x : !x
+  %f = attn.slice %p axis 0 from 0 size 1 : [batch, 64] f32
+  %g = attn.slice %f axis 1 from 0 size 4 : [1, 64] f32
+  %s = attn.reshape %g to <[4]> : [1, 4] f32
+  %a = attn.sdpa %x, %x, %x mask(%m : !mask) slopes(%s : [4] f32) heads 4 kv_heads 4 scale 0.25 <keys> : !x
+  %seen = attn.reshape %m to <[batch, seq, 1]> : !mask
+  %z = attn.mask %a, %seen with 0.0 : !x, !seen
   return %z : !x
 }

@@ -10,10 +10,10 @@
 // CHECK-LABEL: func.func @mask_enlarges_the_scores(
 // CHECK-NOT: attn.sdpa
 func.func @mask_enlarges_the_scores(%q: !x, %k: !x, %v: !x, %m: !m) -> !c {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %t = attn.add %s, %m : (!s, !m) -> !big
-  %p = attn.softmax %t : (!big) -> !big
-  %c = attn.matmul %p, %v : (!big, !x) -> !c
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.add %s, %m : !s, !m
+  %p = attn.softmax %t : !big
+  %c = attn.matmul %p, %v : !big, !x
   return %c : !c
 }
 
@@ -28,22 +28,22 @@ func.func @mask_enlarges_the_scores(%q: !x, %k: !x, %v: !x, %m: !m) -> !c {
 // CHECK-LABEL: func.func @finite_value_behind_a_mask(
 // CHECK-NOT: attn.sdpa
 func.func @finite_value_behind_a_mask(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %t = attn.add %s, %n : (!s, !s) -> !s
-  %u = attn.mask %t, %m with -1.0e4 : (!s, !m) -> !s
-  %p = attn.softmax %u : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.add %s, %n : !s
+  %u = attn.mask %t, %m with -1.0e4 : !s, !m
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
 
 // CHECK-LABEL: func.func @scale_turns_the_mask_round(
 // CHECK-NOT: attn.sdpa
 func.func @scale_turns_the_mask_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %u = attn.mask %s, %m with 0xFFF0000000000000 : (!s, !m) -> !s
-  %t = attn.scale %u by -1.0 : (!s) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %u = attn.mask %s, %m with 0xFFF0000000000000 : !s, !m
+  %t = attn.scale %u by -1.0 : !s
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
 
@@ -58,20 +58,20 @@ func.func @scale_turns_the_mask_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
 // CHECK-LABEL: func.func @masked_value_is_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @masked_value_is_an_input(%q: !x, %k: !x, %v: !x, %m: !m, %n: !s) -> !x {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %u = attn.where %m, %s, %n : (!m, !s, !s) -> !s
-  %p = attn.softmax %u : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %u = attn.where %m, %s, %n : !m, !s, !s
+  %p = attn.softmax %u : !s
+  %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
 
 // CHECK-LABEL: func.func @scores_with_an_offset(
 // CHECK-NOT: attn.sdpa
 func.func @scores_with_an_offset(%q: !x, %k: !x, %v: !x) -> !x {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %t = attn.scale %s by 0.5 {offset = 1.0 : f64} : (!s) -> !s
-  %p = attn.softmax %t : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %t = attn.scale %s by 0.5 {offset = 1.0 : f64} : !s
+  %p = attn.softmax %t : !s
+  %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
 
@@ -87,17 +87,17 @@ func.func @scores_with_an_offset(%q: !x, %k: !x, %v: !x) -> !x {
 // CHECK-LABEL: func.func @operands_without_a_batch(
 // CHECK-NOT: attn.sdpa
 func.func @operands_without_a_batch(%q: !x, %k: !x, %v: !x) -> !x {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!x, !x) -> !s
-  %p = attn.softmax %s : (!s) -> !s
-  %c = attn.matmul %p, %v : (!s, !x) -> !x
+  %s = attn.matmul %q, %k {transpose_rhs} : !x
+  %p = attn.softmax %s : !s
+  %c = attn.matmul %p, %v : !s, !x
   return %c : !x
 }
 
 // CHECK-LABEL: func.func @heads_of_symbolic_width(
 // CHECK-NOT: attn.sdpa
 func.func @heads_of_symbolic_width(%q: !w, %k: !w, %v: !w) -> !w {
-  %s = attn.matmul %q, %k {transpose_rhs} : (!w, !w) -> !sw
-  %p = attn.softmax %s : (!sw) -> !sw
-  %c = attn.matmul %p, %v : (!sw, !w) -> !w
+  %s = attn.matmul %q, %k {transpose_rhs} : !w
+  %p = attn.softmax %s : !sw
+  %c = attn.matmul %p, %v : !sw, !w
   return %c : !w
 }

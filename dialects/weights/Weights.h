@@ -1,0 +1,14 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The weight dialect: the attribute `#weight.expr` over runtime/weights.
+#pragma once
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "runtime/weights/WeightExpr.h"
+
+#include "dialects/weights/WeightsDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/weights/WeightsAttrs.h.inc"

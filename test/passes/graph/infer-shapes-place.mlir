@@ -1,9 +1,0 @@
-// RUN: not transom-opt %s --attn-infer-shapes 2>&1 | FileCheck %s
-
-// Both shapes and the location stand in the error.
-// CHECK: 'attn.add' op at 'encoder.head' expects shapes that broadcast, got [2, 4] and [2, 8]
-func.func @operands_that_do_not_fit(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) -> tensor<*xf32> {
-  %y = attn.linear %x, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<*xf32> loc("encoder.dense")
-  %z = attn.add %y, %x : (tensor<*xf32>, tensor<2x8xf32>) -> tensor<*xf32> loc("encoder.head")
-  return %z : tensor<*xf32>
-}
