@@ -47,8 +47,9 @@ struct CompileOptions {
   std::string dtype = "f32";
   /// Type of cached keys and values, `f32`, `bf16` or `int8`; empty: `dtype`.
   std::string kvDtype;
-  /// How attention cuts its work: a schedule of `kern.attention`, perhaps with
-  /// the height of its blocks, `pieces:12`. Changes no bit.
+  /// How attention divides its work: a schedule of `kern.attention`, optionally
+  /// with the most query rows of a work item, `streaming:12`. Results are the
+  /// same for all schedules.
   std::string attentionSchedule = "auto";
   std::vector<std::string> disabledPasses;
   /// Leave generation_config.json out.

@@ -310,7 +310,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (!kern::AttentionSchedule::parse(options.attentionSchedule))
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +
-        "'; supported: " + kern::AttentionSchedule::supported().str());
+        "'; supported: " + kern::AttentionSchedule::getSupported().str());
   if (!backendByName(options.backend))
     return usageError("unknown backend '" + options.backend +
                       "'; supported: native, onednn");

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of schedules and their sizes in scratch.
+// Names of schedules and the sizes of their scratch memory.
 #include "dialects/kern/AttentionSchedule.h"
 #include "dialects/kern/Kern.h"
 #include "llvm/Support/MathExtras.h"
@@ -9,12 +9,12 @@
 using namespace transom;
 using namespace transom::kern;
 
-static constexpr llvm::StringLiteral kNames[] = {"auto", "pieces", "kept",
-                                                 "spread"};
+static constexpr llvm::StringLiteral kNames[] = {"auto", "streaming",
+                                                 "two-pass", "split-kv"};
 
 std::string AttentionSchedule::str() const {
   std::string text = kNames[static_cast<int>(kind)].str();
-  return height ? text + ":" + std::to_string(height) : text;
+  return maxRows ? text + ":" + std::to_string(maxRows) : text;
 }
 
 std::optional<AttentionSchedule>
@@ -24,35 +24,36 @@ AttentionSchedule::parse(llvm::StringRef text) {
     if (name == kNames[i]) {
       AttentionSchedule schedule{static_cast<Kind>(i), 0};
       if (text.contains(':') &&
-          (number.getAsInteger(10, schedule.height) || schedule.height < 1 ||
-           schedule.height > kQueryBlock))
+          (number.getAsInteger(10, schedule.maxRows) || schedule.maxRows < 1 ||
+           schedule.maxRows > kQueryBlock))
         return std::nullopt;
       return schedule;
     }
   return std::nullopt;
 }
 
-llvm::StringRef AttentionSchedule::supported() {
-  return "auto, pieces, kept, spread, each perhaps with ':' and a height of 1 "
-         "to 24 rows";
+llvm::StringRef AttentionSchedule::getSupported() {
+  return "auto, streaming, two-pass, split-kv, each optionally with ':' and 1 "
+         "to 24 "
+         "rows";
 }
 
-int64_t kern::scoreStride(const AttentionSchedule &schedule) {
-  return kPiece * (schedule.keeps() ? kKeptPieces : 1) + 16;
+int64_t kern::getScoreStride(const AttentionSchedule &schedule) {
+  return kKvBlock * (schedule.isTwoPass() ? kTwoPassBlocks : 1) + 16;
 }
 
-static int64_t padded(int64_t valueSize) {
+static int64_t getPaddedSize(int64_t valueSize) {
   return llvm::alignTo(valueSize, kPanel);
 }
 
-int64_t kern::attentionScratchFloats(const AttentionSchedule &schedule,
-                                     int64_t valueSize) {
-  int64_t maxima = 16 * (schedule.keeps() ? kKeptPieces : 1);
-  return kQueryBlock *
-             (scoreStride(schedule) + maxima + 2 * padded(valueSize)) +
-         6 * kRowNumbers;
+int64_t kern::getAttentionScratchFloats(const AttentionSchedule &schedule,
+                                        int64_t valueSize) {
+  int64_t maxima = 16 * (schedule.isTwoPass() ? kTwoPassBlocks : 1);
+  return kQueryBlock * (getScoreStride(schedule) + maxima +
+                        2 * getPaddedSize(valueSize)) +
+         6 * kRowValues;
 }
 
-int64_t kern::attentionSlotFloats(int64_t valueSize) {
-  return kQueryBlock * padded(valueSize) + 2 * kRowNumbers;
+int64_t kern::getAttentionSlotFloats(int64_t valueSize) {
+  return kQueryBlock * getPaddedSize(valueSize) + 2 * kRowValues;
 }

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How the work of an attention is cut and what is kept meanwhile, and the
-// memory that takes. No schedule changes a bit of the result.
+// How an attention divides its work, and the scratch memory that it needs for
+// that. All schedules give the same bits.
 #pragma once
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -11,44 +11,46 @@
 
 namespace transom::kern {
 
-/// Query rows of the highest block that one unit of attention takes.
+/// Maximum number of query rows of a work item.
 constexpr int64_t kQueryBlock = 24;
-/// Pieces of keys whose scores are kept at once; a unit that sees more goes
-/// piece by piece.
-constexpr int64_t kKeptPieces = 8;
-/// Pieces that a part gives room for when pieces are spread over parts; where
-/// all parts together lack room, units are not spread.
-constexpr int64_t kSpreadSlots = 32;
-/// Floats of a vector with a number for each row of a block.
-constexpr int64_t kRowNumbers = 32;
+/// Maximum number of KV blocks whose scores the two-pass schedule holds at
+/// once. A work item with more KV blocks is streamed.
+constexpr int64_t kTwoPassBlocks = 8;
+/// Number of KV blocks per worker that the split-kv schedule has memory for. A
+/// call with more KV blocks is streamed.
+constexpr int64_t kSplitKvSlots = 32;
+/// Length of a vector of f32 with one value per row of a work item.
+constexpr int64_t kRowValues = 32;
 
-/// A schedule by its name, `KIND` or `KIND:HEIGHT`.
+/// A schedule, written `KIND` or `KIND:ROWS`.
 struct AttentionSchedule {
-  /// Auto: by the shapes of a call. Pieces: a unit takes its keys piece by
-  /// piece. Kept: first all scores of a unit. Spread: the pieces of a unit
-  /// belong to several parts, whoever is last merges them.
-  enum class Kind { Auto, Pieces, Kept, Spread };
+  /// Auto: streaming or split-kv, by the shapes of a call. Streaming: a work
+  /// item computes one KV block after the other. TwoPass: a work item computes
+  /// all its scores first. SplitKv: the KV blocks of a work item are
+  /// distributed over workers, and the last worker merges them.
+  enum class Kind { Auto, Streaming, TwoPass, SplitKv };
   Kind kind = Kind::Auto;
-  int64_t height = 0; ///< rows of a block at most; 0: by the shapes of a call
+  int64_t maxRows = 0; ///< of a work item; 0: by the shapes of a call
 
-  bool keeps() const { return kind == Kind::Kept; }
+  bool isTwoPass() const { return kind == Kind::TwoPass; }
   std::string str() const;
-  /// Nothing for text that names no schedule.
+  /// Parses a schedule; nothing for other text.
   static std::optional<AttentionSchedule> parse(llvm::StringRef text);
-  /// What `parse` takes, for messages.
-  static llvm::StringRef supported();
+  /// The accepted text, for messages.
+  static llvm::StringRef getSupported();
 };
 
-/// Floats from one row of scores to the next: the pieces that are kept, and a
-/// line more, so that rows do not fall on the same cache sets.
-int64_t scoreStride(const AttentionSchedule &schedule);
+/// Floats from one row of scores to the next: the KV blocks that are held at
+/// once, and one cache line more, so that rows do not share cache sets.
+int64_t getScoreStride(const AttentionSchedule &schedule);
 
-/// Floats of scratch that one part needs for values of this size a head:
-/// scores, their maxima, two tiles of values, numbers of rows.
-int64_t attentionScratchFloats(const AttentionSchedule &schedule,
-                               int64_t valueSize);
+/// Floats of scratch that a worker needs for heads with values of this size:
+/// scores, their maxima, two tiles of the product with the values, and six
+/// vectors of row values.
+int64_t getAttentionScratchFloats(const AttentionSchedule &schedule,
+                                  int64_t valueSize);
 
-/// Floats that the result of one piece takes until it is merged.
-int64_t attentionSlotFloats(int64_t valueSize);
+/// Floats of the partial result of one KV block in the split-kv schedule.
+int64_t getAttentionSlotFloats(int64_t valueSize);
 
 } // namespace transom::kern

@@ -37,9 +37,9 @@ template <typename ConcreteType>
 class IsDefinition
     : public mlir::OpTrait::TraitBase<ConcreteType, IsDefinition> {};
 
-/// Columns of a weight panel, keys of a key panel, keys of a piece.
+/// Columns of a weight panel, keys of a key panel, keys of a KV block.
 constexpr int64_t kPanel = panelWidth;
-constexpr int64_t kPiece = kvBlockSize;
+constexpr int64_t kKvBlock = kvBlockSize;
 
 /// The k of a bf16 weight in panels is zero-padded to a multiple of this.
 constexpr int64_t kPaddedDepth = depthAlignment;

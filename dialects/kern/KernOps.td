@@ -240,8 +240,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
   let description = [{
     `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
     [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_ragged` attends to
-    the keys of its sequence in `key_ragged`. Keys are taken in pieces of 256
-    that merge in order: within a piece each score is a chain over dk, then
+    the keys of its sequence in `key_ragged`. Keys are taken in KV blocks of 256
+    that merge in order: within a block each score is a chain over dk, then
     scaled (and capped), masked; probabilities are exp2(score - maximum) and
     their sum runs in 16 lanes; the product with the values is a chain from zero.
     A row without a visible key gives zeros.
@@ -263,13 +263,18 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     positions 0 to keys - 1 in the cache, of which the new rows are the last, and
     positions are counted from the sequence's start.
 
-    `schedule` says how the work is cut, and changes no bit: `KIND` or
-    `KIND:HEIGHT`, the rows of a block at most. A unit, a block of query rows of
-    one head, takes its keys piece by piece (`pieces`), or first makes all its
-    scores, up to 8 pieces (`kept`); or its pieces belong to several workers, each
-    leaves a partial in `partials`, and `counters` (zero before and after) tell
-    who is last and merges them (`spread`, as far as there is room). `auto`
-    decides by the lengths and workers of a call.
+    `schedule`, `KIND` or `KIND:ROWS`, selects how the work is divided. A work
+    item is a block of at most ROWS query rows of one head. No schedule changes
+    a bit of the result:
+
+    - `streaming`: a work item computes one KV block after the other;
+    - `two-pass`: a work item computes all its scores first, for up to 8 KV
+      blocks, then the products with the values;
+    - `split-kv`: the KV blocks of a work item are distributed over workers. Each
+      block leaves its result in `partials`; `counters` (zero before and after)
+      tell which worker is last and merges them. Without room for all blocks the
+      op falls back to `streaming`;
+    - `auto`: `streaming` or `split-kv`, by the lengths and workers of a call.
 
     In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
     before they are summed and multiplied, and their product with the values is a
@@ -291,8 +296,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
       dk.
     - (10) Outs are f32, or bf16 beside such operands.
     - (11) The schedule is one of the above, of at most 24 rows.
-    - (12) Partials are [parts, floats] of f32 with room for 32 pieces, counters
-      [parts, 32] of i64, and `spread` has them.
+    - (12) Partials are [parts, floats] of f32 with room for 32 KV blocks, counters
+      [parts, 32] of i64, and `split-kv` has them.
     - (13) There are key and value, or a cache.
     - (14) Beside a cache both ragged are of one table, `causal` is set, there is no
       mask, and the query's type, the heads, their sizes and the window are the

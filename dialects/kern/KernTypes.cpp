@@ -265,7 +265,7 @@ Type CacheType::getQueryType() const {
 
 /// Bytes of the scales of all heads.
 static int64_t scaleBytes(CacheType type) {
-  return type.isInt8() ? type.getHeads() * kPiece * 4 : 0;
+  return type.isInt8() ? type.getHeads() * kKvBlock * 4 : 0;
 }
 
 int64_t CacheType::getKeyBytes() const {
@@ -277,11 +277,11 @@ int64_t CacheType::getValueBytes() const {
 }
 
 int64_t CacheType::getKeyScales() const {
-  return getHeads() * kPiece * getDepth() * getElementBytes();
+  return getHeads() * kKvBlock * getDepth() * getElementBytes();
 }
 
 int64_t CacheType::getValueScales() const {
-  return getKeyBytes() + getHeads() * kPiece * getValue() * getElementBytes();
+  return getKeyBytes() + getHeads() * kKvBlock * getValue() * getElementBytes();
 }
 
 int64_t CacheType::getByteSize() const {

@@ -123,21 +123,21 @@ static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
   if (!schedule)
     return op.emitOpError("has the unknown schedule '")
            << op.getSchedule()
-           << "'; supported: " << AttentionSchedule::supported();
+           << "'; supported: " << AttentionSchedule::getSupported();
   Builder b(op.getContext());
   if (failed(verifyPerPart(op, "a scratch", op.getScratch(),
-                           attentionScratchFloats(*schedule, valueSize),
+                           getAttentionScratchFloats(*schedule, valueSize),
                            b.getF32Type())))
     return failure();
   if (!op.getPartials())
-    return schedule->kind == AttentionSchedule::Kind::Spread
+    return schedule->kind == AttentionSchedule::Kind::SplitKv
                ? op.emitOpError("expects partials and counters for 'spread'")
                : success();
   if (failed(verifyPerPart(op, "partials", op.getPartials(),
-                           kSpreadSlots * attentionSlotFloats(valueSize),
+                           kSplitKvSlots * getAttentionSlotFloats(valueSize),
                            b.getF32Type())))
     return failure();
-  return verifyPerPart(op, "counters", op.getCounters(), kSpreadSlots,
+  return verifyPerPart(op, "counters", op.getCounters(), kSplitKvSlots,
                        b.getI64Type());
 }
 

@@ -104,11 +104,11 @@ LogicalResult RopeTableOp::verify() {
            << getPositions().getType();
   WeightType angles = getAngles().getType();
   Sizes sizes = getSizes(getAngles()), outs = getSizes(getOuts());
-  if (angles.isBf16() || sizes.size() != 2 || angles.getShape()[0] <= kPiece ||
+  if (angles.isBf16() || sizes.size() != 2 || angles.getShape()[0] <= kKvBlock ||
       angles.getShape()[1] % 2 || outs.empty() ||
       sizes[1] != outs.back()) // (2)
     return emitOpError("expects angles of f32 with more than ")
-           << kPiece << " rows as wide as outs, an even width, got " << angles
+           << kKvBlock << " rows as wide as outs, an even width, got " << angles
            << " and " << text(outs);
   return verifyLayout(*this, "the angles", getAngles(), WeightLayout::Rows);
 }

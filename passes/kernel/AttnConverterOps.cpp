@@ -300,17 +300,17 @@ AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
     Polynomial dims[] = {Polynomial::symbol("parts"), count};
     return alloc(loc, kern::BufferType::get(b.getContext(), dims, element));
   };
-  memory.scratch = perPart(kern::attentionScratchFloats(schedule, valueSize),
+  memory.scratch = perPart(kern::getAttentionScratchFloats(schedule, valueSize),
                            b.getF32Type());
   using Kind = kern::AttentionSchedule::Kind;
   // Where queries are the keys' rows, there are at least as many units as
   // pieces, and nothing is gained by spreading those.
-  if (schedule.kind != Kind::Spread && (schedule.kind != Kind::Auto || ownKeys))
+  if (schedule.kind != Kind::SplitKv && (schedule.kind != Kind::Auto || ownKeys))
     return memory;
   memory.partials =
-      perPart(kern::kSpreadSlots * kern::attentionSlotFloats(valueSize),
+      perPart(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),
               b.getF32Type());
-  memory.counters = perPart(kern::kSpreadSlots, b.getI64Type());
+  memory.counters = perPart(kern::kSplitKvSlots, b.getI64Type());
   auto clear =
       b.create<kern::ElementwiseOp>(loc, ValueRange(), memory.counters);
   OpBuilder::InsertionGuard guard(b);
@@ -335,8 +335,8 @@ LogicalResult AttnConverter::convertDecodeBatch(attn::DecodeBatchOp op) {
 void AttnConverter::convertRopeTable(attn::RopeTableOp op) {
   int64_t limit = op.getLimit();
   ArrayRef<double> frequencies = op.getFrequencies();
-  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kern::kPiece)) +
-                         kern::kPiece,
+  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kern::kKvBlock)) +
+                         kern::kKvBlock,
                      2 * int64_t(frequencies.size())};
   Value angles =
       makeWeight(op.getLoc(), "angles", shape,

@@ -16,7 +16,7 @@ using namespace transom;
 
 static constexpr float kLog2E = 1.4426950408889634;
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-static constexpr int64_t kPiece = 256;
+static constexpr int64_t kKvBlock = 256;
 
 std::vector<float> test::referenceLinear(const std::vector<float> &x,
                                          const std::vector<float> &weight,
@@ -196,8 +196,8 @@ std::vector<float> test::referenceAttention(const ReferenceAttention &a) {
   int64_t keys = a.visible.size();
   float M = -kInfinity, L = 0;
   std::vector<float> O(a.dv);
-  for (int64_t first = 0; first < keys; first += kPiece) {
-    int64_t count = std::min(kPiece, keys - first);
+  for (int64_t first = 0; first < keys; first += kKvBlock) {
+    int64_t count = std::min(kKvBlock, keys - first);
     std::vector<float> p = scores(a, first, count);
     float m = *std::max_element(p.begin(), p.end());
     if (m == -kInfinity)

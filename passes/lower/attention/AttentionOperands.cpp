@@ -13,7 +13,7 @@ using namespace transom;
 using namespace transom::lower;
 
 using kern::kPanel;
-using kern::kPiece;
+using kern::kKvBlock;
 
 AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
   auto at = [&](Value ragged) {
@@ -41,7 +41,7 @@ AttentionPhase::Sequence AttentionPhase::sequence(Value i, Value height) {
     s.heads = e.select(s.joined, e.i64(heads / group), s.heads);
   }
   s.blocks = e.div(e.add(s.lines, e.sub(height, e.i64(1))), height);
-  s.pieces = e.max(e.ceilDiv(s.keys, kPiece), e.i64(1));
+  s.pieces = e.max(e.ceilDiv(s.keys, kKvBlock), e.i64(1));
   // Lines of a block times the panels of keys they see, and what a block costs
   // besides, as measured: as much as 256 scores where dk = dv = 32.
   Value keys = s.keys;
@@ -123,7 +123,7 @@ Value AttentionPhase::keyHead(const Sequence &s, Value head) {
 
 /// The layer's part of the block of a cache that holds a key.
 Value AttentionPhase::blockOf(const Sequence &s, Value key) {
-  Value index = e.add(s.firstBlock, e.div(key, e.i64(kPiece)));
+  Value index = e.add(s.firstBlock, e.div(key, e.i64(kKvBlock)));
   Value block = e.loadPtr(e.advance(e.blocks(op.getCache()), e.mul(index, 8)));
   return e.advance(block, e.offsetInBlock(op.getCache()));
 }
@@ -142,7 +142,7 @@ Value AttentionPhase::keysFrom(const Sequence &s, Value head, Value key) {
   Value own = keyHead(s, head);
   if (op.getCache())
     return e.advance(blockOf(s, key),
-                     e.mul(own, keyPanelBytes() * kPiece / kPanel));
+                     e.mul(own, keyPanelBytes() * kKvBlock / kPanel));
   Value panel = e.div(e.add(s.keyBase, key), e.i64(kPanel));
   Value offset = e.add(e.mul(panel, keyPanelBytes()),
                        e.mul(own, dk * kPanel * valueBytes()));
@@ -154,7 +154,7 @@ Value AttentionPhase::valuesFrom(const Sequence &s, Value head, Value key) {
   Value own = keyHead(s, head);
   if (op.getCache())
     return e.advance(blockOf(s, key),
-                     e.add(e.mul(own, kPiece * dv * valueBytes()),
+                     e.add(e.mul(own, kKvBlock * dv * valueBytes()),
                            e.i64(op.getCacheType().getKeyBytes())));
   Value row = e.mul(e.add(s.firstKeyRow, key), e.rowStride(op.getValue()));
   return e.advance(e.pointer(op.getValue()),
@@ -165,5 +165,5 @@ Value AttentionPhase::valuesFrom(const Sequence &s, Value head, Value key) {
 Value AttentionPhase::scalesFrom(const Sequence &s, Value head, Value key,
                                  int64_t offset) {
   return e.advance(blockOf(s, key),
-                   e.add(e.mul(keyHead(s, head), kPiece * 4), e.i64(offset)));
+                   e.add(e.mul(keyHead(s, head), kKvBlock * 4), e.i64(offset)));
 }

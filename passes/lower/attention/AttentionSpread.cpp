@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPiece;
-using kern::kSpreadSlots;
+using kern::kKvBlock;
+using kern::kSplitKvSlots;
 
 /// True where pieces have room and units are too few to keep all parts busy.
 Value AttentionPhase::spreads() {
@@ -24,8 +24,8 @@ Value AttentionPhase::spreads() {
         return SmallVector<Value>{e.add(carried[0], units),
                                   e.add(carried[1], e.mul(units, s.pieces))};
       });
-  Value fits = e.lessEqual(counts[1], e.mul(e.parts(), kSpreadSlots));
-  if (schedule.kind == kern::AttentionSchedule::Kind::Spread)
+  Value fits = e.lessEqual(counts[1], e.mul(e.parts(), kSplitKvSlots));
+  if (schedule.kind == kern::AttentionSchedule::Kind::SplitKv)
     return fits;
   // Units that divide among the parts but for an eighth stay whole.
   Value busiest =
@@ -47,8 +47,8 @@ void AttentionPhase::emitSpread() {
     Value unit = e.div(index, s.pieces), piece = e.rem(index, s.pieces);
     Value firstSlot = e.add(before, e.mul(unit, s.pieces));
     Unit u = unitOf(s, unit);
-    Value firstPiece = e.div(u.from, e.i64(kPiece));
-    Value lastPiece = e.max(e.ceilDiv(u.to, kPiece), e.add(firstPiece, 1));
+    Value firstPiece = e.div(u.from, e.i64(kKvBlock));
+    Value lastPiece = e.max(e.ceilDiv(u.to, kKvBlock), e.add(firstPiece, 1));
     Value seen =
         e.both(e.lessEqual(firstPiece, piece), e.less(piece, lastPiece));
     e.ifThen(seen, [&] {
@@ -89,7 +89,7 @@ void AttentionPhase::emitSpreadPiece(const Unit &u, Value index,
 
 AttentionPhase::Sums AttentionPhase::slotAt(Value index) {
   Value slot = e.advance(e.pointer(op.getPartials()),
-                         e.mul(index, kern::attentionSlotFloats(dv) * 4));
+                         e.mul(index, kern::getAttentionSlotFloats(dv) * 4));
   Value numbers = e.advance(slot, kern::kQueryBlock * valueStride * 4);
-  return {slot, numbers, e.advance(numbers, kern::kRowNumbers * 4)};
+  return {slot, numbers, e.advance(numbers, kern::kRowValues * 4)};
 }

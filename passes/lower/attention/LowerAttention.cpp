@@ -14,7 +14,7 @@ using namespace transom;
 using namespace transom::lower;
 
 using kern::kPanel;
-using kern::kPiece;
+using kern::kKvBlock;
 using kern::kQueryBlock;
 
 AttentionPhase::AttentionPhase(PhaseEmitter &e, kern::AttentionOp op)
@@ -27,8 +27,8 @@ AttentionPhase::AttentionPhase(PhaseEmitter &e, kern::AttentionOp op)
   bf16 = query.getElementType().isBF16();
   int8 = op.getCache() && op.getCacheType().isInt8();
   valueStride = llvm::alignTo(dv, kern::kPanel);
-  int64_t pieces = schedule.keeps() ? kern::kKeptPieces : 1;
-  scoreStride = kern::scoreStride(schedule);
+  int64_t pieces = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
+  scoreStride = kern::getScoreStride(schedule);
   Value stride = e.mul(e.rowStride(op.getScratch()), 4);
   Value next = e.advance(e.pointer(op.getScratch()), e.mul(e.part(), stride));
   auto take = [&](int64_t floats) {
@@ -42,7 +42,7 @@ AttentionPhase::AttentionPhase(PhaseEmitter &e, kern::AttentionOp op)
   own.product = take(kQueryBlock * valueStride);
   for (Value *numbers :
        {&sums.maximum, &sums.total, &own.maximum, &own.total, &before, &after})
-    *numbers = take(kern::kRowNumbers);
+    *numbers = take(kern::kRowValues);
 }
 
 void AttentionPhase::emit() {
@@ -67,8 +67,8 @@ Value AttentionPhase::batchSize() {
 /// Rows of the highest block: what is forced; else as many as there are, or
 /// fewer where so few units would leave parts idle.
 Value AttentionPhase::blockHeight() {
-  if (schedule.height)
-    return e.i64(schedule.height);
+  if (schedule.maxRows)
+    return e.i64(schedule.maxRows);
   // The rows of a causal block compute scores up to the last one's.
   int64_t highest = op.getCausal() ? kQueryBlock / 2 : kQueryBlock;
   Value rows = e.mul(e.rowCount(op.getQuery()), heads), batch = batchSize();
@@ -158,11 +158,11 @@ AttentionPhase::Unit AttentionPhase::unitOf(const Sequence &s, Value index) {
 void AttentionPhase::emitUnit(const Sequence &s, Value index) {
   Unit u = unitOf(s, index);
   prefetchUnit(u);
-  Value firstPiece = e.div(u.from, e.i64(kPiece));
-  Value lastPiece = e.max(e.ceilDiv(u.to, kPiece), e.add(firstPiece, 1));
+  Value firstPiece = e.div(u.from, e.i64(kKvBlock));
+  Value lastPiece = e.max(e.ceilDiv(u.to, kKvBlock), e.add(firstPiece, 1));
   Value kept;
-  if (schedule.keeps()) {
-    kept = e.lessEqual(e.sub(lastPiece, firstPiece), e.i64(kern::kKeptPieces));
+  if (schedule.isTwoPass()) {
+    kept = e.lessEqual(e.sub(lastPiece, firstPiece), e.i64(kern::kTwoPassBlocks));
     e.ifThen(kept, [&] { emitKeptScores(u, firstPiece, lastPiece); });
   }
   emitPieces(u, firstPiece, lastPiece, kept);
@@ -197,15 +197,15 @@ void AttentionPhase::aimPrefetch(Piece &piece, const Unit &u, Value index,
   Unit next = unitOf(u.s, u.next);
   Value more = e.less(e.add(index, 1), lastPiece);
   Value head = e.select(more, u.head, next.head);
-  Value first = e.sub(next.from, e.rem(next.from, e.i64(kPiece)));
-  Value key = e.select(more, e.add(piece.base, kPiece), first);
+  Value first = e.sub(next.from, e.rem(next.from, e.i64(kKvBlock)));
+  Value key = e.select(more, e.add(piece.base, kKvBlock), first);
   piece.nextKeys = keysFrom(u.s, head, key);
   piece.nextValues = valuesFrom(u.s, head, key);
 }
 
 AttentionPhase::Piece AttentionPhase::pieceOf(const Unit &u, Value index) {
-  Value base = e.mul(index, kPiece);
-  Value end = e.min(u.to, e.add(base, kPiece));
+  Value base = e.mul(index, kKvBlock);
+  Value end = e.min(u.to, e.add(base, kKvBlock));
   Value start = base;
   if (op.getWindow()) {
     Value skipped = e.max(e.sub(u.from, base), e.i64(0));
@@ -229,7 +229,7 @@ void AttentionPhase::emitKeptScores(const Unit &u, Value firstPiece,
     Piece piece = pieceOf(u, index);
     aimPrefetch(piece, u, index, lastPiece);
     Value kept = e.sub(index, firstPiece);
-    piece.scores = e.advance(scores, e.mul(kept, kPiece * 4));
+    piece.scores = e.advance(scores, e.mul(kept, kKvBlock * 4));
     piece.maxima = e.advance(maxima, e.mul(kept, kQueryBlock * kLanes * 4));
     emitScores(u, piece);
   });
@@ -243,7 +243,7 @@ void AttentionPhase::emitPieces(const Unit &u, Value firstPiece,
     aimPrefetch(piece, u, index, lastPiece);
     if (kept) {
       Value place = e.select(kept, e.sub(index, firstPiece), e.i64(0));
-      piece.scores = e.advance(scores, e.mul(place, kPiece * 4));
+      piece.scores = e.advance(scores, e.mul(place, kKvBlock * 4));
       piece.maxima = e.advance(maxima, e.mul(place, kQueryBlock * kLanes * 4));
       e.ifThen(e.inverse(kept), [&] { emitScores(u, piece); });
     } else {

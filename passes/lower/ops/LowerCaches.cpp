@@ -14,7 +14,7 @@ using namespace transom;
 using namespace transom::lower;
 
 using kern::kPanel;
-using kern::kPiece;
+using kern::kKvBlock;
 
 //===----------------------------------------------------------------------===//
 // Rotation
@@ -22,7 +22,7 @@ using kern::kPiece;
 
 void lower::lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
-  int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kPiece;
+  int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kKvBlock;
   e.shareRows(e.rowCount(op.getOuts()), [&](Value index) {
     Value position =
         e.loadI64(e.advance(e.pointer(op.getPositions()), e.mul(index, 8)));
@@ -30,8 +30,8 @@ void lower::lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
       return Row{e,
                  e.advance(e.weight(op.getAngles()), e.mul(row, shape[1] * 4))};
     };
-    Row coarse = angles(e.div(position, e.i64(kPiece))),
-        fine = angles(e.add(e.rem(position, e.i64(kPiece)), coarseRows)),
+    Row coarse = angles(e.div(position, e.i64(kKvBlock))),
+        fine = angles(e.add(e.rem(position, e.i64(kKvBlock)), coarseRows)),
         out = rowOf(e, op.getOuts(), index);
     e.columns(e.i64(pairs), [&](Value c, Value m) {
       Value sine = e.add(c, pairs);
@@ -153,11 +153,11 @@ public:
     Value first = e.loadI64(e.advance(
         e.advance(sequences, e.mul(sequence, sizeof(transom_sequence))),
         offsetof(transom_sequence, first_block)));
-    Value index = e.add(first, e.div(position, e.i64(kPiece)));
+    Value index = e.add(first, e.div(position, e.i64(kKvBlock)));
     Value block =
         e.loadPtr(e.advance(e.blocks(op.getCache()), e.mul(index, 8)));
     layer = e.advance(block, e.offsetInBlock(op.getCache()));
-    within = e.rem(position, e.i64(kPiece));
+    within = e.rem(position, e.i64(kKvBlock));
     emitKeys(row);
     emitValues(row);
   }
@@ -177,7 +177,7 @@ private:
     Value first = e.add(e.mul(panel, type.getDepth() * kPanel * bytes),
                         e.mul(e.rem(within, e.i64(kPanel)), lane));
     emitHead(row, {op.getKey(), e.advance(layer, first), type.getKey(),
-                   type.getDepth() * kPiece * bytes, type.getKeyScales(),
+                   type.getDepth() * kKvBlock * bytes, type.getKeyScales(),
                    together, kPanel * lane});
   }
 
@@ -189,7 +189,7 @@ private:
                         e.mul(e.rem(within, e.i64(keys)), bytes));
     Value values = e.advance(layer, type.getKeyBytes());
     emitHead(row, {op.getValue(), e.advance(values, first), type.getValue(),
-                   type.getValue() * kPiece * bytes, type.getValueScales(),
+                   type.getValue() * kKvBlock * bytes, type.getValueScales(),
                    type.isBf16() ? 1 : kLanes, bytes * keys});
   }
 
@@ -202,7 +202,7 @@ private:
     Value scale;
     if (type.isInt8()) {
       scale = emitScale(target.width, load);
-      Value at = e.add(e.mul(head, kPiece), within);
+      Value at = e.add(e.mul(head, kKvBlock), within);
       e.store(scale, e.advance(layer, e.add(e.mul(at, 4), target.scales)));
       scale = e.splat(scale);
     }

@@ -57,13 +57,13 @@ std::string buildModule(const Job &job) {
                          ", key_panels"),
               v = buffer("rows1", job.kvHeads * job.dv, job.dtype),
               y = buffer("rows0", job.heads * job.dv, job.dtype),
-              p = buffer("parts", kSpreadSlots * attentionSlotFloats(job.dv),
+              p = buffer("parts", kSplitKvSlots * getAttentionSlotFloats(job.dv),
                          "f32"),
-              c = buffer("parts", kSpreadSlots, "i64"), text;
+              c = buffer("parts", kSplitKvSlots, "i64"), text;
   for (size_t i = 0; i < job.schedules.size(); ++i) {
     AttentionSchedule schedule = *AttentionSchedule::parse(job.schedules[i]);
     std::string t =
-        buffer("parts", attentionScratchFloats(schedule, job.dv), "f32");
+        buffer("parts", getAttentionScratchFloats(schedule, job.dv), "f32");
     text += "func.func @a" + str(i) + "(%q: " + q + ", %k: " + k +
             ", %v: " + v + ", %t: " + t + ", %p: " + p + ", %c: " + c +
             ", %y: " + y +
@@ -95,14 +95,14 @@ public:
     int64_t size = job.dtype == "bf16" ? 2 : 4, rows = queries.rows();
     int64_t scratch = 0;
     for (const std::string &name : job.schedules)
-      scratch = std::max(scratch, attentionScratchFloats(
+      scratch = std::max(scratch, getAttentionScratchFloats(
                                       *AttentionSchedule::parse(name), job.dv));
     int64_t bytes[] = {rows * job.heads * job.dk * size,
                        keys.keys() * job.kvHeads * job.dk * size,
                        keys.rows() * job.kvHeads * job.dv * size,
                        workers * scratch * 4,
-                       workers * kSpreadSlots * attentionSlotFloats(job.dv) * 4,
-                       workers * kSpreadSlots * 8,
+                       workers * kSplitKvSlots * getAttentionSlotFloats(job.dv) * 4,
+                       workers * kSplitKvSlots * 8,
                        rows * job.heads * job.dv * size};
     for (int i = 0; i < 7; ++i) {
       memory.emplace_back(bytes[i] / 4 + 32);

@@ -147,8 +147,8 @@ TEST(Attention, SoftCap) {
 
 TEST(Attention, SchedulesGiveTheSameBits) {
   std::vector<Attention> list;
-  for (const char *schedule : {"auto", "pieces:1", "pieces:7", "pieces:24",
-                               "kept", "kept:5", "spread", "spread:3"}) {
+  for (const char *schedule : {"auto", "streaming:1", "streaming:7", "streaming:24",
+                               "two-pass", "two-pass:5", "split-kv", "split-kv:3"}) {
     Attention plain = head("plain", 2, 1, 6, 10), causal = plain,
               window = plain, cross = plain,
               masks =
@@ -162,7 +162,7 @@ TEST(Attention, SchedulesGiveTheSameBits) {
     for (Attention a : {plain, causal, window, cross, masks}) {
       a.schedule = schedule;
       a.name += std::to_string(list.size());
-      a.spreads = a.schedule.substr(0, 6) == "spread" ||
+      a.splitsKv = a.schedule.substr(0, 8) == "split-kv" ||
                   (a.cross && a.schedule == "auto");
       list.push_back(a);
     }
@@ -217,11 +217,11 @@ TEST(Attention, Bf16) {
 TEST(Attention, SchedulesGiveTheSameBitsInBf16) {
   std::vector<Attention> list;
   for (const char *schedule :
-       {"auto", "pieces:5", "pieces:24", "kept:12", "spread", "spread:3"}) {
+       {"auto", "streaming:5", "streaming:24", "two-pass:12", "split-kv", "split-kv:3"}) {
     Attention own = head("own", 2, 1, 6, 10);
     own.bf16 = true;
     own.schedule = schedule;
-    own.spreads = own.schedule.substr(0, 6) == "spread";
+    own.splitsKv = own.schedule.substr(0, 8) == "split-kv";
     Attention cross = own;
     cross.cross = true;
     cross.causal = true;

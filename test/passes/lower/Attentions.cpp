@@ -21,10 +21,10 @@ constexpr double kFinite = -3.0;
 
 /// Scratch floats a part, as the lowering divides them.
 int64_t scratchFloats(const Attention &a) {
-  int64_t pieces = a.schedule.substr(0, 4) == "kept" ? 8 : 1;
+  int64_t pieces = a.schedule.substr(0, 8) == "two-pass" ? 8 : 1;
   return 24 * (272 * pieces + 16 + 2 * ((a.dv + 31) / 32 * 32)) + 192;
 }
-/// Floats a part for the results of 32 pieces.
+/// Floats per worker for the results of 32 KV blocks.
 int64_t partialFloats(const Attention &a) {
   return 32 * (24 * ((a.dv + 31) / 32 * 32) + 64);
 }
@@ -68,7 +68,7 @@ std::string moduleOf(const Attention &a) {
   text += "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
           ", %v: " + value + (masked ? ", %m: " + maskType : "") +
           ", %t: " + scratch +
-          (a.spreads ? ", %p: " + partials + ", %c: " + counters : "") +
+          (a.splitsKv ? ", %p: " + partials + ", %c: " + counters : "") +
           ", %y: " + out +
           ") attributes {kern.symbols = [\"batch\", \"keys0\", \"keys1\", "
           "\"parts\", \"rows0\", \"rows1\", \"seq0\", \"seq1\"]} {\n";
@@ -82,7 +82,7 @@ std::string moduleOf(const Attention &a) {
   text += "  kern.phase \"" + a.name +
           "\" {\n    kern.attention %q, %k, %v ragged %s0, %s" + segment +
           (a.reach ? " relative_bias %b" : "") + (masked ? " mask %m" : "") +
-          " scratch %t" + (a.spreads ? " partials %p counters %c" : "") +
+          " scratch %t" + (a.splitsKv ? " partials %p counters %c" : "") +
           " outs(%y) heads " + str(a.heads) + " kv_heads " + str(a.kvHeads) +
           " scale " + std::to_string(kScale) + " {";
   std::vector<std::string> attributes{"schedule = \"" + a.schedule + "\""};
@@ -102,7 +102,7 @@ std::string moduleOf(const Attention &a) {
           ", !kern.ragged<0>, !kern.ragged<" + segment + ">" +
           (a.reach ? ", " + bias : std::string()) +
           (masked ? ", " + maskType : "") + ", " + scratch +
-          (a.spreads ? ", " + partials + ", " + counters : "") + ", " + out +
+          (a.splitsKv ? ", " + partials + ", " + counters : "") + ", " + out +
           "\n  }\n  return\n}\n";
   return text;
 }
@@ -333,7 +333,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
   else if (a.mask != MaskKind::None)
     call.args.push_back(selected.data());
   call.args.push_back(scratch.data());
-  if (a.spreads)
+  if (a.splitsKv)
     call.args.insert(call.args.end(), {partials.data(), counters.data()});
   call.args.push_back(out.data());
   if (a.reach)

@@ -28,7 +28,7 @@ struct Attention {
   bool cross = false;          ///< keys of other ragged than the queries
   int64_t stride = 0;          ///< of query, value and outs
   std::string schedule = "auto";
-  bool spreads = false; ///< has partials and counters
+  bool splitsKv = false; ///< has partials and counters
   bool bf16 = false;    ///< query, key and value
   bool outBf16 = false;
 };

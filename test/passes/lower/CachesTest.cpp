@@ -15,7 +15,7 @@ using namespace transom::test;
 namespace {
 
 constexpr double kScale = 0.375;
-constexpr int64_t kPiece = TRANSOM_KV_BLOCK_SIZE;
+constexpr int64_t kKvBlock = TRANSOM_KV_BLOCK_SIZE;
 /// Where the layer lies in its blocks.
 constexpr int64_t kOffset = 192;
 
@@ -35,13 +35,13 @@ struct Cached {
   int64_t bytes() const { return bf16 ? 2 : 4; }
   /// Bytes of a block's keys or values with their scales.
   int64_t cacheBytes(int64_t width) const {
-    return kvHeads * kPiece * (int8 ? width + 4 : width * bytes());
+    return kvHeads * kKvBlock * (int8 ? width + 4 : width * bytes());
   }
   int64_t blockBytes() const {
     return kOffset + cacheBytes(depth()) + cacheBytes(dv);
   }
   int64_t scratchFloats() const {
-    int64_t pieces = schedule.substr(0, 4) == "kept" ? 8 : 1;
+    int64_t pieces = schedule.substr(0, 8) == "two-pass" ? 8 : 1;
     return 24 * (272 * pieces + 16 + 2 * ((dv + 31) / 32 * 32)) + 192;
   }
   int64_t partialFloats() const {
@@ -110,7 +110,7 @@ public:
   Blocks(const Cached &c, const RaggedTable &table) {
     int64_t count = 0;
     for (int64_t i = 0; i < table.batch(); ++i)
-      count += (table.sequence(i).num_keys + kPiece - 1) / kPiece;
+      count += (table.sequence(i).num_keys + kKvBlock - 1) / kKvBlock;
     for (int64_t i = 0; i < count; ++i) {
       memory.emplace_back(c.blockBytes(), Edge::End);
       // An odd depth pairs with a number that nobody writes.
@@ -235,7 +235,7 @@ private:
     }
     for (int64_t i = 0; i < table.batch() && c.window; ++i) {
       const transom_sequence &s = table.sequence(i);
-      for (int64_t b = 0; (b + 1) * kPiece <= s.past - c.window + 1; ++b)
+      for (int64_t b = 0; (b + 1) * kKvBlock <= s.past - c.window + 1; ++b)
         blocks.forget(s.first_block + b);
     }
     std::vector<float> slopes(c.heads);
@@ -403,7 +403,7 @@ TEST(Caches, SlopesAndCaps) {
 
 TEST(Caches, Schedules) {
   std::vector<Cached> list;
-  for (const char *schedule : {"pieces", "kept", "spread", "pieces:5"}) {
+  for (const char *schedule : {"streaming", "two-pass", "split-kv", "streaming:5"}) {
     list.push_back(cached("s" + str(list.size()), 4, 2, 8, 8));
     list.back().schedule = schedule;
   }

@@ -70,7 +70,7 @@ class Inspect(ToolTest):
     def test_attention_schedules(self):
         bert = os.path.join(GOLDENS, "bert")
         results = set()
-        for schedule in ("auto", "pieces:5", "kept:12", "spread"):
+        for schedule in ("auto", "streaming:5", "two-pass:12", "split-kv"):
             self.succeed("compile", bert, "-q", "-o", self.path("m.so"), "--attention-schedule", schedule)
             found = self.json_of(self.path("m.so"))
             self.assertEqual(set(found["entries"][0]["attention_schedules"].values()), {schedule})
@@ -79,7 +79,7 @@ class Inspect(ToolTest):
             self.succeed("run", self.path("m.so"), "encode", "--in", os.path.join(bert, "encode.0.in.safetensors"), "--out", self.path("out"))
             results.add(bytes(self.read(self.path("out"))))
         self.assertEqual(len(results), 1)  # no schedule changes a bit
-        self.fail_with(2, "compile", bert, "-o", self.path("m.so"), "--attention-schedule", "kept:99", says="kept:99")
+        self.fail_with(2, "compile", bert, "-o", self.path("m.so"), "--attention-schedule", "two-pass:99", says="two-pass:99")
 
     def test_sizes_of_any_name(self):
         """Symbols of graph.json have the names that its author gave them; formulas use no others."""
