@@ -13,7 +13,7 @@ static Error unreadable(llvm::Error error) {
                        llvm::toString(std::move(error)));
 }
 
-Result<CodeSize> transom::codeSizeOf(const std::string &object) {
+Result<CodeSize> transom::getCodeSize(const std::string &object) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef(object, "code"));
   if (!file)

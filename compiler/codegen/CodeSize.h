@@ -17,6 +17,6 @@ struct CodeSize {
 };
 
 /// Counts the functions of an ELF object file by their names.
-Result<CodeSize> codeSizeOf(const std::string &object);
+Result<CodeSize> getCodeSize(const std::string &object);
 
 } // namespace transom

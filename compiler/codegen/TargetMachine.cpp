@@ -39,26 +39,26 @@ static Result<const InstructionSet *> findTarget(const std::string &target) {
 
 Result<std::vector<const InstructionSet *>>
 transom::selectTargets(const std::vector<std::string> &targets, bool bf16) {
-  std::vector<const InstructionSet *> wanted, sorted;
+  std::vector<const InstructionSet *> selected, sorted;
   for (const std::string &target : targets) {
     TRANSOM_ASSIGN(const InstructionSet *isa, findTarget(target));
-    if (!wanted.empty() && isa->triple != wanted.front()->triple)
-      return usageError("the targets '" + std::string(wanted.front()->target) +
+    if (!selected.empty() && isa->triple != selected.front()->triple)
+      return usageError("the targets '" + std::string(selected.front()->target) +
                         "' and '" + isa->target +
                         "' are of different machines; an artifact has code of "
                         "one");
-    wanted.push_back(isa);
+    selected.push_back(isa);
   }
   // Without a target, code is made for the machine of the first entry.
   const char *defaultTriple = getInstructionSets().front().triple;
-  auto isWanted = [&](const InstructionSet &isa) {
-    return llvm::any_of(wanted, [&](const InstructionSet *other) {
+  auto isSelected = [&](const InstructionSet &isa) {
+    return llvm::any_of(selected, [&](const InstructionSet *other) {
       return llvm::StringRef(isa.target) == other->target;
     });
   };
   for (const InstructionSet &isa : getInstructionSets())
     if ((bf16 || !isa.isForBf16) &&
-        (targets.empty() ? isa.triple == defaultTriple : isWanted(isa)))
+        (targets.empty() ? isa.triple == defaultTriple : isSelected(isa)))
       sorted.push_back(&isa);
   return sorted;
 }

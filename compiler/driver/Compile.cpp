@@ -131,7 +131,8 @@ Result<void> ModelFacts::complete(ArtifactPlan &plan) {
 
 Result<CompileReport> transom::compile(const CompileOptions &options) {
   TRANSOM_TRY(checkOptions(options));
-  if (options.progress && !options.progress({"import"}))
+  if (options.progress &&
+      !options.progress({getStageInfo(Stage::Attn).progress}))
     return unavailable("interrupted");
   const auto started = std::chrono::steady_clock::now();
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -159,6 +160,7 @@ Result<CompileReport> transom::compile(const CompileOptions &options) {
   TRANSOM_ASSIGN(CompileReport report,
                  compileModule(std::move(module), source, recorded));
   report.notes = facts.notes;
-  report.seconds.insert(report.seconds.begin(), {"import", seconds});
+  report.seconds.insert(report.seconds.begin(),
+                        {getStageInfo(Stage::Attn).progress, seconds});
   return report;
 }

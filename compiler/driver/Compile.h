@@ -6,6 +6,7 @@
 // libtransom-compiler, which the tool opens only for the commands that need
 // it.
 #pragma once
+#include "compiler/pipeline/StageTable.h"
 #include "runtime/base/Error.h"
 #include <cstdint>
 #include <functional>
@@ -14,15 +15,6 @@
 #include <vector>
 
 namespace transom {
-
-/// Where a compile stops; the names are those of `--emit`.
-enum class EmitStage { Attn, AttnOpt, Kern, LlvmIr, Asm, Obj, So };
-
-/// Name of a stage, and all names in order.
-const char *emitStageName(EmitStage stage);
-std::vector<std::string> emitStageNames();
-/// The stage of that name; `Usage` with a suggestion for another.
-Result<EmitStage> parseEmitStage(const std::string &name);
 
 /// How far a compile is.
 struct CompileProgress {
@@ -37,7 +29,7 @@ struct CompileProgress {
 struct CompileOptions {
   std::string model;  ///< a model folder or a graph.json
   std::string output; ///< the file to write; may be empty for a text stage
-  EmitStage emit = EmitStage::So;
+  Stage emit = Stage::So; ///< the last stage
   /// Print the location of each operation in the text of a stage.
   bool emitLocations = false;
   /// Who does products, softmax and norms: `native` code or `onednn`.

@@ -5,7 +5,7 @@
 // LLVM's part, which takes most of the time, runs for several at once.
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/Diagnostics.h"
-#include "compiler/pipeline/LowerStage.h"
+#include "compiler/pipeline/LowerModule.h"
 #include <atomic>
 #include <thread>
 
@@ -17,7 +17,7 @@ transom::lowerToLlvm(mlir::ModuleOp module,
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
   for (const InstructionSet *isa : isas) {
-    auto lowered = lowerForIsa(module, isa->name);
+    auto lowered = lowerModule(module, isa->name);
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");
     TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));

@@ -34,12 +34,12 @@ public:
 
 private:
   /// Reports the progress of a stage; an error if the compile is to stop.
-  Result<void> tell(const char *stage, uint64_t done, uint64_t total);
+  Result<void> tell(Stage stage, uint64_t done, uint64_t total);
   /// Reports the progress and begins to measure a stage.
-  Result<void> begin(const char *stage);
-  void end(const char *stage);
+  Result<void> begin(Stage stage);
+  void end(Stage stage);
   /// Runs the passes of a stage, then writes and reads the module.
-  Result<void> runPasses(Stage stage, const char *name);
+  Result<void> runPasses(Stage stage);
   Result<void> runPass(const transom::PassInfo &info,
                        const PipelineOptions &pipeline);
   Result<void> readBack();
@@ -74,21 +74,21 @@ func::FuncOp transom::getStepEntry(ModuleOp module) {
   return func::FuncOp();
 }
 
-Result<void> ModuleCompiler::tell(const char *stage, uint64_t done,
+Result<void> ModuleCompiler::tell(Stage stage, uint64_t done,
                                   uint64_t total) {
   if (options.progress && !options.progress({stage, done, total}))
     return unavailable("interrupted");
   return {};
 }
 
-Result<void> ModuleCompiler::begin(const char *stage) {
+Result<void> ModuleCompiler::begin(Stage stage) {
   started = std::chrono::steady_clock::now();
   return tell(stage, 0, 0);
 }
 
-void ModuleCompiler::end(const char *stage) {
+void ModuleCompiler::end(Stage stage) {
   report.seconds.emplace_back(
-      stage,
+      getStageInfo(stage).progress,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started)
           .count());
 }
@@ -123,22 +123,22 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   return withReproducer(std::move(error), printModule(*before));
 }
 
-Result<void> ModuleCompiler::runPasses(Stage stage, const char *name) {
-  TRANSOM_TRY(begin(name));
+Result<void> ModuleCompiler::runPasses(Stage stage) {
+  TRANSOM_TRY(begin(stage));
   PipelineOptions pipeline;
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
-  pipeline.backend = *backendByName(options.backend);
+  pipeline.backend = *parseBackend(options.backend);
   std::vector<const transom::PassInfo *> passes;
-  for (const transom::PassInfo &info : allPasses())
+  for (const transom::PassInfo &info : getPasses())
     if (info.stage == stage && runsPass(info, pipeline))
       passes.push_back(&info);
   for (size_t i = 0; i < passes.size(); ++i) {
     TRANSOM_TRY(runPass(*passes[i], pipeline));
-    TRANSOM_TRY(tell(name, i + 1, passes.size() + 1));
+    TRANSOM_TRY(tell(stage, i + 1, passes.size() + 1));
   }
   TRANSOM_TRY(readBack());
-  end(name);
+  end(stage);
   return {};
 }
 
@@ -193,36 +193,34 @@ Result<void> ModuleCompiler::emitText(const std::string &text,
 }
 
 Result<void> ModuleCompiler::makeCode() {
-  if (Result<void> begun = begin("lower"); !begun)
-    return begun;
+  TRANSOM_TRY(begin(Stage::LlvmIr));
   Result<std::vector<IsaModule>> modules = lowerToLlvm(*module, isas);
   if (!modules)
     return withReproducer(modules.takeError(), printModule(*module));
   if (options.checkRoundTrip)
     if (Result<void> read = readBackLlvm(*modules); !read)
       return read;
-  end("lower");
-  if (options.emit == EmitStage::LlvmIr) {
+  end(Stage::LlvmIr);
+  if (options.emit == Stage::LlvmIr) {
     for (IsaModule &code : *modules)
       if (Result<void> done = emitText(printLLVM(code), code.isa->name); !done)
         return done;
     return {};
   }
-  if (Result<void> begun = begin("code"); !begun)
-    return begun;
-  CodeOptions how{options.emit == EmitStage::Asm ? CodeKind::Assembly
-                                                 : CodeKind::Object,
+  TRANSOM_TRY(begin(Stage::Obj));
+  CodeOptions how{options.emit == Stage::Asm ? CodeKind::Assembly
+                                             : CodeKind::Object,
                   options.optLevel, options.jobs};
   TRANSOM_ASSIGN(std::vector<IsaObject> objects,
                  generate(std::move(*modules), how));
   if (how.kind == CodeKind::Object)
     for (const IsaObject &object : objects) {
-      TRANSOM_ASSIGN(CodeSize size, codeSizeOf(object.object));
+      TRANSOM_ASSIGN(CodeSize size, getCodeSize(object.object));
       report.code.push_back(
           {object.isa, size.phases, size.kernels, size.bytes});
     }
-  end("code");
-  if (options.emit == EmitStage::So)
+  end(Stage::Obj);
+  if (options.emit == Stage::So)
     return writeLibrary(std::move(objects));
   for (const IsaObject &object : objects)
     if (Result<void> done = emitText(object.object, object.isa); !done)
@@ -239,16 +237,17 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   if (source.complete)
     if (Result<void> done = source.complete(plan); !done)
       return done;
-  if (Result<void> begun = begin("weights"); !begun)
-    return begun;
-  Result<ArtifactReport> written = writeArtifact(
-      plan, objects, *source.tensors, source.release, options.output,
-      [&](uint64_t done, uint64_t total) {
-        return !options.progress || options.progress({"weights", done, total});
-      });
+  TRANSOM_TRY(begin(Stage::So));
+  Result<ArtifactReport> written =
+      writeArtifact(plan, objects, *source.tensors, source.release,
+                    options.output, [&](uint64_t done, uint64_t total) {
+                      return !options.progress ||
+                             options.progress({getStageInfo(Stage::So).progress,
+                                               done, total});
+                    });
   if (!written)
     return written.takeError();
-  end("weights");
+  end(Stage::So);
   report.fileBytes = written->fileBytes;
   report.parameters = static_cast<uint64_t>(plan.manifest.parameters);
   report.written.push_back(options.output);
@@ -275,13 +274,10 @@ Result<CompileReport> ModuleCompiler::run() {
         StringAttr::get(module->getContext(), options.attentionSchedule));
   (*module)->setAttr("transom.backend",
                      StringAttr::get(module->getContext(), options.backend));
-  const std::tuple<EmitStage, std::optional<Stage>, const char *> stages[] = {
-      {EmitStage::Attn, std::nullopt, "import"},
-      {EmitStage::AttnOpt, Stage::Graph, "optimize"},
-      {EmitStage::Kern, Stage::Kernel, "plan"}};
-  for (const auto &[emit, stage, name] : stages) {
-    TRANSOM_TRY(stage ? runPasses(*stage, name) : readBack());
-    if (options.emit == emit) {
+  for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
+    // The caller has imported the module.
+    TRANSOM_TRY(stage == Stage::Attn ? readBack() : runPasses(stage));
+    if (options.emit == stage) {
       if (Result<void> done =
               emitText(printForReading(*module, options.emitLocations), {});
           !done)
@@ -311,7 +307,7 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +
         "'; supported: " + kern::AttentionSchedule::getSupported().str());
-  if (!backendByName(options.backend))
+  if (!parseBackend(options.backend))
     return usageError("unknown backend '" + options.backend +
                       "'; supported: native, onednn");
   if (options.backend == "onednn" && options.dtype != "f32")
@@ -321,8 +317,8 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
     return usageError("unknown level of optimization " +
                       std::to_string(options.optLevel) + "; supported: 0, 2");
   if (options.output.empty() &&
-      (options.emit == EmitStage::So || options.emit == EmitStage::Obj))
-    return usageError("'" + std::string(emitStageName(options.emit)) +
+      (options.emit == Stage::So || options.emit == Stage::Obj))
+    return usageError("'" + std::string(getStageInfo(options.emit).name) +
                       "' needs an output file, '-o FILE'");
   return {};
 }

@@ -1,8 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table. A pass is added by a line here.
+// The table of passes. A pass is added by an entry here.
 #include "compiler/pipeline/Pipeline.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
@@ -13,72 +18,82 @@ using namespace mlir;
 
 namespace transom {
 
-llvm::ArrayRef<StageInfo> allStages() {
-  static constexpr StageInfo stages[] = {
-      {Stage::Import, "attn", "the model as its description says it"},
-      {Stage::Graph, "attn-opt",
-       "fused attention and projections, ragged rows, outlined layers"},
-      {Stage::Kernel, "kern", "operations on planned buffers, cut in phases"},
-      {Stage::Lower, "llvm-ir", "LLVM IR for each instruction set"},
-      {Stage::Assembly, "asm", "assembly for each instruction set"},
-      {Stage::Object, "obj", "an object file for each instruction set"},
-      {Stage::Library, "so", "the shared object with its weights"},
-  };
-  return stages;
-}
-
 /// The creator of a pass without options.
 template <std::unique_ptr<Pass> (*create)()>
 static std::unique_ptr<Pass> plain(const PipelineOptions &) {
   return create();
 }
 
-/// oneDNN writes rows: a native kernel makes key panels of them.
+/// oneDNN writes rows, which a native kernel packs into key panels.
 static std::unique_ptr<Pass> fuseEpilogues(const PipelineOptions &options) {
   FuseEpiloguesPassOptions flags;
   flags.keyPanels = options.backend == Backend::Native;
   return createFuseEpiloguesPass(flags);
 }
 
-llvm::ArrayRef<PassInfo> allPasses() {
+static std::unique_ptr<Pass> convertKernToLlvm(const PipelineOptions &options) {
+  ConvertKernToLlvmPassOptions flags;
+  flags.isa = options.isa;
+  return createConvertKernToLlvmPass(flags);
+}
+
+static std::unique_ptr<Pass> convertVectorToLlvm(const PipelineOptions &) {
+  return createConvertVectorToLLVMPass();
+}
+
+llvm::ArrayRef<PassInfo> getPasses() {
   static constexpr PassInfo passes[] = {
-      {Stage::Graph, "attn-infer-shapes", true, plain<createInferShapesPass>},
-      {Stage::Graph, "canonicalize", false, plain<createCanonicalizerPass>},
-      {Stage::Graph, "cse", false, plain<createCSEPass>},
-      {Stage::Graph, "attn-fuse-attention", false,
+      {Stage::AttnOpt, "attn-infer-shapes", true, plain<createInferShapesPass>},
+      {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
+      {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
+      {Stage::AttnOpt, "attn-fuse-attention", false,
        plain<createFuseAttentionPass>},
-      {Stage::Graph, "canonicalize", false, plain<createCanonicalizerPass>},
-      {Stage::Graph, "attn-fuse-projections", false,
+      {Stage::AttnOpt, "canonicalize", false, plain<createCanonicalizerPass>},
+      {Stage::AttnOpt, "attn-fuse-projections", false,
        plain<createFuseProjectionsPass>, Backend::Native},
-      {Stage::Graph, "attn-remove-padding", false,
+      {Stage::AttnOpt, "attn-remove-padding", false,
        plain<createRemovePaddingPass>},
-      {Stage::Graph, "cse", false, plain<createCSEPass>},
-      {Stage::Graph, "attn-outline-layers", false,
+      {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
+      {Stage::AttnOpt, "attn-outline-layers", false,
        plain<createOutlineLayersPass>},
-      {Stage::Graph, "attn-drop-unused-weights", false,
+      {Stage::AttnOpt, "attn-drop-unused-weights", false,
        plain<createDropUnusedWeightsPass>},
-      {Stage::Kernel, "convert-attn-to-kern", true,
+      {Stage::Kern, "convert-attn-to-kern", true,
        plain<createConvertAttnToKernPass>},
-      {Stage::Kernel, "kern-fuse-glu", false, plain<createFuseGluPass>,
+      {Stage::Kern, "kern-fuse-glu", false, plain<createFuseGluPass>,
        Backend::Native},
-      {Stage::Kernel, "kern-fuse-epilogues", false, fuseEpilogues},
-      {Stage::Kernel, "kern-fuse-norm", false, plain<createFuseNormPass>,
+      {Stage::Kern, "kern-fuse-epilogues", false, fuseEpilogues},
+      {Stage::Kern, "kern-fuse-norm", false, plain<createFuseNormPass>,
        Backend::Native},
-      {Stage::Kernel, "convert-kern-to-onednn", false,
+      {Stage::Kern, "convert-kern-to-onednn", false,
        plain<createConvertKernToOnednnPass>, Backend::OneDnn},
-      {Stage::Kernel, "kern-choose-precision", false,
+      {Stage::Kern, "kern-choose-precision", false,
        plain<createChoosePrecisionPass>},
-      {Stage::Kernel, "kern-fuse-cross-layer-norm", false,
+      {Stage::Kern, "kern-fuse-cross-layer-norm", false,
        plain<createFuseCrossLayerNormPass>, Backend::Native},
-      {Stage::Kernel, "kern-plan-caches", true, plain<createPlanCachesPass>},
-      {Stage::Kernel, "kern-pack-weights", true, plain<createPackWeightsPass>},
-      {Stage::Kernel, "kern-form-phases", true, plain<createFormPhasesPass>},
-      {Stage::Kernel, "kern-plan-memory", true, plain<createPlanMemoryPass>},
+      {Stage::Kern, "kern-plan-caches", true, plain<createPlanCachesPass>},
+      {Stage::Kern, "kern-pack-weights", true, plain<createPackWeightsPass>},
+      {Stage::Kern, "kern-form-phases", true, plain<createFormPhasesPass>},
+      {Stage::Kern, "kern-plan-memory", true, plain<createPlanMemoryPass>},
+      {Stage::LlvmIr, "convert-kern-to-llvm", true, convertKernToLlvm},
+      {Stage::LlvmIr, "canonicalize", true, plain<createCanonicalizerPass>},
+      {Stage::LlvmIr, "cse", true, plain<createCSEPass>},
+      {Stage::LlvmIr, "loop-invariant-code-motion", true,
+       plain<createLoopInvariantCodeMotionPass>},
+      {Stage::LlvmIr, "convert-scf-to-cf", true,
+       plain<createConvertSCFToCFPass>},
+      {Stage::LlvmIr, "convert-vector-to-llvm", true, convertVectorToLlvm},
+      {Stage::LlvmIr, "convert-arith-to-llvm", true,
+       plain<createArithToLLVMConversionPass>},
+      {Stage::LlvmIr, "convert-cf-to-llvm", true,
+       plain<createConvertControlFlowToLLVMPass>},
+      {Stage::LlvmIr, "reconcile-unrealized-casts", true,
+       plain<createReconcileUnrealizedCastsPass>},
   };
   return passes;
 }
 
-std::optional<Backend> backendByName(llvm::StringRef name) {
+std::optional<Backend> parseBackend(llvm::StringRef name) {
   if (name == "native")
     return Backend::Native;
   if (name == "onednn")
@@ -87,28 +102,21 @@ std::optional<Backend> backendByName(llvm::StringRef name) {
 }
 
 bool runsPass(const PassInfo &info, const PipelineOptions &options) {
-  return !options.disabled.count(info.flag.str()) &&
+  return (info.required || !options.disabled.count(info.flag.str())) &&
          (!info.only || *info.only == options.backend);
-}
-
-std::optional<Stage> stageByName(llvm::StringRef name) {
-  for (const StageInfo &stage : allStages())
-    if (stage.name == name)
-      return stage.stage;
-  return std::nullopt;
 }
 
 Result<void> checkDisabledPasses(const std::set<std::string> &flags) {
   std::vector<std::string> known, optional;
-  for (const PassInfo &pass : allPasses()) {
+  for (const PassInfo &pass : getPasses()) {
     known.push_back(pass.flag.str());
     if (!pass.required)
       optional.push_back(pass.flag.str());
   }
   for (const std::string &flag : flags) {
     const PassInfo *pass = llvm::find_if(
-        allPasses(), [&](const PassInfo &info) { return info.flag == flag; });
-    if (pass == allPasses().end())
+        getPasses(), [&](const PassInfo &info) { return info.flag == flag; });
+    if (pass == getPasses().end())
       return usageError("unknown pass '" + flag + "'; supported: " +
                         joinNames(optional) + suggest(flag, known));
     if (pass->required)
@@ -120,7 +128,7 @@ Result<void> checkDisabledPasses(const std::set<std::string> &flags) {
 
 void populateStage(OpPassManager &manager, Stage stage,
                    const PipelineOptions &options) {
-  for (const PassInfo &pass : allPasses())
+  for (const PassInfo &pass : getPasses())
     if (pass.stage == stage && runsPass(pass, options))
       manager.addPass(pass.create(options));
 }

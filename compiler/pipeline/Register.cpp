@@ -1,16 +1,21 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of stages as named pipelines.
+// Registers passes by their flags, and stages as pipelines.
 #include "compiler/pipeline/Register.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernel/Passes.h"
-#include "passes/lower/Lower.h"
 #include "passes/lower/Passes.h"
 
 using namespace mlir;
@@ -23,8 +28,12 @@ namespace {
 struct StageFlags : PassPipelineOptions<StageFlags> {
   ListOption<std::string> disabled{
       *this, "disable", llvm::cl::desc("Flags of passes to leave out")};
+  Option<std::string> isa{*this, "isa",
+                          llvm::cl::desc("Instruction set to emit code for"),
+                          llvm::cl::init("avx2")};
   Option<Backend> backend{
-      *this, "backend", llvm::cl::desc("Who does products, softmax and norms"),
+      *this, "backend",
+      llvm::cl::desc("What computes products, softmax and norms"),
       llvm::cl::init(Backend::Native),
       llvm::cl::values(clEnumValN(Backend::Native, "native", "generated code"),
                        clEnumValN(Backend::OneDnn, "onednn", "oneDNN"))};
@@ -33,11 +42,12 @@ struct StageFlags : PassPipelineOptions<StageFlags> {
 void registerStage(const StageInfo &info) {
   Stage stage = info.stage;
   PassPipelineRegistration<StageFlags>(
-      ("transom-" + info.name).str(), info.description,
+      std::string("transom-") + info.name, info.description,
       [stage](OpPassManager &manager, const StageFlags &flags) {
         PipelineOptions options;
         options.disabled = {flags.disabled.begin(), flags.disabled.end()};
         options.backend = flags.backend;
+        options.isa = flags.isa;
         populateStage(manager, stage, options);
       });
 }
@@ -45,16 +55,17 @@ void registerStage(const StageInfo &info) {
 } // namespace
 
 void registerTransomDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, kern::KernDialect, func::FuncDialect>();
-  lower::registerLoweringDialects(registry);
+  registry.insert<attn::AttnDialect, kern::KernDialect, func::FuncDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
 void registerTransomPasses() {
   registerGraphPasses();
   registerKernelPasses();
   registerLowerPasses();
-  for (const StageInfo &info : allStages())
-    if (llvm::any_of(allPasses(), [&](const PassInfo &pass) {
+  for (const StageInfo &info : getStages())
+    if (llvm::any_of(getPasses(), [&](const PassInfo &pass) {
           return pass.stage == info.stage;
         }))
       registerStage(info);

@@ -290,4 +290,39 @@ def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
     Statistic<"padded", "padded", "buffers whose rows were padded">];
 }
 
+def ConvertKernToOnednnPass : Pass<"convert-kern-to-onednn", "::mlir::ModuleOp"> {
+  let summary = "hands products, softmax and norms to oneDNN";
+  let description = [{
+    Each of them becomes a `kern.onednn`, which the runtime executes by one call
+    of oneDNN; bias, activation and residual of a product are part of the call.
+    Other operations keep their generated code: attention, embeddings, data
+    movement.
+
+    Pre-condition: epilogues are fused, weights have no layout yet.
+    Post-condition: each operation that oneDNN has is converted, and its weights
+    have the layout `rows`.
+
+    Not converted:
+    - a product with several outs, key panels, a GLU or a fused norm;
+    - an activation that oneDNN lacks;
+    - an RMSNorm;
+    - elements that are not f32;
+    - more than 8 dimensions;
+    - a product of activations that writes what it reads.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : ...
+    // becomes
+    kern.onednn "matmul" %x weights(%w, %b) outs(%y) activation <gelu> : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::kern::KernDialect"];
+  let statistics = [
+    Statistic<"products", "products", "products with a weight that oneDNN does">,
+    Statistic<"batchProducts", "batch-products", "products of activations that oneDNN does">,
+    Statistic<"softmaxes", "softmaxes", "softmaxes that oneDNN does">,
+    Statistic<"norms", "norms", "norms that oneDNN does">];
+}
+
 #endif // TRANSOM_PASSES_KERNEL_PASSES_TD

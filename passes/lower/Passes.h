@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes of lowering that run on kern.
+// The lowering of planned kern modules to the LLVM dialect.
 #pragma once
 #include "mlir/Pass/Pass.h"
 
@@ -11,5 +11,10 @@ namespace transom {
 #include "passes/lower/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/lower/Passes.h.inc"
+
+namespace lower {
+/// The name of the function of a phase for an instruction set.
+std::string getPhaseSymbol(llvm::StringRef isa, llvm::StringRef phase);
+} // namespace lower
 
 } // namespace transom

@@ -1,40 +1,49 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes of lowering that run on kern.
+// The lowering of planned kern modules to the LLVM dialect.
 #ifndef TRANSOM_PASSES_LOWER_PASSES_TD
 #define TRANSOM_PASSES_LOWER_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertKernToOnednnPass : Pass<"convert-kern-to-onednn", "::mlir::ModuleOp"> {
-  let summary = "hands products, softmax and norms to oneDNN";
+def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "emits the functions of all phases for an instruction set";
   let description = [{
-    Each becomes a `kern.onednn`, which the runtime does as a whole by a call of
-    oneDNN; bias, activation and residual of a product go along. Everything
-    else keeps its generated code: attention, embeddings, movements.
+    Replaces a planned kern module by code: a function
+    `transom.p.<isa>.<phase>(frame, offsets, worker, num_workers)` for each
+    phase, in the order of the module, and the micro-kernels
+    `transom.k.<isa>.<type>.<MR>x<NR>...` that they call. All workers run the
+    function of a phase; each does its share of the work.
 
-    Pre-condition: epilogues are fused, weights have no layout yet.
-    Post-condition: what could be converted is; its weights will lie in rows.
+    The functions are in the LLVM dialect; their bodies also use `scf`, `arith`
+    and `vector`, which the upstream conversions lower afterwards.
+    `runtime/abi/Abi.h` defines the frame.
 
-    Refuses, and leaves native: a product with several outs, key panels or a norm
-    of its own; an activation that oneDNN lacks; an RMSNorm; elements that are
-    not f32; more than 8 dimensions; a product of activations that writes
-    what it reads.
+    Pre-condition: phases are formed, memory is planned, weights have a layout
+    and an offset. Post-condition: no kern operation remains, and no attribute of
+    the module.
 
-    Example:
+    Skips phases that are calls of a library. Fails for an unknown instruction
+    set and for an operation without a lowering.
+
+    Example, with `isa=avx2`:
     ```mlir
-    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : ...
+    kern.phase "copy" {
+      kern.softmax %x outs(%y) : !kern.buffer<[4, 8] x f32>, !kern.buffer<[4, 8] x f32>
+    }
     // becomes
-    kern.onednn "matmul" %x weights(%w, %b) outs(%y) activation <gelu> : ...
+    llvm.func @transom.p.avx2.copy(%frame: !llvm.ptr, %offsets: !llvm.ptr, %worker: i64, %num_workers: i64)
     ```
   }];
-  let dependentDialects = ["::transom::kern::KernDialect"];
+  let options = [
+    Option<"isa", "isa", "std::string", [{"avx2"}],
+           "Instruction set to emit code for: avx2, avx512, avx512bf16 or neon">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
   let statistics = [
-    Statistic<"products", "products", "products with a weight that oneDNN does">,
-    Statistic<"batchProducts", "batch-products", "products of activations that oneDNN does">,
-    Statistic<"softmaxes", "softmaxes", "softmaxes that oneDNN does">,
-    Statistic<"norms", "norms", "norms that oneDNN does">];
+    Statistic<"numPhases", "phases", "phases that became functions">,
+    Statistic<"numKernels", "kernels", "micro-kernels emitted">];
 }
 
 #endif // TRANSOM_PASSES_LOWER_PASSES_TD

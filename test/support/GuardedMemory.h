@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays between two inaccessible pages: an access behind the end (or, on
+// Arrays between two inaccessible pages: an access after the end (or, on
 // demand, before the beginning) stops the test.
 #pragma once
 #include <cstddef>

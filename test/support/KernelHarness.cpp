@@ -5,12 +5,14 @@
 // files into this process.
 #include "test/support/KernelHarness.h"
 #include "compiler/codegen/Object.h"
+#include "compiler/pipeline/LowerModule.h"
+#include "compiler/pipeline/Register.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/lower/Lower.h"
+#include "passes/lower/Passes.h"
 #include "test/support/Reference.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -37,7 +39,7 @@ struct KernelHarness::Code {
   }
 
   /// Gives each weight pages of its own that it ends on, an inaccessible page
-  /// behind it.
+  /// after it.
   void placeWeights(mlir::ModuleOp module) {
     int64_t next = kPage;
     std::vector<std::pair<int64_t, int64_t>> ranges;
@@ -63,7 +65,7 @@ struct KernelHarness::Code {
 static Result<std::string> compile(mlir::ModuleOp module,
                                    const InstructionSet &isa, unsigned level) {
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowered =
-      lower::lowerToLLVM(module, isa);
+      lowerModule(module, isa.name);
   if (mlir::failed(lowered))
     return internalError("the module does not lower");
   TRANSOM_ASSIGN(IsaModule translated, translate(**lowered, isa));
@@ -75,9 +77,7 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
                              unsigned level)
     : code(std::make_unique<Code>()) {
   mlir::DialectRegistry registry;
-  registry.insert<kern::KernDialect, mlir::func::FuncDialect,
-                  mlir::arith::ArithDialect>();
-  lower::registerLoweringDialects(registry);
+  registerTransomDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   registerLLVMTranslations(context);
@@ -142,15 +142,14 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
                                      const std::string &phase,
                                      const PhaseCall &call) {
   PreparedPhase prepared;
-  auto address =
-      code->jit->lookup(lower::phaseSymbol(*findInstructionSet(isa), phase));
+  auto address = code->jit->lookup(lower::getPhaseSymbol(isa, phase));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
     return prepared;
   }
   for (const std::string &name : symbolOrder.at(phase)) {
     auto known = call.symbols.find(name);
-    prepared.symbols.push_back(name == "parts"               ? call.parts
+    prepared.symbols.push_back(name == "parts"               ? call.numWorkers
                                : known == call.symbols.end() ? INT64_MIN
                                                              : known->second);
   }
@@ -166,9 +165,9 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
 void KernelHarness::run(const std::string &isa, const std::string &phase,
                         const PhaseCall &call, bool backwards) {
   PreparedPhase prepared = prepare(isa, phase, call);
-  for (int64_t i = 0; i < call.parts && prepared.function; ++i)
+  for (int64_t i = 0; i < call.numWorkers && prepared.function; ++i)
     prepared.function(&prepared.frame, nullptr,
-                      backwards ? call.parts - 1 - i : i, call.parts);
+                      backwards ? call.numWorkers - 1 - i : i, call.numWorkers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,22 +268,22 @@ std::vector<float> Random::numbers(size_t count, float scale) {
 }
 
 /// The padded column of each column.
-static std::vector<int64_t> paddedColumns(const std::vector<int64_t> &parts,
+static std::vector<int64_t> paddedColumns(const std::vector<int64_t> &splits,
                                           int64_t &total) {
   std::vector<int64_t> columns;
   total = 0;
-  for (int64_t part : parts) {
-    for (int64_t i = 0; i < part; ++i)
+  for (int64_t split : splits) {
+    for (int64_t i = 0; i < split; ++i)
       columns.push_back(total + i);
-    total += (part + 31) / 32 * 32;
+    total += (split + 31) / 32 * 32;
   }
   return columns;
 }
 
 std::vector<float> test::packPanels(const std::vector<float> &weight, int64_t k,
-                                    const std::vector<int64_t> &parts) {
+                                    const std::vector<int64_t> &splits) {
   int64_t total;
-  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<int64_t> columns = paddedColumns(splits, total);
   std::vector<float> packed(total * k);
   for (size_t n = 0; n < columns.size(); ++n)
     for (int64_t i = 0; i < k; ++i)
@@ -295,9 +294,9 @@ std::vector<float> test::packPanels(const std::vector<float> &weight, int64_t k,
 
 std::vector<uint16_t> test::packBf16Panels(const std::vector<float> &weight,
                                            int64_t k,
-                                           const std::vector<int64_t> &parts) {
+                                           const std::vector<int64_t> &splits) {
   int64_t total, depth = (k + 31) / 32 * 32;
-  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<int64_t> columns = paddedColumns(splits, total);
   std::vector<uint16_t> packed(total * depth);
   for (size_t n = 0; n < columns.size(); ++n)
     for (int64_t i = 0; i < k; ++i)
@@ -307,20 +306,20 @@ std::vector<uint16_t> test::packBf16Panels(const std::vector<float> &weight,
 }
 
 std::vector<float> test::packPadded(const std::vector<float> &bias,
-                                    const std::vector<int64_t> &parts) {
+                                    const std::vector<int64_t> &splits) {
   int64_t total;
-  std::vector<int64_t> columns = paddedColumns(parts, total);
+  std::vector<int64_t> columns = paddedColumns(splits, total);
   std::vector<float> packed(total);
   for (size_t n = 0; n < columns.size(); ++n)
     packed[columns[n]] = bias[n];
   return packed;
 }
 
-std::string test::differentBits(const float *got, const float *wanted,
+std::string test::differentBits(const float *got, const float *expected,
                                 size_t count) {
   for (size_t i = 0; i < count; ++i)
-    if (std::memcmp(got + i, wanted + i, 4))
+    if (std::memcmp(got + i, expected + i, 4))
       return "element " + std::to_string(i) + ": got " +
-             std::to_string(got[i]) + ", wanted " + std::to_string(wanted[i]);
+             std::to_string(got[i]) + ", wanted " + std::to_string(expected[i]);
   return {};
 }

@@ -21,7 +21,7 @@ struct PhaseCall {
   std::map<std::string, int64_t> symbols;
   std::vector<void *> args;                 ///< by argument of the function
   std::vector<transom_ragged_batch> ragged; ///< by index
-  int64_t parts = 1;
+  int64_t numWorkers = 1;
   std::vector<transom_kv_cache> caches{}; ///< by group
 };
 
@@ -53,7 +53,7 @@ public:
   /// Finds a phase and sets up its frame; `call` must outlive what is given.
   PreparedPhase prepare(const std::string &isa, const std::string &phase,
                         const PhaseCall &call);
-  /// Runs all parts of a phase, the last one first when `backwards`.
+  /// Runs all workers of a phase, the last one first when `backwards`.
   void run(const std::string &isa, const std::string &phase,
            const PhaseCall &call, bool backwards = false);
   /// The object file of an instruction set.
@@ -73,10 +73,10 @@ private:
 class RaggedTable {
 public:
   /// `mask` is [batch][columns] of 0 and 1: a row for each 1, and with
-  /// `keepFirst` one for a hidden column 0, behind the others.
+  /// `keepFirst` one for a hidden column 0, after the others.
   RaggedTable(const std::vector<std::vector<int>> &mask,
               bool keepFirst = false);
-  /// New rows of sequences behind others: `past` and `rows` of each.
+  /// New rows of sequences after others: `past` and `rows` of each.
   static RaggedTable
   ofSteps(const std::vector<std::pair<int64_t, int64_t>> &steps);
   /// Each of `batch` sequences has all its columns.
@@ -114,19 +114,21 @@ private:
   uint64_t state;
 };
 
-/// Packs a weight [n, k] into panels of 32 columns, each part from a border on.
+/// Packs a weight [n, k] into panels of 32 columns, each worker from a border
+/// on.
 std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
-                              const std::vector<int64_t> &parts);
+                              const std::vector<int64_t> &splits);
 /// The same in bf16: pairs along k side by side, k filled up with zeros to a
 /// multiple of 32.
 std::vector<uint16_t> packBf16Panels(const std::vector<float> &weight,
                                      int64_t k,
-                                     const std::vector<int64_t> &parts);
-/// Packs a vector whose parts start at multiples of 32.
+                                     const std::vector<int64_t> &splits);
+/// Packs a vector whose workers start at multiples of 32.
 std::vector<float> packPadded(const std::vector<float> &bias,
-                              const std::vector<int64_t> &parts);
+                              const std::vector<int64_t> &splits);
 
 /// Empty when both hold the same bits, else where they differ first.
-std::string differentBits(const float *got, const float *wanted, size_t count);
+std::string differentBits(const float *got, const float *expected,
+                          size_t count);
 
 } // namespace transom::test

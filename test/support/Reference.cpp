@@ -53,7 +53,7 @@ float test::widenBf16(uint16_t bits) {
 }
 
 /// Two numbers of bf16 in a word, the first in the lower half.
-static int32_t pairOf(float first, float second) {
+static int32_t makePair(float first, float second) {
   return int32_t(uint32_t(test::roundToBf16(second)) << 16 |
                  test::roundToBf16(first));
 }
@@ -77,7 +77,7 @@ std::vector<float> test::referenceDotLinear(const std::vector<float> &x,
                                             int64_t n, int64_t k) {
   const int64_t pairs = (k + 1) / 2, lines = (n + 15) / 16 * 16;
   auto pair = [&](const float *row, int64_t i) {
-    return pairOf(row[2 * i], 2 * i + 1 < k ? row[2 * i + 1] : 0);
+    return makePair(row[2 * i], 2 * i + 1 < k ? row[2 * i + 1] : 0);
   };
   std::vector<int32_t> columns(pairs * lines);
   for (int64_t j = 0; j < n; ++j)

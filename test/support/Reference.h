@@ -65,7 +65,7 @@ struct ReferenceAttention {
   bool bf16 = false;
   bool dot = false; ///< chains take pairs as vdpbf16ps does
 };
-/// The row of the result, by the definition: pieces of 256 keys, merged in
+/// The row of the result, by the definition: KV blocks of 256 keys, merged in
 /// order.
 std::vector<float> referenceAttention(const ReferenceAttention &attention);
 

@@ -153,9 +153,9 @@ static Result<void> finishOptions(CompileFlags &flags,
                                   const CommonFlags &common) {
   CompileOptions &options = flags.options;
   TRANSOM_TRY(checkSupported(flags));
-  TRANSOM_ASSIGN(options.emit, parseEmitStage(flags.emit));
+  TRANSOM_ASSIGN(options.emit, parseStage(flags.emit));
   if (options.output == "-") {
-    if (options.emit == EmitStage::So || options.emit == EmitStage::Obj)
+    if (options.emit == Stage::So || options.emit == Stage::Obj)
       return usageError("'" + flags.emit +
                         "' is not written to stdout; give a file with '-o'");
     options.output.clear();
@@ -249,7 +249,7 @@ void tools::addCompile(CLI::App &app, CommandList &commands) {
       ->required();
   compile.add_option("-o,--output", flags->options.output, "file to write")
       ->type_name("FILE");
-  addChoice(compile, "--emit", flags->emit, emitStageNames(),
+  addChoice(compile, "--emit", flags->emit, getStageNames(),
             "stop at this stage and print or write it (default so)");
   compile.add_flag("--emit-locations", flags->options.emitLocations,
                    "print the module path and the origin of each operation "

@@ -1,136 +1,155 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, the product with the values: a chain over the keys of a piece from
-// zero, divided by the total at once where the piece is the only one, else
-// merged with the pieces before it.
-#include "passes/lower/attention/AttentionPhase.h"
+// The product of probabilities and values, a sum over the keys of one KV block
+// that starts from zero. An only KV block is divided by the sum of the softmax
+// in the kernel; others are merged with the KV blocks before them.
+#include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/emit/VectorMath.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Into `target` as [rows][value stride] of f32; or, without one, into the
-/// result, divided by `divisors`.
-void AttentionPhase::emitProduct(const Unit &u, const Piece &piece,
-                                 Value target, Value divisors) {
-  int64_t width = e.kernels().tileColumns(), bytes = bf16 ? 2 : 4;
-  kern::BufferType outType = PhaseEmitter::typeOf(op.getOuts());
-  // In a cache two keys' values lie side by side, else one key's in a row.
-  bool pairs = bf16 && op.getCache();
-  int64_t together = bf16 ? 2 : 1;
+/// The kernel of the product. A cache stores the values of two keys as pairs in
+/// bf16; a buffer has rows.
+KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   KernelSpec spec;
   spec.bf16 = bf16;
-  spec.rhsRows = bf16 && !pairs;
+  spec.rhsRows = bf16 && !op.getCache();
   spec.rhsInt8 = int8;
-  spec.lhsStride = scoreStride * 4 / bytes;
-  spec.rhsStride =
-      op.getCache()
-          ? dv
-          : PhaseEmitter::typeOf(op.getValue()).getRowStride().constant();
-  if (!target) {
-    spec.store = KernelSpec::Store::Quotients;
-    spec.outBf16 = outType.getElementType().isBF16();
+  spec.lhsStride = scoreStride * 4 / (bf16 ? 2 : 4);
+  spec.rhsStride = op.getCache()
+                       ? dv
+                       : getBufferType(op.getValue()).getRowStride().constant();
+  if (normalizes) {
+    spec.store = KernelSpec::Store::Normalize;
+    spec.outBf16 = getBufferType(op.getOuts()).getElementType().isBF16();
   }
   spec.prefetch = true;
-  Value start = e.sub(piece.start, piece.base);
+  return spec;
+}
+
+/// Stores the product to `target` as [queries][value stride] of f32 or, when
+/// that is null, divided by `divisors` to the result.
+void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
+                                   Value target, Value divisors) {
+  KernelSpec spec = getProductSpec(/*normalizes=*/!target);
+  int64_t bytes = bf16 ? 2 : 4, keysPerIteration = bf16 ? 2 : 1;
+  int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
+  bool pairs = bf16 && op.getCache();
+
+  // What is the same for all tiles.
+  Index start = block.start - block.base;
   KernelArgs args;
-  args.k = e.sub(piece.end, piece.start);
+  args.k = block.end - block.start;
   args.rhsStride = op.getCache() ? e.i64(dv) : e.rowStride(op.getValue());
   args.outputStride =
-      target ? e.i64(valueStride) : lineStride(u.s, op.getOuts(), dv);
-  // Bytes of a step: of one key, or of two.
-  Value stepBytes = e.mul(args.rhsStride, valueBytes() * together);
+      target ? e.i64(valueStride) : queryStride(item.s, op.getOuts(), dv);
+  Index iterationBytes = args.rhsStride * (getValueBytes() * keysPerIteration);
   Value values =
-      e.advance(piece.values, e.mul(e.div(start, e.i64(together)), stepBytes));
-  // A step reads two lines of a row, or one of each of two rows.
-  args.prefetchStride = stepBytes;
+      e.advance(block.values, start / keysPerIteration * iterationBytes);
+  // An iteration reads two lines of a row, or one line of each of two rows.
+  args.prefetchStride = iterationBytes;
   args.prefetchMoreStride = args.prefetchStride;
-  Value second = spec.rhsRows ? e.mul(args.rhsStride, 2) : e.i64(64);
-  for (int64_t column = 0; column < dv; column += width) {
-    // What is left may fit a narrower tile.
-    if (width > kLanes && dv - column <= kLanes)
+  Index second = spec.rhsRows ? args.rhsStride * 2 : e.i64(64);
+
+  // Tile by tile of NR columns; the last one may be narrower.
+  int64_t nr = e.kernels().getNr();
+  for (int64_t column = 0; column < dv; column += nr) {
+    if (nr > kLanes && dv - column <= kLanes)
       spec.vectors = 1;
-    spec.partialRhs = dv - column < spec.vectorsOf(e.instructions()) * kLanes;
-    int64_t offset = column * (pairs ? 4 : valueBytes());
+    spec.partialRhs = dv - column < spec.getVectors(e.getIsa()) * kLanes;
+    int64_t offset = column * (pairs ? 4 : getValueBytes());
     args.rhs = e.advance(values, offset);
-    Value ahead = e.advance(piece.nextValues, offset);
+    Value ahead = e.advance(block.nextValues, offset);
     args.columns = e.i64(dv - column);
-    e.tiles(
-        u.rows,
-        [&](Value row, Value tall) {
-          args.lhs = e.advance(cell(piece.scores, row, scoreStride, e.i64(0)),
-                               e.mul(start, bytes));
+    e.forRowBlocks(
+        item.numQueries,
+        [&](Index query, Index rows) {
+          args.lhs =
+              e.advance(elementAt(block.scores, query, scoreStride, e.i64(0)),
+                        start * bytes);
           if (target) {
-            args.output = cell(target, row, valueStride, e.i64(column));
+            args.output = elementAt(target, query, valueStride, e.i64(column));
           } else {
             args.output =
-                e.advance(outLine(u, row), column * outType.getElementBytes());
-            args.perRow = number(divisors, row);
+                e.advance(outputAddress(item, query), column * outBytes);
+            args.perRow = rowValueAt(divisors, query);
           }
           args.prefetch = ahead;
           args.prefetchMore = e.advance(ahead, second);
-          e.kernels().call(e, spec, tall, args);
+          e.kernels().call(e, spec, rows, args);
         },
         bf16);
   }
 }
 
-/// Adds a piece to what the pieces before it gave; the last one makes the
-/// result.
-void AttentionPhase::emitMerge(const Unit &u, const Sums &sums,
-                               const Sums &piece, Value last) {
-  // Factors of 16 rows at once; those behind the last row are not read.
-  e.forLoop(e.i64(0), u.rows, kLanes, [&](Value row) {
+/// Computes the joint maxima and sums, and the factors of both products.
+void AttentionEmitter::emitMergeFactors(const WorkItem &item,
+                                        const SoftmaxState &state,
+                                        const SoftmaxState &block) {
+  // 16 queries at once; what is after the last one is not used.
+  e.forLoop(e.i64(0), item.numQueries, kLanes, [&](Index query) {
     auto load = [&](Value base) {
-      return e.loadVector(e.f32Type(), number(base, row));
+      return e.loadVector(e.f32Type(), rowValueAt(base, query));
     };
-    Value earlier = load(sums.maximum), own = load(piece.maximum);
+    Value earlier = load(state.maximum), own = load(block.maximum);
     Value joint = e.maxF(earlier, own);
     Value shift =
-        e.select(e.lessF(e.splat(-INFINITY), joint), joint, e.splat(0.0));
+        e.select(e.cmpLtF(e.splat(-INFINITY), joint), joint, e.splat(0.0));
     Value a = emitExp2OfNonPositive(e, e.subF(earlier, shift));
     Value c = emitExp2OfNonPositive(e, e.subF(own, shift));
-    e.storeVector(joint, number(sums.maximum, row));
-    e.storeVector(e.fma(load(piece.total), c, e.mulF(load(sums.total), a)),
-                  number(sums.total, row));
-    e.storeVector(a, number(before, row));
-    e.storeVector(c, number(after, row));
+    e.storeVector(joint, rowValueAt(state.maximum, query));
+    e.storeVector(e.fma(load(block.sum), c, e.mulF(load(state.sum), a)),
+                  rowValueAt(state.sum, query));
+    e.storeVector(a, rowValueAt(stateFactors, query));
+    e.storeVector(c, rowValueAt(blockFactors, query));
   });
-  auto joined = [&](Value row, function_ref<void(Value, Value, Value)> use) {
-    Value a = e.splat(e.loadF32(number(before, row))),
-          c = e.splat(e.loadF32(number(after, row)));
-    e.forLoop(e.i64(0), e.i64(valueStride), kLanes, [&](Value column) {
-      Value at = cell(sums.product, row, valueStride, column);
-      Value o = e.loadVector(e.f32Type(),
-                             cell(piece.product, row, valueStride, column));
+}
+
+/// Merges the product of a KV block into the state of those before it; the last
+/// merge stores the result.
+void AttentionEmitter::emitMerge(const WorkItem &item,
+                                 const SoftmaxState &state,
+                                 const SoftmaxState &block, Bool isLast) {
+  emitMergeFactors(item, state, block);
+
+  // Runs `use(column, address in the state, merged product)` for a query.
+  auto forMerged = [&](Index query,
+                       function_ref<void(Index, Value, Value)> use) {
+    Value a = e.splat(e.loadF32(rowValueAt(stateFactors, query))),
+          c = e.splat(e.loadF32(rowValueAt(blockFactors, query)));
+    e.forLoop(e.i64(0), e.i64(valueStride), kLanes, [&](Index column) {
+      Value at = elementAt(state.output, query, valueStride, column);
+      Value o = e.loadVector(
+          e.f32Type(), elementAt(block.output, query, valueStride, column));
       use(column, at, e.fma(o, c, e.mulF(e.loadVector(e.f32Type(), at), a)));
     });
   };
-  e.ifThen(
-      last,
-      [&] {
-        bool rounds =
-            PhaseEmitter::typeOf(op.getOuts()).getElementType().isBF16();
-        e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
-          Value total = e.splat(e.loadF32(number(sums.total, row)));
-          Value none = emitIsEmptyTotal(e, total);
-          Value line = outLine(u, row);
-          joined(row, [&](Value column, Value, Value o) {
-            Value quotient = e.select(none, e.splat(0.0), e.divF(o, total));
-            Value at = e.advance(line, e.mul(column, rounds ? 2 : 4));
-            Value mask = e.laneMask(e.sub(e.i64(dv), column));
-            if (rounds)
-              e.storeBf16(quotient, at, mask);
-            else
-              e.storeVector(quotient, at, mask);
-          });
-        });
-      },
-      [&] {
-        e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
-          joined(row, [&](Value, Value at, Value o) { e.storeVector(o, at); });
-        });
+
+  // The last merge divides by the sum and stores rows of the result.
+  auto storeResult = [&] {
+    bool rounds = getBufferType(op.getOuts()).getElementType().isBF16();
+    e.forRange(item.numQueries, [&](Index query) {
+      Value sum = e.splat(e.loadF32(rowValueAt(state.sum, query)));
+      Value empty = emitIsEmptySum(e, sum);
+      Value line = outputAddress(item, query);
+      forMerged(query, [&](Index column, Value, Value o) {
+        Value quotient = e.select(empty, e.splat(0.0), e.divF(o, sum));
+        Value at = e.advance(line, column * (rounds ? 2 : 4));
+        Value mask = e.laneMask(e.i64(dv) - column);
+        if (rounds)
+          e.storeBf16(quotient, at, mask);
+        else
+          e.storeVector(quotient, at, mask);
       });
+    });
+  };
+  auto updateState = [&] {
+    e.forRange(item.numQueries, [&](Index query) {
+      forMerged(query, [&](Index, Value at, Value o) { e.storeVector(o, at); });
+    });
+  };
+  e.ifThen(isLast, storeResult, updateState);
 }

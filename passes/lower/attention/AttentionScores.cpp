@@ -1,159 +1,181 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, the scores of a piece: chains over the head's size for a panel of
-// keys at a time, masks where there are any, exponentials and their sums.
-#include "passes/lower/attention/AttentionPhase.h"
+// The scores of a KV block: the product of queries and keys, one panel of keys
+// after the other; soft cap, slopes and masks where there are any; the
+// exponentials and their sums.
+#include "passes/lower/attention/AttentionEmitter.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "passes/lower/ops/StridedCopy.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// Chains over dk for all keys of the piece.
-void AttentionPhase::emitScores(const Unit &u, const Piece &piece) {
-  kern::BufferType queryType = PhaseEmitter::typeOf(op.getQuery());
+using kern::kPanel;
+
+/// Computes query times key for all keys of the KV block, and the maxima.
+void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
+  // The kernel: scaled here unless a soft cap comes first.
   KernelSpec spec;
   spec.bf16 = bf16;
   spec.k = dk;
-  if (!u.s.joined)
-    spec.lhsStride = queryType.getRowStride().constant();
-  spec.rhsStride = kern::kPanel;
+  if (!item.s.packed)
+    spec.lhsStride = getBufferType(op.getQuery()).getRowStride().constant();
+  spec.rhsStride = kPanel;
   spec.store = KernelSpec::Store::Scores;
   spec.rhsInt8 = spec.columnScales = int8;
   spec.prefetch = true;
-  if (!caps())
+  if (!hasSoftCap())
     spec.scale = op.getScale().convertToDouble() * kLog2E;
-  e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
+
+  // The kernel updates maxima, which start at minus infinity.
+  e.forRange(item.numQueries, [&](Index query) {
     e.storeVector(e.splat(-INFINITY),
-                  e.advance(piece.maxima, e.mul(row, kLanes * 4)));
+                  e.advance(block.maxima, query * (kLanes * 4)));
   });
+
   KernelArgs args;
-  args.lhsStride = lineStride(u.s, op.getQuery(), dk);
+  args.lhsStride = queryStride(item.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
-  // A step of a panel has two lines, of which a narrow tile reads one.
-  args.prefetchStride = e.i64(kern::kPanel * laneBytes());
+  // An iteration reads two cache lines of a panel, or one where NR is 16.
+  args.prefetchStride = e.i64(kPanel * getLaneBytes());
   args.prefetchMoreStride = args.prefetchStride;
-  int64_t second = e.kernels().tileColumns() > kLanes && !int8 ? 64 : 0;
-  Value end = e.sub(piece.end, piece.base);
-  auto tile = [&](Value column, Value ahead, Value row, Value tall) {
-    args.lhs = queryLine(u, row);
-    args.output = cell(piece.scores, row, scoreStride, column);
-    args.perRow = e.advance(piece.maxima, e.mul(row, kLanes * 4));
+  int64_t second = e.kernels().getNr() > kLanes && !int8 ? 64 : 0;
+  Index end = block.end - block.base;
+  auto emitTile = [&](Index column, Value ahead, Index query, Index rows) {
+    args.lhs = inputAddress(item, query);
+    args.output = elementAt(block.scores, query, scoreStride, column);
+    args.perRow = e.advance(block.maxima, query * (kLanes * 4));
     args.prefetch = ahead;
     args.prefetchMore = e.advance(ahead, second);
-    e.kernels().call(e, spec, tall, args);
+    e.kernels().call(e, spec, rows, args);
   };
-  e.forLoop(
-      e.sub(piece.start, piece.base), end, e.kernels().tileColumns(),
-      [&](Value column) {
-        // Pieces begin with a panel.
-        Value panel = e.div(column, e.i64(kern::kPanel)),
-              lane = e.rem(column, e.i64(kern::kPanel));
-        Value within =
-            e.add(e.mul(panel, keyPanelBytes()), e.mul(lane, laneBytes()));
-        args.rhs = e.advance(piece.keys, within);
-        if (int8)
-          args.bias = e.advance(piece.keyScales, e.mul(column, 4));
-        args.columns = e.sub(end, column);
-        Value ahead = e.advance(piece.nextKeys, within);
-        e.tiles(
-            u.rows,
-            [&](Value row, Value tall) { tile(column, ahead, row, tall); },
-            bf16);
-      });
+
+  // Tile by tile of NR keys; KV blocks begin with a panel.
+  e.forLoop(block.start - block.base, end, e.kernels().getNr(),
+            [&](Index column) {
+              Index panel = column / kPanel, lane = column % kPanel;
+              Index offset = panel * getKeyPanelBytes() + lane * getLaneBytes();
+              args.rhs = e.advance(block.keys, offset);
+              if (int8)
+                args.bias = e.advance(block.keyScales, column * 4);
+              args.columns = end - column;
+              Value ahead = e.advance(block.nextKeys, offset);
+              e.forRowBlocks(
+                  item.numQueries,
+                  [&](Index query, Index rows) {
+                    emitTile(column, ahead, query, rows);
+                  },
+                  bf16);
+            });
 }
 
-void AttentionPhase::emitSoftmax(const Unit &u, const Piece &piece,
-                                 const Sums &target) {
-  auto each = [&](bool masked) {
-    e.forLoop(e.i64(0), u.rows, 1, [&](Value row) {
+/// Makes probabilities of the scores; their maxima and sums go to `state`.
+void AttentionEmitter::emitSoftmax(const WorkItem &item, const KvBlock &block,
+                                   const SoftmaxState &state) {
+  auto emitRows = [&](bool masked) {
+    e.forRange(item.numQueries, [&](Index query) {
       if (masked)
-        emitMasks(u, piece, row);
-      emitProbabilities(u, piece, row, target);
+        emitMasks(item, block, query);
+      emitProbabilities(block, query, state);
     });
   };
   if (!masksRows())
-    return each(false);
+    return emitRows(false);
   if (changesScores())
-    return each(true);
-  // All rows see all keys of the piece when the first and the last row do.
-  Value end = e.add(u.first, u.rows);
-  Value whole;
+    return emitRows(true);
+
+  // No mask is needed when all queries see all keys of the block: by position,
+  // when the first and the last query do.
+  Index end = item.firstQuery + item.numQueries;
+  auto coversBlock = [&](Index to, Index from) {
+    Bool seenToEnd = block.end <= to;
+    return logicalAnd(seenToEnd, from <= block.start);
+  };
+  auto emitUnlessCovered = [&](Bool covered) {
+    e.ifThen(covered, [&] { emitRows(false); }, [&] { emitRows(true); });
+  };
   if (op.getByColumn()) {
-    LineRanges ranges = lineRanges(u.s, u.first, end);
-    whole = e.both(e.lessEqual(piece.end, ranges.allTo),
-                   e.lessEqual(ranges.allFrom, piece.start));
-  } else {
-    Value last = e.sub(end, e.i64(1));
-    whole = e.both(e.lessEqual(piece.end, visible(u.s, u.first).second),
-                   e.lessEqual(visible(u.s, last).first, piece.start));
+    KeyRanges ranges = getKeyRanges(item.s, item.firstQuery, end);
+    return emitUnlessCovered(coversBlock(ranges.allTo, ranges.allFrom));
   }
-  e.ifThen(whole, [&] { each(false); }, [&] { each(true); });
+  Index last = end - 1;
+  Bool seenByFirst = block.end <= visibleKeys(item.s, item.firstQuery).second;
+  Bool seenByLast = visibleKeys(item.s, last).first <= block.start;
+  emitUnlessCovered(logicalAnd(seenByFirst, seenByLast));
 }
 
-/// Caps and masks the scores of a row, and finds their maximum anew.
-void AttentionPhase::emitMasks(const Unit &u, const Piece &piece, Value row) {
-  Value queryIndex = e.add(u.first, row);
-  auto [from, to] = visible(u.s, queryIndex);
-  Value line = cell(piece.scores, row, scoreStride, e.i64(0));
-  Value low = e.sub(from, piece.base),
-        high = e.sub(e.min(to, piece.end), piece.base);
-  Value lowest = e.splat(-INFINITY);
-  Value lanes = e.forLoop(
-      e.sub(piece.start, piece.base), e.sub(piece.end, piece.base), kLanes,
-      lowest, [&](Value column, ValueRange carried) {
-        Value at = e.advance(line, e.mul(column, 4));
-        Value t = transform(e.loadVector(e.f32Type(), at));
-        t = addBias(t, u, row, e.add(piece.base, column));
-        t = addRelativeBias(t, u, row, e.add(piece.base, column));
-        Value seen = e.laneMask(e.sub(high, column));
-        t = addMask(t, u, queryIndex, e.add(piece.base, column), seen);
+/// Applies soft cap, slopes and masks to the scores of a query, and computes
+/// their maxima again.
+void AttentionEmitter::emitMasks(const WorkItem &item, const KvBlock &block,
+                                 Index query) {
+  Index queryIndex = item.firstQuery + query;
+  auto [from, to] = visibleKeys(item.s, queryIndex);
+  Value line = elementAt(block.scores, query, scoreStride, e.i64(0));
+  Index low = from - block.base, high = min(to, block.end) - block.base;
+  Value hidden = e.splat(-INFINITY);
+  Value maxima = e.foldLoop(
+      block.start - block.base, block.end - block.base, kLanes, hidden,
+      [&](Index column, Value maximum) {
+        // Transform 16 scores.
+        Value at = e.advance(line, column * 4);
+        Value t = emitSoftCap(e.loadVector(e.f32Type(), at));
+        t = addSlope(t, item, query, block.base + column);
+        t = addRelativeBias(t, item, query, block.base + column);
+
+        // Hide the keys after the last visible one, those that the mask hides,
+        // and those before the window.
+        Value seen = e.laneMask(high - column);
+        t = addMask(t, item, queryIndex, block.base + column, seen);
         if (op.getWindow())
-          seen = e.both(seen, e.inverse(e.laneMask(e.sub(low, column))));
-        t = e.select(seen, t, lowest);
+          seen = e.logicalAnd(seen, e.logicalNot(e.laneMask(low - column)));
+        t = e.select(seen, t, hidden);
         e.storeVector(t, at);
-        return SmallVector<Value>{e.maxF(t, carried[0])};
-      })[0];
-  e.storeVector(lanes, e.advance(piece.maxima, e.mul(row, kLanes * 4)));
+        return e.maxF(t, maximum);
+      });
+  e.storeVector(maxima, e.advance(block.maxima, query * (kLanes * 4)));
 }
 
-/// Probabilities of one row before they are divided by their sum.
-void AttentionPhase::emitProbabilities(const Unit &u, const Piece &piece,
-                                       Value row, const Sums &target) {
-  Value line = cell(piece.scores, row, scoreStride, e.i64(0));
-  Value maximum = e.maxLanes(e.loadVector(
-      e.f32Type(), e.advance(piece.maxima, e.mul(row, kLanes * 4))));
-  e.store(maximum, number(target.maximum, row));
-  // Without a visible key each score is minus infinity, and stays so.
-  Value shift = e.select(e.lessF(e.f32(-INFINITY), maximum), maximum, e.f32(0));
+/// Makes the probabilities of a query, not yet divided by their sum.
+void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
+                                         const SoftmaxState &state) {
+  Value line = elementAt(block.scores, query, scoreStride, e.i64(0));
+  Value maximum = e.maxLanes(
+      e.loadVector(e.f32Type(), e.advance(block.maxima, query * (kLanes * 4))));
+  e.store(maximum, rowValueAt(state.maximum, query));
+
+  // Without a visible key all scores are minus infinity; they stay so.
+  Value shift =
+      e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0));
   Value shifts = e.splat(shift);
-  Value total = e.forLoop(
-      e.sub(piece.start, piece.base), e.sub(piece.end, piece.base), kLanes,
-      e.splat(0.0), [&](Value column, ValueRange carried) {
-        Value t = e.loadVector(e.f32Type(), e.advance(line, e.mul(column, 4)));
+  Value sum = e.foldLoop(
+      block.start - block.base, block.end - block.base, kLanes, e.splat(0.0),
+      [&](Index column, Value carried) {
+        Value t = e.loadVector(e.f32Type(), e.advance(line, column * 4));
         Value p = emitExp2OfNonPositive(e, e.subF(t, shifts));
-        // In bf16 a row shrinks to the first half of its memory.
-        Value at = e.advance(line, e.mul(column, bf16 ? 2 : 4));
+        // Store it in the type of the product. A row of bf16 takes the first
+        // half of the scores' memory.
+        Value at = e.advance(line, column * (bf16 ? 2 : 4));
         if (bf16) {
           Value rounded = e.roundBf16(p);
           e.storeVector(rounded, at);
           p = e.widenBf16(rounded);
         } else if (int8) {
-          Value scales = e.loadVector(
-              e.f32Type(), e.advance(piece.valueScales, e.mul(column, 4)));
+          Value scales = e.loadVector(e.f32Type(),
+                                      e.advance(block.valueScales, column * 4));
           e.storeVector(e.mulF(p, scales), at);
         } else {
           e.storeVector(p, at);
         }
-        return SmallVector<Value>{e.addF(carried[0], p)};
-      })[0];
-  e.store(e.sumLanes(total), number(target.total, row));
+        return e.addF(carried, p);
+      });
+  e.store(e.sumLanes(sum), rowValueAt(state.sum, query));
 }
 
-/// Scores in units of log2; only a capped one is not scaled yet.
-Value AttentionPhase::transform(Value t) {
-  if (!caps())
+/// Caps and scales scores; without a soft cap they are scaled already.
+Value AttentionEmitter::emitSoftCap(Value t) {
+  if (!hasSoftCap())
     return t;
   double cap = op.getSoftCap().convertToDouble(),
          scale = op.getScale().convertToDouble();
@@ -161,46 +183,52 @@ Value AttentionPhase::transform(Value t) {
   return e.mulF(bounded, e.splat(cap * kLog2E));
 }
 
-/// The slope of the row's head times the distance from the query to 16 keys.
-Value AttentionPhase::addBias(Value t, const Unit &u, Value row, Value key) {
+/// Adds the slope of the query's head times the distance from the query to 16
+/// keys (ALiBi).
+Value AttentionEmitter::addSlope(Value t, const WorkItem &item, Index query,
+                                 Index key) {
   if (!op.getSlopes())
     return t;
-  Value own;
+  Index own;
   if (!op.getByColumn())
-    own = position(u.s, e.add(u.first, row));
+    own = queryPosition(item.s, item.firstQuery + query);
   Value slope = e.loadF32(
-      e.advance(e.weight(op.getSlopes()), e.mul(queryHead(u, row), 4)));
+      e.advance(e.weight(op.getSlopes()), queryHead(item, query) * 4));
   Value distance =
       op.getByColumn()
           ? Value(e.builder().create<arith::SIToFPOp>(
-                e.location(), e.f32Vector(), distances(u, row, key)))
-          : e.addF(e.splat(e.toF32(e.sub(key, own))), e.laneNumbers());
+                e.location(), e.f32Vector(), keyDistances(item, query, key)))
+          : e.addF(e.splat(e.toF32(key - own)), e.laneNumbers());
   return e.fma(e.splat(e.mulF(slope, e.f32(kLog2E))), distance, t);
 }
 
-/// The mask operand, broadcast to [batch, heads, q, k], at 16 keys of a row.
-Value AttentionPhase::addMask(Value t, const Unit &u, Value query, Value key,
-                              Value seen) {
+/// Applies the mask operand, broadcast to [batch, heads, q, k], to 16 keys.
+Value AttentionEmitter::addMask(Value t, const WorkItem &item, Index query,
+                                Index key, Value seen) {
   if (!op.getMask())
     return t;
-  kern::BufferType type = PhaseEmitter::typeOf(op.getMask());
+
+  // Load 16 elements, or one that is broadcast over the keys.
+  kern::BufferType type = getBufferType(op.getMask());
   SmallVector<Polynomial> dims = type.getDims();
-  SmallVector<Value> strides = emitStrides(e, type);
-  Value position[] = {u.s.index, u.head, query, key};
-  Value offset = e.i64(0);
+  SmallVector<Index> strides = emitStrides(e, type);
+  Index position[] = {item.s.index, item.head, query, key};
+  Index offset = e.i64(0);
   bool perKey = false;
   for (size_t i = 0; i < dims.size(); ++i) {
     size_t axis = 4 - dims.size() + i;
     if (dims[i] == Polynomial(1))
       continue;
     perKey |= axis == 3;
-    offset = e.add(offset, e.mul(position[axis], strides[i]));
+    offset = offset + position[axis] * strides[i];
   }
   bool boolean = type.getElementType().isInteger(1);
   Type element = boolean ? Type(e.builder().getI8Type()) : e.f32Type();
-  Value at = e.advance(e.pointer(op.getMask()), e.mul(offset, boolean ? 1 : 4));
+  Value at = e.advance(e.pointer(op.getMask()), offset * (boolean ? 1 : 4));
   Value mask =
       perKey ? e.loadVector(element, at, seen) : e.splat(e.load(element, at));
+
+  // f32 is added, bool selects.
   if (!boolean)
     return e.fma(mask, e.splat(kLog2E), t);
   OpBuilder &b = e.builder();

@@ -1,11 +1,13 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, the work and its sharing: each part takes the units whose cost,
-// added up in order, begins in its share. A piece of keys gives scores, their
-// maximum, the probabilities and their sum, and a product with the values that
-// starts from zero; pieces merge in order.
-#include "passes/lower/attention/AttentionPhase.h"
+// Attention: the division of work and the loop over KV blocks. The costs of all
+// work items are added up in order, and each worker does the items whose cost
+// begins in its share of the total. A KV block gives scores, their maximum, the
+// probabilities and their sum, and a product with the values that starts from
+// zero; KV blocks are merged in order (online softmax).
+#include "passes/lower/attention/AttentionEmitter.h"
+#include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
 
@@ -13,259 +15,289 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
 using kern::kKvBlock;
+using kern::kPanel;
 using kern::kQueryBlock;
 
-AttentionPhase::AttentionPhase(PhaseEmitter &e, kern::AttentionOp op)
+AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
     : e(e), op(op), schedule(op.getParsedSchedule()) {
   heads = op.getHeads();
   group = heads / op.getKvHeads();
-  kern::BufferType query = PhaseEmitter::typeOf(op.getQuery());
+  kern::BufferType query = getBufferType(op.getQuery());
   dk = *query.getDims().back().constant() / heads;
-  dv = *PhaseEmitter::typeOf(op.getOuts()).getDims().back().constant() / heads;
+  dv = *getBufferType(op.getOuts()).getDims().back().constant() / heads;
   bf16 = query.getElementType().isBF16();
   int8 = op.getCache() && op.getCacheType().isInt8();
   valueStride = llvm::alignTo(dv, kern::kPanel);
-  int64_t pieces = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
+  int64_t heldBlocks = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
   scoreStride = kern::getScoreStride(schedule);
-  Value stride = e.mul(e.rowStride(op.getScratch()), 4);
-  Value next = e.advance(e.pointer(op.getScratch()), e.mul(e.part(), stride));
+
+  // Divide this worker's row of the scratch buffer.
+  Index stride = e.rowStride(op.getScratch()) * 4;
+  Value next = e.advance(e.pointer(op.getScratch()), e.worker() * stride);
   auto take = [&](int64_t floats) {
     Value taken = next;
     next = e.advance(next, floats * 4);
     return taken;
   };
   scores = take(kQueryBlock * scoreStride);
-  maxima = take(pieces * kQueryBlock * kLanes);
-  sums.product = take(kQueryBlock * valueStride);
-  own.product = take(kQueryBlock * valueStride);
-  for (Value *numbers :
-       {&sums.maximum, &sums.total, &own.maximum, &own.total, &before, &after})
-    *numbers = take(kern::kRowValues);
+  maxima = take(heldBlocks * kQueryBlock * kLanes);
+  state.output = take(kQueryBlock * valueStride);
+  blockState.output = take(kQueryBlock * valueStride);
+  for (Value *rowValues : {&state.maximum, &state.sum, &blockState.maximum,
+                           &blockState.sum, &stateFactors, &blockFactors})
+    *rowValues = take(kern::kRowValues);
 }
 
-void AttentionPhase::emit() {
-  height = blockHeight();
-  auto units = [&] {
+void AttentionEmitter::emit() {
+  blockRows = chooseBlockRows();
+  auto emitItems = [&] {
     distribute(
-        [&](const Sequence &s) {
-          return std::pair(e.mul(s.blocks, s.heads), s.cost);
-        },
-        [&](const Sequence &s, Value unit, Value) { emitUnit(s, unit); });
+        [&](const Sequence &s) { return IndexPair(s.getNumItems(), s.cost); },
+        [&](const Sequence &s, Index index, Index) { emitItem(s, index); });
   };
   if (!op.getPartials())
-    return units();
-  e.ifThen(spreads(), [&] { emitSpread(); }, units);
+    return emitItems();
+  e.ifThen(shouldSplitKv(), [&] { emitSplitKv(); }, emitItems);
 }
 
-Value AttentionPhase::batchSize() {
-  return e.loadI64(e.advance(e.ragged(op.getQueryRagged()),
-                             offsetof(transom_ragged_batch, num_sequences)));
+//===----------------------------------------------------------------------===//
+// Division of the work
+//===----------------------------------------------------------------------===//
+
+Index AttentionEmitter::batchSize() {
+  return e.raggedField(op.getQueryRagged(),
+                       offsetof(transom_ragged_batch, num_sequences));
 }
 
-/// Rows of the highest block: what is forced; else as many as there are, or
-/// fewer where so few units would leave parts idle.
-Value AttentionPhase::blockHeight() {
+Index AttentionEmitter::chooseBlockRows() {
   if (schedule.maxRows)
     return e.i64(schedule.maxRows);
-  // The rows of a causal block compute scores up to the last one's.
-  int64_t highest = op.getCausal() ? kQueryBlock / 2 : kQueryBlock;
-  Value rows = e.mul(e.rowCount(op.getQuery()), heads), batch = batchSize();
-  Value many = e.lessEqual(e.mul(e.parts(), 8 * highest), rows);
-  Value candidates = e.select(many, e.i64(0), e.i64(3));
-  return e.forLoop(
-      e.i64(0), candidates, 1, {e.i64(highest), e.i64(INT64_MAX)},
-      [&](Value i, ValueRange best) {
-        Value tall = e.div(e.i64(highest), e.add(i, 1));
-        SmallVector<Value> sums = e.forLoop(
-            e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
-            [&](Value index, ValueRange carried) {
-              Sequence s = sequence(index, tall);
-              return SmallVector<Value>{
-                  e.add(carried[0], e.mul(s.blocks, s.heads)),
-                  e.add(carried[1], e.mul(e.ceilDiv(s.keys, kPanel), kPanel))};
-            });
-        // The busiest part's units, each with average rows and keys.
-        Value units = e.max(sums[0], e.i64(1));
-        Value keys = e.div(sums[1], e.max(batch, e.i64(1)));
-        Value most = e.div(e.add(units, e.sub(e.parts(), e.i64(1))), e.parts());
-        Value cost =
-            e.mul(most, e.add(e.mul(e.div(rows, units), keys), blockCost()));
-        Value better = e.less(cost, best[1]);
-        return SmallVector<Value>{e.select(better, tall, best[0]),
-                                  e.select(better, cost, best[1])};
-      })[0];
+  // A causal block computes scores up to the last key of its last row, so
+  // smaller blocks waste less.
+  int64_t largest = op.getCausal() ? kQueryBlock / 2 : kQueryBlock;
+  Index rows = e.numRows(op.getQuery()) * heads, batch = batchSize();
+
+  // Large blocks are best unless they are so few that workers would idle: then
+  // compare the largest size, a half and a third of it.
+  Bool many = e.numWorkers() * (8 * largest) <= rows;
+  Index numCandidates = select(many, 0, 3);
+  auto chooseBetter = [&](Index i, IndexPair best) -> IndexPair {
+    Index candidate = e.i64(largest) / (i + 1);
+    auto [numItems, numKeys] = e.foldRange(
+        batch, {e.i64(0), e.i64(0)},
+        [&](Index index, IndexPair sums) -> IndexPair {
+          Sequence s = loadSequence(index, candidate);
+          Index items = sums.first + s.getNumItems();
+          return {items, sums.second + ceilDiv(s.numKeys, kPanel) * kPanel};
+        });
+    // The cost of the busiest worker's items, each with average rows and keys.
+    Index items = max(numItems, 1);
+    Index keys = numKeys / max(batch, 1);
+    Index most = ceilDiv(items, e.numWorkers());
+    Index cost = most * (rows / items * keys + getItemCost());
+    Bool better = cost < best.second;
+    Index size = select(better, candidate, best.first);
+    return {size, select(better, cost, best.second)};
+  };
+  return e
+      .foldRange(numCandidates, {e.i64(largest), e.i64(INT64_MAX)},
+                 chooseBetter)
+      .first;
 }
 
-/// Shares out items whose number and cost `work` gives for each sequence;
-/// `body` is given a sequence, an item of it and the number of items before.
-void AttentionPhase::distribute(
-    function_ref<std::pair<Value, Value>(const Sequence &)> work,
-    function_ref<void(const Sequence &, Value, Value)> body) {
-  Value batch = batchSize();
-  Value whole =
-      e.forLoop(e.i64(0), batch, 1, e.i64(0), [&](Value i, ValueRange carried) {
-        auto [count, cost] = work(sequence(i, height));
-        return SmallVector<Value>{e.add(carried[0], e.mul(count, cost))};
-      })[0];
-  auto [low, high] = e.share(whole);
-  e.forLoop(e.i64(0), batch, 1, {e.i64(0), e.i64(0)},
-            [&, low = low, high = high](Value i, ValueRange carried) {
-              Sequence s = sequence(i, height);
-              auto [count, cost] = work(s);
-              Value before = carried[0];
-              auto firstFrom = [&, cost = cost, count = count](Value bound) {
-                Value distance = e.max(e.sub(bound, before), e.i64(0));
-                Value items =
-                    e.div(e.add(distance, e.sub(cost, e.i64(1))), cost);
-                return e.min(items, count);
-              };
-              e.forLoop(firstFrom(low), firstFrom(high), 1,
-                        [&](Value item) { body(s, item, carried[1]); });
-              return SmallVector<Value>{e.add(before, e.mul(count, cost)),
-                                        e.add(carried[1], count)};
-            });
+void AttentionEmitter::distribute(
+    function_ref<IndexPair(const Sequence &)> work,
+    function_ref<void(const Sequence &, Index, Index)> body) {
+  // Divide the total cost among the workers.
+  Index batch = batchSize();
+  Index total = e.foldRange(e.i64(0), batch, e.i64(0), [&](Index i, Index sum) {
+    auto [count, cost] = work(loadSequence(i, blockRows));
+    return sum + count * cost;
+  });
+  IndexPair share = e.workerRange(total);
+
+  // Run the items whose cost begins in this worker's share. Carried: the cost
+  // and the number of the items before a sequence.
+  e.foldRange(batch, {e.i64(0), e.i64(0)},
+              [&](Index i, IndexPair before) -> IndexPair {
+                Sequence s = loadSequence(i, blockRows);
+                IndexPair countAndCost = work(s);
+                Index count = countAndCost.first, cost = countAndCost.second;
+                auto firstItemFrom = [&](Index bound) {
+                  Index distance = max(bound - before.first, 0);
+                  return min(ceilDiv(distance, cost), count);
+                };
+                Index from = firstItemFrom(share.first);
+                e.forLoop(from, firstItemFrom(share.second), 1,
+                          [&](Index item) { body(s, item, before.second); });
+                Index costSoFar = before.first + count * cost;
+                return {costSoFar, before.second + count};
+              });
 }
 
-AttentionPhase::Unit AttentionPhase::unitOf(const Sequence &s, Value index) {
-  Value count = s.blocks, head = e.div(index, count),
-        block = e.rem(index, count);
-  // The first rows see few keys, the last many: taken in turn, neighbours cost
-  // the same together.
+AttentionEmitter::WorkItem AttentionEmitter::getWorkItem(const Sequence &s,
+                                                         Index index) {
+  Index count = s.blocksPerHead, head = index / count, block = index % count;
+  // In a causal attention the first blocks see few keys and the last ones many.
+  // They are taken from both ends in turn, so that consecutive items have equal
+  // cost on average.
   if (op.getCausal() && !op.getWindow()) {
-    Value half = e.div(block, e.i64(2));
-    Value odd = e.equal(e.rem(block, e.i64(2)), e.i64(1));
-    block = e.select(odd, e.sub(e.sub(count, e.i64(1)), half), half);
+    Index half = block / 2;
+    Bool odd = block % 2 == 1;
+    block = select(odd, count - 1 - half, half);
   }
-  Value first = e.div(e.mul(block, s.lines), count);
-  Value end = e.div(e.mul(e.add(block, 1), s.lines), count);
-  Value from = e.i64(0), to = s.keys;
-  if (bounded()) {
-    if (op.getByColumn()) {
-      LineRanges ranges = lineRanges(s, first, end);
-      from = ranges.someFrom;
-      to = e.max(ranges.someTo, from);
-    } else {
-      from = e.max(visible(s, first).first, e.i64(0));
-      to = e.max(visible(s, e.sub(end, e.i64(1))).second, from);
-    }
+  Index first = block * s.numQueries / count;
+  Index end = (block + 1) * s.numQueries / count;
+
+  // The keys that the first and the last query see.
+  Index from = e.i64(0), to = s.numKeys;
+  if (isBounded() && op.getByColumn()) {
+    KeyRanges ranges = getKeyRanges(s, first, end);
+    from = ranges.someFrom;
+    to = max(ranges.someTo, from);
+  } else if (isBounded()) {
+    from = max(visibleKeys(s, first).first, 0);
+    to = max(visibleKeys(s, end - 1).second, from);
   }
-  Value next = e.min(e.add(index, 1), e.sub(e.mul(count, s.heads), e.i64(1)));
-  return {s, head, first, e.sub(end, first), from, to, next};
+  Index next = min(index + 1, count * s.numHeads - 1);
+  return {s, head, first, end - first, from, to, next};
 }
 
-void AttentionPhase::emitUnit(const Sequence &s, Value index) {
-  Unit u = unitOf(s, index);
-  prefetchUnit(u);
-  Value firstPiece = e.div(u.from, e.i64(kKvBlock));
-  Value lastPiece = e.max(e.ceilDiv(u.to, kKvBlock), e.add(firstPiece, 1));
-  Value kept;
-  if (schedule.isTwoPass()) {
-    kept = e.lessEqual(e.sub(lastPiece, firstPiece), e.i64(kern::kTwoPassBlocks));
-    e.ifThen(kept, [&] { emitKeptScores(u, firstPiece, lastPiece); });
-  }
-  emitPieces(u, firstPiece, lastPiece, kept);
+void AttentionEmitter::setKvBlocks(WorkItem &item) {
+  item.firstKvBlock = item.from / kKvBlock;
+  item.lastKvBlock = max(ceilDiv(item.to, kKvBlock), item.firstKvBlock + 1);
 }
 
-/// Asks for the lines of a head in rows that lie a stride (of bytes) apart: too
-/// far for the processor to foresee.
-void AttentionPhase::prefetchRows(Value first, Value rows, Value stride,
-                                  int64_t bytes) {
-  e.forLoop(e.i64(0), rows, 1, [&](Value row) {
-    Value line = e.advance(first, e.mul(row, stride));
+AttentionEmitter::KvBlock AttentionEmitter::getKvBlock(const WorkItem &item,
+                                                       Index index) {
+  Index base = index * kKvBlock;
+  Index end = min(item.to, base + kKvBlock);
+  // With a window, skip the panels before the first key that is seen.
+  Index start = base;
+  if (op.getWindow()) {
+    Index skipped = max(item.from - base, 0);
+    start = base + (skipped - skipped % kPanel);
+  }
+  KvBlock block;
+  block.base = base;
+  block.start = start;
+  block.end = end;
+  block.keys = block.nextKeys = keysFrom(item.s, item.head, base);
+  block.values = block.nextValues = valuesFrom(item.s, item.head, base);
+  block.scores = scores;
+  block.maxima = maxima;
+  if (int8) {
+    kern::CacheType cache = op.getCacheType();
+    block.keyScales = scalesFrom(item.s, item.head, base, cache.getKeyScales());
+    block.valueScales =
+        scalesFrom(item.s, item.head, base, cache.getValueScales());
+  }
+  return block;
+}
+
+//===----------------------------------------------------------------------===//
+// Prefetching
+//===----------------------------------------------------------------------===//
+
+/// Prefetches `bytes` of each of some rows, `stride` bytes apart: too far for
+/// the hardware prefetcher.
+void AttentionEmitter::prefetchRows(Value first, Index rows, Index stride,
+                                    int64_t bytes) {
+  e.forRange(rows, [&](Index row) {
+    Value line = e.advance(first, row * stride);
     for (int64_t at = 0; at < bytes; at += 64)
       e.prefetch(e.advance(line, at));
   });
 }
 
-/// Asks for the results' lines and the queries of the next unit.
-void AttentionPhase::prefetchUnit(const Unit &u) {
-  int64_t outBytes = PhaseEmitter::typeOf(op.getOuts()).getElementBytes();
+/// Prefetches the results of an item and the queries of the next one.
+void AttentionEmitter::prefetchItem(const WorkItem &item) {
+  int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
   int64_t bytes = bf16 ? 2 : 4;
-  prefetchRows(outLine(u, e.i64(0)), u.rows,
-               e.mul(lineStride(u.s, op.getOuts(), dv), outBytes),
-               dv * outBytes);
-  Unit next = unitOf(u.s, u.next);
-  prefetchRows(queryLine(next, e.i64(0)), next.rows,
-               e.mul(lineStride(u.s, op.getQuery(), dk), bytes), dk * bytes);
+  prefetchRows(outputAddress(item, e.i64(0)), item.numQueries,
+               queryStride(item.s, op.getOuts(), dv) * outBytes, dv * outBytes);
+  WorkItem next = getWorkItem(item.s, item.next);
+  prefetchRows(inputAddress(next, e.i64(0)), next.numQueries,
+               queryStride(item.s, op.getQuery(), dk) * bytes, dk * bytes);
 }
 
-/// What is read after a piece: the unit's next piece, or the next unit's first.
-void AttentionPhase::aimPrefetch(Piece &piece, const Unit &u, Value index,
-                                 Value lastPiece) {
-  Unit next = unitOf(u.s, u.next);
-  Value more = e.less(e.add(index, 1), lastPiece);
-  Value head = e.select(more, u.head, next.head);
-  Value first = e.sub(next.from, e.rem(next.from, e.i64(kKvBlock)));
-  Value key = e.select(more, e.add(piece.base, kKvBlock), first);
-  piece.nextKeys = keysFrom(u.s, head, key);
-  piece.nextValues = valuesFrom(u.s, head, key);
+/// Sets what to prefetch during a KV block: the item's next KV block, or the
+/// first one of the next item.
+void AttentionEmitter::setPrefetch(KvBlock &block, const WorkItem &item,
+                                   Index index) {
+  WorkItem next = getWorkItem(item.s, item.next);
+  Bool more = index + 1 < item.lastKvBlock;
+  Index head = select(more, item.head, next.head);
+  Index first = next.from - next.from % kKvBlock;
+  Index key = select(more, block.base + kKvBlock, first);
+  block.nextKeys = keysFrom(item.s, head, key);
+  block.nextValues = valuesFrom(item.s, head, key);
 }
 
-AttentionPhase::Piece AttentionPhase::pieceOf(const Unit &u, Value index) {
-  Value base = e.mul(index, kKvBlock);
-  Value end = e.min(u.to, e.add(base, kKvBlock));
-  Value start = base;
-  if (op.getWindow()) {
-    Value skipped = e.max(e.sub(u.from, base), e.i64(0));
-    start = e.add(base, e.sub(skipped, e.rem(skipped, e.i64(kern::kPanel))));
+//===----------------------------------------------------------------------===//
+// The KV blocks of a work item
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::emitItem(const Sequence &s, Index index) {
+  WorkItem item = getWorkItem(s, index);
+  prefetchItem(item);
+  setKvBlocks(item);
+  std::optional<Bool> twoPass;
+  if (schedule.isTwoPass()) {
+    twoPass = item.lastKvBlock - item.firstKvBlock <= kern::kTwoPassBlocks;
+    e.ifThen(*twoPass, [&] { emitFirstPass(item); });
   }
-  Value keys = keysFrom(u.s, u.head, base),
-        values = valuesFrom(u.s, u.head, base);
-  Piece piece{base, start, end,    keys,   values, {},
-              {},   keys,  values, scores, maxima};
-  if (int8) {
-    kern::CacheType cache = op.getCacheType();
-    piece.keyScales = scalesFrom(u.s, u.head, base, cache.getKeyScales());
-    piece.valueScales = scalesFrom(u.s, u.head, base, cache.getValueScales());
-  }
-  return piece;
+  emitKvBlocks(item, twoPass);
 }
 
-void AttentionPhase::emitKeptScores(const Unit &u, Value firstPiece,
-                                    Value lastPiece) {
-  e.forLoop(firstPiece, lastPiece, 1, [&](Value index) {
-    Piece piece = pieceOf(u, index);
-    aimPrefetch(piece, u, index, lastPiece);
-    Value kept = e.sub(index, firstPiece);
-    piece.scores = e.advance(scores, e.mul(kept, kKvBlock * 4));
-    piece.maxima = e.advance(maxima, e.mul(kept, kQueryBlock * kLanes * 4));
-    emitScores(u, piece);
+/// Computes the scores of all KV blocks.
+void AttentionEmitter::emitFirstPass(const WorkItem &item) {
+  e.forLoop(item.firstKvBlock, item.lastKvBlock, 1, [&](Index index) {
+    KvBlock block = getKvBlock(item, index);
+    setPrefetch(block, item, index);
+    Index held = index - item.firstKvBlock;
+    block.scores = e.advance(scores, held * (kKvBlock * 4));
+    block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
+    emitScores(item, block);
   });
 }
 
-void AttentionPhase::emitPieces(const Unit &u, Value firstPiece,
-                                Value lastPiece, Value kept) {
-  Value alone = e.equal(e.sub(lastPiece, firstPiece), e.i64(1));
-  e.forLoop(firstPiece, lastPiece, 1, [&](Value index) {
-    Piece piece = pieceOf(u, index);
-    aimPrefetch(piece, u, index, lastPiece);
-    if (kept) {
-      Value place = e.select(kept, e.sub(index, firstPiece), e.i64(0));
-      piece.scores = e.advance(scores, e.mul(place, kKvBlock * 4));
-      piece.maxima = e.advance(maxima, e.mul(place, kQueryBlock * kLanes * 4));
-      e.ifThen(e.inverse(kept), [&] { emitScores(u, piece); });
+void AttentionEmitter::emitKvBlocks(const WorkItem &item,
+                                    std::optional<Bool> twoPass) {
+  Bool isOnly = item.lastKvBlock - item.firstKvBlock == 1;
+  e.forLoop(item.firstKvBlock, item.lastKvBlock, 1, [&](Index index) {
+    // Compute the scores unless the first pass did.
+    KvBlock block = getKvBlock(item, index);
+    setPrefetch(block, item, index);
+    if (twoPass) {
+      Index held = select(*twoPass, index - item.firstKvBlock, 0);
+      block.scores = e.advance(scores, held * (kKvBlock * 4));
+      block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
+      e.ifThen(logicalNot(*twoPass), [&] { emitScores(item, block); });
     } else {
-      emitScores(u, piece);
+      emitScores(item, block);
     }
-    // The first piece is where the sums start.
-    Value first = e.equal(index, firstPiece);
-    Sums target{e.select(first, sums.product, own.product),
-                e.select(first, sums.maximum, own.maximum),
-                e.select(first, sums.total, own.total)};
-    emitSoftmax(u, piece, target);
+
+    // The first KV block initializes the state of the softmax.
+    Bool isFirst = index == item.firstKvBlock;
+    SoftmaxState target{e.select(isFirst, state.output, blockState.output),
+                        e.select(isFirst, state.maximum, blockState.maximum),
+                        e.select(isFirst, state.sum, blockState.sum)};
+    emitSoftmax(item, block, target);
+
+    // An only KV block gives the result; others are merged into the state.
     e.ifThen(
-        alone, [&] { emitProduct(u, piece, Value(), target.total); },
+        isOnly, [&] { emitProduct(item, block, Value(), target.sum); },
         [&] {
-          emitProduct(u, piece, target.product, Value());
-          e.ifThen(e.inverse(first), [&] {
-            emitMerge(u, sums, own, e.equal(e.add(index, 1), lastPiece));
+          emitProduct(item, block, target.output, Value());
+          e.ifThen(logicalNot(isFirst), [&] {
+            emitMerge(item, state, blockState, index + 1 == item.lastKvBlock);
           });
         });
   });
 }
 
-void lower::lowerAttention(PhaseEmitter &e, kern::AttentionOp op) {
-  AttentionPhase(e, op).emit();
+void lower::lowerOp(PhaseEmitter &e, kern::AttentionOp op) {
+  AttentionEmitter(e, op).emit();
 }

@@ -1,94 +1,97 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Polynomials and rationals for the functions of activations and softmax.
+// Polynomial and rational approximations for activations and softmax.
 #include "passes/lower/emit/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace transom::lower;
 
-/// A polynomial by Horner's rule, coefficients from the constant term up.
-static Value horner(Emitter &e, Value x, ArrayRef<double> coefficients) {
+/// Evaluates a polynomial by Horner's rule; coefficients start with the
+/// constant term.
+static Value horner(CodeEmitter &e, Value x, ArrayRef<double> coefficients) {
   Value sum = e.splat(coefficients.back());
   for (double c : llvm::reverse(coefficients.drop_back()))
     sum = e.fma(sum, x, e.splat(c));
   return sum;
 }
 
-/// 2^f for |f| <= 1/2; interpolated at Chebyshev nodes, relative error 8e-8.
-static Value exp2Fraction(Emitter &e, Value f) {
+/// 2^f for |f| <= 1/2, interpolated at Chebyshev nodes; relative error 8e-8.
+static Value exp2Fraction(CodeEmitter &e, Value f) {
   return horner(e, f,
                 {1.0, 0.6931472067106192, 0.24022651213595259,
                  0.05550327214209211, 0.009618025602937879,
                  0.0013400432165501582, 0.00015469731983877433});
 }
 
-/// x within [low, high]; a NaN stays one.
-static Value bound(Emitter &e, Value x, double low, double high) {
+/// Clamps x to [low, high]; a NaN stays a NaN.
+static Value clamp(CodeEmitter &e, Value x, double low, double high) {
   return e.minF(e.splat(high), e.maxF(e.splat(low), x));
 }
 
-static Value toInt(Emitter &e, Value x) {
-  Type type = e.vectorOf(e.builder().getI32Type());
+static Value toInt(CodeEmitter &e, Value x) {
+  Type type = e.getVectorType(e.builder().getI32Type());
   return e.builder().create<arith::FPToSIOp>(e.location(), type, x);
 }
-/// The float with this power of two added to its exponent.
-static Value addExponent(Emitter &e, Value x, Value n) {
+/// x * 2^n, by adding n to the bits of the exponent.
+static Value addExponent(CodeEmitter &e, Value x, Value n) {
   OpBuilder &b = e.builder();
-  Type bits = e.vectorOf(b.getI32Type());
+  Type bits = e.getVectorType(b.getI32Type());
   Value shifted = b.create<arith::ShLIOp>(e.location(), n, e.splatI32(23));
   Value sum = b.create<arith::AddIOp>(
       e.location(), b.create<arith::BitcastOp>(e.location(), bits, x), shifted);
   return b.create<arith::BitcastOp>(e.location(), e.f32Vector(), sum);
 }
 
-static Value integer(Emitter &e, int64_t value, unsigned bits) {
+static Value integer(CodeEmitter &e, int64_t value, unsigned bits) {
   return e.builder().create<arith::ConstantIntOp>(e.location(), value, bits);
 }
 
-/// p times 2^floor(x) where `keep`, else zero.
-static Value scaleByFloor(Emitter &e, Value p, Value x, Value keep) {
+/// p * 2^floor(x) in the lanes of `keep`, else zero.
+static Value scaleByFloor(CodeEmitter &e, Value p, Value x, Value keep) {
   Value mask = e.builder().create<LLVM::BitcastOp>(
       e.location(), e.builder().getI16Type(), keep);
   return e.intrinsic(e.f32Vector(), "llvm.x86.avx512.mask.scalef.ps.512",
                      {p, x, e.splat(0.0), mask, integer(e, 4, 32)});
 }
 
-Value transom::lower::emitExp2OfNonPositive(Emitter &e, Value x) {
+Value transom::lower::emitExp2OfNonPositive(CodeEmitter &e, Value x) {
   // 2^f for 0 <= f <= 1, exact at 0; absolute error 1.2e-7.
   const double coefficients[] = {1.0,           0.69315248728, 0.24015279114,
                                  0.05583592132, 0.00897337683, 0.00188529585};
+  // Below -126 the result is zero.
   Value lowest = e.splat(-126.0);
-  Value vanishes = e.lessF(x, lowest);
-  bool scales = e.instructions().vectorBits == 512;
-  // Where scaling is one instruction, what vanishes may be anything before it.
+  Value vanishes = e.cmpLtF(x, lowest);
+  bool scales = e.getIsa().vectorBits == 512;
+  // vscalefps masks the lanes that vanish, so x needs no clamp before it.
   Value bounded = scales ? x : e.maxF(lowest, x);
+  // 2^x = 2^floor(x) * 2^(x - floor(x)).
   Value n = e.builder().create<LLVM::FFloorOp>(e.location(), bounded);
   Value p = horner(e, e.subF(bounded, n), coefficients);
   if (scales)
-    return scaleByFloor(e, p, x, e.inverse(vanishes));
+    return scaleByFloor(e, p, x, e.logicalNot(vanishes));
   return e.select(vanishes, e.splat(0.0), addExponent(e, p, toInt(e, n)));
 }
 
-Value transom::lower::emitIsEmptyTotal(Emitter &e, Value total) {
-  return e.lessF(total, e.splat(0x1p-64));
+Value transom::lower::emitIsEmptySum(CodeEmitter &e, Value sum) {
+  return e.cmpLtF(sum, e.splat(0x1p-64));
 }
 
-Value transom::lower::emitExp(Emitter &e, Value x) {
+Value transom::lower::emitExp(CodeEmitter &e, Value x) {
   OpBuilder &b = e.builder();
-  // Cody and Waite: x = n ln 2 + r with ln 2 in two parts, e^x = 2^n 2^(r log2
-  // e).
-  Value bounded = bound(e, x, -104.0, 89.0);
-  // Added to 1.5 2^23 a number is rounded to the integer in its last bits.
+  // Reduce the argument (Cody and Waite): x = n ln 2 + r with ln 2 as a sum of
+  // two constants, so e^x = 2^n 2^(r log2 e).
+  Value bounded = clamp(e, x, -104.0, 89.0);
+  // Adding 1.5 * 2^23 rounds a number to an integer in the low bits.
   Value shift = e.splat(12582912.0);
   Value shifted = e.fma(bounded, e.splat(1.4426950408889634), shift);
   Value n = e.subF(shifted, shift);
   Value r = e.fma(n, e.splat(-0.693145751953125), bounded);
   r = e.fma(n, e.splat(-1.428606765330187e-06), r);
   Value p = exp2Fraction(e, e.mulF(r, e.splat(1.4426950408889634)));
-  // Two factors, since 2^n alone may leave the range where p 2^n does not.
-  Type bits = e.vectorOf(b.getI32Type());
+  // Scale by 2^(n/2) twice: 2^n may overflow where p * 2^n does not.
+  Type bits = e.getVectorType(b.getI32Type());
   Value ni = b.create<arith::SubIOp>(
       e.location(), b.create<arith::BitcastOp>(e.location(), bits, shifted),
       e.splatI32(0x4b400000));
@@ -99,32 +102,33 @@ Value transom::lower::emitExp(Emitter &e, Value x) {
                 addExponent(e, one, rest));
 }
 
-Value transom::lower::emitErf(Emitter &e, Value x) {
-  // x P(x^2) / Q(x^2), fitted to erf on [-3.95, 3.95]; from 3.92 on, erf rounds
-  // to 1, which gelu of large negative numbers needs exactly.
-  Value z = bound(e, x, -3.95, 3.95);
+Value transom::lower::emitErf(CodeEmitter &e, Value x) {
+  // x P(x^2) / Q(x^2), fitted to erf on [-3.95, 3.95]. The result is exactly
+  // +-1 for |x| >= 3.92, so that gelu of large negative numbers is 0.
+  Value z = clamp(e, x, -3.95, 3.95);
   Value u = e.mulF(z, z);
   Value p = horner(e, u,
                    {1.12837874, 0.20899626, 0.0517774218, 0.00409023874,
                     0.000151344945, -1.99156679e-06, 1.96415675e-08});
   Value q = horner(
       e, u, {1.0, 0.518546486, 0.118754099, 0.0151320846, 0.00105108694});
-  Value limit = e.select(e.lessF(z, e.splat(0.0)), e.splat(-1.0), e.splat(1.0));
-  return e.select(e.lessF(e.splat(3.92 * 3.92), u), limit,
+  Value limit =
+      e.select(e.cmpLtF(z, e.splat(0.0)), e.splat(-1.0), e.splat(1.0));
+  return e.select(e.cmpLtF(e.splat(3.92 * 3.92), u), limit,
                   e.divF(e.mulF(z, p), q));
 }
 
-static Value sigmoid(Emitter &e, Value x) {
+static Value sigmoid(CodeEmitter &e, Value x) {
   Value one = e.splat(1.0);
   Value negative = e.subF(e.splat(0.0), x);
   return e.divF(one, e.addF(one, emitExp(e, negative)));
 }
 
-/// (1 - t) / (1 + t) with t = e^(-2|x|), the sign of x put back; a short odd
-/// polynomial near zero, where the difference would cancel.
-static Value tanh(Emitter &e, Value x) {
+/// (1 - t) / (1 + t) with t = e^(-2|x|) and the sign of x. Near zero, where
+/// 1 - t would cancel, a short odd polynomial.
+static Value tanh(CodeEmitter &e, Value x) {
   Value zero = e.splat(0.0), one = e.splat(1.0);
-  Value negative = e.lessF(x, zero);
+  Value negative = e.cmpLtF(x, zero);
   Value size = e.select(negative, e.subF(zero, x), x);
   Value t = emitExp(e, e.mulF(size, e.splat(-2.0)));
   Value large = e.divF(e.subF(one, t), e.addF(one, t));
@@ -132,17 +136,17 @@ static Value tanh(Emitter &e, Value x) {
   Value series =
       horner(e, u, {1.0, -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835});
   Value small = e.mulF(size, series);
-  Value value = e.select(e.lessF(size, e.splat(0.3)), small, large);
+  Value value = e.select(e.cmpLtF(size, e.splat(0.3)), small, large);
   return e.select(negative, e.subF(zero, value), value);
 }
 
-static Value gelu(Emitter &e, Value x) {
+static Value gelu(CodeEmitter &e, Value x) {
   Value half = e.mulF(x, e.splat(0.5));
   Value erf = emitErf(e, e.mulF(x, e.splat(0.7071067811865476)));
   return e.fma(half, erf, half);
 }
 
-static Value geluTanh(Emitter &e, Value x) {
+static Value geluTanh(CodeEmitter &e, Value x) {
   Value cube = e.mulF(e.mulF(x, x), x);
   Value inner =
       e.mulF(e.fma(cube, e.splat(0.044715), x), e.splat(0.7978845608028654));
@@ -150,7 +154,7 @@ static Value geluTanh(Emitter &e, Value x) {
   return e.fma(half, tanh(e, inner), half);
 }
 
-Value transom::lower::emitActivation(Emitter &e, StringRef kind, Value x) {
+Value transom::lower::emitActivation(CodeEmitter &e, StringRef kind, Value x) {
   if (kind == "relu")
     return e.maxF(e.splat(0.0), x);
   if (kind == "gelu")

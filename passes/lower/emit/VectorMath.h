@@ -1,28 +1,29 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of activations and softmax on vectors of 16 lanes, from
-// additions, products and integer steps alone, so that no instruction set
-// needs a library and all give the same bits.
+// Activations and the exponentials of softmax on vectors of 16 lanes. They use
+// additions, multiplications and integer operations only: generated code calls
+// no library, and all instruction sets give the same bits.
 #pragma once
-#include "passes/lower/emit/Emit.h"
+#include "passes/lower/emit/CodeEmitter.h"
 
 namespace transom::lower {
 
 /// 2^x for x <= 0, at most 2 ulp; exactly 0 below -126 and for minus infinity.
-mlir::Value emitExp2OfNonPositive(Emitter &e, mlir::Value x);
+mlir::Value emitExp2OfNonPositive(CodeEmitter &e, mlir::Value x);
 
-/// Where a softmax's total says that it has no number: there it is zero, else
-/// about one or more. A NaN is not taken for that, so it is not lost.
-mlir::Value emitIsEmptyTotal(Emitter &e, mlir::Value total);
+/// The lanes in which the sum of a softmax is empty, so its row has no visible
+/// element: the sum is zero there and about one or more elsewhere. A NaN is not
+/// empty, so that it propagates.
+mlir::Value emitIsEmptySum(CodeEmitter &e, mlir::Value sum);
 
-/// e^x over the whole range: infinity above, 0 below.
-mlir::Value emitExp(Emitter &e, mlir::Value x);
+/// e^x: infinity on overflow, 0 on underflow.
+mlir::Value emitExp(CodeEmitter &e, mlir::Value x);
 
 /// erf(x) with an absolute error below 4e-7.
-mlir::Value emitErf(Emitter &e, mlir::Value x);
+mlir::Value emitErf(CodeEmitter &e, mlir::Value x);
 
-/// The activation that `kind` names (see `attn.activation`).
-mlir::Value emitActivation(Emitter &e, llvm::StringRef kind, mlir::Value x);
+/// The activation `kind`, one of those of `attn.activation`.
+mlir::Value emitActivation(CodeEmitter &e, llvm::StringRef kind, mlir::Value x);
 
 } // namespace transom::lower

@@ -1,15 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Micro-kernels as functions: their names, signature, and the ladder of heights
-// that calls go through.
+// Micro-kernels as functions: their names and signature, and the table of
+// kernels by MR through which they are called.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace transom::lower;
 
-std::string KernelSpec::suffix() const {
+std::string KernelSpec::getSuffix() const {
   std::string text;
   auto number = [&](StringRef label, std::optional<int64_t> value) {
     if (value)
@@ -20,12 +20,12 @@ std::string KernelSpec::suffix() const {
   number("ldb", rhsStride);
   if (vectors)
     number("nv", vectors);
-  const char *starts[] = {".zero", ".bias", ".acc"};
-  text += starts[static_cast<int>(start)];
+  const char *inits[] = {".zero", ".bias", ".acc"};
+  text += inits[static_cast<int>(init)];
   if (!activation.empty())
     text += "_" + activation;
-  if (!gate.empty())
-    text += "_gate_" + gate;
+  if (!glu.empty())
+    text += "_glu_" + glu;
   if (rhsRows)
     text += "_rows";
   if (rhsInt8)
@@ -36,7 +36,7 @@ std::string KernelSpec::suffix() const {
     text += "_bf16";
   if (residual)
     text += "_residual";
-  const char *stores[] = {"", "_keys", "_scores", "_quotients"};
+  const char *stores[] = {"", "_keys", "_scores", "_normalize"};
   text += stores[static_cast<int>(store)];
   if (scale != 1)
     text += llvm::formatv("{0:e}", scale).str();
@@ -47,8 +47,8 @@ std::string KernelSpec::suffix() const {
   return text;
 }
 
-void transom::lower::setTarget(LLVM::LLVMFuncOp function,
-                               const InstructionSet &isa) {
+void transom::lower::setTargetAttributes(LLVM::LLVMFuncOp function,
+                                         const InstructionSet &isa) {
   OpBuilder b(function.getContext());
   std::string bits = std::to_string(isa.vectorBits);
   auto pair = [&](StringRef key, StringRef value) -> Attribute {
@@ -60,101 +60,109 @@ void transom::lower::setTarget(LLVM::LLVMFuncOp function,
        pair("no-trapping-math", "true")}));
 }
 
-/// The arguments in the order of the kernels' signature.
-static SmallVector<Value *> fields(KernelArgs &args) {
-  return {&args.lhs,
-          &args.rhs,
-          &args.output,
-          &args.bias,
-          &args.residual,
-          &args.perRow,
-          &args.prefetch,
-          &args.prefetchMore,
-          &args.k,
-          &args.lhsStride,
-          &args.rhsStride,
-          &args.outputStride,
-          &args.residualStride,
-          &args.columns,
-          &args.prefetchStride,
-          &args.prefetchMoreStride};
+/// Visits the arguments in the order of the kernels' signature: first the
+/// pointers, then the integers.
+template <typename Pointer, typename Integer>
+static void visitArguments(KernelArgs &args, Pointer pointer, Integer integer) {
+  for (Value *field :
+       {&args.lhs, &args.rhs, &args.output, &args.bias, &args.residual,
+        &args.perRow, &args.prefetch, &args.prefetchMore})
+    pointer(*field);
+  for (Index *field : {&args.k, &args.lhsStride, &args.rhsStride,
+                       &args.outputStride, &args.residualStride, &args.columns,
+                       &args.prefetchStride, &args.prefetchMoreStride})
+    integer(*field);
 }
-static constexpr int64_t kPointerFields = 8;
 
-static LLVM::LLVMFunctionType kernelType(MLIRContext *context) {
-  KernelArgs none;
+static LLVM::LLVMFunctionType getKernelType(MLIRContext *context) {
+  KernelArgs args;
   SmallVector<Type> types;
-  for (size_t i = 0; i < fields(none).size(); ++i)
-    types.push_back(int64_t(i) < kPointerFields
-                        ? Type(LLVM::LLVMPointerType::get(context))
-                        : Type(IntegerType::get(context, 64)));
+  visitArguments(
+      args,
+      [&](Value &) { types.push_back(LLVM::LLVMPointerType::get(context)); },
+      [&](Index &) { types.push_back(IntegerType::get(context, 64)); });
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
 }
 
-LLVM::LLVMFuncOp MicroKernels::kernel(const KernelSpec &spec, int64_t rows) {
-  std::string name = llvm::formatv("transom.k.{0}.{1}.{2}x{3}{4}", isa.name,
-                                   spec.bf16 ? "bf16" : "f32", rows,
-                                   spec.vectorsOf(isa) * kLanes, spec.suffix());
+LLVM::LLVMFuncOp MicroKernels::getKernel(const KernelSpec &spec, int64_t mr) {
+  std::string name = llvm::formatv(
+      "transom.k.{0}.{1}.{2}x{3}{4}", isa.name, spec.bf16 ? "bf16" : "f32", mr,
+      spec.getVectors(isa) * kLanes, spec.getSuffix());
   if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return existing;
+
+  // Create the function.
   MLIRContext *context = module.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   Location loc = NameLoc::get(b.getStringAttr(name));
-  auto function = b.create<LLVM::LLVMFuncOp>(loc, name, kernelType(context),
+  auto function = b.create<LLVM::LLVMFuncOp>(loc, name, getKernelType(context),
                                              LLVM::Linkage::Internal);
-  setTarget(function, isa);
+  setTargetAttributes(function, isa);
+  ++numKernels;
+
+  // Emit its body.
   b.setInsertionPointToStart(function.addEntryBlock(b));
+  CodeEmitter e(b, loc, isa);
   KernelArgs args;
-  for (auto [field, value] : llvm::zip(fields(args), function.getArguments()))
-    *field = value;
-  Emitter e(b, loc, isa);
-  emitKernelBody(e, spec, rows, args);
+  auto next = function.getArguments().begin();
+  visitArguments(
+      args, [&](Value &field) { field = *next++; },
+      [&](Index &field) { field = e.toIndex(*next++); });
+  emitKernelBody(e, spec, mr, args);
   b.create<LLVM::ReturnOp>(loc, ValueRange{});
   return function;
 }
 
-LLVM::GlobalOp MicroKernels::ladder(const KernelSpec &spec) {
-  std::string name = llvm::formatv("transom.ladder.{0}.{1}{2}", isa.name,
-                                   spec.bf16 ? "bf16" : "f32", spec.suffix());
+LLVM::GlobalOp MicroKernels::getKernelsByMr(const KernelSpec &spec) {
+  std::string name =
+      llvm::formatv("transom.kernels_by_mr.{0}.{1}{2}", isa.name,
+                    spec.bf16 ? "bf16" : "f32", spec.getSuffix());
   if (auto existing = module.lookupSymbol<LLVM::GlobalOp>(name))
     return existing;
-  SmallVector<LLVM::LLVMFuncOp> heights;
-  for (int64_t rows = 1; rows <= maxRows(spec.bf16); ++rows)
-    heights.push_back(kernel(spec, rows));
+  int64_t maxMr = getMaxMr(spec.bf16);
+  SmallVector<LLVM::LLVMFuncOp> kernels;
+  for (int64_t mr = 1; mr <= maxMr; ++mr)
+    kernels.push_back(getKernel(spec, mr));
+
+  // A constant array of their addresses.
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   Location loc = NameLoc::get(b.getStringAttr(name));
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto table = LLVM::LLVMArrayType::get(pointer, maxRows(spec.bf16));
-  auto global =
-      b.create<LLVM::GlobalOp>(loc, table, /*isConstant=*/true,
+  auto type = LLVM::LLVMArrayType::get(pointer, maxMr);
+  auto table =
+      b.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/true,
                                LLVM::Linkage::Internal, name, Attribute());
-  b.setInsertionPointToStart(b.createBlock(&global.getInitializerRegion()));
-  Value value = b.create<LLVM::UndefOp>(loc, table);
-  for (auto [i, height] : llvm::enumerate(heights)) {
+  b.setInsertionPointToStart(b.createBlock(&table.getInitializerRegion()));
+  Value value = b.create<LLVM::UndefOp>(loc, type);
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
     Value address =
-        b.create<LLVM::AddressOfOp>(loc, pointer, height.getSymName());
+        b.create<LLVM::AddressOfOp>(loc, pointer, kernel.getSymName());
     value = b.create<LLVM::InsertValueOp>(loc, value, address,
                                           ArrayRef<int64_t>{int64_t(i)});
   }
   b.create<LLVM::ReturnOp>(loc, ValueRange{value});
-  return global;
+  return table;
 }
 
-void MicroKernels::call(Emitter &e, const KernelSpec &spec, Value rows,
+void MicroKernels::call(CodeEmitter &e, const KernelSpec &spec, Index rows,
                         const KernelArgs &args) {
-  LLVM::GlobalOp table = ladder(spec);
+  // Load the kernel for this number of rows.
+  LLVM::GlobalOp table = getKernelsByMr(spec);
   OpBuilder &b = e.builder();
   Value base = b.create<LLVM::AddressOfOp>(e.location(), e.ptrType(),
                                            table.getSymName());
-  Value target = e.loadPtr(e.advance(base, e.mul(e.sub(rows, e.i64(1)), 8)));
+  Value target = e.loadPtr(e.advance(base, (rows - 1) * 8));
+
+  // Unused arguments are null or zero.
   KernelArgs given = args;
   SmallVector<Value> operands{target};
-  for (auto [i, field] : llvm::enumerate(fields(given))) {
-    if (!*field)
-      *field = int64_t(i) < kPointerFields
-                   ? Value(b.create<LLVM::ZeroOp>(e.location(), e.ptrType()))
-                   : e.i64(0);
-    operands.push_back(*field);
-  }
-  b.create<LLVM::CallOp>(e.location(), kernelType(b.getContext()), operands);
+  visitArguments(
+      given,
+      [&](Value &field) {
+        operands.push_back(
+            field ? field
+                  : Value(b.create<LLVM::ZeroOp>(e.location(), e.ptrType())));
+      },
+      [&](Index &field) { operands.push_back(field ? field : e.i64(0)); });
+  b.create<LLVM::CallOp>(e.location(), getKernelType(b.getContext()), operands);
 }

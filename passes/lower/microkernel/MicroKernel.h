@@ -1,111 +1,127 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The generator of micro-kernels: one register tile of a product, for any
-// height, with what happens before and after the loop over K as parameters.
-// One function per (instruction set, type, tile, K, strides, epilogue).
+// The generator of micro-kernels. A micro-kernel computes one register tile of
+// a matrix product, MR rows by NR columns; what happens before and after the
+// loop over K are parameters. There is one function per (instruction set, type,
+// tile, K, strides, epilogue).
 #pragma once
-#include "passes/lower/emit/Emit.h"
+#include "passes/lower/emit/CodeEmitter.h"
 #include <optional>
 #include <string>
 
 namespace transom::lower {
 
-/// What varies between micro-kernels. Strides are in elements; an absent
-/// number is an argument of the function instead.
+/// What distinguishes micro-kernels. Strides are in elements; a number that is
+/// absent here is an argument of the function.
 struct KernelSpec {
-  /// Where the accumulators start.
-  enum class Start { Zero, Bias, Output };
-  /// How the tile is stored: rows of the output; the transposed columns of key
-  /// panels, each row at its own key position; rows of scores, scaled, minus
-  /// infinity behind the last column, while the maxima of each row are kept; or
-  /// rows divided by a number each, zero where that is zero.
-  enum class Store { Rows, Keys, Scores, Quotients };
+  /// Initial value of the accumulators.
+  enum class AccumulatorInit { Zero, Bias, Output };
+  /// How the tile is stored.
+  enum class Store {
+    /// As rows of the output.
+    Rows,
+    /// As columns of key panels: each row at its own key position.
+    KeyPanels,
+    /// As rows of attention scores: scaled, minus infinity after the last
+    /// column; updates the maxima of each row.
+    Scores,
+    /// As rows, each divided by a number, or zero where that number is zero.
+    Normalize
+  };
 
-  /// Both operands are bf16 and chains take pairs along k; an odd last k pairs
-  /// with zero.
+  /// Both operands are bf16, and the loop takes pairs along k. An odd last k is
+  /// paired with zero.
   bool bf16 = false;
-  /// The right operand of bf16 has rows of k, of which two are made into pairs
-  /// in registers; else it lies in pairs, [k/2][columns][2].
+  /// The bf16 right operand is row-major [k][columns], and two rows are made
+  /// into pairs in registers. Else it is stored as pairs, [k/2][columns][2].
   bool rhsRows = false;
-  /// The right operand is int8, widened to f32 in registers; its strides count
-  /// bytes. The left one is f32.
+  /// The right operand is int8 and widened to f32 in registers; its strides
+  /// are in bytes. The left operand is f32.
   bool rhsInt8 = false;
-  bool outBf16 = false;     ///< the output is rounded to bf16
-  std::optional<int64_t> k; ///< length of the chains
-  std::optional<int64_t>
-      lhsStride; ///< from one row of the left operand to the next
-  std::optional<int64_t>
-      rhsStride; ///< from one k (pair of them) of the right operand to the
-                 ///< next, in elements (pairs)
-  Start start = Start::Zero;
+  bool outBf16 = false; ///< the output is rounded to bf16
+  std::optional<int64_t> k;
+  /// From one row of the left operand to the next.
+  std::optional<int64_t> lhsStride;
+  /// From one k of the right operand to the next; in bf16 from one pair of k
+  /// to the next, in pairs.
+  std::optional<int64_t> rhsStride;
+  AccumulatorInit init = AccumulatorInit::Zero;
   Store store = Store::Rows;
   double scale = 1;          ///< of scores
-  bool columnScales = false; ///< scores have a factor for each column besides
-  int64_t vectors = 0;       ///< of a tile's row; 0: as the instruction set has
+  bool columnScales = false; ///< scores have one more factor per column
+  int64_t vectors = 0;       ///< of a tile's row; 0: as many as the ISA allows
   std::string activation;    ///< empty for none
-  /// An activation: columns are eight of g and eight of u in turn, and the
-  /// output has activation(g) * u in half as many.
-  std::string gate;
+  /// The activation of a GLU. Columns of the product alternate: eight of the
+  /// gate g, eight of u; the output is activation(g) * u, half as many columns.
+  std::string glu;
   bool residual = false;   ///< adds a row-major operand before storing
-  bool partialRhs = false; ///< the right operand may lack columns: masked loads
-  bool prefetch = false;   ///< touches another panel while it computes
+  bool partialRhs = false; ///< columns may be missing: loads are masked
+  bool prefetch = false;   ///< prefetches other memory during the loop over K
 
-  /// The part of a kernel's name that these make.
-  std::string suffix() const;
-  int64_t operandBytes() const { return bf16 ? 2 : 4; }
-  int64_t outputBytes() const { return outBf16 ? 2 : 4; }
-  int64_t vectorsOf(const InstructionSet &isa) const {
+  /// The part of the kernel's symbol name that encodes this.
+  std::string getSuffix() const;
+  int64_t getOperandBytes() const { return bf16 ? 2 : 4; }
+  int64_t getOutputBytes() const { return outBf16 ? 2 : 4; }
+  int64_t getVectors(const InstructionSet &isa) const {
     return vectors ? vectors : isa.tileVectors;
   }
 };
 
-/// What a call of a micro-kernel passes. Pointers are at the tile's first
-/// element; unused ones may be null values.
+/// The arguments of a micro-kernel. Pointers are to the first element of the
+/// tile; unused arguments may be null.
 struct KernelArgs {
   mlir::Value lhs, rhs, output;
-  mlir::Value k, lhsStride, rhsStride; ///< where the spec has none, in elements
-  mlir::Value outputStride; ///< elements (of key panels: from one panel of 32
-                            ///< positions to the next)
-  mlir::Value bias;         ///< padded to the tile's width; or column scales
-  mlir::Value residual, residualStride;
-  mlir::Value perRow;  ///< Keys: i64 key position of each row; Scores: 16 lanes
-                       ///< of maxima; Quotients: the divisor
-  mlir::Value columns; ///< columns that exist from the tile's first on
-  /// Where to touch, and bytes a step of the loop over k, twice.
-  mlir::Value prefetch, prefetchStride;
-  mlir::Value prefetchMore, prefetchMoreStride;
+  Index k, lhsStride, rhsStride; ///< those that the spec lacks
+  /// In elements; for key panels from one panel to the next.
+  Index outputStride;
+  /// Padded to the tile's width. For scores: the column scales.
+  mlir::Value bias;
+  mlir::Value residual;
+  Index residualStride;
+  /// One entry per row. KeyPanels: the i64 key position; Scores: 16 lanes of
+  /// maxima; Normalize: the divisor.
+  mlir::Value perRow;
+  Index columns; ///< that exist, counted from the tile's first column
+  /// Two streams to prefetch: an address, and bytes per iteration.
+  mlir::Value prefetch, prefetchMore;
+  Index prefetchStride, prefetchMoreStride;
 };
 
-/// Makes micro-kernels on demand, each once a module, and calls to them.
+/// Creates the micro-kernels of a module on demand, each once, and emits calls
+/// to them.
 class MicroKernels {
 public:
   MicroKernels(mlir::ModuleOp module, const InstructionSet &isa)
       : module(module), isa(isa) {}
 
-  /// Rows of the highest tile.
-  int64_t maxRows(bool bf16 = false) const {
+  /// The maximum MR: rows of a tile.
+  int64_t getMaxMr(bool bf16 = false) const {
     return bf16 ? isa.bf16Rows : isa.tileRows;
   }
-  /// Columns of a tile.
-  int64_t tileColumns() const { return isa.tileVectors * kLanes; }
-  /// The instruction set of the kernels.
-  const InstructionSet &instructions() const { return isa; }
+  /// NR: columns of a tile.
+  int64_t getNr() const { return isa.tileVectors * kLanes; }
+  const InstructionSet &getIsa() const { return isa; }
+  /// Number of kernels created so far.
+  int64_t getNumKernels() const { return numKernels; }
 
-  /// Calls the kernel for `rows` (1 <= rows <= maxRows, a run-time value)
-  /// through the ladder of heights.
-  void call(Emitter &e, const KernelSpec &spec, mlir::Value rows,
+  /// Emits a call of the kernel for `rows` rows, a run-time value between 1 and
+  /// the maximum MR.
+  void call(CodeEmitter &e, const KernelSpec &spec, Index rows,
             const KernelArgs &args);
 
 private:
-  mlir::LLVM::LLVMFuncOp kernel(const KernelSpec &spec, int64_t rows);
-  mlir::LLVM::GlobalOp ladder(const KernelSpec &spec);
+  mlir::LLVM::LLVMFuncOp getKernel(const KernelSpec &spec, int64_t mr);
+  /// The table of kernels by MR.
+  mlir::LLVM::GlobalOp getKernelsByMr(const KernelSpec &spec);
 
   mlir::ModuleOp module;
   const InstructionSet &isa;
+  int64_t numKernels = 0;
 };
 
-/// Adds the attributes that a function of this instruction set needs.
-void setTarget(mlir::LLVM::LLVMFuncOp function, const InstructionSet &isa);
+/// Sets the attributes that functions of this instruction set need.
+void setTargetAttributes(mlir::LLVM::LLVMFuncOp function,
+                         const InstructionSet &isa);
 
 } // namespace transom::lower

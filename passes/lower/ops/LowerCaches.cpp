@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder does to rows between its projections and attention: angles of
-// their positions, the rotation by them, and keys and values into the blocks of
-// a cache. A part owns whole rows.
+// What a decoder does to rows between its projections and attention: rope
+// (rotary position embeddings), and appending keys and values to the blocks of
+// a cache. A worker owns whole rows.
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -13,28 +14,30 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
 using kern::kKvBlock;
+using kern::kPanel;
 
 //===----------------------------------------------------------------------===//
-// Rotation
+// Rotary position embeddings
 //===----------------------------------------------------------------------===//
 
-void lower::lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
+/// Computes cosines and sines of each row's position from two tables: of
+/// multiples of 256 and of the remainder, by the addition theorems.
+void lower::lowerOp(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
   int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kKvBlock;
-  e.shareRows(e.rowCount(op.getOuts()), [&](Value index) {
-    Value position =
-        e.loadI64(e.advance(e.pointer(op.getPositions()), e.mul(index, 8)));
-    auto angles = [&](Value row) {
+  e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
+    Index position =
+        e.loadI64(e.advance(e.pointer(op.getPositions()), row * 8));
+    auto getTableRow = [&](Index index) {
       return Row{e,
-                 e.advance(e.weight(op.getAngles()), e.mul(row, shape[1] * 4))};
+                 e.advance(e.weight(op.getAngles()), index * (shape[1] * 4))};
     };
-    Row coarse = angles(e.div(position, e.i64(kKvBlock))),
-        fine = angles(e.add(e.rem(position, e.i64(kKvBlock)), coarseRows)),
-        out = rowOf(e, op.getOuts(), index);
-    e.columns(e.i64(pairs), [&](Value c, Value m) {
-      Value sine = e.add(c, pairs);
+    Row coarse = getTableRow(position / kKvBlock),
+        fine = getTableRow(position % kKvBlock + coarseRows),
+        out = getRow(e, op.getOuts(), row);
+    e.forColumns(e.i64(pairs), [&](Index c, Value m) {
+      Index sine = c + pairs;
       Value ca = coarse.load(c, m), sa = coarse.load(sine, m);
       Value cb = fine.load(c, m), sb = fine.load(sine, m);
       out.store(e.fma(ca, cb, e.negF(e.mulF(sa, sb))), c, m);
@@ -44,48 +47,48 @@ void lower::lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
 }
 
 namespace {
-/// Rotates the heads of one row.
-class RotatedRow {
+/// Applies rope to the heads of one row.
+class RopeRow {
 public:
-  RotatedRow(PhaseEmitter &e, kern::RopeOp op, Value index)
-      : e(e), op(op), in(rowOf(e, op.getInput(), index)),
-        out(rowOf(e, op.getOuts(), index)),
-        angles(rowOf(e, op.getRopeTable(), index)) {
-    width = *PhaseEmitter::typeOf(op.getInput()).getDims().back().constant() /
+  RopeRow(PhaseEmitter &e, kern::RopeOp op, Index row)
+      : e(e), op(op), in(getRow(e, op.getInput(), row)),
+        out(getRow(e, op.getOuts(), row)),
+        table(getRow(e, op.getRopeTable(), row)) {
+    width = *getBufferType(op.getInput()).getDims().back().constant() /
             int64_t(op.getHeads());
-    pairs =
-        *PhaseEmitter::typeOf(op.getRopeTable()).getDims().back().constant() /
-        2;
+    pairs = *getBufferType(op.getRopeTable()).getDims().back().constant() / 2;
   }
 
   void emit() {
-    e.forLoop(e.i64(0), e.i64(op.getHeads()), 1, [&](Value head) {
-      Value first = e.mul(head, width);
+    e.forRange(op.getHeads(), [&](Index head) {
+      Index first = head * width;
       if (op.getInterleaved())
-        rotateNeighbours(first);
+        rotateInterleaved(first);
       else
         rotateHalves(first);
-      Value rest = e.add(first, 2 * pairs);
-      e.columns(e.i64(width - 2 * pairs), [&](Value c, Value m) {
-        Value at = e.add(rest, c);
+      // Copy the columns that are not rotated.
+      Index rest = first + 2 * pairs;
+      e.forColumns(e.i64(width - 2 * pairs), [&](Index c, Value m) {
+        Index at = rest + c;
         out.store(in.load(at, m), at, m);
       });
     });
   }
 
 private:
-  void rotateHalves(Value first) {
-    e.columns(e.i64(pairs), [&](Value c, Value m) {
-      Value low = e.add(first, c), high = e.add(low, pairs);
+  /// Pairs are a column and the one half of the rotated width after it.
+  void rotateHalves(Index first) {
+    e.forColumns(e.i64(pairs), [&](Index c, Value m) {
+      Index low = first + c, high = low + pairs;
       Value x1 = in.load(low, m), x2 = in.load(high, m);
-      Value cosine = angles.load(c, m), sine = angles.load(e.add(c, pairs), m);
+      Value cosine = table.load(c, m), sine = table.load(c + pairs, m);
       out.store(e.fma(x1, cosine, e.negF(e.mulF(x2, sine))), low, m);
       out.store(e.fma(x2, cosine, e.mulF(x1, sine)), high, m);
     });
   }
 
-  /// Eight pairs at a time, of which one stands in two lanes.
-  void rotateNeighbours(Value first) {
+  /// Pairs are neighbouring columns: a vector holds eight pairs.
+  void rotateInterleaved(Index first) {
     SmallVector<int64_t> twice, swapped;
     SmallVector<bool> evens;
     for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -95,153 +98,163 @@ private:
     }
     OpBuilder &b = e.builder();
     Value even = b.create<arith::ConstantOp>(
-        e.location(), DenseElementsAttr::get(e.vectorOf(b.getI1Type()),
+        e.location(), DenseElementsAttr::get(e.getVectorType(b.getI1Type()),
                                              ArrayRef<bool>(evens)));
     auto shuffle = [&](Value x, ArrayRef<int64_t> lanes) -> Value {
       return b.create<vector::ShuffleOp>(e.location(), x, x, lanes);
     };
-    e.columns(e.i64(2 * pairs), [&](Value c, Value m) {
-      Value pair = e.div(c, e.i64(2));
-      Value some = e.laneMask(e.min(e.sub(e.i64(pairs), pair), e.i64(8)));
-      Value cosine = shuffle(angles.load(pair, some), twice),
-            sine = shuffle(angles.load(e.add(pair, pairs), some), twice);
-      Value at = e.add(first, c), x = in.load(at, m);
-      Value turned = e.mulF(shuffle(x, swapped), sine);
-      turned = e.select(even, e.negF(turned), turned);
-      out.store(e.fma(x, cosine, turned), at, m);
+    e.forColumns(e.i64(2 * pairs), [&](Index c, Value m) {
+      // Load eight cosines and sines, and repeat each for both lanes of a pair.
+      Index pair = c / 2;
+      Value mask = e.laneMask(min(e.i64(pairs) - pair, 8));
+      Value cosine = shuffle(table.load(pair, mask), twice),
+            sine = shuffle(table.load(pair + pairs, mask), twice);
+
+      // x * cosine + partner * sine, with a minus in the even lanes.
+      Index at = first + c;
+      Value x = in.load(at, m);
+      Value partner = e.mulF(shuffle(x, swapped), sine);
+      partner = e.select(even, e.negF(partner), partner);
+      out.store(e.fma(x, cosine, partner), at, m);
     });
   }
 
   PhaseEmitter &e;
   kern::RopeOp op;
-  Row in, out, angles;
-  int64_t width, pairs; ///< numbers of a head, and pairs that are rotated
+  Row in, out, table;
+  int64_t width; ///< columns of a head
+  int64_t pairs; ///< that are rotated
 };
 } // namespace
 
-void lower::lowerRope(PhaseEmitter &e, kern::RopeOp op) {
-  e.shareRows(e.rowCount(op.getOuts()),
-              [&](Value index) { RotatedRow(e, op, index).emit(); });
+void lower::lowerOp(PhaseEmitter &e, kern::RopeOp op) {
+  e.forWorkerRange(e.numRows(op.getOuts()),
+                   [&](Index row) { RopeRow(e, op, row).emit(); });
 }
 
 //===----------------------------------------------------------------------===//
-// Append
+// Appending to a cache
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Writes rows into a cache. Most numbers of a head go one by one, since those
-/// of a key lie a panel's width apart, and in bf16 values of two positions in
-/// turn; they pass through a vector on the stack.
+/// Writes rows into a cache. Most elements of a head are stored one by one,
+/// from a vector on the stack: those of a key are a panel's width apart, and in
+/// bf16 the values of two positions are interleaved.
 class CacheWriter {
 public:
   CacheWriter(PhaseEmitter &e, kern::AppendOp op)
       : e(e), op(op), type(cast<kern::CacheType>(op.getCache().getType())),
         bytes(type.getElementBytes()), stage(e.stackBuffer(kLanes * 4)) {}
 
-  /// A head of a row.
-  void emit(Value theHead, Value row) {
+  /// Writes one head of a row.
+  void emit(Index theHead, Index row) {
     head = theHead;
-    auto word = [&](int64_t table) {
-      Value base = e.loadPtr(e.advance(e.ragged(op.getRagged()), table));
-      return e.toI64(
-          e.load(e.builder().getI32Type(), e.advance(base, e.mul(row, 4))));
-    };
-    Value sequence = word(offsetof(transom_ragged_batch, token_sequence)),
-          position = word(offsetof(transom_ragged_batch, token_column));
-    Value sequences = e.loadPtr(e.advance(
-        e.ragged(op.getRagged()), offsetof(transom_ragged_batch, sequences)));
-    Value first = e.loadI64(e.advance(
-        e.advance(sequences, e.mul(sequence, sizeof(transom_sequence))),
-        offsetof(transom_sequence, first_block)));
-    Value index = e.add(first, e.div(position, e.i64(kKvBlock)));
-    Value block =
-        e.loadPtr(e.advance(e.blocks(op.getCache()), e.mul(index, 8)));
+    // Find the KV block of the row's position.
+    Value ragged = op.getRagged();
+    Index sequence = e.loadI32(
+        e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence)),
+        row);
+    Index position = e.loadI32(
+        e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column)),
+        row);
+    Value sequences =
+        e.raggedTable(ragged, offsetof(transom_ragged_batch, sequences));
+    Index first = e.loadI64(
+        e.advance(e.advance(sequences, sequence * sizeof(transom_sequence)),
+                  offsetof(transom_sequence, first_block)));
+    Index index = first + position / kKvBlock;
+    Value block = e.loadPtr(e.advance(e.blockTable(op.getCache()), index * 8));
     layer = e.advance(block, e.offsetInBlock(op.getCache()));
-    within = e.rem(position, e.i64(kKvBlock));
+    within = position % kKvBlock;
+
     emitKeys(row);
     emitValues(row);
   }
 
 private:
-  /// Where the numbers of a row's head go: `together` of them side by side,
-  /// from one such unit to the next `step` bytes.
+  /// Where the elements of a row's head are stored: in groups of `groupSize`
+  /// consecutive elements, `stride` bytes from one group to the next.
   struct Target {
-    Value buffer, first;
-    int64_t width, headBytes, scales, together, step;
+    Value buffer; ///< of the row
+    Value first;  ///< address of the row's first element in head 0
+    int64_t width, headBytes, scalesOffset, groupSize, stride;
   };
 
-  /// [256/32][depth][32]; bf16: [256/32][depth/2][32][2].
-  void emitKeys(Value row) {
-    int64_t together = type.isBf16() ? 2 : 1, lane = bytes * together;
-    Value panel = e.div(within, e.i64(kPanel));
-    Value first = e.add(e.mul(panel, type.getDepth() * kPanel * bytes),
-                        e.mul(e.rem(within, e.i64(kPanel)), lane));
+  /// Keys are [256/32][depth][32], in bf16 [256/32][depth/2][32][2].
+  void emitKeys(Index row) {
+    int64_t groupSize = type.isBf16() ? 2 : 1, lane = bytes * groupSize;
+    Index panel = within / kPanel;
+    Index first =
+        panel * (type.getDepth() * kPanel * bytes) + within % kPanel * lane;
     emitHead(row, {op.getKey(), e.advance(layer, first), type.getKey(),
                    type.getDepth() * kKvBlock * bytes, type.getKeyScales(),
-                   together, kPanel * lane});
+                   groupSize, kPanel * lane});
   }
 
-  /// [256][value]; bf16: [256/2][value][2].
-  void emitValues(Value row) {
+  /// Values are [256][value], in bf16 [256/2][value][2].
+  void emitValues(Index row) {
     int64_t keys = type.isBf16() ? 2 : 1;
-    Value step = e.div(within, e.i64(keys));
-    Value first = e.add(e.mul(step, type.getValue() * bytes * keys),
-                        e.mul(e.rem(within, e.i64(keys)), bytes));
+    Index pair = within / keys;
+    Index first =
+        pair * (type.getValue() * bytes * keys) + within % keys * bytes;
     Value values = e.advance(layer, type.getKeyBytes());
     emitHead(row, {op.getValue(), e.advance(values, first), type.getValue(),
                    type.getValue() * kKvBlock * bytes, type.getValueScales(),
                    type.isBf16() ? 1 : kLanes, bytes * keys});
   }
 
-  void emitHead(Value row, const Target &target) {
-    Row in = rowOf(e, target.buffer, row);
-    Value start = e.mul(head, target.width);
-    auto load = [&](Value column, Value mask) {
-      return in.load(e.add(start, column), mask);
+  void emitHead(Index row, const Target &target) {
+    Row in = getRow(e, target.buffer, row);
+    Index start = head * target.width;
+    auto load = [&](Index column, Value mask) {
+      return in.load(start + column, mask);
     };
+    // int8 has one scale per head and position.
     Value scale;
     if (type.isInt8()) {
       scale = emitScale(target.width, load);
-      Value at = e.add(e.mul(head, kKvBlock), within);
-      e.store(scale, e.advance(layer, e.add(e.mul(at, 4), target.scales)));
+      Index at = head * kKvBlock + within;
+      e.store(scale, e.advance(layer, at * 4 + target.scalesOffset));
       scale = e.splat(scale);
     }
-    Value first = e.advance(target.first, e.mul(head, target.headBytes));
-    e.columns(e.i64(target.width), [&](Value column, Value mask) {
-      emitNumbers(target, first, column, rounded(load(column, mask), scale),
-                  mask);
+    Value first = e.advance(target.first, head * target.headBytes);
+    e.forColumns(e.i64(target.width), [&](Index column, Value mask) {
+      emitElements(target, first, column, round(load(column, mask), scale),
+                   mask);
     });
   }
 
-  /// 16 numbers of a head, from `column` on, or fewer where there is a mask.
-  void emitNumbers(const Target &target, Value first, Value column, Value x,
-                   Value mask) {
-    if (target.together == kLanes)
-      return e.storeVector(x, e.advance(first, e.mul(column, bytes)), mask);
+  /// Stores 16 elements of a head from `column` on, or fewer with a mask.
+  void emitElements(const Target &target, Value first, Index column, Value x,
+                    Value mask) {
+    // Consecutive elements are stored as a vector.
+    if (target.groupSize == kLanes)
+      return e.storeVector(x, e.advance(first, column * bytes), mask);
+
+    // Others are stored by groups, as integers of the group's size.
     e.storeVector(x, stage);
-    int64_t unitBytes = target.together * bytes;
-    Type unit = e.builder().getIntegerType(unitBytes * 8);
-    Value to = e.advance(
-        first, e.mul(e.div(column, e.i64(target.together)), target.step));
+    int64_t groupBytes = target.groupSize * bytes;
+    Type group = e.builder().getIntegerType(groupBytes * 8);
+    Value to = e.advance(first, column / target.groupSize * target.stride);
     if (!mask) {
-      for (int64_t i = 0; i < kLanes / target.together; ++i)
-        e.store(e.load(unit, e.advance(stage, i * unitBytes)),
-                e.advance(to, i * target.step));
+      for (int64_t i = 0; i < kLanes / target.groupSize; ++i)
+        e.store(e.load(group, e.advance(stage, i * groupBytes)),
+                e.advance(to, i * target.stride));
       return;
     }
-    int64_t count = llvm::divideCeil(target.width % kLanes, target.together);
-    e.forLoop(e.i64(0), e.i64(count), 1, [&](Value i) {
-      e.store(e.load(unit, e.advance(stage, e.mul(i, unitBytes))),
-              e.advance(to, e.mul(i, target.step)));
+    int64_t count = llvm::divideCeil(target.width % kLanes, target.groupSize);
+    e.forRange(count, [&](Index i) {
+      e.store(e.load(group, e.advance(stage, i * groupBytes)),
+              e.advance(to, i * target.stride));
     });
   }
 
-  /// The largest size of a head's numbers over 127; a NaN where one of them is
-  /// not finite, so that it is not lost.
-  Value emitScale(int64_t width, function_ref<Value(Value, Value)> load) {
+  /// The largest magnitude of a head's elements divided by 127. A NaN or
+  /// infinity among them makes it NaN, so that it propagates.
+  Value emitScale(int64_t width, function_ref<Value(Index, Value)> load) {
     SmallVector<Value> found =
         e.foldColumns(e.i64(width), {e.splat(0.0), e.splat(0.0)},
-                      [&](Value column, Value mask, ValueRange carried) {
+                      [&](Index column, Value mask, ValueRange carried) {
                         Value x = load(column, mask);
                         return SmallVector<Value>{
                             e.maxF(e.absF(x), carried[0]),
@@ -251,32 +264,35 @@ private:
     return e.addF(largest, e.sumLanes(found[1]));
   }
 
-  /// Numbers in the cache's type.
-  Value rounded(Value x, Value scale) {
+  /// Converts elements to the cache's type.
+  Value round(Value x, Value scale) {
     if (type.isBf16())
       return e.roundBf16(x);
     if (!type.isInt8())
       return x;
-    Value any = e.lessF(e.splat(0.0), scale);
-    return e.roundInt8(e.select(any, e.divF(x, scale), e.splat(0.0)));
+    Value nonZero = e.cmpLtF(e.splat(0.0), scale);
+    return e.roundInt8(e.select(nonZero, e.divF(x, scale), e.splat(0.0)));
   }
 
   PhaseEmitter &e;
   kern::AppendOp op;
   kern::CacheType type;
-  int64_t bytes;
-  Value stage; ///< a vector on the stack
-  Value head;
-  Value layer, within; ///< the layer in the row's block, the position in it
+  int64_t bytes; ///< of an element
+  Value stage;   ///< a vector on the stack
+  Index head;
+  Value layer;  ///< the layer's data in the row's KV block
+  Index within; ///< the row's position in its KV block
 };
 } // namespace
 
-void lower::lowerAppend(PhaseEmitter &e, kern::AppendOp op) {
+void lower::lowerOp(PhaseEmitter &e, kern::AppendOp op) {
   CacheWriter writer(e, op);
   int64_t heads = cast<kern::CacheType>(op.getCache().getType()).getHeads();
-  // Rows of a head follow each other, so that a panel's lines stay near.
-  auto [from, to] = e.share(e.rowCount(op.getKey()));
-  e.forLoop(e.i64(0), e.i64(heads), 1, [&, from = from, to = to](Value head) {
-    e.forLoop(from, to, 1, [&](Value row) { writer.emit(head, row); });
+  // Head by head, so that the lines of a panel stay in the cache while its rows
+  // are written.
+  IndexPair rows = e.workerRange(e.numRows(op.getKey()));
+  e.forRange(heads, [&](Index head) {
+    e.forLoop(rows.first, rows.second, 1,
+              [&](Index row) { writer.emit(head, row); });
   });
 }

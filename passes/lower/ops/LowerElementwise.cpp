@@ -2,27 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elementwise regions: the scalar operations of the region on vectors of 16
-// columns, inputs broadcast over the rows of the output.
+// columns. Inputs are broadcast to the shape of the output.
 #include "mlir/IR/IRMapping.h"
-#include "passes/lower/Phase.h"
 #include "passes/lower/emit/VectorMath.h"
+#include "passes/lower/ops/LowerOps.h"
+#include "passes/lower/ops/StridedCopy.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
 namespace {
-/// An input of the region: where its rows are, and how its columns broadcast.
+/// An input of the region, a buffer or a weight.
 struct Input {
   Value base;
   SmallVector<Polynomial> dims;
   Polynomial rowStride;
   Type element;
-  bool oneColumn;
+  bool oneColumn; ///< broadcast over the columns
 };
 } // namespace
 
-static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
+static Input getInput(PhaseEmitter &e, Value value, const Polynomial &columns) {
   Input input;
   if (auto weight = dyn_cast<kern::WeightType>(value.getType())) {
     input.base = e.weight(value);
@@ -31,7 +32,7 @@ static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
     input.element = weight.getElementType();
     input.rowStride = input.dims.empty() ? Polynomial(1) : input.dims.back();
   } else {
-    auto buffer = PhaseEmitter::typeOf(value);
+    kern::BufferType buffer = getBufferType(value);
     input.base = e.pointer(value);
     input.dims = buffer.getDims();
     input.element = buffer.getElementType();
@@ -42,37 +43,36 @@ static Input inputOf(PhaseEmitter &e, Value value, const Polynomial &columns) {
   return input;
 }
 
-/// Bool lies in memory as bytes of 0 and 1; bf16 is taken as its bits, which
-/// only conversions look at.
-static Type memoryType(Emitter &e, Type element) {
+/// The type of an element in memory: a bool is a byte of 0 or 1; bf16 is loaded
+/// as its bits, which only conversions use.
+static Type getMemoryType(CodeEmitter &e, Type element) {
   if (element.isBF16())
     return e.builder().getI16Type();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
-static int64_t byteSize(Type element) {
+static int64_t getByteSize(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-static Value toMask(Emitter &e, Value bytes) {
+static Value toMask(CodeEmitter &e, Value bytes) {
   Value zero = e.builder().create<arith::ConstantOp>(
       e.location(), e.builder().getZeroAttr(bytes.getType()));
   return e.builder().create<arith::CmpIOp>(
       e.location(), arith::CmpIPredicate::ne, bytes, zero);
 }
 
-static Value loadInput(PhaseEmitter &e, const Input &input, Value rowOffset,
-                       Value column, Value mask) {
-  Type memory = memoryType(e, input.element);
-  Value offset = input.oneColumn ? rowOffset : e.add(rowOffset, column);
-  Value at = e.advance(input.base, e.mul(offset, byteSize(input.element)));
+static Value loadInput(PhaseEmitter &e, const Input &input, Index rowOffset,
+                       Index column, Value mask) {
+  Type memory = getMemoryType(e, input.element);
+  Index offset = input.oneColumn ? rowOffset : rowOffset + column;
+  Value at = e.advance(input.base, offset * getByteSize(input.element));
   Value loaded = input.oneColumn ? e.splat(e.load(memory, at))
                                  : e.loadVector(memory, at, mask);
   return input.element.isInteger(1) ? toMask(e, loaded) : loaded;
 }
 
-/// x / y of integers. The instruction stops the program for y = 0, also in
-/// lanes that a mask hides, and for the smallest x over -1; here these give x
-/// and -x.
+/// x / y of integers. The instruction traps for y = 0, also in disabled lanes,
+/// and for the smallest x divided by -1. Here these give x and -x.
 static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
   OpBuilder &b = e.builder();
   auto splat = [&](int64_t value) -> Value {
@@ -82,23 +82,24 @@ static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
         DenseElementsAttr::get(type,
                                b.getIntegerAttr(type.getElementType(), value)));
   };
-  Value minus = e.equal(y, splat(-1));
+  // Divide by 1 where y is 0 or -1, and negate the quotient for -1.
+  Value minus = e.cmpEq(y, splat(-1));
   Value plain =
-      b.create<arith::OrIOp>(e.location(), minus, e.equal(y, splat(0)));
+      b.create<arith::OrIOp>(e.location(), minus, e.cmpEq(y, splat(0)));
   Value quotient =
       b.create<arith::DivSIOp>(e.location(), x, e.select(plain, splat(1), y));
   return e.select(minus, b.create<arith::SubIOp>(e.location(), splat(0), x),
                   quotient);
 }
 
-/// A scalar operation of the region on vectors.
+/// Emits a scalar operation of the region on vectors.
 static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   OpBuilder &b = e.builder();
   if (auto apply = dyn_cast<kern::ApplyOp>(op))
     return emitActivation(e, getActivationName(apply.getKind()),
                           values.lookup(apply.getInput()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto type = e.vectorOf(constant.getType());
+    auto type = e.getVectorType(constant.getType());
     return b.create<arith::ConstantOp>(
         e.location(), DenseElementsAttr::get(type, constant.getValue()));
   }
@@ -109,44 +110,50 @@ static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
     return e.widenBf16(values.lookup(op.getOperand(0)));
   if (isa<arith::TruncFOp>(op))
     return e.roundBf16(values.lookup(op.getOperand(0)));
+  // Other operations are the same on vectors.
   OperationState state(e.location(), op.getName());
   for (Value operand : op.getOperands())
     state.addOperands(values.lookup(operand));
-  state.addTypes(e.vectorOf(op.getResult(0).getType()));
+  state.addTypes(e.getVectorType(op.getResult(0).getType()));
   state.addAttributes(op.getAttrs());
   return b.create(state)->getResult(0);
 }
 
-void lower::lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op) {
-  kern::BufferType out = PhaseEmitter::typeOf(op.getOuts());
+void lower::lowerOp(PhaseEmitter &e, kern::ElementwiseOp op) {
+  kern::BufferType out = getBufferType(op.getOuts());
   SmallVector<Polynomial> dims = out.getDims();
   if (dims.empty())
     dims.push_back(1);
   SmallVector<Input> inputs;
   for (Value value : op.getInputs())
-    inputs.push_back(inputOf(e, value, dims.back()));
-  int64_t bytes = byteSize(out.getElementType());
-  Value stride = e.rowStride(op.getOuts());
-  e.shareRows(e.size(out.getRowCount()), [&](Value row) {
-    SmallVector<Value> rowOffsets;
+    inputs.push_back(getInput(e, value, dims.back()));
+  int64_t bytes = getByteSize(out.getElementType());
+  Index stride = e.rowStride(op.getOuts());
+
+  e.forWorkerRange(e.size(out.getRowCount()), [&](Index row) {
+    SmallVector<Index> rowOffsets;
     for (const Input &input : inputs)
       rowOffsets.push_back(
           emitBroadcastOffset(e, row, dims, input.dims, input.rowStride));
-    Value line =
-        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, stride), bytes));
-    e.columns(e.size(dims.back()), [&](Value column, Value mask) {
+    Value line = e.advance(e.pointer(op.getOuts()), row * stride * bytes);
+    e.forColumns(e.size(dims.back()), [&](Index column, Value mask) {
+      // Load the inputs.
       IRMapping values;
       Block &block = op.getBody().front();
       for (auto [input, offset, argument] :
            llvm::zip(inputs, rowOffsets, block.getArguments()))
         values.map(argument, loadInput(e, input, offset, column, mask));
+
+      // Compute the region.
       for (Operation &scalar : block.without_terminator())
         values.map(scalar.getResult(0), emitScalar(e, scalar, values));
+
+      // Store the result.
       Value result = values.lookup(block.back().getOperand(0));
       if (out.getElementType().isInteger(1))
         result = e.builder().create<arith::ExtUIOp>(
-            e.location(), e.vectorOf(e.builder().getI8Type()), result);
-      e.storeVector(result, e.advance(line, e.mul(column, bytes)), mask);
+            e.location(), e.getVectorType(e.builder().getI8Type()), result);
+      e.storeVector(result, e.advance(line, column * bytes), mask);
     });
   });
 }

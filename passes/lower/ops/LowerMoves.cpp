@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Movements: between rectangular and ragged rows, pooling, transposition,
-// slices, gathers, positions and key panels.
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/lower/Phase.h"
+// Data movement: between rectangular and ragged rows, positions, transposition,
+// slices, gathers. Rows are copied by vectors of the type in memory.
+#include "passes/lower/ops/LowerOps.h"
+#include "passes/lower/ops/StridedCopy.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
 
@@ -12,368 +12,324 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-static int64_t bytesOf(Value buffer) {
-  return PhaseEmitter::typeOf(buffer).getElementBytes();
+static int64_t getElementBytes(Value buffer) {
+  return getBufferType(buffer).getElementBytes();
 }
-static Type memoryOf(PhaseEmitter &e, Value buffer) {
-  Type element = PhaseEmitter::typeOf(buffer).getElementType();
+
+/// The type of a buffer's elements in memory: a bool is a byte; bf16 is moved
+/// as its bits.
+static Type getMemoryType(PhaseEmitter &e, Value buffer) {
+  Type element = getBufferType(buffer).getElementType();
   if (element.isBF16())
     return e.builder().getI16Type();
   return element.isInteger(1) ? Type(e.builder().getI8Type()) : element;
 }
-static Value field(PhaseEmitter &e, Value ragged, int64_t offset) {
-  return e.loadI64(e.advance(e.ragged(ragged), offset));
-}
-static Value table(PhaseEmitter &e, Value ragged, int64_t offset) {
-  return e.loadPtr(e.advance(e.ragged(ragged), offset));
-}
-/// Entry `index` of an i32 table of the ragged.
-static Value entry32(PhaseEmitter &e, Value base, Value index) {
-  return e.toI64(
-      e.load(e.builder().getI32Type(), e.advance(base, e.mul(index, 4))));
-}
-static Value sequence(PhaseEmitter &e, Value ragged, Value index) {
-  return e.advance(table(e, ragged, offsetof(transom_ragged_batch, sequences)),
-                   e.mul(index, sizeof(transom_sequence)));
-}
 
-/// Elements of one row of a buffer whose rows are its `leading` dimensions, and
-/// the distance of rows.
-static Value innerSize(PhaseEmitter &e, Value buffer, int64_t leading) {
+/// Number of elements of the dimensions of a buffer from `first` on.
+static Index emitInnerSize(PhaseEmitter &e, Value buffer, int64_t first) {
   Polynomial count(1);
-  SmallVector<Polynomial> dims = PhaseEmitter::typeOf(buffer).getDims();
-  for (const Polynomial &dim : ArrayRef(dims).drop_front(leading))
+  SmallVector<Polynomial> dims = getBufferType(buffer).getDims();
+  for (const Polynomial &dim : ArrayRef(dims).drop_front(first))
     count = count * dim;
   return e.size(count);
 }
 
+/// Address of an entry of a ragged batch's table of sequences.
+static Value getSequence(PhaseEmitter &e, Value ragged, Index index) {
+  return e.advance(
+      e.raggedTable(ragged, offsetof(transom_ragged_batch, sequences)),
+      index * sizeof(transom_sequence));
+}
+
+static Index numTokens(PhaseEmitter &e, Value ragged) {
+  return e.raggedField(ragged, offsetof(transom_ragged_batch, num_tokens));
+}
+
+/// Copies the elements `from` to `to` of a row.
 static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
-                    Value from, Value to) {
+                    Index from, Index to) {
   int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
-  e.columns(e.sub(to, from), [&](Value column, Value mask) {
-    Value at = e.mul(e.add(from, column), bytes);
+  e.forColumns(to - from, [&](Index column, Value mask) {
+    Index at = (from + column) * bytes;
     e.storeVector(e.loadVector(memory, e.advance(source, at), mask),
                   e.advance(target, at), mask);
   });
 }
 
-void lower::lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
-  Value seg = op.getRagged();
-  Value sequences =
-      table(e, seg, offsetof(transom_ragged_batch, token_sequence));
-  Value columnOf = table(e, seg, offsetof(transom_ragged_batch, token_column));
-  Value columns = field(e, seg, offsetof(transom_ragged_batch, columns));
-  Value inner = innerSize(e, op.getInput(), 2);
-  int64_t bytes = bytesOf(op.getInput());
-  e.shareRows(
-      field(e, seg, offsetof(transom_ragged_batch, num_tokens)),
-      [&](Value row) {
-        Value index = e.add(e.mul(entry32(e, sequences, row), columns),
-                            entry32(e, columnOf, row));
-        Value source = e.advance(e.pointer(op.getInput()),
-                                 e.mul(e.mul(index, inner), bytes));
-        Value target =
-            e.advance(e.pointer(op.getOuts()), e.mul(e.mul(row, inner), bytes));
-        copyRow(e, memoryOf(e, op.getInput()), source, target, e.i64(0), inner);
-      });
-}
+//===----------------------------------------------------------------------===//
+// Between rectangular and ragged rows
+//===----------------------------------------------------------------------===//
 
-/// Parts take ranges of columns, so that one long sequence is shared out too.
-void lower::lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
-  Value seg = op.getRagged();
-  // Without rows the table has no entry; what is read instead is not used.
-  Value any = e.less(e.i64(0),
-                     field(e, seg, offsetof(transom_ragged_batch, num_tokens)));
+/// Copies the row of each token from [batch, columns, ...].
+void lower::lowerOp(PhaseEmitter &e, kern::GatherRowsOp op) {
+  Value ragged = op.getRagged();
+  Value sequenceOf =
+      e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence));
   Value columnOf =
-      e.select(any, table(e, seg, offsetof(transom_ragged_batch, token_column)),
-               e.ragged(seg));
-  Value columns = field(e, seg, offsetof(transom_ragged_batch, columns));
-  Value inner = innerSize(e, op.getInput(), 1), inputStride = inner;
-  if (PhaseEmitter::typeOf(op.getInput()).getRank() == 2)
-    inputStride = e.rowStride(op.getInput());
-  int64_t bytes = bytesOf(op.getInput());
-  Type memory = memoryOf(e, op.getInput());
-  auto [first, last] = e.share(e.ceilDiv(inner, kLanes));
-  Value from = e.mul(first, kLanes), to = e.min(e.mul(last, kLanes), inner);
-  Value zero = e.builder().create<arith::ConstantOp>(
-      e.location(), e.builder().getZeroAttr(e.vectorOf(memory)));
-  e.forLoop(
-      e.i64(0), field(e, seg, offsetof(transom_ragged_batch, num_sequences)), 1,
-      [&, from = from, to = to](Value b) {
-        Value own = sequence(e, seg, b);
-        Value firstRow =
-            e.loadI64(e.advance(own, offsetof(transom_sequence, first_token)));
-        Value end = e.add(
-            firstRow,
-            e.loadI64(e.advance(own, offsetof(transom_sequence, num_keys))));
-        e.forLoop(
-            e.i64(0), columns, 1, firstRow,
-            [&](Value column, ValueRange carried) {
-              Value row = carried[0];
-              Value target = e.advance(
-                  e.pointer(op.getOuts()),
-                  e.mul(e.mul(e.add(e.mul(b, columns), column), inner), bytes));
-              Value more = e.less(row, end);
-              // Row 0 stands for a row that does not exist; its column is not
-              // used.
-              Value at = e.select(more, row, firstRow);
-              Value lastRow =
-                  e.max(e.sub(field(e, seg,
-                                    offsetof(transom_ragged_batch, num_tokens)),
-                              e.i64(1)),
-                        e.i64(0));
-              Value real =
-                  e.both(more, e.equal(entry32(e, columnOf, e.min(at, lastRow)),
-                                       column));
-              e.ifThen(
-                  real,
-                  [&] {
-                    Value source =
-                        e.advance(e.pointer(op.getInput()),
-                                  e.mul(e.mul(row, inputStride), bytes));
-                    copyRow(e, memory, source, target, from, to);
-                  },
-                  [&] {
-                    e.columns(e.sub(to, from), [&](Value c, Value mask) {
-                      e.storeVector(
-                          zero, e.advance(target, e.mul(e.add(from, c), bytes)),
-                          mask);
-                    });
-                  });
-              return SmallVector<Value>{
-                  e.add(row, e.select(real, e.i64(1), e.i64(0)))};
-            });
+      e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column));
+  Index columns =
+      e.raggedField(ragged, offsetof(transom_ragged_batch, columns));
+  Index inner = emitInnerSize(e, op.getInput(), 2);
+  int64_t bytes = getElementBytes(op.getInput());
+  e.forWorkerRange(numTokens(e, ragged), [&](Index token) {
+    Index index =
+        e.loadI32(sequenceOf, token) * columns + e.loadI32(columnOf, token);
+    Value source = e.advance(e.pointer(op.getInput()), index * inner * bytes);
+    Value target = e.advance(e.pointer(op.getOuts()), token * inner * bytes);
+    copyRow(e, getMemoryType(e, op.getInput()), source, target, e.i64(0),
+            inner);
+  });
+}
+
+namespace {
+/// Scatters the rows of tokens to [batch, columns, ...], zeros elsewhere. Each
+/// worker does a range of the elements of all rows, so that one long sequence
+/// is divided too.
+class ScatterEmitter {
+public:
+  ScatterEmitter(PhaseEmitter &e, kern::ScatterRowsOp op)
+      : e(e), op(op), ragged(op.getRagged()),
+        bytes(getElementBytes(op.getInput())),
+        memory(getMemoryType(e, op.getInput())) {
+    // Without tokens the table has no entry. What is read instead is not used.
+    Bool any = 0 < numTokens(e, ragged);
+    columnOf = e.select(
+        any,
+        e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column)),
+        e.ragged(ragged));
+    columns = e.raggedField(ragged, offsetof(transom_ragged_batch, columns));
+    inner = emitInnerSize(e, op.getInput(), 1);
+    inputStride = inner;
+    if (getBufferType(op.getInput()).getRank() == 2)
+      inputStride = e.rowStride(op.getInput());
+    // This worker's elements: whole vectors.
+    IndexPair vectors = e.workerRange(ceilDiv(inner, kLanes));
+    from = vectors.first * kLanes;
+    to = min(vectors.second * kLanes, inner);
+    zero = e.builder().create<arith::ConstantOp>(
+        e.location(), e.builder().getZeroAttr(e.getVectorType(memory)));
+  }
+
+  void emit() {
+    Index batch =
+        e.raggedField(ragged, offsetof(transom_ragged_batch, num_sequences));
+    e.forRange(batch, [&](Index b) {
+      Value sequence = getSequence(e, ragged, b);
+      Index first = e.loadI64(
+          e.advance(sequence, offsetof(transom_sequence, first_token)));
+      Index end =
+          first +
+          e.loadI64(e.advance(sequence, offsetof(transom_sequence, num_keys)));
+      // Carried: the next token of the sequence.
+      e.foldRange(e.i64(0), columns, first, [&](Index column, Index token) {
+        return emitColumn(b, column, token, {first, end});
       });
-}
+    });
+  }
 
-/// True where row `row` counts: always without a mask.
-static Value counts(PhaseEmitter &e, Value mask, Value row) {
-  if (!mask)
-    return e.equal(row, row);
-  Value byte = e.load(e.builder().getI8Type(), e.advance(e.pointer(mask), row));
-  Value zero = e.builder().create<arith::ConstantIntOp>(e.location(), 0, 8);
-  return e.inverse(e.equal(byte, zero));
-}
-
-void lower::lowerPool(PhaseEmitter &e, kern::PoolOp op) {
-  Value seg = op.getRagged(), mask = op.getMask();
-  Value inner = innerSize(e, op.getOuts(), 1);
-  Value stride = e.rowStride(op.getInput());
-  e.shareRows(
-      field(e, seg, offsetof(transom_ragged_batch, num_sequences)),
-      [&](Value b) {
-        Value own = sequence(e, seg, b);
-        auto get = [&](int64_t offset) {
-          return e.loadI64(e.advance(own, offset));
-        };
-        Value from = get(offsetof(transom_sequence, first_token));
-        Value to = e.add(from, get(offsetof(transom_sequence, num_keys)));
-        if (op.getKind() == "first") {
-          from = get(offsetof(transom_sequence, column0_token));
-          to = e.add(from, 1);
-          from = e.max(from, e.i64(0)); // -1 where column 0 is no row: zeros
-          mask = {};
-        } else if (op.getKind() == "last") {
-          Value last = e.forLoop(
-              from, to, 1, e.i64(-1), [&](Value row, ValueRange carried) {
-                return SmallVector<Value>{
-                    e.select(counts(e, mask, row), row, carried[0])};
-              })[0];
-          Value none = e.less(last, e.i64(0));
-          from = e.select(none, from, last);
-          to = e.select(none, from, e.add(last, 1));
-        }
-        Value count = e.forLoop(
-            from, to, 1, e.i64(0), [&](Value row, ValueRange carried) {
-              return SmallVector<Value>{
-                  e.add(carried[0],
-                        e.select(counts(e, mask, row), e.i64(1), e.i64(0)))};
-            })[0];
-        Value divisor =
-            e.splat(e.builder()
-                        .create<arith::SIToFPOp>(e.location(), e.f32Type(),
-                                                 e.max(count, e.i64(1)))
-                        .getResult());
-        int64_t bytes = bytesOf(op.getOuts());
-        Value target =
-            e.advance(e.pointer(op.getOuts()),
-                      e.mul(e.mul(b, e.rowStride(op.getOuts())), bytes));
-        e.columns(inner, [&](Value column, Value lanes) {
-          Value sum = e.forLoop(
-              from, to, 1, e.splat(0.0), [&](Value row, ValueRange carried) {
-                Value at =
-                    e.advance(e.pointer(op.getInput()),
-                              e.mul(e.add(e.mul(row, stride), column), 4));
-                Value more =
-                    e.addF(carried[0], e.loadVector(e.f32Type(), at, lanes));
-                return SmallVector<Value>{
-                    e.select(counts(e, mask, row), more, carried[0])};
-              })[0];
-          Value mean = e.divF(sum, divisor),
-                at = e.advance(target, e.mul(column, bytes));
-          if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
-            e.storeBf16(mean, at, lanes);
-          else
-            e.storeVector(mean, at, lanes);
+private:
+  /// Writes one column of a sequence whose tokens are `range`: the next token's
+  /// row if that is its column, else zeros. Returns the next token after it.
+  Index emitColumn(Index b, Index column, Index token, IndexPair range) {
+    Value target = e.advance(e.pointer(op.getOuts()),
+                             (b * columns + column) * inner * bytes);
+    // After the last token the first one is read instead, and not used.
+    Bool more = token < range.second;
+    Index readable = select(more, token, range.first);
+    Index last = max(numTokens(e, ragged) - 1, 0);
+    Bool isToken =
+        logicalAnd(more, e.loadI32(columnOf, min(readable, last)) == column);
+    e.ifThen(
+        isToken,
+        [&] {
+          Value source =
+              e.advance(e.pointer(op.getInput()), token * inputStride * bytes);
+          copyRow(e, memory, source, target, from, to);
+        },
+        [&] {
+          e.forColumns(to - from, [&](Index c, Value mask) {
+            e.storeVector(zero, e.advance(target, (from + c) * bytes), mask);
+          });
         });
-      });
+    return token + select(isToken, 1, 0);
+  }
+
+  PhaseEmitter &e;
+  kern::ScatterRowsOp op;
+  Value ragged;
+  int64_t bytes;
+  Type memory;
+  Value columnOf;
+  Index columns, inner, inputStride;
+  Index from, to; ///< this worker's elements of a row
+  Value zero;
+};
+} // namespace
+
+void lower::lowerOp(PhaseEmitter &e, kern::ScatterRowsOp op) {
+  ScatterEmitter(e, op).emit();
 }
 
-void lower::lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
-  SmallVector<Polynomial> dims = PhaseEmitter::typeOf(op.getIds()).getDims();
-  Value columns = e.size(dims.back()), pad = e.i64(op.getPad());
-  e.shareRows(e.rowCount(op.getIds()), [&](Value b) {
-    e.forLoop(e.i64(0), columns, 1, pad, [&](Value column, ValueRange carried) {
-      Value offset = e.mul(e.add(e.mul(b, columns), column), 8);
-      Value real = e.inverse(
-          e.equal(e.loadI64(e.advance(e.pointer(op.getIds()), offset)), pad));
-      Value rank = e.add(carried[0], e.select(real, e.i64(1), e.i64(0)));
-      e.store(e.select(real, rank, pad),
-              e.advance(e.pointer(op.getOuts()), offset));
-      return SmallVector<Value>{rank};
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+/// Whether a token counts in pooling: always without a mask.
+static Bool isPooled(PhaseEmitter &e, Value mask, Index token) {
+  if (!mask)
+    return token == token;
+  Value byte =
+      e.load(e.builder().getI8Type(), e.advance(e.pointer(mask), token));
+  Value zero = e.builder().create<arith::ConstantIntOp>(e.location(), 0, 8);
+  return {e, e.logicalNot(e.cmpEq(byte, zero))};
+}
+
+/// The tokens of a sequence that are averaged. For kind `first` or `last` that
+/// is one token, or none, and `mask` is cleared or already applied.
+static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
+                                 Value sequence, Value &mask) {
+  auto load = [&](int64_t offset) {
+    return e.loadI64(e.advance(sequence, offset));
+  };
+  Index from = load(offsetof(transom_sequence, first_token));
+  Index to = from + load(offsetof(transom_sequence, num_keys));
+  if (op.getKind() == "first") {
+    mask = {};
+    from = load(offsetof(transom_sequence, column0_token));
+    to = from + 1;
+    // The row is -1, and the range empty, where column 0 is no token.
+    return {max(from, 0), to};
+  }
+  if (op.getKind() == "last") {
+    Index last =
+        e.foldRange(from, to, e.i64(-1), [&](Index token, Index carried) {
+          return select(isPooled(e, mask, token), token, carried);
+        });
+    Bool none = last < 0;
+    from = select(none, from, last);
+    return {from, select(none, from, last + 1)};
+  }
+  return {from, to};
+}
+
+void lower::lowerOp(PhaseEmitter &e, kern::PoolOp op) {
+  Value ragged = op.getRagged();
+  Index inner = emitInnerSize(e, op.getOuts(), 1);
+  Index stride = e.rowStride(op.getInput());
+  Index batch =
+      e.raggedField(ragged, offsetof(transom_ragged_batch, num_sequences));
+  e.forWorkerRange(batch, [&](Index b) {
+    // Count the tokens.
+    Value mask = op.getMask();
+    IndexPair tokens = getPooledTokens(e, op, getSequence(e, ragged, b), mask);
+    Index from = tokens.first, to = tokens.second;
+    Index count = e.foldRange(from, to, e.i64(0), [&](Index token, Index sum) {
+      return sum + select(isPooled(e, mask, token), 1, 0);
+    });
+    Value divisor = e.splat(e.toF32(max(count, 1)));
+
+    // Average their rows by 16 columns.
+    int64_t bytes = getElementBytes(op.getOuts());
+    Value target = e.advance(e.pointer(op.getOuts()),
+                             b * e.rowStride(op.getOuts()) * bytes);
+    e.forColumns(inner, [&](Index column, Value lanes) {
+      Value sum = e.foldLoop(
+          from, to, 1, e.splat(0.0), [&](Index token, Value carried) {
+            Value at = e.advance(e.pointer(op.getInput()),
+                                 (token * stride + column) * 4);
+            Value next = e.addF(carried, e.loadVector(e.f32Type(), at, lanes));
+            return e.select(isPooled(e, mask, token), next, carried);
+          });
+      Value mean = e.divF(sum, divisor), at = e.advance(target, column * bytes);
+      if (getBufferType(op.getOuts()).isBf16())
+        e.storeBf16(mean, at, lanes);
+      else
+        e.storeVector(mean, at, lanes);
     });
   });
 }
 
-void lower::lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
-  Value columnOf =
-      table(e, op.getRagged(), offsetof(transom_ragged_batch, token_column));
-  e.shareRows(
-      field(e, op.getRagged(), offsetof(transom_ragged_batch, num_tokens)),
-      [&](Value row) {
-        e.store(entry32(e, columnOf, row),
-                e.advance(e.pointer(op.getOuts()), e.mul(row, 8)));
-      });
-}
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
 
-/// Stores 16 columns of a key, pairs side by side, into panels of bf16: a word
-/// for each pair, 32 words from one to the next.
-static void scatterPairs(PhaseEmitter &e, Value halves, Value to, Value mask) {
-  OpBuilder &b = e.builder();
-  constexpr int64_t pairs = kLanes / 2;
-  SmallVector<int64_t> offsets, evenLanes;
-  for (int64_t i = 0; i < pairs; ++i) {
-    offsets.push_back(i * kern::kPanel * 4);
-    evenLanes.push_back(2 * i);
-  }
-  Value words = b.create<vector::BitCastOp>(
-      e.location(), VectorType::get({pairs}, b.getI32Type()), halves);
-  Value lanes = mask ? mask : e.inverse(e.laneMask(e.i64(0)));
-  Value distances =
-      b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(offsets));
-  Value pointers = b.create<LLVM::GEPOp>(
-      e.location(), LLVM::getFixedVectorType(e.ptrType(), pairs), b.getI8Type(),
-      to, ArrayRef<LLVM::GEPArg>{distances});
-  b.create<LLVM::masked_scatter>(
-      e.location(), words, pointers,
-      b.create<vector::ShuffleOp>(e.location(), lanes, lanes, evenLanes), 4);
-}
-
-/// Packs one row of keys into panels of bf16 at its position.
-static void packKeyBf16(PhaseEmitter &e, kern::PackKeysOp op, Value row,
-                        Value position) {
-  kern::BufferType type = PhaseEmitter::typeOf(op.getInput());
-  Value columns = e.size(type.getDims().back());
-  Value line = e.advance(
-      e.pointer(op.getInput()),
-      e.mul(e.mul(row, e.rowStride(op.getInput())), bytesOf(op.getInput())));
-  Value panel = e.div(position, e.i64(kern::kPanel)),
-        lane = e.rem(position, e.i64(kern::kPanel));
-  Value base = e.advance(
-      e.pointer(op.getOuts()),
-      e.add(e.mul(e.mul(panel, columns), kern::kPanel * 2), e.mul(lane, 4)));
-  e.columns(columns, [&](Value column, Value mask) {
-    Value at = e.advance(line, e.mul(column, bytesOf(op.getInput())));
-    Value halves = type.isBf16()
-                       ? e.loadVector(e.builder().getI16Type(), at, mask)
-                       : e.roundBf16(e.loadVector(e.f32Type(), at, mask));
-    scatterPairs(e, halves, e.advance(base, e.mul(column, kern::kPanel * 2)),
-                 mask);
+/// Numbers the ids of each row that are not padding, from `pad` + 1 on.
+void lower::lowerOp(PhaseEmitter &e, kern::PositionsOp op) {
+  Index columns = e.numColumns(op.getIds()), pad = e.i64(op.getPad());
+  e.forWorkerRange(e.numRows(op.getIds()), [&](Index b) {
+    e.foldRange(e.i64(0), columns, pad, [&](Index column, Index last) {
+      Index offset = (b * columns + column) * 8;
+      Bool isToken = logicalNot(
+          e.loadI64(e.advance(e.pointer(op.getIds()), offset)) == pad);
+      Index position = last + select(isToken, 1, 0);
+      e.store(select(isToken, position, pad),
+              e.advance(e.pointer(op.getOuts()), offset));
+      return position;
+    });
   });
 }
 
-void lower::lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
-  Value columns = e.size(PhaseEmitter::typeOf(op.getInput()).getDims().back());
-  Value stride = e.rowStride(op.getInput());
-  Value positions =
-      table(e, op.getRagged(), offsetof(transom_ragged_batch, token_key));
-  e.shareRows(
-      field(e, op.getRagged(), offsetof(transom_ragged_batch, num_tokens)),
-      [&](Value row) {
-        Value position = e.loadI64(e.advance(positions, e.mul(row, 8)));
-        if (PhaseEmitter::typeOf(op.getOuts()).isBf16())
-          return packKeyBf16(e, op, row, position);
-        Value panel = e.div(position, e.i64(kern::kPanel)),
-              lane = e.rem(position, e.i64(kern::kPanel));
-        Value base = e.add(e.mul(e.mul(panel, columns), kern::kPanel), lane);
-        Value line =
-            e.advance(e.pointer(op.getInput()), e.mul(e.mul(row, stride), 4));
-        e.columns(columns, [&](Value column, Value mask) {
-          Value x = e.loadVector(e.f32Type(), e.advance(line, e.mul(column, 4)),
-                                 mask);
-          Value to = e.add(base, e.mul(column, kern::kPanel));
-          e.scatter(x, e.advance(e.pointer(op.getOuts()), e.mul(to, 4)),
-                    e.i64(kern::kPanel * 4), mask);
-        });
-      });
+/// Stores the column of each token in the caller's batch.
+void lower::lowerOp(PhaseEmitter &e, kern::ColumnsOp op) {
+  Value columnOf = e.raggedTable(op.getRagged(),
+                                 offsetof(transom_ragged_batch, token_column));
+  e.forWorkerRange(numTokens(e, op.getRagged()), [&](Index token) {
+    e.store(e.loadI32(columnOf, token),
+            e.advance(e.pointer(op.getOuts()), token * 8));
+  });
 }
 
-static SmallVector<Value> sizesOf(PhaseEmitter &e, ArrayRef<Polynomial> dims) {
-  SmallVector<Value> sizes;
-  for (const Polynomial &dim : dims)
-    sizes.push_back(e.size(dim));
-  return sizes;
-}
+//===----------------------------------------------------------------------===//
+// Transposition, slices, gathers
+//===----------------------------------------------------------------------===//
 
-void lower::lowerTranspose(PhaseEmitter &e, kern::TransposeOp op) {
-  auto out = PhaseEmitter::typeOf(op.getOuts());
-  SmallVector<Value> strides =
-                         emitStrides(e, PhaseEmitter::typeOf(op.getInput())),
+void lower::lowerOp(PhaseEmitter &e, kern::TransposeOp op) {
+  kern::BufferType out = getBufferType(op.getOuts());
+  SmallVector<Index> strides = emitStrides(e, getBufferType(op.getInput())),
                      permuted;
   for (int64_t dim : op.getPermutation())
     permuted.push_back(strides[dim]);
-  emitStridedCopy(e, {sizesOf(e, out.getDims()), permuted, emitStrides(e, out),
-                      e.pointer(op.getInput()), e.pointer(op.getOuts()),
-                      out.getElementType()});
+  emitStridedCopy(e, {emitSizes(e, out.getDims()), permuted,
+                      emitStrides(e, out), e.pointer(op.getInput()),
+                      e.pointer(op.getOuts()), out.getElementType()});
 }
 
-void lower::lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
-  auto in = PhaseEmitter::typeOf(op.getInput()),
-       out = PhaseEmitter::typeOf(op.getOuts());
-  auto number = [&](StringRef text) {
+void lower::lowerOp(PhaseEmitter &e, kern::CopyOp op) {
+  kern::BufferType in = getBufferType(op.getInput()),
+                   out = getBufferType(op.getOuts());
+  auto emitSize = [&](StringRef text) {
     return e.size(*Polynomial::parse(text));
   };
   int64_t axis = op.getAxis();
-  SmallVector<Value> sizes = sizesOf(e, out.getDims());
-  sizes[axis] = number(op.getSize());
-  SmallVector<Value> from = emitStrides(e, in), to = emitStrides(e, out);
-  Value source = e.advance(
-      e.pointer(op.getInput()),
-      e.mul(e.mul(number(op.getFrom()), from[axis]), in.getElementBytes()));
-  Value target = e.advance(
-      e.pointer(op.getOuts()),
-      e.mul(e.mul(number(op.getTo()), to[axis]), out.getElementBytes()));
+  SmallVector<Index> sizes = emitSizes(e, out.getDims());
+  sizes[axis] = emitSize(op.getSize());
+  SmallVector<Index> from = emitStrides(e, in), to = emitStrides(e, out);
+  Value source =
+      e.advance(e.pointer(op.getInput()),
+                emitSize(op.getFrom()) * from[axis] * in.getElementBytes());
+  Value target =
+      e.advance(e.pointer(op.getOuts()),
+                emitSize(op.getTo()) * to[axis] * out.getElementBytes());
   emitStridedCopy(e, {sizes, from, to, source, target, out.getElementType()});
 }
 
-void lower::lowerGather(PhaseEmitter &e, kern::GatherOp op) {
-  Value inner = innerSize(e, op.getTable(), 1);
-  bool rows = PhaseEmitter::typeOf(op.getTable()).getRank() == 2;
-  auto strideOf = [&](Value buffer) {
-    return rows && PhaseEmitter::typeOf(buffer).getRank() == 2
+void lower::lowerOp(PhaseEmitter &e, kern::GatherOp op) {
+  // Rows of a matrix may be apart; those of other ranks are dense.
+  Index inner = emitInnerSize(e, op.getTable(), 1);
+  bool isMatrix = getBufferType(op.getTable()).getRank() == 2;
+  auto getStride = [&](Value buffer) {
+    return isMatrix && getBufferType(buffer).getRank() == 2
                ? e.rowStride(buffer)
                : inner;
   };
-  Value from = strideOf(op.getTable()), to = strideOf(op.getOuts());
-  int64_t bytes = bytesOf(op.getTable());
-  Value count = innerSize(e, op.getIndices(), 0);
-  Type memory = memoryOf(e, op.getTable());
-  e.shareRows(count, [&](Value i) {
-    Value index = e.loadI64(e.advance(e.pointer(op.getIndices()), e.mul(i, 8)));
-    Value source =
-        e.advance(e.pointer(op.getTable()), e.mul(e.mul(index, from), bytes));
-    Value target =
-        e.advance(e.pointer(op.getOuts()), e.mul(e.mul(i, to), bytes));
+  Index from = getStride(op.getTable()), to = getStride(op.getOuts());
+  int64_t bytes = getElementBytes(op.getTable());
+  Index count = emitInnerSize(e, op.getIndices(), 0);
+  Type memory = getMemoryType(e, op.getTable());
+  e.forWorkerRange(count, [&](Index i) {
+    Index index = e.loadI64(e.advance(e.pointer(op.getIndices()), i * 8));
+    Value source = e.advance(e.pointer(op.getTable()), index * from * bytes);
+    Value target = e.advance(e.pointer(op.getOuts()), i * to * bytes);
     copyRow(e, memory, source, target, e.i64(0), inner);
   });
 }

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One row of a buffer while it is read or written by vectors: bf16 is widened
-// and rounded on the way, so that operations on rows are written once.
+// One row of a buffer, read and written by vectors of f32. bf16 is widened and
+// rounded on the way, so operations on rows are written once.
 #pragma once
-#include "passes/lower/Phase.h"
+#include "passes/lower/PhaseEmitter.h"
 
 namespace transom::lower {
 
@@ -15,15 +15,14 @@ struct Row {
   Value pointer;
   bool bf16 = false;
 
-  Value at(Value column) {
-    return e.advance(pointer, e.mul(column, bf16 ? 2 : 4));
-  }
-  /// 16 columns from `column` on; those that `mask` hides read as zero.
-  Value load(Value column, Value mask) {
+  Value at(Index column) { return e.advance(pointer, column * (bf16 ? 2 : 4)); }
+  /// Loads 16 columns from `column` on; those that `mask` disables read as
+  /// zero.
+  Value load(Index column, Value mask) {
     return bf16 ? e.loadBf16(at(column), mask)
                 : e.loadVector(e.f32Type(), at(column), mask);
   }
-  void store(Value value, Value column, Value mask) {
+  void store(Value value, Index column, Value mask) {
     if (bf16)
       e.storeBf16(value, at(column), mask);
     else
@@ -31,17 +30,11 @@ struct Row {
   }
 };
 
-/// Row `row` of a buffer, all dimensions but the last counted as rows.
-inline Row rowOf(PhaseEmitter &e, mlir::Value buffer, mlir::Value row) {
-  kern::BufferType type = PhaseEmitter::typeOf(buffer);
-  mlir::Value bytes =
-      e.mul(e.mul(row, e.rowStride(buffer)), type.getElementBytes());
+/// Row `row` of a buffer; all dimensions but the last count as rows.
+inline Row getRow(PhaseEmitter &e, mlir::Value buffer, Index row) {
+  kern::BufferType type = getBufferType(buffer);
+  Index bytes = row * e.rowStride(buffer) * type.getElementBytes();
   return {e, e.advance(e.pointer(buffer), bytes), type.isBf16()};
-}
-
-/// The columns of a row.
-inline mlir::Value lastDim(PhaseEmitter &e, mlir::Value buffer) {
-  return e.size(PhaseEmitter::typeOf(buffer).getDims().back());
 }
 
 } // namespace transom::lower

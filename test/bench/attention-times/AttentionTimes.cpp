@@ -111,7 +111,7 @@ public:
       if (i < 3)
         fill(call.args.back(), bytes[i], size, i);
     }
-    call.parts = workers;
+    call.numWorkers = workers;
     call.symbols = {
         {"batch", queries.batch()},    {"rows0", rows},
         {"keys0", queries.keys()},     {"seq0", queries.table().columns},

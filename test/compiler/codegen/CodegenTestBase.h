@@ -41,38 +41,38 @@ public:
   }
 };
 
-/// Phase "double": arena[part] = 2 * weights[row[0] bytes + part], as f32.
+/// Phase "double": arena[worker] = 2 * weights[row[0] bytes + worker], as f32.
 /// Phase "mark": counters[0] = the number given to it. `body` replaces it.
 inline std::string phasesFor(const std::string &isa) {
   return R"(
 llvm.func @"transom.p.)" +
          isa +
-         R"(.double"(%frame: !llvm.ptr, %row: !llvm.ptr, %part: i64, %parts: i64) {
+         R"(.double"(%frame: !llvm.ptr, %row: !llvm.ptr, %worker: i64, %num_workers: i64) {
   %arena = llvm.load %frame : !llvm.ptr -> !llvm.ptr
   %wp = llvm.getelementptr %frame[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %weights = llvm.load %wp : !llvm.ptr -> !llvm.ptr
   %offset = llvm.load %row : !llvm.ptr -> i64
   %base = llvm.getelementptr %weights[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  %in = llvm.getelementptr %base[%part] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %in = llvm.getelementptr %base[%worker] : (!llvm.ptr, i64) -> !llvm.ptr, f32
   %x = llvm.load %in : !llvm.ptr -> f32
   %y = llvm.fadd %x, %x : f32
-  %out = llvm.getelementptr %arena[%part] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %out = llvm.getelementptr %arena[%worker] : (!llvm.ptr, i64) -> !llvm.ptr, f32
   llvm.store %y, %out : f32, !llvm.ptr
   llvm.return
 }
 llvm.func @"transom.p.)" +
          isa +
-         R"(.mark"(%frame: !llvm.ptr, %row: !llvm.ptr, %part: i64, %parts: i64) {
+         R"(.mark"(%frame: !llvm.ptr, %row: !llvm.ptr, %worker: i64, %num_workers: i64) {
   %cp = llvm.getelementptr %frame[48] : (!llvm.ptr) -> !llvm.ptr, i8
   %counters = llvm.load %cp : !llvm.ptr -> !llvm.ptr
-  llvm.store %parts, %counters : i64, !llvm.ptr
+  llvm.store %num_workers, %counters : i64, !llvm.ptr
   llvm.return
 }
 )";
 }
 
 /// The object of a module's text for an instruction set.
-inline Result<std::string> objectOf(const std::string &text,
+inline Result<std::string> compileObject(const std::string &text,
                                     const std::string &isa,
                                     CodeKind kind = CodeKind::Object) {
   mlir::DialectRegistry registry;

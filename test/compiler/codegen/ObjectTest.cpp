@@ -8,7 +8,7 @@ using namespace transom;
 using namespace transom::test;
 
 static std::string assembly(const std::string &text, const std::string &isa) {
-  Result<std::string> result = objectOf(text, isa, CodeKind::Assembly);
+  Result<std::string> result = compileObject(text, isa, CodeKind::Assembly);
   return result ? *result : "error: " + result.error().message;
 }
 
@@ -68,38 +68,4 @@ llvm.func @f(%p: !llvm.ptr, %n: i64) {
     EXPECT_EQ(code.find("memset"), std::string::npos) << code;
     EXPECT_EQ(code.find("error"), std::string::npos) << code;
   }
-}
-
-TEST(Object, TargetsAreSortedAndDefaultToAllOfTheHost) {
-  Result<std::vector<const InstructionSet *>> all = selectTargets({});
-  ASSERT_TRUE(all);
-  EXPECT_GE(all->size(), 2u);
-  for (const InstructionSet *isa : *all)
-    EXPECT_STREQ(isa->triple, getInstructionSets().front().triple);
-  Result<std::vector<const InstructionSet *>> both =
-      selectTargets({"x86-64-v4", "x86-64-v3", "x86-64-v4"});
-  ASSERT_TRUE(both);
-  ASSERT_EQ(both->size(), 2u);
-  EXPECT_STREQ((*both)[0]->name, "avx2");
-}
-
-TEST(Object, TargetsOfTwoMachinesDoNotMix) {
-  Result<std::vector<const InstructionSet *>> arm = selectTargets({"aarch64"});
-  ASSERT_TRUE(arm);
-  ASSERT_EQ(arm->size(), 1u);
-  EXPECT_STREQ((*arm)[0]->name, "neon");
-  Result<std::vector<const InstructionSet *>> mixed =
-      selectTargets({"x86-64-v3", "aarch64"});
-  ASSERT_FALSE(mixed);
-  EXPECT_EQ(mixed.error().status, Status::Usage);
-  EXPECT_NE(mixed.error().message.find("'x86-64-v3' and 'aarch64'"),
-            std::string::npos);
-}
-
-TEST(Object, UnknownTargetIsAUsageErrorWithASuggestion) {
-  Result<std::vector<const InstructionSet *>> none =
-      selectTargets({"x86-64-v5"});
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().status, Status::Usage);
-  EXPECT_NE(none.error().message.find("x86-64-v4"), std::string::npos);
 }

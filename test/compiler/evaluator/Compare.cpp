@@ -134,7 +134,7 @@ std::string checkPasses(ModuleOp module, Stage stage,
   PipelineOptions passOptions;
   passOptions.disabled = disabled;
   passOptions.backend = backend;
-  for (const transom::PassInfo &pass : allPasses()) {
+  for (const transom::PassInfo &pass : getPasses()) {
     if (pass.stage != stage || !runsPass(pass, passOptions))
       continue;
     PassManager manager(module.getContext());

@@ -160,11 +160,11 @@ void DecoderGolden::check(const char *dtype) {
   Case last = cases.back();
   cases.pop_back();
   bool rounds = StringRef(dtype) == "bf16";
-  for (Stage stage : {Stage::Graph, Stage::Kernel}) {
-    double tolerance = stage == Stage::Graph ? reordered : inKern;
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
+    double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
     EXPECT_EQ(
         checkPasses(*module, stage, options, cases, tolerance, {}, inBf16), "");
-    if (rounds && stage == Stage::Kernel)
+    if (rounds && stage == Stage::Kern)
       tolerance = inBf16;
     auto result = evaluateCase(*module, last, options);
     ASSERT_TRUE(result) << result.error().message;

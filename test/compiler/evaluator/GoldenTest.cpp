@@ -64,9 +64,9 @@ void Golden::check(const char *dtype) {
     test.outputs = *result;
   }
   (**module)->setAttr("transom.dtype", StringAttr::get(&context, dtype));
-  for (Stage stage : {Stage::Graph, Stage::Kernel})
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern})
     EXPECT_EQ(checkPasses(**module, stage, options, cases,
-                          stage == Stage::Graph ? reordered : inKern, {},
+                          stage == Stage::AttnOpt ? reordered : inKern, {},
                           inBf16),
               "");
 }

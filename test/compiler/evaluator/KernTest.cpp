@@ -45,7 +45,7 @@ protected:
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     PassManager manager(&context);
-    populateStage(manager, Stage::Kernel, {});
+    populateStage(manager, Stage::Kern, {});
     ASSERT_TRUE(succeeded(manager.run(*module)));
     function = module->lookupSymbol<func::FuncOp>("run");
     phases = llvm::to_vector(function.getOps<kern::PhaseOp>());

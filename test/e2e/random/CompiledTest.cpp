@@ -93,7 +93,7 @@ std::vector<std::string> disabledFor(uint64_t seed) {
   std::vector<std::string> disabled;
   if (random.chance(50))
     return disabled;
-  for (const transom::PassInfo &pass : allPasses())
+  for (const transom::PassInfo &pass : getPasses())
     if (!pass.required && random.chance(30) &&
         pass.flag != "kern-choose-precision") // without it bf16 is f32
       disabled.push_back(pass.flag.str());
@@ -133,7 +133,7 @@ std::string Batch::expectBf16() {
   pipeline.disabled = {options.disabledPasses.begin(),
                        options.disabledPasses.end()};
   PassManager passes(&context);
-  for (Stage stage : {Stage::Graph, Stage::Kernel})
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern})
     populateStage(passes, stage, pipeline);
   if (failed(passes.run(*kernels)))
     return "a pass failed";

@@ -172,10 +172,10 @@ std::string checkPassesForSeed(uint64_t seed) {
     return result.error().message;
   test.outputs = *result;
   model.choose(*model.module);
-  for (Stage stage : {Stage::Graph, Stage::Kernel}) {
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
     std::string complaint =
         checkPasses(*model.module, stage, model.options, test,
-                    stage == Stage::Graph ? reordered : inKern, {}, inBf16);
+                    stage == Stage::AttnOpt ? reordered : inKern, {}, inBf16);
     if (complaint.empty())
       complaint = checkChunks(model);
     if (!complaint.empty())
@@ -338,7 +338,7 @@ Result<Logits> expectedLogits(Model &model) {
   if (model.rounds()) {
     model.choose(*module);
     PassManager passes(&model.context);
-    for (Stage stage : {Stage::Graph, Stage::Kernel})
+    for (Stage stage : {Stage::AttnOpt, Stage::Kern})
       populateStage(passes, stage, {});
     if (failed(passes.run(*module)))
       return internalError("a pass failed");

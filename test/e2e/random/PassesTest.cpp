@@ -32,7 +32,7 @@ int64_t fromEnvironment(const char *name, int64_t otherwise) {
 /// Optional passes that are left out for this seed: mostly none.
 std::set<std::string> disabledFor(Random &random) {
   std::set<std::string> disabled;
-  for (const transom::PassInfo &pass : allPasses())
+  for (const transom::PassInfo &pass : getPasses())
     if (!pass.required && random.chance(15))
       disabled.insert(pass.flag.str());
   return random.chance(60) ? std::set<std::string>() : disabled;
@@ -93,8 +93,8 @@ std::string check(uint64_t seed, Counts &counts) {
   Backend backend = random.chance(20) ? Backend::OneDnn : Backend::Native;
   if (backend == Backend::Native && random.chance(30))
     (*module)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
-  for (Stage stage : {Stage::Graph, Stage::Kernel}) {
-    double tolerance = stage == Stage::Graph ? reordered : inKern;
+  for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
+    double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
     std::string complaint = checkPasses(*module, stage, options, cases,
                                         tolerance, disabled, inBf16, backend);
     if (!complaint.empty())

@@ -15,7 +15,7 @@ using namespace transom::test;
 static std::string str(int64_t value) { return std::to_string(value); }
 
 int64_t Product::n() const {
-  return std::accumulate(parts.begin(), parts.end(), int64_t(0));
+  return std::accumulate(splits.begin(), splits.end(), int64_t(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,10 +65,10 @@ private:
   std::string weightType(const std::string &shape, const char *element,
                          const char *layout) {
     std::string ranges;
-    for (size_t i = 0; i < p.parts.size(); ++i)
-      ranges += (i ? ", " : "") + str(p.parts[i]);
+    for (size_t i = 0; i < p.splits.size(); ++i)
+      ranges += (i ? ", " : "") + str(p.splits[i]);
     return "!kern.weight<[" + shape + "] x " + element + ", " + layout +
-           (p.parts.size() > 1 ? ", splits [" + ranges + "]" : "") + ">";
+           (p.splits.size() > 1 ? ", splits [" + ranges + "]" : "") + ">";
   }
   void type(const std::string &text) {
     types += (types.empty() ? "" : ", ") + text;
@@ -107,16 +107,16 @@ private:
     type("!kern.buffer<[rows] x i64>");
     return text;
   }
-  /// The outs, and the arguments of a norm behind them.
+  /// The outs, and the arguments of a norm after them.
   std::string outs() {
     std::string names;
-    for (size_t i = 0; i < p.parts.size(); ++i) {
+    for (size_t i = 0; i < p.splits.size(); ++i) {
       names += (i ? ", %y" : "%y") + str(i);
       argument("y" + str(i),
                int64_t(i) == p.keyPanels
-                   ? buffer("keys", p.parts[i], 0, p.outBf16, ", key_panels")
+                   ? buffer("keys", p.splits[i], 0, p.outBf16, ", key_panels")
                    : buffer("rows",
-                            p.gate.empty() ? p.parts[i] : p.outColumns(),
+                            p.glu.empty() ? p.splits[i] : p.outColumns(),
                             p.outStride, p.outBf16));
     }
     if (p.norm) {
@@ -127,7 +127,7 @@ private:
   }
   std::string attributesText() {
     std::string text =
-        p.gate.empty() ? p.activation : std::string("glu ") + p.gate;
+        p.glu.empty() ? p.activation : std::string("glu ") + p.glu;
     if (p.norm)
       text += std::string(text.empty() ? "" : ", ") +
               (p.rms ? "rms_norm" : "layer_norm") + " 1.0e-5";
@@ -155,12 +155,12 @@ static std::string activationModule(const std::string &kind) {
          "  }\n  return\n}\n";
 }
 
-std::string transom::test::textOf(const std::vector<Product> &list) {
+std::string transom::test::getText(const std::vector<Product> &list) {
   std::string text;
   std::vector<std::string> activations;
   for (const Product &p : list) {
     text += ProductText(p).make();
-    for (const std::string &kind : {p.activation, p.gate})
+    for (const std::string &kind : {p.activation, p.glu})
       if (!kind.empty() && std::find(activations.begin(), activations.end(),
                                      kind) == activations.end())
         activations.push_back(kind);
@@ -211,7 +211,7 @@ static void roundAll(std::vector<float> &values) {
 }
 
 Products::Products(std::vector<Product> list)
-    : list(std::move(list)), harness(textOf(this->list)) {}
+    : list(std::move(list)), harness(getText(this->list)) {}
 
 const Products::Weights &Products::weights(const Product &p) {
   auto [known, isNew] = cache.try_emplace(p.name);
@@ -222,12 +222,12 @@ const Products::Weights &Products::weights(const Product &p) {
   w.weight = random.numbers(p.n() * p.k);
   if (p.bf16) {
     roundAll(w.weight);
-    fillBf16(p.name + "w", packBf16Panels(w.weight, p.k, p.parts));
+    fillBf16(p.name + "w", packBf16Panels(w.weight, p.k, p.splits));
   } else {
-    fill(p.name + "w", packPanels(w.weight, p.k, p.parts));
+    fill(p.name + "w", packPanels(w.weight, p.k, p.splits));
   }
   if (p.bias)
-    fill(p.name + "b", packPadded(w.bias = random.numbers(p.n()), p.parts));
+    fill(p.name + "b", packPadded(w.bias = random.numbers(p.n()), p.splits));
   if (p.norm) {
     fill(p.name + "g", w.gamma = random.numbers(p.n()));
     if (!p.rms)
@@ -251,9 +251,9 @@ void Products::fillBf16(const std::string &name,
 // Runs
 //===----------------------------------------------------------------------===//
 
-void Products::check(int64_t rows, int64_t parts) {
+void Products::check(int64_t rows, int64_t numWorkers) {
   for (const Product &p : list)
-    check(p, rows, parts);
+    check(p, rows, numWorkers);
 }
 
 std::vector<float> Products::linear(const std::string &isa, const Product &p,
@@ -265,9 +265,9 @@ std::vector<float> Products::linear(const std::string &isa, const Product &p,
              : referenceLinear(x, w.weight, bias, rows, p.n(), p.k);
 }
 
-void Products::check(const Product &p, int64_t rows, int64_t parts) {
+void Products::check(const Product &p, int64_t rows, int64_t numWorkers) {
   Random random(rows * 31 + p.k);
-  Case c{rows, parts, random.numbers(rows * p.k), {}, {}};
+  Case c{rows, numWorkers, random.numbers(rows * p.k), {}, {}};
   if (p.bf16)
     roundAll(c.input);
   if (p.residual)
@@ -277,15 +277,15 @@ void Products::check(const Product &p, int64_t rows, int64_t parts) {
     // One chain of multiply-adds is the same on all but that with pairs.
     if (chain.empty() || (p.bf16 && isa == "avx512bf16"))
       chain = linear(isa, p, c.input, rows);
-    c.wanted = chain;
+    c.expected = chain;
     if (!p.activation.empty())
-      c.wanted = activate(isa, p.activation, c.wanted);
-    if (!p.gate.empty())
-      c.wanted = gate(isa, p.gate, c.wanted);
+      c.expected = activate(isa, p.activation, c.expected);
+    if (!p.glu.empty())
+      c.expected = gate(isa, p.glu, c.expected);
     for (size_t i = 0; i < c.residual.size(); ++i)
-      c.wanted[i] = c.wanted[i] + c.residual[i];
-    SCOPED_TRACE(isa + " " + p.name + " rows " + str(rows) + " parts " +
-                 str(parts));
+      c.expected[i] = c.expected[i] + c.residual[i];
+    SCOPED_TRACE(isa + " " + p.name + " rows " + str(rows) + " workers " +
+                 str(numWorkers));
     run(isa, p, c, Edge::End);
     run(isa, p, c, Edge::Begin);
   }
@@ -324,17 +324,17 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   Guarded<int64_t> counters(rows, edge);
   std::vector<GuardedNumbers> outs;
   PhaseCall call;
-  call.parts = c.parts;
+  call.numWorkers = c.numWorkers;
   call.symbols = {
       {"rows", rows}, {"keys", ragged.keys()}, {"batch", 1}, {"seq", rows}};
   call.ragged = {ragged.table()};
   call.args = {input.data()};
   if (p.residual)
     call.args.push_back(other.data());
-  for (size_t i = 0; i < p.parts.size(); ++i) {
-    int64_t size = int64_t(i) == p.keyPanels ? ragged.keys() * p.parts[i]
-                   : p.gate.empty() ? rows * (stride ? stride : p.parts[i])
-                                    : rows * (stride ? stride : p.outColumns());
+  for (size_t i = 0; i < p.splits.size(); ++i) {
+    int64_t size = int64_t(i) == p.keyPanels ? ragged.keys() * p.splits[i]
+                   : p.glu.empty() ? rows * (stride ? stride : p.splits[i])
+                                   : rows * (stride ? stride : p.outColumns());
     outs.emplace_back(size, p.outBf16, edge);
     for (int64_t at = 0; at < size; ++at)
       outs[i].set(at, -7.0f);
@@ -353,9 +353,9 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
 }
 
 /// Where column `c` of row `r` lies in an out.
-static int64_t getModulePath(const Product &p, size_t out, int64_t r,
-                             int64_t c) {
-  const int64_t columns = p.gate.empty() ? p.parts[out] : p.outColumns();
+static int64_t outputOffset(const Product &p, size_t out, int64_t r,
+                            int64_t c) {
+  const int64_t columns = p.glu.empty() ? p.splits[out] : p.outColumns();
   if (int64_t(out) != p.keyPanels)
     return r * (p.outStride ? p.outStride : columns) + c;
   if (p.outBf16) // pairs of columns
@@ -367,15 +367,15 @@ void Products::compare(const Product &p, const Case &c,
                        const std::vector<GuardedNumbers> &outs) {
   int64_t first = 0, wrong = 0;
   for (size_t i = 0; i < outs.size(); ++i) {
-    int64_t columns = p.gate.empty() ? p.parts[i] : p.outColumns(),
+    int64_t columns = p.glu.empty() ? p.splits[i] : p.outColumns(),
             stride = p.outStride ? p.outStride : columns;
     for (int64_t r = 0; r < c.rows; ++r) {
       for (int64_t column = 0; column < columns; ++column) {
-        float got = outs[i].get(getModulePath(p, i, r, column)),
-              wanted = c.wanted[r * p.outColumns() + first + column];
+        float got = outs[i].get(outputOffset(p, i, r, column)),
+              expected = c.expected[r * p.outColumns() + first + column];
         if (p.outBf16)
-          wanted = widenBf16(roundToBf16(wanted));
-        wrong += !differentBits(&got, &wanted, 1).empty();
+          expected = widenBf16(roundToBf16(expected));
+        wrong += !differentBits(&got, &expected, 1).empty();
       }
       for (int64_t pad = columns; pad < stride && int64_t(i) != p.keyPanels;
            ++pad) // padding is not written
@@ -393,7 +393,7 @@ void Products::compareNorm(const Product &p, const Case &c,
   const int64_t n = p.n(), stride = p.outStride ? p.outStride : n;
   for (int64_t r = 0; r < c.rows; ++r) {
     std::vector<float> row =
-        referenceNorm(c.wanted.data() + r * n, n, w.gamma.data(),
+        referenceNorm(c.expected.data() + r * n, n, w.gamma.data(),
                       p.rms ? nullptr : w.beta.data(), 1.0e-5f, p.rms);
     std::vector<float> got;
     for (int64_t column = 0; column < n; ++column)

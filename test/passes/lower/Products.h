@@ -17,7 +17,7 @@ namespace transom::test {
 struct Product {
   std::string name; ///< its phase, and the beginning of its weights' names
   int64_t k = 1;
-  std::vector<int64_t> parts; ///< columns of each out
+  std::vector<int64_t> splits; ///< columns of each out
   bool bias = false;
   bool residual = false;
   bool inPlace = false; ///< the residual lies where the out goes
@@ -27,7 +27,7 @@ struct Product {
   int64_t outStride = 0;   ///< of all rows of n columns, likewise
   bool norm = false;
   bool rms = false;     ///< the norm is an RMSNorm
-  std::string gate;     ///< columns are 8 of g and 8 of u in turn
+  std::string glu;      ///< columns are 8 of g and 8 of u in turn
   bool bf16 = false;    ///< input and weight are
   bool outBf16 = false; ///< all outs are
 
@@ -38,7 +38,7 @@ struct Product {
 
 /// The module of some products: a function with a phase for each, and one for
 /// each activation.
-std::string textOf(const std::vector<Product> &list);
+std::string getText(const std::vector<Product> &list);
 
 /// Numbers of f32 or bf16 in guarded memory.
 class GuardedNumbers {
@@ -62,9 +62,9 @@ class Products {
 public:
   explicit Products(std::vector<Product> list);
 
-  /// Every product with this many rows and parts, on each instruction set, with
-  /// buffers that end and that begin at an inaccessible page.
-  void check(int64_t rows, int64_t parts);
+  /// Every product with this many rows and workers, on each instruction set,
+  /// with buffers that end and that begin at an inaccessible page.
+  void check(int64_t rows, int64_t numWorkers);
 
 private:
   /// Random weights, made once and packed; of bf16 the rounded numbers.
@@ -73,14 +73,14 @@ private:
   };
   /// The operands of one run, and what must come out.
   struct Case {
-    int64_t rows, parts;
-    std::vector<float> input, residual, wanted;
+    int64_t rows, numWorkers;
+    std::vector<float> input, residual, expected;
   };
 
   const Weights &weights(const Product &p);
   void fill(const std::string &name, const std::vector<float> &data);
   void fillBf16(const std::string &name, const std::vector<uint16_t> &data);
-  void check(const Product &p, int64_t rows, int64_t parts);
+  void check(const Product &p, int64_t rows, int64_t numWorkers);
   std::vector<float> linear(const std::string &isa, const Product &p,
                             const std::vector<float> &x, int64_t rows);
   std::vector<float> activate(const std::string &isa, const std::string &kind,

@@ -10,15 +10,15 @@ namespace transom::test {
 
 inline std::string str(int64_t value) { return std::to_string(value); }
 
-/// Runs a phase on each instruction set with some numbers of parts; `check` is
-/// called after each run.
+/// Runs a phase on each instruction set with some numbers of workers; `check`
+/// is called after each run.
 inline void runAll(KernelHarness &harness, const std::string &phase,
                    PhaseCall call, const std::function<void()> &check) {
   for (const std::string &isa : harness.isas())
-    for (int64_t parts : {1, 2, 3, 5}) {
-      SCOPED_TRACE(isa + " " + phase + " parts " + str(parts));
-      call.parts = parts;
-      harness.run(isa, phase, call, parts % 2 == 0);
+    for (int64_t numWorkers : {1, 2, 3, 5}) {
+      SCOPED_TRACE(isa + " " + phase + " workers " + str(numWorkers));
+      call.numWorkers = numWorkers;
+      harness.run(isa, phase, call, numWorkers % 2 == 0);
       check();
     }
 }

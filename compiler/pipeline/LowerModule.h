@@ -1,0 +1,18 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a planned kern module to one LLVM-dialect module per instruction set.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+
+namespace transom {
+
+/// Lowers a copy of a planned kern module to the LLVM dialect for an
+/// instruction set. On failure a diagnostic is emitted. The module itself is
+/// not changed.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+lowerModule(mlir::ModuleOp module, const std::string &isa);
+
+} // namespace transom

@@ -1,0 +1,114 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each phase becomes one function that all workers run. The loops and vectors
+// in it are lowered to the LLVM dialect by the upstream conversions that
+// follow.
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/lower/Passes.h"
+#include "passes/lower/ops/LowerOps.h"
+#include "runtime/base/InstructionSet.h"
+#include "runtime/base/Suggest.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#define DEBUG_TYPE "convert-kern-to-llvm"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+namespace transom {
+#define GEN_PASS_DEF_CONVERTKERNTOLLVMPASS
+#include "passes/lower/Passes.h.inc"
+} // namespace transom
+
+std::string lower::getPhaseSymbol(StringRef isa, StringRef phase) {
+  return ("transom.p." + isa + "." + phase).str();
+}
+
+/// Emits one operation of a phase.
+static LogicalResult lowerOperation(PhaseEmitter &e, Operation &op) {
+  e.setLocation(op.getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<kern::AppendOp, kern::AttentionOp, kern::BatchMatmulOp,
+            kern::CastOp, kern::ColumnsOp, kern::CopyOp, kern::ElementwiseOp,
+            kern::EmbeddingOp, kern::GatherOp, kern::GatherRowsOp, kern::GemmOp,
+            kern::NormOp, kern::PackKeysOp, kern::PoolOp, kern::PositionsOp,
+            kern::RopeOp, kern::RopeTableOp, kern::ScatterRowsOp,
+            kern::SoftmaxOp, kern::TransposeOp>([&](auto concrete) {
+        lowerOp(e, concrete);
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no lowering to vectors");
+      });
+}
+
+/// Emits the function of a phase.
+static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
+                                const InstructionSet &isa, ModuleOp target,
+                                MicroKernels &kernels) {
+  // void (frame, offsets of the layer, worker, num_workers)
+  MLIRContext *context = target.getContext();
+  OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(context), word = b.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {pointer, pointer, word, word});
+  auto function = b.create<LLVM::LLVMFuncOp>(
+      phase.getLoc(), getPhaseSymbol(isa.name, phase.getName()), type);
+  setTargetAttributes(function, isa);
+
+  b.setInsertionPointToStart(function.addEntryBlock(b));
+  PhaseEmitter e(b, phase.getLoc(), info,
+                 phase->getParentOfType<func::FuncOp>(), function, kernels);
+  for (Operation &op : phase.getBody().front())
+    if (failed(lowerOperation(e, op)))
+      return failure();
+  b.create<LLVM::ReturnOp>(phase.getLoc(), ValueRange{});
+  return success();
+}
+
+namespace {
+struct ConvertKernToLlvm
+    : transom::impl::ConvertKernToLlvmPassBase<ConvertKernToLlvm> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const InstructionSet *target = findInstructionSet(isa);
+    if (!target) {
+      getOperation().emitError("unsupported instruction set '")
+          << isa << "'; supported: " << joinNames(getInstructionSetNames());
+      return signalPassFailure();
+    }
+    OwningOpRef<ModuleOp> code = ModuleOp::create(getOperation().getLoc());
+    if (failed(emitCode(*target, *code)))
+      return signalPassFailure();
+    replaceModule(*code);
+  }
+
+private:
+  /// Emits the functions of all phases that no library does.
+  LogicalResult emitCode(const InstructionSet &target, ModuleOp code) {
+    ModuleInfo info(getOperation());
+    MicroKernels kernels(code, target);
+    WalkResult result = getOperation().walk([&](kern::PhaseOp phase) {
+      if (phase.getCall())
+        return WalkResult::advance();
+      ++numPhases;
+      return WalkResult(lowerPhase(phase, info, target, code, kernels));
+    });
+    numKernels = kernels.getNumKernels();
+    return failure(result.wasInterrupted());
+  }
+
+  /// Replaces the contents of the module by the code.
+  void replaceModule(ModuleOp code) {
+    ModuleOp module = getOperation();
+    module->setDiscardableAttrs(ArrayRef<NamedAttribute>{});
+    module.getBody()->clear();
+    module.getBody()->getOperations().splice(module.getBody()->end(),
+                                             code.getBody()->getOperations());
+  }
+};
+} // namespace

@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layer bodies are called by `kern.layers`, whose rows name a body and the
+// weights and caches of one layer.
+#include "passes/lower/ModuleInfo.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+ModuleInfo::ModuleInfo(ModuleOp module) : symbols(module) {
+  module.walk([&](kern::LayersOp layers) {
+    for (Attribute row : layers.getRows()) {
+      auto body = cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]);
+      callSites[symbols.lookup(body.getValue())] = layers;
+    }
+  });
+}
+
+Value ModuleInfo::getStorage(Value buffer) const {
+  while (true) {
+    buffer = kern::getStorage(buffer);
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (!argument)
+      return buffer;
+    auto site = callSites.find(argument.getOwner()->getParentOp());
+    if (site == callSites.end())
+      return buffer;
+    // The operands of layers are the state and the invariants, in this order.
+    kern::LayersOp layers = site->second;
+    buffer = layers->getOperand(argument.getArgNumber());
+  }
+}
+
+func::FuncOp ModuleInfo::getEntry(func::FuncOp function) const {
+  auto site = callSites.find(function);
+  if (site == callSites.end())
+    return function;
+  kern::LayersOp layers = site->second;
+  return getEntry(layers->getParentOfType<func::FuncOp>());
+}
+
+int64_t ModuleInfo::getSymbolIndex(func::FuncOp entry, StringRef name) const {
+  for (auto [i, symbol] :
+       llvm::enumerate(entry->getAttrOfType<ArrayAttr>("kern.symbols")))
+    if (cast<StringAttr>(symbol).getValue() == name)
+      return i;
+  return -1;
+}
+
+int64_t ModuleInfo::getWeightOffset(FlatSymbolRefAttr weight) const {
+  auto definition = cast<kern::WeightOp>(symbols.lookup(weight.getValue()));
+  return definition.getOffset().value_or(0);
+}
+
+kern::CacheOp ModuleInfo::getCache(Value cache) const {
+  FlatSymbolRefAttr name;
+  if (auto definition = cache.getDefiningOp<kern::GetCacheOp>()) {
+    name = definition.getCacheAttr();
+  } else {
+    // Find the first layer that calls the body with this parameter.
+    auto parameter = cast<BlockArgument>(cache);
+    auto body = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
+    kern::LayersOp layers = callSites.find(body)->second;
+    for (Attribute attribute : layers.getRows()) {
+      auto row = cast<ArrayAttr>(attribute);
+      if (cast<FlatSymbolRefAttr>(row[0]).getValue() != body.getSymName())
+        continue;
+      name = cast<FlatSymbolRefAttr>(row[1 + getOffsetIndex(parameter)]);
+      break;
+    }
+  }
+  return cast<kern::CacheOp>(symbols.lookup(name.getValue()));
+}
+
+int64_t ModuleInfo::getOffsetIndex(BlockArgument parameter) const {
+  kern::LayersOp layers =
+      callSites.find(parameter.getOwner()->getParentOp())->second;
+  return parameter.getArgNumber() - layers->getNumOperands();
+}
+
+int64_t ModuleInfo::getNumOffsets(BlockArgument parameter) const {
+  return parameter.getOwner()->getNumArguments() - parameter.getArgNumber() +
+         getOffsetIndex(parameter);
+}

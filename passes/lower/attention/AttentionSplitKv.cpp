@@ -1,0 +1,93 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention with the KV blocks of a work item distributed over workers, for few
+// items with many keys. Each KV block leaves its product, maxima and sums in a
+// slot of its own; the worker that finishes the last KV block of an item merges
+// them in order.
+#include "passes/lower/attention/AttentionEmitter.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+using kern::kSplitKvSlots;
+
+/// Whether all KV blocks have slots and, for the schedule `auto`, there are too
+/// few work items to keep all workers busy.
+Bool AttentionEmitter::shouldSplitKv() {
+  // Count the work items and their KV blocks.
+  auto [numItems, numKvBlocks] =
+      e.foldRange(batchSize(), {e.i64(0), e.i64(0)},
+                  [&](Index i, IndexPair sums) -> IndexPair {
+                    Sequence s = loadSequence(i, blockRows);
+                    Index items = s.getNumItems();
+                    Index all = sums.first + items;
+                    return {all, sums.second + items * s.numKvBlocks};
+                  });
+  Bool fits = numKvBlocks <= e.numWorkers() * kSplitKvSlots;
+  if (schedule.kind == kern::AttentionSchedule::Kind::SplitKv)
+    return fits;
+
+  // Keep items whole when the busiest worker has at most 1/8 more than average.
+  Index busiest = ceilDiv(numItems, e.numWorkers());
+  Bool few = numItems < e.numWorkers() * 4;
+  Bool uneven = numItems * 9 < busiest * e.numWorkers() * 8;
+  Bool split = logicalAnd(fits, logicalAnd(few, uneven));
+  return logicalAnd(split, numItems < numKvBlocks);
+}
+
+void AttentionEmitter::emitSplitKv() {
+  // All KV blocks of an item cost the same, except for the last one.
+  auto work = [&](const Sequence &s) {
+    Index cost = ceilDiv(s.cost, s.numKvBlocks);
+    return IndexPair(s.getNumItems() * s.numKvBlocks, cost);
+  };
+  distribute(work, [&](const Sequence &s, Index index, Index before) {
+    Index itemIndex = index / s.numKvBlocks, block = index % s.numKvBlocks;
+    Index firstSlot = before + itemIndex * s.numKvBlocks;
+    WorkItem item = getWorkItem(s, itemIndex);
+    setKvBlocks(item);
+    Bool isSeen =
+        logicalAnd(item.firstKvBlock <= block, block < item.lastKvBlock);
+    e.ifThen(isSeen, [&] { emitSplitKvBlock(item, block, firstSlot); });
+  });
+}
+
+/// Computes one KV block of an item whose slots begin at `firstSlot`.
+void AttentionEmitter::emitSplitKvBlock(const WorkItem &item, Index index,
+                                        Index firstSlot) {
+  KvBlock block = getKvBlock(item, index);
+  setPrefetch(block, item, index);
+  SoftmaxState slot = getSlot(firstSlot + index);
+  emitScores(item, block);
+  emitSoftmax(item, block, slot);
+
+  // An only KV block gives the result.
+  Index count = item.lastKvBlock - item.firstKvBlock;
+  auto emitOnly = [&] { emitProduct(item, block, Value(), slot.sum); };
+
+  // Else count the finished KV blocks of the item. The worker that finishes the
+  // last one resets the counter and merges all.
+  auto emitAndMerge = [&] {
+    emitProduct(item, block, slot.output, Value());
+    Value counter = e.advance(e.pointer(op.getCounters()), firstSlot * 8);
+    Index finished = e.atomicAdd(counter, e.i64(1));
+    e.ifThen(finished == count - 1, [&] {
+      e.store(e.i64(0), counter);
+      SoftmaxState merged = getSlot(firstSlot + item.firstKvBlock);
+      e.forLoop(item.firstKvBlock + 1, item.lastKvBlock, 1, [&](Index next) {
+        SoftmaxState other = getSlot(firstSlot + next);
+        emitMerge(item, merged, other, next + 1 == item.lastKvBlock);
+      });
+    });
+  };
+  e.ifThen(count == 1, emitOnly, emitAndMerge);
+}
+
+AttentionEmitter::SoftmaxState AttentionEmitter::getSlot(Index index) {
+  Value slot = e.advance(e.pointer(op.getPartials()),
+                         index * (kern::getAttentionSlotFloats(dv) * 4));
+  Value rowValues = e.advance(slot, kern::kQueryBlock * valueStride * 4);
+  return {slot, rowValues, e.advance(rowValues, kern::kRowValues * 4)};
+}

@@ -1,0 +1,192 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The epilogue of a micro-kernel that writes key panels,
+// [positions/32][columns][32] words of four bytes: a word is a column in f32, a
+// pair of columns in bf16. Registers of 512 bits are transposed and stored in
+// runs of rows with consecutive positions; narrower ones are stored word by
+// word.
+#include "dialects/kern/Kern.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/lower/microkernel/MicroKernelBody.h"
+
+using namespace mlir;
+using namespace transom::lower;
+
+using transom::kern::kPanel; // positions of a key panel
+
+namespace {
+class KeyPanelStore {
+public:
+  KeyPanelStore(CodeEmitter &e, const KernelSpec &spec, int64_t mr,
+                const KernelArgs &args, ArrayRef<Value> tile)
+      : e(e), b(e.builder()), spec(spec), mr(mr), args(args),
+        vectors(e.getIsa().tileVectors) {
+    for (int64_t row = 0; row < mr; ++row)
+      words.push_back(getWords(tile.slice(row * vectors, vectors)));
+    columns =
+        max(e.i64(0), min(args.columns / getColumnsPerWord(), getWidth()));
+  }
+
+  void emit() {
+    if (e.getIsa().vectorBits == 512)
+      return storeTransposed();
+    for (int64_t row = 0; row < mr; ++row)
+      storeRow(row);
+  }
+
+private:
+  int64_t getColumnsPerWord() const { return spec.outBf16 ? 2 : 1; }
+  /// Words of a row of the tile.
+  int64_t getWidth() const { return vectors * kLanes / getColumnsPerWord(); }
+
+  Value asWords(Value x) {
+    int64_t bits = cast<VectorType>(x.getType()).getNumElements() *
+                   cast<VectorType>(x.getType()).getElementTypeBitWidth();
+    return b.create<vector::BitCastOp>(
+        e.location(), VectorType::get({bits / 32}, b.getI32Type()), x);
+  }
+
+  /// A row of the tile as vectors of words.
+  SmallVector<Value> getWords(ArrayRef<Value> row) {
+    SmallVector<Value> result;
+    if (!spec.outBf16) {
+      for (Value x : row)
+        result.push_back(asWords(x));
+      return result;
+    }
+    if (vectors == 1)
+      return {asWords(e.roundBf16(row[0]))};
+    // Join two vectors of 16 halves.
+    SmallVector<int64_t> joined;
+    for (int64_t lane = 0; lane < 2 * kLanes; ++lane)
+      joined.push_back(lane);
+    for (int64_t v = 0; v < vectors; v += 2)
+      result.push_back(asWords(b.create<vector::ShuffleOp>(
+          e.location(), e.roundBf16(row[v]), e.roundBf16(row[v + 1]), joined)));
+    return result;
+  }
+
+  Index getPosition(Index row) {
+    return e.loadI64(e.advance(args.perRow, row * 8));
+  }
+  /// Address of the first word of a position.
+  Value getTarget(Index position) {
+    Index panel = position / kPanel, lane = position % kPanel;
+    Index bytes = panel * args.outputStride * spec.getOutputBytes();
+    return e.advance(e.advance(args.output, bytes), lane * 4);
+  }
+
+  void storeRow(int64_t row) {
+    Value first = getTarget(getPosition(e.i64(row)));
+    for (int64_t column = 0; column < getWidth(); ++column) {
+      int64_t lanes =
+          cast<VectorType>(words[row][0].getType()).getNumElements();
+      e.ifThen(column < columns, [&] {
+        e.store(e.extract(words[row][column / lanes], column % lanes),
+                e.advance(first, column * kPanel * 4));
+      });
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // By transposition
+  //===--------------------------------------------------------------------===//
+
+  Value shuffle(Value x, Value y, ArrayRef<int64_t> lanes) {
+    return b.create<vector::ShuffleOp>(e.location(), x, y, lanes);
+  }
+  /// Lanes `first`, `first + 1` of each group of four words, from x and y in
+  /// turn: units of one word or of two.
+  Value unpack(Value x, Value y, int64_t first, int64_t unit) {
+    SmallVector<int64_t> lanes;
+    for (int64_t group = 0; group < kLanes; group += 4)
+      for (int64_t i = 0; i < 4; ++i) {
+        int64_t within = first + (i / (2 * unit)) * unit + i % unit;
+        lanes.push_back(group + within + (i / unit % 2 ? kLanes : 0));
+      }
+    return shuffle(x, y, lanes);
+  }
+  /// Groups `i` and `i + 2` of four words of x, then of y.
+  Value groups(Value x, Value y, int64_t i) {
+    SmallVector<int64_t> lanes;
+    for (int64_t base : {int64_t(0), kLanes})
+      for (int64_t group : {i, i + 2})
+        for (int64_t word = 0; word < 4; ++word)
+          lanes.push_back(base + group * 4 + word);
+    return shuffle(x, y, lanes);
+  }
+
+  /// Column by column of 16 rows of 16 words.
+  SmallVector<Value> transpose(ArrayRef<Value> rows) {
+    SmallVector<Value> byTwo(kLanes), byFour(kLanes), result(kLanes);
+    for (int64_t i = 0; i < kLanes; i += 2)
+      for (int64_t half = 0; half < 2; ++half)
+        byTwo[i + half] = unpack(rows[i], rows[i + 1], 2 * half, 1);
+    for (int64_t i = 0; i < kLanes; i += 4)
+      for (int64_t column = 0; column < 4; ++column)
+        byFour[i + column] =
+            unpack(byTwo[i + column / 2], byTwo[i + 2 + column / 2],
+                   column % 2 * 2, 2);
+    // Group g of byFour[4 i + c] holds column 4 g + c of rows 4 i to 4 i + 3.
+    for (int64_t column = 0; column < 4; ++column)
+      for (int64_t odd = 0; odd < 2; ++odd) {
+        Value upper = groups(byFour[column], byFour[4 + column], odd);
+        Value lower = groups(byFour[8 + column], byFour[12 + column], odd);
+        result[4 * odd + column] = groups(upper, lower, 0);
+        result[4 * (odd + 2) + column] = groups(upper, lower, 1);
+      }
+    return result;
+  }
+
+  void storeTransposed() {
+    Value stage = e.stackBuffer(getWidth() * kLanes * 4);
+    Value none = b.create<arith::ConstantOp>(
+        e.location(), b.getZeroAttr(e.getVectorType(b.getI32Type())));
+    for (size_t v = 0; v < words[0].size(); ++v) {
+      SmallVector<Value> square(kLanes, none);
+      for (int64_t row = 0; row < mr; ++row)
+        square[row] = words[row][v];
+      for (auto [i, column] : llvm::enumerate(transpose(square)))
+        e.storeVector(column, e.advance(stage, (v * kLanes + i) * kLanes * 4));
+    }
+    // A run of rows ends where the next position is not consecutive or starts a
+    // panel.
+    e.foldRange(e.i64(1), e.i64(mr + 1), e.i64(0), [&](Index row, Index start) {
+      Index next = getPosition(min(row, mr - 1));
+      Bool consecutive = next == getPosition(row - 1) + 1;
+      Bool samePanel = 0 < next % kPanel;
+      Bool continues = logicalAnd(row < mr, logicalAnd(consecutive, samePanel));
+      e.ifThen(logicalNot(continues), [&] { storeRun(stage, start, row); });
+      return select(continues, start, row);
+    });
+  }
+
+  /// Stores the rows `from` to `to`, whose positions are consecutive and in one
+  /// panel.
+  void storeRun(Value stage, Index from, Index to) {
+    Value mask = e.logicalAnd(e.laneMask(to), e.logicalNot(e.laneMask(from)));
+    Value first = e.advance(getTarget(getPosition(from)), (0 - from) * 4);
+    e.forRange(columns, [&](Index column) {
+      Value line =
+          e.loadVector(b.getI32Type(), e.advance(stage, column * (kLanes * 4)));
+      e.storeVector(line, e.advance(first, column * (kPanel * 4)), mask);
+    });
+  }
+
+  CodeEmitter &e;
+  OpBuilder &b;
+  const KernelSpec &spec;
+  int64_t mr;
+  const KernelArgs &args;
+  int64_t vectors;
+  SmallVector<SmallVector<Value>> words; ///< of each row of the tile
+  Index columns;                         ///< words of a row that exist
+};
+} // namespace
+
+void transom::lower::emitStoreKeyPanels(CodeEmitter &e, const KernelSpec &spec,
+                                        int64_t mr, const KernelArgs &args,
+                                        ArrayRef<Value> tile) {
+  KeyPanelStore(e, spec, mr, args, tile).emit();
+}

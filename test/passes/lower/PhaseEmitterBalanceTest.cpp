@@ -1,0 +1,201 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How phases share their work: each worker is run alone, what it wrote is
+// counted, and work is computed from that, not from time. Every result is
+// written by exactly one worker, and no worker has much more to do than the
+// others, also where one sequence is long and many are short.
+#include "test/passes/lower/PhaseText.h"
+#include "test/support/KernelHarness.h"
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace transom::test;
+
+namespace {
+
+constexpr uint32_t kUntouched = 0x7fc0babe; // a NaN that nothing computes
+
+bool isTouched(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits != kUntouched;
+}
+
+std::vector<float> untouched(size_t count) {
+  float value;
+  std::memcpy(&value, &kUntouched, sizeof value);
+  return std::vector<float>(count, value);
+}
+
+/// Runs each worker alone and counts how often each element was written; gives
+/// the work of each worker, `workOf` being that of one element.
+template <typename WorkOf>
+std::vector<double> workOfParts(KernelHarness &harness, const std::string &isa,
+                                const std::string &phase, PhaseCall call,
+                                size_t outArg, size_t elements,
+                                WorkOf getWork) {
+  std::vector<double> work;
+  std::vector<int> writes(elements);
+  for (int64_t worker = 0; worker < call.numWorkers; ++worker) {
+    std::vector<float> out = untouched(elements);
+    call.args[outArg] = out.data();
+    PreparedPhase prepared = harness.prepare(isa, phase, call);
+    prepared.function(&prepared.frame, nullptr, worker, call.numWorkers);
+    work.push_back(0);
+    for (size_t i = 0; i < elements; ++i)
+      if (isTouched(out[i])) {
+        ++writes[i];
+        work.back() += getWork(i);
+      }
+  }
+  EXPECT_TRUE(
+      std::all_of(writes.begin(), writes.end(), [](int n) { return n == 1; }));
+  return work;
+}
+
+/// The largest share over the mean, `grain` (work that cannot be divided) taken
+/// off.
+double imbalance(const std::vector<double> &work, double grain) {
+  double mean =
+      std::accumulate(work.begin(), work.end(), 0.0) / double(work.size());
+  return (*std::max_element(work.begin(), work.end()) - grain) / mean;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+constexpr int64_t kHeads = 12, kWidth = 32; // of MiniLM
+constexpr int64_t kScratch = 1 << 16;       // floats a worker, plenty
+
+std::string attentionText() {
+  auto buffer = [](const char *rows, int64_t columns, const char *more = "") {
+    return bufferType(std::string(rows) + ", " + std::to_string(columns), "f32",
+                      more);
+  };
+  std::string query = buffer("rows", kHeads * kWidth),
+              key = buffer("keys", kHeads * kWidth, ", key_panels"),
+              scratch = buffer("parts", kScratch);
+  return "func.func @attention(%q: " + query + ", %k: " + key +
+         ", %v: " + query + ", %t: " + scratch + ", %y: " + query +
+         ") attributes {kern.symbols = [\"batch\", \"keys\", \"parts\", "
+         "\"rows\", \"seq\"]} {\n" +
+         raggedDefinition() +
+         "  kern.phase \"attention\" {\n    kern.attention %q, %k, %v "
+         "ragged %s, %s scratch %t outs(%y) heads 12 kv_heads 12 scale "
+         "0.25 {} : " +
+         query + ", " + key + ", " + query +
+         ", !kern.ragged<0>, !kern.ragged<0>, " + scratch + ", " + query +
+         "\n  }\n  return\n}\n";
+}
+
+/// Real tokens in front of each of these sequences.
+RaggedTable makeTable(const std::vector<int64_t> &lengths) {
+  int64_t columns = *std::max_element(lengths.begin(), lengths.end());
+  std::vector<std::vector<int>> mask;
+  for (int64_t length : lengths) {
+    mask.emplace_back(columns, 0);
+    std::fill_n(mask.back().begin(), length, 1);
+  }
+  return RaggedTable(mask);
+}
+
+/// What the row of a sequence of so many tokens costs in one head: its keys in
+/// whole panels, and its worker of what a block of up to 24 rows costs by
+/// itself, as measured.
+double costOfRow(int64_t tokens) {
+  return double((tokens + 31) / 32 * 32) +
+         256.0 / double(std::min<int64_t>(tokens, 24));
+}
+
+void checkAttention(KernelHarness &harness,
+                    const std::vector<int64_t> &lengths) {
+  RaggedTable table = makeTable(lengths);
+  Random random(lengths.size());
+  const size_t row = size_t(kHeads * kWidth);
+  std::vector<float> query = random.numbers(size_t(table.rows()) * row),
+                     key = random.numbers(size_t(table.keys()) * row);
+  std::vector<double> costs;
+  for (int64_t length : lengths)
+    costs.insert(costs.end(), size_t(length),
+                 costOfRow(length) / double(kWidth));
+  int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  for (int64_t numWorkers : {1, 2, 3, 4, 8}) {
+    std::vector<float> scratch(size_t(numWorkers * kScratch));
+    PhaseCall call;
+    call.symbols = {{"batch", table.batch()},
+                    {"keys", table.keys()},
+                    {"parts", numWorkers},
+                    {"rows", table.rows()},
+                    {"seq", table.table().columns}};
+    call.args = {query.data(), key.data(), query.data(), scratch.data(),
+                 nullptr};
+    call.ragged = {table.table()};
+    call.numWorkers = numWorkers;
+    for (const std::string &isa : harness.isas()) {
+      std::vector<double> work =
+          workOfParts(harness, isa, "attention", call, 4, query.size(),
+                      [&](size_t i) { return costs[i / row]; });
+      EXPECT_LE(imbalance(work, 24 * costOfRow(longest)), 1.15)
+          << lengths.size() << " sequences, the longest " << longest << ", "
+          << numWorkers << " workers, " << isa;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+std::string gemmText(const std::string &name, int64_t n, int64_t k) {
+  std::string input = bufferType("rows, " + std::to_string(k)),
+              out = bufferType("rows, " + std::to_string(n)),
+              weight = "!kern.weight<[" + std::to_string(n) + ", " +
+                       std::to_string(k) + "] x f32, panels32>";
+  return weightDefinition("w" + name, weight) +
+         phaseFunction({name, "%x: " + input + ", %y: " + out,
+                        weightValue("w", "w" + name, weight),
+                        "kern.gemm %x, %w outs(%y) : " + input + ", " + weight +
+                            ", " + out});
+}
+
+} // namespace
+
+TEST(Balance, attention_of_mixed_lengths) {
+  KernelHarness harness(attentionText());
+  std::vector<int64_t> wild(255, 4), random;
+  wild.insert(wild.begin() + 100, 512);
+  Random numbers(7);
+  for (int i = 0; i < 64; ++i)
+    random.push_back(1 + numbers.below(128));
+  checkAttention(harness, wild);
+  checkAttention(harness, random);
+  checkAttention(harness, {512});
+  checkAttention(harness, {300, 1, 1, 1, 290, 1, 17});
+  checkAttention(harness, std::vector<int64_t>(16, 9));
+}
+
+TEST(Balance, products_of_any_rows) {
+  constexpr int64_t k = 24;
+  KernelHarness harness(gemmText("narrow", 384, k) + gemmText("wide", 1536, k));
+  for (auto [name, n] : {std::pair("narrow", 384), std::pair("wide", 1536)})
+    for (int64_t rows : {1, 9, 16, 61, 128, 1532})
+      for (int64_t numWorkers : {1, 2, 3, 4, 8})
+        for (const std::string &isa : harness.isas()) {
+          std::vector<float> input(size_t(rows * k));
+          PhaseCall call;
+          call.symbols = {{"rows", rows}};
+          call.args = {input.data(), nullptr};
+          call.numWorkers = numWorkers;
+          std::vector<double> work =
+              workOfParts(harness, isa, name, call, 1, size_t(rows * n),
+                          [](size_t) { return 1.0; });
+          double grain = double(std::min<int64_t>(rows, 14) * 64);
+          EXPECT_LE(imbalance(work, grain), 1.15)
+              << name << ", " << rows << " rows, " << numWorkers << " workers, "
+              << isa;
+        }
+}

@@ -1,0 +1,132 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the machine code of a layer such as BERT's, of every instruction set
+// and type: the loops over K hold one multiply-add for each vector of the tile
+// (where pairs of bf16 are widened, two), and nothing in them touches the
+// stack.
+#include "runtime/base/InstructionSet.h"
+#include "test/passes/lower/PhaseText.h"
+#include "test/passes/lower/Products.h"
+#include "test/passes/lower/microkernel/Disassembly.h"
+#include "gtest/gtest.h"
+#include <cstdio>
+
+using namespace transom;
+using namespace transom::test;
+
+namespace {
+
+/// The products of a layer of hidden size 768 and a feed-forward size of 3072.
+std::vector<Product> layerProducts(bool bf16) {
+  std::vector<Product> list(4);
+  for (Product &p : list) {
+    p.k = 768;
+    p.bias = true;
+    p.bf16 = bf16;
+  }
+  list[0].name = "qkv";
+  list[0].splits = {768, 768, 768};
+  list[0].keyPanels = 1;
+  list[0].outBf16 = bf16;
+  list[1].name = "dense";
+  list[1].splits = {768};
+  list[1].residual = list[1].norm = true;
+  list[2].name = "up";
+  list[2].splits = {3072};
+  list[2].activation = "gelu";
+  list[2].outBf16 = bf16;
+  list[3].name = "down";
+  list[3].k = 3072;
+  list[3].splits = {768};
+  list[3].residual = list[3].norm = true;
+  return list;
+}
+
+/// Attention of 12 heads of 64.
+std::string attentionText(const std::string &dtype) {
+  std::string rows = bufferType("rows, 768", dtype),
+              keys = bufferType("keys, 768", dtype, ", key_panels"),
+              scratch = "!kern.buffer<[parts, 10176] x f32>";
+  return "func.func @attention(%q: " + rows + ", %k: " + keys +
+         ", %v: " + rows + ", %t: " + scratch + ", %y: " + rows +
+         ") attributes {kern.symbols = [\"batch\", \"keys\", \"parts\", "
+         "\"rows\", \"seq\"]} {\n" +
+         raggedDefinition() +
+         "  kern.phase \"attention\" {\n    kern.attention %q, %k, %v ragged "
+         "%s, %s scratch %t outs(%y) heads 12 kv_heads 12 scale 0.125 : " +
+         rows + ", " + keys + ", " + rows +
+         ", !kern.ragged<0>, !kern.ragged<0>, " + scratch + ", " + rows +
+         "\n  }\n  return\n}\n";
+}
+
+/// Counts of one instruction set.
+struct CodeCounts {
+  int64_t kernels = 0, loops = 0, bytes = 0;
+};
+
+/// What the loops over K of a kernel must hold.
+struct LoopShape {
+  int64_t accumulators = 0, multiplyAdds = 0;
+};
+
+/// Checks the loops over K of one kernel: those of this shape. The others are
+/// of activations.
+void checkKernel(const std::string &name, const Code &code, LoopShape shape,
+                 const Syntax &syntax, CodeCounts &counts) {
+  int64_t found = 0;
+  for (const Code &loop : innermostLoops(code, syntax)) {
+    if (countOf(loop, syntax.multiplyAdd) != shape.multiplyAdds ||
+        accumulatorsOf(loop, syntax) != shape.accumulators)
+      continue;
+    ++found;
+    EXPECT_EQ(countOf(loop, syntax.stack), 0) << name;
+  }
+  EXPECT_GE(found, 1) << name << ": no loop with " << shape.multiplyAdds
+                      << " multiply-adds to " << shape.accumulators
+                      << " accumulators";
+  ++counts.kernels;
+  counts.loops += found;
+}
+
+/// Checks the code of a layer for one instruction set.
+void checkLayer(const InstructionSet &isa, const std::string &dtype) {
+  static const std::regex kernelName(
+      "transom\\.k\\.[a-z0-9]+\\.(f32|bf16)\\.([0-9]+)x([0-9]+)\\..*");
+  KernelHarness harness(
+      getText(layerProducts(dtype == "bf16")) + attentionText(dtype), isa.name);
+  const std::string &object = harness.object(isa.name);
+  const Syntax &syntax = syntaxOf(isa.name);
+  CodeCounts counts;
+  for (const auto &[name, code] : disassemble(object, syntax)) {
+    counts.bytes += code.back().address - code.front().address;
+    EXPECT_EQ(countOf(code, syntax.call), 0) << name << " calls out";
+    std::smatch match;
+    if (!std::regex_match(name, match, kernelName))
+      continue;
+    LoopShape shape;
+    shape.accumulators =
+        std::stoll(match[2]) * std::stoll(match[3]) * 32 / isa.vectorBits;
+    bool widened = match[1] == "bf16" && !isa.dotBf16;
+    shape.multiplyAdds = shape.accumulators * (widened ? 2 : 1);
+    checkKernel(name, code, shape, syntax, counts);
+  }
+  EXPECT_GT(counts.kernels, 0);
+  printf("%s %s: %ld kernels, %ld loops over K, %ld KiB of code, object of "
+         "%zu KiB\n",
+         isa.name, dtype.c_str(), long(counts.kernels), long(counts.loops),
+         long(counts.bytes / 1024), object.size() / 1024);
+}
+
+} // namespace
+
+TEST(Code, LoopsOverKStayInRegisters) {
+  for (const InstructionSet &isa : getInstructionSets())
+    if (!isa.isForBf16) // the same code as without
+      checkLayer(isa, "f32");
+}
+
+TEST(Code, LoopsOverPairsStayInRegisters) {
+  for (const InstructionSet &isa : getInstructionSets())
+    checkLayer(isa, "bf16");
+}

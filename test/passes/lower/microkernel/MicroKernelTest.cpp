@@ -1,0 +1,110 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every micro-kernel against a plain loop: type x instruction set x epilogue x
+// length of K x tail of N x height, all bits. One module holds an epilogue with
+// all tails, since these share the kernels.
+#include "test/passes/lower/Products.h"
+#include "gtest/gtest.h"
+
+using namespace transom::test;
+
+namespace {
+
+std::string str(int64_t value) { return std::to_string(value); }
+
+/// What happens after the loop over K.
+struct Epilogue {
+  const char *name;
+  void (*apply)(Product &p);
+};
+
+const Epilogue kEpilogues[] = {
+    {"plain", [](Product &) {}},
+    {"bias", [](Product &p) { p.bias = true; }},
+    {"relu", [](Product &p) { p.activation = "relu"; }},
+    {"gelu",
+     [](Product &p) {
+       p.activation = "gelu";
+       p.bias = true;
+     }},
+    {"gelu_tanh", [](Product &p) { p.activation = "gelu_tanh"; }},
+    {"silu", [](Product &p) { p.activation = "silu"; }},
+    {"residual", [](Product &p) { p.residual = p.bias = true; }},
+    {"gelu_residual",
+     [](Product &p) {
+       p.residual = true;
+       p.activation = "gelu";
+     }},
+    {"norm", [](Product &p) { p.norm = p.bias = p.residual = true; }},
+    {"rms_norm", [](Product &p) { p.norm = p.rms = p.residual = true; }},
+    {"gate", [](Product &p) { p.glu = "silu"; }},
+    {"rounded_gate",
+     [](Product &p) {
+       p.glu = "gelu_tanh";
+       p.outBf16 = p.bias = true;
+     }},
+    {"keys",
+     [](Product &p) {
+       p.keyPanels = 0;
+       p.bias = true;
+     }},
+    {"rounded", [](Product &p) { p.outBf16 = p.bias = true; }},
+    {"rounded_gelu",
+     [](Product &p) {
+       p.outBf16 = true;
+       p.activation = "gelu";
+     }},
+    {"rounded_residual", [](Product &p) { p.outBf16 = p.residual = true; }},
+    {"rounded_keys",
+     [](Product &p) {
+       p.outBf16 = p.bias = true;
+       p.keyPanels = 0;
+     }},
+};
+
+/// Chains longer than this are cut; then outs are f32.
+int64_t getMaxKBlock(bool bf16) { return bf16 ? 8192 : 4096; }
+
+/// Columns: all kinds of tails beside one K, some beside the others.
+std::vector<int64_t> tailsOf(int64_t k) {
+  if (k == 34)
+    return {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 66};
+  if (k == 1)
+    return {1, 17, 32, 48, 66};
+  return {17, 66};
+}
+
+} // namespace
+
+TEST(Kernels, EveryEpilogueChainTailAndHeight) {
+  const bool bf16 = std::string(TRANSOM_TEST_TYPE) == "bf16";
+  // One; even, but no panel's depth; long and odd; longer than one chain.
+  std::vector<int64_t> depths = {1, 34, 4099};
+  if (bf16)
+    depths.push_back(getMaxKBlock(bf16) + 3);
+  for (int64_t k : depths)
+    for (const Epilogue &epilogue : kEpilogues) {
+      std::vector<Product> list;
+      for (int64_t n : tailsOf(k)) {
+        Product p;
+        p.name = std::string(epilogue.name) + "k" + str(k) + "n" + str(n);
+        p.k = k;
+        p.splits = {n};
+        p.bf16 = bf16;
+        epilogue.apply(p);
+        const bool pairs = p.keyPanels == 0 && p.outBf16;
+        if ((k > getMaxKBlock(bf16) && p.outBf16) || (pairs && n % 2))
+          continue;
+        if (!p.glu.empty() && (n % 16 || k > getMaxKBlock(bf16)))
+          continue;
+        list.push_back(p);
+      }
+      if (list.empty())
+        continue;
+      Products products(list);
+      for (int64_t rows = 1; rows <= 15; ++rows)
+        products.check(rows, 1);
+      products.check(29, 2);
+    }
+}

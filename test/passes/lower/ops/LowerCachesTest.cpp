@@ -1,0 +1,525 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys and values written into the blocks of a cache and attention that reads
+// them, against the definition as plain loops, bit by bit; rope against
+// theirs. Whatever was not written is NaN.
+#include "test/passes/lower/RunPhase.h"
+#include "test/support/Reference.h"
+#include <cmath>
+#include <cstring>
+
+using namespace transom;
+using namespace transom::test;
+
+namespace {
+
+constexpr double kScale = 0.375;
+constexpr int64_t kKvBlock = TRANSOM_KV_BLOCK_SIZE;
+/// Where the layer lies in its blocks.
+constexpr int64_t kOffset = 192;
+
+/// New rows of a sequence, and how many stand in the cache before.
+using Steps = std::vector<std::pair<int64_t, int64_t>>;
+
+struct Cached {
+  std::string name;
+  int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
+  int64_t window = 0;
+  double softCap = 0;
+  bool slopes = false, bf16 = false, outBf16 = false;
+  bool int8 = false; ///< the cache is
+  std::string schedule = "auto";
+
+  int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
+  int64_t bytes() const { return bf16 ? 2 : 4; }
+  /// Bytes of a block's keys or values with their scales.
+  int64_t cacheBytes(int64_t width) const {
+    return kvHeads * kKvBlock * (int8 ? width + 4 : width * bytes());
+  }
+  int64_t blockBytes() const {
+    return kOffset + cacheBytes(depth()) + cacheBytes(dv);
+  }
+  int64_t scratchFloats() const {
+    int64_t pieces = schedule.substr(0, 8) == "two-pass" ? 8 : 1;
+    return 24 * (272 * pieces + 16 + 2 * ((dv + 31) / 32 * 32)) + 192;
+  }
+  int64_t partialFloats() const {
+    return 32 * (24 * ((dv + 31) / 32 * 32) + 64);
+  }
+};
+
+std::string rows(int64_t columns, const std::string &type,
+                 const std::string &count = "rows") {
+  return "!kern.buffer<[" + count + ", " + str(columns) + "] x " + type + ">";
+}
+
+/// Two phases: NAME.append and NAME.
+std::string getModule(const Cached &c) {
+  std::string type = c.bf16 ? "bf16" : "f32";
+  std::string cache = "!kern.cache<heads " + str(c.kvHeads) + ", key " +
+                      str(c.dk) + ", value " + str(c.dv) +
+                      (c.window ? ", window " + str(c.window) : std::string()) +
+                      ", " + (c.int8 ? "i8" : type) + ">";
+  std::string query = rows(c.heads * c.dk, type),
+              key = rows(c.kvHeads * c.dk, "f32"),
+              value = rows(c.kvHeads * c.dv, "f32"),
+              out = rows(c.heads * c.dv, c.outBf16 ? "bf16" : "f32"),
+              scratch = rows(c.scratchFloats(), "f32", "parts"),
+              partials = rows(c.partialFloats(), "f32", "parts"),
+              counters = rows(32, "i64", "parts"),
+              slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>";
+  std::string head =
+      ") attributes {kern.symbols = [\"keys\", \"parts\", \"rows\"]} {\n"
+      "  %s = kern.decode_batch {rows = \"rows\", keys = \"keys\"} : "
+      "!kern.ragged<0>\n  %c = kern.get_cache @" +
+      c.name + ".kv : " + cache + "\n";
+  std::string text = "kern.cache @" + c.name + ".kv : " + cache +
+                     " {group = 1 : i64, offset = " + str(kOffset) +
+                     " : i64}\n";
+  text += "func.func @" + c.name + ".append(%k: " + key + ", %v: " + value +
+          head + "  kern.phase \"" + c.name +
+          ".append\" {\n    kern.append %k, %v ragged %s cache %c : " + key +
+          ", " + value + ", !kern.ragged<0>, " + cache + "\n  }\n  return\n}\n";
+  if (c.slopes)
+    text += "kern.weight @" + c.name + ".slopes : " + slopes +
+            " = \"file(\\\"w\\\")\"\n";
+  text += "func.func @" + c.name + "(%q: " + query + ", %t: " + scratch +
+          ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
+  if (c.slopes)
+    text += "  %l = kern.get_weight @" + c.name + ".slopes : " + slopes + "\n";
+  text += "  kern.phase \"" + c.name +
+          "\" {\n    kern.attention %q ragged %s, %s cache %c" +
+          (c.slopes ? " slopes %l" : "") +
+          " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
+          " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
+          " {causal, schedule = \"" + c.schedule + "\"";
+  if (c.window)
+    text += ", window = " + str(c.window) + " : i64";
+  if (c.softCap != 0)
+    text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
+  return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<0>, " +
+         cache + (c.slopes ? ", " + slopes : std::string()) + ", " + scratch +
+         ", " + partials + ", " + counters + ", " + out +
+         "\n  }\n  return\n}\n";
+}
+
+/// The blocks of some sequences, each between inaccessible pages.
+class Blocks {
+public:
+  Blocks(const Cached &c, const RaggedTable &table) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < table.batch(); ++i)
+      count += (table.sequence(i).num_keys + kKvBlock - 1) / kKvBlock;
+    for (int64_t i = 0; i < count; ++i) {
+      memory.emplace_back(c.blockBytes(), Edge::End);
+      // An odd depth pairs with a number that nobody writes.
+      char fill = c.depth() == c.dk ? char(0xff) : 0;
+      std::fill(memory.back().begin(), memory.back().end(), fill);
+    }
+    for (Guarded<char> &block : memory)
+      pointers.push_back(block.data());
+  }
+  char *const *table() const { return pointers.data(); }
+  /// Blocks that a window has passed are not there.
+  void forget(int64_t index) { pointers[index] = nullptr; }
+
+private:
+  std::vector<Guarded<char>> memory;
+  std::vector<char *> pointers;
+};
+
+class CachedAttentions {
+public:
+  explicit CachedAttentions(std::vector<Cached> all)
+      : list(std::move(all)), harness(getText(list), "", 0) {}
+
+  void check(const Steps &steps, const std::vector<int64_t> &numWorkers) {
+    RaggedTable table = RaggedTable::ofSteps(steps);
+    for (const Cached &c : list)
+      for (const std::string &isa : harness.isas()) {
+        SCOPED_TRACE(c.name + " " + isa + " rows " + str(table.rows()));
+        checkOne(isa, c, table, numWorkers);
+      }
+  }
+
+private:
+  static std::string getText(const std::vector<Cached> &list) {
+    std::string text;
+    for (const Cached &c : list)
+      text += getModule(c);
+    return text;
+  }
+
+  /// All keys or values of a sequence.
+  static std::vector<float> numbers(int64_t count, bool bf16, uint64_t seed) {
+    std::vector<float> result = Random(seed).numbers(count);
+    for (float &x : result)
+      x = bf16 ? widenBf16(roundToBf16(x)) : x;
+    return result;
+  }
+  /// The integers that stand in a cache of int8 for heads of this width, and
+  /// the scale of each.
+  static std::vector<float> quantize(std::vector<float> &all, int64_t width) {
+    std::vector<float> scales;
+    for (size_t first = 0; first < all.size(); first += width) {
+      float largest = 0;
+      for (int64_t i = 0; i < width; ++i)
+        largest = std::max(largest, std::fabs(all[first + i]));
+      scales.push_back(largest / 127);
+      for (int64_t i = 0; i < width; ++i)
+        all[first + i] = std::nearbyintf(all[first + i] / scales.back());
+    }
+    return scales;
+  }
+
+  PhaseCall callOf(const RaggedTable &table, const Blocks &blocks,
+                   int64_t numWorkers) {
+    PhaseCall call;
+    call.numWorkers = numWorkers;
+    call.symbols = {{"rows", table.rows()}, {"keys", 0}};
+    call.ragged = {table.table()};
+    call.caches = {{nullptr}, {blocks.table()}};
+    return call;
+  }
+
+  /// Writes the keys and values from `first` to `last` of each sequence.
+  void append(const std::string &isa, const Cached &c, const Blocks &blocks,
+              const RaggedTable &whole, bool past) {
+    Steps steps;
+    for (int64_t i = 0; i < whole.batch(); ++i) {
+      const transom_sequence &s = whole.sequence(i);
+      steps.push_back(past ? std::pair<int64_t, int64_t>{0, s.past}
+                           : std::pair<int64_t, int64_t>{s.past, s.num_tokens});
+    }
+    RaggedTable table = RaggedTable::ofSteps(steps);
+    std::vector<float> keys, values;
+    for (int64_t i = 0; i < whole.batch(); ++i) {
+      auto take = [&](const std::vector<float> &all, int64_t width,
+                      std::vector<float> &to) {
+        auto [from, count] = steps[i];
+        to.insert(to.end(), all.begin() + from * width,
+                  all.begin() + (from + count) * width);
+      };
+      take(allKeys[i], c.kvHeads * c.dk, keys);
+      take(allValues[i], c.kvHeads * c.dv, values);
+      // Blocks are those of the whole sequences.
+      const_cast<transom_sequence &>(table.sequence(i)).first_block =
+          whole.sequence(i).first_block;
+    }
+    Guarded<float> key(keys), value(values);
+    PhaseCall call = callOf(table, blocks, 3);
+    call.args = {key.data(), value.data()};
+    harness.run(isa, c.name + ".append", call, past);
+  }
+
+  void checkOne(const std::string &isa, const Cached &c,
+                const RaggedTable &table,
+                const std::vector<int64_t> &numWorkers) {
+    allKeys.clear();
+    allValues.clear();
+    for (int64_t i = 0; i < table.batch(); ++i) {
+      int64_t keys = table.sequence(i).num_keys;
+      allKeys.push_back(numbers(keys * c.kvHeads * c.dk, c.bf16, 2 * i + 5));
+      allValues.push_back(numbers(keys * c.kvHeads * c.dv, c.bf16, 2 * i + 6));
+    }
+    std::vector<float> query =
+        numbers(table.rows() * c.heads * c.dk, c.bf16, 99);
+    Blocks blocks(c, table);
+    append(isa, c, blocks, table, true);
+    append(isa, c, blocks, table, false);
+    keyScales.assign(table.batch(), {});
+    valueScales.assign(table.batch(), {});
+    for (int64_t i = 0; i < table.batch() && c.int8; ++i) {
+      keyScales[i] = quantize(allKeys[i], c.dk);
+      valueScales[i] = quantize(allValues[i], c.dv);
+    }
+    for (int64_t i = 0; i < table.batch() && c.window; ++i) {
+      const transom_sequence &s = table.sequence(i);
+      for (int64_t b = 0; (b + 1) * kKvBlock <= s.past - c.window + 1; ++b)
+        blocks.forget(s.first_block + b);
+    }
+    std::vector<float> slopes(c.heads);
+    for (int64_t h = 0; h < c.heads; ++h)
+      slopes[h] = 0.5F / float(h + 1);
+    if (c.slopes)
+      std::copy(slopes.begin(), slopes.end(),
+                harness.weight(c.name + ".slopes"));
+    std::vector<float> expected =
+        reference(c, table, query, slopes, isa == "avx512bf16");
+    for (int64_t count : numWorkers)
+      run(isa, c, table, blocks, query, expected, count);
+  }
+
+  void run(const std::string &isa, const Cached &c, const RaggedTable &table,
+           const Blocks &blocks, const std::vector<float> &query,
+           const std::vector<float> &expected, int64_t numWorkers) {
+    SCOPED_TRACE("parts " + str(numWorkers));
+    Guarded<char> q(query.size() * c.bytes()),
+        out(expected.size() * (c.outBf16 ? 2 : 4));
+    for (size_t i = 0; i < query.size(); ++i)
+      if (c.bf16)
+        reinterpret_cast<uint16_t *>(q.data())[i] = roundToBf16(query[i]);
+      else
+        reinterpret_cast<float *>(q.data())[i] = query[i];
+    Guarded<float> scratch(numWorkers * c.scratchFloats()),
+        partials(numWorkers * c.partialFloats());
+    Guarded<int64_t> counters(numWorkers * 32);
+    std::fill(scratch.begin(), scratch.end(), NAN);
+    std::fill(partials.begin(), partials.end(), NAN);
+    std::fill(counters.begin(), counters.end(), 0);
+    PhaseCall call = callOf(table, blocks, numWorkers);
+    call.args = {q.data(), scratch.data(), partials.data(), counters.data(),
+                 out.data()};
+    harness.run(isa, c.name, call, numWorkers % 2 == 0);
+    EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), numWorkers * 32);
+    int64_t wrong = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      float right = expected[i],
+            got = c.outBf16
+                      ? widenBf16(reinterpret_cast<uint16_t *>(out.data())[i])
+                      : reinterpret_cast<float *>(out.data())[i];
+      if (c.outBf16)
+        right = widenBf16(roundToBf16(right));
+      // The tanh of a soft cap is not exact.
+      wrong +=
+          c.softCap != 0 ? !(std::fabs(got - right) < 2e-6F) : got != right;
+    }
+    EXPECT_EQ(wrong, 0);
+  }
+
+  std::vector<float> reference(const Cached &c, const RaggedTable &table,
+                               const std::vector<float> &query,
+                               const std::vector<float> &slopes, bool dot) {
+    std::vector<float> out;
+    for (int64_t i = 0; i < table.batch(); ++i) {
+      const transom_sequence &s = table.sequence(i);
+      for (int64_t row = 0; row < s.num_tokens; ++row)
+        for (int64_t h = 0; h < c.heads; ++h) {
+          int64_t kvHead = h / (c.heads / c.kvHeads), own = s.past + row;
+          ReferenceAttention r{};
+          r.query = query.data() + ((s.first_token + row) * c.heads + h) * c.dk;
+          r.keyStride = c.kvHeads * c.dk;
+          r.valueStride = c.kvHeads * c.dv;
+          r.keys = allKeys[i].data() + kvHead * c.dk;
+          r.values = allValues[i].data() + kvHead * c.dv;
+          r.dk = c.dk;
+          r.dv = c.dv;
+          r.scale = float(kScale * 1.4426950408889634);
+          if (c.softCap != 0) {
+            r.preCap = float(kScale / c.softCap);
+            r.postCap = float(c.softCap * 1.4426950408889634);
+          }
+          r.hidden = -INFINITY;
+          r.slope = c.slopes ? slopes[h] : 0;
+          r.position = own;
+          r.bf16 = c.bf16;
+          r.dot = dot && c.bf16;
+          for (int64_t j = 0; j < s.num_keys; ++j) {
+            r.visible.push_back(j <= own && (!c.window || j > own - c.window));
+            if (!c.int8)
+              continue;
+            r.keyScales.push_back(keyScales[i][j * c.kvHeads + kvHead]);
+            r.valueScales.push_back(valueScales[i][j * c.kvHeads + kvHead]);
+          }
+          std::vector<float> line = referenceAttention(r);
+          out.insert(out.end(), line.begin(), line.end());
+        }
+    }
+    return out;
+  }
+
+  std::vector<Cached> list;
+  KernelHarness harness;
+  std::vector<std::vector<float>> allKeys, allValues; ///< by sequence
+  std::vector<std::vector<float>> keyScales, valueScales;
+};
+
+Cached cached(const std::string &name, int64_t heads, int64_t kvHeads,
+              int64_t dk, int64_t dv, bool bf16 = false) {
+  Cached c;
+  c.name = name;
+  c.heads = heads;
+  c.kvHeads = kvHeads;
+  c.dk = dk;
+  c.dv = dv;
+  c.bf16 = bf16;
+  return c;
+}
+
+const Steps kMixed = {{0, 5}, {300, 1}, {255, 1}, {256, 1}, {31, 34}, {0, 1}};
+
+} // namespace
+
+TEST(Caches, HeadShapes) {
+  CachedAttentions attentions(
+      {cached("one", 1, 1, 1, 1), cached("half", 2, 2, 12, 20),
+       cached("grouped", 6, 2, 16, 16), cached("shared", 5, 1, 9, 33)});
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+TEST(Caches, HeadShapesInBf16) {
+  Cached rounded = cached("rounded", 4, 2, 16, 24, true);
+  rounded.outBf16 = true;
+  CachedAttentions attentions({cached("half", 2, 2, 12, 20, true),
+                               cached("shared", 5, 1, 9, 33, true), rounded});
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+TEST(Caches, HeadShapesInInt8) {
+  std::vector<Cached> list = {
+      cached("one", 1, 1, 1, 1), cached("half", 2, 2, 12, 20),
+      cached("grouped", 6, 2, 16, 40), cached("window", 5, 1, 9, 33)};
+  list.back().window = 270;
+  list.front().slopes = true;
+  for (Cached &c : list)
+    c.int8 = true;
+  CachedAttentions attentions(list);
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+TEST(Caches, MoreHeadsThanAUnitHasLines) {
+  CachedAttentions attentions({cached("many", 50, 1, 4, 4)});
+  attentions.check({{700, 1}, {3, 2}, {40, 1}}, {1, 2, 4});
+}
+
+TEST(Caches, Windows) {
+  Cached narrow = cached("narrow", 4, 2, 8, 8),
+         wide = cached("wide", 2, 2, 8, 8, true);
+  narrow.window = 7;
+  wide.window = 270;
+  CachedAttentions attentions({narrow, wide});
+  attentions.check({{600, 1}, {530, 40}, {0, 20}, {5, 3}, {255, 2}}, {1, 3});
+}
+
+TEST(Caches, SlopesAndCaps) {
+  Cached slopes = cached("slopes", 4, 2, 8, 8),
+         caps = cached("caps", 4, 2, 8, 8),
+         both = cached("both", 3, 1, 6, 6, true);
+  slopes.slopes = both.slopes = true;
+  caps.softCap = both.softCap = 2.5;
+  CachedAttentions attentions({slopes, caps, both});
+  attentions.check({{270, 1}, {0, 9}, {250, 12}, {1, 1}}, {1, 2});
+}
+
+TEST(Caches, Schedules) {
+  std::vector<Cached> list;
+  for (const char *schedule :
+       {"streaming", "two-pass", "split-kv", "streaming:5"}) {
+    list.push_back(cached("s" + str(list.size()), 4, 2, 8, 8));
+    list.back().schedule = schedule;
+  }
+  CachedAttentions attentions(list);
+  attentions.check({{1100, 1}}, {1, 2, 4, 7});
+  attentions.check({{500, 30}, {2, 1}}, {1, 3});
+}
+
+TEST(Caches, NoRows) {
+  CachedAttentions attentions({cached("none", 2, 1, 4, 4)});
+  attentions.check({}, {1, 2});
+}
+
+//===----------------------------------------------------------------------===//
+// Rotations
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+constexpr int64_t kCoarse = 3; ///< rows for multiples of 256
+
+struct Rotary {
+  std::string name;
+  int64_t heads, width, pairs;
+  bool interleaved, rounds;
+};
+
+std::string getModule(const Rotary &r) {
+  std::string angles = "!kern.weight<[" + str(kCoarse + 256) + ", " +
+                       str(2 * r.pairs) + "] x f32, rows>",
+              input = rows(r.heads * r.width, "f32"),
+              out = rows(r.heads * r.width, r.rounds ? "bf16" : "f32"),
+              rotation = rows(2 * r.pairs, "f32"),
+              positions = "!kern.buffer<[rows] x i64>";
+  std::string head = ") attributes {kern.symbols = [\"rows\"]} {\n";
+  return "kern.weight @" + r.name + ".angles : " + angles +
+         " = \"file(\\\"w\\\")\"\nfunc.func @" + r.name +
+         ".rotation(%p: " + positions + ", %r: " + rotation + head +
+         "  %a = kern.get_weight @" + r.name + ".angles : " + angles +
+         "\n  kern.phase \"" + r.name +
+         ".rotation\" {\n    kern.rope_table %p, %a outs(%r) : " + positions +
+         ", " + angles + ", " + rotation + "\n  }\n  return\n}\nfunc.func @" +
+         r.name + "(%x: " + input + ", %r: " + rotation + ", %y: " + out +
+         head + "  kern.phase \"" + r.name +
+         "\" {\n    kern.rope %x, %r outs(%y) heads " + str(r.heads) +
+         (r.interleaved ? " {interleaved}" : "") + " : " + input + ", " +
+         rotation + ", " + out + "\n  }\n  return\n}\n";
+}
+
+} // namespace
+
+TEST(Caches, Rotations) {
+  std::vector<Rotary> list = {{"half", 3, 16, 8, false, false},
+                              {"partial", 2, 20, 5, false, false},
+                              {"wide", 2, 80, 40, false, true},
+                              {"turns", 3, 16, 8, true, false},
+                              {"odd", 2, 45, 19, true, true}};
+  std::string text;
+  for (const Rotary &r : list)
+    text += getModule(r);
+  KernelHarness harness(text, "", 0);
+  const std::vector<int64_t> where = {0, 1, 255, 256, 300, 767};
+  int64_t count = where.size();
+  for (const Rotary &r : list) {
+    std::vector<float> angles =
+        Random(3).numbers((kCoarse + 256) * 2 * r.pairs);
+    std::copy(angles.begin(), angles.end(), harness.weight(r.name + ".angles"));
+    Guarded<int64_t> positions(where);
+    Guarded<float> rotation(count * 2 * r.pairs);
+    PhaseCall call;
+    call.symbols = {{"rows", count}};
+    call.args = {positions.data(), rotation.data()};
+    std::vector<float> turns(count * 2 * r.pairs);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < r.pairs; ++j) {
+        auto angle = [&](int64_t row, int64_t column) {
+          return angles[row * 2 * r.pairs + column];
+        };
+        int64_t a = where[i] / 256, b = kCoarse + where[i] % 256,
+                s = j + r.pairs;
+        turns[i * 2 * r.pairs + j] =
+            std::fma(angle(a, j), angle(b, j), -(angle(a, s) * angle(b, s)));
+        turns[i * 2 * r.pairs + s] =
+            std::fma(angle(a, s), angle(b, j), angle(a, j) * angle(b, s));
+      }
+    runAll(harness, r.name + ".rotation", call, [&] {
+      EXPECT_EQ(differentBits(rotation.data(), turns.data(), turns.size()), "");
+    });
+    int64_t columns = r.heads * r.width;
+    std::vector<float> input = Random(4).numbers(count * columns),
+                       expected = input;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t h = 0; h < r.heads; ++h)
+        for (int64_t j = 0; j < r.pairs; ++j) {
+          int64_t first = i * columns + h * r.width;
+          int64_t low = first + (r.interleaved ? 2 * j : j),
+                  high = r.interleaved ? low + 1 : low + r.pairs;
+          float c = turns[i * 2 * r.pairs + j],
+                s = turns[i * 2 * r.pairs + r.pairs + j];
+          expected[low] = std::fma(input[low], c, -(input[high] * s));
+          expected[high] = std::fma(input[high], c, input[low] * s);
+        }
+    Guarded<float> x(input);
+    Guarded<char> y(input.size() * (r.rounds ? 2 : 4));
+    call.args = {x.data(), rotation.data(), y.data()};
+    runAll(harness, r.name, call, [&] {
+      int64_t wrong = 0;
+      for (size_t i = 0; i < expected.size(); ++i)
+        wrong += r.rounds
+                     ? reinterpret_cast<uint16_t *>(y.data())[i] !=
+                           roundToBf16(expected[i])
+                     : reinterpret_cast<float *>(y.data())[i] != expected[i];
+      EXPECT_EQ(wrong, 0);
+      std::fill(y.begin(), y.end(), char(-7));
+    });
+  }
+}
