@@ -1,0 +1,22 @@
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
+
+!q = !kern.buffer<[rows, 80] x f32>
+!keys = !kern.buffer<[keys, 80] x f32, key_panels>
+
+// 40 columns of values: with NR = 32 a full tile and one of 16 columns, with
+// NR = 16 two full tiles; the last tile of 8 columns masks its loads.
+// AVX2: @transom.kernels_by_mr.avx2.f32.lda272.ldb80.zero_normalize_prefetch
+// AVX2: @transom.kernels_by_mr.avx2.f32.lda272.ldb80.zero_normalize_partial_prefetch
+// AVX512: @transom.kernels_by_mr.avx512.f32.lda272.ldb80.zero_normalize_prefetch
+// AVX512: @transom.kernels_by_mr.avx512.f32.lda272.ldb80.nv1.zero_normalize_partial_prefetch
+// Merging rescales the older state and the KV block by powers of two.
+// CHECK: llvm.intr.fma
+func.func @f(%q: !q, %k: !keys, %v: !q, %t: !kern.buffer<[parts, 10176] x f32>, %y: !q) attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {
+  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
+  kern.phase "attention" {
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 : !q, !keys, !q, !kern.ragged<0>, !kern.ragged<0>,
+        !kern.buffer<[parts, 10176] x f32>, !q
+  }
+  return
+}

@@ -1,0 +1,39 @@
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK
+
+// A GLU: the tile is staged on the stack, activated columns and values are separated by
+// shuffles.
+// CHECK: llvm.func @transom.p.{{.*}}.glu(
+// CHECK: llvm.func internal @transom.k.{{.*}}_glu_silu_prefetch(
+// CHECK: llvm.alloca
+// CHECK: vector.shuffle
+// CHECK: vector.shuffle
+
+// A fused norm: the worker that counts the last tile of a block of rows resets
+// the counter and normalizes.
+// CHECK: llvm.func @transom.p.{{.*}}.norm(
+// CHECK: llvm.call
+// CHECK: %[[BEFORE:.*]] = llvm.atomicrmw add %[[COUNTER:.*]], %[[DONE:.*]] acq_rel
+// CHECK: %[[ALL:.*]] = arith.addi %[[BEFORE]], %[[DONE]]
+// CHECK: arith.cmpi eq, %[[ALL]]
+// CHECK: scf.if
+// CHECK: llvm.store %{{.*}}, %[[COUNTER]]
+// CHECK: llvm.intr.sqrt
+func.func @f(%x: !kern.buffer<[rows, 32] x f32>, %a: !kern.buffer<[rows, 32] x f32>, %y: !kern.buffer<[rows, 32] x f32>,
+             %z: !kern.buffer<[rows, 32] x f32>, %c: !kern.buffer<[rows] x i64>) attributes {kern.symbols = ["rows"]} {
+  %gu = kern.get_weight @gu : !kern.weight<[64, 32] x f32, panels32>
+  kern.phase "glu" {
+    kern.gemm %x, %gu outs(%a) epilogue <glu silu> : !kern.buffer<[rows, 32] x f32>, !kern.weight<[64, 32] x f32, panels32>, !kern.buffer<[rows, 32] x f32>
+  }
+  %w = kern.get_weight @w : !kern.weight<[32, 32] x f32, panels32>
+  %g = kern.get_weight @g : !kern.weight<[32] x f32, rows>
+  kern.phase "norm" {
+    kern.gemm %a, %w norm %g norm_out %z counters %c outs(%y) epilogue <rms_norm 1.0e-5> : !kern.buffer<[rows, 32] x f32>,
+        !kern.weight<[32, 32] x f32, panels32>, !kern.weight<[32] x f32, rows>, !kern.buffer<[rows, 32] x f32>, !kern.buffer<[rows] x i64>,
+        !kern.buffer<[rows, 32] x f32>
+  }
+  return
+}
+kern.weight @gu : !kern.weight<[64, 32] x f32, panels32> = "file(\"gu\")" {offset = 0}
+kern.weight @w : !kern.weight<[32, 32] x f32, panels32> = "file(\"w\")" {offset = 8192}
+kern.weight @g : !kern.weight<[32] x f32, rows> = "file(\"g\")" {offset = 12288}

@@ -1,0 +1,46 @@
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=avx512 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: transom-opt %s --convert-kern-to-llvm=isa=neon | FileCheck %s --check-prefixes=CHECK,NEON
+// RUN: transom-opt %s --transom-llvm-ir=isa=avx2 | FileCheck %s --check-prefix=LLVM
+// RUN: transom-opt %s --transom-llvm-ir=isa=avx512 | FileCheck %s --check-prefix=LLVM
+// RUN: transom-opt %s --transom-llvm-ir=isa=neon | FileCheck %s --check-prefix=LLVM
+
+// The kernels by MR: six rows of 16 columns with AVX2 and NEON, 14 of 32 with
+// AVX-512. The name tells K, strides, accumulator init and epilogue.
+// AVX2: llvm.mlir.global internal constant @transom.kernels_by_mr.avx2.f32.k64.lda64.ldb32.bias_gelu_prefetch() {{.*}} : !llvm.array<6 x ptr>
+// AVX2: llvm.mlir.addressof @transom.k.avx2.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch
+// AVX512: llvm.mlir.global internal constant @transom.kernels_by_mr.avx512.f32.k64.lda64.ldb32.bias_gelu_prefetch() {{.*}} : !llvm.array<14 x ptr>
+// AVX512: llvm.mlir.addressof @transom.k.avx512.f32.14x32.k64.lda64.ldb32.bias_gelu_prefetch
+// NEON: llvm.mlir.addressof @transom.k.neon.f32.6x16.k64.lda64.ldb32.bias_gelu_prefetch
+
+// CHECK: llvm.func @transom.p.[[ISA:[a-z0-9]+]].gemm(
+// The kernel is loaded from the table by the number of rows of the block.
+// CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @transom.kernels_by_mr.[[ISA]].f32.k64.lda64.ldb32.bias_gelu_prefetch
+// CHECK: %[[KERNEL:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+// CHECK: llvm.call %[[KERNEL]](
+
+// A kernel of two rows: accumulators start with the bias and are carried by a
+// loop over K that is not unrolled.
+// CHECK: llvm.func internal @transom.k.[[ISA]].f32.2x{{[0-9]+}}.k64.lda64.ldb32.bias_gelu_prefetch(
+// AVX2: scf.for {{.*}} iter_args(%{{[^,]*}}, %{{[^,]*}}) -> (vector<16xf32>, vector<16xf32>)
+// AVX512: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: llvm.intr.prefetch
+// CHECK: llvm.intr.fma
+// CHECK: scf.yield
+// CHECK-NEXT: llvm.loop_annotation = #loop_annotation
+
+// LLVM-NOT: scf.
+// LLVM-NOT: arith.
+// LLVM-NOT: vector.
+// LLVM: llvm.func @transom.p.{{.*}}.gemm(
+func.func @f(%x: !kern.buffer<[rows, 64] x f32>, %y: !kern.buffer<[rows, 96] x f32>) attributes {kern.symbols = ["rows"]} {
+  %w = kern.get_weight @w : !kern.weight<[96, 64] x f32, panels32>
+  %b = kern.get_weight @b : !kern.weight<[96] x f32, padded32>
+  kern.phase "gemm" {
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !kern.buffer<[rows, 64] x f32>, !kern.weight<[96, 64] x f32, panels32>,
+        !kern.weight<[96] x f32, padded32>, !kern.buffer<[rows, 96] x f32>
+  }
+  return
+}
+kern.weight @w : !kern.weight<[96, 64] x f32, panels32> = "file(\"w\")" {offset = 0}
+kern.weight @b : !kern.weight<[96] x f32, padded32> = "file(\"b\")" {offset = 24576}
