@@ -74,9 +74,9 @@ func::FuncOp transom::getStepEntry(ModuleOp module) {
   return func::FuncOp();
 }
 
-Result<void> ModuleCompiler::tell(Stage stage, uint64_t done,
-                                  uint64_t total) {
-  if (options.progress && !options.progress({stage, done, total}))
+Result<void> ModuleCompiler::tell(Stage stage, uint64_t done, uint64_t total) {
+  if (options.progress &&
+      !options.progress({getStageInfo(stage).progress, done, total}))
     return unavailable("interrupted");
   return {};
 }

@@ -215,11 +215,10 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
           "x86-64-v4, aarch64 (default: all of x86-64, chosen at load)");
   addChoice(app, "--backend", flags.options.backend, {"native", "onednn"},
             "what computes products, softmax and norms (default native)");
-  app.add_option(
-         "--attention-schedule", flags.options.attentionSchedule,
-         "how attention divides its work: auto, streaming, two-pass or "
-         "split-kv, optionally with the most query rows of a work item "
-         "('streaming:12'); results are bit-identical (default auto)")
+  app.add_option("--attention-schedule", flags.options.attentionSchedule,
+                 "how attention divides its work: auto, streaming, two-pass or "
+                 "split-kv, optionally with the most query rows of a work item "
+                 "('streaming:12'); results are bit-identical (default auto)")
       ->type_name("KIND[:ROWS]");
   app.add_option("-O,--opt-level", flags.options.optLevel,
                  "0: compile in half of the time; the code is slower but "
