@@ -43,8 +43,9 @@ transom::selectTargets(const std::vector<std::string> &targets, bool bf16) {
   for (const std::string &target : targets) {
     TRANSOM_ASSIGN(const InstructionSet *isa, findTarget(target));
     if (!selected.empty() && isa->triple != selected.front()->triple)
-      return usageError("the targets '" + std::string(selected.front()->target) +
-                        "' and '" + isa->target +
+      return usageError("the targets '" +
+                        std::string(selected.front()->target) + "' and '" +
+                        isa->target +
                         "' are of different machines; an artifact has code of "
                         "one");
     selected.push_back(isa);

@@ -27,8 +27,8 @@ struct CompileProgress {
 
 /// What to compile and how.
 struct CompileOptions {
-  std::string model;  ///< a model folder or a graph.json
-  std::string output; ///< the file to write; may be empty for a text stage
+  std::string model;      ///< a model folder or a graph.json
+  std::string output;     ///< the file to write; may be empty for a text stage
   Stage emit = Stage::So; ///< the last stage
   /// Print the location of each operation in the text of a stage.
   bool emitLocations = false;

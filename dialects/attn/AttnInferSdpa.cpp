@@ -108,9 +108,9 @@ static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
   if (width && *width % 2 == 1 && bias.dims[0] == Polynomial(op.getHeads()) &&
       bias.element == query.element)
     return success();
-  return violated(emitError, 11) << "expects a relative bias [" << op.getHeads()
-                     << ", an odd number] of the query's type, got "
-                     << text(bias);
+  return violated(emitError, 11)
+         << "expects a relative bias [" << op.getHeads()
+         << ", an odd number] of the query's type, got " << text(bias);
 }
 
 Types SdpaOp::inferShapes(EmitError emitError) {

@@ -104,9 +104,9 @@ LogicalResult RopeTableOp::verify() {
            << getPositions().getType();
   WeightType angles = getAngles().getType();
   Sizes sizes = getSizes(getAngles()), outs = getSizes(getOuts());
-  if (angles.isBf16() || sizes.size() != 2 || angles.getShape()[0] <= kKvBlock ||
-      angles.getShape()[1] % 2 || outs.empty() ||
-      sizes[1] != outs.back()) // (2)
+  if (angles.isBf16() || sizes.size() != 2 ||
+      angles.getShape()[0] <= kKvBlock || angles.getShape()[1] % 2 ||
+      outs.empty() || sizes[1] != outs.back()) // (2)
     return emitOpError("expects angles of f32 with more than ")
            << kKvBlock << " rows as wide as outs, an even width, got " << angles
            << " and " << text(outs);

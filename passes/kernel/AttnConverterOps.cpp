@@ -305,7 +305,8 @@ AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
   using Kind = kern::AttentionSchedule::Kind;
   // Where queries are the keys' rows, there are at least as many units as
   // pieces, and nothing is gained by spreading those.
-  if (schedule.kind != Kind::SplitKv && (schedule.kind != Kind::Auto || ownKeys))
+  if (schedule.kind != Kind::SplitKv &&
+      (schedule.kind != Kind::Auto || ownKeys))
     return memory;
   memory.partials =
       perPart(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),

@@ -63,7 +63,9 @@ TEST_F(RemarksTest, FailedMatchesOfPatternsAreMissed) {
 }
 
 TEST_F(RemarksTest, APassWithoutRemarksSetsNoAttribute) {
-  { Remarks remarks(*module, "pass"); }
+  {
+    Remarks remarks(*module, "pass");
+  }
   EXPECT_FALSE((*module)->hasAttr(Remarks::attributeName));
 }
 

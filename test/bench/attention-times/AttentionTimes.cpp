@@ -57,8 +57,8 @@ std::string buildModule(const Job &job) {
                          ", key_panels"),
               v = buffer("rows1", job.kvHeads * job.dv, job.dtype),
               y = buffer("rows0", job.heads * job.dv, job.dtype),
-              p = buffer("parts", kSplitKvSlots * getAttentionSlotFloats(job.dv),
-                         "f32"),
+              p = buffer("parts",
+                         kSplitKvSlots * getAttentionSlotFloats(job.dv), "f32"),
               c = buffer("parts", kSplitKvSlots, "i64"), text;
   for (size_t i = 0; i < job.schedules.size(); ++i) {
     AttentionSchedule schedule = *AttentionSchedule::parse(job.schedules[i]);
@@ -101,7 +101,8 @@ public:
                        keys.keys() * job.kvHeads * job.dk * size,
                        keys.rows() * job.kvHeads * job.dv * size,
                        workers * scratch * 4,
-                       workers * kSplitKvSlots * getAttentionSlotFloats(job.dv) * 4,
+                       workers * kSplitKvSlots *
+                           getAttentionSlotFloats(job.dv) * 4,
                        workers * kSplitKvSlots * 8,
                        rows * job.heads * job.dv * size};
     for (int i = 0; i < 7; ++i) {

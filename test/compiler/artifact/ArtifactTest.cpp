@@ -71,7 +71,8 @@ protected:
     std::vector<IsaObject> objects;
     Result<std::vector<const InstructionSet *>> isas = selectTargets({});
     for (const InstructionSet *isa : *isas) {
-      Result<std::string> object = compileObject(phasesFor(isa->name), isa->name);
+      Result<std::string> object =
+          compileObject(phasesFor(isa->name), isa->name);
       EXPECT_TRUE(object) << object.error().message;
       if (object)
         objects.push_back({isa->name, *object});

@@ -13,9 +13,9 @@ namespace {
 TEST(CodeSize, CountsPhasesAndKernels) {
   Result<std::string> object =
       compileObject(phasesFor("avx2") +
-                   "llvm.func @transom.k.avx2.f32.1x16() { llvm.return }\n"
-                   "llvm.func @other() { llvm.return }\n",
-               "avx2");
+                        "llvm.func @transom.k.avx2.f32.1x16() { llvm.return }\n"
+                        "llvm.func @other() { llvm.return }\n",
+                    "avx2");
   ASSERT_TRUE(object) << object.error().message;
   Result<CodeSize> size = getCodeSize(*object);
   ASSERT_TRUE(size) << size.error().message;

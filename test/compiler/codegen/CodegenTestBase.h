@@ -73,8 +73,8 @@ llvm.func @"transom.p.)" +
 
 /// The object of a module's text for an instruction set.
 inline Result<std::string> compileObject(const std::string &text,
-                                    const std::string &isa,
-                                    CodeKind kind = CodeKind::Object) {
+                                         const std::string &isa,
+                                         CodeKind kind = CodeKind::Object) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::LLVM::LLVMDialect>();
   mlir::MLIRContext context(registry);

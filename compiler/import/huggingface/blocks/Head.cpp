@@ -58,8 +58,8 @@ Value HeadBlock::pooler(Value state) {
 Value HeadBlock::pool(Value state) {
   if (!context.config.meanPooling)
     return firstColumn(context.emit, state);
-  return context.emit.make<attn::PoolOp>(state, context.visible, Value(),
-                                         attn::PoolKind::Mean, attn::SizeAttr());
+  return context.emit.make<attn::PoolOp>(
+      state, context.visible, Value(), attn::PoolKind::Mean, attn::SizeAttr());
 }
 
 //===----------------------------------------------------------------------===//
