@@ -12,8 +12,11 @@ LOCATION = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 
 def body(lines):
-    """The lines from the first alloc of @layer to its return."""
-    start = next(i for i, line in enumerate(lines) if "@layer(" in line) + 1
+    """The lines of the body of @layer, up to its return."""
+    start = next(i for i, line in enumerate(lines) if "@layer(" in line)
+    while not lines[start].endswith("{"):  # the arguments may take several lines
+        start += 1
+    start += 1
     end = next(i for i in range(start, len(lines)) if lines[i].strip() == "return")
     return lines[start:end]
 

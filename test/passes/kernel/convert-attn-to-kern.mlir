@@ -222,7 +222,8 @@ func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
 
 // In a ragged batch of a mask positions are columns.
 // CHECK-LABEL: func.func @encode(
-// CHECK: kern.attention {{.*}} {by_column, causal, window = 4 : i64}
+// CHECK: kern.attention
+// CHECK-NEXT: heads {{.*}} {by_column, causal, window = 4 : i64}
 func.func @encode(%x: !x, %m: tensor<?x?xi1, #attn.shape<[batch, seq]>>) -> !x {
   %s = attn.ragged_batch %m : [batch, seq] i1 -> !seg
   %a = attn.sdpa %x, %x, %x ragged(%s : !seg) heads 1 kv_heads 1 scale 1.0 <ragged> {causal, window = 4 : i64} : !x

@@ -55,7 +55,7 @@
 // CONVERT: kern.rope %{{.*}}, %{{.*}} outs(%[[K:.*]]) heads 2 :
 // CONVERT: kern.append %[[K]], %{{.*}} ragged %{{.*}} cache %[[C]]
 // CONVERT: kern.attention %[[Q]] ragged %{{.*}}, %{{.*}} cache %[[C]] slopes %{{.*}} scratch
-// CONVERT-SAME: {causal}
+// CONVERT-NEXT: heads {{.*}} {causal}
 module attributes {attn.symbols = {keys = {max = -1 : i64}, rows = {max = -1 : i64}, wanted = {max = -1 : i64}}} {
 attn.weight @table : [50, 8] f32 = #weight.expr<file("table")>
 attn.weight @n0 : !g = #weight.expr<file("n0")>

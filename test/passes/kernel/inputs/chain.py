@@ -10,7 +10,7 @@ for i in range(1, count + 1):
     print(f"""  %b{i} = kern.alloc : !x
   kern.elementwise ins(%b{i - 1}) outs(%b{i}) {{
   ^bb0(%p: f32):
-    %q = kern.apply "relu" %p
+    %q = kern.apply <relu> %p
     kern.yield %q : f32
   }} : (!x) -> !x""")
 print("  return\n}")
