@@ -33,7 +33,7 @@ struct Product {
 
   int64_t n() const; ///< columns together
   /// Columns of the outs together.
-  int64_t outColumns() const { return gate.empty() ? n() : n() / 2; }
+  int64_t outColumns() const { return glu.empty() ? n() : n() / 2; }
 };
 
 /// The module of some products: a function with a phase for each, and one for

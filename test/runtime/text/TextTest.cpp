@@ -172,15 +172,15 @@ TEST(Text, scores_of_texts_and_pairs) {
 
 TEST(Text, scores_are_what_the_labels_are) {
   float logits[] = {0, 2, -2}, scores[3];
-  labelScores(logits, 3, LabelScores::Raw, scores);
+  computeLabelScores(logits, 3, LabelScores::Raw, scores);
   EXPECT_TRUE(std::equal(scores, scores + 3, logits));
-  labelScores(logits, 3, LabelScores::Sigmoid, scores);
+  computeLabelScores(logits, 3, LabelScores::Sigmoid, scores);
   EXPECT_FLOAT_EQ(scores[0], 0.5f);
   EXPECT_FLOAT_EQ(scores[1], float(1 / (1 + std::exp(-2.0))));
-  labelScores(logits, 3, LabelScores::Softmax, scores);
+  computeLabelScores(logits, 3, LabelScores::Softmax, scores);
   EXPECT_FLOAT_EQ(scores[0] + scores[1] + scores[2], 1);
   float huge[] = {1000, -1000};
-  labelScores(huge, 2, LabelScores::Softmax, scores);
+  computeLabelScores(huge, 2, LabelScores::Softmax, scores);
   EXPECT_EQ(scores[0], 1.0f);
   EXPECT_EQ(scores[1], 0.0f);
 }

@@ -35,6 +35,12 @@ def digest_of(data, place):
     return hash.digest()
 
 
+def digest_place(data):
+    """Where an artifact's digest is: in the note after the manifest's."""
+    begin = next(begin for kind, _, begin, _ in segments(data) if kind == 4)
+    return begin + 20 + struct.unpack_from("<I", data, begin + 4)[0] + 20
+
+
 class Inspect(ToolTest):
     def json_of(self, path):
         return json.loads(self.succeed("inspect", path, "--json").stdout)
@@ -126,6 +132,8 @@ class Inspect(ToolTest):
         for kind, flags, begin, length in segments(data):
             if kind == 1 and flags & 1:
                 data[begin : begin + length] = b"\xcc" * length
+        place = digest_place(data)
+        data[place : place + 32] = digest_of(data, place)
         self.json_of(self.write(data))
 
     def test_truncated(self):
@@ -161,7 +169,7 @@ class Inspect(ToolTest):
                 size = struct.unpack_from("<I", note, 4)[0]
                 text = note[20 : 20 + size].replace(b'"abi":3,', b'"abi":9,')
                 data[begin + 20 : begin + 20 + size] = text
-                digest = begin + 20 + size + 20
+        digest = digest_place(data)
         data[digest : digest + 32] = digest_of(data, digest)
         for command in ("inspect", "bench"):
             self.fail_with(3, command, self.write(data), says="9")

@@ -98,7 +98,7 @@ class Score(DecoderTest):
         self.fail_with(2, "score", self.text, "--perplexity", __file__, "--window", "1", says="expected a whole number, 2 to 1073741824, got '1'")
         self.fail_with(4, "score", self.ids, "--text", "a", says="no tokenizer")
         self.fail_with(4, "score", self.compiled("bert"), "--ids", "5")
-        self.fail_with(2, "score", self.ids, says="no text was given")
+        self.fail_with(2, "score", self.ids, says="no text given")
         self.fail_with(2, "score", self.ids, "--ids", "5", "--stride", "4", says="need '--perplexity'")
         self.fail_with(2, "score", self.ids, "--ids", "5", "--text", "a", says="exclude each other")
         self.fail_with(5, "score", self.text, "--perplexity", __file__, "--window", "161", says="a window of 161 tokens")

@@ -84,9 +84,9 @@ TEST(Gemm, Epilogues) {
   inPlace.residual = inPlace.inPlace = inPlace.norm = true;
   Product &keys = add("keys", 24, {10});
   keys.keyPanels = 0;
-  Product &gate = add("gate", 24, {112});
-  gate.gate = "silu";
-  gate.outStride = 60;
+  Product &glu = add("glu", 24, {112});
+  glu.glu = "silu";
+  glu.outStride = 60;
   Product &rms = add("rms", 24, {70});
   rms.norm = rms.rms = rms.residual = true;
   Products products(list);
