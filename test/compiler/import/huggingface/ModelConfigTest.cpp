@@ -159,7 +159,7 @@ TEST(ModelConfig, architectures) {
   FromConfig labels(config("phi3", R"("architectures":
       ["Phi3ForSequenceClassification"], "num_labels": 5)"));
   ASSERT_TRUE(labels.module) << labels.error.message;
-  EXPECT_EQ(countOf(labels.text(), "@score.weight : tensor<5x8xf32>"), 2u);
+  EXPECT_EQ(countOf(labels.text(), "@score.weight : [5, 8] f32"), 2u);
   expectConfigError(
       config("gpt2", R"("architectures": ["GPT2DoubleHeadsModel"])"),
       Status::Unsupported,
