@@ -229,14 +229,14 @@ TEST(DecodeEngine, wrong_steps_are_refused_and_change_nothing) {
   expectRefused(fake, {{a, t, 2, -1}}, Status::Rejected, "wants logits of -1");
   expectRefused(fake, {{a, nullptr, 2, 1}}, Status::Rejected, "new tokens");
   expectRefused(fake, {{a, t, 1, 1}, {b, t, 1, 1}, {a, t, 1, 1}},
-                Status::Rejected, "stands twice");
+                Status::Rejected, "occurs twice");
   expectRefused(fake, {{7, t, 1, 1}}, Status::Usage, "7 does not exist");
   expectRefused(fake, {{-1, t, 1, 1}}, Status::Usage, "-1 does not exist");
   expectRefused(fake, {{b, t, 5, 1}, {a, t, 101, 1}}, Status::Limit,
                 "has 500 positions and would get 101 more, over the model's "
                 "context of 600");
   expectRefused(fake, {{b, t, 500, 500}}, Status::Limit,
-                "wants logits of 500 rows");
+                "wants the logits of 500 tokens");
   // Counts are not believed: nobody reads so far.
   expectRefused(fake, {{a, t, INT64_MAX, 1}}, Status::Limit, "would get 922");
   expectRefused(fake, {{b, t, 601, 0}}, Status::Limit, "would get 601 more");

@@ -12,7 +12,7 @@ TEST(ManifestReader, another_abi_is_named_before_anything_else) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message,
             "m.so:1:8: '/abi': artifact has ABI version 1, this program reads "
-            "version 2");
+            "version 3");
   EXPECT_FALSE(Manifest::parse("{}"));
   EXPECT_FALSE(Manifest::parse("[]"));
   EXPECT_FALSE(Manifest::parse(""));

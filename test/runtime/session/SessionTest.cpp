@@ -184,7 +184,7 @@ TEST(Session, tells_wrong_inputs) {
          [](EncodeCall &c) { c.mask[1] = 2; });
   expect(Status::Rejected,
          "entry 'encode' has no result 'pooler'; it has: last_hidden_state, "
-         "pooler_output",
+         "pooler_output; did you mean 'pooler_output'?",
          [](EncodeCall &c) { c.outputs[1].name = "pooler"; });
   expect(Status::Limit,
          "result 'last_hidden_state' needs 160 bytes for its shape [2, 5, 4], "
