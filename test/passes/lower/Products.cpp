@@ -148,9 +148,9 @@ static std::string activationModule(const std::string &kind) {
          "  kern.phase \"act_" +
          kind +
          "\" {\n    kern.elementwise ins(%x) outs(%y) {\n    ^bb0(%v: f32):\n"
-         "      %a = kern.apply \"" +
+         "      %a = kern.apply <" +
          kind +
-         "\" %v\n      kern.yield %a : f32\n    } : (!kern.buffer<[n] x f32>) "
+         "> %v\n      kern.yield %a : f32\n    } : (!kern.buffer<[n] x f32>) "
          "-> !kern.buffer<[n] x f32>\n"
          "  }\n  return\n}\n";
 }

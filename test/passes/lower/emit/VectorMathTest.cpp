@@ -56,9 +56,9 @@ std::string moduleText() {
   for (const Activation &a : kActivations)
     text += phaseFunction({a.kind, "%x: " + type + ", %y: " + type, "",
                            "kern.elementwise ins(%x) outs(%y) {\n    ^bb0(%v: "
-                           "f32):\n      %a = kern.apply \"" +
+                           "f32):\n      %a = kern.apply <" +
                                std::string(a.kind) +
-                               "\" %v\n      kern.yield %a : f32\n    } : (" +
+                               "> %v\n      kern.yield %a : f32\n    } : (" +
                                type + ") -> " + type});
   return text;
 }
