@@ -9,7 +9,7 @@ import sys
 import unittest
 
 SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
-sys.path[:0] = [os.path.join(SOURCE, "test", "cli", "commands"), os.path.join(SOURCE, "test", "runtime")]
+sys.path[:0] = [os.path.join(SOURCE, "test", "tools", "commands"), os.path.join(SOURCE, "test", "runtime")]
 
 from base import TOOL, ToolTest  # noqa: E402
 from longer import write_longer  # noqa: E402

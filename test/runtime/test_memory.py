@@ -9,7 +9,7 @@ import sys
 import unittest
 
 SOURCE = os.environ["TRANSOM_SOURCE_DIR"]
-sys.path[:0] = [os.path.join(SOURCE, "test", "cli", "commands"), os.path.join(SOURCE, "test", "e2e")]
+sys.path[:0] = [os.path.join(SOURCE, "test", "tools", "commands"), os.path.join(SOURCE, "test", "e2e")]
 
 from base import TOOL, ToolTest  # noqa: E402
 from models import write_bert  # noqa: E402

@@ -64,7 +64,8 @@ public:
   Index loadI64(Value pointer) { return {*this, load(i64Type(), pointer)}; }
   Value loadF32(Value pointer) { return load(f32Type(), pointer); }
   Value loadPtr(Value pointer) { return load(ptrType(), pointer); }
-  /// Uninitialized stack memory of the function, aligned to a cache line.
+  /// Uninitialized stack memory of the function, aligned to a cache line. Not
+  /// for use while the body of a loop is built: it is not in the function yet.
   Value stackBuffer(int64_t bytes);
   /// Prefetches the cache line at `pointer` into the second-level cache.
   void prefetch(Value pointer);
