@@ -28,7 +28,7 @@ target_link_libraries(transom-static-interface INTERFACE ${bundle} Threads::Thre
 add_library(transom::static ALIAS transom-static-interface)
 
 set_target_properties(transom-runtime-shared PROPERTIES EXPORT_NAME transom)
-install(TARGETS transom-runtime-shared EXPORT transom-targets
+install(TARGETS transom-runtime-shared EXPORT transom-runtime-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT runtime)
 install(FILES ${bundle} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/transom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT runtime
@@ -40,7 +40,7 @@ foreach(major 2 3)
 endforeach()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/transom)
-install(EXPORT transom-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT runtime)
+install(EXPORT transom-runtime-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT runtime)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/install/transom-config.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/transom-config.cmake INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR
   CMAKE_INSTALL_INCLUDEDIR)

@@ -100,5 +100,5 @@ struct CompilerApi {
 
 } // namespace transom
 
-/// The one symbol that libtransom-compiler exports for the tool.
+/// What the tool takes from libtransom-compiler.
 extern "C" const transom::CompilerApi *transom_compiler();

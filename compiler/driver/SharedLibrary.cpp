@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the shared library of the compiler exports.
+// What the shared library of the compiler exports for the tool.
 #include "compiler/driver/Compile.h"
 
 extern "C" __attribute__((visibility("default"))) const transom::CompilerApi *

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds examples/embed-c and a C++ program in an empty folder, with the shared and the static library.
 
-Usage: install.py cmake | pkg-config | subdirectory. The first two install the component 'runtime' of the build in
-TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the last adds the source folder.
+Usage: install.py cmake | pkg-config | subdirectory | compiler-dev | compiler-headers. The first two install the component
+'runtime' of the build in TRANSOM_BINARY_DIR into an empty folder and use its CMake package or its transom.pc; the third adds the
+source folder. The others install the component 'compiler-dev'; one builds examples/pass-plugin, a pass that transom-opt loads,
+one compiles all headers.
 """
 import os
 import shutil
@@ -44,8 +46,8 @@ def check(folder, kind, environment=None):
         sys.exit(f"embed-{kind}: exit {missing.returncode}")
 
 
-def install(folder):
-    run("cmake", "--install", BINARY, "--component", "runtime", "--prefix", folder)
+def install(folder, component):
+    run("cmake", "--install", BINARY, "--component", component, "--prefix", folder)
     return folder
 
 
@@ -78,6 +80,46 @@ def build_with_pkg_config(folder, prefix):
         check(folder, kind, {"LD_LIBRARY_PATH": libraries})
 
 
+def check_headers(folder, prefix):
+    """The installed headers compile without the precompiled header of the build."""
+    includes = os.path.join(prefix, "include", "transom-compiler")
+    with open(os.path.join(folder, "AllHeaders.cpp"), "w", encoding="utf-8") as file:
+        for root, _, files in os.walk(includes):
+            for name in sorted(files):
+                if name.endswith(".h"):
+                    file.write(f'#include "{os.path.relpath(os.path.join(root, name), includes)}"\n')
+    with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+        file.write("cmake_minimum_required(VERSION 3.22)\nproject(headers CXX)\n"
+                   "find_package(transom REQUIRED COMPONENTS compiler-dev)\n"
+                   "add_library(headers OBJECT AllHeaders.cpp)\ntarget_link_libraries(headers PRIVATE transom::compiler)\n")
+    build_project(folder, prefix)
+
+
+def build_project(folder, prefix):
+    build = os.path.join(folder, "build")
+    run("cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-O0")
+    run("cmake", "--build", build)
+    return build
+
+
+def check_plugin(folder, prefix):
+    """A pass of another project finds the operations of the module that transom wrote, by their classes."""
+    for name in ("CMakeLists.txt", "CountAttention.cpp"):
+        shutil.copy(os.path.join(SOURCE, "examples", "pass-plugin", name), folder)
+    build, module = build_project(folder, prefix), os.path.join(folder, "module.mlir")
+    run(os.path.join(prefix, "bin", "transom"), "compile", os.path.join(SOURCE, "examples", "tiny-bert"), "--emit", "attn",
+        "-o", module)
+
+    def count(*passes):
+        return run(os.path.join(prefix, "bin", "transom-opt"), module, f"--load-pass-plugin={build}/count-attention.so",
+                   f"--pass-pipeline=builtin.module({','.join([*passes, 'count-attention'])})", "-o", os.devnull)
+
+    expected = {(): "attention operations: 0, heads: 0\n", ("attn-fuse-attention",): "attention operations: 2, heads: 4\n"}
+    for passes, text in expected.items():
+        if count(*passes) != text:
+            sys.exit(f"count-attention after {passes} prints '{count(*passes)}', not '{text}'")
+
+
 def main():
     way = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +130,11 @@ def main():
         if way == "subdirectory":
             build_with_cmake(application, f"add_subdirectory({SOURCE} transom)")
             return
-        prefix = install(os.path.join(folder, "prefix"))
+        if way.startswith("compiler-"):
+            check_compiler = check_plugin if way == "compiler-dev" else check_headers
+            check_compiler(application, install(os.path.join(folder, "prefix"), "compiler-dev"))
+            return
+        prefix = install(os.path.join(folder, "prefix"), "runtime")
         if way == "cmake":
             build_with_cmake(application, "find_package(transom 0.1 REQUIRED)", f"-DCMAKE_PREFIX_PATH={prefix}")
         else:

@@ -70,6 +70,7 @@ LAYERS = {
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],
     "examples": PUBLIC + ["examples"],
+    "examples/pass-plugin": ["examples/pass-plugin", "passes/*", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],
     "cmake": MLIR,
     "test": ["*"],
 }

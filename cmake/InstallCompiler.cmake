@@ -1,0 +1,24 @@
+# The component 'compiler-dev' of `cmake --install`: what a plug-in of MLIR needs that works on the project's dialects. These
+# are libtransom-compiler, the headers of dialects and passes with their .td and generated files below
+# include/transom-compiler, the programs transom and transom-opt, and the CMake package 'transom' with this component.
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/transom-compiler)
+install(TARGETS transom-compiler EXPORT transom-compiler-dev-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler-dev
+  INCLUDES DESTINATION ${headers})
+install(TARGETS transom transom-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler-dev)
+
+# Includes are relative to the root of the repository, so the folders stay as they are.
+foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  foreach(folder dialects passes compiler/pipeline runtime/abi runtime/base runtime/weights)
+    get_filename_component(parent ${folder} DIRECTORY)
+    if(EXISTS ${root}/${folder})
+      install(DIRECTORY ${root}/${folder} DESTINATION ${headers}/${parent} COMPONENT compiler-dev
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
+    endif()
+  endforeach()
+endforeach()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/transom)
+install(EXPORT transom-compiler-dev-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT compiler-dev)
+install(FILES ${PROJECT_BINARY_DIR}/runtime/transom-config.cmake ${PROJECT_BINARY_DIR}/runtime/transom-config-version.cmake
+  DESTINATION ${package} COMPONENT compiler-dev)
