@@ -75,7 +75,8 @@ transom_status transom_model_load(const char *path,
     const char *forced = std::getenv("TRANSOM_FORCE_ISA");
     TRANSOM_ASSIGN(
         std::unique_ptr<Model> loaded,
-        Model::load(path, forced ? forced : "", options.populate != 0));
+        Model::load(path, {forced ? forced : "", options.populate != 0,
+                           options.verify_weights != 0}));
     *model = new transom_model{std::move(loaded)};
     return {};
   });

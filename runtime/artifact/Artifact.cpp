@@ -13,6 +13,8 @@
 #include "runtime/artifact/Digest.h"
 #include "runtime/artifact/Elf.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Sha256.h"
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -38,6 +40,11 @@ static Result<void> checkExtent(const std::string &path,
   if (const auto &tables = manifest.tokenizer;
       tables && !image.getAddress(tables->offset, tables->bytes))
     return rejected(path + ": its tokenizer lies outside the loaded segments");
+  if (const uint64_t bytes = image.segments.back().size;
+      manifest.weightsBytes > bytes)
+    return rejected(path + ": its weights have " + std::to_string(bytes) +
+                    " bytes, its manifest says " +
+                    std::to_string(manifest.weightsBytes));
   return {};
 }
 
@@ -97,6 +104,7 @@ Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
   result.address = image.manifestAddress;
   result.bytes = mapping.size();
   result.machine = image.machine;
+  result.weightsOffset = image.segments.back().offset;
   if (const auto &tables = manifest.tokenizer)
     result.tokenizer = *image.getAddress(tables->offset, tables->bytes);
   result.contents = std::move(manifest);
@@ -109,6 +117,31 @@ Result<void> ArtifactFile::checkMachine() const {
     return {};
   return unsupported(name + ": has code for " + machineName(machine) +
                      ", this machine is " + machineName(thisMachine()));
+}
+
+Result<void> ArtifactFile::checkWeights() const {
+  TRANSOM_ASSIGN(MappedFile mapping,
+                 MappedFile::open(
+                     file.number >= 0 ? getDescriptorPath(file.number) : name));
+  const uint64_t end = weightsOffset + contents.weightsBytes;
+  if (mapping.size() < end)
+    return rejected(name + ": truncated: it has " +
+                    std::to_string(mapping.size()) +
+                    " bytes, its weights end at byte " + std::to_string(end));
+
+  // Hash in blocks and let go of each, so that a large file leaves no trace in
+  // the process's memory.
+  constexpr uint64_t blockBytes = uint64_t(16) << 20;
+  Sha256 hash;
+  for (uint64_t begin = weightsOffset; begin < end; begin += blockBytes) {
+    const uint64_t size = std::min(blockBytes, end - begin);
+    hash.update(mapping.bytes().substr(begin, size));
+    mapping.release(begin, begin + size);
+  }
+  if (const std::string found = hash.hex(); found != contents.weightsSha256)
+    return rejected(name + ": its weights are damaged: their sha256 is " +
+                    found + ", expected " + contents.weightsSha256);
+  return {};
 }
 
 /// The range of memory that a loaded object maps, asked of the dynamic loader.

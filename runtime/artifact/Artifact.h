@@ -32,6 +32,10 @@ public:
 
   /// An error, `Unsupported`, when its code is for another machine than this.
   Result<void> checkMachine() const;
+  /// Reads all weights and compares them with the manifest's `weights_sha256`;
+  /// the digest that open() checks does not cover them. `Rejected` when they
+  /// differ, `Unavailable` when the file cannot be read.
+  Result<void> checkWeights() const;
 
   const std::string &path() const { return name; }
   const Manifest &manifest() const { return contents; }
@@ -50,6 +54,7 @@ private:
   std::string name, text;
   Manifest contents;
   uint64_t address = 0, tokenizer = 0, bytes = 0;
+  uint64_t weightsOffset = 0; // in the file
   uint16_t machine = 0;
   Descriptor file;
 };

@@ -4,7 +4,6 @@
 // The file is hashed in its own order; the few bytes that differ are patched in
 // a copy of the header.
 #include "runtime/artifact/Digest.h"
-#include "runtime/base/Sha256.h"
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -36,7 +35,8 @@ static std::vector<FileRange> getRanges(std::string_view bytes,
 }
 
 std::array<uint8_t, 32> transom::computeArtifactDigest(std::string_view bytes,
-                                                       uint64_t digestOffset) {
+                                                       uint64_t digestOffset,
+                                                       Sha256::Engine engine) {
   constexpr uint64_t digestBytes = 32;
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -44,7 +44,7 @@ std::array<uint8_t, 32> transom::computeArtifactDigest(std::string_view bytes,
   header.e_shoff = 0;
   header.e_shnum = header.e_shstrndx = 0;
 
-  Sha256 hash;
+  Sha256 hash(engine);
   auto update = [&](uint64_t begin, uint64_t end) {
     if (begin < end)
       hash.update(bytes.substr(begin, end - begin));

@@ -5,6 +5,7 @@
 // without the weights. The compiler writes it into a note; the loader compares
 // it before it hands the file to the dynamic loader.
 #pragma once
+#include "runtime/base/Sha256.h"
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -20,7 +21,9 @@ inline constexpr uint32_t digestNoteType = 3;
 /// the weights. The 32 bytes at `digestOffset` are left out. The header's
 /// fields about sections (e_shoff, e_shnum, e_shstrndx) count as zero, so that
 /// stripped files have the same digest. `bytes` may end before the weights.
-std::array<uint8_t, 32> computeArtifactDigest(std::string_view bytes,
-                                              uint64_t digestOffset);
+/// `engine` chooses the code, not the result.
+std::array<uint8_t, 32>
+computeArtifactDigest(std::string_view bytes, uint64_t digestOffset,
+                      Sha256::Engine engine = Sha256::Engine::Automatic);
 
 } // namespace transom

@@ -48,20 +48,22 @@ static void populateWeights(const char *weights, uint64_t bytes) {
 }
 
 Result<std::unique_ptr<Model>> Model::load(const std::string &path,
-                                           const std::string &forcedIsa,
-                                           bool populate) {
+                                           const LoadOptions &options) {
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
   // A wrong machine or CPU is told before any code is mapped.
   TRANSOM_TRY(file.checkMachine());
-  TRANSOM_TRY(chooseIsa(file.manifest().isas, forcedIsa, path));
+  TRANSOM_TRY(chooseIsa(file.manifest().isas, options.forcedIsa, path));
+  if (options.verifyWeights)
+    TRANSOM_TRY(file.checkWeights());
   TRANSOM_ASSIGN(ArtifactCode code, ArtifactCode::load(file));
   std::unique_ptr<Model> model(new Model());
   model->library = std::move(code);
   model->contents = file.manifest();
   model->text = file.manifestText();
   model->artifact = &model->library.code();
-  TRANSOM_TRY(model->resolve(model->library.tokenizer(), forcedIsa, path));
-  if (populate && model->artifact->weights)
+  TRANSOM_TRY(
+      model->resolve(model->library.tokenizer(), options.forcedIsa, path));
+  if (options.populate && model->artifact->weights)
     populateWeights(model->artifact->weights, model->contents.weightsBytes);
   return model;
 }

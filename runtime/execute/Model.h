@@ -17,10 +17,15 @@ namespace transom {
 
 class Model {
 public:
-  /// Loads an artifact. `forcedIsa` names an instruction set, or is empty.
-  /// `populate` reads all weights now.
-  static Result<std::unique_ptr<Model>>
-  load(const std::string &path, const std::string &forcedIsa, bool populate);
+  /// How an artifact is loaded.
+  struct LoadOptions {
+    std::string forcedIsa;      ///< name of an instruction set, or empty
+    bool populate = false;      ///< read all weights now
+    bool verifyWeights = false; ///< compare the weights with their sha256
+  };
+  /// Loads an artifact.
+  static Result<std::unique_ptr<Model>> load(const std::string &path,
+                                             const LoadOptions &options);
   /// A model over code that is in memory already; `code` outlives it.
   static Result<std::unique_ptr<Model>>
   fromCode(Manifest manifest, std::string manifestText,

@@ -371,7 +371,7 @@ int main(int argc, char **argv) {
         std::printf("skipped: this CPU lacks %s\n", isa.c_str());
         continue;
       }
-      auto model = need(Model::load(argv[i], isa, false));
+      auto model = need(Model::load(argv[i], {isa}));
       Expected &same = expected[manifest.dtype == "f32" ? "f32" : isa];
       same.rewind();
       check(*model, same, i == 1);

@@ -270,7 +270,7 @@ int main(int argc, char **argv) {
         std::printf("skipped: this CPU lacks %s\n", isa.c_str());
         continue;
       }
-      auto model = need(Model::load(argv[i], isa, false));
+      auto model = need(Model::load(argv[i], {isa}));
       check(*model, argv[1], expected[exact ? types : types + " " + isa]);
     }
     std::printf("%s: the same bits in all ways\n", argv[i]);

@@ -266,7 +266,7 @@ static void writeText(JsonWriter &json, const ManifestText &text) {
   json.endObject();
 }
 
-static std::string toJson(const ArtifactFile &file) {
+static std::string toJson(const ArtifactFile &file, bool isVerified) {
   const Manifest &manifest = file.manifest();
   std::string text;
   JsonWriter json(text, 2);
@@ -276,6 +276,8 @@ static std::string toJson(const ArtifactFile &file) {
                      {"name", "family", "architecture", "head", "compiler",
                       "abi", "dtype", "backend", "isas", "parameters",
                       "weights_bytes", "weights_sha256"});
+  if (isVerified)
+    json.member("weights_verified", true);
   json.member("file_bytes", file.size());
   fields.writeFields(manifest, {"inputs_sha256", "options", "disabled_passes"});
   json.key("symbols");
@@ -388,7 +390,7 @@ static void addText(Page &page, const ManifestText &text) {
   page.add("normalization      %s\n", text.normalize ? "yes" : "no");
 }
 
-static std::string getText(const ArtifactFile &file) {
+static std::string getText(const ArtifactFile &file, bool isVerified) {
   const Manifest &manifest = file.manifest();
   Page page;
   page.add("%s: %s (%s), head %s\n", manifest.name.c_str(),
@@ -397,9 +399,9 @@ static std::string getText(const ArtifactFile &file) {
   page.add("compiled by transom %s, ABI %" PRId64 ", %s\n",
            manifest.compiler.c_str(), manifest.abi, manifest.dtype.c_str());
   page.add("parameters         %" PRId64 "\n", manifest.parameters);
-  page.add("weights            %s, sha256 %s\n",
+  page.add("weights            %s, sha256 %s%s\n",
            formatBytes(manifest.weightsBytes).c_str(),
-           manifest.weightsSha256.c_str());
+           manifest.weightsSha256.c_str(), isVerified ? ", verified" : "");
   page.add("file               %s\n", formatBytes(file.size()).c_str());
   page.add("instruction sets  ");
   for (const std::string &isa : manifest.isas)
@@ -434,8 +436,12 @@ static bool isModel(const std::string &path) {
          (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0);
 }
 
-static Result<void> runInspect(const std::string &path, bool asJson) {
+static Result<void> runInspect(const std::string &path, bool verify,
+                               bool asJson) {
   if (isModel(path)) {
+    if (verify)
+      return usageError("--verify: '" + path +
+                        "' is a model; expected a compiled model");
     TRANSOM_TRY(checkModelSource(path));
     TRANSOM_ASSIGN(const CompilerApi *compiler, openCompiler());
     TRANSOM_ASSIGN(ModelReport report, compiler->inspectModel(path));
@@ -443,7 +449,10 @@ static Result<void> runInspect(const std::string &path, bool asJson) {
   }
   TRANSOM_TRY(checkModelArtifact(path));
   TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
-  return writeOut(asJson ? toJson(file) : escapeLines(getText(file)));
+  if (verify)
+    TRANSOM_TRY(file.checkWeights());
+  return writeOut(asJson ? toJson(file, verify)
+                         : escapeLines(getText(file, verify)));
 }
 
 void tools::addInspect(CLI::App &app, CommandList &commands) {
@@ -455,7 +464,10 @@ void tools::addInspect(CLI::App &app, CommandList &commands) {
                    "a compiled model, a model folder, a config.json without "
                    "weights, or a graph.json")
       ->required();
-  command.run = [path](const CommonFlags &common) {
-    return runInspect(*path, common.json);
+  auto verify = std::make_shared<bool>(false);
+  command.app->add_flag("--verify", *verify,
+                        "also read all weights and compare their sha256");
+  command.run = [path, verify](const CommonFlags &common) {
+    return runInspect(*path, *verify, common.json);
   };
 }

@@ -21,6 +21,10 @@ typedef struct transom_model_options {
   size_t struct_size;
   /** 1: read all weights from the file at load; 0 (default): at first use */
   uint32_t populate;
+  /** 1: compare the weights with the SHA-256 in the manifest, which reads all
+   * of them; 0 (default): trust them. Everything but the weights is always
+   * compared. */
+  uint32_t verify_weights;
 } transom_model_options;
 
 /** Returns the default options. */
@@ -30,8 +34,9 @@ TRANSOM_API transom_model_options transom_model_options_default(void);
  * manifest are checked before any of its code is mapped. The model uses the
  * best instruction set that the file holds and this CPU runs, or the one that
  * the environment variable TRANSOM_FORCE_ISA names. `options` may be NULL.
- * Errors: UNAVAILABLE (file missing or unreadable), REJECTED (truncated, not a
- * model, or of another ABI), UNSUPPORTED (no code for this CPU). */
+ * Errors: UNAVAILABLE (file missing or unreadable), REJECTED (truncated,
+ * damaged, not a model, or of another ABI), UNSUPPORTED (no code for this
+ * CPU). */
 TRANSOM_API transom_status
 transom_model_load(const char *path, const transom_model_options *options,
                    transom_model **model);

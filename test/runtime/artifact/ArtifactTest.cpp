@@ -4,6 +4,7 @@
 // Loading the artifact by hand from a file, and files that are cut, changed or
 // not artifacts at all: every one gives an error in one line.
 #include "runtime/artifact/Elf.h"
+#include "runtime/base/Sha256.h"
 #include "runtime/execute/Cpu.h"
 #include "test/support/fake/Fake.h"
 #include <cstring>
@@ -14,7 +15,7 @@ using namespace transom;
 using namespace transom::test;
 
 static Result<std::unique_ptr<Model>> load(const std::string &path) {
-  return Model::load(path, "", false);
+  return Model::load(path, {});
 }
 
 static void expectRefused(const std::string &path, Status status,
@@ -118,7 +119,7 @@ TEST(Artifact, no_code_for_this_cpu) {
   expectRefused(folder.path("m.so"), Status::Unsupported, "vliw");
   writeFile(folder.path("m.so"), fakeFile(fakeManifest()));
   Result<std::unique_ptr<Model>> model =
-      Model::load(folder.path("m.so"), "avx512", false);
+      Model::load(folder.path("m.so"), {"avx512"});
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().status, Status::Unsupported);
 }
@@ -235,7 +236,7 @@ TEST(Artifact, code_of_another_machine_can_be_read_but_not_loaded) {
   signArtifact(bytes);
   writeFile(folder.path("m.so"), bytes);
   EXPECT_TRUE(bool(ArtifactFile::open(folder.path("m.so"))));
-  auto model = Model::load(folder.path("m.so"), "", false);
+  auto model = Model::load(folder.path("m.so"), {});
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().status, Status::Unsupported);
   EXPECT_NE(model.error().message.find("has code for " + machineName(machine) +
@@ -287,6 +288,62 @@ TEST(Artifact, damage_is_refused_before_the_dynamic_loader_sees_the_file) {
       EXPECT_EQ(bool(file), isIgnored);
     }
   }
+}
+
+TEST(Artifact, damaged_tokenizer_tables_are_refused) {
+  TemporaryFolder folder;
+  Manifest manifest = fakeManifest();
+  const std::string tables(512, 't');
+  const std::string bytes = fakeFile(manifest, tables);
+  const size_t begin = bytes.find(tables);
+  ASSERT_NE(begin, std::string::npos);
+  for (size_t at = begin; at < begin + tables.size(); at += 7) {
+    std::string changed = bytes;
+    changed[at] = char(changed[at] ^ 1);
+    writeFile(folder.path("m.so"), changed);
+    expectRefused(folder.path("m.so"), Status::Rejected, "digest");
+  }
+}
+
+TEST(Artifact, damaged_weights_are_found_when_asked_for) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("m.so");
+  std::string bytes = fakeFile(fakeManifest());
+  Result<ElfImage> image = readElf(bytes, "fake");
+  ASSERT_TRUE(bool(image));
+  // The last segment stands for the weights.
+  Manifest manifest = fakeManifest();
+  manifest.weightsBytes = image->segments.back().size;
+  ASSERT_GT(manifest.weightsBytes, 0u);
+  const std::string_view weights = std::string_view(bytes).substr(
+      image->segments.back().offset, manifest.weightsBytes);
+  manifest.weightsSha256 = Sha256::getHex(weights);
+  bytes = fakeFile(manifest);
+  writeFile(path, bytes);
+  Model::LoadOptions verify;
+  verify.verifyWeights = true;
+  EXPECT_TRUE(bool(Model::load(path, verify)));
+
+  // A changed byte of the weights is found by this check alone. The fake's
+  // segment begins with constants; its dynamic table follows.
+  for (uint64_t at : {0, 64, 192}) {
+    std::string changed = bytes;
+    char &byte = changed[image->segments.back().offset + at];
+    byte = char(byte ^ 1);
+    writeFile(path, changed);
+    Result<ArtifactFile> file = ArtifactFile::open(path);
+    ASSERT_TRUE(bool(file)) << file.error().message;
+    EXPECT_FALSE(bool(file->checkWeights()));
+    auto model = Model::load(path, verify);
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().status, Status::Rejected);
+    EXPECT_NE(model.error().message.find("sha256"), std::string::npos);
+  }
+
+  // So is a manifest that claims more weights than there are.
+  manifest.weightsBytes += 1;
+  writeFile(path, fakeFile(manifest));
+  expectRefused(path, Status::Rejected, "its weights have");
 }
 
 TEST(Artifact, a_file_without_sections_has_the_same_digest) {

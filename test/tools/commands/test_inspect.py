@@ -115,6 +115,23 @@ class Inspect(ToolTest):
         self.assertEqual(length, found["weights_bytes"])
         self.assertEqual(found["weights_sha256"], hashlib.sha256(data[begin : begin + length]).hexdigest())
 
+    def test_verify(self):
+        path = self.compiled("bert")
+        self.assertNotIn("weights_verified", self.json_of(path))
+        self.assertIn(", verified", self.succeed("inspect", "--verify", path).stdout)
+        self.assertIs(json.loads(self.succeed("inspect", "--verify", "--json", path).stdout)["weights_verified"], True)
+        data = bytearray(self.read(path))
+        begin, length = [(b, n) for kind, _, b, n in segments(data) if kind == 1][-1]
+        for at in (begin, begin + length // 2, begin + length - 1):
+            data[at] ^= 1
+            damaged = self.path("damaged.so")
+            with open(damaged, "wb") as file:
+                file.write(data)
+            data[at] ^= 1
+            self.succeed("inspect", damaged)
+            self.fail_with(3, "inspect", "--verify", damaged, says="sha256")
+        self.fail_with(2, "inspect", "--verify", os.path.join(GOLDENS, "bert"))
+
     def test_text_of_an_artifact(self):
         text = self.succeed("inspect", self.compiled("bert", *ALL_TARGETS)).stdout
         for part in ("entry encode", "input_ids", "avx2 avx512", "arena bytes", "sha256"):

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loading compiled models: missing files and entries, and files that must not be read or run."""
 import os
+import subprocess
 import unittest
 
-from base import GOLDENS, ToolTest
+from base import GOLDENS, TOOL, ToolTest
 
 
 class Models(ToolTest):
@@ -24,6 +25,19 @@ class Models(ToolTest):
         with open(path, "w"):
             os.chmod(path, 0)
         self.fail_with(6, "inspect", path, says="permission denied")
+
+    def test_file_system_without_execution(self):
+        mounted = ["unshare", "--mount", "--map-root-user", "sh", "-c",
+                   'mount -t tmpfs -o noexec transom "$1" && shift && exec "$@"', "sh", self.path("")]
+        if subprocess.run([*mounted, "true"], capture_output=True).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        model, copy = self.compiled("bert"), self.path("noexec.so")
+        source = os.path.join(GOLDENS, "bert", "encode.1.in.safetensors")
+        script = 'cp "$1" "$2" && exec "$3" run "$2" encode --in "$4" --out /dev/null'
+        result = subprocess.run([*mounted, "sh", "-c", script, "sh", model, copy, TOOL, source], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 6, result.stderr)
+        self.assertIn("noexec", result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
 
 if __name__ == "__main__":
