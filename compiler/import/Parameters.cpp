@@ -15,8 +15,8 @@ static std::string firstWord(const std::string &module) {
 Parameters::Parameters(Emitter &emit, const ModelFiles &files,
                        const ModuleNaming &naming)
     : emit(emit), files(files), prefix(naming.prefix),
-      placePrefix(naming.bare ? "" : naming.prefix),
-      prefixed(files.find(naming.prefix + naming.probe) != nullptr) {
+      locationPrefix(naming.bare ? "" : naming.prefix),
+      prefixed(files.find(naming.prefix + naming.knownTensor) != nullptr) {
   for (const std::string &module : naming.baseModules)
     if (!module.empty())
       tops.insert(firstWord(module));
@@ -27,7 +27,7 @@ bool Parameters::inBase(const std::string &module) const {
 }
 
 std::string Parameters::getModulePath(const std::string &module) const {
-  return (inBase(module) ? placePrefix : "") + module;
+  return (inBase(module) ? locationPrefix : "") + module;
 }
 
 void Parameters::at(const std::string &module, const std::string &pointer) {
@@ -73,13 +73,14 @@ Value Parameters::get(const std::string &module, const std::string &name,
                          getTensorName(module, name), std::move(shape), sizes);
 }
 
-Value Parameters::piece(const std::string &module, const std::string &name,
-                        std::vector<int64_t> shape, const std::string &sizes,
-                        const std::string &suffix,
-                        const std::function<WeightExpr(WeightExpr)> &piece) {
+Value Parameters::getDerived(
+    const std::string &module, const std::string &name,
+    std::vector<int64_t> shape, const std::string &sizes,
+    const std::string &suffix,
+    const std::function<WeightExpr(WeightExpr)> &derive) {
   std::string tensor = getTensorName(module, name);
   if (!emit.checkTensor(tensor, shape, sizes))
     return {};
   return emit.weight(getModulePath(module) + "." + name + suffix,
-                     piece(WeightExpr::file(tensor)));
+                     derive(WeightExpr::file(tensor)));
 }

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parameters of a Hugging Face model by module: which tensor of the files
-// a module's parameter is, under which symbol and place it is in the
-// module. Shared by the builders of encoders and decoders.
+// The parameters of a Hugging Face model by module: the tensor of the files
+// that holds a module's parameter, its symbol and its location. All blocks use
+// it.
 #pragma once
 #include "compiler/import/Emitter.h"
 #include "compiler/import/huggingface/Config.h"
@@ -11,16 +11,17 @@
 
 namespace transom {
 
-/// How the modules of one model are called.
+/// The names of the modules of one model.
 struct ModuleNaming {
   std::string prefix; ///< of the base model's tensors under a head: `bert.`
   /// Modules of the base model; their first words are what has the prefix.
   std::vector<std::string> baseModules;
-  std::string probe; ///< a tensor of the base model that is always there
-  bool bare = false; ///< no head: places carry no prefix
+  std::string knownTensor; ///< a tensor that every base model has; tells if
+                           ///< tensors carry the prefix
+  bool bare = false;       ///< no head: locations carry no prefix
 };
 
-/// Finds parameters and sets places. Errors are the emitter's.
+/// Finds parameters and sets locations. Errors are the emitter's.
 class Parameters {
 public:
   Parameters(Emitter &emit, const ModelFiles &files,
@@ -43,19 +44,19 @@ public:
   /// A parameter of that shape as a weight; `sizes` explains the shape.
   mlir::Value get(const std::string &module, const std::string &name,
                   std::vector<int64_t> shape, const std::string &sizes);
-  /// What `piece` makes of a parameter of that shape, as a weight whose symbol
-  /// ends in `suffix`.
-  mlir::Value piece(const std::string &module, const std::string &name,
-                    std::vector<int64_t> shape, const std::string &sizes,
-                    const std::string &suffix,
-                    const std::function<WeightExpr(WeightExpr)> &piece);
+  /// What `derive` computes from a parameter of that shape, as a weight whose
+  /// symbol ends in `suffix`.
+  mlir::Value getDerived(const std::string &module, const std::string &name,
+                         std::vector<int64_t> shape, const std::string &sizes,
+                         const std::string &suffix,
+                         const std::function<WeightExpr(WeightExpr)> &derive);
 
 private:
   bool inBase(const std::string &module) const;
 
   Emitter &emit;
   const ModelFiles &files;
-  std::string prefix, placePrefix;
+  std::string prefix, locationPrefix;
   std::set<std::string> tops; // first words of the base model's modules
   bool prefixed;              // the files' tensors carry the prefix
 };

@@ -10,7 +10,7 @@
 
 using namespace transom;
 
-/// Caps of inputs.md.
+/// The limits in compiler/import/README.md.
 static constexpr int64_t maxRepeat = 4096;
 static constexpr int64_t maxDim = INT32_MAX;
 static constexpr size_t maxNodes = 1000000;

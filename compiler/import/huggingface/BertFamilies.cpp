@@ -94,8 +94,8 @@ static ModelFamily bert() {
   ModelFamily family = {"bert",     "Bert",         "bert.",
                         bertKeys(), bertDefaults(), bertModules()};
   family.kind = ModelKind::Encoder;
-  family.norm = NormKind::Layer;
-  family.norms = NormPlacement::Post;
+  family.normKind = NormKind::Layer;
+  family.normPlacement = NormPlacement::Post;
   family.positions = PositionEncoding::Learned;
   family.mlp = MlpKind::Plain;
   family.heads = bertHeads();
@@ -114,7 +114,7 @@ static ModelFamily bert() {
 static ModelFamily roberta() {
   ModelFamily family = bert();
   family.modelType = "roberta";
-  family.stem = "Roberta";
+  family.className = "Roberta";
   family.prefix = "roberta.";
   family.keys.pad = {"pad_token_id"};
   family.defaults.vocab = 50265;
@@ -139,7 +139,7 @@ static ModelFamily roberta() {
 static ModelFamily xlmRoberta() {
   ModelFamily family = roberta();
   family.modelType = "xlm-roberta";
-  family.stem = "XLMRoberta";
+  family.className = "XLMRoberta";
   family.defaults.vocab = 30522;
   return family;
 }
@@ -151,7 +151,7 @@ static ModelFamily xlmRoberta() {
 static ModelFamily distilbert() {
   ModelFamily family = bert();
   family.modelType = "distilbert";
-  family.stem = "DistilBert";
+  family.className = "DistilBert";
   family.prefix = "distilbert.";
   FamilyKeys &keys = family.keys;
   keys.hidden = {"dim", "hidden_size"};
@@ -202,7 +202,7 @@ static ModelFamily distilbert() {
 static ModelFamily electra() {
   ModelFamily family = bert();
   family.modelType = "electra";
-  family.stem = "Electra";
+  family.className = "Electra";
   family.prefix = "electra.";
   family.keys.embeddingWidth = {"embedding_size"};
   family.defaults.hidden = 256;
@@ -292,7 +292,7 @@ static ModelFamily modernBert() {
   ModelFamily family = {"modernbert",     "ModernBert", "model.",
                         modernBertKeys(), absent,       modernBertModules()};
   family.kind = ModelKind::Encoder;
-  family.norm = NormKind::Layer;
+  family.normKind = NormKind::Layer;
   family.qkv = QkvLayout::Stacked;
   family.mlp = MlpKind::StackedGlu;
   family.ropeByLayerType = true;
@@ -334,7 +334,7 @@ static ModelFamily modernBert() {
 static ModelFamily mpnet() {
   ModelFamily family = roberta();
   family.modelType = "mpnet";
-  family.stem = "MPNet";
+  family.className = "MPNet";
   family.prefix = "mpnet.";
   family.keys.types = family.keys.pad = {};
   family.keys.biasBuckets = {"relative_attention_num_buckets"};
@@ -358,6 +358,13 @@ static ModelFamily mpnet() {
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::bertFamilies() {
-  return {bert(),  distilbert(), electra(),   modernBert(),
-          mpnet(), roberta(),    xlmRoberta()};
+  std::vector<ModelFamily> families;
+  families.push_back(bert());
+  families.push_back(distilbert());
+  families.push_back(electra());
+  families.push_back(modernBert());
+  families.push_back(mpnet());
+  families.push_back(roberta());
+  families.push_back(xlmRoberta());
+  return families;
 }

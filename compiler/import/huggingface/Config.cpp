@@ -106,11 +106,11 @@ std::optional<Activation> Config::activation(const ConfigKey &key,
   return found.kind;
 }
 
-void Config::requireText(const ConfigKey &key, const std::string &built) {
-  std::string value = text(key, built);
-  if (value != built && !failed())
+void Config::requireText(const ConfigKey &key, const std::string &supported) {
+  std::string value = text(key, supported);
+  if (value != supported && !failed())
     fail(find(key)->error("'" + std::string(key[0]) + "' is '" + value +
-                              "'; supported: " + built,
+                              "'; supported: " + supported,
                           Status::Unsupported));
 }
 

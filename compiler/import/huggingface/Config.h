@@ -35,8 +35,8 @@ public:
   /// An activation by one of its names; nothing for 'linear'.
   std::optional<Activation> activation(const ConfigKey &key,
                                        const std::string &absent);
-  /// Refuses (`Unsupported`) a key whose value is set and not `built`.
-  void requireText(const ConfigKey &key, const std::string &built);
+  /// Refuses (`Unsupported`) a key whose value is set and not `supported`.
+  void requireText(const ConfigKey &key, const std::string &supported);
   void requireFalse(const ConfigKey &key);
   /// Refuses a key that is there and neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);

@@ -18,7 +18,7 @@ using namespace transom;
 
 namespace {
 
-/// What becomes of a key that is no generation option.
+/// What becomes of a key that is not a generation option.
 enum class KeyKind {
   Unsupported,         ///< not supported but for its neutral values
   UnsupportedSampling, ///< likewise, with an effect on sampling only
@@ -93,14 +93,13 @@ constexpr Key keys[] = {
     {"speculation_type", KeyKind::Ignored},
 };
 
-/// True for a key of the files that has a meaning here.
-bool isKnown(std::string_view name) {
-  bool known = std::any_of(std::begin(keys), std::end(keys),
-                           [&](const Key &key) { return name == key.name; });
+/// True for a key that the table of options has. `keys` is not asked for these.
+bool isOption(std::string_view name) {
+  bool found = false;
   visitGenerationOptions([&](const GenerationOption &option, auto, auto) {
-    known |= name == option.key;
+    found |= name == option.key;
   });
-  return known;
+  return found;
 }
 
 /// Merges the two files into one JSON object.
@@ -125,6 +124,12 @@ private:
 };
 
 } // namespace
+
+bool transom::isGenerationKey(std::string_view name) {
+  return isOption(name) ||
+         std::any_of(std::begin(keys), std::end(keys),
+                     [&](const Key &key) { return name == key.name; });
+}
 
 Result<std::optional<JsonDocument>>
 SettingsReader::open(const std::string &name) {
@@ -268,7 +273,8 @@ Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
 void SettingsReader::collectUnsupported() {
   for (const Key &key : keys) {
     std::optional<JsonValue> value = find(key.name);
-    if (!value || key.kind == KeyKind::Ignored || isNeutral(key, *value))
+    if (!value || key.kind == KeyKind::Ignored || isOption(key.name) ||
+        isNeutral(key, *value))
       continue;
     (key.kind == KeyKind::Unsupported ? unsupported : unsupportedSampling)
         .push_back(getWords(key, *value));
@@ -290,7 +296,7 @@ void SettingsReader::noteUnsupported(const Key &key, const std::string &words) {
 
 void SettingsReader::noteUnknown(JsonValue root, const std::string &file) {
   for (JsonValue::Member member : root.members())
-    if (!isKnown(member.key))
+    if (!isGenerationKey(member.key))
       settings.notes.push_back(file + ": key '" + utf8::printable(member.key) +
                                "' is not known and has no effect");
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/base/Error.h"
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace transom {
@@ -25,5 +26,9 @@ struct GenerationSettings {
 /// file and location. With `ignoreFile` generation_config.json is not read.
 Result<GenerationSettings> readGenerationSettings(const std::string &folder,
                                                   bool ignoreFile = false);
+
+/// True for a key of generation_config.json that is an option, not supported,
+/// or without effect. config.json may hold such keys, too.
+bool isGenerationKey(std::string_view name);
 
 } // namespace transom

@@ -48,7 +48,7 @@ static ModelFamily gpt2() {
   absent.tied = true;
   ModelFamily family = {"gpt2",     "GPT2", "transformer.",
                         gpt2Keys(), absent, gpt2Modules()};
-  family.norm = NormKind::Layer;
+  family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Learned;
   family.qkv = QkvLayout::Stacked;
   family.mlp = MlpKind::Plain;
@@ -79,14 +79,14 @@ static ModelFamily gptNeox() {
   keys.qkvBias = keys.outputBias = {true, {"attention_bias"}};
   keys.mlpBias = {true};
   keys.theta = {"rotary_emb_base", "rope_theta"};
-  keys.ropeShare = {"rotary_pct", "partial_rotary_factor"};
-  keys.parallelResidual = {"use_parallel_residual"};
+  keys.ropeFraction = {"rotary_pct", "partial_rotary_factor"};
+  keys.parallelResidual = {true, {"use_parallel_residual"}};
   FamilyDefaults absent = {50432, 6144, 44, 64};
   absent.intermediate = 24576;
   absent.positions = 2048;
   absent.epsilon = 1e-5;
   absent.activation = "gelu";
-  absent.ropeShare = 0.25;
+  absent.ropeFraction = 0.25;
   FamilyModules m = {};
   m.word = "embed_in";
   m.rope = "rotary_emb";
@@ -102,7 +102,7 @@ static ModelFamily gptNeox() {
   m.finalNorm = "final_layer_norm";
   ModelFamily family = {"gpt_neox", "GPTNeoX", "gpt_neox.", keys, absent, m};
   family.heads = head::decoder("ForCausalLM");
-  family.norm = NormKind::Layer;
+  family.normKind = NormKind::Layer;
   family.qkv = QkvLayout::ByHead;
   family.mlp = MlpKind::Plain;
   family.partialRope = true;
@@ -153,7 +153,7 @@ static ModelFamily opt() {
   absent.tied = true;
   ModelFamily family = {"opt", "OPT", "model.", keys, absent, optModules()};
   family.heads = head::decoder("ForCausalLM");
-  family.norm = NormKind::Layer;
+  family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Learned;
   family.positionOffset = 2;
   family.mlp = MlpKind::Plain;
@@ -189,7 +189,7 @@ static ModelFamily bloom() {
   m.finalNorm = "ln_f";
   ModelFamily family = {"bloom", "Bloom", "transformer.", keys, absent, m};
   family.heads = head::decoder("ForCausalLM");
-  family.norm = NormKind::Layer;
+  family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Alibi;
   family.qkv = QkvLayout::ByHead;
   family.mlp = MlpKind::Plain;
@@ -213,5 +213,10 @@ static ModelFamily bloom() {
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::gptFamilies() {
-  return {bloom(), gpt2(), gptNeox(), opt()};
+  std::vector<ModelFamily> families;
+  families.push_back(bloom());
+  families.push_back(gpt2());
+  families.push_back(gptNeox());
+  families.push_back(opt());
+  return families;
 }

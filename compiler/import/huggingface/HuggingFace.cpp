@@ -6,6 +6,7 @@
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
+#include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/base/Suggest.h"
 
 using namespace mlir;
@@ -69,7 +70,7 @@ HuggingFaceImport::chooseHead(const ModelFamily &family) {
     return absent;
   std::vector<std::string> supported;
   for (const FamilyHead &head : family.heads) {
-    supported.push_back(std::string(family.stem) + head.suffix);
+    supported.push_back(std::string(family.className) + head.suffix);
     if (names.front() == supported.back())
       return &head;
   }
@@ -119,12 +120,15 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
   info.family = family;
   info.architecture = architecture;
   info.inputFiles = {"config.json"};
-  for (const std::string &key : config.unknownKeys())
+  for (const std::string &key : config.unknownKeys()) {
+    if (isGenerationKey(key))
+      continue;
     info.notes.push_back(key == "auto_map"
                              ? "config.json: 'auto_map' names code of the "
                                "checkpoint, which is never run"
                              : "config.json: key '" + key +
                                    "' is not known and was ignored");
+  }
   if (configOnly)
     return {};
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
@@ -169,8 +173,8 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   Result<void> headInfo = readHeadInfo(*head, model.labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
-  TRANSOM_TRY(
-      openFiles(family.modelType, std::string(family.stem) + head->suffix));
+  TRANSOM_TRY(openFiles(family.modelType,
+                        std::string(family.className) + head->suffix));
 
   // What the manifest says of lengths.
   bool encoder = family.kind == ModelKind::Encoder;

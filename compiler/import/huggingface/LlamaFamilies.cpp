@@ -24,7 +24,7 @@ static FamilyKeys llamaKeys() {
   keys.positions = {"max_position_embeddings"};
   keys.epsilon = {"rms_norm_eps"};
   keys.theta = {"rope_theta"};
-  keys.ropeShare = {"partial_rotary_factor"};
+  keys.ropeFraction = {"partial_rotary_factor"};
   keys.window = {"sliding_window"};
   return keys;
 }
@@ -70,7 +70,7 @@ static ModelFamily llama() {
 static ModelFamily mistral() {
   ModelFamily family = llama();
   family.modelType = "mistral";
-  family.stem = "Mistral";
+  family.className = "Mistral";
   family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
   family.defaults.kvHeads = 8;
   family.defaults.intermediate = 14336;
@@ -84,7 +84,7 @@ static ModelFamily mistral() {
 static ModelFamily qwen2() {
   ModelFamily family = llama();
   family.modelType = "qwen2";
-  family.stem = "Qwen2";
+  family.className = "Qwen2";
   family.keys.headDim = {};
   family.keys.qkvBias = {true, {"qkv_bias"}};
   family.keys.outputBias = family.keys.mlpBias = {};
@@ -102,7 +102,7 @@ static ModelFamily qwen2() {
 static ModelFamily qwen3() {
   ModelFamily family = qwen2();
   family.modelType = "qwen3";
-  family.stem = "Qwen3";
+  family.className = "Qwen3";
   family.keys.headDim = {"head_dim"};
   family.keys.qkvBias = family.keys.outputBias = {false, {"attention_bias"}};
   family.defaults.headDim = 128;
@@ -115,7 +115,7 @@ static ModelFamily qwen3() {
 static ModelFamily phi3() {
   ModelFamily family = llama();
   family.modelType = "phi3";
-  family.stem = "Phi3";
+  family.className = "Phi3";
   family.keys.qkvBias = family.keys.outputBias = family.keys.mlpBias = {};
   family.defaults = {32064, 3072, 32, 32};
   family.defaults.intermediate = 8192;
@@ -139,7 +139,7 @@ static ModelFamily phi3() {
 static ModelFamily gemma2() {
   ModelFamily family = llama();
   family.modelType = "gemma2";
-  family.stem = "Gemma2";
+  family.className = "Gemma2";
   family.keys.activation = {"hidden_activation"};
   family.keys.mlpBias = {};
   family.keys.attentionCap = {"attn_logit_softcapping"};
@@ -159,7 +159,7 @@ static ModelFamily gemma2() {
   family.modules.attentionPostNorm = "post_attention_layernorm";
   family.modules.mlpNorm = "pre_feedforward_layernorm";
   family.modules.mlpPostNorm = "post_feedforward_layernorm";
-  family.norm = NormKind::RmsOnePlus;
+  family.normKind = NormKind::RmsOnePlus;
   family.scaledEmbedding = true;
   family.windows = WindowLayers::Even;
   family.ignoredKeys = {"attention_dropout", "cache_implementation",
@@ -172,5 +172,12 @@ static ModelFamily gemma2() {
 //===----------------------------------------------------------------------===//
 
 std::vector<ModelFamily> transom::llamaFamilies() {
-  return {gemma2(), llama(), mistral(), phi3(), qwen2(), qwen3()};
+  std::vector<ModelFamily> families;
+  families.push_back(gemma2());
+  families.push_back(llama());
+  families.push_back(mistral());
+  families.push_back(phi3());
+  families.push_back(qwen2());
+  families.push_back(qwen3());
+  return families;
 }

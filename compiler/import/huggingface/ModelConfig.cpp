@@ -10,7 +10,8 @@
 
 using namespace transom;
 
-/// Caps of inputs.md, and of what a config alone may make large.
+/// The limits in compiler/import/README.md, and of what a config alone may make
+/// large.
 static constexpr int64_t maxLayers = 4096;
 static constexpr int64_t maxDim = INT32_MAX;
 static constexpr int64_t maxHeads = 65536;
@@ -26,11 +27,12 @@ public:
   ModelConfig read();
 
 private:
-  void checkKind();
+  void refuseUnsupported();
   void readSizes();
   void readHeads();
   void readFeatures();
   void readPooling();
+  void refuseCombinations();
   void readPositions();
   void readRopes(int64_t positions);
   void readScales();
@@ -44,7 +46,7 @@ private:
                    int64_t high);
   /// A number that null or 0 switches off.
   double cap(const ConfigKey &key, double absent);
-  bool bias(const BiasRule &rule);
+  bool flag(const FlagRule &rule);
   void fail(const ConfigKey &key, const std::string &text,
             Status status = Status::Rejected);
 
@@ -72,20 +74,23 @@ double ModelReader::cap(const ConfigKey &key, double absent) {
   return config.isNull(key) ? 0 : config.number(key, absent);
 }
 
-bool ModelReader::bias(const BiasRule &rule) {
+bool ModelReader::flag(const FlagRule &rule) {
   return config.flag(rule.key, rule.absent);
 }
 
-/// Refuses what no family of this kind has.
-void ModelReader::checkKind() {
-  if (family.kind == ModelKind::Encoder) {
-    config.requireFalse({"is_decoder"});
-    config.requireText({"position_embedding_type"}, "absolute");
-    return;
-  }
-  config.ignore({"is_decoder"});
-  config.requireFalse({"use_bidirectional_attention"});
-  config.requireFalse({"use_mrope"});
+/// Refuses what no block builds.
+void ModelReader::refuseUnsupported() {
+  auto require = [&](const SupportedValue &supported) {
+    const std::string value = supported.value;
+    if (value == "false")
+      config.requireFalse({supported.key});
+    else if (value == "null")
+      config.requireAbsent({supported.key}, "supported: null");
+    else
+      config.requireText({supported.key}, value);
+  };
+  llvm::for_each(getSupportedValues(family.kind), require);
+  llvm::for_each(family.supportedValues, require);
 }
 
 void ModelReader::readSizes() {
@@ -114,9 +119,10 @@ void ModelReader::readHeads() {
   int64_t all = std::max<int64_t>(model.heads, 1);
   model.kvHeads = nullable(keys.kvHeads, absent.kvHeads ? absent.kvHeads : all,
                            all, maxHeads);
-  int64_t share = model.hidden / all;
-  model.headDim = nullable(
-      keys.headDim, absent.headDim ? absent.headDim : share, share, maxHeads);
+  int64_t perHead = model.hidden / all;
+  model.headDim =
+      nullable(keys.headDim, absent.headDim ? absent.headDim : perHead, perHead,
+               maxHeads);
   if (config.failed())
     return;
   auto counts = [](const char *name, int64_t value) {
@@ -146,26 +152,41 @@ void ModelReader::readFeatures() {
           ? model.activation
           : config.activation(keys.headActivation, absent.headActivation);
   model.tied = config.flag({"tie_word_embeddings"}, absent.tied);
-  model.qkvBias = bias(keys.qkvBias);
-  model.outputBias = bias(keys.outputBias);
-  model.mlpBias = bias(keys.mlpBias);
-  model.normBias = bias(keys.normBias);
-  model.headBias = bias(keys.headBias);
-  model.vocabularyBias = bias(keys.vocabularyBias);
+  model.qkvBias = flag(keys.qkvBias);
+  model.outputBias = flag(keys.outputBias);
+  model.mlpBias = flag(keys.mlpBias);
+  model.normBias = flag(keys.normBias);
+  model.headBias = flag(keys.headBias);
+  model.vocabularyBias = flag(keys.vocabularyBias);
   model.attentionCap = cap(keys.attentionCap, absent.attentionCap);
   model.logitCap = cap(keys.logitCap, absent.logitCap);
-  model.parallelResidual = !keys.parallelResidual.empty() &&
-                           config.flag(keys.parallelResidual, true);
+  model.parallelResidual = flag(keys.parallelResidual);
   model.residualFromNorm = config.flag(keys.residualFromNorm, false);
-  model.norms = family.norms;
-  if (!keys.normBefore.empty())
-    model.norms = config.flag(keys.normBefore, true) ? NormPlacement::Pre
-                                                     : NormPlacement::Post;
+  bool before =
+      config.flag(keys.normBefore, family.normPlacement == NormPlacement::Pre);
+  model.normPlacement = before ? NormPlacement::Pre : NormPlacement::Post;
   model.finalNorm = *family.modules.finalNorm &&
-                    model.norms == NormPlacement::Pre &&
+                    model.normPlacement == NormPlacement::Pre &&
                     !config.flag(keys.noFinalNorm, false);
   model.normsHaveWeights = config.flag(keys.normsHaveWeights, true);
   readPooling();
+  refuseCombinations();
+}
+
+/// Refuses features that are supported alone but not together.
+void ModelReader::refuseCombinations() {
+  const FamilyModules &modules = family.modules;
+  auto refuse = [&](const ConfigKey &key, const char *text) {
+    fail(key, std::string(text) + " are not supported", Status::Unsupported);
+  };
+  if (model.parallelResidual &&
+      (model.normPlacement == NormPlacement::Post || model.residualFromNorm ||
+       *modules.attentionPostNorm || *modules.mlpPostNorm))
+    refuse(keys.parallelResidual.key,
+           "parallel residuals with norms after attention or MLP, or with "
+           "residuals from the norm,");
+  if (!model.normsHaveWeights && family.normKind != NormKind::Layer)
+    refuse(keys.normsHaveWeights, "RMS norms without weights");
 }
 
 void ModelReader::readPooling() {
@@ -344,7 +365,7 @@ void ModelReader::readWindows() {
 }
 
 ModelConfig ModelReader::read() {
-  checkKind();
+  refuseUnsupported();
   readSizes();
   readHeads();
   readFeatures();

@@ -39,7 +39,7 @@ struct ModelConfig {
   std::vector<double> slopes; ///< ALiBi, one a head
   RelativeBias relativeBias;
   double attentionCap = 0, logitCap = 0;
-  NormPlacement norms = NormPlacement::Pre;
+  NormPlacement normPlacement = NormPlacement::Pre;
   bool finalNorm = true;
   bool normsHaveWeights = true;
   bool parallelResidual = false, residualFromNorm = false;

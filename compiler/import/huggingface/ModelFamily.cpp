@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table as a whole, and the config keys that mean nothing to any family.
+// The table as a whole, and the config keys that mean the same to all families.
 #include "compiler/import/huggingface/ModelFamily.h"
 #include <algorithm>
 
@@ -10,8 +10,8 @@ using namespace transom;
 const std::vector<ModelFamily> &transom::modelFamilies() {
   static const std::vector<ModelFamily> families = [] {
     std::vector<ModelFamily> all;
-    for (auto part : {bertFamilies, gptFamilies, llamaFamilies})
-      for (ModelFamily &family : part())
+    for (auto list : {bertFamilies, gptFamilies, llamaFamilies})
+      for (ModelFamily &family : list())
         all.push_back(std::move(family));
     std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
       return std::string(a.modelType) < b.modelType;
@@ -28,11 +28,19 @@ const ModelFamily *transom::findModelFamily(const std::string &modelType) {
   return nullptr;
 }
 
+const std::vector<SupportedValue> &transom::getSupportedValues(ModelKind kind) {
+  static const std::vector<SupportedValue> encoder = {
+      {"is_decoder", "false"}, {"position_embedding_type", "absolute"}};
+  static const std::vector<SupportedValue> decoder = {
+      {"use_bidirectional_attention", "false"}, {"use_mrope", "false"}};
+  return kind == ModelKind::Encoder ? encoder : decoder;
+}
+
 const std::vector<const char *> &transom::commonIgnoredKeys() {
   static const std::vector<const char *> keys = {
       // what the checkpoint is called and was made with
-      "finetuning_task", "task_specific_params", "tokenizer_class", "prefix",
-      "transformers_version", "language", "name",
+      "is_decoder", "finetuning_task", "task_specific_params",
+      "tokenizer_class", "prefix", "transformers_version", "language", "name",
       // training
       "initializer_range", "gradient_checkpointing", "torch_dtype", "dtype",
       "use_bfloat16", "tf_legacy_loss",
@@ -45,14 +53,7 @@ const std::vector<const char *> &transom::commonIgnoredKeys() {
       "forced_bos_token_id", "forced_eos_token_id",
       // labels and losses of heads that the model may not have
       "id2label", "label2id", "num_labels", "problem_type",
-      // generation
-      "max_length", "min_length", "do_sample", "early_stopping", "num_beams",
-      "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p",
-      "typical_p", "repetition_penalty", "length_penalty",
-      "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids",
-      "num_return_sequences", "output_scores", "return_dict_in_generate",
-      "remove_invalid_values", "exponential_decay_length_penalty",
-      "suppress_tokens", "begin_suppress_tokens", "cross_attention_hidden_size",
-      "tie_encoder_decoder"};
+      // of encoder-decoders
+      "cross_attention_hidden_size", "tie_encoder_decoder"};
   return keys;
 }

@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of model families. A family is one entry: the config keys it reads
-// with their defaults, the names of its modules, its features and its heads.
-// Encoders and decoders share the table and all features; the blocks that build
-// a model know features, never families.
+// The table of model families. A family is one `ModelFamily`: the config keys
+// it reads with their defaults, the names of its modules, its features, its
+// heads and the values of config keys that it refuses. Encoders and decoders
+// share the table and all features; the blocks that build a model know
+// features, never families.
 #pragma once
 #include "compiler/import/huggingface/Config.h"
 #include <string>
@@ -27,7 +28,7 @@ enum class NormKind {
   RmsOnePlus ///< the stored weight is gamma - 1
 };
 
-/// Where the norms of a layer are, unless a config key says otherwise.
+/// Where the norms of a layer are.
 enum class NormPlacement {
   Pre, ///< x + f(norm(x))
   Post ///< norm(x + f(x))
@@ -38,7 +39,7 @@ enum class PositionEncoding { None, Learned, Rope, Alibi };
 
 /// How the entries of a learned position table are counted.
 enum class PositionIndex {
-  Column,    ///< the token's column
+  Column,    ///< the token's column: its index in the padded sequence
   NonpadRank ///< RoBERTa: padding id + rank among the other ids
 };
 
@@ -78,35 +79,48 @@ enum class WindowSize {
   Total     ///< w: |i - j| <= w / 2
 };
 
-/// If projections have a bias: the key that says so, and what its absence (or
-/// the lack of such a key) means.
-struct BiasRule {
+/// A feature that is on or off: the key that says so, and the value if the key
+/// is absent or the family has no such key.
+struct FlagRule {
   bool absent = false;
   ConfigKey key = {};
+};
+
+/// A config key of which one value is supported; all others are refused with
+/// exit code 4. An absent or null key is accepted.
+struct SupportedValue {
+  const char *key;
+  const char *value; ///< a text, "false", or "null" (the key must be absent,
+                     ///< null or empty)
 };
 
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Names of config keys. An empty one means that the family has no such key;
-/// its feature is off, or as the defaults say.
+/// Names of config keys. Several names are spellings of one key: the first that
+/// the config sets is read, the others are ignored. An empty list means that
+/// the family has no such key; its feature is off, or as the defaults say.
 struct FamilyKeys {
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
-  ConfigKey pad; ///< the padding id of `PositionIndex::NonpadRank`
-  BiasRule qkvBias, outputBias, mlpBias, normBias = {true};
-  BiasRule headBias, vocabularyBias = {true};
-  ConfigKey theta, localTheta, ropeShare;
+  ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
+  FlagRule qkvBias;    ///< of the projections of query, key and value
+  FlagRule outputBias; ///< of the attention's output projection
+  FlagRule mlpBias;    ///< of all projections of the MLP
+  FlagRule normBias = {true};
+  FlagRule headBias, vocabularyBias = {true};
+  ConfigKey theta, localTheta, ropeFraction;
   ConfigKey window, windowPeriod;
   ConfigKey biasBuckets; ///< of the relative position bias
   ConfigKey attentionCap, logitCap;
   ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
   ConfigKey scaleScores;      ///< false: scores are not scaled by the head size
   ConfigKey scaleByLayer;     ///< true: scores are divided by layer + 1
-  ConfigKey parallelResidual; ///< attention and MLP read the same state
+  FlagRule parallelResidual;  ///< attention and MLP read the same state
   ConfigKey residualFromNorm; ///< the residual is what the norm gives
-  ConfigKey normBefore;       ///< false: norms are placed after the sum
+  ConfigKey normBefore; ///< true: `NormPlacement::Pre`; false: `Post`; absent:
+                        ///< as the family's `normPlacement`
   ConfigKey noFinalNorm;
   ConfigKey normsHaveWeights;
   ConfigKey embeddingWidth; ///< projected to and from the hidden size
@@ -130,15 +144,16 @@ struct FamilyDefaults {
   int64_t window = 0; ///< 0 = none
   int64_t firstWindowLayer = 0, windowPeriod = 0;
   double theta = 10000, localTheta = 10000;
-  double ropeShare = 1;
+  double ropeFraction = 1;
   double attentionCap = 0, logitCap = 0, queryScalar = 0; ///< 0 = none
   int64_t biasBuckets = 32, biasDistance = 128;
 };
 
-/// Names of modules, without the prefix of the base model; those of a layer's
-/// parts without the layer's own name. Empty where the family has none.
+/// Names of modules, without the prefix of the base model; those inside a layer
+/// without the layer's own name. Empty where the family has none.
 struct FamilyModules {
-  const char *embeddings = ""; ///< the module that adds and normalizes
+  const char *embeddings = ""; ///< the module that adds and normalizes; in
+                               ///< locations only
   const char *word = "", *position = "", *type = "", *embeddingNorm = "";
   const char *projectIn = "", *projectOut = "";
   const char *rope = "", *relativeBias = "";
@@ -165,8 +180,8 @@ struct FamilyModules {
 /// One step of a head; each takes what the step before it gives.
 struct HeadStep {
   enum class Kind {
-    First,      ///< column 0: [batch, seq, d] -> [batch, d]
-    Pool,       ///< column 0 or the mean, as the config says
+    First,      ///< the first token: [batch, seq, d] -> [batch, d]
+    Pool,       ///< the first token or the mean, as the config says
     Pooler,     ///< the pooler's output
     Linear,     ///< `module` to `width`
     Activation, ///< `activation`, or the config's when null
@@ -193,7 +208,7 @@ struct HeadResult {
   std::vector<HeadStep> steps;
 };
 
-/// A head: `architectures` says stem + suffix.
+/// A head: `architectures` names class name + suffix.
 struct FamilyHead {
   const char *suffix; ///< `ForMaskedLM`
   const char *kind;   ///< the manifest's word: `masked_lm`
@@ -211,14 +226,14 @@ struct FamilyHead {
 /// An entry of the table.
 struct ModelFamily {
   const char *modelType; ///< config's `model_type`
-  const char *stem;      ///< of class names: `Bert`
+  const char *className; ///< of classes, without the head's suffix: `Bert`
   const char *prefix;    ///< of tensors under a head: `bert.`
   FamilyKeys keys;
   FamilyDefaults defaults;
   FamilyModules modules;
   ModelKind kind = ModelKind::Decoder;
-  NormKind norm = NormKind::Rms;
-  NormPlacement norms = NormPlacement::Pre;
+  NormKind normKind = NormKind::Rms;
+  NormPlacement normPlacement = NormPlacement::Pre;
   PositionEncoding positions = PositionEncoding::Rope;
   PositionIndex positionIndex = PositionIndex::Column;
   int64_t positionOffset =
@@ -229,7 +244,7 @@ struct ModelFamily {
   bool transposedWeights = false; ///< projections are stored [in, out]
   bool scaledEmbedding = false;   ///< times the root of the hidden size
   bool headNorms = false;         ///< RMS norms of query and key, head by head
-  bool partialRope = false;       ///< the share of a head may be below 1
+  bool partialRope = false;       ///< `ropeFraction` may be below 1
   bool ropeByLayerType = false;   ///< layers with a window have their own rope
   bool firstLayerNorm = true;     ///< false: attention of layer 0 has no norm
   WindowLayers windows = WindowLayers::None;
@@ -240,16 +255,21 @@ struct ModelFamily {
   std::vector<FamilyHead> heads = {}; ///< the first of a decoder's is meant
                                       ///< where `architectures` says nothing
   std::vector<const char *> ignoredKeys = {}; ///< besides those of all families
+  /// Features of the family's class that no block builds. List each key that
+  /// selects one: a key that is only ignored gives wrong results silently.
+  std::vector<SupportedValue> supportedValues = {};
 };
 
 /// All entries, sorted by model type.
 const std::vector<ModelFamily> &modelFamilies();
 /// The entry for a `model_type`, or null.
 const ModelFamily *findModelFamily(const std::string &modelType);
+/// The supported values of keys, for all families of a kind.
+const std::vector<SupportedValue> &getSupportedValues(ModelKind kind);
 /// Keys of every config that have no effect on inference.
 const std::vector<const char *> &commonIgnoredKeys();
 
-// The parts of the table, by what families are derived from.
+// The families, by what they are derived from.
 std::vector<ModelFamily> bertFamilies();
 std::vector<ModelFamily> gptFamilies();
 std::vector<ModelFamily> llamaFamilies();

@@ -167,13 +167,13 @@ static std::string readType(Config &config, const ModelFamily &family,
 static int64_t readSize(Config &config, const ModelFamily &family,
                         RopeObject &keys, int64_t headDim) {
   double share =
-      config.number(family.keys.ropeShare, family.defaults.ropeShare);
+      config.number(family.keys.ropeFraction, family.defaults.ropeFraction);
   share = keys.number("partial_rotary_factor", share, 0);
   if (config.failed())
     return 2;
   std::optional<JsonValue> said = keys.find("partial_rotary_factor");
   if (!said)
-    said = config.find(family.keys.ropeShare);
+    said = config.find(family.keys.ropeFraction);
   JsonValue at = said ? *said : keys.at();
   if (!family.partialRope && share != 1)
     config.fail(at.error("a rotated share of " + std::to_string(share) +

@@ -16,7 +16,8 @@ using namespace transom;
 /// True where the primitive operations say all of it.
 bool AttentionBlock::isPrimitive() const {
   const ModelConfig &config = context.config;
-  return context.family.kind == ModelKind::Encoder && config.ropes.empty() &&
+  return context.family.kind == ModelKind::Encoder &&
+         !context.family.headNorms && config.ropes.empty() &&
          config.slopes.empty() && !config.relativeBias.entries &&
          config.kvHeads == config.heads && config.attentionCap == 0 &&
          llvm::all_of(config.layers,
@@ -50,7 +51,7 @@ void AttentionBlock::start(Value ids) {
   if (const RelativeBias &bias = config.relativeBias; bias.entries) {
     const char *module = context.family.modules.relativeBias;
     context.at(module, keys.biasBuckets);
-    relativeBias = context.parameters.piece(
+    relativeBias = context.parameters.getDerived(
         module, "weight", {bias.entries, config.heads}, "buckets x heads",
         ".by_distance", [&](WeightExpr file) {
           return relativeBiasByDistance(file, bias.buckets, bias.distance);
@@ -70,71 +71,76 @@ void AttentionBlock::start(Value ids) {
 // Projections
 //===----------------------------------------------------------------------===//
 
-static const char *const partSuffixes[] = {".query", ".key", ".value"};
+static const char *const operandSuffixes[] = {".query", ".key", ".value"};
 
 /// One projection has all of the query, then key, then value.
-Value AttentionBlock::stackedPart(Value state, const std::string &module,
-                                  Part part) {
+Value AttentionBlock::projectStacked(Value state, const std::string &module,
+                                     Operand operand) {
   const ModelConfig &config = context.config;
   int64_t query = config.heads * config.headDim;
   int64_t key = config.kvHeads * config.headDim;
   int64_t starts[] = {0, query, query + key};
-  return context.projectSlice(state, module, query + 2 * key, starts[part],
-                              part ? key : query, config.qkvBias,
-                              partSuffixes[part]);
+  return context.projectSlice(state, module, query + 2 * key, starts[operand],
+                              operand ? key : query, config.qkvBias,
+                              operandSuffixes[operand]);
 }
 
 /// One projection is [heads, 3, head dim, ...].
-Value AttentionBlock::byHeadPart(Value state, const std::string &module,
-                                 Part part) {
+Value AttentionBlock::projectByHead(Value state, const std::string &module,
+                                    Operand operand) {
   const ModelConfig &config = context.config;
   int64_t width = config.heads * config.headDim;
-  auto slicePart = [&](WeightExpr file, std::vector<int64_t> inner) {
+  auto sliceOperand = [&](WeightExpr file, std::vector<int64_t> inner) {
     std::vector<int64_t> split = {config.heads, 3, config.headDim};
     std::vector<int64_t> joined = {width};
     split.insert(split.end(), inner.begin(), inner.end());
     joined.insert(joined.end(), inner.begin(), inner.end());
     return WeightExpr::reshape(
-        WeightExpr::slice(WeightExpr::reshape(file, split), 1, part, 1),
+        WeightExpr::slice(WeightExpr::reshape(file, split), 1, operand, 1),
         joined);
   };
   Parameters &parameters = context.parameters;
-  Value weight = parameters.piece(
-      module, "weight", {3 * width, config.hidden}, "", partSuffixes[part],
-      [&](WeightExpr file) { return slicePart(file, {config.hidden}); });
-  Value bias = config.qkvBias
-                   ? parameters.piece(
-                         module, "bias", {3 * width}, "", partSuffixes[part],
-                         [&](WeightExpr file) { return slicePart(file, {}); })
-                   : Value();
+  Value weight =
+      parameters.getDerived(module, "weight", {3 * width, config.hidden}, "",
+                            operandSuffixes[operand], [&](WeightExpr file) {
+                              return sliceOperand(file, {config.hidden});
+                            });
+  Value bias =
+      config.qkvBias
+          ? parameters.getDerived(
+                module, "bias", {3 * width}, "", operandSuffixes[operand],
+                [&](WeightExpr file) { return sliceOperand(file, {}); })
+          : Value();
   return context.emit.linear(state, weight, bias);
 }
 
 /// Query, key or value: [tokens, heads * head dim].
-Value AttentionBlock::projectPart(Value state, const std::string &layer,
-                                  Part part) {
+Value AttentionBlock::projectOperand(Value state, const std::string &layer,
+                                     Operand operand) {
   const FamilyModules &m = context.family.modules;
   const ModelConfig &config = context.config;
   const char *modules[] = {m.query, m.key, m.value};
   bool separate = context.family.qkv == QkvLayout::Separate;
-  const std::string module = layer + (separate ? modules[part] : m.qkv);
+  const std::string module = layer + (separate ? modules[operand] : m.qkv);
   context.at(module, context.family.keys.hidden);
   if (context.family.qkv == QkvLayout::Stacked)
-    return stackedPart(state, module, part);
+    return projectStacked(state, module, operand);
   if (context.family.qkv == QkvLayout::ByHead)
-    return byHeadPart(state, module, part);
-  int64_t heads = part == Query ? config.heads : config.kvHeads;
+    return projectByHead(state, module, operand);
+  int64_t heads = operand == Query ? config.heads : config.kvHeads;
   return context.project(state, module, heads * config.headDim, config.qkvBias,
                          "hidden size x hidden size");
 }
 
-/// The norm of each head where the family has one, then rope.
-Value AttentionBlock::applyPosition(Value heads, int64_t number, Part part) {
+/// The norm of each head where the family has one, then rope: number i of a
+/// head is turned with number i + d/2 (the halves of `rotate_half`).
+Value AttentionBlock::applyPosition(Value heads, int64_t number,
+                                    Operand operand) {
   const FamilyModules &m = context.family.modules;
   const ModelConfig &config = context.config;
   const std::string layer = context.layerPrefix(number);
-  const std::string norm = layer + (part == Query ? m.queryNorm : m.keyNorm);
-  int64_t count = part == Query ? config.heads : config.kvHeads;
+  const std::string norm = layer + (operand == Query ? m.queryNorm : m.keyNorm);
+  int64_t count = operand == Query ? config.heads : config.kvHeads;
   if (context.family.headNorms) {
     context.at(norm, context.family.keys.epsilon);
     Value split =
@@ -168,12 +174,12 @@ Value AttentionBlock::primitive(Value state, int64_t number) {
   const ModelConfig &config = context.config;
   Emitter &emit = context.emit;
   const std::string layer = context.layerPrefix(number);
-  auto heads = [&](Part part) {
-    Value projected = projectPart(state, layer, part);
+  auto heads = [&](Operand operand) {
+    Value projected = projectOperand(state, layer, operand);
     context.at(layer + m.attention, context.family.keys.heads);
     return splitHeads(projected);
   };
-  Value query = heads(Query), key = heads(Key), value = heads(PartValue);
+  Value query = heads(Query), key = heads(Key), value = heads(Values);
   Value scores = emit.scale(emit.matmul(query, key, false, true),
                             config.layers[number].scale);
   scores = emit.mask(scores, keyMask, -std::numeric_limits<double>::infinity());
@@ -188,9 +194,9 @@ Value AttentionBlock::fused(Value state, int64_t number) {
   const LayerConfig &own = config.layers[number];
   Emitter &emit = context.emit;
   const std::string layer = context.layerPrefix(number);
-  Value query = projectPart(state, layer, Query);
-  Value key = projectPart(state, layer, Key);
-  Value value = projectPart(state, layer, PartValue);
+  Value query = projectOperand(state, layer, Query);
+  Value key = projectOperand(state, layer, Key);
+  Value value = projectOperand(state, layer, Values);
   query = applyPosition(query, number, Query);
   key = applyPosition(key, number, Key);
 

@@ -47,7 +47,7 @@ Value BlockContext::project(Value input, const std::string &module,
   int64_t from = getWidth(input);
   Value weight;
   if (family.transposedWeights)
-    weight = parameters.piece(
+    weight = parameters.getDerived(
         module, "weight", {from, width}, sizes, "^T",
         [](WeightExpr file) { return WeightExpr::transpose(file, {1, 0}); });
   else
@@ -66,14 +66,14 @@ Value BlockContext::projectSlice(Value input, const std::string &module,
   auto slice = [&](WeightExpr file) {
     return WeightExpr::slice(std::move(file), 0, start, count);
   };
-  Value weight = parameters.piece(
+  Value weight = parameters.getDerived(
       module, "weight", shape, "", suffix, [&](WeightExpr file) {
         return slice(family.transposedWeights
                          ? WeightExpr::transpose(file, {1, 0})
                          : file);
       });
   Value addend =
-      bias ? parameters.piece(module, "bias", {all}, "", suffix, slice)
+      bias ? parameters.getDerived(module, "bias", {all}, "", suffix, slice)
            : Value();
   return emit.linear(input, weight, addend);
 }
@@ -89,13 +89,13 @@ Value BlockContext::normalize(Value input, const std::string &module) {
     return emit.layerNorm(
         input, emit.weight(parameters.getModulePath(module) + ".ones", ones),
         Value(), config.epsilon);
-  Value gamma = family.norm == NormKind::RmsOnePlus
-                    ? parameters.piece(module, "weight", shape, sizes, "+1",
-                                       [&](WeightExpr file) {
-                                         return WeightExpr::add(file, ones);
-                                       })
-                    : parameters.get(module, "weight", shape, sizes);
-  if (family.norm != NormKind::Layer)
+  Value gamma =
+      family.normKind == NormKind::RmsOnePlus
+          ? parameters.getDerived(
+                module, "weight", shape, sizes, "+1",
+                [&](WeightExpr file) { return WeightExpr::add(file, ones); })
+          : parameters.get(module, "weight", shape, sizes);
+  if (family.normKind != NormKind::Layer)
     return emit.rmsNorm(input, gamma, config.epsilon);
   Value beta =
       config.normBias ? parameters.get(module, "bias", shape, sizes) : Value();

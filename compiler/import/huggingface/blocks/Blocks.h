@@ -26,7 +26,7 @@ public:
   template <typename Key> void at(const std::string &module, const Key &key) {
     parameters.at(module, key);
   }
-  /// The module of a layer, and the prefix of its parts.
+  /// The module of a layer, and the prefix of the modules in it.
   std::string layerName(int64_t number) const;
   std::string layerPrefix(int64_t number) const {
     return layerName(number) + ".";
@@ -84,14 +84,14 @@ public:
 
 private:
   using Value = mlir::Value;
-  enum Part { Query, Key, PartValue };
+  enum Operand { Query, Key, Values };
 
   bool isPrimitive() const;
   Value ropeTable(Value positions, const Rope &rope, const ConfigKey &key);
-  Value projectPart(Value state, const std::string &layer, Part part);
-  Value stackedPart(Value state, const std::string &module, Part part);
-  Value byHeadPart(Value state, const std::string &module, Part part);
-  Value applyPosition(Value heads, int64_t layer, Part part);
+  Value projectOperand(Value state, const std::string &layer, Operand operand);
+  Value projectStacked(Value state, const std::string &module, Operand operand);
+  Value projectByHead(Value state, const std::string &module, Operand operand);
+  Value applyPosition(Value heads, int64_t layer, Operand operand);
   Value splitHeads(Value projected);
   Value primitive(Value state, int64_t layer);
   Value fused(Value state, int64_t layer);
@@ -103,7 +103,7 @@ private:
   Value keyMask;                  ///< bool [batch, 1, 1, seq]
 };
 
-/// The feed-forward part of a layer.
+/// The MLP of a layer.
 class MlpBlock {
 public:
   explicit MlpBlock(BlockContext &context) : context(context) {}

@@ -39,7 +39,7 @@ Value EmbeddingBlock::addPositions(Value sum, Value ids) {
       uint64_t(ranks ? config.pad : 0));
   Value values;
   if (int64_t offset = family.positionOffset) {
-    Value table = context.parameters.piece(
+    Value table = context.parameters.getDerived(
         m.position, "weight", {config.positions + offset, sumWidth(context)},
         "positions x hidden size", ".used", [&](WeightExpr file) {
           return WeightExpr::slice(file, 0, offset, config.positions);
@@ -83,7 +83,8 @@ Value EmbeddingBlock::build(Value ids, Value types) {
   if (types) {
     context.at(m.type, family.keys.types);
     Value kinds = lookUp(m.type, config.types, types, "token types");
-    context.at(m.embeddings, family.keys.types);
+    if (*m.embeddings)
+      context.at(m.embeddings, family.keys.types);
     sum = context.emit.add(sum, kinds);
   }
   if (family.positions == PositionEncoding::Learned)

@@ -24,25 +24,26 @@ Value LayerBlock::build(Value state, int64_t number) {
   if (config.parallelResidual)
     return parallel(state, number);
   const std::string name = context.layerName(number), inside = name + ".";
-  bool before = config.norms == NormPlacement::Pre;
-  struct Part {
+  bool before = config.normPlacement == NormPlacement::Pre;
+  struct Sublayer {
     const char *norm, *postNorm, *add;
     bool normalizesInput;
   };
 
   // norm -> compute -> norm of the result -> sum -> norm of the sum, of which a
   // family has some.
-  auto build = [&](const Part &part, auto compute) {
-    Value input = before && part.normalizesInput
-                      ? context.normalize(state, inside + part.norm)
+  auto build = [&](const Sublayer &sublayer, auto compute) {
+    Value input = before && sublayer.normalizesInput
+                      ? context.normalize(state, inside + sublayer.norm)
                       : state;
     Value residual = config.residualFromNorm ? input : state;
     Value result = compute(input);
-    if (*part.postNorm)
-      result = context.normalize(result, inside + part.postNorm);
-    state = context.add(result, residual, *part.add ? inside + part.add : name);
+    if (*sublayer.postNorm)
+      result = context.normalize(result, inside + sublayer.postNorm);
+    state = context.add(result, residual,
+                        *sublayer.add ? inside + sublayer.add : name);
     if (!before)
-      state = context.normalize(state, inside + part.norm);
+      state = context.normalize(state, inside + sublayer.norm);
   };
   build({m.attentionNorm, m.attentionPostNorm, m.attentionAdd,
          number > 0 || context.family.firstLayerNorm},

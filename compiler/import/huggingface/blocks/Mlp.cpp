@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The feed-forward part of a layer, plain or as a GLU (Shazeer 2020).
+// The MLP of a layer, plain or as a GLU (Shazeer 2020).
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;

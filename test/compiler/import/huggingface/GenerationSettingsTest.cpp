@@ -4,6 +4,7 @@
 // The files that say how texts are generated: what is merged, checked, noted,
 // and kept for the time when it is used.
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "runtime/generate/GenerationOptions.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -72,6 +73,21 @@ TEST_F(GenerationSettingsTest, unsupportedOptionsAreKept) {
       json(),
       R"({"num_beams":4,"unsupported":["'penalty_alpha' 0.6",)"
       R"("'bad_words_ids'"],"unsupported_sampling":["'typical_p' 0.5"]})");
+}
+
+TEST_F(GenerationSettingsTest, an_option_is_not_listed_as_unsupported) {
+  visitGenerationOptions(
+      [&](const GenerationOption &option, auto member, auto) {
+        EXPECT_TRUE(isGenerationKey(option.key)) << option.key;
+        using Type = std::decay_t<decltype(GenerationConfig().*member)>;
+        if constexpr (std::is_same_v<Type, double>) {
+          const std::string key = option.key;
+          write("generation_config.json", "{\"" + key + "\": 0.25}");
+          EXPECT_EQ(json(), "{\"" + key + "\":0.25}");
+        }
+      });
+  EXPECT_TRUE(isGenerationKey("typical_p"));
+  EXPECT_FALSE(isGenerationKey("hidden_size"));
 }
 
 TEST_F(GenerationSettingsTest, unsupported_keys_are_noted) {

@@ -13,6 +13,73 @@ namespace {
 
 using Windows = std::vector<int64_t>;
 
+//===--- Entries of the table ---------------------------------------------===//
+
+/// What a family that differs in one thing reads from a config.
+struct ReadBy {
+  template <typename Change>
+  ReadBy(const char *type, const std::string &more, Change change)
+      : family(*findModelFamily(type)) {
+    change(family);
+    Result<JsonDocument> document =
+        parseJson(config(type, more), "config.json");
+    EXPECT_TRUE(bool(document));
+    Config read(std::move(*document));
+    model = readModelConfig(read, family);
+    if (read.failed())
+      error = read.takeError();
+  }
+  ModelFamily family;
+  ModelConfig model;
+  Error error{Status::Ok, "", {}};
+};
+
+TEST(ModelConfig, an_absent_flag_has_the_value_of_the_entry) {
+  auto withKey = [](ModelFamily &family) { family.keys.normBefore = {"pre"}; };
+  EXPECT_EQ(ReadBy("bert", "", withKey).model.normPlacement,
+            NormPlacement::Post);
+  EXPECT_EQ(ReadBy("bert", "\"pre\": true", withKey).model.normPlacement,
+            NormPlacement::Pre);
+  EXPECT_EQ(ReadBy("llama", "", withKey).model.normPlacement,
+            NormPlacement::Pre);
+  EXPECT_EQ(ReadBy("llama", "\"pre\": false", withKey).model.normPlacement,
+            NormPlacement::Post);
+  auto always = [](ModelFamily &family) {
+    family.keys.parallelResidual = {true};
+  };
+  EXPECT_TRUE(ReadBy("llama", "", always).model.parallelResidual);
+}
+
+TEST(ModelConfig, an_entry_refuses_values) {
+  auto refuse = [](ModelFamily &family) {
+    family.supportedValues = {
+        {"causal", "false"}, {"scale_base", "null"}, {"glu", "swiglu"}};
+  };
+  EXPECT_EQ(ReadBy("bert", R"("causal": false, "scale_base": null,
+                              "glu": "swiglu")",
+                   refuse)
+                .error.message,
+            "");
+  for (const char *wrong :
+       {"\"causal\": true", "\"scale_base\": 512", "\"glu\": \"geglu\""}) {
+    ReadBy read("bert", wrong, refuse);
+    EXPECT_EQ(read.error.status, Status::Unsupported) << wrong;
+    EXPECT_NE(read.error.message.find("supported: "), std::string::npos)
+        << read.error.message;
+  }
+}
+
+TEST(ModelConfig, features_that_do_not_combine) {
+  ReadBy post("gpt_neox", "", [](ModelFamily &family) {
+    family.normPlacement = NormPlacement::Post;
+  });
+  EXPECT_EQ(post.error.status, Status::Unsupported);
+  ReadBy plain("llama", "\"affine\": false", [](ModelFamily &family) {
+    family.keys.normsHaveWeights = {"affine"};
+  });
+  EXPECT_EQ(plain.error.status, Status::Unsupported);
+}
+
 //===--- Windows ---------------------------------------------------------===//
 
 TEST(ModelConfig, a_window_for_all_layers) {
