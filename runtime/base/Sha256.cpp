@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compression function of SHA-256 twice: with the SHA instructions of x86,
-// and in plain C++. Which one runs is asked of the CPU once.
+// and in plain C++. Which one runs is asked of the CPU once. Each exists for
+// one text and for several at once: a round waits for the one before, so the
+// rounds of other texts fill the time.
 #include "runtime/base/Sha256.h"
 #include <algorithm>
 #include <cstring>
@@ -78,51 +80,133 @@ void compressPortable(uint32_t state[8], const uint8_t *blocks, size_t count) {
   }
 }
 
+/// A word of each lane.
+using Lanes __attribute__((vector_size(4 * Sha256::numLanes))) = uint32_t;
+
+inline Lanes rotate(Lanes x, int by) { return x >> by | x << (32 - by); }
+
+/// The word at `offset` of each lane's block.
+inline Lanes loadLanes(const uint8_t *const blocks[], size_t offset) {
+  Lanes word;
+  for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
+    word[lane] = loadBigEndian(blocks[lane] + offset);
+  return word;
+}
+
+void compressLanesPortable(uint32_t states[Sha256::numLanes][8],
+                           const uint8_t *const blocks[Sha256::numLanes],
+                           size_t count) {
+  Lanes sums[8];
+  for (size_t i = 0; i < 8; ++i)
+    for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
+      sums[i][lane] = states[lane][i];
+
+  for (size_t block = 0; block < count; ++block) {
+    Lanes w[16];
+    for (size_t i = 0; i < 16; ++i)
+      w[i] = loadLanes(blocks, 64 * block + 4 * i);
+    Lanes a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    Lanes e = sums[4], f = sums[5], g = sums[6], h = sums[7];
+    for (size_t i = 0; i < 64; ++i) {
+      // Extend the schedule in place, sixteen words at a time.
+      Lanes &word = w[i % 16];
+      if (i >= 16) {
+        const Lanes x = w[(i + 1) % 16], y = w[(i + 14) % 16];
+        word += (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) + w[(i + 9) % 16] +
+                (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
+      }
+      const Lanes t = h + (g ^ (e & (f ^ g))) + (roundConstants[i] + word) +
+                      (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
+      const Lanes u = ((a & b) | (c & (a | b))) +
+                      (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22));
+      h = g, g = f, f = e, e = d + t;
+      d = c, c = b, b = a, a = t + u;
+    }
+    sums[0] += a, sums[1] += b, sums[2] += c, sums[3] += d;
+    sums[4] += e, sums[5] += f, sums[6] += g, sums[7] += h;
+  }
+
+  for (size_t i = 0; i < 8; ++i)
+    for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
+      states[lane][i] = sums[i][lane];
+}
+
 #if defined(__x86_64__)
 /// The instructions keep the state as (a b e f) and (c d g h), do two rounds
-/// each, and make four words of the schedule at a time.
+/// each, and make four words of the schedule at a time. `N` texts at once.
+template <size_t N>
 __attribute__((target("sha,sse4.1,ssse3"))) void
-compressShaNi(uint32_t state[8], const uint8_t *blocks, size_t count) {
+compressShaNi(uint32_t *const states[N], const uint8_t *const blocks[N],
+              size_t count) {
   const __m128i swapBytes =
       _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
   auto load = [](const void *p) __attribute__((target("sha,sse4.1,ssse3"))) {
     return _mm_loadu_si128(static_cast<const __m128i *>(p));
   };
-  // Arrange the state as the instructions expect it.
-  __m128i cdab = _mm_shuffle_epi32(load(state), 0xB1);
-  __m128i efgh = _mm_shuffle_epi32(load(state + 4), 0x1B);
-  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
-  __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xF0);
-  for (; count > 0; --count, blocks += 64) {
-    // Load a block in big-endian order.
-    __m128i abefBefore = abef, cdghBefore = cdgh;
-    __m128i w[4];
-    for (int i = 0; i < 4; ++i)
-      w[i] = _mm_shuffle_epi8(load(blocks + 16 * i), swapBytes);
+  // Arrange the states as the instructions expect them.
+  __m128i abef[N], cdgh[N];
+  for (size_t n = 0; n < N; ++n) {
+    const __m128i cdab = _mm_shuffle_epi32(load(states[n]), 0xB1);
+    const __m128i efgh = _mm_shuffle_epi32(load(states[n] + 4), 0x1B);
+    abef[n] = _mm_alignr_epi8(cdab, efgh, 8);
+    cdgh[n] = _mm_blend_epi16(efgh, cdab, 0xF0);
+  }
+  for (size_t block = 0; block < count; ++block) {
+    // Load a block of each text in big-endian order.
+    __m128i abefBefore[N], cdghBefore[N], w[N][4];
+    for (size_t n = 0; n < N; ++n) {
+      abefBefore[n] = abef[n], cdghBefore[n] = cdgh[n];
+      for (size_t i = 0; i < 4; ++i)
+        w[n][i] =
+            _mm_shuffle_epi8(load(blocks[n] + 64 * block + 16 * i), swapBytes);
+    }
     // Sixteen times four rounds; from the fifth on, extend the schedule.
 #pragma clang loop unroll(full)
-    for (int i = 0; i < 16; ++i) {
-      __m128i &now = w[i % 4];
-      if (i >= 4) {
-        __m128i &before = w[(i + 3) % 4];
-        now = _mm_sha256msg1_epu32(now, w[(i + 1) % 4]);
-        now = _mm_add_epi32(now, _mm_alignr_epi8(before, w[(i + 2) % 4], 4));
-        now = _mm_sha256msg2_epu32(now, before);
+    for (size_t i = 0; i < 16; ++i) {
+#pragma clang loop unroll(full)
+      for (size_t n = 0; n < N; ++n) {
+        __m128i &now = w[n][i % 4];
+        if (i >= 4) {
+          __m128i &before = w[n][(i + 3) % 4];
+          now = _mm_sha256msg1_epu32(now, w[n][(i + 1) % 4]);
+          now =
+              _mm_add_epi32(now, _mm_alignr_epi8(before, w[n][(i + 2) % 4], 4));
+          now = _mm_sha256msg2_epu32(now, before);
+        }
+        const __m128i sum = _mm_add_epi32(now, load(roundConstants + 4 * i));
+        cdgh[n] = _mm_sha256rnds2_epu32(cdgh[n], abef[n], sum);
+        abef[n] = _mm_sha256rnds2_epu32(abef[n], cdgh[n],
+                                        _mm_shuffle_epi32(sum, 0x0E));
       }
-      __m128i sum = _mm_add_epi32(now, load(roundConstants + 4 * i));
-      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
-      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0E));
     }
-    abef = _mm_add_epi32(abef, abefBefore);
-    cdgh = _mm_add_epi32(cdgh, cdghBefore);
+    for (size_t n = 0; n < N; ++n) {
+      abef[n] = _mm_add_epi32(abef[n], abefBefore[n]);
+      cdgh[n] = _mm_add_epi32(cdgh[n], cdghBefore[n]);
+    }
   }
-  // Store the state in its usual order.
-  __m128i feba = _mm_shuffle_epi32(abef, 0x1B);
-  __m128i dchg = _mm_shuffle_epi32(cdgh, 0xB1);
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(state),
-                   _mm_blend_epi16(feba, dchg, 0xF0));
-  _mm_storeu_si128(reinterpret_cast<__m128i *>(state + 4),
-                   _mm_alignr_epi8(dchg, feba, 8));
+  // Store the states in their usual order.
+  for (size_t n = 0; n < N; ++n) {
+    const __m128i feba = _mm_shuffle_epi32(abef[n], 0x1B);
+    const __m128i dchg = _mm_shuffle_epi32(cdgh[n], 0xB1);
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(states[n]),
+                     _mm_blend_epi16(feba, dchg, 0xF0));
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(states[n] + 4),
+                     _mm_alignr_epi8(dchg, feba, 8));
+  }
+}
+
+void compressOneShaNi(uint32_t state[8], const uint8_t *blocks, size_t count) {
+  compressShaNi<1>(&state, &blocks, count);
+}
+
+/// Two texts at a time have no more values than there are registers.
+void compressLanesShaNi(uint32_t states[Sha256::numLanes][8],
+                        const uint8_t *const blocks[Sha256::numLanes],
+                        size_t count) {
+  for (size_t lane = 0; lane < Sha256::numLanes; lane += 2) {
+    uint32_t *const pair[2] = {states[lane], states[lane + 1]};
+    compressShaNi<2>(pair, blocks + lane, count);
+  }
 }
 
 /// The builtin name for 'sha' is missing in older compilers: leaf 7, EBX 29.
@@ -138,11 +222,14 @@ bool cpuHasSha() {
 
 Sha256::Sha256() : Sha256(Engine::Automatic) {}
 
-Sha256::Sha256(Engine engine) : compress(compressPortable) {
+Sha256::Sha256(Engine engine)
+    : compress(compressPortable), compressLanes(compressLanesPortable) {
 #if defined(__x86_64__)
   static const bool hasSha = cpuHasSha();
-  if (engine == Engine::Automatic && hasSha)
-    compress = compressShaNi;
+  if (engine == Engine::Automatic && hasSha) {
+    compress = compressOneShaNi;
+    compressLanes = compressLanesShaNi;
+  }
 #endif
   std::copy_n(initialState, 8, state);
 }
@@ -193,6 +280,34 @@ std::string Sha256::hex() const {
     text += digits[byte & 15];
   }
   return text;
+}
+
+std::array<Sha256::Digest, Sha256::numLanes>
+Sha256::getDigests(const std::array<std::string_view, numLanes> &texts,
+                   Engine engine) {
+  // Hash as many blocks as all texts have together.
+  size_t count = SIZE_MAX;
+  for (std::string_view text : texts)
+    count = std::min(count, text.size() / 64);
+  uint32_t states[numLanes][8];
+  const uint8_t *blocks[numLanes];
+  for (size_t lane = 0; lane < numLanes; ++lane) {
+    std::copy_n(initialState, 8, states[lane]);
+    blocks[lane] = reinterpret_cast<const uint8_t *>(texts[lane].data());
+  }
+  const Sha256 initial(engine);
+  initial.compressLanes(states, blocks, count);
+
+  // Finish each alone.
+  std::array<Digest, numLanes> digests;
+  for (size_t lane = 0; lane < numLanes; ++lane) {
+    Sha256 hash = initial;
+    std::copy_n(states[lane], 8, hash.state);
+    hash.total = 64 * count;
+    hash.update(texts[lane].substr(64 * count));
+    digests[lane] = hash.digest();
+  }
+  return digests;
 }
 
 std::string Sha256::getHex(std::string_view bytes) {

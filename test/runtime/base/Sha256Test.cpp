@@ -40,6 +40,29 @@ TEST(Sha256, engines_and_chunks_agree) {
   }
 }
 
+TEST(Sha256, several_texts_at_once) {
+  Random random(2);
+  std::string text;
+  for (int i = 0; i < 4000; ++i)
+    text += static_cast<char>(random.next());
+  for (int round = 0; round < 200; ++round) {
+    // Equal lengths, and lengths that differ.
+    std::array<std::string_view, Sha256::numLanes> texts;
+    const size_t common = random.next() % 1000;
+    for (std::string_view &part : texts)
+      part = std::string_view(text).substr(
+          random.next() % 3000, round % 2 ? common : random.next() % 1000);
+    for (auto engine : {Sha256::Engine::Automatic, Sha256::Engine::Portable}) {
+      const auto digests = Sha256::getDigests(texts, engine);
+      for (size_t lane = 0; lane < texts.size(); ++lane) {
+        Sha256 hash(Sha256::Engine::Portable);
+        hash.update(texts[lane]);
+        ASSERT_EQ(digests[lane], hash.digest()) << round;
+      }
+    }
+  }
+}
+
 TEST(Sha256, digest_does_not_end_the_hash) {
   Sha256 hash;
   hash.update("ab");

@@ -21,7 +21,7 @@
 /* Likewise of the tokenizer's tables. */
 #define FAKE_TOKENIZER_ROOM 32768
 #define FAKE_TOKENIZER_MARK "the tokenizer goes here"
-#define FAKE_DIGEST_TYPE 3
+#define FAKE_DIGEST_TYPE 4
 /* A build may pretend to be of another ABI. */
 #ifndef FAKE_ABI
 #define FAKE_ABI TRANSOM_ABI_VERSION
