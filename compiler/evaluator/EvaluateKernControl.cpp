@@ -96,6 +96,8 @@ static Result<void> runWorker(Operation *op, int worker, bool first,
 /// as a whole in the turn of the first worker.
 static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
   ++e.kern->turn.phase;
+  for (auto inner : op.getBody().getOps<BufferOp>())
+    e.kern->forgetSize(inner, e);
   bool first = true;
   for (int worker : getShuffledWorkers(e.kern->seed + e.kern->turn.phase)) {
     for (Operation &inner : op.getBody().front())
@@ -103,6 +105,7 @@ static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
         return done;
     first = false;
   }
+  TRANSOM_TRY(e.kern->flushSizes(e));
   return KernEvaluation::flushCaches(e);
 }
 

@@ -76,6 +76,8 @@ public:
 
   /// Binds a symbol; an error where it has another value already.
   Result<void> bind(const std::string &symbol, int64_t value);
+  /// Takes the value of a symbol, if it has one.
+  void unbind(const std::string &symbol) { symbols.erase(symbol); }
   /// Binds the symbols that are alone among the sizes of an input, and checks
   /// all sizes.
   Result<void> bindShape(llvm::ArrayRef<Polynomial> dims,

@@ -132,10 +132,17 @@ Result<void> Evaluation::run(Operation *op) {
   auto evaluable = dyn_cast<Evaluable>(op);
   if (!evaluable)
     return errorAt(op, unsupported("not known to the evaluator"));
+  auto buffers = dyn_cast<kern::BufferOp>(op);
+  if (buffers)
+    if (Result<void> known = kern->checkSizes(buffers, *this); !known)
+      return errorAt(op, known.takeError());
   // Outside of phases each operation on buffers is a phase of its own.
-  if (isa<kern::BufferOp>(op) && !isa<kern::PhaseOp>(op->getParentOp()))
+  const bool isPhase = buffers && !isa<kern::PhaseOp>(op->getParentOp());
+  if (isPhase)
     kern->turn = {kern->turn.phase + 1, Toucher::anyWorker, op};
   Result<void> done = evaluable.evaluate(*this);
+  if (done && isPhase)
+    done = kern->flushSizes(*this);
   // What runs operations of its own names the inner location only.
   if (isa<kern::PhaseOp, kern::LayersOp>(op))
     return done;
@@ -237,7 +244,7 @@ Result<std::vector<NamedTensor>> evaluate(ModuleOp module, StringRef entry,
   if (!function || function.isExternal())
     return usageError("no entry '" + entry.str() + "'");
   if (isKernEntry(function)) {
-    evaluation.kern = std::make_unique<KernEvaluation>();
+    evaluation.kern = std::make_unique<KernEvaluation>(module);
     return evaluateKernEntry(function, inputs, evaluation);
   }
   std::vector<bool> given(function.getNumArguments());
@@ -269,6 +276,7 @@ void attachEvaluators(MLIRContext *context) {
   attachKernOneDnn(context);
   attachKernAttention(context);
   attachKernMoves(context);
+  attachKernGroups(context);
   attachKernCaches(context);
 }
 

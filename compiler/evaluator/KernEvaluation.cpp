@@ -15,18 +15,32 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
                                                       Evaluation &e) const {
   auto type = cast<BufferType>(buffer.getType());
   Held held;
-  for (const Polynomial &dim : type.getDims()) {
-    TRANSOM_ASSIGN(int64_t size, e.size(dim));
-    held.sizes.push_back(size);
-  }
-  TRANSOM_ASSIGN(int64_t stride, e.size(type.getRowStride()));
-  TRANSOM_ASSIGN(int64_t bytes, e.size(type.getByteSize()));
-  held.stride = stride;
+  TRANSOM_TRY(updateSizes(buffer, held, e));
+  TRANSOM_ASSIGN(int64_t bytes, e.size(bounds.getBound(type.getByteSize())));
   held.extent.bytes = bytes;
   held.width = type.getElementBytes();
   held.keyPanels = type.getKeyPanels();
   held.bf16 = type.isBf16();
   return held;
+}
+
+Result<void> KernEvaluation::updateSizes(Value buffer, Held &held,
+                                         Evaluation &e) const {
+  auto type = cast<BufferType>(buffer.getType());
+  held.sizes.clear();
+  // A size that no operation has written yet counts as its bound; `checkSizes`
+  // keeps operations from using it.
+  auto getSize = [&](const Polynomial &size) {
+    Result<int64_t> value = e.size(size);
+    return value ? value : e.size(bounds.getBound(size));
+  };
+  for (const Polynomial &dim : type.getDims()) {
+    TRANSOM_ASSIGN(int64_t size, getSize(dim));
+    held.sizes.push_back(size);
+  }
+  TRANSOM_ASSIGN(int64_t stride, getSize(type.getRowStride()));
+  held.stride = stride;
+  return {};
 }
 
 Result<void> KernEvaluation::allocate(Value buffer, Evaluation &e) {

@@ -6,7 +6,7 @@
 #pragma once
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/KernMemory.h"
-#include "dialects/kern/Kern.h"
+#include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace transom {
@@ -21,6 +21,8 @@ class KernEvaluation {
 public:
   /// Parts that share the work, in an order that `seed` shuffles.
   static constexpr int numWorkers = 2;
+
+  explicit KernEvaluation(mlir::ModuleOp module) : bounds(module) {}
 
   /// Takes memory for a buffer of its own.
   Result<void> allocate(mlir::Value buffer, Evaluation &e);
@@ -68,6 +70,20 @@ public:
     int64_t sequence, position;
     std::vector<double> key, value;
   };
+  //===--------------------------------------------------------------------===//
+  // Bounded sizes
+  //===--------------------------------------------------------------------===//
+
+  /// An error when an operation uses a size that has no value.
+  Result<void> checkSizes(kern::BufferOp op, Evaluation &e) const;
+  /// Takes the values of the sizes that an operation is about to write.
+  void forgetSize(kern::BufferOp op, Evaluation &e);
+  /// Notes the value of a size, which it gets when the phase in turn ends. An
+  /// error when it is above its bound.
+  Result<void> writeSize(llvm::StringRef size, int64_t value, Evaluation &e);
+  /// Gives the sizes their values, and the buffers that have them theirs.
+  Result<void> flushSizes(Evaluation &e);
+
   /// What the operations of the phase in turn append; nobody reads it before
   /// the phase ends.
   std::vector<Appended> appended;
@@ -91,8 +107,11 @@ private:
     bool bf16 = false;
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
+  Result<void> updateSizes(mlir::Value buffer, Held &held, Evaluation &e) const;
   int64_t getByteOffset(const Held &held, int64_t row, int64_t column) const;
 
+  kern::SizeBounds bounds;
+  std::map<std::string, int64_t> writtenSizes; ///< in the phase in turn
   llvm::DenseMap<mlir::Value, Held> buffers;
   int32_t storages = 0;
 };
@@ -113,5 +132,6 @@ void attachKernOneDnn(mlir::MLIRContext *context);
 void attachKernAttention(mlir::MLIRContext *context);
 void attachKernCaches(mlir::MLIRContext *context);
 void attachKernMoves(mlir::MLIRContext *context);
+void attachKernGroups(mlir::MLIRContext *context);
 
 } // namespace transom

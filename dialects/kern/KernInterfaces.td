@@ -25,6 +25,8 @@ def Kern_BufferOp : OpInterface<"BufferOp"> {
       "::mlir::Value", "getAccessedCache", (ins), "", "return {};">,
     InterfaceMethod<"True when it writes its cache.",
       "bool", "writesCache", (ins), "", "return false;">,
+    InterfaceMethod<"The bounded size whose value it writes, null without one.",
+      "::mlir::FlatSymbolRefAttr", "getWrittenSize", (ins), "", "return {};">,
     InterfaceMethod<[{
       True when it can round what it writes to `out`, a buffer of f32, to bf16:
       instead of the f32 when it alone is asked for (`onlyRounded`), else beside

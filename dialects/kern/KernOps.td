@@ -8,6 +8,7 @@
 
 include "dialects/kern/KernBase.td"
 include "dialects/kern/KernCacheOps.td"
+include "dialects/kern/KernGroupOps.td"
 include "dialects/kern/KernRowOps.td"
 
 //===----------------------------------------------------------------------===//
@@ -520,6 +521,7 @@ def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryE
     - (1) The name is not empty.
     - (2) It holds operations on buffers only.
     - (3) A `kern.onednn` is alone.
+    - (4) No operation uses a bounded size that another one of the phase writes.
 
     Example:
     ```mlir

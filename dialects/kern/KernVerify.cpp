@@ -303,6 +303,27 @@ LogicalResult LayersOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// (4): a size that an operation of the phase writes has its value after the
+/// phase.
+static LogicalResult verifyWrittenSizes(Block &body) {
+  for (auto writer : body.getOps<BufferOp>()) {
+    FlatSymbolRefAttr size = writer.getWrittenSize();
+    if (!size)
+      continue;
+    for (auto user : body.getOps<BufferOp>()) {
+      if (user == writer)
+        continue;
+      for (Type type : user->getOperandTypes())
+        if (auto buffer = llvm::dyn_cast<BufferType>(type))
+          for (const Polynomial &dim : buffer.getDims())
+            if (llvm::is_contained(dim.symbols(), size.getValue()))
+              return user.emitOpError("uses the size '")
+                     << size.getValue() << "', which its phase writes";
+    }
+  }
+  return success();
+}
+
 LogicalResult PhaseOp::verify() {
   if (getName().empty()) // (1)
     return emitOpError("expects a name");
@@ -313,5 +334,5 @@ LogicalResult PhaseOp::verify() {
   for (auto call : getBody().front().getOps<OneDnnOp>())
     if (!getCall()) // (3)
       return call.emitOpError("expects a phase of its own");
-  return success();
+  return verifyWrittenSizes(getBody().front());
 }

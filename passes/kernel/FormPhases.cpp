@@ -3,6 +3,7 @@
 //
 // Puts a barrier only where a worker could need what another worker makes.
 #include "dialects/common/Location.h"
+#include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/Passes.h"
@@ -71,6 +72,8 @@ struct Group {
 /// compared with those of one phase only.
 class PhaseCutter {
 public:
+  explicit PhaseCutter(const kern::SizeBounds &bounds) : bounds(bounds) {}
+
   /// Adds an operation; true when it joined a phase of others.
   bool add(kern::BufferOp op);
   /// Later operations join none of the phases made so far.
@@ -86,11 +89,14 @@ private:
   };
 
   size_t findBlocking(kern::BufferOp op);
+  size_t findBlockingSize(kern::BufferOp op);
   size_t findRoom(size_t first);
   bool fits(const Group &group, kern::BufferOp next);
   void remember(kern::BufferOp op, size_t index);
 
+  const kern::SizeBounds &bounds;
   DenseMap<Value, Touched> buffers;
+  std::map<std::string, Touched> sizes;
   size_t lastOneDnn = 0, lastAppend = 0, lastCached = 0;
   size_t open = 0; ///< the first phase after the last layers
   /// The phase to try in place of a full one; a phase with room names itself.
@@ -143,6 +149,22 @@ size_t PhaseCutter::findBlocking(kern::BufferOp op) {
   return last;
 }
 
+/// The same for the bounded sizes that an operation reads and writes. Workers
+/// read sizes when a phase begins, so no operation shares a phase with one that
+/// writes a size that it reads.
+size_t PhaseCutter::findBlockingSize(kern::BufferOp op) {
+  size_t last = 0;
+  if (bounds.isEmpty())
+    return last;
+  for (const std::string &size : bounds.getUsed(op))
+    last = std::max(last, sizes[size].written);
+  if (FlatSymbolRefAttr size = op.getWrittenSize()) {
+    Touched touched = sizes[size.getValue().str()];
+    last = std::max({last, touched.written, touched.read});
+  }
+  return last;
+}
+
 /// The first phase from `first` on that is not full.
 size_t PhaseCutter::findRoom(size_t first) {
   size_t room = first;
@@ -166,6 +188,11 @@ void PhaseCutter::remember(kern::BufferOp op, size_t index) {
     group.writers[kern::getStorage(buffer)].push_back(op);
     raise(buffers[kern::getStorage(buffer)].written);
   }
+  if (!bounds.isEmpty())
+    for (const std::string &size : bounds.getUsed(op))
+      raise(sizes[size].read);
+  if (FlatSymbolRefAttr size = op.getWrittenSize())
+    raise(sizes[size.getValue().str()].written);
   if (isa<kern::AppendOp>(op) || readsCache(op))
     group.cached.push_back(op);
   if (isa<kern::OneDnnOp>(op))
@@ -180,8 +207,9 @@ bool PhaseCutter::add(kern::BufferOp op) {
   // The operation may run beside each phase after the last that it depends
   // on, and beside that one if their workers own the same rows.
   size_t blocking = findBlocking(op);
-  size_t index = std::max(open, blocking);
-  if (blocking > open && groups[blocking - 1].ops.size() < kMaxOperations &&
+  size_t first = std::max(open, findBlockingSize(op));
+  size_t index = std::max(first, blocking);
+  if (blocking > first && groups[blocking - 1].ops.size() < kMaxOperations &&
       fits(groups[blocking - 1], op))
     index = blocking - 1;
   index = isa<kern::OneDnnOp>(op) ? groups.size() : findRoom(index);
@@ -202,12 +230,13 @@ namespace {
 struct FormPhasesPass
     : public transom::impl::FormPhasesPassBase<FormPhasesPass> {
   void runOnOperation() override {
+    kern::SizeBounds bounds(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      formPhases(function);
+      formPhases(function, bounds);
   }
 
-  void formPhases(func::FuncOp function) {
-    PhaseCutter cutter;
+  void formPhases(func::FuncOp function, const kern::SizeBounds &bounds) {
+    PhaseCutter cutter(bounds);
     SmallVector<Operation *> operations;
     for (Operation &op : function.getBody().front())
       operations.push_back(&op);

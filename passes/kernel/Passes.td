@@ -246,7 +246,7 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
     Each operation joins the first phase from which on it needs nothing that
     another worker makes, and nothing there needs what it overwrites: they touch different buffers, or each
     worker reads only rows that it wrote itself. What reads a cache never shares a
-    phase with what appends to one. A phase has at most 64 operations, so that
+    phase with what appends to one, nor what uses a bounded size with what writes it. A phase has at most 64 operations, so that
     the time of code generation is linear in the number of operations and
     buffers of long chains share memory.
 
@@ -271,7 +271,7 @@ def PlanMemoryPass : Pass<"kern-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Lifetimes are counted in phases; a buffer that layers read or update lives
     through all of them. Offsets are polynomials in the entry's symbols that
-    hold for every value. Rows whose length is a multiple of 4096 bytes are
+    hold for every value. A bounded size counts as its bound. Rows whose length is a multiple of 4096 bytes are
     padded first, since they fall on the same cache sets.
 
     Pre-condition: phases are formed. Post-condition: each alloc has a slot; the

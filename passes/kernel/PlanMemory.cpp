@@ -3,6 +3,7 @@
 //
 // The adapter between phases and the planner: lifetimes in, slots out.
 #include "dialects/common/Location.h"
+#include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernel/BufferUses.h"
 #include "passes/kernel/MemoryPlanner.h"
@@ -28,7 +29,9 @@ namespace {
 /// The lifetimes of one entry's buffers, its layer bodies' included.
 class Lifetimes {
 public:
-  Lifetimes(func::FuncOp entry, SymbolTable &symbols) : symbols(symbols) {
+  Lifetimes(func::FuncOp entry, SymbolTable &symbols,
+            const kern::SizeBounds &bounds)
+      : symbols(symbols), bounds(bounds) {
     visit(entry, {});
   }
 
@@ -43,8 +46,7 @@ private:
         index[alloc.getResult()] = allocs.size();
         allocs.push_back(alloc);
         lifetimes.push_back(
-            {cast<kern::BufferType>(alloc.getType()).getByteSize(), INT64_MAX,
-             -1});
+            {bounds.getBound(alloc.getType().getByteSize()), INT64_MAX, -1});
       } else if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
         ++step;
         for (auto inner : phase.getBody().getOps<kern::BufferOp>()) {
@@ -102,6 +104,7 @@ private:
   }
 
   SymbolTable &symbols;
+  const kern::SizeBounds &bounds;
   DenseMap<Value, size_t> index;
   int64_t step = 0;
 };
@@ -110,10 +113,11 @@ struct PlanMemoryPass
     : public transom::impl::PlanMemoryPassBase<PlanMemoryPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    kern::SizeBounds bounds(getOperation());
     getOperation().walk([&](kern::AllocOp alloc) { pad(alloc, symbols); });
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic())
-        plan(function, symbols);
+        plan(function, symbols, bounds);
   }
 
   /// Rows a multiple of 4096 bytes apart get a cache line more.
@@ -167,8 +171,9 @@ struct PlanMemoryPass
                           function.getBody().front().getArgumentTypes(), {}));
   }
 
-  void plan(func::FuncOp entry, SymbolTable &symbols) {
-    Lifetimes lives(entry, symbols);
+  void plan(func::FuncOp entry, SymbolTable &symbols,
+            const kern::SizeBounds &bounds) {
+    Lifetimes lives(entry, symbols, bounds);
     // A buffer that nobody touches takes no step of its own.
     for (BufferLifetime &life : lives.lifetimes)
       if (life.last < 0)

@@ -32,11 +32,12 @@ static LogicalResult lowerOperation(PhaseEmitter &e, Operation &op) {
   e.setLocation(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<kern::AppendOp, kern::AttentionOp, kern::BatchMatmulOp,
-            kern::CastOp, kern::ColumnsOp, kern::CopyOp, kern::ElementwiseOp,
-            kern::EmbeddingOp, kern::GatherOp, kern::GatherRowsOp, kern::GemmOp,
-            kern::NormOp, kern::PackKeysOp, kern::PoolOp, kern::PositionsOp,
-            kern::RopeOp, kern::RopeTableOp, kern::ScatterRowsOp,
-            kern::SoftmaxOp, kern::TransposeOp>([&](auto concrete) {
+            kern::CastOp, kern::ColumnsOp, kern::CombineGroupsOp, kern::CopyOp,
+            kern::ElementwiseOp, kern::EmbeddingOp, kern::GatherOp,
+            kern::GatherRowsOp, kern::GemmOp, kern::GroupTokensOp, kern::NormOp,
+            kern::PackKeysOp, kern::PoolOp, kern::PositionsOp, kern::RopeOp,
+            kern::RopeTableOp, kern::ScatterRowsOp, kern::SoftmaxOp,
+            kern::TransposeOp>([&](auto concrete) {
         lowerOp(e, concrete);
         return success();
       })

@@ -61,6 +61,12 @@ Index PhaseEmitter::size(const Polynomial &polynomial) {
   return toIndex(known);
 }
 
+void PhaseEmitter::storeSize(StringRef name, Index value) {
+  Value symbols =
+      atEntry([&] { return framePointer(offsetof(transom_frame, symbols)); });
+  store(value, advance(symbols, 8 * info.getSymbolIndex(entry, name)));
+}
+
 Value PhaseEmitter::pointer(Value buffer) {
   Value storage = info.getStorage(buffer);
   if (Value known = values.lookup(storage))

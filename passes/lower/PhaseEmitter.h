@@ -34,6 +34,8 @@ public:
 
   /// The value of a size in this call.
   Index size(const Polynomial &polynomial);
+  /// Stores the value of a bounded size, for the phases after this one.
+  void storeSize(llvm::StringRef name, Index value);
   Index numRows(Value buffer) {
     return size(getBufferType(buffer).getRowCount());
   }

@@ -73,6 +73,23 @@ static Result<std::string> compile(mlir::ModuleOp module,
   return emitCode(translated, CodeKind::Object);
 }
 
+/// The phases and offsets of a function.
+static PlannedFunction readPlan(mlir::func::FuncOp function) {
+  PlannedFunction planned;
+  auto parse = [](mlir::Attribute text) {
+    return *Polynomial::parse(llvm::cast<mlir::StringAttr>(text).str());
+  };
+  for (auto phase : function.getOps<kern::PhaseOp>())
+    planned.phases.push_back(phase.getName().str());
+  if (auto slots = function->getAttrOfType<mlir::ArrayAttr>("kern.buffers"))
+    for (mlir::Attribute slot : slots)
+      planned.offsets.push_back(
+          parse(llvm::cast<mlir::DictionaryAttr>(slot).get("offset")));
+  if (mlir::Attribute bytes = function->getAttr("kern.arena_bytes"))
+    planned.arenaBytes = parse(bytes);
+  return planned;
+}
+
 KernelHarness::KernelHarness(const std::string &text, const std::string &only,
                              unsigned level)
     : code(std::make_unique<Code>()) {
@@ -95,6 +112,8 @@ KernelHarness::KernelHarness(const std::string &text, const std::string &only,
       symbolOrder[phase.getName().str()].push_back(
           llvm::cast<mlir::StringAttr>(symbol).getValue().str());
   });
+  for (auto function : module->getOps<mlir::func::FuncOp>())
+    functions[function.getSymName().str()] = readPlan(function);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto jit = llvm::orc::LLJITBuilder().create();
@@ -168,6 +187,37 @@ void KernelHarness::run(const std::string &isa, const std::string &phase,
   for (int64_t i = 0; i < call.numWorkers && prepared.function; ++i)
     prepared.function(&prepared.frame, nullptr,
                       backwards ? call.numWorkers - 1 - i : i, call.numWorkers);
+}
+
+void KernelHarness::runFunction(const std::string &isa,
+                                const std::string &function, PhaseCall &call,
+                                bool backwards) {
+  // Evaluate the offsets, which depend on what is known before the call only.
+  const PlannedFunction &planned = functions.at(function);
+  auto evaluate = [&](const Polynomial &size) {
+    return *size.evaluate([&](const std::string &name) {
+      return name == "parts" ? call.numWorkers : call.symbols.at(name);
+    });
+  };
+  std::vector<int64_t> offsets;
+  for (const Polynomial &offset : planned.offsets)
+    offsets.push_back(evaluate(offset));
+  Guarded<char> arena(evaluate(planned.arenaBytes));
+  std::fill(arena.begin(), arena.end(), char(0xa5));
+
+  // Run the phases; each gets the symbols as the one before left them.
+  for (const std::string &phase : planned.phases) {
+    PreparedPhase prepared = prepare(isa, phase, call);
+    prepared.frame.arena = arena.data();
+    prepared.frame.offsets = offsets.data();
+    for (int64_t i = 0; i < call.numWorkers && prepared.function; ++i)
+      prepared.function(&prepared.frame, nullptr,
+                        backwards ? call.numWorkers - 1 - i : i,
+                        call.numWorkers);
+    const std::vector<std::string> &order = symbolOrder.at(phase);
+    for (size_t i = 0; i < order.size(); ++i)
+      call.symbols[order[i]] = prepared.symbols[i];
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 // guarded memory; weights are guarded by the harness.
 #pragma once
 #include "runtime/abi/Abi.h"
+#include "runtime/base/Polynomial.h"
 #include "test/support/GuardedMemory.h"
 #include <functional>
 #include <map>
@@ -33,6 +34,13 @@ struct PreparedPhase {
   transom_frame frame{};
 };
 
+/// What a run of a planned function needs.
+struct PlannedFunction {
+  std::vector<std::string> phases; ///< in order
+  std::vector<Polynomial> offsets; ///< of each buffer in the arena
+  Polynomial arenaBytes;
+};
+
 /// A compiled kern module.
 class KernelHarness {
 public:
@@ -56,6 +64,11 @@ public:
   /// Runs all workers of a phase, the last one first when `backwards`.
   void run(const std::string &isa, const std::string &phase,
            const PhaseCall &call, bool backwards = false);
+  /// Runs all phases of a planned function, one after another with one arena,
+  /// between inaccessible pages and full of garbage. `call` gets the values
+  /// that phases write to symbols.
+  void runFunction(const std::string &isa, const std::string &function,
+                   PhaseCall &call, bool backwards = false);
   /// The object file of an instruction set.
   const std::string &object(const std::string &isa) const {
     return objects.at(isa);
@@ -67,6 +80,7 @@ private:
   std::vector<std::string> runnable;
   std::map<std::string, std::string> objects;
   std::map<std::string, std::vector<std::string>> symbolOrder; ///< by phase
+  std::map<std::string, PlannedFunction> functions;
 };
 
 /// The table of a ragged batch in guarded memory.

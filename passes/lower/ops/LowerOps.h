@@ -25,6 +25,10 @@ void lowerOp(PhaseEmitter &e, kern::RopeTableOp op);
 void lowerOp(PhaseEmitter &e, kern::RopeOp op);
 void lowerOp(PhaseEmitter &e, kern::AppendOp op);
 
+// Groups of tokens.
+void lowerOp(PhaseEmitter &e, kern::GroupTokensOp op);
+void lowerOp(PhaseEmitter &e, kern::CombineGroupsOp op);
+
 // Data movement.
 void lowerOp(PhaseEmitter &e, kern::PositionsOp op);
 void lowerOp(PhaseEmitter &e, kern::ColumnsOp op);

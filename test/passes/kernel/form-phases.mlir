@@ -173,3 +173,65 @@ func.func @shared_rows_do_not_move_up(%x: !x, %y: !x, %g: !g, %w: !w) {
   kern.softmax %u outs(%y) : !x, !x
   return
 }
+
+// -----
+
+!groups = !kern.buffer<[rows, 2] x i64>
+!tokens = !kern.buffer<[routed] x i64>
+!offsets = !kern.buffer<[5] x i64>
+!x = !kern.buffer<[rows, 8] x f32>
+!packed = !kern.buffer<[routed, 8] x f32>
+
+kern.bounded_size @routed bound "2*rows"
+
+// What uses a size waits for what writes it, also where both share no buffer.
+// What does not use the size joins the phase.
+// CHECK-LABEL: func.func @sizes_have_values_after_a_phase(
+// CHECK: kern.phase "sizes_have_values_after_a_phase.0.group_tokens" {
+// CHECK-NEXT: kern.group_tokens
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "sizes_have_values_after_a_phase.1.gather" {
+// CHECK-NEXT: kern.gather
+// CHECK-NEXT: kern.elementwise ins() outs(%{{.*}})
+// CHECK: kern.phase "sizes_have_values_after_a_phase.2.softmax" {
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "sizes_have_values_after_a_phase.3.combine_groups" {
+// CHECK-NEXT: kern.combine_groups
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK-NEXT: return
+func.func @sizes_have_values_after_a_phase(%g: !groups, %s: !kern.buffer<[rows, 2] x f32>, %x: !x, %y: !x, %z: !x) {
+  %t = kern.alloc : !tokens
+  %o = kern.alloc : !offsets
+  %p = kern.alloc : !groups
+  kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+  kern.softmax %x outs(%z) : !x, !x
+  %r = kern.alloc : !packed
+  kern.gather %x, %t outs(%r) : !x, !tokens, !packed
+  %zeros = kern.alloc : !packed
+  kern.elementwise ins() outs(%zeros) {
+    %c = arith.constant 0.0 : f32
+    kern.yield %c : f32
+  } : () -> !packed
+  %q = kern.alloc : !packed
+  kern.softmax %r outs(%q) : !packed, !packed
+  %c = kern.alloc : !x
+  kern.combine_groups %q, %p, %s outs(%c) : !packed, !groups, !kern.buffer<[rows, 2] x f32>, !x
+  kern.softmax %c outs(%y) : !x, !x
+  return
+}
+
+// A size that is read is written again after a barrier only.
+// CHECK-LABEL: func.func @sizes_are_written_after_they_are_read(
+// CHECK: kern.phase "sizes_are_written_after_they_are_read.0.softmax" {
+// CHECK-NEXT: kern.softmax
+// CHECK-NEXT: {{^ *[}]$}}
+// CHECK: kern.phase "sizes_are_written_after_they_are_read.1.group_tokens" {
+// CHECK-NEXT: kern.group_tokens
+func.func @sizes_are_written_after_they_are_read(%g: !groups, %t: !tokens, %o: !offsets, %p: !groups, %r: !packed) {
+  kern.softmax %r outs(%r) : !packed, !packed
+  kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+  return
+}

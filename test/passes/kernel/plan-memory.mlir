@@ -138,3 +138,45 @@ func.func @keeps_rows_dense_for_others(%x: !x, %z: !y, %w: !w) attributes {kern.
   }
   return
 }
+
+// -----
+
+!groups = !kern.buffer<[rows, 2] x i64>
+!tokens = !kern.buffer<[routed] x i64>
+!offsets = !kern.buffer<[5] x i64>
+!x = !kern.buffer<[rows, 8] x f32>
+!packed = !kern.buffer<[routed, 8] x f32>
+
+kern.bounded_size @routed bound "2*rows"
+
+// A size that is written during a call counts as its bound: no offset depends on
+// it.
+// CHECK-LABEL: func.func @bounded_sizes_are_planned_by_their_bound(
+// CHECK-SAME: kern.arena_bytes = "[[BYTES:[0-9*rows+]*]]"
+// CHECK-SAME: {bytes = "16*rows", location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "40", location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "16*rows", location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "64*rows", location = "", offset = "{{[0-9*rows+]*}}"},
+// CHECK-SAME: {bytes = "64*rows", location = "", offset = "{{[0-9*rows+]*}}"}]
+// CHECK: kern.alloc {slot = 0 : i64} : <[routed] x i64>
+// CHECK: kern.alloc {slot = 3 : i64} : <[routed, 8] x f32>
+func.func @bounded_sizes_are_planned_by_their_bound(%g: !groups, %s: !kern.buffer<[rows, 2] x f32>, %x: !x, %y: !x) attributes {kern.symbols = ["routed", "rows"]} {
+  %t = kern.alloc : !tokens
+  %o = kern.alloc : !offsets
+  %p = kern.alloc : !groups
+  %r = kern.alloc : !packed
+  %q = kern.alloc : !packed
+  kern.phase "0" {
+    kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+  }
+  kern.phase "1" {
+    kern.gather %x, %t outs(%r) : !x, !tokens, !packed
+  }
+  kern.phase "2" {
+    kern.softmax %r outs(%q) : !packed, !packed
+  }
+  kern.phase "3" {
+    kern.combine_groups %q, %p, %s outs(%y) : !packed, !groups, !kern.buffer<[rows, 2] x f32>, !x
+  }
+  return
+}

@@ -1,0 +1,26 @@
+// Sizes written during a call and groups of tokens, printed and read again.
+// RUN: transom-opt %s | transom-opt | FileCheck %s
+
+!groups = !kern.buffer<[rows, 2] x i64>
+!narrow = !kern.buffer<[rows, 2] x i32>
+!tokens = !kern.buffer<[routed] x i64>
+!offsets = !kern.buffer<[9] x i64>
+!scales = !kern.buffer<[rows, 2] x f32>
+!x = !kern.buffer<[rows, 8] x f32>
+!packed = !kern.buffer<[routed, 8] x f32, stride 24>
+
+// CHECK: kern.bounded_size @routed bound "2*rows"
+kern.bounded_size @routed bound "2*rows"
+// CHECK: kern.bounded_size @kept bound "2*rows+7"
+kern.bounded_size @kept bound "2*rows+7"
+
+// CHECK-LABEL: func.func @groups(
+// CHECK: kern.group_tokens %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}}) size @routed : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[routed] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
+// CHECK: kern.group_tokens {{.*}} size @kept : !kern.buffer<[rows, 2] x i32>
+// CHECK: kern.combine_groups %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[routed, 8] x f32, stride 24>
+func.func @groups(%g: !groups, %n: !narrow, %t: !tokens, %k: !kern.buffer<[kept] x i64>, %o: !offsets, %p: !groups, %s: !scales, %x: !x, %r: !packed) {
+  kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+  kern.group_tokens %n outs(%k, %o, %p) size @kept : !narrow, !kern.buffer<[kept] x i64>, !offsets, !groups
+  kern.combine_groups %r, %p, %s outs(%x) : !packed, !groups, !scales, !x
+  return
+}
