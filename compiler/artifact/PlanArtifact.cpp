@@ -7,7 +7,7 @@
 #include "compiler/artifact/PhaseCost.h"
 #include "compiler/artifact/PlanCalls.h"
 #include "dialects/common/Location.h"
-#include "dialects/kern/Kern.h"
+#include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <set>
@@ -51,7 +51,7 @@ namespace {
 class ArtifactPlanner {
 public:
   explicit ArtifactPlanner(ModuleOp module)
-      : module(module), symbols(module),
+      : module(module), symbols(module), bounds(module),
         info(module->getAttrOfType<DictionaryAttr>("attn.info")) {}
 
   Result<ArtifactPlan> plan() {
@@ -162,6 +162,9 @@ private:
     entry.positionLimit = positionLimit(entry);
     for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
       entry.symbolOrder.push_back(cast<StringAttr>(symbol).getValue().str());
+    for (const auto &[name, bound] : bounds.getBounds())
+      if (llvm::is_contained(entry.symbolOrder, name))
+        entry.boundedSizes.push_back({name, bound});
     for (Attribute attribute :
          function->getAttrOfType<ArrayAttr>("kern.buffers")) {
       auto buffer = cast<DictionaryAttr>(attribute);
@@ -322,6 +325,8 @@ private:
   /// and what one of them costs.
   void describe(kern::PhaseOp phase, ManifestEntry &entry) {
     PhaseCost cost = getCost(phase);
+    for (Polynomial *size : {&cost.flops, &cost.bf16Flops, &cost.bytes})
+      *size = bounds.getBound(*size);
     entry.flops = entry.flops + cost.flops;
     entry.bf16Flops = entry.bf16Flops + cost.bf16Flops;
     int64_t weightBytes = 0;
@@ -365,6 +370,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  kern::SizeBounds bounds;
   DictionaryAttr info;
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;

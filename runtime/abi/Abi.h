@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The structs that generated code and the runtime share, with a version.
- * Generated code reads the frame and writes the arena and the results. It never
- * waits and calls nothing. The runtime runs the dispatches of an entry one
- * after another, each on all workers.
+ * Generated code reads the frame and writes the arena, the results and the
+ * symbols that get their values during the call. It never waits and calls
+ * nothing. The runtime runs the dispatches of an entry one after another, each
+ * on all workers.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ABI_H
 #define TRANSOM_RUNTIME_ABI_ABI_H
@@ -61,7 +62,7 @@ typedef struct transom_kv_cache {
 typedef struct transom_frame {
   char *arena;            /* planned buffers and scratch */
   const char *weights;    /* packed weights */
-  const int64_t *symbols; /* values of the entry's symbols */
+  int64_t *symbols;       /* values of the entry's symbols */
   const int64_t *offsets; /* byte offset in the arena of each planned buffer */
   void *const *args;      /* inputs, then results, dense row-major */
   const transom_ragged_batch

@@ -85,9 +85,10 @@ public:
     using Step = Result<void> (EntryBuilder::*)();
     for (Step step :
          {&EntryBuilder::addArguments, &EntryBuilder::addRaggedBatches,
-          &EntryBuilder::bindSymbols, &EntryBuilder::addMemory,
-          &EntryBuilder::addLimits, &EntryBuilder::addCalls,
-          &EntryBuilder::addStep, &EntryBuilder::checkUses})
+          &EntryBuilder::addBoundedSizes, &EntryBuilder::bindSymbols,
+          &EntryBuilder::addMemory, &EntryBuilder::addLimits,
+          &EntryBuilder::addCalls, &EntryBuilder::addStep,
+          &EntryBuilder::checkUses})
       if (Result<void> done = (this->*step)(); !done)
         return done;
     return {};
@@ -100,6 +101,7 @@ private:
   Result<Argument> argument(const ManifestTensor &tensor, bool isInput);
   Result<void> addArguments();
   Result<void> addRaggedBatches();
+  Result<void> addBoundedSizes();
   bool leadsOnly(int symbol) const;
   Result<void> bindSymbols();
   Result<void> addMemory();
@@ -108,9 +110,12 @@ private:
   Result<void> addStep();
   Result<void> checkUses();
   Result<Formula> compile(const Polynomial &polynomial);
-  Result<int> defineSymbol(const std::string &name, SymbolKind kind);
+  Result<int> defineSymbol(const char *by, const std::string &name,
+                           SymbolKind kind);
+  /// True when a formula has a value before the call runs.
   bool bounded(const Formula &formula) const {
-    return !formula.uses(SymbolKind::Unbound, entry.kinds);
+    return !formula.uses(SymbolKind::Unbound, entry.kinds) &&
+           !formula.uses(SymbolKind::Written, entry.kinds);
   }
 
   const Manifest &manifest;
@@ -166,11 +171,11 @@ Result<void> EntryBuilder::addArguments() {
   return {};
 }
 
-Result<int> EntryBuilder::defineSymbol(const std::string &name,
+Result<int> EntryBuilder::defineSymbol(const char *by, const std::string &name,
                                        SymbolKind kind) {
   int index = entry.symbolIndex(name);
   if (index < 0 || entry.kinds[index] != SymbolKind::Unbound)
-    return error("a ragged batch defines '" + name +
+    return error(std::string(by) + " defines '" + name +
                  "', which is not a symbol or is defined twice");
   entry.kinds[index] = kind;
   return index;
@@ -179,8 +184,10 @@ Result<int> EntryBuilder::defineSymbol(const std::string &name,
 Result<void> EntryBuilder::addRaggedBatches() {
   for (const ManifestRaggedBatch &ragged : source.ragged) {
     RaggedBatchRule rule;
-    TRANSOM_ASSIGN(int rows, defineSymbol(ragged.rows, SymbolKind::Tokens));
-    TRANSOM_ASSIGN(int keys, defineSymbol(ragged.keys, SymbolKind::Keys));
+    TRANSOM_ASSIGN(int rows, defineSymbol("a ragged batch", ragged.rows,
+                                          SymbolKind::Tokens));
+    TRANSOM_ASSIGN(int keys, defineSymbol("a ragged batch", ragged.keys,
+                                          SymbolKind::Keys));
     rule.tokensSymbol = rows;
     rule.keysSymbol = keys;
     rule.keepFirst = ragged.keepFirst;
@@ -209,6 +216,15 @@ Result<void> EntryBuilder::addRaggedBatches() {
     }
     entry.ragged.push_back(std::move(rule));
   }
+  return {};
+}
+
+Result<void> EntryBuilder::addBoundedSizes() {
+  for (const ManifestBoundedSize &size : source.boundedSizes)
+    if (Result<int> symbol =
+            defineSymbol("a bounded size", size.name, SymbolKind::Written);
+        !symbol)
+      return symbol.takeError();
   return {};
 }
 
@@ -314,6 +330,10 @@ Result<void> EntryBuilder::checkUses() {
   auto known = [&](const Formula &formula) { return bounded(formula); };
   bool right = known(entry.arenaBytes) &&
                std::all_of(entry.offsets.begin(), entry.offsets.end(), known);
+  for (const ManifestBoundedSize &size : source.boundedSizes) {
+    TRANSOM_ASSIGN(Formula bound, compile(size.bound));
+    right = right && known(bound);
+  }
   for (const RaggedBatchRule &rule : entry.ragged)
     right = right && known(rule.batch) && known(rule.columns);
   for (const auto *list : {&entry.inputs, &entry.outputs})

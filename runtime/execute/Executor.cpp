@@ -217,7 +217,7 @@ Result<void> Executor::buildRaggedBatches(const Entry &entry,
   return {};
 }
 
-Result<void> Executor::placeBuffers(const Entry &entry, const int64_t *symbols,
+Result<void> Executor::placeBuffers(const Entry &entry, int64_t *symbols,
                                     transom_frame &frame) {
   const EntryLayout &places = getLayout(entry);
   int64_t needed;

@@ -101,7 +101,7 @@ public:
   }
   char *getMapping() const { return mapping.base(); }
   /// Evaluates the offsets of an entry's buffers and fills in the frame.
-  Result<void> placeBuffers(const Entry &entry, const int64_t *symbols,
+  Result<void> placeBuffers(const Entry &entry, int64_t *symbols,
                             transom_frame &frame);
   /// Runs all dispatches of an entry. `Usage` in a child process after fork().
   Result<void> execute(const Entry &entry, const transom_frame &frame);

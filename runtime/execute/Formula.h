@@ -21,6 +21,7 @@ enum class SymbolKind : uint8_t {
   Tokens,  ///< tokens of a ragged batch
   Keys,    ///< positions in key panels of a ragged batch
   Workers, ///< workers of a dispatch
+  Written, ///< has a value after a phase wrote it
 };
 
 /// The largest values of an entry's symbols, and of a batch times a length.

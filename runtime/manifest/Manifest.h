@@ -66,6 +66,16 @@ struct ManifestRaggedBatch {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// A symbol whose value a phase writes during a call. Sizes of arguments and
+/// the offsets of buffers do not depend on it.
+struct ManifestBoundedSize {
+  std::string name;
+  Polynomial bound; ///< its largest value, by which memory is planned
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// Which lengths the model's table of positions allows.
 struct ManifestPositionLimit {
   std::string input; ///< the input whose ids it looks at
@@ -160,6 +170,7 @@ struct ManifestEntry {
   std::string derivedFrom;
   std::vector<ManifestTensor> inputs, outputs;
   std::vector<ManifestRaggedBatch> ragged;
+  std::vector<ManifestBoundedSize> boundedSizes;
   std::optional<ManifestPositionLimit> positionLimit;
   std::vector<std::string> symbolOrder; ///< of `frame.symbols`, sorted
   std::vector<ManifestBuffer> buffers;

@@ -81,6 +81,12 @@ void ManifestRaggedBatch::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestBoundedSize::visitFields(Self &self, Visitor &visit) {
+  visit.required("name", self.name, manifest::Refers::Symbol);
+  visit.required("bound", self.bound);
+}
+
+template <typename Self, typename Visitor>
 void ManifestPositionLimit::visitFields(Self &self, Visitor &visit) {
   visit.required("input", self.input);
   visit.required("rule", self.rule,
@@ -142,6 +148,7 @@ void ManifestEntry::visitFields(Self &self, Visitor &visit) {
   visit.required("inputs", self.inputs);
   visit.required("outputs", self.outputs);
   visit.required("ragged", self.ragged);
+  visit.optional("bounded_sizes", self.boundedSizes);
   visit.optional("position_limit", self.positionLimit);
   visit.required("buffers", self.buffers);
   visit.required("arena_bytes", self.arenaBytes);

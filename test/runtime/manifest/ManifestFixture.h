@@ -27,7 +27,8 @@ inline Manifest fullManifest() {
   m.symbols = {{"batch", std::nullopt}, {"seq", 512}};
   ManifestEntry e;
   e.name = "encode";
-  e.symbolOrder = {"batch", "keys", "parts", "rows", "seq"};
+  e.symbolOrder = {"batch", "keys", "parts", "routed", "rows", "seq"};
+  e.boundedSizes = {{"routed", poly("2*rows")}};
   e.inputs = {
       {"input_ids", DType::I64, {poly("batch"), poly("seq")}, "ids", 30522, {}},
       {"attention_mask",

@@ -35,6 +35,10 @@ TEST(ManifestReader, references_and_ranges_are_checked) {
                        "unknown input 'no'"));
   EXPECT_TRUE(contains(errorWith("\"rows\":\"rows\"", "\"rows\":\"no\""),
                        "unknown symbol 'no'"));
+  EXPECT_TRUE(contains(errorWith("{\"name\":\"routed\"", "{\"name\":\"no\""),
+                       "unknown symbol 'no'"));
+  EXPECT_TRUE(contains(errorWith("\"bound\":\"2*rows\"", "\"bound\":\"2*no\""),
+                       "unknown symbol 'no'"));
   EXPECT_TRUE(contains(errorWith("nonpad_rank", "rank"),
                        "unknown rule 'rank'; supported: column, nonpad_rank"));
   EXPECT_TRUE(contains(errorWith("\"dtype\":\"i64\"", "\"dtype\":\"I64\""),

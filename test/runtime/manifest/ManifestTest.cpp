@@ -29,6 +29,8 @@ TEST(Manifest, holds_what_was_written) {
   EXPECT_EQ(e->inputs[2].shape[1], Polynomial(768));
   EXPECT_TRUE(e->ragged[0].keepFirst);
   EXPECT_EQ(e->ragged[1].columns, "seq");
+  EXPECT_EQ(e->boundedSizes[0].name, "routed");
+  EXPECT_EQ(e->boundedSizes[0].bound, poly("2*rows"));
   EXPECT_EQ(e->positionLimit->rule, "nonpad_rank");
   EXPECT_EQ(e->buffers[0].bytes, poly("3072*rows+64"));
   EXPECT_EQ(e->arenaBytes, poly("64*parts+6144*rows+64"));

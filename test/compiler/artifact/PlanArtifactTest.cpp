@@ -1,0 +1,171 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An entry in which one phase sorts tokens by group and the next ones use the
+// table and its size: from kern through the artifact to the runtime, compared
+// with the evaluator.
+#include "compiler/artifact/PlanArtifact.h"
+#include "compiler/codegen/Object.h"
+#include "compiler/codegen/TargetMachine.h"
+#include "compiler/evaluator/Evaluator.h"
+#include "compiler/pipeline/LowerModule.h"
+#include "compiler/pipeline/Register.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/kernel/Passes.h"
+#include "runtime/safetensors/Safetensors.h"
+#include "test/e2e/random/CompiledModel.h"
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+constexpr const char *text = R"mlir(
+!groups = !kern.buffer<[rows, 2] x i64>
+!scales = !kern.buffer<[rows, 2] x f32>
+!tokens = !kern.buffer<[routed] x i64>
+!offsets = !kern.buffer<[4] x i64>
+!x = !kern.buffer<[rows, 5] x f32>
+!packed = !kern.buffer<[routed, 5] x f32>
+module attributes {attn.name = "routed", kern.weight_bytes = 0 : i64} {
+  kern.bounded_size @routed bound "2*rows"
+  func.func @run(%g: !groups {attn.name = "groups", attn.role = "data"}, %s: !scales {attn.name = "scales", attn.role = "data"},
+                 %x: !x {attn.name = "x", attn.role = "data"}, %y: !x {attn.name = "y"})
+      attributes {kern.inputs = 3 : i64, kern.symbols = ["routed", "rows"]} {
+    %t = kern.alloc : !tokens
+    %o = kern.alloc : !offsets
+    %p = kern.alloc : !groups
+    kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
+    %r = kern.alloc : !packed
+    kern.gather %x, %t outs(%r) : !x, !tokens, !packed
+    %q = kern.alloc : !packed
+    kern.elementwise ins(%r) outs(%q) {
+    ^bb0(%a: f32):
+      %b = kern.apply <relu> %a
+      kern.yield %b : f32
+    } : (!packed) -> !packed
+    kern.combine_groups %q, %p, %s outs(%y) : !packed, !groups, !scales, !x
+    return
+  }
+}
+)mlir";
+
+/// No weight is read.
+struct NoTensors : TensorSource {
+  Result<std::vector<int64_t>> shape(const std::string &) const override {
+    return internalError("no tensors");
+  }
+  Result<void> read(const std::string &, const std::vector<int64_t> &,
+                    const std::vector<int64_t> &, float *) const override {
+    return internalError("no tensors");
+  }
+};
+
+class PlanArtifact : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerTransomDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    registerLLVMTranslations(context);
+    module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    PassManager manager(&context);
+    manager.addPass(createFormPhasesPass());
+    manager.addPass(createPlanMemoryPass());
+    ASSERT_TRUE(succeeded(manager.run(*module)));
+  }
+
+  /// Writes the artifact; the names of its instruction sets.
+  std::vector<std::string> write(const std::string &path) {
+    Result<ArtifactPlan> plan = planArtifact(*module);
+    Result<std::vector<const InstructionSet *>> isas = selectTargets({});
+    EXPECT_TRUE(plan && isas);
+    std::vector<IsaObject> objects;
+    std::vector<std::string> names;
+    for (const InstructionSet *isa : *isas) {
+      objects.push_back({isa->name, compile(*isa)});
+      names.push_back(isa->name);
+    }
+    plan->manifest.compiler = "test";
+    Result<ArtifactReport> written =
+        writeArtifact(*plan, objects, NoTensors(), nullptr, path, nullptr);
+    EXPECT_TRUE(written) << written.error().message;
+    return names;
+  }
+
+  /// The object file of an instruction set.
+  std::string compile(const InstructionSet &isa) {
+    auto lowered = lowerModule(*module, isa.name);
+    EXPECT_TRUE(succeeded(lowered));
+    Result<IsaModule> code = translate(**lowered, isa);
+    EXPECT_TRUE(code && optimize(*code, 2));
+    Result<std::string> object = emitCode(*code, CodeKind::Object);
+    EXPECT_TRUE(object) << object.error().message;
+    return *object;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+/// Inputs with tokens of both groups, one or none.
+std::vector<NamedTensor> makeInputs(int64_t rows) {
+  std::vector<int64_t> groups(rows * 2);
+  std::vector<double> scales(rows * 2), x(rows * 5);
+  for (int64_t i = 0; i < rows * 2; ++i) {
+    groups[i] = i * i % 5 - 2; // below 0: none
+    scales[i] = double(i % 7 + 1);
+  }
+  for (int64_t i = 0; i < rows * 5; ++i)
+    x[i] = double(i % 11) - 4;
+  return {{"groups", Tensor::of({rows, 2}, groups)},
+          {"scales", Tensor::of({rows, 2}, scales)},
+          {"x", Tensor::of({rows, 5}, x)}};
+}
+
+TEST_F(PlanArtifact, namesBoundedSizes) {
+  Result<ArtifactPlan> plan = planArtifact(*module);
+  ASSERT_TRUE(plan);
+  const ManifestEntry &entry = plan->manifest.entries.at(0);
+  EXPECT_EQ(entry.symbolOrder, (std::vector<std::string>{"routed", "rows"}));
+  ASSERT_EQ(entry.boundedSizes.size(), 1u);
+  EXPECT_EQ(entry.boundedSizes[0].name, "routed");
+  EXPECT_EQ(entry.boundedSizes[0].bound.str(), "2*rows");
+  // What a call needs and costs depends on what is known before it.
+  EXPECT_EQ(entry.arenaBytes.symbols(), std::vector<std::string>{"rows"});
+  EXPECT_EQ(entry.flops.symbols(), std::vector<std::string>{"rows"});
+}
+
+TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
+  std::string pattern =
+      std::filesystem::temp_directory_path() / "transom-plan-XXXXXX";
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const std::string path = pattern + "/model.so";
+  for (const std::string &isa : write(path))
+    for (unsigned threads : {1u, 3u}) {
+      if (!transom::testing::CompiledModel::runsHere(isa))
+        continue;
+      transom::testing::CompiledModel compiled;
+      ASSERT_EQ(compiled.load(path, isa, threads), "");
+      // A session's symbols are those of the call before: more rows, then less.
+      for (int64_t rows : {3, 40, 1}) {
+        SCOPED_TRACE(isa + " rows " + std::to_string(rows));
+        std::vector<NamedTensor> inputs = makeInputs(rows);
+        auto expected = evaluate(*module, "run", inputs);
+        ASSERT_TRUE(expected) << expected.error().message;
+        auto got = compiled.run("run", inputs, *expected);
+        ASSERT_TRUE(got) << got.error().message;
+        EXPECT_EQ((*got)[0].tensor.real, (*expected)[0].tensor.real);
+      }
+    }
+  std::filesystem::remove_all(pattern);
+}
+
+} // namespace
