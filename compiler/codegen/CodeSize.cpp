@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions tell what they are by the beginning of their names:
-// `transom.p.` for phases, `transom.k.` for micro-kernels.
+// `transom.p.` for phases, `transom.k.` for micro-kernels. The bytes include
+// what phases share, `transom.o.`.
 #include "compiler/codegen/CodeSize.h"
 #include "llvm/Object/ELFObjectFile.h"
 

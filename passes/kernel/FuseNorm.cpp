@@ -47,6 +47,8 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the norm is rounded already";
   if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getOuts()[0]))
     return "the norm overwrites the product";
+  if (kern::getStorage(norm.getOuts()) == kern::getStorage(gemm.getInput()))
+    return "the norm overwrites what the product reads";
   // The product moves after what is between both.
   for (Operation *op = gemm->getNextNode(); op != norm; op = op->getNextNode())
     for (Value read : gemm.readBuffers())

@@ -110,7 +110,8 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     norm's weights and writes `norm_out`.
 
     Refuses: a reader or writer of the product between both, or a reader of the
-    norm's result before it; several outs; a product that makes a GLU.
+    norm's result before it; a norm that overwrites the product or its operand;
+    several outs; a product that makes a GLU.
 
     Example:
     ```mlir

@@ -7,6 +7,7 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/Passes.h"
+#include "passes/lower/SharedOperations.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
@@ -46,10 +47,11 @@ static LogicalResult lowerOperation(PhaseEmitter &e, Operation &op) {
       });
 }
 
-/// Emits the function of a phase.
+/// Emits the function of a phase. Its operations are calls if `shared` is
+/// given.
 static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
-                                const InstructionSet &isa, ModuleOp target,
-                                MicroKernels &kernels) {
+                                MicroKernels &kernels, ModuleOp target,
+                                SharedOperations *shared) {
   // void (frame, offsets of the layer, worker, num_workers)
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
@@ -57,14 +59,16 @@ static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {pointer, pointer, word, word});
   auto function = b.create<LLVM::LLVMFuncOp>(
-      phase.getLoc(), getPhaseSymbol(isa.name, phase.getName()), type);
-  setTargetAttributes(function, isa);
+      phase.getLoc(), getPhaseSymbol(kernels.getIsa().name, phase.getName()),
+      type);
+  setTargetAttributes(function, kernels.getIsa());
 
   b.setInsertionPointToStart(function.addEntryBlock(b));
   PhaseEmitter e(b, phase.getLoc(), info,
                  phase->getParentOfType<func::FuncOp>(), function, kernels);
   for (Operation &op : phase.getBody().front())
-    if (failed(lowerOperation(e, op)))
+    if (failed(shared ? shared->emitCall(e, op, lowerOperation)
+                      : lowerOperation(e, op)))
       return failure();
   b.create<LLVM::ReturnOp>(phase.getLoc(), ValueRange{});
   return success();
@@ -93,14 +97,29 @@ private:
   LogicalResult emitCode(const InstructionSet &target, ModuleOp code) {
     ModuleInfo info(getOperation());
     MicroKernels kernels(code, target);
+    std::optional<SharedOperations> shared;
+    if (countOperations() >= shareFrom)
+      shared.emplace(info, code, kernels);
     WalkResult result = getOperation().walk([&](kern::PhaseOp phase) {
       if (phase.getCall())
         return WalkResult::advance();
       ++numPhases;
-      return WalkResult(lowerPhase(phase, info, target, code, kernels));
+      return WalkResult(
+          lowerPhase(phase, info, kernels, code, shared ? &*shared : nullptr));
     });
+    numShared = shared ? shared->getNumFunctions() : 0;
     numKernels = kernels.getNumKernels();
     return failure(result.wasInterrupted());
+  }
+
+  /// The number of operations in all phases.
+  int64_t countOperations() {
+    int64_t count = 0;
+    getOperation().walk<WalkOrder::PreOrder>([&](kern::PhaseOp phase) {
+      count += int64_t(phase.getBody().front().getOperations().size());
+      return WalkResult::skip();
+    });
+    return count;
   }
 
   /// Replaces the contents of the module by the code.

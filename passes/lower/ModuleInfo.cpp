@@ -16,6 +16,35 @@ ModuleInfo::ModuleInfo(ModuleOp module) : symbols(module) {
       callSites[symbols.lookup(body.getValue())] = layers;
     }
   });
+  for (auto function : module.getOps<func::FuncOp>())
+    findNextProducts(function);
+}
+
+void ModuleInfo::findNextProducts(func::FuncOp function) {
+  // The phases from the last to the first, so that each is visited once.
+  SmallVector<kern::PhaseOp> phases;
+  function.walk<WalkOrder::PreOrder>([&](kern::PhaseOp phase) {
+    phases.push_back(phase);
+    return WalkResult::skip();
+  });
+  kern::GemmOp next;
+  for (kern::PhaseOp phase : llvm::reverse(phases)) {
+    nextProducts[phase] = {next, false};
+    auto products = phase.getOps<kern::GemmOp>();
+    if (!products.empty())
+      next = *products.begin();
+  }
+  // After the last one comes the first one of the next layer.
+  if (!next || !isa<BlockArgument>(next.getWeight()))
+    next = kern::GemmOp();
+  for (kern::PhaseOp phase : phases)
+    if (!nextProducts[phase].first)
+      nextProducts[phase] = {next, true};
+}
+
+std::pair<kern::GemmOp, bool>
+ModuleInfo::getNextProduct(kern::GemmOp op) const {
+  return nextProducts.at(op->getParentOp());
 }
 
 Value ModuleInfo::getStorage(Value buffer) const {

@@ -27,6 +27,9 @@ public:
   /// The definition of a cache. For a layer body's parameter it is the cache of
   /// the first layer; the caches of all layers are of one group.
   kern::CacheOp getCache(mlir::Value cache) const;
+  /// The product whose weight is read after that of `op`, and whether it is one
+  /// of the next layer. Null without a next product.
+  std::pair<kern::GemmOp, bool> getNextProduct(kern::GemmOp op) const;
   /// Position of a layer body's weight or cache in the layer's table of
   /// offsets.
   int64_t getOffsetIndex(mlir::BlockArgument parameter) const;
@@ -34,9 +37,13 @@ public:
   int64_t getNumOffsets(mlir::BlockArgument parameter) const;
 
 private:
+  void findNextProducts(mlir::func::FuncOp function);
+
   mlir::SymbolTable symbols;
   /// The op that calls a layer body, by the body's function.
   llvm::DenseMap<mlir::Operation *, kern::LayersOp> callSites;
+  /// The first product of a later phase, else of the function; by phase.
+  llvm::DenseMap<mlir::Operation *, std::pair<kern::GemmOp, bool>> nextProducts;
 };
 
 } // namespace transom::lower

@@ -16,6 +16,13 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
     `transom.k.<isa>.<type>.<MR>x<NR>...` that they call. All workers run the
     function of a phase; each does its share of the work.
 
+    In a module of many operations, phases call functions
+    `transom.o.<isa>.<number>.<operation>(frame, offsets, worker, num_workers, ...)`
+    that do one operation each. Operations that differ only in the buffers,
+    weights and caches that they access share a function; the slots and offsets
+    of these are its other arguments. So the time of code generation depends on
+    the number of distinct operations.
+
     The functions are in the LLVM dialect; their bodies also use `scf`, `arith`
     and `vector`, which the upstream conversions lower afterwards.
     `runtime/abi/Abi.h` defines the frame.
@@ -38,11 +45,14 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"isa", "isa", "std::string", [{"avx2"}],
-           "Instruction set to emit code for: avx2, avx512, avx512bf16 or neon">];
+           "Instruction set to emit code for: avx2, avx512, avx512bf16 or neon">,
+    Option<"shareFrom", "share-from", "int64_t", "1024",
+           "Number of operations in phases from which on equal operations share a function">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
   let statistics = [
     Statistic<"numPhases", "phases", "phases that became functions">,
+    Statistic<"numShared", "shared", "functions that phases call for their operations">,
     Statistic<"numKernels", "kernels", "micro-kernels emitted">];
 }
 

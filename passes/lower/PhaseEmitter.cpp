@@ -26,6 +26,22 @@ PhaseEmitter::PhaseEmitter(OpBuilder &builder, Location loc,
 // Operands
 //===----------------------------------------------------------------------===//
 
+Index PhaseEmitter::number(Value owner, unsigned layersAhead) {
+  if (Value number = numbers.lookup({owner, layersAhead}))
+    return toIndex(number);
+  if (auto alloc = owner.getDefiningOp<kern::AllocOp>())
+    return i64(alloc.getSlot().value_or(0));
+  if (auto weight = owner.getDefiningOp<kern::GetWeightOp>())
+    return i64(info.getWeightOffset(weight.getWeightAttr()));
+  if (owner.getDefiningOp<kern::GetCacheOp>())
+    return i64(info.getCache(owner).getOffset().value_or(0));
+  // The tables of the layers are consecutive.
+  auto parameter = cast<BlockArgument>(owner);
+  int64_t index = layersAhead * info.getNumOffsets(parameter) +
+                  info.getOffsetIndex(parameter);
+  return loadI64(advance(layerOffsets, 8 * index));
+}
+
 Value PhaseEmitter::atEntry(function_ref<Value()> emit) {
   OpBuilder::InsertionGuard guard(builder());
   if (lastAtEntry)
@@ -33,7 +49,8 @@ Value PhaseEmitter::atEntry(function_ref<Value()> emit) {
   else
     builder().setInsertionPointToStart(entryBlock);
   Value value = emit();
-  lastAtEntry = value.getDefiningOp();
+  if (Operation *op = value.getDefiningOp())
+    lastAtEntry = op;
   return value;
 }
 
@@ -78,11 +95,9 @@ Value PhaseEmitter::pointer(Value buffer) {
       return loadPtr(advance(args, 8 * argument.getArgNumber()));
     }
     // Other buffers are in the arena, at an offset computed per call.
-    int64_t slot =
-        cast<kern::AllocOp>(storage.getDefiningOp()).getSlot().value_or(0);
     Value arena = framePointer(offsetof(transom_frame, arena));
     Value offsets = framePointer(offsetof(transom_frame, offsets));
-    return advance(arena, loadI64(advance(offsets, 8 * slot)));
+    return advance(arena, loadI64(advance(offsets, number(storage) * 8)));
   });
   values[storage] = value;
   return value;
@@ -93,24 +108,16 @@ Value PhaseEmitter::weight(Value weight) {
     return known;
   Value value = atEntry([&]() -> Value {
     Value base = framePointer(offsetof(transom_frame, weights));
-    if (auto definition = weight.getDefiningOp<kern::GetWeightOp>())
-      return advance(base,
-                     i64(info.getWeightOffset(definition.getWeightAttr())));
-    return advance(
-        base, layerOffset(info.getOffsetIndex(cast<BlockArgument>(weight))));
+    return advance(base, number(weight));
   });
   values[weight] = value;
   return value;
 }
 
 Value PhaseEmitter::nextLayersWeight(Value weight) {
-  // The tables of the layers are consecutive.
-  auto parameter = cast<BlockArgument>(weight);
-  int64_t index =
-      info.getNumOffsets(parameter) + info.getOffsetIndex(parameter);
   return atEntry([&]() -> Value {
     Value base = framePointer(offsetof(transom_frame, weights));
-    return advance(base, layerOffset(index));
+    return advance(base, number(weight, 1));
   });
 }
 
@@ -129,12 +136,10 @@ Value PhaseEmitter::blockTable(Value cache) {
 
 Index PhaseEmitter::offsetInBlock(Value cache) {
   if (cache.getDefiningOp())
-    return i64(info.getCache(cache).getOffset().value_or(0));
+    return number(cache);
   if (Value known = values.lookup(cache))
     return toIndex(known);
-  Value value = atEntry([&]() -> Value {
-    return layerOffset(info.getOffsetIndex(cast<BlockArgument>(cache)));
-  });
+  Value value = atEntry([&]() -> Value { return number(cache); });
   values[cache] = value;
   return toIndex(value);
 }

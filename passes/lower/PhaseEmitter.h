@@ -24,9 +24,22 @@ public:
                mlir::LLVM::LLVMFuncOp function, MicroKernels &kernels);
 
   MicroKernels &kernels() { return microKernels; }
+  const ModuleInfo &getModuleInfo() const { return info; }
   /// The number of this worker and of all workers.
   Index worker() const { return workerArg; }
   Index numWorkers() const { return numWorkersArg; }
+  /// The arguments of the function of a phase.
+  llvm::SmallVector<Value> getArguments() const {
+    return {frame, layerOffsets, workerArg, numWorkersArg};
+  }
+  /// What the address of an operand depends on: the slot of a buffer, the
+  /// offset of a weight or the offset of a cache in its blocks. `layersAhead`:
+  /// 1 for that of a layer body's parameter in the next layer.
+  Index number(Value owner, unsigned layersAhead = 0);
+  /// Makes `number` a value of the function instead.
+  void setNumber(Value owner, unsigned layersAhead, Value number) {
+    numbers[{owner, layersAhead}] = number;
+  }
 
   //===--------------------------------------------------------------------===//
   // Operands. Each is read once, at the top of the function.
@@ -100,10 +113,6 @@ private:
   Value atEntry(llvm::function_ref<Value()> emit);
   /// Loads a pointer of the frame.
   Value framePointer(int64_t offset) { return loadPtr(advance(frame, offset)); }
-  /// Entry `index` of the layer's table of offsets.
-  Index layerOffset(int64_t index) {
-    return loadI64(advance(layerOffsets, 8 * index));
-  }
 
   const ModuleInfo &info;
   mlir::func::FuncOp entry;
@@ -115,6 +124,7 @@ private:
   llvm::StringMap<Value> sizes;        ///< by the text of the polynomial
   llvm::StringMap<Value> tables;       ///< of ragged batches and caches
   llvm::DenseMap<Value, Value> values; ///< addresses or offsets, by operand
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> numbers; ///< set ones
 };
 
 /// Rows divided into blocks of nearly equal size, at most `maxRows` each.

@@ -48,28 +48,6 @@ struct TileRange {
   int64_t numPanels;
 };
 
-/// The product whose weight is read after that of `op`, and whether it is one
-/// of the next layer. Null without a next product.
-std::pair<kern::GemmOp, bool> getNextProduct(kern::GemmOp op) {
-  auto getFirst = [](Operation *phase) {
-    kern::GemmOp first;
-    phase->walk([&](kern::GemmOp gemm) {
-      first = gemm;
-      return WalkResult::interrupt();
-    });
-    return first;
-  };
-  // The first product of a later phase, else of the next layer's body.
-  auto phase = op->getParentOfType<kern::PhaseOp>();
-  for (Operation *other = phase->getNextNode(); other;
-       other = other->getNextNode())
-    if (kern::GemmOp next = getFirst(other))
-      return {next, false};
-  kern::GemmOp first = getFirst(phase->getParentOp());
-  bool inLayer = isa<BlockArgument>(first.getWeight());
-  return {inLayer ? first : kern::GemmOp(), true};
-}
-
 /// Emits one product with a weight.
 class GemmEmitter {
 public:
@@ -167,7 +145,7 @@ private:
   /// one again where `more` rows remain, else that of the next product.
   Value panelAfterLast(Bool more, const Range &range) {
     Value again = firstPanel(e.weight(op.getWeight()), type, range, *ownsRows);
-    auto [next, isInNextLayer] = getNextProduct(op);
+    auto [next, isInNextLayer] = e.getModuleInfo().getNextProduct(op);
     if (!next)
       return again;
     Value weight = isInNextLayer ? e.nextLayersWeight(next.getWeight())

@@ -70,6 +70,15 @@ func.func @norm_in_the_product_s_place_stays(%x: !x, %w: !w, %g: !g) {
   return
 }
 
+// CHECK-LABEL: func.func @norm_in_the_operand_s_place_stays(
+// CHECK: kern.norm
+func.func @norm_in_the_operand_s_place_stays(%x: !x, %w: !w, %g: !g) {
+  %t = kern.alloc : !x
+  kern.gemm %x, %w outs(%t) : !x, !w, !x
+  kern.norm %t, %g outs(%x) eps 1.0e-5 {rms} : !x, !g, !x
+  return
+}
+
 // CHECK-LABEL: func.func @norm_of_one_of_several_outs_stays(
 // CHECK: kern.norm
 func.func @norm_of_one_of_several_outs_stays(%x: !x, %y: !kern.buffer<[rows, 4] x f32>, %z: !kern.buffer<[rows, 4] x f32>, %w: !kern.weight<[8, 8] x f32, unset, splits [4, 4]>, %g: !kern.weight<[4] x f32, unset>) {
