@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The activation functions. This table is their only list: dialects, importers,
-// evaluator, manifest and graph.json read it. A new activation is a row here
-// and its vector code in passes/lower/emit/VectorMath.cpp.
+// evaluator, manifest and graph.json read it. For a new activation see
+// docs/extending.md.
 #pragma once
 #include <optional>
 #include <string>
@@ -40,11 +40,11 @@ enum class Activation : int {
 #undef TRANSOM_ENUMERATOR
 };
 
-/// Where an activation may stand besides in operations; flags.
+/// Who accepts an activation besides the operations of the dialects; flags.
 namespace activation {
 constexpr int None = 0;
 constexpr int Model = 1;  ///< config.json may name it by this name
-constexpr int OneDnn = 2; ///< oneDNN can apply it to the result of a product
+constexpr int OneDnn = 2; ///< oneDNN can apply it; needs what extending.md says
 } // namespace activation
 
 /// One row of the table.

@@ -35,11 +35,15 @@ static size_t placeOf(const std::vector<std::string> &names,
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// The number of an activation in the ABI; none for those that oneDNN lacks.
-static transom_onednn_activation
-getOneDnnActivation(std::optional<Activation> kind) {
-  if (!kind)
+/// The number of an activation in the ABI; an error for those that oneDNN
+/// lacks.
+static Result<transom_onednn_activation>
+getOneDnnActivation(const std::string &name) {
+  if (name.empty())
     return TRANSOM_ONEDNN_NONE;
+  std::optional<Activation> kind = parseActivation(name);
+  if (!kind)
+    return Error{Status::Rejected, "unknown activation '" + name + "'", {}};
   switch (*kind) {
   case Activation::Relu:
     return TRANSOM_ONEDNN_RELU;
@@ -56,7 +60,9 @@ getOneDnnActivation(std::optional<Activation> kind) {
   case Activation::Sigmoid:
     return TRANSOM_ONEDNN_SIGMOID;
   default:
-    return TRANSOM_ONEDNN_NONE;
+    return Error{Status::Unsupported,
+                 "activation '" + name + "' is not supported by oneDNN",
+                 {}};
   }
 }
 
@@ -68,7 +74,7 @@ Result<OneDnnCall> OneDnnCall::create(const ManifestCall &source,
   OneDnnCall call;
   call.primitive =
       primitives[placeOf(ManifestCall::primitives(), source.primitive)];
-  call.activation = getOneDnnActivation(parseActivation(source.activation));
+  TRANSOM_ASSIGN(call.activation, getOneDnnActivation(source.activation));
   call.epsilon = source.epsilon;
   call.weights = source.weights;
   call.bias = source.bias;

@@ -145,8 +145,10 @@ static void appendActivation(post_ops &operations, int32_t activation) {
     return appendActivation(operations, algorithm::eltwise_tanh, 0.0f);
   case TRANSOM_ONEDNN_SIGMOID:
     return appendActivation(operations, algorithm::eltwise_logistic, 0.0f);
-  default:
+  case TRANSOM_ONEDNN_NONE:
     return;
+  default:
+    throw error(dnnl_invalid_arguments, "unknown activation");
   }
 }
 

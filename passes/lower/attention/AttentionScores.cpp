@@ -179,7 +179,8 @@ Value AttentionEmitter::emitSoftCap(Value t) {
     return t;
   double cap = op.getSoftCap().convertToDouble(),
          scale = op.getScale().convertToDouble();
-  Value bounded = emitActivation(e, "tanh", e.mulF(t, e.splat(scale / cap)));
+  Value bounded =
+      emitActivation(e, Activation::Tanh, e.mulF(t, e.splat(scale / cap)));
   return e.mulF(bounded, e.splat(cap * kLog2E));
 }
 

@@ -154,28 +154,30 @@ static Value geluTanh(CodeEmitter &e, Value x) {
   return e.fma(half, tanh(e, inner), half);
 }
 
-Value transom::lower::emitActivation(CodeEmitter &e, StringRef kind, Value x) {
-  if (kind == "relu")
+Value transom::lower::emitActivation(CodeEmitter &e, Activation kind, Value x) {
+  switch (kind) {
+  case Activation::Relu:
     return e.maxF(e.splat(0.0), x);
-  if (kind == "gelu")
+  case Activation::Gelu:
     return gelu(e, x);
-  if (kind == "gelu_tanh")
+  case Activation::GeluTanh:
     return geluTanh(e, x);
-  if (kind == "silu")
-    return e.mulF(x, sigmoid(e, x));
-  if (kind == "quick_gelu")
+  case Activation::QuickGelu:
     return e.mulF(x, sigmoid(e, e.mulF(x, e.splat(1.702))));
-  if (kind == "tanh")
+  case Activation::Silu:
+    return e.mulF(x, sigmoid(e, x));
+  case Activation::Tanh:
     return tanh(e, x);
-  if (kind == "sigmoid")
+  case Activation::Sigmoid:
     return sigmoid(e, x);
-  if (kind == "exp")
+  case Activation::Exp:
     return emitExp(e, x);
-  if (kind == "neg")
+  case Activation::Neg:
     return e.subF(e.splat(0.0), x);
-  if (kind == "sqrt")
+  case Activation::Sqrt:
     return e.sqrtF(x);
-  if (kind == "rsqrt")
+  case Activation::Rsqrt:
     return e.divF(e.splat(1.0), e.sqrtF(x));
-  return {};
+  }
+  llvm_unreachable("unknown activation");
 }

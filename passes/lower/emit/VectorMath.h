@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Activations and the exponentials of softmax on vectors of 16 lanes. They use
-// additions, multiplications and integer operations only: generated code calls
-// no library, and all instruction sets give the same bits.
+// arithmetic instructions whose results IEEE 754 defines, and no library calls,
+// so all instruction sets give the same bits.
 #pragma once
 #include "passes/lower/emit/CodeEmitter.h"
+#include "runtime/base/Activation.h"
 
 namespace transom::lower {
 
@@ -23,7 +24,8 @@ mlir::Value emitExp(CodeEmitter &e, mlir::Value x);
 /// erf(x) with an absolute error below 4e-7.
 mlir::Value emitErf(CodeEmitter &e, mlir::Value x);
 
-/// The activation `kind`, one of those of `attn.activation`.
-mlir::Value emitActivation(CodeEmitter &e, llvm::StringRef kind, mlir::Value x);
+/// An activation. `kind` has a case for each row of
+/// runtime/base/Activation.h; docs/extending.md says what a new one needs.
+mlir::Value emitActivation(CodeEmitter &e, Activation kind, mlir::Value x);
 
 } // namespace transom::lower

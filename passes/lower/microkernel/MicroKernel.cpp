@@ -22,10 +22,10 @@ std::string KernelSpec::getSuffix() const {
     number("nv", vectors);
   const char *inits[] = {".zero", ".bias", ".acc"};
   text += inits[static_cast<int>(init)];
-  if (!activation.empty())
-    text += "_" + activation;
-  if (!glu.empty())
-    text += "_glu_" + glu;
+  if (activation)
+    text += "_" + getActivationName(activation);
+  if (glu)
+    text += "_glu_" + getActivationName(glu);
   if (rhsRows)
     text += "_rows";
   if (rhsInt8)

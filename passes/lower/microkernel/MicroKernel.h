@@ -7,6 +7,7 @@
 // tile, K, strides, epilogue).
 #pragma once
 #include "passes/lower/emit/CodeEmitter.h"
+#include "runtime/base/Activation.h"
 #include <optional>
 #include <string>
 
@@ -51,10 +52,10 @@ struct KernelSpec {
   double scale = 1;          ///< of scores
   bool columnScales = false; ///< scores have one more factor per column
   int64_t vectors = 0;       ///< of a tile's row; 0: as many as the ISA allows
-  std::string activation;    ///< empty for none
+  std::optional<Activation> activation;
   /// The activation of a GLU. Columns of the product alternate: eight of the
   /// gate g, eight of u; the output is activation(g) * u, half as many columns.
-  std::string glu;
+  std::optional<Activation> glu;
   bool residual = false;   ///< adds a row-major operand before storing
   bool partialRhs = false; ///< columns may be missing: loads are masked
   bool prefetch = false;   ///< prefetches other memory during the loop over K

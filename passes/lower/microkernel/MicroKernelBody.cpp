@@ -26,7 +26,7 @@ public:
         vectors(spec.getVectors(e.getIsa())) {}
 
   void emit() {
-    if (!spec.activation.empty() || !spec.glu.empty())
+    if (spec.activation || spec.glu)
       stage = e.stackBuffer(mr * vectors * kLanes * 4);
     Bool full = vectors * kLanes <= args.columns;
 
@@ -230,9 +230,9 @@ private:
   void emitEpilogue(ArrayRef<Value> tile, bool partial) {
     if (spec.store == KernelSpec::Store::Normalize)
       return emitStoreNormalized(e, spec, mr, args, tile);
-    if (!spec.glu.empty())
+    if (spec.glu)
       return emitGlu(tile, partial);
-    if (!spec.activation.empty())
+    if (spec.activation)
       return emitActivations(tile, partial);
     // All loads come before the first store: a load with the same low address
     // bits as an earlier store would wait for it.
@@ -305,7 +305,7 @@ private:
                               : e.laneMask(e.i64(half));
         if (partial && !hasTwo)
           mask = e.laneMask(min(left, half));
-        storeOutput(e.mulF(emitActivation(e, spec.glu, g), u),
+        storeOutput(e.mulF(emitActivation(e, *spec.glu, g), u),
                     e.advance(out, v * half * spec.getOutputBytes()), mask);
       }
     });
@@ -319,7 +319,7 @@ private:
       for (int64_t v = 0; v < vectors; ++v) {
         Value mask = partial ? getMask(v) : Value();
         Value y = emitActivation(
-            e, spec.activation,
+            e, *spec.activation,
             e.loadVector(e.f32Type(), e.advance(line, v * kLanes * 4)));
         if (spec.residual)
           y = e.addF(y,

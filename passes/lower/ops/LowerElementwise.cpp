@@ -96,8 +96,7 @@ static Value emitIntegerDivision(PhaseEmitter &e, Value x, Value y) {
 static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   OpBuilder &b = e.builder();
   if (auto apply = dyn_cast<kern::ApplyOp>(op))
-    return emitActivation(e, getActivationName(apply.getKind()),
-                          values.lookup(apply.getInput()));
+    return emitActivation(e, apply.getKind(), values.lookup(apply.getInput()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto type = e.getVectorType(constant.getType());
     return b.create<arith::ConstantOp>(

@@ -250,8 +250,8 @@ private:
     else if (op.getBias())
       spec.init = KernelSpec::AccumulatorInit::Bias;
     if (isLast) {
-      spec.activation = getActivationName(op.getActivation());
-      spec.glu = getActivationName(op.getGlu());
+      spec.activation = op.getActivation();
+      spec.glu = op.getGlu();
       spec.residual = static_cast<bool>(op.getResidual());
     }
     if (out.getKeyPanels())

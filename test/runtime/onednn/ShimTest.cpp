@@ -169,6 +169,9 @@ TEST_F(Shim, tellsWhatItDoesNotKnow) {
   Product product(2, 4, 4);
   product.call.primitive = 99;
   EXPECT_EQ(run(product.call), "unknown primitive");
+  product.call.primitive = TRANSOM_ONEDNN_MATMUL;
+  product.call.activation = 99;
+  EXPECT_EQ(run(product.call), "unknown activation");
 }
 
 } // namespace
