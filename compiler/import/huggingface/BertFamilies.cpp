@@ -198,6 +198,18 @@ static ModelFamily distilbert() {
 // ELECTRA
 //===----------------------------------------------------------------------===//
 
+/// The discriminator: one logit a token, above 0 where the token was replaced.
+static FamilyHead electraDiscriminator() {
+  return {"ForPreTraining",
+          "replaced_token_detection",
+          false,
+          {{"logits",
+            {linear("discriminator_predictions.dense", Width::Hidden),
+             head::activation(),
+             linear("discriminator_predictions.dense_prediction", Width::One)},
+            /*isNumber=*/true}}};
+}
+
 /// The embedding may be narrower than the hidden size, and is projected.
 static ModelFamily electra() {
   ModelFamily family = bert();
@@ -219,6 +231,7 @@ static ModelFamily electra() {
            head::activation("gelu"),
            head::norm("generator_predictions.LayerNorm"),
            head::vocabulary("generator_lm_head", {"generator_lm_head.bias"})}),
+      electraDiscriminator(),
       head::sequence({{Kind::First},
                       linear("classifier.dense", Width::Hidden),
                       head::activation("gelu"),

@@ -50,10 +50,12 @@ void transom::buildEncoder(BlockContext &context) {
 
   // Results.
   std::vector<EntryOutput> results;
-  for (const HeadResult &result : context.head.results)
-    results.push_back(
-        {result.name,
-         zeroPadding(context, head.build(result, state), result.name)});
+  for (const HeadResult &result : context.head.results) {
+    Value value = zeroPadding(context, head.build(result, state), result.name);
+    if (result.isNumber)
+      value = emit.reshape(value, context.tokens);
+    results.push_back({result.name, value});
+  }
   if (head.hasPooler())
     results.push_back({"pooler_output", head.pooler(state)});
   emit.at("encode", "/architectures");

@@ -189,7 +189,7 @@ struct HeadStep {
     Vocabulary, ///< to the vocabulary; weight tied where the file has none
     Cap,        ///< the config's soft cap of logits
   };
-  enum class Width { Hidden, Embedding, Labels, Two };
+  enum class Width { Hidden, Embedding, Labels, One, Two };
   enum class Bias { Yes, No, AsConfig };
   Kind kind;
   const char *module = "";
@@ -206,6 +206,7 @@ struct HeadStep {
 struct HeadResult {
   const char *name;
   std::vector<HeadStep> steps;
+  bool isNumber = false; ///< one number a token: [batch, seq], not [.., 1]
 };
 
 /// A head: `architectures` names class name + suffix.

@@ -47,6 +47,9 @@ def modernbert(layers=4, period=2, window=6, **more):
 
 LABELS = dict(num_labels=5)
 recipe("electra", "ElectraForMaskedLM", electra(), stored=True)
+recipe("electra-discriminator", "ElectraForPreTraining", electra(embedding=12, hidden=24, heads=3, wide=29), stored=True)
+recipe("electra-discriminator-wide", "ElectraForPreTraining",
+       electra(embedding=44, hidden=40, heads=5, wide=77, layers=3, positions=130, hidden_act="relu"), lengths=(1, 63, 129))
 recipe("electra-tokens", "ElectraForTokenClassification", electra(embedding=28, hidden=28, heads=2, wide=33, **LABELS))
 recipe("electra-bare", "ElectraModel", electra(embedding=7, hidden=40, heads=5, layers=3, positions=150, hidden_act="relu"),
        lengths=(2, 149))
@@ -283,7 +286,7 @@ def inputs(case, length, config, generator):
     if batch > 2 and length > 20:
         mask[2, 3:3 + min(3, reach)] = 0
         mask[2, length // 2:length // 2 + min(11, reach)] = 0
-        mask[2, 0] = 0
+        mask[2, :min(1, reach)] = 0
         ids[2, 9] = pad  # a padding id that the mask does not hide
     ids[mask == 0] = pad
     given = {"input_ids": ids, "attention_mask": mask}
@@ -295,8 +298,14 @@ def inputs(case, length, config, generator):
 def results(model, given):
     with torch.no_grad():
         output = model(**given)
-    real = given["attention_mask"].unsqueeze(-1)
-    return {name: (value * real if value.dim() == 3 else value).float().contiguous()
+    mask = given["attention_mask"]
+
+    def hide_padding(value):
+        if value.dim() == 3:
+            return value * mask.unsqueeze(-1)
+        return value * mask if type(model).__name__ == "ElectraForPreTraining" else value
+
+    return {name: hide_padding(value).float().contiguous()
             for name, value in output.items() if name in ("logits", "last_hidden_state", "pooler_output")}
 
 

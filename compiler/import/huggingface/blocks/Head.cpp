@@ -73,6 +73,8 @@ Value HeadBlock::linear(const HeadStep &step, Value state) {
   int64_t width = config.hidden;
   if (labels)
     width = config.labels;
+  else if (step.width == HeadStep::Width::One)
+    width = 1;
   else if (step.width == HeadStep::Width::Two)
     width = 2;
   else if (step.width == HeadStep::Width::Embedding)
