@@ -4,6 +4,8 @@
 // Rows of a step belong to several sequences, so only attention on a cache may
 // look beyond its own row.
 #include "compiler/import/graphjson/GraphStep.h"
+#include "runtime/manifest/Manifest.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace transom;
@@ -14,8 +16,12 @@ Value GraphStep::begin() {
   auto wrong = [&](JsonValue at, const std::string &text) {
     return emit.fail(at.error("a graph with caches is a decoder: " + text));
   };
-  if (file.entry != "step")
-    return wrong(input.at, "its entry is 'step', not '" + file.entry + "'");
+  // The runtime derives entries of these names from the decoder.
+  for (EntryKind derived : {EntryKind::Logits, EntryKind::Score,
+                            EntryKind::Generate, EntryKind::Encode})
+    if (file.entry == getEntryKindName(derived))
+      return wrong(input.at, "its entry cannot be named '" + file.entry +
+                                 "', which is derived from it");
   if (file.inputs.size() != 1)
     return wrong(file.inputs[1].at, "its one input is the new tokens");
   Result<Dims> shape = dims.shape(input.shape);
@@ -33,37 +39,70 @@ Value GraphStep::begin() {
       file.entry,
       {{"tokens", DType::I64, {rows}, "data", {}, {}},
        {"wanted", DType::I64, {Polynomial::symbol("wanted")}, "data", {}, {}}});
-  wanted = arguments[1];
+  logitTokens = arguments[1];
   state.ragged = emit.sequences();
   return arguments[0];
 }
 
-/// What a row gives depends on the rows of its own sequence alone, and on those
-/// through the cache: no other operation may mix rows.
+/// True for a value with a size that is not constant.
+static bool hasRows(Emitter &emit, Value value) {
+  return llvm::any_of(emit.getShape(value), [](const Polynomial &size) {
+    return !size.isConstant();
+  });
+}
+
+/// True for a shape of one row per token: floats are [rows, ...].
+static bool isByToken(const Dims &shape, Type type) {
+  bool floats = isa<FloatType>(cast<TensorType>(type).getElementType());
+  return !shape.empty() && shape[0] == Polynomial::symbol("rows") &&
+         (!floats || shape.size() > 1) &&
+         llvm::all_of(llvm::drop_begin(shape),
+                      [](const Polynomial &size) { return size.isConstant(); });
+}
+
+/// True if a row of the result of `op` may depend on other rows of its
+/// operands, though the result is [rows, ...].
+static bool mixesRows(Emitter &emit, Operation *op) {
+  if (isa<attn::TokenwiseOpInterface, attn::SdpaOp>(op))
+    return false;
+  if (auto gather = dyn_cast<attn::GatherOp>(op))
+    return hasRows(emit, gather.getTable());
+  if (auto matmul = dyn_cast<attn::MatmulOp>(op))
+    return emit.getShape(matmul.getResult()).size() == 2 &&
+           hasRows(emit, matmul.getRhs());
+  return !isa<attn::ReshapeOp, attn::TransposeOp, attn::SliceOp,
+              attn::ConcatOp>(op);
+}
+
+/// A row depends on the rows of its own sequence only, through the cache of an
+/// attention. No other operation may mix rows.
 void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
                           const GraphNode &node) {
-  auto ofRows = [&](Value value) {
-    for (const Polynomial &size : emit.getShape(value))
-      if (!size.isConstant())
-        return true;
-    return false;
-  };
-  if (llvm::none_of(inputs, ofRows))
+  auto ofRows = [&](Value value) { return hasRows(emit, value); };
+  if (emit.failed() || llvm::none_of(inputs, ofRows))
     return;
-  const Polynomial rows = Polynomial::symbol("rows");
-  for (Value result : results) {
-    Dims shape = emit.getShape(result);
-    bool floats =
-        isa<FloatType>(cast<TensorType>(result.getType()).getElementType());
-    bool good =
-        !shape.empty() && shape[0] == rows && (!floats || shape.size() > 1);
-    for (const Polynomial &size : llvm::drop_begin(shape))
-      good = good && size.isConstant();
-    if (!good)
-      emit.fail(node.at.error(
-          "op '" + node.op + "' mixes rows of a decoder, which 'attention' " +
-          "with a cache alone may do; results are [rows, ...]"));
+  bool mixes = llvm::any_of(results, [&](Value result) {
+    return !isByToken(emit.getShape(result), result.getType());
+  });
+
+  // The operations that the node became: from its results back to its inputs.
+  llvm::SmallSetVector<Operation *, 8> made;
+  auto visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && !llvm::is_contained(inputs, value) && hasRows(emit, value))
+      made.insert(op);
+  };
+  llvm::for_each(results, visit);
+  for (size_t i = 0; i < made.size(); ++i) {
+    mixes = mixes || mixesRows(emit, made[i]);
+    for (Value operand : made[i]->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        visit(operand);
   }
+  if (mixes)
+    emit.fail(node.at.error(
+        "op '" + node.op + "' mixes rows of a decoder, which 'attention' " +
+        "with a cache alone may do; results are [rows, ...]"));
 }
 
 /// True for operations that compute each row of their first operand alone.
@@ -72,7 +111,7 @@ static bool isByRow(Operation *op) {
              attn::ActivationOp, attn::ScaleOp>(op);
 }
 
-Value GraphStep::wantedRows(Value result) {
+Value GraphStep::gatherLogitRows(Value result) {
   SmallVector<Operation *> users; // the last first
   Value from = result;
   // Nothing but the chain itself may read what it gives.
@@ -84,7 +123,7 @@ Value GraphStep::wantedRows(Value result) {
     users.push_back(op);
     from = op->getOperand(0);
   }
-  return emit.gatherBefore(from, wanted, users);
+  return emit.gatherBefore(from, logitTokens, users);
 }
 
 void GraphStep::end(ArrayRef<Value> results) {
@@ -100,7 +139,7 @@ void GraphStep::end(ArrayRef<Value> results) {
     return (void)emit.fail(
         at.error("the output of a decoder is f32 [rows, width]"));
   emit.at(file.entry, "/outputs");
-  Value asked = wantedRows(value);
+  Value logits = gatherLogitRows(value);
   if (emit.failed())
     return;
   std::optional<int64_t> vocabulary = emit.getBound(0);
@@ -108,7 +147,7 @@ void GraphStep::end(ArrayRef<Value> results) {
     return (void)emit.fail(file.inputs.front().at.error(
         "a decoder's tokens are the ids of an 'embedding'"));
   causal = *shape[1].constant() == *vocabulary;
-  emit.endEntry({{causal ? "logits" : "last_hidden_state", asked}});
+  emit.endEntry({{causal ? "logits" : "last_hidden_state", logits}});
   OpBuilder &ops = emit.ops();
   emit.annotateEntry("transom.vocabulary", ops.getI64IntegerAttr(*vocabulary));
   if (state.context)

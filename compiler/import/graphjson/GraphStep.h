@@ -28,15 +28,15 @@ public:
   StepState state;
 
 private:
-  /// The rows of a result that are asked for, taken as early as rows are
-  /// computed one by one.
-  mlir::Value wantedRows(mlir::Value result);
+  /// The rows of a result whose logits the caller needs, gathered before the
+  /// operations that compute each row alone.
+  mlir::Value gatherLogitRows(mlir::Value result);
 
   Emitter &emit;
   const GraphFile &file;
   const DimTable &dims;
-  mlir::Value wanted;  // i64 [wanted]
-  bool causal = false; // the result is as wide as the vocabulary
+  mlir::Value logitTokens; // i64 [wanted]: rows whose logits are computed
+  bool causal = false;     // the result is as wide as the vocabulary
 };
 
 } // namespace transom

@@ -72,6 +72,17 @@ TEST(GraphDecoder, becomes_a_step) {
   EXPECT_EQ(countOf(text, "attn.name = \"logits\""), 1u);
 }
 
+TEST(GraphDecoder, an_entry_of_any_name_is_a_step) {
+  Parts parts;
+  parts.entry = "\"entry\": \"continue\", ";
+  DecoderFolder folder(parts.text());
+  Imported result(folder.path);
+  ASSERT_TRUE(result.module) << result.error.message;
+  auto entry = result.module->lookupSymbol<mlir::func::FuncOp>("continue");
+  ASSERT_TRUE(entry);
+  EXPECT_TRUE(entry->hasAttr("transom.vocabulary"));
+}
+
 TEST(GraphDecoder, without_a_vocabulary_gives_hidden_states) {
   Parts parts;
   parts.nodes += R"(, {"name": "half", "op": "slice", "inputs": ["mixed"],
@@ -225,8 +236,8 @@ TEST(GraphDecoderErrors, inputs) {
   parts.dims = R"({"rows": {}, "keys": {}})";
   expectGraphError(parts, Status::Rejected, {"'keys' is reserved"});
   parts = {};
-  parts.entry = "\"entry\": \"run\", ";
-  expectGraphError(parts, Status::Rejected, {"entry is 'step', not 'run'"});
+  parts.entry = "\"entry\": \"generate\", ";
+  expectGraphError(parts, Status::Rejected, {"'generate'", "derived"});
 }
 
 TEST(GraphDecoderErrors, rows_without_caches_are_reserved) {
@@ -254,6 +265,11 @@ TEST(GraphDecoderErrors, rows_are_not_mixed) {
       R"({"name": "y", "op": "concat", "inputs": ["x", "x"], "attrs": {"axis": 0}})");
   with(
       R"({"name": "y", "op": "reshape", "inputs": ["x"], "attrs": {"shape": ["8*rows"]}})");
+  // A gather of rows would be [rows, 8], too.
+  parts.nodes = std::string(attention) +
+                R"(, {"name": "at", "op": "position", "inputs": ["ids"]},
+           {"name": "y", "op": "gather", "inputs": ["x", "at"]})";
+  expectGraphError(parts, Status::Unsupported, {"rows are not fixed"});
 }
 
 TEST(GraphDecoderErrors, outputs) {
