@@ -3,6 +3,7 @@
 //
 // The functions of the mathematics that attn and kern share, in float64.
 #pragma once
+#include "compiler/evaluator/Tensor.h"
 #include "runtime/base/Activation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <vector>

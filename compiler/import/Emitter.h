@@ -59,7 +59,7 @@ public:
   ~Emitter();
   Emitter(const Emitter &) = delete;
 
-  //===--- Places and errors ---------------------------------------------===//
+  //===--- Locations and errors ------------------------------------------===//
 
   /// Operations made from now on come from this module path and this JSON
   /// pointer of the base file.
@@ -175,7 +175,7 @@ private:
   std::string errorPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;
-  mlir::Operation *lastSymbol = nullptr; // weights stand first, in order
+  mlir::Operation *lastSymbol = nullptr; // weights come first, in order
   std::optional<AssumedTensors> assumed;
   std::string assumedDtype;
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;

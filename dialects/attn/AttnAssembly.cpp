@@ -194,11 +194,11 @@ static std::string makeName(StringRef text) {
   return !name.empty() && llvm::isAlpha(name.front()) ? name : std::string();
 }
 
-/// The last parts of a path: `a.b.query.weight` is `query_weight` for two.
+/// The last names of a path: `a.b.query.weight` is `query_weight` for two.
 static std::string getLastParts(StringRef path, size_t count) {
-  SmallVector<StringRef> parts;
-  path.split(parts, '.');
-  ArrayRef<StringRef> last = ArrayRef(parts).take_back(count);
+  SmallVector<StringRef> names;
+  path.split(names, '.');
+  ArrayRef<StringRef> last = ArrayRef(names).take_back(count);
   return makeName(llvm::join(last, "_"));
 }
 

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rules of rotary positions.
+// The shape rules of rope.
 #include "dialects/attn/AttnShapeRules.h"
 #include <cmath>
 

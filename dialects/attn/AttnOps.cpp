@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of attn operations that are not shape rules: weights and their users,
-// constants, ragged, and the rows of a layer table.
+// constants, ragged batches, and the entries of a layer table.
 #include "dialects/attn/AttnAssembly.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace transom::attn {
 
-/// True when the types have the same sizes and element type, whatever stands
-/// as encoding.
+/// True if the types have the same sizes and element type; their encodings may
+/// differ.
 static bool sameSizes(Type a, Type b) {
   auto left = dyn_cast<RankedTensorType>(a);
   auto right = dyn_cast<RankedTensorType>(b);

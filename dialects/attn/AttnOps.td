@@ -231,7 +231,7 @@ def Attn_SliceOp : Attn_ShapedOp<"slice"> {
 
     Constraints:
     1. The axis is a dimension.
-    2. The range does not start before 0 or, where this is known, end behind the
+    2. The range does not start before 0 or, where this is known, end after the
        dimension.
 
     Example:
@@ -320,7 +320,7 @@ def Attn_PositionOp : Attn_TokenwiseOp<"position", 0> {
 }
 
 //===----------------------------------------------------------------------===//
-// Rotary positions
+// Rope
 //===----------------------------------------------------------------------===//
 
 def Attn_RopeTableOp : Attn_TokenwiseOp<"rope_table", 0> {
@@ -328,8 +328,8 @@ def Attn_RopeTableOp : Attn_TokenwiseOp<"rope_table", 0> {
   let description = [{
     `positions` i64 [...] -> [..., 2n] for n frequencies f (Su et al. 2021, 3.2):
     for position p the n numbers `factor * cos(p * f)`, then the n numbers
-    `factor * sin(p * f)`. `factor` is the attention factor of scaled rotary
-    positions (yarn). All positions are below `limit`, by which tables are made.
+    `factor * sin(p * f)`. `factor` is the attention factor of scaled rope
+    (yarn). All positions are below `limit`, by which tables are made.
 
     Constraints:
     1. The positions are i64 with a rank of at least 1.
@@ -357,9 +357,9 @@ def Attn_RopeOp : Attn_TokenwiseOp<"rope", 1> {
     and s of column i and n + i; the other numbers are copied.
 
     Constraints:
-    1. Input and rotation are of one float type with equal leading sizes.
+    1. Input and rope table are of one float type with equal leading sizes.
     2. Heads is positive and divides the input's width.
-    3. The rotation's width 2n is even, and at most the width of a head.
+    3. The table's width 2n is even, and at most the width of a head.
 
     Example:
     ```mlir

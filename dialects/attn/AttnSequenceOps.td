@@ -212,7 +212,7 @@ def Attn_LayersOp : Attn_Op<"layers", [
     /// The body of a layer; null where the symbol is not a function.
     ::mlir::func::FuncOp getBody(LayerAttr layer,
                                  ::mlir::SymbolTableCollection &symbols);
-    /// The index of a body's first parameter behind the state and invariants.
+    /// The index of a body's first parameter after the state and invariants.
     unsigned getFirstParameter() { return 1 + getInvariants().size(); }
     /// The weight or cache that a layer gives to an argument of its body.
     ::mlir::FlatSymbolRefAttr getParameter(LayerAttr layer, unsigned argument) {

@@ -5,7 +5,7 @@
 # The first column is an example that the expression matches; `check-words.py --table` prints it for the glossary.
 
 CODE = [
-    ("segments", r"\b[sS]egments\b|\w[a-z]Segments?\b|\bSegment\w*\b", "ragged batch, `cu_seqlens`"),
+    ("segments", r"\b[sS]egments\b|\w[a-z](?<!Operand)Segments?\b|\bSegment\w*\b", "ragged batch, `cu_seqlens`"),
     ("wanted", r"\bwanted\b|\bwanted[A-Z]\w*|\b\w+Wanted\b", "`num_logits`, logits"),
     ("part, parts", r"\bparts\b|\bnumParts\b|\bpart\b(?=[,;)\]])", "worker, `num_workers`; of a weight: split"),
     ("pieces", r"\bpieces?\b|\b[a-z]+Pieces?\b|\bPieces?[A-Z]\w*", "KV block; streaming; chunk"),
@@ -15,7 +15,7 @@ CODE = [
     ("Decisions", r"\bDecisions?\b", "remarks: passed, missed"),
     ("twin", r"\b[tT]wins?\b|\b\w+Twins?\b", "lowered value; bf16 copy; counterpart"),
     ("gates", r"\b[fF]use-?[gG]ates\b|\bgates\b", "GLU, `fuse-glu`"),
-    ("rotation, rotary", r"\b[rR]otation\b|\b\w+Rotation\b|\bRotation\w+|\b[rR]otary\b(?!_| position emb)|\b\w+Rotary\b|\bRotary[A-Z]\w*", "`rope_table`, `rope`, `applyRope`"),
+    ("rotation, rotary", r"\b[rR]otation\b|\b\w+Rotation\b|\bRotation\w+|\b[rR]otary\b(?!_| position emb)|\b\w+Rotary\b|\bRotary[A-Z]\w*", "`rope_table`, `rope`, `applyRope`; the operations `rotation` and `rotary` of graph.json keep their names"),
     ("loop_over", r"\bloop_?[oO]ver\b", "derived entry"),
     ("carry-norms", r"\bcarry-norms\b|\bCarryNorms\w*", "cross-layer norm fusion"),
     ("takeTriangles", r"\btakeTriangles\b", "`matchCausalMask`"),
@@ -29,7 +29,7 @@ CODE = [
 ]
 
 PROSE = [
-    ("behind", r"\bbehind\b", "after"),
+    ("behind", r"(?<!look-)\bbehind\b", "after"),
     ("stands", r"\bstands?\b(?! for| in for|alone|-alone)|\bstood\b", "is; is in"),
     ("is no, is none", r"\b(is|are) (?-i:none)\b|\bthat is no \w+", "is not a"),
     ("is not built", r"\bis not built\b|; built:", "is not supported; supported:"),
@@ -54,6 +54,7 @@ IDENTIFIERS = {"segments", "wanted", "part, parts", "pieces", "walk"}
 
 # Where a word means what it means elsewhere: segments of an ELF file, parts that graph.json splits into, ...
 ALLOWED = {
+    "rotation, rotary": ("compiler/import/graphjson/", "test/compiler/import/graphjson/"),
     "segments": ("runtime/artifact/", "compiler/artifact/Link", "test/runtime/artifact/", "test/compiler/artifact/"),
     "part, parts": ("compiler/import/", "test/compiler/", "runtime/tokenizer/"),
     "pieces": ("compiler/import/tokenizer/", "runtime/tokenizer/", "test/runtime/tokenizer/"),

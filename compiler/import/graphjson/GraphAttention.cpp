@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention and rotary positions of graph.json: sizes that fit each other and
+// Attention and rope of graph.json: sizes that fit each other and
 // the cache, frequencies by width and base.
 #include "compiler/import/PositionBias.h"
 #include "compiler/import/graphjson/GraphOpBuilders.h"
@@ -144,6 +144,8 @@ Values graph::buildAttention(OpCall &call) {
   const GraphCache *cached = call.has("cache") ? findCache(call) : nullptr;
   if (emit.failed())
     return {};
+
+  // With a cache the operands are rows of a decoder.
   size_t rank = cached ? 2 : 3;
   for (size_t i : {0, 1, 2})
     if (!isFloatValue(call.inputs[i]) ||
@@ -153,9 +155,12 @@ Values graph::buildAttention(OpCall &call) {
                    "as f32 [rows, heads * width]"
                  : "op 'attention' expects query, key and value as f32 [batch, "
                    "seq, heads * width]")};
+
   AttentionSizes sizes = attentionSizes(call);
   if (emit.failed())
     return {};
+
+  // The optional operands.
   Value cache = cached ? cacheOperand(call, *cached, sizes) : Value();
   Value slopes = makeSlopes(call, sizes.heads);
   Value relativeBias = makeRelativeBias(call, sizes.heads);
@@ -169,7 +174,7 @@ Values graph::buildAttention(OpCall &call) {
       uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
 }
 
-/// The frequencies that a rotation names, or those of a width and base (Su et
+/// The frequencies that a rope table names, or those of a width and base (Su et
 /// al. 2021, 3.2.2).
 static std::vector<double> readFrequencies(OpCall &call) {
   bool listed = call.has("frequencies");
@@ -195,20 +200,20 @@ static std::vector<double> readFrequencies(OpCall &call) {
   return frequencies;
 }
 
-Values graph::buildRotation(OpCall &call) {
+Values graph::buildRopeTable(OpCall &call) {
   std::vector<double> frequencies = readFrequencies(call);
   int64_t positions = call.integer("positions", 1, 1, 1 << 24);
   double factor = call.number("factor", 1);
   OpBuilder &ops = call.emit.ops();
-  Value rotation = call.emit.make<attn::RopeTableOp>(
+  Value table = call.emit.make<attn::RopeTableOp>(
       call.inputs[0], ops.getDenseF64ArrayAttr(frequencies),
       ops.getF64FloatAttr(factor), ops.getI64IntegerAttr(positions));
-  if (rotation)
+  if (table)
     boundIndices(call, call.inputs[0], positions);
-  return {rotation};
+  return {table};
 }
 
-Values graph::buildRotary(OpCall &call) {
+Values graph::buildRope(OpCall &call) {
   return {call.emit.make<attn::RopeOp>(
       call.inputs[0], call.inputs[1],
       uint64_t(call.integer("heads", 1, 1, INT32_MAX)),

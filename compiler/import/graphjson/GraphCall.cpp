@@ -61,6 +61,8 @@ Result<Polynomial> DimTable::size(JsonValue value) const {
   Result<Polynomial> size = Polynomial::parse(text);
   if (!size)
     return value.error("bad size '" + text + "': " + size.error().message);
+
+  // Refuse dims that the graph lacks, and coefficients that could overflow.
   std::vector<std::string> names;
   for (const auto &[name, largest] : dims)
     names.push_back(name);
@@ -72,6 +74,8 @@ Result<Polynomial> DimTable::size(JsonValue value) const {
     if (coefficient > INT32_MAX || coefficient < -INT32_MAX ||
         monomial.size() > 8)
       return value.error("size '" + text + "' is too large");
+
+  // Refuse what could be below 1 in a call.
   std::optional<int64_t> least = smallest(*size);
   if (!least || *least < 1)
     return value.error("size '" + text + "' can be less than 1");
@@ -99,7 +103,7 @@ Value OpCall::fail(const std::string &text, Status status) {
   return emit.fail(node.at.error(text, status));
 }
 
-static char letterOf(Type type) {
+static char getLetter(Type type) {
   Type element = cast<TensorType>(type).getElementType();
   return isa<FloatType>(element) ? 'f' : element.isInteger(1) ? 'b' : 'i';
 }
@@ -119,23 +123,26 @@ static std::string wrongElements(const GraphOp &op, char letter) {
 }
 
 void OpCall::check() {
+  // The number of inputs and their element types.
   if (inputs.size() < op.minInputs || inputs.size() > op.maxInputs) {
-    std::string wanted = std::to_string(op.minInputs);
+    std::string expected = std::to_string(op.minInputs);
     if (op.maxInputs != op.minInputs)
-      wanted += op.maxInputs > 64 ? " or more"
-                                  : " to " + std::to_string(op.maxInputs);
-    fail("op '" + std::string(op.name) + "' expects " + wanted +
+      expected += op.maxInputs > 64 ? " or more"
+                                    : " to " + std::to_string(op.maxInputs);
+    fail("op '" + std::string(op.name) + "' expects " + expected +
          " inputs, got " + std::to_string(inputs.size()));
     return;
   }
   for (auto [i, input] : llvm::enumerate(inputs)) {
-    char letter = letterOf(input.getType());
+    char letter = getLetter(input.getType());
     if (!StringRef(op.elements).contains(letter)) {
       emit.fail(node.inputs[i].at.error(wrongElements(op, letter),
                                         Status::Unsupported));
       return;
     }
   }
+
+  // Required attributes are there, and no others than the op has.
   std::vector<std::string> names;
   for (const OpAttr &attr : op.attrs) {
     names.push_back(attr.name);

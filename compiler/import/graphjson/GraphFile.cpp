@@ -214,6 +214,8 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
   for (const char *key : {"nodes", "outputs"})
     if (Result<JsonValue> there = object.get(key); !there)
       return there.takeError();
+
+  // Nodes, then outputs, whose names differ.
   if (object.find("nodes")->size() > maxNodes)
     return object.find("nodes")->error("more than " + std::to_string(maxNodes) +
                                        " nodes");
@@ -292,6 +294,7 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
   if (Result<void> kind = dims->expectObject(); !kind)
     return kind;
   for (JsonValue::Member member : dims->members()) {
+    // The name.
     GraphDim dim{std::string(member.key), -1};
     bool good = !dim.name.empty() && dim.name.size() <= 63 &&
                 !isdigit(static_cast<unsigned char>(dim.name[0]));
@@ -302,6 +305,8 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
                                 "'; names are letters, digits and '_'");
     if (isReservedDim(dim.name, file.decoder))
       return member.value.error("dim name '" + dim.name + "' is reserved");
+
+    // The largest value.
     if (Result<void> kind = member.value.expectObject(); !kind)
       return kind;
     if (Result<void> keys = member.value.expectOnlyKeys({"max"}); !keys)
@@ -335,6 +340,8 @@ static Result<GraphInput> readInput(JsonValue value) {
           {"name", "dtype", "shape", "mask_of", "default"});
       !keys)
     return keys.takeError();
+
+  // The required keys.
   Result<JsonValue> name = value.get("name"), dtype = value.get("dtype"),
                     shape = value.get("shape");
   for (Result<JsonValue> *each : {&name, &dtype, &shape})
@@ -343,6 +350,8 @@ static Result<GraphInput> readInput(JsonValue value) {
   TRANSOM_ASSIGN(std::string text, readName(*name, "an input"));
   TRANSOM_ASSIGN(DType type, readDType(*dtype));
   GraphInput input{text, type, *shape, {}, {}, value};
+
+  // What it masks, and the value where the caller gives none.
   if (std::optional<JsonValue> mask = value.find("mask_of")) {
     TRANSOM_ASSIGN(std::string of, readName(*mask, "an input"));
     input.maskOf = of;

@@ -22,7 +22,7 @@ bool graph::isBoolValue(Value value) {
 }
 
 /// The attribute `axis` as a dim of a tensor of that rank.
-static int64_t axisOf(OpCall &call, int64_t rank) {
+static int64_t getAxis(OpCall &call, int64_t rank) {
   if (rank == 0) {
     call.fail("op '" + std::string(call.op.name) + "' of a tensor of rank 0");
     return 0;
@@ -99,7 +99,7 @@ Values graph::buildLinear(OpCall &call) {
   return {call.emit.linear(call.inputs[0], weight, call.tensor("bias"))};
 }
 
-/// A product with a weight of rank 2 is linear, whichever way it is spelt.
+/// A product with a weight of rank 2 is linear, whichever way it is written.
 Values graph::buildMatmul(OpCall &call) {
   bool a = call.flag("transpose_a"), b = call.flag("transpose_b");
   Value right = call.inputs[1];
@@ -185,7 +185,7 @@ Values graph::buildReshape(OpCall &call) {
 }
 
 Values graph::buildConcat(OpCall &call) {
-  int64_t axis = axisOf(call, call.emit.getShape(call.inputs[0]).size());
+  int64_t axis = getAxis(call, call.emit.getShape(call.inputs[0]).size());
   return {
       call.emit.make<attn::ConcatOp>(ValueRange(call.inputs), uint64_t(axis))};
 }
@@ -206,7 +206,7 @@ static Value checkedSlice(OpCall &call, int64_t axis, int64_t start,
 }
 
 Values graph::buildSlice(OpCall &call) {
-  int64_t axis = axisOf(call, call.emit.getShape(call.inputs[0]).size());
+  int64_t axis = getAxis(call, call.emit.getShape(call.inputs[0]).size());
   int64_t start = call.integer("start", 0, 0, INT32_MAX);
   Polynomial size = call.size("size");
   if (call.emit.failed())
@@ -216,7 +216,7 @@ Values graph::buildSlice(OpCall &call) {
 
 Values graph::buildSplit(OpCall &call) {
   Dims shape = call.emit.getShape(call.inputs[0]);
-  int64_t axis = axisOf(call, shape.size());
+  int64_t axis = getAxis(call, shape.size());
   int64_t parts = call.integer("parts", 1, 1, 4096);
   if (call.emit.failed())
     return {};

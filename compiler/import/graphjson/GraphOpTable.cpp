@@ -1,14 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rows of the table: what operations are called, take and mean. Builders
-// stand in GraphOpBuilders.cpp.
+// The entries of the table: names, operands, attributes and meaning of the
+// operations. Builders are in GraphOpBuilders.cpp.
 #include "compiler/import/graphjson/GraphOpBuilders.h"
 
 using namespace transom;
 using K = AttrKind;
 
-/// A row for a function of each element.
+/// An entry for a function of each element.
 static GraphOp function(const char *name, const char *doc) {
   return {name, 1, 1, "x", "f", {}, doc, graph::buildFunction};
 }
@@ -166,6 +166,11 @@ static std::vector<GraphOp> shapes() {
         {"parts", K::Integer, true, "how many results"}},
        "Equal parts along an axis: results 0, 1, ...",
        graph::buildSplit},
+  };
+}
+
+static std::vector<GraphOp> lookups() {
+  return {
       {"gather",
        2,
        2,
@@ -212,6 +217,11 @@ static std::vector<GraphOp> shapes() {
        "The table of sine and cosine positions of Attention Is All You Need "
        "(3.5); with ids [batch, seq], its rows at their columns.",
        graph::buildSinusoid},
+  };
+}
+
+static std::vector<GraphOp> ropes() {
+  return {
       {"rotation",
        1,
        1,
@@ -225,7 +235,7 @@ static std::vector<GraphOp> shapes() {
         {"factor", K::Number, false, "on cosines and sines, 1 when absent"}},
        "For each position the cosines of its product with n frequencies, then "
        "the sines: [..., 2n].",
-       graph::buildRotation},
+       graph::buildRopeTable},
       {"rotary",
        2,
        2,
@@ -236,11 +246,11 @@ static std::vector<GraphOp> shapes() {
          "pairs are numbers 2i and 2i+1 of a head, instead of i and i+n"}},
        "Turns the first 2n numbers of each head, pair by pair, by a rotation "
        "[..., 2n] of the same rows.",
-       graph::buildRotary},
+       graph::buildRope},
   };
 }
 
-static std::vector<GraphOp> attention() {
+static std::vector<GraphOp> rows() {
   return {
       {"softmax",
        1,
@@ -278,6 +288,11 @@ static std::vector<GraphOp> attention() {
         {"eps", K::Number, false, "1e-5 when absent"}},
        "x / sqrt(mean(x^2) + eps) * gamma over the last dim.",
        graph::buildNorm},
+  };
+}
+
+static std::vector<GraphOp> sequences() {
+  return {
       {"attention",
        3,
        4,
@@ -326,9 +341,9 @@ static std::vector<GraphOp> attention() {
 const std::vector<GraphOp> &transom::graphOps() {
   static const std::vector<GraphOp> table = [] {
     std::vector<GraphOp> all;
-    for (auto part :
-         {products, arithmetic, activations, elementwise, shapes, attention})
-      for (GraphOp &op : part())
+    for (auto group : {products, arithmetic, activations, elementwise, shapes,
+                       lookups, ropes, rows, sequences})
+      for (GraphOp &op : group())
         all.push_back(std::move(op));
     return all;
   }();

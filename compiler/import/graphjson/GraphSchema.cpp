@@ -17,9 +17,12 @@ public:
   void run();
 
 private:
+  template <typename Write> void plain(const char *name, Write write);
+  void scalars();
+  void interface();
   void definitions();
   void reference(const char *name);
-  void arrayOf(const char *name, int64_t least = 0, int64_t most = -1);
+  void writeArray(const char *name, int64_t least = 0, int64_t most = -1);
   void object(const std::vector<const char *> &required);
   void closeObject();
   void attribute(const OpAttr &attr);
@@ -39,7 +42,7 @@ void SchemaWriter::reference(const char *name) {
   json.endObject();
 }
 
-void SchemaWriter::arrayOf(const char *name, int64_t least, int64_t most) {
+void SchemaWriter::writeArray(const char *name, int64_t least, int64_t most) {
   json.beginObject();
   json.member("type", "array");
   json.key("items");
@@ -151,15 +154,15 @@ void SchemaWriter::operation(const GraphOp &op) {
   json.member("description", op.doc);
   json.endObject();
   json.key("inputs");
-  arrayOf("edge", op.minInputs,
-          op.maxInputs == SIZE_MAX ? -1 : int64_t(op.maxInputs));
+  writeArray("edge", op.minInputs,
+             op.maxInputs == SIZE_MAX ? -1 : int64_t(op.maxInputs));
   json.key("attrs");
   object(requiredAttrs);
   for (const OpAttr &attr : op.attrs)
     attribute(attr);
   closeObject();
   json.key("outputs");
-  arrayOf("name");
+  writeArray("name");
   closeObject();
 }
 
@@ -182,29 +185,32 @@ void SchemaWriter::instance() {
               "prefix of the tensors' names inside; {i} is the repetition");
   json.endObject();
   json.key("inputs");
-  arrayOf("edge");
+  writeArray("edge");
   json.key("outputs");
-  arrayOf("name");
+  writeArray("name");
   closeObject();
 }
 
 /// The keys that the graph and its blocks share.
 void SchemaWriter::body() {
   json.key("caches");
-  arrayOf("cache");
+  writeArray("cache");
   json.key("nodes");
-  arrayOf("node");
+  writeArray("node");
   json.key("outputs");
-  arrayOf("output", 1);
+  writeArray("output", 1);
 }
 
-void SchemaWriter::definitions() {
-  auto plain = [&](const char *name, auto write) {
-    json.key(name);
-    json.beginObject();
-    write();
-    json.endObject();
-  };
+template <typename Write>
+void SchemaWriter::plain(const char *name, Write write) {
+  json.key(name);
+  json.beginObject();
+  write();
+  json.endObject();
+}
+
+/// Names, edges and sizes.
+void SchemaWriter::scalars() {
   plain("name", [&] {
     json.member("type", "string");
     json.member("maxLength", 255);
@@ -222,7 +228,7 @@ void SchemaWriter::definitions() {
     json.member("minimum", 1);
   });
   json.key("shape");
-  arrayOf("size", 0, 8);
+  writeArray("size", 0, 8);
   plain("dim", [&] {
     json.member("type", "object");
     json.member("additionalProperties", false);
@@ -234,6 +240,10 @@ void SchemaWriter::definitions() {
     });
     json.endObject();
   });
+}
+
+/// Inputs and outputs of the graph.
+void SchemaWriter::interface() {
   json.key("input");
   object({"name", "dtype", "shape"});
   for (const char *key : {"name", "mask_of"}) {
@@ -261,6 +271,11 @@ void SchemaWriter::definitions() {
     closeObject();
     json.endArray();
   });
+}
+
+void SchemaWriter::definitions() {
+  scalars();
+  interface();
   json.key("cache");
   object({"name", "heads", "key", "value"});
   json.key("name");
@@ -274,7 +289,7 @@ void SchemaWriter::definitions() {
   json.key("block");
   object({"nodes", "outputs"});
   json.key("inputs");
-  arrayOf("name");
+  writeArray("name");
   body();
   closeObject();
   plain("node", [&] {
@@ -326,7 +341,7 @@ void SchemaWriter::run() {
     json.endObject();
   }
   json.key("inputs");
-  arrayOf("input", 1);
+  writeArray("input", 1);
   body();
   json.endObject();
   json.key("$defs");

@@ -159,6 +159,8 @@ Result<std::vector<std::string>> transom::readLabels(Config &config) {
     return labels;
   }
   TRANSOM_TRY(names->expectObject());
+
+  // Keys are the numbers 0 to n - 1 as text, in any order.
   labels.resize(names->size());
   std::vector<bool> seen(labels.size());
   for (JsonValue::Member member : names->members()) {

@@ -16,10 +16,10 @@ void transom::buildDecoder(BlockContext &context) {
   // for.
   EntryInput tokens{"tokens", DType::I64,   context.tokens,
                     "ids",    config.vocab, {}};
-  EntryInput wanted{"wanted", DType::I64, {Polynomial::symbol("wanted")},
-                    "data",   {},         {}};
+  EntryInput logitRows{"wanted", DType::I64, {Polynomial::symbol("wanted")},
+                       "data",   {},         {}};
   emit.at("step", "/model_type");
-  SmallVector<Value> arguments = emit.beginEntry("step", {tokens, wanted});
+  SmallVector<Value> arguments = emit.beginEntry("step", {tokens, logitRows});
   context.ragged = emit.sequences();
 
   // The base model.

@@ -294,6 +294,7 @@ std::optional<std::vector<bool>> ModelReader::readLayerTypes() {
 
 /// The layers that have a window by the family's rule.
 std::vector<bool> ModelReader::windowedByRule() {
+  // What the rule needs of the config.
   std::vector<bool> windowed(model.layers.size());
   int64_t first = 0, period = 1;
   if (family.windows == WindowLayers::FromLayer)
@@ -301,6 +302,8 @@ std::vector<bool> ModelReader::windowedByRule() {
                            maxDim);
   if (family.windows == WindowLayers::NotEveryNth)
     period = config.integer(keys.windowPeriod, absent.windowPeriod, 1, maxDim);
+
+  // The rule for each layer.
   for (size_t i = 0; i < windowed.size(); ++i) {
     auto number = static_cast<int64_t>(i);
     switch (family.windows) {
@@ -356,7 +359,7 @@ void ModelReader::readWindows() {
   std::vector<bool> windowed = windowedLayers(window > 0);
   if (config.failed())
     return;
-  // A window that no sequence outgrows is none.
+  // A window as long as the longest sequence hides nothing.
   bool hides = !model.context || window < *model.context;
   for (size_t i = 0; i < windowed.size(); ++i) {
     model.layers[i].window = windowed[i] && hides ? window : 0;

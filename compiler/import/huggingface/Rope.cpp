@@ -130,8 +130,7 @@ static std::optional<JsonValue> findScaling(Config &config,
   for (JsonValue::Member member : object->members())
     if (member.value.isObject())
       config.fail(member.value.error(
-          "rotary positions that differ by layer are not supported",
-          Status::Unsupported));
+          "rope that differs by layer is not supported", Status::Unsupported));
   checkMembers(config, *object);
   return object;
 }
@@ -156,8 +155,8 @@ static std::string readType(Config &config, const ModelFamily &family,
   std::string why = "; supported: " + joinNames(names);
   if (*text == "longrope" || *text == "su")
     why = ": its frequencies depend on how much text there is at once" + why;
-  config.fail(value->error("unsupported type of rotary positions '" +
-                               std::string(*text) + "'" + why,
+  config.fail(value->error("unsupported type of rope '" + std::string(*text) +
+                               "'" + why,
                            Status::Unsupported));
   return "default";
 }
@@ -184,7 +183,7 @@ static int64_t readSize(Config &config, const ModelFamily &family,
       static_cast<int64_t>(static_cast<double>(headDim) * std::min(share, 2.0));
   int64_t turned = size + size % 2;
   if (turned > headDim)
-    config.fail(at.error("rotary positions turn " + std::to_string(turned) +
+    config.fail(at.error("rope turns " + std::to_string(turned) +
                          " numbers of a head of " + std::to_string(headDim)));
   return size;
 }

@@ -93,12 +93,16 @@ Result<void> TextReader::pooling(const std::string &name) {
     config.manifest.pooling = std::string(*mode->asString());
     return {};
   }
+
+  // Older files have a flag for each mode.
   const std::string prefix = "pooling_mode_";
   std::vector<std::string> chosen;
   for (JsonValue::Member member : root.members())
     if (member.key.substr(0, prefix.size()) == prefix &&
         member.value.isBool() && *member.value.asBool())
       chosen.push_back(std::string(member.key.substr(prefix.size())));
+
+  // A mode that is not supported is kept by name, and noted.
   if (chosen == std::vector<std::string>{"mean_tokens"})
     config.manifest.pooling = "mean";
   else if (chosen == std::vector<std::string>{"cls_token"})
@@ -115,6 +119,7 @@ Result<void> TextReader::pooling(const std::string &name) {
 }
 
 Result<void> TextReader::modules() {
+  // Without modules.json: mean pooling, normalized.
   config.manifest.pooling = "mean";
   config.manifest.normalize = true;
   TRANSOM_ASSIGN(std::optional<JsonDocument> document, json("modules.json"));

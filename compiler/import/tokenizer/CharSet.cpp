@@ -9,10 +9,10 @@
 
 namespace transom::tokenizer {
 
-template <typename Predicate> CharSet CharSet::ofRuns(Predicate wanted) {
+template <typename Predicate> CharSet CharSet::ofRuns(Predicate matches) {
   CharSet set;
   for (size_t i = 0; i < propertyRunCount; ++i) {
-    if (!wanted(propertyRuns[i] & 0x7FF))
+    if (!matches(propertyRuns[i] & 0x7FF))
       continue;
     uint32_t end = i + 1 < propertyRunCount ? propertyRuns[i + 1] >> 11 : limit;
     set.list.push_back({propertyRuns[i] >> 11, end});
@@ -97,9 +97,9 @@ CharSet CharSet::without(const CharSet &other) const {
 }
 
 bool CharSet::contains(uint32_t code) const {
-  auto behind =
+  auto after =
       std::upper_bound(list.begin(), list.end(), Range{code, UINT32_MAX});
-  return behind != list.begin() && (behind - 1)->end > code;
+  return after != list.begin() && (after - 1)->end > code;
 }
 
 bool CharSet::ignoreCase() {

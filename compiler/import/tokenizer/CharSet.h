@@ -60,7 +60,7 @@ public:
 private:
   static CharSet ofBits(uint32_t anyOf);
   static CharSet ofCategories(uint32_t numbers);
-  template <typename Predicate> static CharSet ofRuns(Predicate wanted);
+  template <typename Predicate> static CharSet ofRuns(Predicate matches);
   void normalize();
   std::vector<Range> list;
 };

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decoders become the stages of the runtime's stream. What is not built is no
-// error before text is decoded; it leaves one stage that names it.
+// Decoders become the stages of the runtime's stream. A decoder that is not
+// supported becomes one stage that names it: an error only when text is
+// decoded.
 #include "compiler/import/tokenizer/Steps.h"
 #include "runtime/base/Utf8.h"
 
@@ -102,7 +103,7 @@ static Result<void> readOne(JsonValue value, Draft &draft) {
   return {};
 }
 
-/// Behind a stage that fuses tokens, those that need a token as a whole are
+/// After a stage that fuses tokens, those that need a token as a whole are
 /// not built; ByteFallback gives two tokens at once, which a Fuse must join.
 static void refuseUnusualOrder(Draft &draft) {
   bool fused = false;
@@ -112,7 +113,7 @@ static void refuseUnusualOrder(Draft &draft) {
     bool last = i + 1 == steps.size();
     if (kind == DecoderStep::ByteFallback && !last &&
         steps[i + 1].kind != static_cast<uint32_t>(DecoderStep::Fuse))
-      return addUnsupported(draft, "ByteFallback without Fuse behind it");
+      return addUnsupported(draft, "ByteFallback without Fuse after it");
     bool works = kind == DecoderStep::Fuse || kind == DecoderStep::Strip ||
                  kind == DecoderStep::Unsupported ||
                  (kind == DecoderStep::Replace &&

@@ -36,7 +36,7 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
 }
 
 /// One more than the largest id that encoding can give.
-static uint32_t idEndOf(const Draft &draft) {
+static uint32_t getIdEnd(const Draft &draft) {
   uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
   for (auto *items : {&draft.single, &draft.pair})
     for (const TemplateItem &item : *items)
@@ -57,7 +57,7 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
   TRANSOM_TRY(readModel(model, draft));
   TRANSOM_TRY(readSteps(root, draft));
   TRANSOM_TRY(readAddedTokens(root.find("added_tokens"), draft, result.notes));
-  draft.parameters.idEnd = idEndOf(draft);
+  draft.parameters.idEnd = getIdEnd(draft);
   auto tables = writeTables(draft);
   if (!tables) {
     Error error = tables.takeError();

@@ -22,7 +22,8 @@ struct ImportedTokenizer {
 /// Compiles the text of a tokenizer.json; `fileName` is its name in errors.
 /// `Rejected` where the file is malformed or contradicts itself,
 /// `Unsupported` where it names a model, normalizer, pre-tokenizer or
-/// post-processor that is not built; both with line, column and JSON pointer.
+/// post-processor that is not supported; both with line, column and JSON
+/// pointer.
 Result<ImportedTokenizer> importTokenizer(std::string_view json,
                                           const std::string &fileName);
 

@@ -21,7 +21,7 @@ static constexpr size_t programStates = 2048;
 static constexpr size_t nodeLimit = 100'000, stepLimit = 50'000'000;
 
 namespace {
-/// An instruction; the one behind it follows unless it says otherwise.
+/// An instruction; the next one follows unless it says otherwise.
 struct Instruction {
   enum class Op { Set, Look, Fork, Jump, Match };
   Op op;
@@ -46,10 +46,10 @@ private:
     instructions.push_back(instruction);
     return here() - 1;
   }
-  uint32_t numberOf(const CharSet &set);
+  uint32_t getNumber(const CharSet &set);
   bool addAlternatives(const RegexNode &node);
   bool addRepeat(const RegexNode &node);
-  /// A fork: into the part behind it, or to a place that is set later.
+  /// A fork: to the next instruction, or to one that is set later.
   void setFork(uint32_t fork, uint32_t inside, uint32_t outside, bool lazy) {
     instructions[fork].first = lazy ? outside : inside;
     instructions[fork].second = lazy ? inside : outside;
@@ -62,7 +62,7 @@ private:
 };
 } // namespace
 
-uint32_t Code::numberOf(const CharSet &set) {
+uint32_t Code::getNumber(const CharSet &set) {
   auto [place, fresh] =
       numbers.insert({set, static_cast<uint32_t>(sets.size())});
   if (fresh)
@@ -78,10 +78,10 @@ bool Code::add(const RegexNode &node) {
   case RegexNode::Kind::Empty:
     return true;
   case RegexNode::Kind::Set:
-    emit({Op::Set, numberOf(node.set)});
+    emit({Op::Set, getNumber(node.set)});
     return true;
   case RegexNode::Kind::Look:
-    emit({Op::Look, numberOf(node.set), node.atEnd});
+    emit({Op::Look, getNumber(node.set), node.atEnd});
     return true;
   case RegexNode::Kind::Sequence:
     return std::all_of(node.parts.begin(), node.parts.end(),
@@ -163,14 +163,14 @@ Classes::Classes(const std::vector<CharSet> &sets) {
       borders.insert(borders.end(), {range.begin, range.end});
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  std::map<std::vector<bool>, size_t> numberOf;
+  std::map<std::vector<bool>, size_t> getNumber;
   for (uint32_t begin : borders) {
     if (begin >= CharSet::limit)
       break;
     std::vector<bool> in;
     for (const CharSet &set : sets)
       in.push_back(set.contains(begin));
-    auto [place, fresh] = numberOf.insert({in, members.size()});
+    auto [place, fresh] = getNumber.insert({in, members.size()});
     if (fresh)
       members.push_back(in);
     begins.push_back(begin);
@@ -180,7 +180,7 @@ Classes::Classes(const std::vector<CharSet> &sets) {
 
 void Classes::write(std::vector<uint16_t> &blocks, std::string &numbers) const {
   constexpr uint32_t blockSize = 1u << classShift;
-  std::map<std::string, uint16_t> numberOf;
+  std::map<std::string, uint16_t> getNumber;
   size_t run = 0;
   for (uint32_t begin = 0; begin < CharSet::limit; begin += blockSize) {
     std::string block(blockSize, '\0');
@@ -190,7 +190,7 @@ void Classes::write(std::vector<uint16_t> &blocks, std::string &numbers) const {
       block[i] = static_cast<char>(classes[run]);
     }
     auto [place, fresh] =
-        numberOf.insert({block, static_cast<uint16_t>(numberOf.size())});
+        getNumber.insert({block, static_cast<uint16_t>(getNumber.size())});
     if (fresh)
       numbers += block;
     blocks.push_back(place->second);
@@ -217,7 +217,7 @@ public:
 private:
   using Threads = std::vector<uint32_t>;
 
-  uint32_t stateOf(const Threads &threads);
+  uint32_t getState(const Threads &threads);
   bool holds(const Instruction &instruction, size_t label) const {
     if (label == classes.size())
       return instruction.op == Op::Look && instruction.atEnd;
@@ -236,7 +236,7 @@ private:
 };
 } // namespace
 
-uint32_t Automaton::stateOf(const Threads &threads) {
+uint32_t Automaton::getState(const Threads &threads) {
   auto [place, fresh] =
       numbers.insert({threads, static_cast<uint32_t>(states.size())});
   if (fresh)
@@ -244,12 +244,14 @@ uint32_t Automaton::stateOf(const Threads &threads) {
   return place->second;
 }
 
-/// The threads behind a character of a class (or the end), in order; true where
+/// The threads after a character of a class (or the end), in order; true where
 /// a match ends before it, which cuts off what is less preferred.
 bool Automaton::follow(const Threads &threads, size_t label, Threads &next) {
   seen.assign(code.size(), false);
   steps += code.size() / 64;
   for (uint32_t thread : threads) {
+
+    // Follow the instructions that match no character; the preferred way first.
     Threads stack{thread};
     while (!stack.empty()) {
       uint32_t at = stack.back();
@@ -284,8 +286,8 @@ bool Automaton::follow(const Threads &threads, size_t label, Threads &next) {
 }
 
 bool Automaton::build() {
-  stateOf({});
-  stateOf({0});
+  getState({});
+  getState({0});
   for (size_t state = 0; state < states.size(); ++state) {
     if (states.size() > programStates || steps > stepLimit)
       return false;
@@ -294,7 +296,7 @@ bool Automaton::build() {
       bool match = follow(threads, label, next);
       emptyMatch |= match && state == 1;
       table.push_back(
-          static_cast<uint16_t>(stateOf(next) | (match ? matchBit : 0)));
+          static_cast<uint16_t>(getState(next) | (match ? matchBit : 0)));
     }
   }
   return true;
@@ -302,12 +304,13 @@ bool Automaton::build() {
 
 //===-- Programs ----------------------------------------------------------===//
 
-template <typename T> static std::string bytesOf(const std::vector<T> &values) {
+template <typename T>
+static std::string getBytes(const std::vector<T> &values) {
   return std::string(reinterpret_cast<const char *>(values.data()),
                      values.size() * sizeof(T));
 }
 
-/// The error says what is not built, without the pattern.
+/// The error says what is not supported, without the pattern.
 static Result<std::string> compileTree(const RegexNode &tree) {
   Code code;
   if (!code.add(tree))
@@ -329,7 +332,8 @@ static Result<std::string> compileTree(const RegexNode &tree) {
                        static_cast<uint32_t>(blocks.size()),
                        static_cast<uint32_t>(numbers.size() >> classShift)};
   std::string program(reinterpret_cast<const char *>(&header), sizeof header);
-  return program + bytesOf(automaton.transitions()) + bytesOf(blocks) + numbers;
+  return program + getBytes(automaton.transitions()) + getBytes(blocks) +
+         numbers;
 }
 
 Result<std::string> compileRegex(std::string_view pattern) {

@@ -13,11 +13,11 @@
 
 namespace transom::tokenizer {
 
-/// The program of a pattern, or `Unsupported` with what it is that is not
-/// built: `unsupported regular expression 'a(?<=b)': look-behind`.
+/// The program of a pattern, or `Unsupported` with the construct that is not
+/// supported: `unsupported regular expression 'a(?<=b)': look-behind`.
 Result<std::string> compileRegex(std::string_view pattern);
 
-/// The program that finds `text` as it stands, which is not empty.
+/// The program that finds `text` itself, which is not empty.
 Result<std::string> compileLiteral(std::string_view text);
 
 /// The program that finds single characters of `set`.

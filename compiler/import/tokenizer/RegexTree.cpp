@@ -315,7 +315,7 @@ Result<CharSet> Parser::property(bool negative) {
   return negative ? found->complement() : *found;
 }
 
-/// What stands behind a backslash.
+/// What follows a backslash.
 Result<CharSet> Parser::escape() {
   if (atEnd())
     return bad("a '\\' at the end");
@@ -357,6 +357,9 @@ Result<CharSet> Parser::escape() {
   default:
     break;
   }
+
+  // Any other letter or digit has a meaning that is not supported; a mark means
+  // itself.
   bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                   (c >= '0' && c <= '9');
   if (isLetter)
@@ -379,14 +382,14 @@ Result<CharSet> Parser::bracketItem(unsigned depth) {
   return CharSet(code, code + 1);
 }
 
-static std::optional<uint32_t> singleOf(const CharSet &set) {
+static std::optional<uint32_t> getSingle(const CharSet &set) {
   auto &ranges = set.ranges();
   if (ranges.size() != 1 || ranges[0].end != ranges[0].begin + 1)
     return std::nullopt;
   return ranges[0].begin;
 }
 
-/// A class, behind its '['.
+/// A class, after its '['.
 Result<CharSet> Parser::bracket(unsigned depth) {
   if (depth > regexDepth)
     return bad("more than " + std::to_string(regexDepth) + " levels of groups");
@@ -400,12 +403,14 @@ Result<CharSet> Parser::bracket(unsigned depth) {
     auto item = bracketItem(depth);
     if (!item)
       return item;
+
+    // A '-' between two characters makes a range.
     if (peek() == '-' && peek(1) != ']' && at + 1 < pattern.size()) {
       ++at;
       auto last = bracketItem(depth);
       if (!last)
         return last;
-      std::optional<uint32_t> low = singleOf(*item), high = singleOf(*last);
+      std::optional<uint32_t> low = getSingle(*item), high = getSingle(*last);
       if (!low || !high || *low > *high)
         return bad("a malformed range in a class");
       item = CharSet(*low, *high + 1);

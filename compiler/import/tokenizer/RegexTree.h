@@ -38,10 +38,10 @@ struct RegexNode {
 /// Levels of groups that a pattern may have.
 inline constexpr unsigned regexDepth = 32;
 
-/// Parses `pattern`; the error says what is not built, without the pattern.
+/// Parses `pattern`; the error says what is not supported, without the pattern.
 Result<RegexTree> parseRegex(std::string_view pattern);
 
-/// A tree that matches `text` as it stands.
+/// A tree that matches `text` itself.
 RegexTree literalTree(std::string_view text);
 
 /// A tree that matches one character of `set`.

@@ -20,7 +20,8 @@ Result<void> readPostProcessor(std::optional<JsonValue> value, Draft &draft);
 enum class PrependScheme : uint32_t { Always = 1, First, Never };
 /// `prepend_scheme`, or `add_prefix_space` as older files have it.
 Result<PrependScheme> readPrependScheme(JsonValue value);
-/// `decoder`: its stages; one that is not built is left to `decode` to name.
+/// `decoder`: its stages; one that is not supported is left to `decode` to
+/// name.
 Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft);
 /// `truncation`.
 Result<void> readTruncation(std::optional<JsonValue> value,

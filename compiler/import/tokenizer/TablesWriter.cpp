@@ -1,21 +1,22 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sections are made in memory one by one and joined behind the directory.
+// Sections are made in memory one by one and joined after the directory.
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include <algorithm>
 
 namespace transom::tokenizer {
 
-template <typename T> static std::string bytesOf(const std::vector<T> &values) {
+template <typename T>
+static std::string getBytes(const std::vector<T> &values) {
   return std::string(reinterpret_cast<const char *>(values.data()),
                      values.size() * sizeof(T));
 }
 
-static std::string trieOf(std::vector<TrieKey> keys) {
+static std::string getTrie(std::vector<TrieKey> keys) {
   std::sort(keys.begin(), keys.end());
-  return bytesOf(buildTrie(keys));
+  return getBytes(buildTrie(keys));
 }
 
 namespace {
@@ -25,13 +26,13 @@ public:
 
   Result<std::string> run() {
     at(Section::Text) = draft.stepTexts; // first, so that its places hold
-    at(Section::NormalizerSteps) = bytesOf(draft.normalizerSteps);
-    at(Section::PreTokenizerSteps) = bytesOf(draft.preTokenizerSteps);
-    at(Section::DecoderSteps) = bytesOf(draft.decoderSteps);
-    at(Section::ByteTokens) = bytesOf(draft.byteTokens);
-    at(Section::SingleTemplate) = bytesOf(draft.single);
-    at(Section::PairTemplate) = bytesOf(draft.pair);
-    at(Section::ModelTrie) = trieOf(draft.modelTokens);
+    at(Section::NormalizerSteps) = getBytes(draft.normalizerSteps);
+    at(Section::PreTokenizerSteps) = getBytes(draft.preTokenizerSteps);
+    at(Section::DecoderSteps) = getBytes(draft.decoderSteps);
+    at(Section::ByteTokens) = getBytes(draft.byteTokens);
+    at(Section::SingleTemplate) = getBytes(draft.single);
+    at(Section::PairTemplate) = getBytes(draft.pair);
+    at(Section::ModelTrie) = getTrie(draft.modelTokens);
     addVocabulary();
     addAddedTokens();
     TRANSOM_TRY(addMerges());
@@ -59,7 +60,7 @@ private:
     entries.reserve(draft.entries.size());
     for (const DraftEntry &entry : draft.entries)
       entries.push_back({entry.id, addText(entry.text), entry.special});
-    at(Section::Vocabulary) = bytesOf(entries);
+    at(Section::Vocabulary) = getBytes(entries);
   }
 
   void addAddedTokens() {
@@ -72,10 +73,10 @@ private:
       if (added.searched)
         (added.normalized ? normalized : raw).push_back({added.pattern, index});
     }
-    at(Section::AddedTokens) = bytesOf(tokens);
-    at(Section::AddedNames) = trieOf(std::move(names));
-    at(Section::RawTrie) = trieOf(std::move(raw));
-    at(Section::NormalizedTrie) = trieOf(std::move(normalized));
+    at(Section::AddedTokens) = getBytes(tokens);
+    at(Section::AddedNames) = getTrie(std::move(names));
+    at(Section::RawTrie) = getTrie(std::move(raw));
+    at(Section::NormalizedTrie) = getTrie(std::move(normalized));
   }
 
   /// Three quarters of the slots are taken; by chance, runs of taken ones stay
@@ -94,8 +95,8 @@ private:
                         std::to_string(probeLimit) +
                         " merges in one run of slots");
     }
-    at(Section::Merges) = bytesOf(slots);
-    at(Section::MergeResults) = bytesOf(results);
+    at(Section::Merges) = getBytes(slots);
+    at(Section::MergeResults) = getBytes(results);
     return {};
   }
 
@@ -118,7 +119,7 @@ private:
     draft.parameters.continuingPrefix = addText(draft.continuingPrefix);
     draft.parameters.wordSuffix = addText(draft.wordSuffix);
     at(Section::Parameters) =
-        bytesOf(std::vector<Parameters>{draft.parameters});
+        getBytes(std::vector<Parameters>{draft.parameters});
   }
 
   Result<std::string> join() {
@@ -135,7 +136,7 @@ private:
                         " bytes; supported: less than 4 GiB");
     header.size = offset;
     std::string blob(reinterpret_cast<const char *>(&header), sizeof header);
-    blob += bytesOf(directory);
+    blob += getBytes(directory);
     for (size_t i = 0; i < sectionCount; ++i) {
       blob.resize(directory[i].offset);
       blob += sections[i];

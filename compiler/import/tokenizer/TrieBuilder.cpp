@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Children of a state are put at the first base where all their places are
-// free. The search for a base starts behind stretches that failed often, so
+// free. The search for a base starts after stretches that failed often, so
 // building stays near linear at the price of a few unused units.
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace transom::tokenizer {
 
 namespace {
-/// Keys [begin, end) share their first `depth` bytes and stand at `state`.
+/// Keys [begin, end) share their first `depth` bytes and are at `state`.
 struct Work {
   uint32_t state;
   size_t begin, end, depth;
@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  uint32_t labelOf(size_t key, size_t depth) const {
+  uint32_t getLabel(size_t key, size_t depth) const {
     std::string_view text = keys[key].first;
     return depth == text.size() ? 0 : static_cast<uint8_t>(text[depth]) + 1u;
   }
@@ -41,7 +41,7 @@ private:
   void expand(const Work &work, std::vector<Work> &stack) {
     labels.clear();
     for (size_t key = work.begin; key < work.end; ++key)
-      if (uint32_t label = labelOf(key, work.depth);
+      if (uint32_t label = getLabel(key, work.depth);
           labels.empty() || labels.back() != label)
         labels.push_back(label);
     uint32_t base = findBase();
@@ -52,7 +52,7 @@ private:
       take(child);
       units[child].check = work.state + 1;
       size_t end = begin + 1;
-      while (end < work.end && labelOf(end, work.depth) == label)
+      while (end < work.end && getLabel(end, work.depth) == label)
         ++end;
       if (label == 0)
         units[child].base = keys[begin].second;
@@ -84,7 +84,7 @@ private:
   bool isFree(uint32_t place) const { return next[place] == place; }
   void take(uint32_t place) { next[place] = place + 1; }
 
-  /// The first free place at or behind `place`; paths are halved as they are
+  /// The first free place at or after `place`; paths are halved as they are
   /// walked.
   uint32_t nextFree(uint32_t place) {
     grow(size_t(place) + 1);
@@ -105,7 +105,7 @@ private:
 
   const std::vector<TrieKey> &keys;
   std::vector<TrieUnit> units;
-  std::vector<uint32_t> next; ///< itself for a free place, else one behind it
+  std::vector<uint32_t> next; ///< itself for a free place, else a later one
   std::vector<uint32_t> labels;
   uint32_t searchFrom = 1;
 };

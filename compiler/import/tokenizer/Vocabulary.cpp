@@ -241,6 +241,8 @@ Result<void> AddedTokens::mergeEntries() {
     merged.push_back({token.id, token.shown, special.count(token.shown) != 0});
     ++put;
   };
+
+  // Both lists are sorted by id: take the smaller id each time.
   for (DraftEntry &entry : draft.entries) {
     while (put != byId.end() && put->first < entry.id)
       takePut();

@@ -25,7 +25,7 @@ std::string quoted(std::string_view text);
 
 /// `added_tokens`; `draft` has model and normalizer. Ids are given as
 /// Hugging Face's tokenizers gives them: that of the model's vocabulary, else
-/// the next one behind it; a note where the file says another one.
+/// the next one after it; a note where the file says another one.
 Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
                              std::vector<std::string> &notes);
 

@@ -167,9 +167,9 @@ def random_string(index):
 def block_string(index):
     """Every character of a block between letters, or between combining marks."""
     block, marks = index % BLOCKS, index >= BLOCKS
-    before, behind = ("a\u0301", "\u0316b ") if marks else ("a", "b ")
+    before, after = ("a\u0301", "\u0316b ") if marks else ("a", "b ")
     codes = range(block * BLOCK, (block + 1) * BLOCK)
-    return "".join(before + chr(c) + behind for c in codes if not 0xD800 <= c < 0xE000)
+    return "".join(before + chr(c) + after for c in codes if not 0xD800 <= c < 0xE000)
 
 
 def corpus_string(index):

@@ -57,6 +57,8 @@ void AttentionBlock::start(Value ids) {
           return relativeBiasByDistance(file, bias.buckets, bias.distance);
         });
   }
+
+  // Rope tables, by `LayerConfig::rope`.
   if (config.ropes.empty() || config.ropes[0].frequencies.empty())
     return;
   context.at(context.family.modules.rope, keys.positions);

@@ -175,7 +175,7 @@ TEST(ModelConfig, any_size_of_heads) {
   EXPECT_NE(result.text().find("!attn.cache<heads 2, key 6, value 6>"),
             std::string::npos);
   expectConfigError(config("llama", "\"head_dim\": 5"), Status::Rejected,
-                    {"rotary positions turn 6 numbers of a head of 5"});
+                    {"rope turns 6 numbers of a head of 5"});
 }
 
 TEST(ModelConfig, scales_of_scores) {

@@ -10,7 +10,7 @@ using namespace transom::testing;
 
 namespace {
 
-TEST(Rope, both_spellings_of_rotary_positions) {
+TEST(Rope, both_spellings_of_rope) {
   const std::string scaling =
       R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
          "high_freq_factor": 4, "original_max_position_embeddings": 32)";
@@ -74,7 +74,7 @@ TEST(Rope, dynamic_scaling_ends_at_the_trained_length) {
             plain.ropeTable()->getFrequencies());
 }
 
-TEST(Rope, rotary_positions_that_are_not_supported) {
+TEST(Rope, rope_that_is_not_supported) {
   auto with = [](const std::string &scaling) {
     return config("llama", "\"rope_scaling\": {" + scaling + "}");
   };
@@ -84,7 +84,7 @@ TEST(Rope, rotary_positions_that_are_not_supported) {
   expectConfigError(with(R"("rope_type": "spiral")"), Status::Unsupported,
                     {"'spiral'", "default, linear, dynamic, llama3, yarn"});
   expectConfigError(with(R"("full_attention": {"rope_type": "default"})"),
-                    Status::Unsupported, {"differ by layer"});
+                    Status::Unsupported, {"differs by layer"});
   expectConfigError(with(R"("partial_rotary_factor": 0.5)"),
                     Status::Unsupported, {"share", "model_type 'llama'"});
   expectConfigError(config("phi3", "\"rope_scaling\": {\"type\": \"yarn\"}"),
@@ -96,7 +96,7 @@ TEST(Rope, rotary_positions_that_are_not_supported) {
                     Status::Unsupported, {"16777216"});
 }
 
-TEST(Rope, rotary_positions_that_are_wrong) {
+TEST(Rope, rope_that_is_wrong) {
   auto with = [](const std::string &scaling) {
     return config("llama", "\"rope_scaling\": " + scaling);
   };

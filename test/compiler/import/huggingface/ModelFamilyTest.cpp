@@ -1,0 +1,74 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each entry of the table names what its features need, so that an omission is
+// found here and not in a checkpoint.
+#include "compiler/import/huggingface/ModelFamily.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace transom;
+
+namespace {
+
+class Families : public ::testing::TestWithParam<ModelFamily> {};
+
+TEST_P(Families, name_the_modules_of_their_features) {
+  const ModelFamily &family = GetParam();
+  const FamilyModules &m = family.modules;
+  auto isNamed = [](const char *module) { return *module != '\0'; };
+  EXPECT_TRUE(isNamed(m.word));
+  EXPECT_NE(std::string(m.layer).find("{i}"), std::string::npos);
+  EXPECT_TRUE(isNamed(m.attention) && isNamed(m.output));
+  EXPECT_TRUE(isNamed(m.up) && isNamed(m.down) && isNamed(m.activation));
+  EXPECT_TRUE(isNamed(m.attentionNorm) && isNamed(m.mlpNorm));
+
+  bool separate = family.qkv == QkvLayout::Separate;
+  EXPECT_EQ(isNamed(m.query) && isNamed(m.key) && isNamed(m.value), separate);
+  EXPECT_EQ(isNamed(m.qkv), !separate);
+  EXPECT_EQ(isNamed(m.gate), family.mlp == MlpKind::Glu);
+  EXPECT_EQ(isNamed(m.position), family.positions == PositionEncoding::Learned);
+  EXPECT_EQ(isNamed(m.rope), family.positions == PositionEncoding::Rope);
+  EXPECT_EQ(isNamed(m.queryNorm) && isNamed(m.keyNorm), family.headNorms);
+}
+
+TEST_P(Families, name_the_keys_of_their_features) {
+  const ModelFamily &family = GetParam();
+  const FamilyKeys &keys = family.keys;
+  for (const ConfigKey *key : {&keys.hidden, &keys.layers, &keys.heads})
+    EXPECT_FALSE(key->empty());
+  EXPECT_EQ(family.ropeByLayerType, !keys.localTheta.empty());
+  if (family.windows != WindowLayers::None)
+    EXPECT_FALSE(keys.window.empty());
+  if (*family.modules.relativeBias)
+    EXPECT_FALSE(keys.biasBuckets.empty());
+  if (*family.modules.type)
+    EXPECT_FALSE(keys.types.empty());
+}
+
+TEST_P(Families, do_not_ignore_keys_that_they_restrict) {
+  const ModelFamily &family = GetParam();
+  for (const SupportedValue &supported : family.supportedValues)
+    for (const char *ignored : family.ignoredKeys)
+      EXPECT_STRNE(supported.key, ignored);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Families, ::testing::ValuesIn(modelFamilies()),
+                         [](const auto &info) {
+                           std::string name = info.param.modelType;
+                           for (char &c : name)
+                             c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+TEST(ModelFamilies, are_found_by_their_model_type) {
+  std::set<std::string> names;
+  for (const ModelFamily &family : modelFamilies()) {
+    EXPECT_TRUE(names.insert(family.modelType).second) << family.modelType;
+    EXPECT_EQ(findModelFamily(family.modelType), &family);
+    EXPECT_FALSE(family.heads.empty()) << family.modelType;
+  }
+  EXPECT_EQ(findModelFamily("no such family"), nullptr);
+}
+
+} // namespace
