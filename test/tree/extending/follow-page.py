@@ -52,13 +52,15 @@ def check_patch(source, build, patch):
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(source, name), "rb") as old, open(os.path.join(folder, name), "wb") as new:
                 new.write(old.read())
-        applied = subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, capture_output=True, text=True)
+        applied = subprocess.run(["git", "apply", "-C1", "-"], cwd=folder, input=patch, capture_output=True, text=True)
         if applied.returncode:
             yield f"the patch of {', '.join(names)} does not apply: {applied.stderr.strip()}"
             return
         for name in names:
+            if not name.endswith(".cpp"):
+                continue
             flags = compile_flags(build, os.path.join(source, name))
-            command = [*flags[:1], "-I", folder, *flags[1:], "-fsyntax-only", os.path.join(folder, name)]
+            command = [*flags[:1], "-I", folder, *flags[1:], "-Werror=switch", "-fsyntax-only", os.path.join(folder, name)]
             compiled = subprocess.run(command, cwd=build, capture_output=True, text=True)
             if compiled.returncode:
                 yield f"the patched '{name}' does not compile: {compiled.stderr.strip()}"
