@@ -61,6 +61,9 @@ class Windows(ToolTest):
     def test_qwen2(self):
         self.check_causal("qwen2", 5, sliding_window=5, use_sliding_window=True, max_window_layers=0, layer_types=None)
 
+    def test_qwen3(self):
+        self.check_causal("qwen3", 4, sliding_window=4, use_sliding_window=True, max_window_layers=0, layer_types=None)
+
     def test_gemma2(self):
         self.check_causal("gemma2", 3, sliding_window=3, layer_types=None)
 
