@@ -192,7 +192,8 @@ void KernAttention::attend(int64_t sequence, int64_t head, const Token &query) {
   for (const Token &key : visible)
     shares.push_back(
         score(sequence, head, query, key, position(sequence, query)));
-  if (cast<BufferType>(op.getQuery().getType()).isBf16())
+  if (cast<BufferType>(op.getQuery().getType()).getFormat().element ==
+      StorageType::BF16)
     roundedSoftmax(shares);
   else
     softmax(shares);

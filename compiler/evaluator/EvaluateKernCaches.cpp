@@ -52,12 +52,13 @@ static std::vector<double> getRow(Evaluation &e, Value buffer, int64_t row) {
   return line;
 }
 
-/// A number of the bytes that a head is stored in: each times the head's scale.
-static void quantize(MutableArrayRef<double> head) {
+/// The numbers of a head as integers of at most `largest` hold them, each times
+/// the head's scale.
+static void quantize(MutableArrayRef<double> head, int64_t largest) {
   double most = 0;
   for (double number : head)
     most = std::max(most, std::fabs(number));
-  double scale = static_cast<float>(most) / 127.0f;
+  double scale = static_cast<float>(most) / static_cast<float>(largest);
   for (double &number : head)
     number = scale == 0 ? 0 : std::nearbyint(number / scale) * scale;
 }
@@ -66,12 +67,17 @@ static void quantize(MutableArrayRef<double> head) {
 static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
                                      CacheType type) {
   std::vector<double> line = getRow(e, buffer, row);
-  if (type.isBf16())
+  OperandFormat format = type.getFormat();
+  if (!format.hasScales()) {
     for (double &number : line)
-      number = KernEvaluation::toBf16(number);
+      number = KernEvaluation::roundTo(format.element, number);
+    return line;
+  }
+  // Each head has a scale.
   size_t width = line.size() / type.getHeads();
-  for (size_t at = 0; type.isInt8() && at < line.size(); at += width)
-    quantize(MutableArrayRef(line).slice(at, width));
+  for (size_t at = 0; at < line.size(); at += width)
+    quantize(MutableArrayRef(line).slice(at, width),
+             getMaxMagnitude(format.element));
   return line;
 }
 

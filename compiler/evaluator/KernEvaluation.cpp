@@ -20,7 +20,8 @@ Result<KernEvaluation::Held> KernEvaluation::describe(Value buffer,
   held.extent.bytes = bytes;
   held.width = type.getElementBytes();
   held.keyPanels = type.getKeyPanels();
-  held.bf16 = type.isBf16();
+  if (kern::findStorageType(type.getElementType()))
+    held.format = type.getFormat();
   return held;
 }
 
@@ -87,11 +88,35 @@ double KernEvaluation::toBf16(double value) {
   return bfloat16ToFloat(floatToBfloat16(static_cast<float>(value)));
 }
 
+double KernEvaluation::roundTo(StorageType type, double value) {
+  return type == StorageType::BF16 ? toBf16(value) : value;
+}
+
+/// The numbers of rows of `depth` after a panel has packed and unpacked them.
+static void packAndUnpack(const OperandFormat &format,
+                          MutableArrayRef<double> rows, int64_t depth) {
+  std::vector<float> in(rows.begin(), rows.end()), out(rows.size());
+  std::vector<char> panel(format.getPanelBytes(depth));
+  const PanelCodec *codec = findPanelCodec(format);
+  int64_t count = static_cast<int64_t>(rows.size()) / depth;
+  codec->pack(in.data(), count, depth, panel.data());
+  codec->unpack(panel.data(), count, depth, out.data());
+  llvm::copy(out, rows.begin());
+}
+
 Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
+  const OperandFormat &format =
+      cast<kern::WeightType>(type).getFormat().getStorage();
   Tensor result = weight;
-  if (cast<kern::WeightType>(type).isBf16())
-    for (double &value : result.real)
-      value = toBf16(value);
+  if (format == OperandFormat() || result.real.empty())
+    return result;
+  // Panel by panel of 32 rows.
+  int64_t depth = result.sizes.back(), panel = kern::kPanel * depth;
+  MutableArrayRef<double> rest(result.real);
+  for (; !rest.empty(); rest = rest.drop_front(panel)) {
+    panel = std::min<int64_t>(panel, rest.size());
+    packAndUnpack(format, rest.take_front(panel), depth);
+  }
   return result;
 }
 
@@ -102,11 +127,10 @@ int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,
   if (!held.keyPanels)
     return (row * held.stride + column) * held.width;
   int64_t panel = row / kern::kPanel, lane = row % kern::kPanel;
-  if (held.bf16)
-    return (panel * held.sizes.back() * kern::kPanel +
-            (column / 2 * kern::kPanel + lane) * 2 + column % 2) *
-           held.width;
-  return ((panel * held.sizes.back() + column) * kern::kPanel + lane) *
+  int64_t interleave = held.format->interleave;
+  return (panel * held.sizes.back() * kern::kPanel +
+          (column / interleave * kern::kPanel + lane) * interleave +
+          column % interleave) *
          held.width;
 }
 
@@ -120,7 +144,8 @@ void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
                            double value) {
   const Held &held = buffers.find(buffer)->second;
   memory.write(held.extent, getByteOffset(held, row, column), held.width,
-               held.bf16 ? toBf16(value) : value, turn);
+               held.format ? roundTo(held.format->element, value) : value,
+               turn);
 }
 
 /// The row of an index.

@@ -42,7 +42,9 @@ public:
 
   /// A number rounded to bf16, to nearest even.
   static double toBf16(double value);
-  /// A weight as a value of this type holds it: rounded where that is bf16.
+  /// A number as a plain operand of this type holds it; f32 is not rounded.
+  static double roundTo(StorageType type, double value);
+  /// A weight as a value of this type holds it.
   static Tensor weightAs(mlir::Type type, const Tensor &weight);
 
   /// An element of a buffer seen as [rows, columns], whatever its layout; a
@@ -104,7 +106,7 @@ private:
     int64_t stride = 1; ///< elements from row to row
     int64_t width = 4;  ///< bytes of an element
     bool keyPanels = false;
-    bool bf16 = false;
+    std::optional<OperandFormat> format; ///< of numbers in storage types
   };
   Result<Held> describe(mlir::Value buffer, Evaluation &e) const;
   Result<void> updateSizes(mlir::Value buffer, Held &held, Evaluation &e) const;

@@ -44,11 +44,13 @@ constexpr int64_t kKvBlock = kvBlockSize;
 /// The k of a bf16 weight in panels is zero-padded to a multiple of this.
 constexpr int64_t kPaddedDepth = depthAlignment;
 
+/// The type of numbers in storage, and the storage of a type, if it has one.
+mlir::Type getType(mlir::MLIRContext *context, StorageType type);
+std::optional<StorageType> findStorageType(mlir::Type type);
+
 /// Longest K that a product of f32 takes in one pass over its tiles; a longer
 /// one is cut, and the accumulators wait in the output.
 constexpr int64_t kMaxKBlock = 4096;
-/// The same for operands of this type: as many bytes.
-int64_t getMaxKBlock(mlir::Type element);
 
 } // namespace transom::kern
 
@@ -62,6 +64,10 @@ int64_t getMaxKBlock(mlir::Type element);
 #include "dialects/kern/KernOps.h.inc"
 
 namespace transom::kern {
+
+/// Longest K of a product with this weight: as many bytes of its other operand
+/// as `kMaxKBlock` of f32.
+int64_t getMaxKBlock(WeightType weight);
 
 /// The buffer that views show: the alloc or the argument that owns the memory.
 mlir::Value getStorage(mlir::Value buffer);

@@ -115,15 +115,9 @@ llvm::hash_code transom::hash_value(const OperandFormat &format) {
                             format.interleave);
 }
 
-OperandFormatAttr OperandFormatAttr::get(Type element) {
-  return get(
-      element.getContext(),
-      OperandFormat(element.isBF16() ? StorageType::BF16 : StorageType::F32));
-}
-
-Type OperandFormatAttr::getElementType() const {
-  Builder b(getContext());
-  switch (getStorage().element) {
+Type kern::getType(MLIRContext *context, StorageType type) {
+  Builder b(context);
+  switch (type) {
   case StorageType::F32:
     return b.getF32Type();
   case StorageType::F16:
@@ -142,10 +136,27 @@ Type OperandFormatAttr::getElementType() const {
   llvm_unreachable("all storage types have a type");
 }
 
+std::optional<StorageType> kern::findStorageType(Type type) {
+  for (StorageType storage :
+       {StorageType::F32, StorageType::F16, StorageType::BF16, StorageType::I8,
+        StorageType::U8, StorageType::I4, StorageType::U4})
+    if (getType(type.getContext(), storage) == type)
+      return storage;
+  return std::nullopt;
+}
+
+OperandFormatAttr OperandFormatAttr::get(Type element) {
+  return get(
+      element.getContext(),
+      OperandFormat(findStorageType(element).value_or(StorageType::F32)));
+}
+
+Type OperandFormatAttr::getElementType() const {
+  return kern::getType(getContext(), getStorage().element);
+}
+
 Type OperandFormatAttr::getOperandType() const {
-  Builder b(getContext());
-  return getStorage().element == StorageType::BF16 ? Type(b.getBF16Type())
-                                                   : Type(b.getF32Type());
+  return kern::getType(getContext(), getStorage().getOperandType());
 }
 
 LogicalResult

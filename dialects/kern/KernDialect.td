@@ -153,6 +153,8 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     int64_t getElementBytes() const;
     bool isF32() const { return getElementType().isF32(); }
     bool isBf16() const { return getElementType().isBF16(); }
+    /// How a buffer of floats stores them: rows, or key panels.
+    ::transom::OperandFormat getFormat() const;
   }];
 }
 
@@ -239,9 +241,9 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    bool isBf16() const { return getElementType().isBF16(); }
-    bool isInt8() const { return getElementType().isInteger(8); }
-    int64_t getElementBytes() const;
+    /// How keys and values are stored.
+    ::transom::OperandFormat getFormat() const;
+    int64_t getElementBytes() const { return getFormat().getElementBytes(); }
     /// What queries that read it are made of: f32 or bf16.
     ::mlir::Type getQueryType() const;
     /// Numbers of a key with padding: in bf16 rounded up to even.

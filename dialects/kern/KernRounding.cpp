@@ -38,7 +38,7 @@ bool GemmOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
   WeightType weight = getWeight().getType();
   if (!onlyRounded)
     reason = "something else reads the product in f32";
-  else if (weight.getShape()[1] > getMaxKBlock(weight.getElementType()))
+  else if (weight.getShape()[1] > getMaxKBlock(weight))
     reason = "accumulators of a long k wait in the product's result";
   else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
     reason = "the product writes another buffer";

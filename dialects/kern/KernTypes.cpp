@@ -31,8 +31,10 @@ StringRef kern::layoutName(WeightLayout layout) {
   llvm_unreachable("all layouts have names");
 }
 
-int64_t kern::getMaxKBlock(Type element) {
-  return element.isBF16() ? 2 * kMaxKBlock : kMaxKBlock;
+int64_t kern::getMaxKBlock(WeightType weight) {
+  int64_t bits =
+      getStorageBits(weight.getFormat().getStorage().getOperandType());
+  return kMaxKBlock * 32 / bits;
 }
 
 static std::optional<WeightLayout> parseLayout(StringRef name) {
@@ -90,6 +92,12 @@ Polynomial BufferType::getRowCount() const {
 
 int64_t BufferType::getElementBytes() const {
   return std::max<int64_t>(1, getElementType().getIntOrFloatBitWidth() / 8);
+}
+
+OperandFormat BufferType::getFormat() const {
+  StorageType element = *findStorageType(getElementType());
+  return getKeyPanels() ? OperandFormat(element)
+                        : OperandFormat::getRows(element);
 }
 
 Polynomial BufferType::getByteSize() const {
@@ -251,21 +259,22 @@ void WeightType::print(AsmPrinter &printer) const {
 // CacheType
 //===----------------------------------------------------------------------===//
 
-int64_t CacheType::getElementBytes() const {
-  return getElementType().getIntOrFloatBitWidth() / 8;
+OperandFormat CacheType::getFormat() const {
+  return OperandFormat::getCache(*findStorageType(getElementType()));
 }
 
 int64_t CacheType::getDepth() const {
-  return isBf16() ? llvm::alignTo(getKey(), 2) : getKey();
+  return llvm::alignTo(getKey(), getFormat().interleave);
 }
 
 Type CacheType::getQueryType() const {
-  return isInt8() ? Type(Float32Type::get(getContext())) : getElementType();
+  return kern::getType(getContext(), getFormat().getOperandType());
 }
 
 /// Bytes of the scales of all heads.
 static int64_t scaleBytes(CacheType type) {
-  return type.isInt8() ? type.getHeads() * kKvBlock * 4 : 0;
+  std::optional<StorageType> scales = type.getFormat().scales;
+  return scales ? type.getHeads() * kKvBlock * getStorageBits(*scales) / 8 : 0;
 }
 
 int64_t CacheType::getKeyBytes() const {

@@ -22,7 +22,8 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!fits || window < 0) // (1)
     return emitError() << "cache of " << heads << " heads with keys of " << key
                        << " and values of " << value << ", window " << window;
-  if (!element.isF32() && !element.isBF16() && !element.isInteger(8)) // (2)
+  if (!element.isF32() && !element.isBF16() &&
+      !element.isSignlessInteger(8)) // (2)
     return emitError() << "cache of " << element
                        << "; supported: f32, bf16, i8";
   return success();
@@ -77,7 +78,7 @@ LogicalResult AppendOp::verify() {
   Type key = getBufferType(getKey()).getElementType(),
        value = getBufferType(getValue()).getElementType();
   if (key != value || !(key.isF32() || key.isBF16()) ||
-      (key.isBF16() && !cache.isBf16())) // (1)
+      (key.isBF16() && key != cache.getElementType())) // (1)
     return emitOpError("expects key and value of f32, or of bf16 beside a "
                        "cache of bf16, got ")
            << key << ", " << value << " and a cache of "

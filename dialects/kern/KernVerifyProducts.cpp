@@ -58,7 +58,7 @@ static LogicalResult verifyGemmOuts(GemmOp op) {
         sizes.back() != Polynomial(split))
       return op.emitOpError("expects an out of f32 or bf16 with ")
              << split << " columns, got " << out.getType();
-    int64_t longest = getMaxKBlock(type.getElementType()); // (10)
+    int64_t longest = getMaxKBlock(type); // (10)
     if (isBf16(out) && type.getShape()[1] > longest)
       return op.emitOpError("expects outs of f32 with k above ") << longest;
     keys |= getBufferType(out).getKeyPanels();
@@ -135,7 +135,7 @@ static LogicalResult verifyGlu(GemmOp op) {
       op.getOuts().size() != 1 || !type.getSplits().empty())
     return op.emitOpError("expects a single out in rows and no other epilogue "
                           "beside a GLU");
-  int64_t longest = getMaxKBlock(type.getElementType());
+  int64_t longest = getMaxKBlock(type);
   if (type.getShape()[0] % 16 || type.getShape()[1] > longest)
     return op.emitOpError("expects a multiple of 16 rows and k of at most ")
            << longest << " beside a GLU, got "
@@ -163,7 +163,7 @@ LogicalResult GemmOp::verify() {
   for (Value out : getOuts()) { // (8)
     if (getStorage(out) == getStorage(getInput()))
       return emitOpError("expects outs in other memory than the input");
-    int64_t longest = getMaxKBlock(getWeight().getType().getElementType());
+    int64_t longest = getMaxKBlock(getWeight().getType());
     if (getResidual() && getStorage(out) == getStorage(getResidual()) &&
         (getActivation() || getWeight().getType().getShape()[1] > longest))
       return emitOpError("expects a residual in other memory than the out with "

@@ -31,8 +31,16 @@ static kern::BufferType inBf16(kern::BufferType type) {
                                type.getStride(), type.getKeyPanels());
 }
 
-/// True for an operand that reads a weight in either type.
-static bool mayBeBf16(OpOperand &use) {
+/// How weights of products are stored, by the value of `transom.dtype`.
+static const std::pair<const char *, OperandFormat> kWeightFormats[] = {
+    {"bf16", OperandFormat(StorageType::BF16)}};
+
+/// The numbers of caches, by the value of `transom.kv_dtype`.
+static constexpr std::pair<const char *, StorageType> kCacheTypes[] = {
+    {"bf16", StorageType::BF16}, {"int8", StorageType::I8}};
+
+/// True for an operand that reads a weight in any format.
+static bool readsAnyFormat(OpOperand &use) {
   if (auto gemm = dyn_cast<kern::GemmOp>(use.getOwner()))
     return use.get() == gemm.getWeight();
   return isa<kern::EmbeddingOp>(use.getOwner());
@@ -50,7 +58,9 @@ static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
       add(gemm.getInputMutable());
   if (auto attention = dyn_cast<kern::AttentionOp>(op)) {
     kern::CacheType cache = attention.getCacheType();
-    if (cache ? cache.isBf16() : getBufferType(attention.getKey()).isBf16()) {
+    OperandFormat keys = cache ? cache.getFormat()
+                               : getBufferType(attention.getKey()).getFormat();
+    if (keys.getOperandType() != StorageType::F32) {
       add(attention.getQueryMutable());
       if (!cache)
         add(attention.getValueMutable()[0]);
@@ -70,19 +80,20 @@ struct Carried {
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
-    bool products = getDType("transom.dtype") == "bf16";
-    StringRef caches = getDType("transom.kv_dtype");
-    if (!products && caches.empty())
+    StringRef weights = getDType("transom.dtype"),
+              caches = getDType("transom.kv_dtype");
+    if (weights.empty() && caches.empty())
       return;
     Remarks remarks(getOperation(), DEBUG_TYPE);
-    if (products) {
-      chooseWeights(remarks);
-      chooseAttention(remarks);
-    }
-    if (caches == "bf16")
-      chooseCaches(BFloat16Type::get(&getContext()), remarks);
-    if (caches == "int8")
-      chooseCaches(IntegerType::get(&getContext(), 8), remarks);
+    for (const auto &[dtype, format] : kWeightFormats)
+      if (weights == dtype) {
+        chooseWeights(format, remarks);
+        if (format.getOperandType() == StorageType::BF16)
+          chooseAttention(remarks);
+      }
+    for (auto [dtype, element] : kCacheTypes)
+      if (caches == dtype)
+        chooseCaches(element, remarks);
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;
@@ -102,25 +113,26 @@ struct ChoosePrecisionPass
   // Weights
   //===--------------------------------------------------------------------===//
 
-  void chooseWeights(Remarks &remarks) {
+  void chooseWeights(const OperandFormat &format, Remarks &remarks) {
     WeightUses uses(getOperation());
     getOperation().walk([&](kern::EmbeddingOp embedding) {
       for (Value table : embedding.getTables())
-        chooseWeight(table, uses);
+        chooseWeight(table, format, uses);
     });
     getOperation().walk([&](kern::GemmOp gemm) {
-      if (chooseWeight(gemm.getWeight(), uses)) {
+      if (chooseWeight(gemm.getWeight(), format, uses)) {
         ++products;
-        remarks.passed(gemm, "product in bf16");
+        remarks.passed(gemm, "product in " + getDType("transom.dtype"));
       } else {
         remarks.missed(gemm, "something else reads the weight in f32");
       }
     });
   }
 
-  /// Makes a weight bf16, with all values that stand for the same definitions,
-  /// when all their uses may be.
-  bool chooseWeight(Value weight, WeightUses &uses) {
+  /// Gives a weight the format, with all values of the same definitions, if all
+  /// their uses can read it.
+  bool chooseWeight(Value weight, const OperandFormat &format,
+                    WeightUses &uses) {
     llvm::SetVector<Value> values;
     values.insert(weight);
     for (size_t i = 0; i < values.size(); ++i)
@@ -128,12 +140,12 @@ struct ChoosePrecisionPass
         for (Value other : uses.getValues(definition))
           values.insert(other);
     for (Value value : values)
-      if (!llvm::all_of(value.getUses(), mayBeBf16))
+      if (!llvm::all_of(value.getUses(), readsAnyFormat))
         return false;
     for (Value value : values)
       uses.retype(value, [&](kern::WeightType type) {
-        return kern::WeightType::get(&getContext(), type.getShape(),
-                                     BFloat16Type::get(&getContext()),
+        auto stored = kern::OperandFormatAttr::get(&getContext(), format);
+        return kern::WeightType::get(&getContext(), type.getShape(), stored,
                                      type.getLayout(), type.getSplits());
       });
     return true;
@@ -155,7 +167,7 @@ struct ChoosePrecisionPass
       return "the keys are made elsewhere";
     if (auto gemm = dyn_cast<kern::GemmOp>(writer)) {
       kern::WeightType weight = gemm.getWeight().getType();
-      if (weight.getShape()[1] > kern::getMaxKBlock(weight.getElementType()))
+      if (weight.getShape()[1] > kern::getMaxKBlock(weight))
         return "keys of a product with a long k stay in f32";
     }
     return nullptr;
@@ -177,14 +189,15 @@ struct ChoosePrecisionPass
 
   /// Caches are of one type, one and all, since the bodies of layers share
   /// their types.
-  void chooseCaches(Type element, Remarks &remarks) {
+  void chooseCaches(StorageType storage, Remarks &remarks) {
     SmallVector<kern::CacheOp> all(getOperation().getOps<kern::CacheOp>());
+    int64_t interleave = OperandFormat::getCache(storage).interleave;
     for (kern::CacheOp cache : all)
-      if (element.isBF16() &&
-          cast<kern::CacheType>(cache.getType()).getKey() % 2) {
+      if (cast<kern::CacheType>(cache.getType()).getKey() % interleave) {
         remarks.missed(cache, "heads of an odd size stay in f32");
         return;
       }
+    Type element = kern::getType(&getContext(), storage);
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](kern::CacheType type) -> Type {
       return kern::CacheType::get(&getContext(), type.getHeads(), type.getKey(),
@@ -193,8 +206,7 @@ struct ChoosePrecisionPass
     replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
     for (kern::CacheOp cache : all) {
       ++caches;
-      remarks.passed(cache,
-                     element.isBF16() ? "cache in bf16" : "cache in int8");
+      remarks.passed(cache, "cache in " + getDType("transom.kv_dtype"));
     }
   }
 

@@ -28,8 +28,24 @@ std::string lower::getPhaseSymbol(StringRef isa, StringRef phase) {
   return ("transom.p." + isa + "." + phase).str();
 }
 
+/// Checks that code can read the weights of an operation.
+static LogicalResult verifyFormats(Operation &op) {
+  for (Type type : op.getOperandTypes()) {
+    auto weight = dyn_cast<kern::WeightType>(type);
+    if (!weight || OperandLowering::find(weight.getFormat().getStorage()))
+      continue;
+    return op.emitOpError("weight in format '")
+           << weight.getFormat().getStorage().str()
+           << "' is not supported; supported: "
+           << OperandLowering::getSupportedNames();
+  }
+  return success();
+}
+
 /// Emits one operation of a phase.
 static LogicalResult lowerOperation(PhaseEmitter &e, Operation &op) {
+  if (failed(verifyFormats(op)))
+    return failure();
   e.setLocation(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<kern::AppendOp, kern::AttentionOp, kern::BatchMatmulOp,

@@ -195,10 +195,9 @@ SmallVector<Value> PhaseEmitter::foldColumns(
                  });
 }
 
-void PhaseEmitter::forRowBlocks(Index rows,
-                                function_ref<void(Index, Index)> body,
-                                bool bf16) {
-  RowBlocks blocks(i64(0), rows, kernels().getMaxMr(bf16));
+void PhaseEmitter::forRowBlocks(Index rows, const OperandLowering &rhs,
+                                function_ref<void(Index, Index)> body) {
+  RowBlocks blocks(i64(0), rows, kernels().getMaxMr(rhs));
   forRange(min(blocks.count, rows), [&](Index i) {
     auto [first, numRows] = blocks.at(i);
     body(first, numRows);

@@ -14,6 +14,10 @@ namespace transom::lower {
 inline kern::BufferType getBufferType(mlir::Value buffer) {
   return llvm::cast<kern::BufferType>(buffer.getType());
 }
+/// How the numbers of a buffer of floats are lowered.
+inline const OperandLowering &getLowering(mlir::Value buffer) {
+  return OperandLowering::get(getBufferType(buffer).getFormat());
+}
 
 /// A code emitter inside the function of a phase,
 /// `void (frame, offsets of the layer, worker, num_workers)`.
@@ -103,10 +107,10 @@ public:
               llvm::function_ref<llvm::SmallVector<Value>(Index, Value,
                                                           mlir::ValueRange)>
                   body);
-  /// Divides `rows` into blocks for the micro-kernels and runs
-  /// `body(first row, number of rows)` for each.
-  void forRowBlocks(Index rows, llvm::function_ref<void(Index, Index)> body,
-                    bool bf16 = false);
+  /// Divides `rows` into blocks for the micro-kernels of this right operand and
+  /// runs `body(first row, number of rows)` for each.
+  void forRowBlocks(Index rows, const OperandLowering &rhs,
+                    llvm::function_ref<void(Index, Index)> body);
 
 private:
   /// Emits at the top of the function, so that the value dominates all uses.

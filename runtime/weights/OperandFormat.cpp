@@ -14,38 +14,45 @@ using namespace transom;
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct StorageRow {
+struct StorageEntry {
   StorageType type;
   const char *name;
   int64_t bits;
-  bool isInteger;
+  int64_t maxMagnitude; ///< of whole numbers
+  int64_t interleave;   ///< of the plain format
+  StorageType operand;  ///< type of the other operand of a product
 };
-constexpr StorageRow storageRows[] = {
-    {StorageType::F32, "f32", 32, false},
-    {StorageType::F16, "f16", 16, false},
-    {StorageType::BF16, "bf16", 16, false},
-    {StorageType::I8, "i8", 8, true},
-    {StorageType::U8, "ui8", 8, true},
-    {StorageType::I4, "i4", 4, true},
-    {StorageType::U4, "ui4", 4, true},
+constexpr StorageEntry storageTypes[] = {
+    {StorageType::F32, "f32", 32, 0, 1, StorageType::F32},
+    {StorageType::F16, "f16", 16, 0, 1, StorageType::F32},
+    {StorageType::BF16, "bf16", 16, 0, 2, StorageType::BF16},
+    {StorageType::I8, "i8", 8, 127, 1, StorageType::F32},
+    {StorageType::U8, "ui8", 8, 255, 1, StorageType::F32},
+    {StorageType::I4, "i4", 4, 7, 1, StorageType::F32},
+    {StorageType::U4, "ui4", 4, 15, 1, StorageType::F32},
 };
-const StorageRow &getRow(StorageType type) {
-  return storageRows[static_cast<size_t>(type)];
+const StorageEntry &getEntry(StorageType type) {
+  return storageTypes[static_cast<size_t>(type)];
 }
 } // namespace
 
-int64_t transom::getStorageBits(StorageType type) { return getRow(type).bits; }
+int64_t transom::getStorageBits(StorageType type) {
+  return getEntry(type).bits;
+}
 const char *transom::getStorageName(StorageType type) {
-  return getRow(type).name;
+  return getEntry(type).name;
 }
 bool transom::isIntegerStorage(StorageType type) {
-  return getRow(type).isInteger;
+  return getMaxMagnitude(type) != 0;
+}
+int64_t transom::getMaxMagnitude(StorageType type) {
+  return getEntry(type).maxMagnitude;
 }
 
 std::optional<StorageType> transom::parseStorageType(std::string_view name) {
-  for (const StorageRow &row : storageRows)
-    if (name == row.name)
-      return row.type;
+  for (const StorageEntry &entry : storageTypes)
+    if (name == entry.name)
+      return entry.type;
   return std::nullopt;
 }
 
@@ -54,11 +61,28 @@ std::optional<StorageType> transom::parseStorageType(std::string_view name) {
 //===----------------------------------------------------------------------===//
 
 OperandFormat::OperandFormat(StorageType type)
-    : element(type), interleave(type == StorageType::BF16 ? 2 : 1) {}
+    : element(type), interleave(getEntry(type).interleave) {}
 
 OperandFormat::OperandFormat(DType type)
     : OperandFormat(type == DType::BF16 ? StorageType::BF16
                                         : StorageType::F32) {}
+
+OperandFormat OperandFormat::getRows(StorageType type) {
+  OperandFormat format(type);
+  format.interleave = 1;
+  return format;
+}
+
+OperandFormat OperandFormat::getCache(StorageType type) {
+  OperandFormat format(type);
+  if (isIntegerStorage(type))
+    format.scales = StorageType::F32;
+  return format;
+}
+
+StorageType OperandFormat::getOperandType() const {
+  return getEntry(element).operand;
+}
 
 bool OperandFormat::operator==(const OperandFormat &other) const {
   return element == other.element && group == other.group &&
@@ -109,8 +133,12 @@ int64_t OperandFormat::getPaddedDepth(int64_t depth) const {
   return alignUp(alignUp(padded, group), block);
 }
 
+int64_t OperandFormat::getColumnBytes() const {
+  return interleave * getStorageBits(element) / 8;
+}
+
 int64_t OperandFormat::getStepBytes() const {
-  return panelWidth * interleave * getStorageBits(element) / 8;
+  return panelWidth * getColumnBytes();
 }
 
 int64_t OperandFormat::getPanelBytes(int64_t depth) const {

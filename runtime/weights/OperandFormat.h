@@ -3,8 +3,9 @@
 //
 // How an operand of a product is stored: the type of its numbers, the groups
 // along K that share a scale, and how numbers are interleaved in a panel. One
-// class per format packs and unpacks panels; passes/lower has the class that
-// multiplies them. A new format is a class of each kind and a table entry.
+// class per format packs and unpacks panels; `OperandLowering` of passes/lower
+// is the class that emits code for it. A new format is a class of each kind and
+// a table entry.
 #pragma once
 #include "runtime/base/DType.h"
 #include <optional>
@@ -24,6 +25,8 @@ const char *getStorageName(StorageType type);
 std::optional<StorageType> parseStorageType(std::string_view name);
 /// True for whole numbers, which need scales.
 bool isIntegerStorage(StorageType type);
+/// The largest magnitude of whole numbers, which a scale maps to; 0 for floats.
+int64_t getMaxMagnitude(StorageType type);
 
 /// How an operand is stored. Its numbers are
 ///   element * scale - minimum
@@ -43,19 +46,30 @@ struct OperandFormat {
   /// The plain format of numbers of this type: f32, or bf16 in pairs.
   OperandFormat(DType type); // NOLINT: a type is a format
   explicit OperandFormat(StorageType type);
+  /// The format of rows of numbers of this type, one after another.
+  static OperandFormat getRows(StorageType type);
+  /// The format of keys and values in a cache. Whole numbers have one scale in
+  /// f32 for each head of a position, in a table of its own.
+  static OperandFormat getCache(StorageType type);
 
   bool operator==(const OperandFormat &other) const;
 
   /// Nothing when the format is valid, else the rule that it breaks; the number
   /// is that of `#kern.format`.
   std::optional<std::string> findError() const;
-  /// True for a format without scales.
-  bool isPlain() const { return group == 0; }
+  /// True for a format whose numbers are their elements times a scale.
+  bool hasScales() const { return scales.has_value(); }
+  /// The type of the other operand of a product with this one.
+  StorageType getOperandType() const;
 
   /// K as it is stored: zero-padded to whole groups, blocks and, unless each
   /// number stands alone, to `depthAlignment`.
   int64_t getPaddedDepth(int64_t depth) const;
-  /// Bytes of one step along K of a panel: `interleave` numbers a column.
+  /// Bytes of one number, of a type of whole bytes.
+  int64_t getElementBytes() const { return getStorageBits(element) / 8; }
+  /// Bytes of one column in a step along K of a panel: `interleave` numbers.
+  int64_t getColumnBytes() const;
+  /// Bytes of one step along K of a panel.
   int64_t getStepBytes() const;
   /// Bytes of a panel of 32 columns with its scales.
   int64_t getPanelBytes(int64_t depth) const;

@@ -56,7 +56,7 @@ private:
   struct KvBlock {
     Index base, start, end;
     Value keys, values;                     ///< of the keys from `base` on
-    Value keyScales = {}, valueScales = {}; ///< of int8 keys and values
+    Value keyScales = {}, valueScales = {}; ///< if the format has scales
     Value nextKeys, nextValues;             ///< read afterwards; to prefetch
     Value scores; ///< [queries][score stride] of the keys from `base` on
     Value maxima; ///< [queries][16]
@@ -95,10 +95,14 @@ private:
   Value scalesFrom(const Sequence &s, Index head, Index key, int64_t offset);
   /// Bytes from one panel of a head's keys to the next.
   int64_t getKeyPanelBytes();
-  /// Bytes of a lane of a key panel: one key, in bf16 a pair of columns.
-  int64_t getLaneBytes() const { return int8 ? 1 : 4; }
+  /// Bytes of a key in a step of a key panel.
+  int64_t getLaneBytes() const {
+    return keyFormat.getFormat().getColumnBytes();
+  }
   /// Bytes of an element of the values.
-  int64_t getValueBytes() const { return int8 ? 1 : bf16 ? 2 : 4; }
+  int64_t getValueBytes() const { return valueFormat.getElementBytes(); }
+  /// True if keys and values have a scale for each head of a position.
+  bool hasScales() const { return keyFormat.getFormat().hasScales(); }
   /// The position of a query of the sequence among its keys.
   Index queryPosition(const Sequence &s, Index query);
   /// The range of keys that a query of the sequence sees.
@@ -195,8 +199,7 @@ private:
   int64_t heads;
   int64_t group; ///< query heads per key head
   int64_t dk, dv, valueStride, scoreStride;
-  bool bf16; ///< query, key, value and probabilities are bf16
-  bool int8; ///< keys and values of the cache are int8
+  const OperandLowering &keyFormat, &valueFormat;
   Index blockRows;
   // This worker's scratch memory.
   Value scores, maxima;

@@ -11,20 +11,17 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-/// The kernel of the product. A cache stores the values of two keys as pairs in
-/// bf16; a buffer has rows.
+/// The kernel of the product.
 KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
   KernelSpec spec;
-  spec.bf16 = bf16;
-  spec.rhsRows = bf16 && !op.getCache();
-  spec.rhsInt8 = int8;
-  spec.lhsStride = scoreStride * 4 / (bf16 ? 2 : 4);
+  spec.rhs = &valueFormat;
+  spec.lhsStride = scoreStride * 4 / valueFormat.getLhs().getElementBytes();
   spec.rhsStride = op.getCache()
                        ? dv
                        : getBufferType(op.getValue()).getRowStride().constant();
   if (normalizes) {
     spec.store = KernelSpec::Store::Normalize;
-    spec.outBf16 = getBufferType(op.getOuts()).getElementType().isBF16();
+    spec.out = &getLowering(op.getOuts());
   }
   spec.prefetch = true;
   return spec;
@@ -35,9 +32,9 @@ KernelSpec AttentionEmitter::getProductSpec(bool normalizes) {
 void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
                                    Value target, Value divisors) {
   KernelSpec spec = getProductSpec(/*normalizes=*/!target);
-  int64_t bytes = bf16 ? 2 : 4, keysPerIteration = bf16 ? 2 : 1;
+  int64_t bytes = valueFormat.getLhs().getElementBytes();
+  int64_t keysPerIteration = valueFormat.getKPerIteration();
   int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
-  bool pairs = bf16 && op.getCache();
 
   // What is the same for all tiles.
   Index start = block.start - block.base;
@@ -52,7 +49,9 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
   // An iteration reads two lines of a row, or one line of each of two rows.
   args.prefetchStride = iterationBytes;
   args.prefetchMoreStride = args.prefetchStride;
-  Index second = spec.rhsRows ? args.rhsStride * 2 : e.i64(64);
+  Index second = valueFormat.takesSeveralRows()
+                     ? args.rhsStride * getValueBytes()
+                     : e.i64(64);
 
   // Tile by tile of NR columns; the last one may be narrower.
   int64_t nr = e.kernels().getNr();
@@ -60,28 +59,23 @@ void AttentionEmitter::emitProduct(const WorkItem &item, const KvBlock &block,
     if (nr > kLanes && dv - column <= kLanes)
       spec.vectors = 1;
     spec.partialRhs = dv - column < spec.getVectors(e.getIsa()) * kLanes;
-    int64_t offset = column * (pairs ? 4 : getValueBytes());
+    int64_t offset = column * valueFormat.getFormat().getColumnBytes();
     args.rhs = e.advance(values, offset);
     Value ahead = e.advance(block.nextValues, offset);
     args.columns = e.i64(dv - column);
-    e.forRowBlocks(
-        item.numQueries,
-        [&](Index query, Index rows) {
-          args.lhs =
-              e.advance(elementAt(block.scores, query, scoreStride, e.i64(0)),
-                        start * bytes);
-          if (target) {
-            args.output = elementAt(target, query, valueStride, e.i64(column));
-          } else {
-            args.output =
-                e.advance(outputAddress(item, query), column * outBytes);
-            args.perRow = rowValueAt(divisors, query);
-          }
-          args.prefetch = ahead;
-          args.prefetchMore = e.advance(ahead, second);
-          e.kernels().call(e, spec, rows, args);
-        },
-        bf16);
+    e.forRowBlocks(item.numQueries, valueFormat, [&](Index query, Index rows) {
+      args.lhs = e.advance(
+          elementAt(block.scores, query, scoreStride, e.i64(0)), start * bytes);
+      if (target) {
+        args.output = elementAt(target, query, valueStride, e.i64(column));
+      } else {
+        args.output = e.advance(outputAddress(item, query), column * outBytes);
+        args.perRow = rowValueAt(divisors, query);
+      }
+      args.prefetch = ahead;
+      args.prefetchMore = e.advance(ahead, second);
+      e.kernels().call(e, spec, rows, args);
+    });
   }
 }
 
@@ -130,19 +124,15 @@ void AttentionEmitter::emitMerge(const WorkItem &item,
 
   // The last merge divides by the sum and stores rows of the result.
   auto storeResult = [&] {
-    bool rounds = getBufferType(op.getOuts()).getElementType().isBF16();
+    const OperandLowering &out = getLowering(op.getOuts());
     e.forRange(item.numQueries, [&](Index query) {
       Value sum = e.splat(e.loadF32(rowValueAt(state.sum, query)));
       Value empty = emitIsEmptySum(e, sum);
       Value line = outputAddress(item, query);
       forMerged(query, [&](Index column, Value, Value o) {
         Value quotient = e.select(empty, e.splat(0.0), e.divF(o, sum));
-        Value at = e.advance(line, column * (rounds ? 2 : 4));
-        Value mask = e.laneMask(e.i64(dv) - column);
-        if (rounds)
-          e.storeBf16(quotient, at, mask);
-        else
-          e.storeVector(quotient, at, mask);
+        Value at = e.advance(line, column * out.getElementBytes());
+        out.store(e, quotient, at, e.laneMask(e.i64(dv) - column));
       });
     });
   };

@@ -18,13 +18,12 @@ using kern::kPanel;
 void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   // The kernel: scaled here unless a soft cap comes first.
   KernelSpec spec;
-  spec.bf16 = bf16;
+  spec.rhs = &keyFormat;
   spec.k = dk;
   if (!item.s.packed)
     spec.lhsStride = getBufferType(op.getQuery()).getRowStride().constant();
   spec.rhsStride = kPanel;
   spec.store = KernelSpec::Store::Scores;
-  spec.rhsInt8 = spec.columnScales = int8;
   spec.prefetch = true;
   if (!hasSoftCap())
     spec.scale = op.getScale().convertToDouble() * kLog2E;
@@ -38,10 +37,10 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   KernelArgs args;
   args.lhsStride = queryStride(item.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
-  // An iteration reads two cache lines of a panel, or one where NR is 16.
+  // An iteration reads one cache line of a panel, or two.
   args.prefetchStride = e.i64(kPanel * getLaneBytes());
   args.prefetchMoreStride = args.prefetchStride;
-  int64_t second = e.kernels().getNr() > kLanes && !int8 ? 64 : 0;
+  int64_t second = e.kernels().getNr() * getLaneBytes() > 64 ? 64 : 0;
   Index end = block.end - block.base;
   auto emitTile = [&](Index column, Value ahead, Index query, Index rows) {
     args.lhs = inputAddress(item, query);
@@ -58,16 +57,14 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
               Index panel = column / kPanel, lane = column % kPanel;
               Index offset = panel * getKeyPanelBytes() + lane * getLaneBytes();
               args.rhs = e.advance(block.keys, offset);
-              if (int8)
+              if (hasScales())
                 args.bias = e.advance(block.keyScales, column * 4);
               args.columns = end - column;
               Value ahead = e.advance(block.nextKeys, offset);
-              e.forRowBlocks(
-                  item.numQueries,
-                  [&](Index query, Index rows) {
-                    emitTile(column, ahead, query, rows);
-                  },
-                  bf16);
+              e.forRowBlocks(item.numQueries, keyFormat,
+                             [&](Index query, Index rows) {
+                               emitTile(column, ahead, query, rows);
+                             });
             });
 }
 
@@ -149,26 +146,25 @@ void AttentionEmitter::emitProbabilities(const KvBlock &block, Index query,
   Value shift =
       e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0));
   Value shifts = e.splat(shift);
+  const OperandLowering &stored = valueFormat.getLhs();
   Value sum = e.foldLoop(
       block.start - block.base, block.end - block.base, kLanes, e.splat(0.0),
       [&](Index column, Value carried) {
         Value t = e.loadVector(e.f32Type(), e.advance(line, column * 4));
         Value p = emitExp2OfNonPositive(e, e.subF(t, shifts));
-        // Store it in the type of the product. A row of bf16 takes the first
-        // half of the scores' memory.
-        Value at = e.advance(line, column * (bf16 ? 2 : 4));
-        if (bf16) {
-          Value rounded = e.roundBf16(p);
-          e.storeVector(rounded, at);
-          p = e.widenBf16(rounded);
-        } else if (int8) {
+        // Store it in the type of the product, times the scale of its value. A
+        // row of smaller numbers takes the first bytes of the scores' memory.
+        Value at = e.advance(line, column * stored.getElementBytes());
+        if (hasScales()) {
           Value scales = e.loadVector(e.f32Type(),
                                       e.advance(block.valueScales, column * 4));
-          e.storeVector(e.mulF(p, scales), at);
-        } else {
-          e.storeVector(p, at);
+          stored.store(e, e.mulF(p, scales), at);
+          return e.addF(carried, p);
         }
-        return e.addF(carried, p);
+        // What is summed is what is stored.
+        Value rounded = stored.round(e, p);
+        e.storeVector(rounded, at);
+        return e.addF(carried, stored.widen(e, rounded));
       });
   e.store(e.sumLanes(sum), rowValueAt(state.sum, query));
 }

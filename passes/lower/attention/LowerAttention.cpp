@@ -19,15 +19,23 @@ using kern::kKvBlock;
 using kern::kPanel;
 using kern::kQueryBlock;
 
+/// How keys or values are stored: in the cache, if there is one, or in a
+/// buffer.
+static const OperandLowering &getOperandLowering(kern::AttentionOp op,
+                                                 Value buffer) {
+  return op.getCache() ? OperandLowering::get(op.getCacheType().getFormat())
+                       : getLowering(buffer);
+}
+
 AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
-    : e(e), op(op), schedule(op.getParsedSchedule()) {
+    : e(e), op(op), schedule(op.getParsedSchedule()),
+      keyFormat(getOperandLowering(op, op.getKey())),
+      valueFormat(getOperandLowering(op, op.getValue())) {
   heads = op.getHeads();
   group = heads / op.getKvHeads();
   kern::BufferType query = getBufferType(op.getQuery());
   dk = *query.getDims().back().constant() / heads;
   dv = *getBufferType(op.getOuts()).getDims().back().constant() / heads;
-  bf16 = query.getElementType().isBF16();
-  int8 = op.getCache() && op.getCacheType().isInt8();
   valueStride = llvm::alignTo(dv, kern::kPanel);
   int64_t heldBlocks = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
   scoreStride = kern::getScoreStride(schedule);
@@ -187,7 +195,7 @@ AttentionEmitter::KvBlock AttentionEmitter::getKvBlock(const WorkItem &item,
   block.values = block.nextValues = valuesFrom(item.s, item.head, base);
   block.scores = scores;
   block.maxima = maxima;
-  if (int8) {
+  if (hasScales()) {
     kern::CacheType cache = op.getCacheType();
     block.keyScales = scalesFrom(item.s, item.head, base, cache.getKeyScales());
     block.valueScales =
@@ -214,7 +222,7 @@ void AttentionEmitter::prefetchRows(Value first, Index rows, Index stride,
 /// Prefetches the results of an item and the queries of the next one.
 void AttentionEmitter::prefetchItem(const WorkItem &item) {
   int64_t outBytes = getBufferType(op.getOuts()).getElementBytes();
-  int64_t bytes = bf16 ? 2 : 4;
+  int64_t bytes = getBufferType(op.getQuery()).getElementBytes();
   prefetchRows(outputAddress(item, e.i64(0)), item.numQueries,
                queryStride(item.s, op.getOuts(), dv) * outBytes, dv * outBytes);
   WorkItem next = getWorkItem(item.s, item.next);

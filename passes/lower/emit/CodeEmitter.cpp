@@ -128,17 +128,19 @@ static Value allLanes(CodeEmitter &e) {
       DenseElementsAttr::get(e.getVectorType(b.getI1Type()), true));
 }
 
-Value CodeEmitter::gather(Value pointer, Index strideBytes, Value mask) {
-  Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(f32Vector()));
+Value CodeEmitter::gather(Type element, Value pointer, Index strideBytes,
+                          Value mask) {
+  VectorType type = getVectorType(element);
+  Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(type));
   return b.create<LLVM::masked_gather>(
-      loc, f32Vector(), lanePointers(*this, pointer, strideBytes),
-      mask ? mask : allLanes(*this), ValueRange{zero}, 4);
+      loc, type, lanePointers(*this, pointer, strideBytes),
+      mask ? mask : allLanes(*this), ValueRange{zero}, getAlignment(type));
 }
 void CodeEmitter::scatter(Value value, Value pointer, Index strideBytes,
                           Value mask) {
-  b.create<LLVM::masked_scatter>(loc, value,
-                                 lanePointers(*this, pointer, strideBytes),
-                                 mask ? mask : allLanes(*this), 4);
+  b.create<LLVM::masked_scatter>(
+      loc, value, lanePointers(*this, pointer, strideBytes),
+      mask ? mask : allLanes(*this), getAlignment(value.getType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,12 +292,6 @@ Value CodeEmitter::widenBf16(Value halves) {
       b.create<arith::ExtUIOp>(loc, getVectorType(b.getI32Type()), halves);
   Value bits = b.create<arith::ShLIOp>(loc, wide, splatI32(16));
   return b.create<arith::BitcastOp>(loc, f32Vector(), bits);
-}
-Value CodeEmitter::loadBf16(Value pointer, Value mask) {
-  return widenBf16(loadVector(b.getI16Type(), pointer, mask));
-}
-void CodeEmitter::storeBf16(Value value, Value pointer, Value mask) {
-  storeVector(roundBf16(value), pointer, mask);
 }
 
 //===----------------------------------------------------------------------===//

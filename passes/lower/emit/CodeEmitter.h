@@ -75,12 +75,9 @@ public:
   /// and read as zero.
   Value loadVector(mlir::Type element, Value pointer, Value mask = {});
   void storeVector(Value value, Value pointer, Value mask = {});
-  /// Loads 16 bf16, widened to f32; disabled lanes read as zero.
-  Value loadBf16(Value pointer, Value mask = {});
-  /// Stores 16 f32 as bf16, rounded by `roundBf16`.
-  void storeBf16(Value value, Value pointer, Value mask = {});
-  /// Gathers f32 from 0, stride, 2*stride, ... bytes after `pointer`.
-  Value gather(Value pointer, Index strideBytes, Value mask = {});
+  /// Gathers elements from 0, stride, 2*stride, ... bytes after `pointer`.
+  Value gather(mlir::Type element, Value pointer, Index strideBytes,
+               Value mask = {});
   void scatter(Value value, Value pointer, Index strideBytes, Value mask = {});
 
   // Constants and masks.

@@ -26,14 +26,11 @@ std::string KernelSpec::getSuffix() const {
     text += "_" + getActivationName(activation);
   if (glu)
     text += "_glu_" + getActivationName(glu);
-  if (rhsRows)
-    text += "_rows";
-  if (rhsInt8)
-    text += "_int8";
-  if (columnScales)
+  text += rhs->getSuffix();
+  if (hasColumnScales())
     text += "_scaled";
-  if (outBf16)
-    text += "_bf16";
+  if (out->getFormat().element != StorageType::F32)
+    text += std::string("_") + getStorageName(out->getFormat().element);
   if (residual)
     text += "_residual";
   const char *stores[] = {"", "_keys", "_scores", "_normalize"};
@@ -58,6 +55,11 @@ void transom::lower::setTargetAttributes(LLVM::LLVMFuncOp function,
       {b.getStringAttr("nounwind"), b.getStringAttr("no-builtins"),
        pair("prefer-vector-width", bits), pair("min-legal-vector-width", bits),
        pair("no-trapping-math", "true")}));
+}
+
+/// The type that the names of a spec's kernels begin with.
+static const char *getTypeName(const KernelSpec &spec) {
+  return getStorageName(spec.rhs->getFormat().getOperandType());
 }
 
 /// Visits the arguments in the order of the kernels' signature: first the
@@ -86,7 +88,7 @@ static LLVM::LLVMFunctionType getKernelType(MLIRContext *context) {
 
 LLVM::LLVMFuncOp MicroKernels::getKernel(const KernelSpec &spec, int64_t mr) {
   std::string name = llvm::formatv(
-      "transom.k.{0}.{1}.{2}x{3}{4}", isa.name, spec.bf16 ? "bf16" : "f32", mr,
+      "transom.k.{0}.{1}.{2}x{3}{4}", isa.name, getTypeName(spec), mr,
       spec.getVectors(isa) * kLanes, spec.getSuffix());
   if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return existing;
@@ -114,12 +116,11 @@ LLVM::LLVMFuncOp MicroKernels::getKernel(const KernelSpec &spec, int64_t mr) {
 }
 
 LLVM::GlobalOp MicroKernels::getKernelsByMr(const KernelSpec &spec) {
-  std::string name =
-      llvm::formatv("transom.kernels_by_mr.{0}.{1}{2}", isa.name,
-                    spec.bf16 ? "bf16" : "f32", spec.getSuffix());
+  std::string name = llvm::formatv("transom.kernels_by_mr.{0}.{1}{2}", isa.name,
+                                   getTypeName(spec), spec.getSuffix());
   if (auto existing = module.lookupSymbol<LLVM::GlobalOp>(name))
     return existing;
-  int64_t maxMr = getMaxMr(spec.bf16);
+  int64_t maxMr = getMaxMr(*spec.rhs);
   SmallVector<LLVM::LLVMFuncOp> kernels;
   for (int64_t mr = 1; mr <= maxMr; ++mr)
     kernels.push_back(getKernel(spec, mr));

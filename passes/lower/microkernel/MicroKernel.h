@@ -3,10 +3,10 @@
 //
 // The generator of micro-kernels. A micro-kernel computes one register tile of
 // a matrix product, MR rows by NR columns; what happens before and after the
-// loop over K are parameters. There is one function per (instruction set, type,
-// tile, K, strides, epilogue).
+// loop over K are parameters. There is one function per (instruction set,
+// format, tile, K, strides, epilogue).
 #pragma once
-#include "passes/lower/emit/CodeEmitter.h"
+#include "passes/lower/emit/OperandLowering.h"
 #include "runtime/base/Activation.h"
 #include <optional>
 #include <string>
@@ -31,27 +31,20 @@ struct KernelSpec {
     Normalize
   };
 
-  /// Both operands are bf16, and the loop takes pairs along k. An odd last k is
-  /// paired with zero.
-  bool bf16 = false;
-  /// The bf16 right operand is row-major [k][columns], and two rows are made
-  /// into pairs in registers. Else it is stored as pairs, [k/2][columns][2].
-  bool rhsRows = false;
-  /// The right operand is int8 and widened to f32 in registers; its strides
-  /// are in bytes. The left operand is f32.
-  bool rhsInt8 = false;
-  bool outBf16 = false; ///< the output is rounded to bf16
+  /// How the right operand is stored. The left one is `rhs->getLhs()`.
+  const OperandLowering *rhs = &OperandLowering::get(OperandFormat());
+  /// How the output is stored.
+  const OperandLowering *out = &OperandLowering::get(OperandFormat());
   std::optional<int64_t> k;
   /// From one row of the left operand to the next.
   std::optional<int64_t> lhsStride;
-  /// From one k of the right operand to the next; in bf16 from one pair of k
-  /// to the next, in pairs.
+  /// Columns of the right operand from one step along K to the next; see
+  /// `RhsVector`.
   std::optional<int64_t> rhsStride;
   AccumulatorInit init = AccumulatorInit::Zero;
   Store store = Store::Rows;
-  double scale = 1;          ///< of scores
-  bool columnScales = false; ///< scores have one more factor per column
-  int64_t vectors = 0;       ///< of a tile's row; 0: as many as the ISA allows
+  double scale = 1;    ///< of scores
+  int64_t vectors = 0; ///< of a tile's row; 0: as many as the ISA allows
   std::optional<Activation> activation;
   /// The activation of a GLU. Columns of the product alternate: eight of the
   /// gate g, eight of u; the output is activation(g) * u, half as many columns.
@@ -62,8 +55,11 @@ struct KernelSpec {
 
   /// The part of the kernel's symbol name that encodes this.
   std::string getSuffix() const;
-  int64_t getOperandBytes() const { return bf16 ? 2 : 4; }
-  int64_t getOutputBytes() const { return outBf16 ? 2 : 4; }
+  int64_t getOutputBytes() const { return out->getElementBytes(); }
+  /// Whether scores are multiplied by the scale of their column's key.
+  bool hasColumnScales() const {
+    return store == Store::Scores && rhs->getFormat().hasScales();
+  }
   int64_t getVectors(const InstructionSet &isa) const {
     return vectors ? vectors : isa.tileVectors;
   }
@@ -96,9 +92,9 @@ public:
   MicroKernels(mlir::ModuleOp module, const InstructionSet &isa)
       : module(module), isa(isa) {}
 
-  /// The maximum MR: rows of a tile.
-  int64_t getMaxMr(bool bf16 = false) const {
-    return bf16 ? isa.bf16Rows : isa.tileRows;
+  /// The maximum MR of products with this right operand: rows of a tile.
+  int64_t getMaxMr(const OperandLowering &rhs) const {
+    return rhs.getMaxMr(isa);
   }
   /// NR: columns of a tile.
   int64_t getNr() const { return isa.tileVectors * kLanes; }

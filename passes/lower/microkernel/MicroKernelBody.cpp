@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The loop over K holds the accumulators, one vector of the right operand per
-// column vector and one broadcast value per row, all in registers. In bf16 an
-// iteration takes a pair of k: one instruction where the ISA has it, else both
-// halves are widened and multiplied one after the other.
+// column vector and one broadcast value per row, all in registers. The lowering
+// of the right operand's format says what an iteration loads and multiplies.
 #include "passes/lower/microkernel/MicroKernelBody.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/lower/emit/VectorMath.h"
@@ -13,10 +12,6 @@ using namespace mlir;
 using namespace transom::lower;
 
 namespace {
-/// What one iteration multiplies: a vector of f32; or pairs of bf16, one vector
-/// where the ISA multiplies pairs, else widened into two vectors.
-using Operand = SmallVector<Value, 2>;
-
 /// Emits the body of one kernel.
 class KernelBody {
 public:
@@ -98,101 +93,31 @@ private:
   // The loop over K
   //===--------------------------------------------------------------------===//
 
-  /// Reinterprets a vector of 16 words.
-  Value bitcast(Value x, Type element) {
-    Type type = VectorType::get(
-        {kLanes * 32 / int64_t(element.getIntOrFloatBitWidth())}, element);
-    return b.create<vector::BitCastOp>(e.location(), type, x);
-  }
-  /// An operand of pairs given as i32.
-  Operand getPairs(Value words) {
-    if (e.getIsa().dotBf16)
-      return {bitcast(words, b.getBF16Type())};
-    // Widen both halves: bf16 is the upper half of an f32.
-    Value low = b.create<arith::ShLIOp>(e.location(), words, e.splatI32(16));
-    Value high = b.create<arith::AndIOp>(e.location(), words,
-                                         e.splatI32(int32_t(0xffff0000)));
-    return {bitcast(low, e.f32Type()), bitcast(high, e.f32Type())};
-  }
-  /// An operand of pairs made of two rows of bf16 given as i16.
-  Operand getPairsOfRows(Value first, Value second) {
-    if (!e.getIsa().dotBf16)
-      return {e.widenBf16(first), e.widenBf16(second)};
-    SmallVector<int64_t> interleaved;
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      interleaved.push_back(lane);
-      interleaved.push_back(lane + kLanes);
-    }
-    Value words =
-        b.create<vector::ShuffleOp>(e.location(), first, second, interleaved);
-    return {bitcast(words, b.getBF16Type())};
-  }
-  /// sum + x * y. Pairs are summed one product after the other.
-  Value multiplyAdd(const Operand &x, const Operand &y, Value sum) {
-    if (spec.bf16 && e.getIsa().dotBf16)
-      return e.intrinsic(e.f32Vector(), "llvm.x86.avx512bf16.dpbf16ps.512",
-                         {sum, x[0], y[0]});
-    for (auto [a, c] : llvm::zip(x, y))
-      sum = e.fma(a, c, sum);
-    return sum;
-  }
-
-  /// Vector `v` of the right operand in an iteration. `odd`: the last k, which
-  /// has no partner.
-  Operand loadRhs(Index index, int64_t v, Value mask, bool odd) {
-    int64_t bytes = spec.rhsInt8 ? 1 : spec.rhsRows ? 2 : 4;
-    Index row = spec.rhsRows ? index * 2 : index;
-    Value at = e.advance(e.advance(args.rhs, row * getRhsStride() * bytes),
-                         v * kLanes * bytes);
-    if (spec.rhsInt8)
-      return {e.widenInt8(e.loadVector(b.getI8Type(), at, mask))};
-    if (!spec.bf16)
-      return {e.loadVector(e.f32Type(), at, mask)};
-    if (!spec.rhsRows) {
-      // In a cache the partner of an odd last k is undefined: clear it.
-      Value words = e.loadVector(b.getI32Type(), at, mask);
-      if (odd)
-        words =
-            b.create<arith::AndIOp>(e.location(), words, e.splatI32(0xffff));
-      return getPairs(words);
-    }
-    Type half = b.getI16Type();
-    Value zero = b.create<arith::ConstantOp>(
-        e.location(), b.getZeroAttr(e.getVectorType(half)));
-    Value next = e.advance(at, getRhsStride() * 2);
-    return getPairsOfRows(e.loadVector(half, at, mask),
-                          odd ? zero : e.loadVector(half, next, mask));
-  }
-
-  /// The left operand's value (pair) of a row in all lanes.
-  Operand broadcastLhs(Index index, int64_t row, bool odd) {
-    Value at = getAddress(e.advance(args.lhs, index * 4), getLhsStride(), row,
-                          0, spec.getOperandBytes());
-    if (!spec.bf16)
-      return {e.splat(e.loadF32(at))};
-    Value word = odd ? b.create<arith::ExtUIOp>(e.location(), b.getI32Type(),
-                                                e.load(b.getI16Type(), at))
-                     : e.load(b.getI32Type(), at);
-    return getPairs(e.splat(word));
-  }
-
-  /// One iteration: one k, or a pair of k.
+  /// One iteration. `isRest`: fewer k remain than an iteration takes.
   SmallVector<Value> emitIteration(Index index, ValueRange tile,
-                                   ArrayRef<Value> masks, bool odd) {
+                                   ArrayRef<Value> masks, bool isRest) {
     SmallVector<Value> next(tile);
     if (spec.prefetch) {
       e.prefetch(e.advance(args.prefetch, index * args.prefetchStride));
       e.prefetch(e.advance(args.prefetchMore, index * args.prefetchMoreStride));
     }
+    // Load the vectors of the right operand.
     SmallVector<Operand> right;
     for (int64_t v = 0; v < vectors; ++v)
       right.push_back(
-          loadRhs(index, v, masks.empty() ? Value() : masks[v], odd));
+          spec.rhs->loadRhs(e, {args.rhs, index, getRhsStride(), v,
+                                masks.empty() ? Value() : masks[v], isRest}));
+
+    // Multiply each by the left operand's value of each row.
+    int64_t bytes = spec.rhs->getLhs().getElementBytes();
     for (int64_t row = 0; row < mr; ++row) {
-      Operand left = broadcastLhs(index, row, odd);
+      Value at = getAddress(
+          e.advance(args.lhs, index * (spec.rhs->getKPerIteration() * bytes)),
+          getLhsStride(), row, 0, bytes);
+      Operand left = spec.rhs->broadcastLhs(e, at, isRest);
       for (int64_t v = 0; v < vectors; ++v) {
         Value &sum = next[row * vectors + v];
-        sum = multiplyAdd(left, right[v], sum);
+        sum = spec.rhs->multiplyAdd(e, left, right[v], sum);
       }
     }
     return next;
@@ -203,24 +128,25 @@ private:
     SmallVector<Value> masks;
     for (int64_t v = 0; v < vectors && partial; ++v)
       masks.push_back(getMask(v));
-    auto loop = [&](Index from, Index to, ValueRange tile, bool odd) {
+    auto loop = [&](Index from, Index to, ValueRange tile, bool isRest) {
       return e.forLoop(
           from, to, 1, tile,
           [&](Index index, ValueRange sums) {
-            return emitIteration(index, sums, masks, odd);
+            return emitIteration(index, sums, masks, isRest);
           },
           /*keepRolled=*/true);
     };
-    if (!spec.bf16) {
+    int64_t perIteration = spec.rhs->getKPerIteration();
+    if (perIteration == 1) {
       Index from = e.i64(0), to = getK();
       return loop(from, to, emitInit(), false);
     }
-    // Pairs of k, then an odd last one unless K is known to be even.
-    Index numPairs = getK() / 2;
-    SmallVector<Value> tile = loop(e.i64(0), numPairs, emitInit(), false);
-    if (spec.k && *spec.k % 2 == 0)
+    // Whole iterations, then the rest unless K is known to have none.
+    Index numWhole = getK() / perIteration;
+    SmallVector<Value> tile = loop(e.i64(0), numWhole, emitInit(), false);
+    if (spec.k && *spec.k % perIteration == 0)
       return tile;
-    return loop(numPairs, ceilDiv(getK(), 2), tile, true);
+    return loop(numWhole, ceilDiv(getK(), perIteration), tile, true);
   }
 
   //===--------------------------------------------------------------------===//
@@ -241,10 +167,10 @@ private:
       addResidual(sums, partial);
     for (int64_t row = 0; row < mr; ++row)
       for (int64_t v = 0; v < vectors; ++v)
-        storeOutput(sums[row * vectors + v],
-                    getAddress(args.output, args.outputStride, row, v,
-                               spec.getOutputBytes()),
-                    partial ? getMask(v) : Value());
+        spec.out->store(e, sums[row * vectors + v],
+                        getAddress(args.output, args.outputStride, row, v,
+                                   spec.getOutputBytes()),
+                        partial ? getMask(v) : Value());
   }
 
   void addResidual(MutableArrayRef<Value> tile, bool partial) {
@@ -255,12 +181,6 @@ private:
         x = e.addF(
             x, e.loadVector(e.f32Type(), from, partial ? getMask(v) : Value()));
       }
-  }
-
-  void storeOutput(Value x, Value pointer, Value mask) {
-    if (spec.outBf16)
-      return e.storeBf16(x, pointer, mask);
-    e.storeVector(x, pointer, mask);
   }
 
   /// Loops over the rows of the tile, staged in a stack buffer that stays in
@@ -305,8 +225,8 @@ private:
                               : e.laneMask(e.i64(half));
         if (partial && !hasTwo)
           mask = e.laneMask(min(left, half));
-        storeOutput(e.mulF(emitActivation(e, *spec.glu, g), u),
-                    e.advance(out, v * half * spec.getOutputBytes()), mask);
+        spec.out->store(e, e.mulF(emitActivation(e, *spec.glu, g), u),
+                        e.advance(out, v * half * spec.getOutputBytes()), mask);
       }
     });
   }
@@ -325,8 +245,8 @@ private:
           y = e.addF(y,
                      e.loadVector(e.f32Type(),
                                   e.advance(residual, v * kLanes * 4), mask));
-        storeOutput(y, e.advance(out, v * kLanes * spec.getOutputBytes()),
-                    mask);
+        spec.out->store(
+            e, y, e.advance(out, v * kLanes * spec.getOutputBytes()), mask);
       }
     });
   }

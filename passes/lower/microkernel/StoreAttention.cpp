@@ -25,7 +25,7 @@ void transom::lower::emitStoreScores(CodeEmitter &e, const KernelSpec &spec,
       for (int64_t v = 0; v < vectors; ++v) {
         // Scale, and hide what comes after the last key.
         Value t = tile[row * vectors + v];
-        if (spec.columnScales)
+        if (spec.hasColumnScales())
           t = e.mulF(t, e.loadVector(e.f32Type(),
                                      e.advance(args.bias, v * kLanes * 4),
                                      partial ? masks[v] : Value()));
@@ -58,10 +58,7 @@ void transom::lower::emitStoreNormalized(CodeEmitter &e, const KernelSpec &spec,
       Value normalized =
           e.select(empty, e.splat(0.0), e.divF(tile[row * vectors + v], sum));
       Value at = e.advance(line, v * kLanes * bytes);
-      if (spec.outBf16)
-        e.storeBf16(normalized, at, mask);
-      else
-        e.storeVector(normalized, at, mask);
+      spec.out->store(e, normalized, at, mask);
     }
   }
 }

@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  int64_t getColumnsPerWord() const { return spec.outBf16 ? 2 : 1; }
+  int64_t getColumnsPerWord() const { return spec.out->getFormat().interleave; }
   /// Words of a row of the tile.
   int64_t getWidth() const { return vectors * kLanes / getColumnsPerWord(); }
 
@@ -50,20 +50,19 @@ private:
   /// A row of the tile as vectors of words.
   SmallVector<Value> getWords(ArrayRef<Value> row) {
     SmallVector<Value> result;
-    if (!spec.outBf16) {
+    if (getColumnsPerWord() == 1 || vectors == 1) {
       for (Value x : row)
-        result.push_back(asWords(x));
+        result.push_back(asWords(spec.out->round(e, x)));
       return result;
     }
-    if (vectors == 1)
-      return {asWords(e.roundBf16(row[0]))};
     // Join two vectors of 16 halves.
     SmallVector<int64_t> joined;
     for (int64_t lane = 0; lane < 2 * kLanes; ++lane)
       joined.push_back(lane);
     for (int64_t v = 0; v < vectors; v += 2)
-      result.push_back(asWords(b.create<vector::ShuffleOp>(
-          e.location(), e.roundBf16(row[v]), e.roundBf16(row[v + 1]), joined)));
+      result.push_back(asWords(
+          b.create<vector::ShuffleOp>(e.location(), spec.out->round(e, row[v]),
+                                      spec.out->round(e, row[v + 1]), joined)));
     return result;
   }
 

@@ -40,7 +40,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::BatchMatmulOp op) {
   // A work item is one tile of one matrix.
   int64_t nr = e.kernels().getNr();
   Index tilesAcross = ceilDiv(n, nr);
-  RowBlocks blocks(e.i64(0), m, e.kernels().getMaxMr());
+  RowBlocks blocks(e.i64(0), m, e.kernels().getMaxMr(*spec.rhs));
   Index perMatrix = tilesAcross * blocks.count;
   e.forWorkerRange(matrices * perMatrix, [&](Index item) {
     Index matrix = item / perMatrix, within = item % perMatrix;

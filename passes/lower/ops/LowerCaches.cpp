@@ -138,13 +138,16 @@ void lower::lowerOp(PhaseEmitter &e, kern::RopeOp op) {
 
 namespace {
 /// Writes rows into a cache. Most elements of a head are stored one by one,
-/// from a vector on the stack: those of a key are a panel's width apart, and in
-/// bf16 the values of two positions are interleaved.
+/// from a vector on the stack: those of a key are a panel's width apart, and
+/// the values of several positions may be interleaved.
 class CacheWriter {
 public:
   CacheWriter(PhaseEmitter &e, kern::AppendOp op)
       : e(e), op(op), type(cast<kern::CacheType>(op.getCache().getType())),
-        bytes(type.getElementBytes()), stage(e.stackBuffer(kLanes * 4)) {}
+        format(OperandLowering::get(type.getFormat())),
+        bytes(format.getElementBytes()),
+        interleave(format.getFormat().interleave),
+        stage(e.stackBuffer(kLanes * 4)) {}
 
   /// Writes one head of a row.
   void emit(Index theHead, Index row) {
@@ -180,27 +183,25 @@ private:
     int64_t width, headBytes, scalesOffset, groupSize, stride;
   };
 
-  /// Keys are [256/32][depth][32], in bf16 [256/32][depth/2][32][2].
+  /// Keys are [256/32][depth / interleave][32][interleave].
   void emitKeys(Index row) {
-    int64_t groupSize = type.isBf16() ? 2 : 1, lane = bytes * groupSize;
+    int64_t lane = bytes * interleave;
     Index panel = within / kPanel;
     Index first =
         panel * (type.getDepth() * kPanel * bytes) + within % kPanel * lane;
     emitHead(row, {op.getKey(), e.advance(layer, first), type.getKey(),
                    type.getDepth() * kKvBlock * bytes, type.getKeyScales(),
-                   groupSize, kPanel * lane});
+                   interleave, kPanel * lane});
   }
 
-  /// Values are [256][value], in bf16 [256/2][value][2].
+  /// Values are [256 / interleave][value][interleave].
   void emitValues(Index row) {
-    int64_t keys = type.isBf16() ? 2 : 1;
-    Index pair = within / keys;
-    Index first =
-        pair * (type.getValue() * bytes * keys) + within % keys * bytes;
+    int64_t step = type.getValue() * bytes * interleave;
+    Index first = within / interleave * step + within % interleave * bytes;
     Value values = e.advance(layer, type.getKeyBytes());
     emitHead(row, {op.getValue(), e.advance(values, first), type.getValue(),
                    type.getValue() * kKvBlock * bytes, type.getValueScales(),
-                   type.isBf16() ? 1 : kLanes, bytes * keys});
+                   interleave > 1 ? 1 : kLanes, bytes * interleave});
   }
 
   void emitHead(Index row, const Target &target) {
@@ -209,9 +210,9 @@ private:
     auto load = [&](Index column, Value mask) {
       return in.load(start + column, mask);
     };
-    // int8 has one scale per head and position.
+    // Each head of a position has a scale.
     Value scale;
-    if (type.isInt8()) {
+    if (format.getFormat().hasScales()) {
       scale = emitScale(target.width, load);
       Index at = head * kKvBlock + within;
       e.store(scale, e.advance(layer, at * 4 + target.scalesOffset));
@@ -249,8 +250,8 @@ private:
     });
   }
 
-  /// The largest magnitude of a head's elements divided by 127. A NaN or
-  /// infinity among them makes it NaN, so that it propagates.
+  /// The largest magnitude of a head's elements divided by the largest stored
+  /// number. A NaN or infinity among them makes it NaN, so that it propagates.
   Value emitScale(int64_t width, function_ref<Value(Index, Value)> load) {
     SmallVector<Value> found =
         e.foldColumns(e.i64(width), {e.splat(0.0), e.splat(0.0)},
@@ -260,25 +261,27 @@ private:
                             e.maxF(e.absF(x), carried[0]),
                             e.addF(carried[1], e.mulF(x, e.splat(0.0)))};
                       });
-    Value largest = e.divF(e.maxLanes(found[0]), e.f32(127));
+    double divisor = getMaxMagnitude(format.getFormat().element);
+    Value largest = e.divF(e.maxLanes(found[0]), e.f32(divisor));
     return e.addF(largest, e.sumLanes(found[1]));
   }
 
-  /// Converts elements to the cache's type.
+  /// Converts elements to the cache's format.
   Value round(Value x, Value scale) {
-    if (type.isBf16())
-      return e.roundBf16(x);
-    if (!type.isInt8())
-      return x;
-    Value nonZero = e.cmpLtF(e.splat(0.0), scale);
-    return e.roundInt8(e.select(nonZero, e.divF(x, scale), e.splat(0.0)));
+    if (scale) {
+      Value nonZero = e.cmpLtF(e.splat(0.0), scale);
+      x = e.select(nonZero, e.divF(x, scale), e.splat(0.0));
+    }
+    return format.round(e, x);
   }
 
   PhaseEmitter &e;
   kern::AppendOp op;
   kern::CacheType type;
-  int64_t bytes; ///< of an element
-  Value stage;   ///< a vector on the stack
+  const OperandLowering &format;
+  int64_t bytes;      ///< of an element
+  int64_t interleave; ///< elements side by side
+  Value stage;        ///< a vector on the stack
   Index head;
   Value layer;  ///< the layer's data in the row's KV block
   Index within; ///< the row's position in its KV block

@@ -53,7 +53,7 @@ class GemmEmitter {
 public:
   GemmEmitter(PhaseEmitter &e, kern::GemmOp op)
       : e(e), op(op), type(op.getWeight().getType()), k(type.getShape()[1]),
-        bf16(type.isBf16()) {}
+        format(OperandLowering::get(type.getFormat().getStorage())) {}
 
   void emit() {
     // With many rows each worker has chunks of its own; with few rows all
@@ -82,21 +82,24 @@ private:
   // Sizes
   //===--------------------------------------------------------------------===//
 
-  /// Bytes of an element of the operands.
-  int64_t getBytes() const { return bf16 ? 2 : 4; }
+  /// Bytes of an element of the left operand.
+  int64_t getLhsBytes() const { return format.getLhs().getElementBytes(); }
   /// Elements of k per iteration of a kernel.
-  int64_t getKPerIteration() const { return bf16 ? 2 : 1; }
-  int64_t getMaxKBlock() const {
-    return kern::getMaxKBlock(type.getElementType());
+  int64_t getKPerIteration() const { return format.getKPerIteration(); }
+  /// Bytes that an iteration reads of a panel.
+  int64_t getIterationBytes() const {
+    const OperandFormat &stored = format.getFormat();
+    return stored.getStepBytes() * (getKPerIteration() / stored.interleave);
   }
+  int64_t getMaxKBlock() const { return kern::getMaxKBlock(type); }
   /// Bytes from one panel of a weight to the next.
   static int64_t getPanelBytes(kern::WeightType of) {
     return of.getPanelBytes();
   }
   /// Rows of the left operand in a chunk.
   int64_t getChunkRows() {
-    return std::max(kChunkBytes / (getBytes() * std::min(k, getMaxKBlock())),
-                    e.kernels().getMaxMr(bf16));
+    return std::max(kChunkBytes / (getLhsBytes() * std::min(k, getMaxKBlock())),
+                    e.kernels().getMaxMr(format));
   }
   /// Whether each worker should have rows of its own.
   Bool emitOwnsRows(Index rows) { return e.numWorkers() * kOwnRows <= rows; }
@@ -180,7 +183,7 @@ private:
     // Divide the tiles among the workers.
     int64_t nr = e.kernels().getNr();
     int64_t numPanels = llvm::divideCeil(range.columns, nr);
-    RowBlocks blocks(firstRow, rows, e.kernels().getMaxMr(bf16));
+    RowBlocks blocks(firstRow, rows, e.kernels().getMaxMr(format));
     Index count = min(blocks.count, rows) * numPanels;
     Index begin = count * worker / numWorkers;
     Index end = count * (worker + 1) / numWorkers;
@@ -239,8 +242,8 @@ private:
                      bool isLast) {
     kern::BufferType out = getBufferType(range.out);
     KernelSpec spec;
-    spec.bf16 = bf16;
-    spec.outBf16 = out.getElementType().isBF16();
+    spec.rhs = &format;
+    spec.out = &getLowering(range.out);
     spec.k = length;
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
     spec.rhsStride = kPanel;
@@ -266,18 +269,20 @@ private:
     KernelArgs args;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs = e.advance(e.pointer(op.getInput()),
-                         (row * args.lhsStride + from) * getBytes());
+                         (row * args.lhsStride + from) * getLhsBytes());
     Index packed = column + range.paddedStart;
     Index lane = packed % kPanel;
+    const OperandFormat &stored = format.getFormat();
     args.rhs = e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
-                         from * (kPanel * getBytes()) + lane * 4);
+                         from * (stored.getStepBytes() / stored.interleave) +
+                             lane * stored.getColumnBytes());
     if (op.getBias())
       args.bias = e.advance(e.weight(op.getBias()), packed * 4);
     args.columns = e.i64(range.columns) - column;
 
     // The output: key panels or rows.
     kern::BufferType outType = getBufferType(range.out);
-    int64_t outBytes = outType.getElementType().isBF16() ? 2 : 4;
+    int64_t outBytes = outType.getElementBytes();
     if (outType.getKeyPanels()) {
       args.outputStride = e.i64(range.columns * kPanel);
       args.output =
@@ -306,7 +311,7 @@ private:
   /// stream.
   void setPrefetch(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                    Index block, Index numRows, Index from, int64_t length) {
-    constexpr int64_t line = kPanel * 4; // of a k, or a pair of them
+    const int64_t line = getIterationBytes();
     int64_t tilesPerPanel = kPanel / e.kernels().getNr();
     int64_t iterations = llvm::divideCeil(length, getKPerIteration());
 
@@ -320,7 +325,7 @@ private:
     args.prefetch = e.advance(tiles.prefetch, ahead);
 
     // The rows of the next block, if there is one.
-    Index rowBytes = args.lhsStride * getBytes();
+    Index rowBytes = args.lhsStride * getLhsBytes();
     Value nextRows = e.advance(args.lhs, numRows * rowBytes);
     Bool fetchesRows = logicalAnd(tiles.isFirst, 1 < blocks.count);
     args.prefetchMore =
@@ -371,8 +376,8 @@ private:
   kern::GemmOp op;
   kern::WeightType type;
   int64_t k;
-  bool bf16;
-  std::optional<Bool> ownsRows; ///< whether this worker has chunks of its own
+  const OperandLowering &format; ///< of the weight
+  std::optional<Bool> ownsRows;  ///< whether this worker has chunks of its own
   Index worker, numWorkers; ///< among which the tiles of a chunk are divided
 };
 } // namespace

@@ -241,10 +241,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::PoolOp op) {
             return e.select(isPooled(e, mask, token), next, carried);
           });
       Value mean = e.divF(sum, divisor), at = e.advance(target, column * bytes);
-      if (getBufferType(op.getOuts()).isBf16())
-        e.storeBf16(mean, at, lanes);
-      else
-        e.storeVector(mean, at, lanes);
+      getLowering(op.getOuts()).store(e, mean, at, lanes);
     });
   });
 }

@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
-
 /// The sum of `term(column, mask)` over the columns. Lanes after the last
 /// column must give zero.
 static Value sumColumns(PhaseEmitter &e, Index count,
@@ -183,60 +181,21 @@ void lower::lowerOp(PhaseEmitter &e, kern::SoftmaxOp op) {
 // Embeddings
 //===----------------------------------------------------------------------===//
 
-/// Loads columns of row `id` of a weight packed for a product in bf16, whose
-/// columns are stored in pairs: each lane loads the pair of its column and
-/// takes one half.
-static Value gatherPairs(PhaseEmitter &e, Value table, Index id, Index column,
-                         Value mask) {
-  OpBuilder &b = e.builder();
-  auto type = cast<kern::WeightType>(table.getType());
-  SmallVector<int64_t> offsets;
-  SmallVector<int32_t> shifts;
-  for (int64_t i = 0; i < kLanes; ++i) {
-    offsets.push_back(i / 2 * kPanel * 4);
-    shifts.push_back(i % 2 ? 0 : 16);
-  }
-
-  // Row `id` is lane id % 32 of panel id / 32.
-  Index panel = id / kPanel, lane = id % kPanel;
-  Index words = panel * (type.getPaddedDepth() / 2) + column / 2;
-  Value base = e.advance(e.weight(table), (words * kPanel + lane) * 4);
-  Value distances =
-      b.create<arith::ConstantOp>(e.location(), b.getI64VectorAttr(offsets));
-  Value pointers = b.create<LLVM::GEPOp>(
-      e.location(), LLVM::getFixedVectorType(e.ptrType(), kLanes),
-      b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{distances});
-  VectorType bits = e.getVectorType(b.getI32Type());
-  Value zero = b.create<arith::ConstantOp>(e.location(), b.getZeroAttr(bits));
-  Value pairs = b.create<LLVM::masked_gather>(
-      e.location(), bits, pointers,
-      mask ? mask : e.logicalNot(e.laneMask(e.i64(0))), ValueRange{zero}, 4);
-
-  // Shift the lane's half up, where it is the bits of an f32.
-  Value shift = b.create<arith::ConstantOp>(
-      e.location(), DenseElementsAttr::get(bits, ArrayRef(shifts)));
-  Value own = b.create<arith::AndIOp>(
-      e.location(), b.create<arith::ShLIOp>(e.location(), pairs, shift),
-      e.splatI32(int32_t(0xffff0000)));
-  return b.create<arith::BitcastOp>(e.location(), e.f32Vector(), own);
-}
-
 /// Loads columns of row `id` of an embedding table in any layout.
 static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
                        Value mask) {
   auto type = cast<kern::WeightType>(table.getType());
-  int64_t width = type.getShape()[1];
+  OperandFormat format = type.getFormat().getStorage();
   if (type.getLayout() != kern::WeightLayout::Panels32) {
-    Row rows{e, e.weight(table), type.isBf16()};
-    return rows.load(id * width + column, mask);
+    Row rows{e, e.weight(table),
+             &OperandLowering::get(OperandFormat::getRows(format.element))};
+    return rows.load(id * type.getShape()[1] + column, mask);
   }
-  if (type.isBf16())
-    return gatherPairs(e, table, id, column, mask);
-  // A weight shared with a product: row `id` is lane id % 32 of panel id / 32.
-  Index panel = id / kPanel, lane = id % kPanel;
-  Index offset = (panel * width + column) * kPanel + lane;
-  return e.gather(e.advance(e.weight(table), offset * 4), e.i64(kPanel * 4),
-                  mask);
+  // A weight shared with a product is in panels.
+  const OperandLowering &lowering = OperandLowering::get(format);
+  Value at = lowering.getPanelAddress(e, e.weight(table),
+                                      e.i64(type.getPaddedDepth()), id, column);
+  return lowering.gatherColumns(e, at, mask);
 }
 
 void lower::lowerOp(PhaseEmitter &e, kern::EmbeddingOp op) {
