@@ -16,6 +16,19 @@ PATCH = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
 
 
+# Most files that a change may touch, by the section of the page: the costs that the project promises.
+MAX_FILES = {"An attn op": 5, "A kern op": 6, "A storage format": 3}
+
+
+def check_costs(page):
+    """Sections whose table lists more files than promised."""
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    for section, most in MAX_FILES.items():
+        count = len(ROW.findall(sections.get(section, "")))
+        if not 1 <= count <= most:
+            yield f"'{section}' lists {count} files, expected 1 to {most}"
+
+
 def check_tables(source, page):
     """What the tables say is in a file, but is not."""
     rows = ROW.findall(page)
@@ -71,7 +84,7 @@ def main():
     with open(os.path.join(source, "docs", "extending.md"), encoding="utf-8") as file:
         page = file.read()
     patches = PATCH.findall(page)
-    problems = list(check_tables(source, page)) + [p for patch in patches for p in check_patch(source, build, patch)]
+    problems = list(check_tables(source, page)) + list(check_costs(page)) + [p for patch in patches for p in check_patch(source, build, patch)]
     if not patches:
         problems.append("the page has no patch")
     for problem in problems:
