@@ -32,11 +32,6 @@ Result<WeightLayout> transom::parseWeightLayout(const std::string &name) {
   return internalError("no weight layout is named '" + name + "'");
 }
 
-std::string transom::phaseSymbol(const std::string &isa,
-                                 const std::string &phase) {
-  return "transom.p." + isa + "." + phase;
-}
-
 /// The manifest as it will be, with sizes and hashes still missing but of
 /// their length.
 static Manifest preliminary(const ArtifactPlan &plan,

@@ -77,9 +77,6 @@ struct IsaObject {
   std::string object; ///< ELF relocatable
 };
 
-/// Symbol of the phase's function for an instruction set.
-std::string phaseSymbol(const std::string &isa, const std::string &phase);
-
 /// What was written.
 struct ArtifactReport {
   uint64_t fileBytes = 0; ///< end of the loaded segments in the file

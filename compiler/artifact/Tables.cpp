@@ -7,6 +7,7 @@
 #include "compiler/codegen/Object.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/artifact/Digest.h"
+#include "runtime/base/CodeSymbols.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Support/Endian.h"
@@ -97,7 +98,7 @@ llvm::Constant *TableBuilder::isaTable(const ArtifactPlan &plan,
     std::vector<llvm::Constant *> functions;
     for (const std::string &phase : plan.phases)
       functions.push_back(
-          outside(llvm::Type::getInt8Ty(context), phaseSymbol(isa, phase)));
+          outside(llvm::Type::getInt8Ty(context), getPhaseSymbol(isa, phase)));
     codes.push_back(
         record({string(isa), table(functions, "transom.phases." + isa)}));
   }

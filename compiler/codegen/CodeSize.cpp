@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions tell what they are by the beginning of their names:
-// `transom.p.` for phases, `transom.k.` for micro-kernels. The bytes include
-// what phases share, `transom.o.`.
+// The beginning of a function's name says what it is: a phase or a
+// micro-kernel. The bytes include what phases share, `transom.o.`.
 #include "compiler/codegen/CodeSize.h"
+#include "runtime/base/CodeSymbols.h"
 #include "llvm/Object/ELFObjectFile.h"
 
 using namespace transom;
@@ -26,8 +26,8 @@ Result<CodeSize> transom::getCodeSize(const std::string &object) {
     llvm::Expected<llvm::StringRef> name = symbol.getName();
     if (!name)
       return unreadable(name.takeError());
-    size.phases += name->starts_with("transom.p.");
-    size.kernels += name->starts_with("transom.k.");
+    size.phases += name->starts_with(phaseSymbolPrefix);
+    size.kernels += name->starts_with(kernelSymbolPrefix);
     size.bytes += symbol.getSize();
   }
   return size;

@@ -9,6 +9,7 @@
 #include "passes/lower/Passes.h"
 #include "passes/lower/SharedOperations.h"
 #include "passes/lower/ops/LowerOps.h"
+#include "runtime/base/CodeSymbols.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,10 +24,6 @@ namespace transom {
 #define GEN_PASS_DEF_CONVERTKERNTOLLVMPASS
 #include "passes/lower/Passes.h.inc"
 } // namespace transom
-
-std::string lower::getPhaseSymbol(StringRef isa, StringRef phase) {
-  return ("transom.p." + isa + "." + phase).str();
-}
 
 /// Checks that code can read the weights of an operation.
 static LogicalResult verifyFormats(Operation &op) {

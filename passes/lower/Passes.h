@@ -12,9 +12,4 @@ namespace transom {
 #define GEN_PASS_REGISTRATION
 #include "passes/lower/Passes.h.inc"
 
-namespace lower {
-/// The name of the function of a phase for an instruction set.
-std::string getPhaseSymbol(llvm::StringRef isa, llvm::StringRef phase);
-} // namespace lower
-
 } // namespace transom

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/lower/Passes.h"
+#include "runtime/base/CodeSymbols.h"
 #include "test/support/Reference.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -161,7 +161,7 @@ PreparedPhase KernelHarness::prepare(const std::string &isa,
                                      const std::string &phase,
                                      const PhaseCall &call) {
   PreparedPhase prepared;
-  auto address = code->jit->lookup(lower::getPhaseSymbol(isa, phase));
+  auto address = code->jit->lookup(getPhaseSymbol(isa, phase));
   if (!address) {
     ADD_FAILURE() << llvm::toString(address.takeError());
     return prepared;

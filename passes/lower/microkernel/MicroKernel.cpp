@@ -4,6 +4,7 @@
 // Micro-kernels as functions: their names and signature, and the table of
 // kernels by MR through which they are called.
 #include "passes/lower/microkernel/MicroKernelBody.h"
+#include "runtime/base/CodeSymbols.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -88,8 +89,8 @@ static LLVM::LLVMFunctionType getKernelType(MLIRContext *context) {
 
 LLVM::LLVMFuncOp MicroKernels::getKernel(const KernelSpec &spec, int64_t mr) {
   std::string name = llvm::formatv(
-      "transom.k.{0}.{1}.{2}x{3}{4}", isa.name, getTypeName(spec), mr,
-      spec.getVectors(isa) * kLanes, spec.getSuffix());
+      "{0}{1}.{2}.{3}x{4}{5}", kernelSymbolPrefix, isa.name, getTypeName(spec),
+      mr, spec.getVectors(isa) * kLanes, spec.getSuffix());
   if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return existing;
 

@@ -1,0 +1,22 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of generated functions. Lowering creates them, the artifact's tables
+// point to them, and sizes of code are counted by them.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace transom {
+
+/// What the names of phases' functions and of micro-kernels begin with.
+inline constexpr std::string_view phaseSymbolPrefix = "transom.p.";
+inline constexpr std::string_view kernelSymbolPrefix = "transom.k.";
+
+/// The name of the function of a phase for an instruction set.
+inline std::string getPhaseSymbol(std::string_view isa,
+                                  std::string_view phase) {
+  return std::string(phaseSymbolPrefix).append(isa).append(".").append(phase);
+}
+
+} // namespace transom
