@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys and values written into the blocks of a cache and attention that reads
-// them, against the definition as plain loops, bit by bit; rope against
-// theirs. Whatever was not written is NaN.
+// Keys and values written into the blocks of a cache, and attention that reads
+// them, against the definition as plain loops, bit by bit. What was not written
+// is NaN.
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr double kScale = 0.375;
 constexpr int64_t kKvBlock = TRANSOM_KV_BLOCK_SIZE;
-/// Where the layer lies in its blocks.
+/// The layer's offset in its blocks.
 constexpr int64_t kOffset = 192;
 
-/// New rows of a sequence, and how many stand in the cache before.
+/// New tokens of a sequence, and how many are in the cache before.
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
 
 struct Cached {
@@ -41,8 +41,8 @@ struct Cached {
     return kOffset + cacheBytes(depth()) + cacheBytes(dv);
   }
   int64_t scratchFloats() const {
-    int64_t pieces = schedule.substr(0, 8) == "two-pass" ? 8 : 1;
-    return 24 * (272 * pieces + 16 + 2 * ((dv + 31) / 32 * 32)) + 192;
+    int64_t heldBlocks = schedule.substr(0, 8) == "two-pass" ? 8 : 1;
+    return 24 * (272 * heldBlocks + 16 + 2 * ((dv + 31) / 32 * 32)) + 192;
   }
   int64_t partialFloats() const {
     return 32 * (24 * ((dv + 31) / 32 * 32) + 64);
@@ -158,8 +158,8 @@ private:
       x = bf16 ? widenBf16(roundToBf16(x)) : x;
     return result;
   }
-  /// The integers that stand in a cache of int8 for heads of this width, and
-  /// the scale of each.
+  /// Replaces numbers by their integers in a cache of int8, for heads of this
+  /// width; returns the scale of each head.
   static std::vector<float> quantize(std::vector<float> &all, int64_t width) {
     std::vector<float> scales;
     for (size_t first = 0; first < all.size(); first += width) {
@@ -173,8 +173,8 @@ private:
     return scales;
   }
 
-  PhaseCall callOf(const RaggedTable &table, const Blocks &blocks,
-                   int64_t numWorkers) {
+  PhaseCall getCall(const RaggedTable &table, const Blocks &blocks,
+                    int64_t numWorkers) {
     PhaseCall call;
     call.numWorkers = numWorkers;
     call.symbols = {{"rows", table.rows()}, {"keys", 0}};
@@ -208,7 +208,7 @@ private:
           whole.sequence(i).first_block;
     }
     Guarded<float> key(keys), value(values);
-    PhaseCall call = callOf(table, blocks, 3);
+    PhaseCall call = getCall(table, blocks, 3);
     call.args = {key.data(), value.data()};
     harness.run(isa, c.name + ".append", call, past);
   }
@@ -268,7 +268,7 @@ private:
     std::fill(scratch.begin(), scratch.end(), NAN);
     std::fill(partials.begin(), partials.end(), NAN);
     std::fill(counters.begin(), counters.end(), 0);
-    PhaseCall call = callOf(table, blocks, numWorkers);
+    PhaseCall call = getCall(table, blocks, numWorkers);
     call.args = {q.data(), scratch.data(), partials.data(), counters.data(),
                  out.data()};
     harness.run(isa, c.name, call, numWorkers % 2 == 0);
@@ -417,109 +417,4 @@ TEST(Caches, Schedules) {
 TEST(Caches, NoRows) {
   CachedAttentions attentions({cached("none", 2, 1, 4, 4)});
   attentions.check({}, {1, 2});
-}
-
-//===----------------------------------------------------------------------===//
-// Rotations
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-constexpr int64_t kCoarse = 3; ///< rows for multiples of 256
-
-struct Rotary {
-  std::string name;
-  int64_t heads, width, pairs;
-  bool interleaved, rounds;
-};
-
-std::string getModule(const Rotary &r) {
-  std::string angles = "!kern.weight<[" + str(kCoarse + 256) + ", " +
-                       str(2 * r.pairs) + "] x f32, rows>",
-              input = rows(r.heads * r.width, "f32"),
-              out = rows(r.heads * r.width, r.rounds ? "bf16" : "f32"),
-              rotation = rows(2 * r.pairs, "f32"),
-              positions = "!kern.buffer<[rows] x i64>";
-  std::string head = ") attributes {kern.symbols = [\"rows\"]} {\n";
-  return "kern.weight @" + r.name + ".angles : " + angles +
-         " = \"file(\\\"w\\\")\"\nfunc.func @" + r.name +
-         ".rotation(%p: " + positions + ", %r: " + rotation + head +
-         "  %a = kern.get_weight @" + r.name + ".angles : " + angles +
-         "\n  kern.phase \"" + r.name +
-         ".rotation\" {\n    kern.rope_table %p, %a outs(%r) : " + positions +
-         ", " + angles + ", " + rotation + "\n  }\n  return\n}\nfunc.func @" +
-         r.name + "(%x: " + input + ", %r: " + rotation + ", %y: " + out +
-         head + "  kern.phase \"" + r.name +
-         "\" {\n    kern.rope %x, %r outs(%y) heads " + str(r.heads) +
-         (r.interleaved ? " {interleaved}" : "") + " : " + input + ", " +
-         rotation + ", " + out + "\n  }\n  return\n}\n";
-}
-
-} // namespace
-
-TEST(Caches, Rotations) {
-  std::vector<Rotary> list = {{"half", 3, 16, 8, false, false},
-                              {"partial", 2, 20, 5, false, false},
-                              {"wide", 2, 80, 40, false, true},
-                              {"turns", 3, 16, 8, true, false},
-                              {"odd", 2, 45, 19, true, true}};
-  std::string text;
-  for (const Rotary &r : list)
-    text += getModule(r);
-  KernelHarness harness(text, "", 0);
-  const std::vector<int64_t> where = {0, 1, 255, 256, 300, 767};
-  int64_t count = where.size();
-  for (const Rotary &r : list) {
-    std::vector<float> angles =
-        Random(3).numbers((kCoarse + 256) * 2 * r.pairs);
-    std::copy(angles.begin(), angles.end(), harness.weight(r.name + ".angles"));
-    Guarded<int64_t> positions(where);
-    Guarded<float> rotation(count * 2 * r.pairs);
-    PhaseCall call;
-    call.symbols = {{"rows", count}};
-    call.args = {positions.data(), rotation.data()};
-    std::vector<float> turns(count * 2 * r.pairs);
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j < r.pairs; ++j) {
-        auto angle = [&](int64_t row, int64_t column) {
-          return angles[row * 2 * r.pairs + column];
-        };
-        int64_t a = where[i] / 256, b = kCoarse + where[i] % 256,
-                s = j + r.pairs;
-        turns[i * 2 * r.pairs + j] =
-            std::fma(angle(a, j), angle(b, j), -(angle(a, s) * angle(b, s)));
-        turns[i * 2 * r.pairs + s] =
-            std::fma(angle(a, s), angle(b, j), angle(a, j) * angle(b, s));
-      }
-    runAll(harness, r.name + ".rotation", call, [&] {
-      EXPECT_EQ(differentBits(rotation.data(), turns.data(), turns.size()), "");
-    });
-    int64_t columns = r.heads * r.width;
-    std::vector<float> input = Random(4).numbers(count * columns),
-                       expected = input;
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t h = 0; h < r.heads; ++h)
-        for (int64_t j = 0; j < r.pairs; ++j) {
-          int64_t first = i * columns + h * r.width;
-          int64_t low = first + (r.interleaved ? 2 * j : j),
-                  high = r.interleaved ? low + 1 : low + r.pairs;
-          float c = turns[i * 2 * r.pairs + j],
-                s = turns[i * 2 * r.pairs + r.pairs + j];
-          expected[low] = std::fma(input[low], c, -(input[high] * s));
-          expected[high] = std::fma(input[high], c, input[low] * s);
-        }
-    Guarded<float> x(input);
-    Guarded<char> y(input.size() * (r.rounds ? 2 : 4));
-    call.args = {x.data(), rotation.data(), y.data()};
-    runAll(harness, r.name, call, [&] {
-      int64_t wrong = 0;
-      for (size_t i = 0; i < expected.size(); ++i)
-        wrong += r.rounds
-                     ? reinterpret_cast<uint16_t *>(y.data())[i] !=
-                           roundToBf16(expected[i])
-                     : reinterpret_cast<float *>(y.data())[i] != expected[i];
-      EXPECT_EQ(wrong, 0);
-      std::fill(y.begin(), y.end(), char(-7));
-    });
-  }
 }

@@ -6,6 +6,7 @@
 // plain loops that round to nearest even.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
+#include "test/passes/lower/ops/Embeddings.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -109,43 +110,19 @@ TEST(Bf16, NormsWriteBoth) {
 }
 
 TEST(Bf16, EmbeddingsReadRowsAndPanels) {
-  const int64_t words = 45, width = 37;
-  std::string ids = bufferType("rows", "i64"), out = bufferType("rows, 37");
-  std::string rows = "!kern.weight<[45, 37] x bf16, rows>",
-              panels = "!kern.weight<[45, 37] x bf16, panels32>";
-  KernelHarness harness(
-      weightDefinition("rows", rows) + weightDefinition("panels", panels) +
-      phaseFunction(
-          {"embed", "%i: " + ids + ", %j: " + ids + ", %y: " + out,
-           weightValue("r", "rows", rows) + weightValue("p", "panels", panels),
-           "kern.embedding ids(%i, %j) tables(%r, %p) outs(%y) {scales = "
-           "array<f64: 1.0, 0.3>} : (" +
-               ids + ", " + ids + "), (" + rows + ", " + panels + "), " +
-               out}));
+  EmbeddingTables tables{"bf16", 37, {}, {}, {}, {}};
   Random random(3);
-  std::vector<float> second = random.numbers(words * width);
-  std::vector<uint16_t> first = rounded(random.numbers(words * width)),
-                        packed = packBf16Panels(second, width, {words}),
-                        halves = rounded(second);
-  memcpy(harness.weight("rows"), first.data(), first.size() * 2);
-  memcpy(harness.weight("panels"), packed.data(), packed.size() * 2);
-  for (int64_t count : {0, 1, 9}) {
-    Guarded<int64_t> i(count), j(count);
-    Guarded<float> y(count * width);
-    for (int64_t r = 0; r < count; ++r) {
-      i[r] = r == 0 ? words - 1 : random.below(words);
-      j[r] = r == 0 ? words - 1 : random.below(words);
-    }
-    runAll(harness, "embed",
-           {{{"rows", count}}, {i.data(), j.data(), y.data()}, {}, 1}, [&] {
-             for (int64_t r = 0; r < count; ++r)
-               for (int64_t c = 0; c < width; ++c) {
-                 float expected = widenBf16(first[i[r] * width + c]) +
-                                  widenBf16(halves[j[r] * width + c]) * 0.3f;
-                 EXPECT_EQ(y[r * width + c], expected) << r << " " << c;
-               }
-           });
-  }
+  std::vector<float> second = random.numbers(kEmbeddingWords * tables.width);
+  std::vector<uint16_t> first =
+      rounded(random.numbers(kEmbeddingWords * tables.width));
+  for (uint16_t half : first)
+    tables.first.push_back(widenBf16(half));
+  for (uint16_t half : rounded(second))
+    tables.second.push_back(widenBf16(half));
+  tables.rows = getBytes(first);
+  tables.panels =
+      getBytes(packBf16Panels(second, tables.width, {kEmbeddingWords}));
+  checkEmbeddings(tables);
 }
 
 TEST(Bf16, ElementwiseConverts) {

@@ -5,6 +5,7 @@
 // against plain loops, bit by bit.
 #include "test/passes/lower/PhaseText.h"
 #include "test/passes/lower/RunPhase.h"
+#include "test/passes/lower/ops/Embeddings.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -96,48 +97,14 @@ TEST(Rows, Softmax) {
 }
 
 TEST(Rows, Embeddings) {
-  const int64_t words = 45, width = 21;
-  std::string ids = bufferType("batch, seq", "i64"),
-              out = bufferType("batch, seq, " + str(width));
-  std::string rows = "!kern.weight<[" + str(words) + ", " + str(width) +
-                     "] x f32, rows>",
-              panels = "!kern.weight<[" + str(words) + ", " + str(width) +
-                       "] x f32, panels32>";
-  KernelHarness harness(
-      weightDefinition("rows", rows) + weightDefinition("panels", panels) +
-      phaseFunction(
-          {"embed", "%i: " + ids + ", %j: " + ids + ", %y: " + out,
-           weightValue("r", "rows", rows) + weightValue("p", "panels", panels),
-           "kern.embedding ids(%i, %j) tables(%r, %p) outs(%y) {scales = "
-           "array<f64: 1.0, 0.3>} : (" +
-               ids + ", " + ids + "), (" + rows + ", " + panels + "), " +
-               out}));
+  EmbeddingTables tables{"f32", 21, {}, {}, {}, {}};
   Random random(3);
-  std::vector<float> first = random.numbers(words * width),
-                     second = random.numbers(words * width),
-                     packed = packPanels(second, width, {words});
-  std::copy(first.begin(), first.end(), harness.weight("rows"));
-  std::copy(packed.begin(), packed.end(), harness.weight("panels"));
-  for (int64_t seq : {0, 1, 9}) {
-    int64_t count = 2 * seq;
-    Guarded<int64_t> i(count), j(count);
-    Guarded<float> y(count * width);
-    for (int64_t r = 0; r < count; ++r) {
-      i[r] = r == 0 ? words - 1 : random.below(words);
-      j[r] = r == 0 ? words - 1 : random.below(words);
-    }
-    runAll(
-        harness, "embed",
-        {{{"batch", 2}, {"seq", seq}}, {i.data(), j.data(), y.data()}, {}, 1},
-        [&] {
-          for (int64_t r = 0; r < count; ++r)
-            for (int64_t c = 0; c < width; ++c) {
-              float expected =
-                  first[i[r] * width + c] + second[j[r] * width + c] * 0.3f;
-              EXPECT_EQ(y[r * width + c], expected) << r << " " << c;
-            }
-        });
-  }
+  tables.first = random.numbers(kEmbeddingWords * tables.width);
+  tables.second = random.numbers(kEmbeddingWords * tables.width);
+  tables.rows = getBytes(tables.first);
+  tables.panels =
+      getBytes(packPanels(tables.second, tables.width, {kEmbeddingWords}));
+  checkEmbeddings(tables);
 }
 
 TEST(Rows, BatchMatmul) {
