@@ -32,7 +32,7 @@ class OperandLowering {
 public:
   using Value = mlir::Value;
 
-  /// The lowering of a format, null where there is none.
+  /// The lowering of a format, or null.
   static const OperandLowering *find(const OperandFormat &format);
   /// The lowering of a format that has one.
   static const OperandLowering &get(const OperandFormat &format);

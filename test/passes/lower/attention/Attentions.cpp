@@ -21,8 +21,8 @@ constexpr double kFinite = -3.0;
 
 /// Scratch floats a worker, as the lowering divides them.
 int64_t scratchFloats(const Attention &a) {
-  int64_t pieces = a.schedule.substr(0, 8) == "two-pass" ? 8 : 1;
-  return 24 * (272 * pieces + 16 + 2 * ((a.dv + 31) / 32 * 32)) + 192;
+  int64_t heldBlocks = a.schedule.substr(0, 8) == "two-pass" ? 8 : 1;
+  return 24 * (272 * heldBlocks + 16 + 2 * ((a.dv + 31) / 32 * 32)) + 192;
 }
 /// Floats per worker for the results of 32 KV blocks.
 int64_t partialFloats(const Attention &a) {
@@ -163,7 +163,7 @@ std::vector<float> panels(const Attention &a, const RaggedTable &k,
 }
 
 /// The bytes of numbers, as f32 or rounded to bf16.
-std::vector<char> wordsOf(const std::vector<float> &values, bool bf16) {
+std::vector<char> getWords(const std::vector<float> &values, bool bf16) {
   std::vector<char> bytes(values.size() * (bf16 ? 2 : 4));
   for (size_t i = 0; i < values.size(); ++i)
     if (bf16) {
@@ -199,9 +199,9 @@ void Attentions::check(const std::string &name, const RaggedTable &queries,
       check(a, queries, a.cross ? keys : queries, numWorkers);
 }
 
-Attentions::Operands Attentions::operandsOf(const Attention &a,
-                                            const RaggedTable &q,
-                                            const RaggedTable &k) {
+Attentions::Operands Attentions::makeOperands(const Attention &a,
+                                              const RaggedTable &q,
+                                              const RaggedTable &k) {
   Random random(q.rows() * 131 + k.rows() + a.dk);
   Operands o;
   o.query = random.numbers(q.rows() * a.heads * a.dk, 2);
@@ -225,7 +225,7 @@ Attentions::Operands Attentions::operandsOf(const Attention &a,
 void Attentions::check(const Attention &a, const RaggedTable &q,
                        const RaggedTable &k,
                        const std::vector<int64_t> &numWorkers) {
-  Operands o = operandsOf(a, q, k);
+  Operands o = makeOperands(a, q, k);
   std::vector<float> expected = reference(a, q, k, o, false), dot;
   for (const std::string &isa : harness.isas()) {
     bool pairs = a.bf16 && isa == "avx512bf16";
@@ -306,7 +306,7 @@ void Attentions::run(const std::string &isa, const Attention &a,
                      const std::vector<float> &expected, Edge edge) {
   int64_t columns = a.heads * a.dv, stride = a.stride ? a.stride : columns;
   auto words = [&](const std::vector<float> &values) {
-    return Guarded<char>(wordsOf(values, a.bf16), edge);
+    return Guarded<char>(getWords(values, a.bf16), edge);
   };
   Guarded<char> query = words(spread(o.query, a.heads * a.dk, a.stride)),
                 key = words(panels(a, k, o.key)),

@@ -66,8 +66,8 @@ private:
 
   void check(const Attention &a, const RaggedTable &q, const RaggedTable &k,
              const std::vector<int64_t> &numWorkers);
-  static Operands operandsOf(const Attention &a, const RaggedTable &q,
-                             const RaggedTable &k);
+  static Operands makeOperands(const Attention &a, const RaggedTable &q,
+                               const RaggedTable &k);
   static std::vector<float> reference(const Attention &a, const RaggedTable &q,
                                       const RaggedTable &k, const Operands &o,
                                       bool dot);

@@ -11,7 +11,7 @@ using namespace transom::test;
 
 namespace {
 
-int64_t valueOf(mlir::Value index) {
+int64_t getConstant(mlir::Value index) {
   llvm::APInt value;
   EXPECT_TRUE(mlir::matchPattern(index, mlir::m_ConstantInt(&value)));
   return value.getSExtValue();
@@ -20,15 +20,15 @@ int64_t valueOf(mlir::Value index) {
 TEST(Index, ConstantsAreFolded) {
   EmitFunction f;
   Index seven = f.e.i64(7), two = f.e.i64(2);
-  EXPECT_EQ(valueOf(seven + two * 3), 13);
-  EXPECT_EQ(valueOf(seven - two), 5);
-  EXPECT_EQ(valueOf(0 - two), -2);
-  EXPECT_EQ(valueOf(seven / two), 3);
-  EXPECT_EQ(valueOf(seven % two), 1);
-  EXPECT_EQ(valueOf(ceilDiv(seven, two)), 4);
-  EXPECT_EQ(valueOf(ceilDiv(seven, 7)), 1);
-  EXPECT_EQ(valueOf(min(seven, two)), 2);
-  EXPECT_EQ(valueOf(max(seven - 9, 0)), 0);
+  EXPECT_EQ(getConstant(seven + two * 3), 13);
+  EXPECT_EQ(getConstant(seven - two), 5);
+  EXPECT_EQ(getConstant(0 - two), -2);
+  EXPECT_EQ(getConstant(seven / two), 3);
+  EXPECT_EQ(getConstant(seven % two), 1);
+  EXPECT_EQ(getConstant(ceilDiv(seven, two)), 4);
+  EXPECT_EQ(getConstant(ceilDiv(seven, 7)), 1);
+  EXPECT_EQ(getConstant(min(seven, two)), 2);
+  EXPECT_EQ(getConstant(max(seven - 9, 0)), 0);
 }
 
 TEST(Index, OperatorsEmitOneOperationEach) {

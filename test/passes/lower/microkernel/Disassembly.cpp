@@ -13,7 +13,7 @@
 using namespace transom;
 using namespace transom::test;
 
-const Syntax &test::syntaxOf(const std::string &isa) {
+const Syntax &test::getSyntax(const std::string &isa) {
   static const Syntax x86{"--x86-asm-syntax=intel",
                           std::regex("\\s+j[a-z]+\\s+0x([0-9a-f]+).*"),
                           {"vfmadd", "vdpbf16ps"},
@@ -88,7 +88,8 @@ std::vector<Code> test::innermostLoops(const Code &code, const Syntax &syntax) {
   return bodies;
 }
 
-int64_t test::countOf(const Code &code, const std::vector<std::string> &words) {
+int64_t test::countMatches(const Code &code,
+                           const std::vector<std::string> &words) {
   return std::count_if(code.begin(), code.end(), [&](const Instruction &i) {
     return std::any_of(words.begin(), words.end(), [&](const std::string &w) {
       return i.text.find(w) != std::string::npos;
@@ -96,7 +97,7 @@ int64_t test::countOf(const Code &code, const std::vector<std::string> &words) {
   });
 }
 
-int64_t test::accumulatorsOf(const Code &code, const Syntax &syntax) {
+int64_t test::countAccumulators(const Code &code, const Syntax &syntax) {
   std::set<std::string> registers;
   for (const Instruction &i : code)
     for (const std::string &word : syntax.multiplyAdd)

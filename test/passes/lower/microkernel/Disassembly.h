@@ -19,7 +19,7 @@ struct Syntax {
   std::vector<std::string> multiplyAdd, stack, call;
 };
 /// That of an instruction set.
-const Syntax &syntaxOf(const std::string &isa);
+const Syntax &getSyntax(const std::string &isa);
 
 struct Instruction {
   uint64_t address = 0;
@@ -35,10 +35,10 @@ std::map<std::string, Code> disassemble(const std::string &object,
 std::vector<Code> innermostLoops(const Code &code, const Syntax &syntax);
 
 /// How many of the instructions hold one of the words.
-int64_t countOf(const Code &code, const std::vector<std::string> &words);
+int64_t countMatches(const Code &code, const std::vector<std::string> &words);
 
 /// How many accumulators a loop has: registers that multiply-adds write. In a
 /// polynomial one register takes many of them.
-int64_t accumulatorsOf(const Code &code, const Syntax &syntax);
+int64_t countAccumulators(const Code &code, const Syntax &syntax);
 
 } // namespace transom::test

@@ -76,11 +76,11 @@ void checkKernel(const std::string &name, const Code &code, LoopShape shape,
                  const Syntax &syntax, CodeCounts &counts) {
   int64_t found = 0;
   for (const Code &loop : innermostLoops(code, syntax)) {
-    if (countOf(loop, syntax.multiplyAdd) != shape.multiplyAdds ||
-        accumulatorsOf(loop, syntax) != shape.accumulators)
+    if (countMatches(loop, syntax.multiplyAdd) != shape.multiplyAdds ||
+        countAccumulators(loop, syntax) != shape.accumulators)
       continue;
     ++found;
-    EXPECT_EQ(countOf(loop, syntax.stack), 0) << name;
+    EXPECT_EQ(countMatches(loop, syntax.stack), 0) << name;
   }
   EXPECT_GE(found, 1) << name << ": no loop with " << shape.multiplyAdds
                       << " multiply-adds to " << shape.accumulators
@@ -96,11 +96,11 @@ void checkLayer(const InstructionSet &isa, const std::string &dtype) {
   KernelHarness harness(
       getText(layerProducts(dtype == "bf16")) + attentionText(dtype), isa.name);
   const std::string &object = harness.object(isa.name);
-  const Syntax &syntax = syntaxOf(isa.name);
+  const Syntax &syntax = getSyntax(isa.name);
   CodeCounts counts;
   for (const auto &[name, code] : disassemble(object, syntax)) {
     counts.bytes += code.back().address - code.front().address;
-    EXPECT_EQ(countOf(code, syntax.call), 0) << name << " calls out";
+    EXPECT_EQ(countMatches(code, syntax.call), 0) << name << " calls out";
     std::smatch match;
     if (!std::regex_match(name, match, kernelName))
       continue;

@@ -67,7 +67,7 @@ const Epilogue kEpilogues[] = {
 int64_t getMaxKBlock(bool bf16) { return bf16 ? 8192 : 4096; }
 
 /// Columns: all kinds of tails beside one K, some beside the others.
-std::vector<int64_t> tailsOf(int64_t k) {
+std::vector<int64_t> getTails(int64_t k) {
   if (k == 34)
     return {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 66};
   if (k == 1)
@@ -86,7 +86,7 @@ TEST(Kernels, EveryEpilogueChainTailAndHeight) {
   for (int64_t k : depths)
     for (const Epilogue &epilogue : kEpilogues) {
       std::vector<Product> list;
-      for (int64_t n : tailsOf(k)) {
+      for (int64_t n : getTails(k)) {
         Product p;
         p.name = std::string(epilogue.name) + "k" + str(k) + "n" + str(n);
         p.k = k;

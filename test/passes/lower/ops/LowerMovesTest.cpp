@@ -10,7 +10,7 @@
 
 using namespace transom::test;
 
-/// Batches that the movements between rectangular and ragged rows must bear.
+/// Batches that the movements between rectangular and ragged rows must handle.
 static std::vector<std::pair<std::vector<std::vector<int>>, bool>> batches() {
   std::vector<std::pair<std::vector<std::vector<int>>, bool>> list = {
       {{{1}}, false},
