@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every micro-kernel against a plain loop: type x instruction set x epilogue x
-// length of K x tail of N x height, all bits. One module holds an epilogue with
-// all tails, since these share the kernels.
+// length of K x tail of N x height, all bits. A case has a K and an epilogue;
+// its module holds all tails, since these share the kernels.
 #include "test/passes/lower/Products.h"
 #include "gtest/gtest.h"
 
@@ -75,36 +75,66 @@ std::vector<int64_t> getTails(int64_t k) {
   return {17, 66};
 }
 
+const bool kBf16 = std::string(TRANSOM_TEST_TYPE) == "bf16";
+
+/// Lengths of K: one; even, but no panel's depth; long and odd; longer than one
+/// K block.
+std::vector<int64_t> getDepths() {
+  std::vector<int64_t> depths = {1, 34, 4099};
+  if (kBf16)
+    depths.push_back(getMaxKBlock(true) + 3);
+  return depths;
+}
+
+/// The products of an epilogue with this K, for all tails that it supports.
+std::vector<Product> getProducts(int64_t k, const Epilogue &epilogue) {
+  std::vector<Product> list;
+  for (int64_t n : getTails(k)) {
+    Product p;
+    p.name = std::string(epilogue.name) + "k" + str(k) + "n" + str(n);
+    p.k = k;
+    p.splits = {n};
+    p.bf16 = kBf16;
+    epilogue.apply(p);
+    const bool pairs = p.keyPanels == 0 && p.outBf16;
+    if ((k > getMaxKBlock(kBf16) && p.outBf16) || (pairs && n % 2))
+      continue;
+    if (!p.glu.empty() && (n % 16 || k > getMaxKBlock(kBf16)))
+      continue;
+    list.push_back(p);
+  }
+  return list;
+}
+
+/// A K and an epilogue. The cases are divided among the shards of the test.
+struct Case {
+  int64_t k;
+  Epilogue epilogue;
+};
+
+/// The cases that have products.
+std::vector<Case> getCases() {
+  std::vector<Case> cases;
+  for (int64_t k : getDepths())
+    for (const Epilogue &epilogue : kEpilogues)
+      if (!getProducts(k, epilogue).empty())
+        cases.push_back({k, epilogue});
+  return cases;
+}
+
+class Kernels : public testing::TestWithParam<Case> {};
+
 } // namespace
 
-TEST(Kernels, EveryEpilogueChainTailAndHeight) {
-  const bool bf16 = std::string(TRANSOM_TEST_TYPE) == "bf16";
-  // One; even, but no panel's depth; long and odd; longer than one chain.
-  std::vector<int64_t> depths = {1, 34, 4099};
-  if (bf16)
-    depths.push_back(getMaxKBlock(bf16) + 3);
-  for (int64_t k : depths)
-    for (const Epilogue &epilogue : kEpilogues) {
-      std::vector<Product> list;
-      for (int64_t n : getTails(k)) {
-        Product p;
-        p.name = std::string(epilogue.name) + "k" + str(k) + "n" + str(n);
-        p.k = k;
-        p.splits = {n};
-        p.bf16 = bf16;
-        epilogue.apply(p);
-        const bool pairs = p.keyPanels == 0 && p.outBf16;
-        if ((k > getMaxKBlock(bf16) && p.outBf16) || (pairs && n % 2))
-          continue;
-        if (!p.glu.empty() && (n % 16 || k > getMaxKBlock(bf16)))
-          continue;
-        list.push_back(p);
-      }
-      if (list.empty())
-        continue;
-      Products products(list);
-      for (int64_t rows = 1; rows <= 15; ++rows)
-        products.check(rows, 1);
-      products.check(29, 2);
-    }
+TEST_P(Kernels, EveryTailAndHeight) {
+  Products products(getProducts(GetParam().k, GetParam().epilogue));
+  for (int64_t rows = 1; rows <= 15; ++rows)
+    products.check(rows, 1);
+  products.check(29, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::ValuesIn(getCases()),
+                         [](const testing::TestParamInfo<Case> &info) {
+                           return std::string(info.param.epilogue.name) + "_k" +
+                                  str(info.param.k);
+                         });
