@@ -204,9 +204,8 @@ private:
         cache.layers = getInteger(group, "layers").value_or(0);
         cache.blockBytes = getInteger(group, "bytes").value_or(0);
         Type element = group.getAs<TypeAttr>("type").getValue();
-        cache.dtype = element.isBF16()       ? DType::BF16
-                      : element.isInteger(8) ? DType::I8
-                                             : DType::F32;
+        StorageType storage = *kern::findStorageType(element);
+        cache.dtype = *dtypeFromName(getStorageName(storage));
         decoder.caches.push_back(cache);
       }
     result.manifest.decoder = std::move(decoder);

@@ -79,6 +79,8 @@ void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
       std::max<int64_t>(1, copy.element.getIntOrFloatBitWidth() / 8);
   Type memory =
       copy.element.isInteger(1) ? Type(e.builder().getI8Type()) : copy.element;
+
+  // Rows of the last dimension are divided among the workers.
   Index outer = e.i64(1);
   for (Index size : ArrayRef(copy.sizes).drop_back())
     outer = outer * size;
@@ -90,6 +92,7 @@ void lower::emitStridedCopy(PhaseEmitter &e, const StridedCopy &copy) {
     auto [sourceOffset, targetOffset] = emitOuterOffsets(e, copy, index);
     Value source = e.advance(copy.source, sourceOffset * bytes);
     Value target = e.advance(copy.target, targetOffset * bytes);
+    // Copy a row as vectors if its elements are consecutive, else one by one.
     if (dense) {
       e.forColumns(inner, [&](Index column, Value mask) {
         Index at = column * bytes;
