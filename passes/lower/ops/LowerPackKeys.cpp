@@ -12,24 +12,59 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-void lower::lowerOp(PhaseEmitter &e, kern::PackKeysOp op) {
+using kern::kPanel;
+
+/// The columns of a key: as they are stored, or rounded.
+static Value loadKey(PhaseEmitter &e, kern::PackKeysOp op, Value line,
+                     Index column, Value mask) {
   const OperandLowering &in = getLowering(op.getInput()),
                         &out = getLowering(op.getOuts());
-  bool isStored = in.getFormat().element == out.getFormat().element;
+  Value at = e.advance(line, column * in.getElementBytes());
+  if (in.getFormat().element == out.getFormat().element)
+    return in.loadStored(e, at, mask);
+  return out.round(e, in.load(e, at, mask));
+}
+
+/// Packs one row of keys into panels whose columns are interleaved.
+static void packInterleaved(PhaseEmitter &e, kern::PackKeysOp op, Index row,
+                            Index position) {
+  const OperandLowering &out = getLowering(op.getOuts());
+  const int64_t bytes = out.getElementBytes();
   Index columns = e.numColumns(op.getInput());
+  Value line = getRow(e, op.getInput(), row).pointer;
+  Index panel = position / kPanel, lane = position % kPanel;
+  Value base = e.advance(e.pointer(op.getOuts()),
+                         panel * columns * (kPanel * bytes) +
+                             lane * out.getFormat().getColumnBytes());
+  e.forColumns(columns, [&](Index column, Value mask) {
+    Value stored = loadKey(e, op, line, column, mask);
+    out.scatterColumns(e, stored, e.advance(base, column * (kPanel * bytes)),
+                       mask);
+  });
+}
+
+void lower::lowerOp(PhaseEmitter &e, kern::PackKeysOp op) {
+  const OperandLowering &out = getLowering(op.getOuts());
+  Index columns = e.numColumns(op.getInput());
+  Index stride = e.rowStride(op.getInput());
   Value positions =
       e.raggedTable(op.getRagged(), offsetof(transom_ragged_batch, token_key));
   Index tokens =
       e.raggedField(op.getRagged(), offsetof(transom_ragged_batch, num_tokens));
   e.forWorkerRange(tokens, [&](Index row) {
     Index position = e.loadI64(e.advance(positions, row * 8));
-    Row line = getRow(e, op.getInput(), row);
+    if (out.getFormat().interleave > 1)
+      return packInterleaved(e, op, row, position);
+    // Without interleaving all addresses are multiples of an element.
+    Index panel = position / kPanel, lane = position % kPanel;
+    Index base = panel * columns * kPanel + lane;
+    const int64_t bytes = out.getElementBytes();
+    Value line = e.advance(e.pointer(op.getInput()), row * stride * bytes);
     e.forColumns(columns, [&](Index column, Value mask) {
-      Value stored = isStored ? in.loadStored(e, line.at(column), mask)
-                              : out.round(e, line.load(column, mask));
-      Value to = out.getPanelAddress(e, e.pointer(op.getOuts()), columns,
-                                     position, column);
-      out.scatterColumns(e, stored, to, mask);
+      Value stored = loadKey(e, op, line, column, mask);
+      Index to = base + column * kPanel;
+      out.scatterColumns(e, stored,
+                         e.advance(e.pointer(op.getOuts()), to * bytes), mask);
     });
   });
 }
