@@ -4,6 +4,7 @@
 // Operations are compared by a text: the addresses of their unique names,
 // attributes and types, and the numbers of their operands.
 #include "passes/lower/SharedOperations.h"
+#include "runtime/base/CodeSymbols.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -110,7 +111,7 @@ SharedOperations::createFunction(Operation &op, ArrayRef<Numbered> operands,
   SmallVector<Type> types{pointer, pointer, word, word};
   types.append(operands.size(), word);
   const InstructionSet &isa = kernels.getIsa();
-  std::string name = "transom.o." + std::string(isa.name) + "." +
+  std::string name = std::string(sharedSymbolPrefix) + isa.name + "." +
                      std::to_string(functions.size()) + "." +
                      op.getName().stripDialect().str();
   auto function = b.create<LLVM::LLVMFuncOp>(

@@ -9,8 +9,10 @@
 
 namespace transom {
 
-/// What the names of phases' functions and of micro-kernels begin with.
+/// What the names of phases' functions, of code that phases share and of
+/// micro-kernels begin with.
 inline constexpr std::string_view phaseSymbolPrefix = "transom.p.";
+inline constexpr std::string_view sharedSymbolPrefix = "transom.o.";
 inline constexpr std::string_view kernelSymbolPrefix = "transom.k.";
 
 /// The name of the function of a phase for an instruction set.
