@@ -305,6 +305,7 @@ std::string OperandLowering::getSupportedNames() {
   std::string names;
   for (const OperandLowering *lowering : getAll())
     if (!lowering->getFormat().findError()) // else of caches only
-      names += (names.empty() ? "'" : ", '") + lowering->getFormat().str() + "'";
+      names +=
+          (names.empty() ? "'" : ", '") + lowering->getFormat().str() + "'";
   return names;
 }
