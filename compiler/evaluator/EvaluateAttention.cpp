@@ -5,6 +5,7 @@
 // keys, the rule of each mask, softmax, and the weighted sum of values. With a
 // cache the keys and values are those of the store.
 #include "compiler/evaluator/Evaluation.h"
+#include "compiler/evaluator/Functions.h"
 #include "dialects/attn/Attn.h"
 #include <algorithm>
 #include <cmath>
@@ -167,7 +168,7 @@ double Attention::score(const Sequence &sequence, int64_t head, const Token &q,
   if (double cap = op.getSoftCap().convertToDouble(); cap > 0)
     score = cap * std::tanh(score / cap);
   if (op.getSlopes())
-    score += slopes.real[head] * static_cast<double>(k.position - q.position);
+    score += slopeBias(slopes, head, k.position - q.position);
   if (op.getRelativeBias()) {
     int64_t reach = relativeBias.sizes[1] / 2;
     int64_t distance = std::clamp(k.position - q.position, -reach, reach);

@@ -118,7 +118,7 @@ int64_t KernAttention::position(int64_t sequence, const Token &query) {
 double KernAttention::bias(int64_t head, int64_t distance) {
   double sum = 0;
   if (op.getSlopes())
-    sum += e.tensor(op.getSlopes()).real[head] * static_cast<double>(distance);
+    sum += slopeBias(e.tensor(op.getSlopes()), head, distance);
   if (op.getRelativeBias()) {
     const Tensor &table = e.tensor(op.getRelativeBias());
     int64_t reach = table.sizes[1] / 2;

@@ -52,3 +52,10 @@ void rmsNorm(MutableArrayRef<double> row, ArrayRef<double> gamma, double eps) {
 }
 
 } // namespace transom
+
+double transom::slopeBias(const Tensor &slopes, int64_t head,
+                          int64_t distance) {
+  bool bySide = slopes.sizes.size() == 2;
+  int64_t entry = bySide ? 2 * head + (distance > 0) : head;
+  return slopes.real[entry] * static_cast<double>(distance);
+}

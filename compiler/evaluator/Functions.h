@@ -24,4 +24,8 @@ void layerNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
 void rmsNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
              double eps);
 
+/// What slopes [heads], or [heads, 2] for earlier and later keys, add to the
+/// score of a key at a distance from the query.
+double slopeBias(const Tensor &slopes, int64_t head, int64_t distance);
+
 } // namespace transom

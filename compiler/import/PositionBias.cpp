@@ -24,6 +24,15 @@ std::vector<double> transom::alibiSlopes(int64_t heads) {
   return slopes;
 }
 
+WeightExpr transom::symmetricSlopes(const std::vector<double> &slopes) {
+  std::vector<double> bySide;
+  for (double slope : slopes) {
+    bySide.push_back(slope);
+    bySide.push_back(-slope);
+  }
+  return WeightExpr::values({static_cast<int64_t>(slopes.size()), 2}, bySide);
+}
+
 std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
                                               int64_t distance) {
   int64_t half = buckets / 2, exact = half / 2;

@@ -13,6 +13,9 @@ namespace transom {
 /// 2^(-8 / 2^k), for the others every second of the next power of two.
 std::vector<double> alibiSlopes(int64_t heads);
 
+/// Slopes [heads, 2] of `attn.sdpa` that subtract slope * |distance|.
+WeightExpr symmetricSlopes(const std::vector<double> &slopes);
+
 /// The bucket of each distance from -`distance` to `distance` of key and query
 /// (Raffel et al. 2020, 2.1): half of the buckets for each direction, exact up
 /// to half of those, then by the logarithm. At least 4 buckets.

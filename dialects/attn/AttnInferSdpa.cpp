@@ -97,6 +97,15 @@ static LogicalResult checkCache(SdpaOp op, const Shaped &key,
                                 << ", got " << op.getCache().getType();
 }
 
+/// Constraint 10: [heads] or [heads, 2].
+static LogicalResult checkSlopes(const Shaped &slopes, const Polynomial &heads,
+                                 Type element, EmitError emitError) {
+  if (slopes.rank() == 2 && slopes.dims[0] == heads &&
+      slopes.dims[1] == Polynomial(2) && slopes.element == element)
+    return success();
+  return expectVector(slopes, "slopes", heads, element, emitError, 10);
+}
+
 /// Constraint 11: [heads, 2R + 1].
 static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
                                        EmitError emitError) {
@@ -146,8 +155,8 @@ Types SdpaOp::inferShapes(EmitError emitError) {
   if (failed(checkCache(*this, key, value, emitError)))
     return failure();
   if (getSlopes() &&
-      failed(expectVector(Shaped(getSlopes()), "slopes", Polynomial(getHeads()),
-                          query.element, emitError, 10)))
+      failed(checkSlopes(Shaped(getSlopes()), Polynomial(getHeads()),
+                         query.element, emitError)))
     return failure();
   if (failed(checkRelativeBias(*this, query, emitError)))
     return failure();

@@ -34,7 +34,9 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
 
     `slopes` [heads] (ALiBi, Press et al. 2022): a query at position i adds
     `slope[h] * (j - i)` to its score of a key at position j, after the soft cap
-    and before masks. `relative_bias` [heads, 2R + 1] (Shaw et al. 2018; T5): it
+    and before masks. Slopes [heads, 2] are one for earlier and one for later keys:
+    `slope[h, 0] * (j - i)` for j <= i, else `slope[h, 1] * (j - i)`; so [s, -s]
+    subtracts `s * |j - i|`, as encoders with ALiBi do. `relative_bias` [heads, 2R + 1] (Shaw et al. 2018; T5): it
     adds `relative_bias[h, min(max(j - i, -R), R) + R]` there.
 
     A row without a visible key gives zeros. In a ragged batch the keys of a
@@ -59,7 +61,7 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     8. The mask is bool (float for `additive`) and broadcasts.
     9. A cache goes with a ragged batch and `causal`, and its heads, widths and window
        are those of the operation.
-    10. Slopes are [heads] of the query's type.
+    10. Slopes are [heads] or [heads, 2] of the query's type.
     11. The relative bias is [heads, an odd number] of the query's type.
 
     Example:

@@ -253,6 +253,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     selects, and where it is false the score is `mask_value` or, without one,
     hidden. `scratch` holds each worker's scores. With `slopes` (ALiBi), one for each
     head, slope * (j - i) is added to the score of key j for the query at position i;
+    slopes [heads, 2] are one for j <= i and one for j > i;
     with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
 
     Positions are indices among the keys of the sequence. With `by_column`
@@ -303,7 +304,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     - (14) Beside a cache both ragged are of one table, `causal` is set, there is no
       mask, and the query's type, the heads, their sizes and the window are the
       cache's.
-    - (15) Slopes are f32 of size [heads] in `rows` or `unset`.
+    - (15) Slopes are f32 of size [heads] or [heads, 2] in `rows` or `unset`.
     - (16) The relative bias is f32 of size [heads, an odd number] in `rows` or
       `unset`.
     - (17) With `by_column` there is no cache, and both ragged are of one table.

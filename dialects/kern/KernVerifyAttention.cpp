@@ -160,9 +160,16 @@ static LogicalResult verifyMask(AttentionOp op) {
 
 /// (15), (16) and (17).
 static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
-  if (op.getSlopes() && failed(verifyVector(op, "slopes", op.getSlopes(), heads,
-                                            WeightLayout::Rows)))
-    return failure();
+  if (Value slopes = op.getSlopes()) {
+    auto type = llvm::cast<WeightType>(slopes.getType());
+    bool bySide =
+        type.getShape() == ArrayRef<int64_t>{heads, 2} && !type.isBf16();
+    if (failed(bySide
+                   ? verifyLayout(op, "the slopes", slopes, WeightLayout::Rows)
+                   : verifyVector(op, "slopes", slopes, heads,
+                                  WeightLayout::Rows)))
+      return failure();
+  }
   if (Value bias = op.getRelativeBias()) {
     auto type = llvm::cast<WeightType>(bias.getType());
     ArrayRef<int64_t> shape = type.getShape();

@@ -62,14 +62,22 @@ static AttentionSizes attentionSizes(OpCall &call) {
 
 /// The slopes of ALiBi where the node asks for them.
 static Value makeSlopes(OpCall &call, int64_t heads) {
-  if (!call.flag("alibi"))
+  bool symmetric = call.flag("symmetric");
+  if (!call.flag("alibi")) {
+    if (symmetric)
+      call.fail("'symmetric' goes with 'alibi'");
     return {};
-  if (heads > int64_t(maxConstant))
-    return call.fail("'alibi' with more than " + std::to_string(maxConstant) +
-                         " heads",
+  }
+  if (heads > int64_t(maxConstant) / 2)
+    return call.fail("'alibi' with more than " +
+                         std::to_string(maxConstant / 2) + " heads",
                      Status::Unsupported);
+  std::vector<double> slopes = alibiSlopes(heads);
+  if (symmetric)
+    return call.emit.weight("alibi.symmetric_slopes." + std::to_string(heads),
+                            symmetricSlopes(slopes));
   return call.emit.weight("alibi.slopes." + std::to_string(heads),
-                          WeightExpr::values({heads}, alibiSlopes(heads)));
+                          WeightExpr::values({heads}, slopes));
 }
 
 /// The relative bias that the node names, by the distance of key and query.

@@ -306,6 +306,8 @@ static std::vector<GraphOp> sequences() {
         {"soft_cap", K::Number, false, "cap * tanh(score / cap)"},
         {"alibi", K::Flag, false,
          "add slope[head] * (key position - query position)"},
+        {"symmetric", K::Flag, false,
+         "with alibi: subtract slope[head] * |key position - query position|"},
         {"relative_bias", K::Tensor, false,
          "tensor [buckets, heads]: add the entry of the bucket that key "
          "position - query position falls into, as T5"},

@@ -35,7 +35,12 @@ enum class NormPlacement {
 };
 
 /// How a model encodes positions, besides a relative bias.
-enum class PositionEncoding { None, Learned, Rope, Alibi };
+enum class PositionEncoding {
+  None,
+  Learned, ///< a table of embeddings
+  Rope,    ///< halves of each head are turned (`rotate_half`), not pairs
+  Alibi ///< slope * (key - query) on scores; of encoders -slope * |key - query|
+};
 
 /// How the entries of a learned position table are counted.
 enum class PositionIndex {

@@ -189,14 +189,26 @@ Value AttentionEmitter::addSlope(Value t, const WorkItem &item, Index query,
   Index own;
   if (!op.getByColumn())
     own = queryPosition(item.s, item.firstQuery + query);
-  Value slope = e.loadF32(
-      e.advance(e.weight(op.getSlopes()), queryHead(item, query) * 4));
+
+  // One slope for all keys, or one for earlier and one for later keys.
+  const bool bySide = llvm::cast<kern::WeightType>(op.getSlopes().getType())
+                          .getShape()
+                          .size() == 2;
+  Value slopes = e.advance(e.weight(op.getSlopes()),
+                           queryHead(item, query) * (bySide ? 8 : 4));
+  Value slope = e.loadF32(slopes);
   Value distance =
       op.getByColumn()
           ? Value(e.builder().create<arith::SIToFPOp>(
                 e.location(), e.f32Vector(), keyDistances(item, query, key)))
           : e.addF(e.splat(e.toF32(key - own)), e.laneNumbers());
-  return e.fma(e.splat(e.mulF(slope, e.f32(kLog2E))), distance, t);
+  Value scaled = e.splat(e.mulF(slope, e.f32(kLog2E)));
+  if (bySide) {
+    Value later = e.loadF32(e.advance(slopes, 4));
+    scaled = e.select(e.cmpLtF(e.splat(0.0), distance),
+                      e.splat(e.mulF(later, e.f32(kLog2E))), scaled);
+  }
+  return e.fma(scaled, distance, t);
 }
 
 /// Applies the mask operand, broadcast to [batch, heads, q, k], to 16 keys.

@@ -112,6 +112,14 @@ func.func @f(%x: tensor<1x4x8xf32>, %a: tensor<3xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<1x4x8xf32>, %a: tensor<2x3xf32>) {
+  // expected-error @below {{'attn.sdpa' op (10) expects slopes of type 'f32' [2], got f32 [2, 3]}}
+  %0 = attn.sdpa %x, %x, %x slopes(%a : [2, 3] f32) heads 2 kv_heads 2 scale 1.0 <none> : [1, 4, 8] f32
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<1x4x8xf32>, %b: tensor<2x4xf32>) {
   // expected-error @below {{'attn.sdpa' op (11) expects a relative bias [2, an odd number] of the query's type, got f32 [2, 4]}}
   %0 = attn.sdpa %x, %x, %x relative_bias(%b : [2, 4] f32) heads 2 kv_heads 2 scale 1.0 <none> : [1, 4, 8] f32

@@ -170,6 +170,13 @@ func.func @alibi(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
   return %y : tensor<2x4x8xf32>
 }
 
+// CHECK-LABEL: func @symmetric_alibi
+func.func @symmetric_alibi(%x: tensor<2x4x8xf32>, %al: tensor<2x2xf32>) -> tensor<2x4x8xf32> {
+  // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} slopes(%{{.*}} : [2, 2] f32) heads 2 kv_heads 2 scale 5.000000e-01 <none> :
+  %y = attn.sdpa %x, %x, %x slopes(%al : [2, 2] f32) heads 2 kv_heads 2 scale 0.5 <none> : [2, 4, 8] f32
+  return %y : tensor<2x4x8xf32>
+}
+
 // -----
 
 // LOCATION-LABEL: func @locations

@@ -176,9 +176,9 @@ def make_t5(root):
         input_ids=input_ids, attention_mask=attention_mask).last_hidden_state)
 
 
-def make_alibi(root):
+def make_alibi(root, name="alibi-encoder", symmetric=False):
     """An encoder with ALiBi as graph.json, computed by torch."""
-    folder, generator = prepare(root, "alibi-encoder")
+    folder, generator = prepare(root, name)
     width, heads, wide, layers = 20, 4, 36, 2
 
     def weight(*shape):
@@ -198,10 +198,10 @@ def make_alibi(root):
     def norm(name, x):
         return node(name, "layer_norm", x, gamma=name + ".gamma", beta=name + ".beta", eps=1e-5)
 
-    layer = attention_part(norm("norm1", "x"), heads=heads, alibi=True)
+    layer = attention_part(norm("norm1", "x"), heads=heads, alibi=True, **({"symmetric": True} if symmetric else {}))
     layer += [norm("norm2", "sum1"), node("up", "linear", "norm2", weight="up.weight"), node("active", "gelu", "up"),
               node("down", "linear", "active", weight="down.weight"), node("sum2", "add", "sum1", "down")]
-    write_graph(folder, "alibi-encoder", layer, layers,
+    write_graph(folder, name, layer, layers,
                 lambda x, name: node(name, "layer_norm", x, gamma="final.gamma", beta="final.beta", eps=1e-5))
     exact = {name: tensor.double() for name, tensor in tensors.items()}
 
@@ -209,7 +209,8 @@ def make_alibi(root):
         x = exact["embedding.weight"][input_ids]
         columns = torch.arange(input_ids.shape[1])
         slopes = torch.tensor([2.0 ** (-8 * (h + 1) / heads) for h in range(heads)], dtype=torch.float64)
-        bias = slopes[:, None, None] * (columns[None, :] - columns[:, None])
+        distances = columns[None, :] - columns[:, None]
+        bias = slopes[:, None, None] * (-distances.abs() if symmetric else distances)
         bias = bias[None] + torch.where(attention_mask[:, None, None, :] == 1, 0.0, float("-inf"))
         for number in range(layers):
             own = {k.split(".", 2)[2]: v for k, v in exact.items() if k.startswith(f"layers.{number}.")}
@@ -248,7 +249,12 @@ def write_tokenizer(folder):
     (folder / "texts.json").write_text(json.dumps(cases, indent=1) + "\n")
 
 
-GRAPHS = {"t5-encoder": make_t5, "alibi-encoder": make_alibi}
+def make_symmetric_alibi(root):
+    """The same with a bias by |i - j|, as JinaBERT and MosaicBERT."""
+    make_alibi(root, "alibi-symmetric", symmetric=True)
+
+
+GRAPHS = {"t5-encoder": make_t5, "alibi-encoder": make_alibi, "alibi-symmetric": make_symmetric_alibi}
 
 
 def write_folder(folder, recipe):

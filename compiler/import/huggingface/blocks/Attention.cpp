@@ -45,9 +45,14 @@ void AttentionBlock::start(Value ids) {
     const Dims &tokens = context.tokens;
     keyMask = emit.reshape(context.visible, {tokens[0], 1, 1, tokens[1]});
   }
+
+  // Biases by distance.
   if (!config.slopes.empty())
-    slopes = emit.weight("alibi.slopes",
-                         WeightExpr::values({config.heads}, config.slopes));
+    slopes =
+        emit.weight("alibi.slopes",
+                    context.family.kind == ModelKind::Encoder
+                        ? symmetricSlopes(config.slopes)
+                        : WeightExpr::values({config.heads}, config.slopes));
   if (const RelativeBias &bias = config.relativeBias; bias.entries) {
     const char *module = context.family.modules.relativeBias;
     context.at(module, keys.biasBuckets);

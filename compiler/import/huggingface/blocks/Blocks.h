@@ -98,7 +98,7 @@ private:
 
   BlockContext &context;
   llvm::SmallVector<Value> ropes; ///< by `LayerConfig::rope`
-  Value slopes;                   ///< [heads]
+  Value slopes;                   ///< [heads], of encoders [heads, 2]
   Value relativeBias;             ///< [heads, distances]
   Value keyMask;                  ///< bool [batch, 1, 1, seq]
 };
