@@ -12,6 +12,8 @@ target_include_directories(transom-mlir-pch PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_S
 target_compile_definitions(transom-mlir-pch PUBLIC __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
 target_compile_options(transom-mlir-pch PUBLIC -fno-rtti -Wno-unused-parameter -Wno-deprecated-declarations PRIVATE -Xclang -fno-pch-timestamp)
 target_precompile_headers(transom-mlir-pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
+# The target whose precompiled header the libraries of a folder use.
+set(TRANSOM_MLIR_PCH transom-mlir-pch)
 
 # transom_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS tablegen-targets...])
 function(transom_mlir_library name)
@@ -19,7 +21,7 @@ function(transom_mlir_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC transom-mlir-pch MLIR LLVM ${ARG_LINK})
   target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
-  target_precompile_headers(${name} REUSE_FROM transom-mlir-pch)
+  target_precompile_headers(${name} REUSE_FROM ${TRANSOM_MLIR_PCH})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

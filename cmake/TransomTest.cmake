@@ -61,11 +61,12 @@ function(transom_quick_code name)
 endfunction()
 
 # transom_unit_test(NAME sources... LINK libs... [MLIR] [NEEDS path...] [TIMEOUT s] [MEMORY_MB n] [LABELS l...] [SERIAL] [LONG]
-# [SHARDS n]): a gtest program and its ctest test, or n tests (NAME, NAME-2, ...) with some of the cases each, to run side by
-# side. They need the golden models, the examples and the data beside their sources. MLIR compiles the sources with the project's precompiled header. In a build without the compiler a
-# test that links to the compiler's libraries is left out.
+# [SHARDS n [EACH_TIME i...]]): a gtest program and its ctest test, or n tests (NAME, NAME-2, ...) with some of the cases each, to
+# run side by side. With EACH_TIME, only those of these numbers run each time, the others with `tools/check --long`. They need
+# the golden models, the examples and the data beside their sources. MLIR compiles the sources with the project's precompiled
+# header. In a build without the compiler a test that links to the compiler's libraries is left out.
 function(transom_unit_test name)
-  cmake_parse_arguments(ARG "MLIR;SERIAL;LONG" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SERIAL;LONG" "TIMEOUT;MEMORY_MB;SHARDS" "LINK;LABELS;NEEDS;EACH_TIME" ${ARGN})
   foreach(library ${ARG_LINK})
     if(library MATCHES "^transom" AND NOT TARGET ${library})
       if(TRANSOM_COMPILER)
@@ -79,8 +80,9 @@ function(transom_unit_test name)
   endif()
   if(ARG_MLIR)
     transom_mlir_library(${name}-objects ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} GTest::gtest)
-    add_executable(${name} ${CMAKE_SOURCE_DIR}/test/support/Main.cpp)
-    target_link_libraries(${name} PRIVATE -Wl,--whole-archive ${name}-objects -Wl,--no-whole-archive GTest::gtest)
+    add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${name} PRIVATE ${name}-objects GTest::gtest_main)
   else()
     add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
@@ -111,7 +113,11 @@ function(transom_unit_test name)
   set(test ${name})
   foreach(shard RANGE 1 ${ARG_SHARDS})
     math(EXPR index "${shard} - 1")
-    transom_test(${test} COMMAND $<TARGET_FILE:${name}> ${options})
+    set(long "")
+    if(ARG_EACH_TIME AND NOT shard IN_LIST ARG_EACH_TIME)
+      set(long LONG)
+    endif()
+    transom_test(${test} COMMAND $<TARGET_FILE:${name}> ${options} ${long})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
     math(EXPR next "${shard} + 1")
     set(test ${name}-${next})

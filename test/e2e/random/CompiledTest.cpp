@@ -12,6 +12,7 @@
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/CompiledModel.h"
 #include "test/e2e/random/RandomGraph.h"
+#include "test/e2e/random/Seeds.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -24,11 +25,6 @@ namespace {
 /// f32 against float64, after norms that may magnify small differences. In bf16
 /// a difference may tip the rounding of an operand.
 constexpr double inFloat32 = 2e-4, inBf16 = 0.02;
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
 
 /// LLVM's part takes most of the time: it optimizes each fifth batch.
 unsigned optLevelFor(uint64_t seed) {
@@ -239,23 +235,14 @@ void checkSeeds(uint64_t first, int64_t count) {
                         << ", without:" << without;
 }
 
-/// The seeds that are tested: some from a first one on.
-int64_t firstSeed() { return fromEnvironment("TRANSOM_RANDOM_SEED", 0); }
-int64_t seedCount() { return fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500); }
-
-/// Its parameter is the first seed of a batch.
-class RandomGraphs : public ::testing::TestWithParam<int64_t> {};
+class RandomGraphs : public ::testing::TestWithParam<Seeds> {};
 
 TEST_P(RandomGraphs, compileToTheResultsOfTheEvaluator) {
-  int64_t behind = firstSeed() + seedCount();
-  checkSeeds(GetParam(),
-             std::min<int64_t>(seedsOfOneSize, behind - GetParam()));
+  checkSeeds(GetParam().first, GetParam().end - GetParam().first);
 }
 
 INSTANTIATE_TEST_SUITE_P(From, RandomGraphs,
-                         ::testing::Range<int64_t>(firstSeed(),
-                                                   firstSeed() + seedCount(),
-                                                   seedsOfOneSize),
-                         ::testing::PrintToStringParamName());
+                         ::testing::ValuesIn(groupSeeds(500, seedsOfOneSize)),
+                         nameByFirstSeed);
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/CompiledModel.h"
 #include "test/e2e/random/RandomDecoder.h"
+#include "test/e2e/random/Seeds.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -29,11 +30,6 @@ constexpr double reordered = 1e-10, inKern = 1e-5;
 constexpr double inBf16 = 0.3;
 /// f32 against float64; in bf16 a difference may tip a rounding.
 constexpr double compiledF32 = 5e-4, compiledBf16 = 0.05;
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
 
 using Tokens = std::vector<int64_t>;
 /// Logits by sequence, row after row.
@@ -184,12 +180,16 @@ std::string checkPassesForSeed(uint64_t seed) {
   return {};
 }
 
-TEST(RandomDecoders, meanTheSameAfterEachPass) {
-  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
-  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 30);
-  for (int64_t seed = first; seed < first + count; ++seed)
+class RandomDecoders : public ::testing::TestWithParam<Seeds> {};
+
+TEST_P(RandomDecoders, meanTheSameAfterEachPass) {
+  for (int64_t seed = GetParam().first; seed < GetParam().end; ++seed)
     EXPECT_EQ(checkPassesForSeed(seed), "") << "seed " << seed;
 }
+
+INSTANTIATE_TEST_SUITE_P(From, RandomDecoders,
+                         ::testing::ValuesIn(groupSeeds(30, 10)),
+                         nameByFirstSeed);
 
 //===----------------------------------------------------------------------===//
 // Compiled
@@ -419,11 +419,15 @@ std::string checkCompiled(uint64_t seed) {
   return complaint;
 }
 
-TEST(RandomDecoders, compileToTheResultsOfTheEvaluator) {
-  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
-  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 16);
-  for (int64_t seed = first; seed < first + count; ++seed)
+class CompiledRandomDecoders : public ::testing::TestWithParam<Seeds> {};
+
+TEST_P(CompiledRandomDecoders, giveTheResultsOfTheEvaluator) {
+  for (int64_t seed = GetParam().first; seed < GetParam().end; ++seed)
     EXPECT_EQ(checkCompiled(seed), "") << "seed " << seed;
 }
+
+INSTANTIATE_TEST_SUITE_P(From, CompiledRandomDecoders,
+                         ::testing::ValuesIn(groupSeeds(16, 8)),
+                         nameByFirstSeed);
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "passes/Remarks.h"
 #include "test/compiler/evaluator/Compare.h"
 #include "test/e2e/random/RandomGraph.h"
+#include "test/e2e/random/Seeds.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -23,11 +24,6 @@ constexpr double reordered = 1e-10, inKern = 1e-6;
 /// What rounding to bf16 may change, through several norms of six numbers that
 /// magnify it; most models stay below 0.02.
 constexpr double inBf16 = 0.15;
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
 
 /// Optional passes that are left out for this seed: mostly none.
 std::set<std::string> disabledFor(Random &random) {
@@ -115,13 +111,15 @@ void dump(uint64_t first, uint64_t count) {
   llvm::outs().flush();
 }
 
-TEST(RandomGraphs, meanTheSameAfterEachPass) {
-  int64_t first = fromEnvironment("TRANSOM_RANDOM_SEED", 0);
-  int64_t count = fromEnvironment("TRANSOM_RANDOM_GRAPHS", 500);
+class RandomGraphs : public ::testing::TestWithParam<Seeds> {};
+
+TEST_P(RandomGraphs, meanTheSameAfterEachPass) {
+  Seeds seeds = GetParam();
+  int64_t count = seeds.end - seeds.first;
   if (fromEnvironment("TRANSOM_RANDOM_DUMP", 0))
-    return dump(first, count);
+    return dump(seeds.first, count);
   Counts counts;
-  for (int64_t seed = first; seed < first + count; ++seed)
+  for (int64_t seed = seeds.first; seed < seeds.end; ++seed)
     EXPECT_EQ(check(seed, counts), "") << "seed " << seed;
   for (StringRef pass : {"attn-fuse-attention", "attn-fuse-projections",
                          "attn-remove-padding", "attn-outline-layers",
@@ -129,5 +127,9 @@ TEST(RandomGraphs, meanTheSameAfterEachPass) {
     EXPECT_GE(counts[pass.str()], count / 50)
         << "'" << pass.str() << "' is hardly tested";
 }
+
+INSTANTIATE_TEST_SUITE_P(From, RandomGraphs,
+                         ::testing::ValuesIn(groupSeeds(500, seedsOfOneSize)),
+                         nameByFirstSeed);
 
 } // namespace
