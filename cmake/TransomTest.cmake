@@ -80,6 +80,8 @@ function(transom_unit_test name)
   endif()
   if(ARG_MLIR)
     transom_mlir_library(${name}-objects ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} GTest::gtest)
+    # The precompiled header has taken most of the time already.
+    set_target_properties(${name}-objects PROPERTIES UNITY_BUILD OFF)
     add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
     target_link_libraries(${name} PRIVATE ${name}-objects GTest::gtest_main)
