@@ -68,7 +68,8 @@ class PolynomialParser {
 public:
   explicit PolynomialParser(std::string_view text) : text(text) {}
 
-  Result<Polynomial> parse() {
+  /// The coefficients of the text, zeros included.
+  Result<std::map<Polynomial::Monomial, int64_t>> parse() {
     if (text.size() > maxTextBytes)
       return rejected("polynomial of " + std::to_string(text.size()) +
                       " bytes is over the limit of " +
@@ -87,21 +88,10 @@ public:
       else
         return fail("expected '+', '-' or '*'");
     }
-    Polynomial result;
-    for (auto &[monomial, coefficient] : terms)
-      result = result + getMonomial(monomial, coefficient);
-    return result;
+    return terms;
   }
 
 private:
-  static Polynomial getMonomial(const Polynomial::Monomial &monomial,
-                                int64_t coefficient) {
-    Polynomial result(coefficient);
-    for (const std::string &name : monomial)
-      result = result * Polynomial::symbol(name);
-    return result;
-  }
-
   Error fail(const std::string &what) const {
     return rejected("polynomial: " + what + " at column " +
                     std::to_string(position + 1));
@@ -180,7 +170,13 @@ Polynomial Polynomial::symbol(std::string name) {
 }
 
 Result<Polynomial> Polynomial::parse(std::string_view text) {
-  return PolynomialParser(text).parse();
+  Polynomial result;
+  TRANSOM_ASSIGN(result.coefficients, PolynomialParser(text).parse());
+  for (auto term = result.coefficients.begin();
+       term != result.coefficients.end();)
+    term =
+        term->second == 0 ? result.coefficients.erase(term) : std::next(term);
+  return result;
 }
 
 std::string Polynomial::str() const {
