@@ -12,26 +12,6 @@
 
 using namespace transom;
 
-static constexpr std::pair<WeightLayout, const char *> layoutNames[] = {
-    {WeightLayout::Rows, "rows"},
-    {WeightLayout::Panels32, "panels32"},
-    {WeightLayout::Padded32, "padded32"},
-};
-
-const char *transom::weightLayoutName(WeightLayout layout) {
-  for (auto [value, name] : layoutNames)
-    if (value == layout)
-      return name;
-  return "";
-}
-
-Result<WeightLayout> transom::parseWeightLayout(const std::string &name) {
-  for (auto [value, text] : layoutNames)
-    if (name == text)
-      return value;
-  return internalError("no weight layout is named '" + name + "'");
-}
-
 /// The manifest as it will be, with sizes and hashes still missing but of
 /// their length.
 static Manifest preliminary(const ArtifactPlan &plan,

@@ -10,6 +10,7 @@
 #include "runtime/manifest/Manifest.h"
 #include "runtime/weights/OperandFormat.h"
 #include "runtime/weights/WeightExpr.h"
+#include "runtime/weights/WeightLayout.h"
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,19 +18,6 @@
 #include <vector>
 
 namespace transom {
-
-/// How a weight lies in the artifact; all are little-endian f32 or bf16.
-enum class WeightLayout {
-  Rows,     ///< row-major, as it is
-  Panels32, ///< [n, k] as [splits][ceil(split / 32)][k][32], zero-padded
-            ///< columns; in bf16 [..][k / 2][32][2] with k zero-padded to 32
-  Padded32, ///< [n], each part zero-padded to a multiple of 32; f32
-};
-
-/// The layout's name in the IR: `rows`, `panels32`, `padded32`.
-const char *weightLayoutName(WeightLayout layout);
-/// The layout of that name; `Internal` for another.
-Result<WeightLayout> parseWeightLayout(const std::string &name);
 
 /// One packed weight: what it is made of and where it lies.
 struct ArtifactWeight {

@@ -28,7 +28,7 @@ static SmallVector<Value> getResults(kern::BufferOp op) {
 /// positions of an append, all that an attention sees.
 static Polynomial getCacheBytes(Operation *op) {
   auto bytes = [](kern::CacheType type, Polynomial positions) {
-    return Polynomial(type.getByteSize() / kern::kKvBlock) * positions;
+    return Polynomial(type.getByteSize() / kvBlockSize) * positions;
   };
   if (auto append = dyn_cast<kern::AppendOp>(op))
     return bytes(

@@ -77,14 +77,14 @@ private:
 
   Result<void> planWeights() {
     for (auto weight : module.getOps<kern::WeightOp>()) {
-      auto type = cast<kern::WeightType>(weight.getType());
-      TRANSOM_ASSIGN(
-          WeightLayout layout,
-          parseWeightLayout(kern::layoutName(type.getLayout()).str()));
+      kern::WeightType type = weight.getType();
+      if (type.getLayout() == WeightLayout::Unset)
+        return internalError("weight '" + weight.getSymName().str() +
+                             "' has no layout");
       ArtifactWeight entry;
       entry.symbol = weight.getSymName().str();
       entry.expression = weight.getExpr().str();
-      entry.layout = layout;
+      entry.layout = type.getLayout();
       entry.offset = weight.getOffset().value_or(0);
       entry.bytes = type.getByteSize();
       entry.shape = type.getShape().vec();
@@ -278,9 +278,10 @@ private:
                   ManifestEntry &entry) {
     size_t longest = 0;
     site = layers;
-    for (Attribute row : layers.getRows()) {
-      planRow(cast<ArrayAttr>(row), code, entry);
-      longest = std::max(longest, cast<ArrayAttr>(row).size());
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      planLayer(layers, layer, code, entry);
+      // One entry more than a layer has parameters.
+      longest = std::max(longest, layer.getParameters().size() + 1);
     }
     site = {};
     // The last layer, too, looks at the row behind its own for what to fetch
@@ -308,16 +309,14 @@ private:
     return symbols.lookup<kern::WeightOp>(symbol).getOffset().value_or(0);
   }
 
-  void planRow(ArrayAttr row, ArtifactEntry &code, ManifestEntry &entry) {
+  void planLayer(kern::LayersOp layers, kern::LayerAttr layer,
+                 ArtifactEntry &code, ManifestEntry &entry) {
     int64_t first = result.rows.size();
-    for (Attribute attribute : row.getValue().drop_front())
-      result.rows.push_back(
-          getOffset(cast<FlatSymbolRefAttr>(attribute).getValue()));
-    layerRow = row;
-    planSteps(symbols.lookup<func::FuncOp>(
-                  cast<FlatSymbolRefAttr>(row[0]).getValue()),
-              first, code, entry);
-    layerRow = {};
+    for (FlatSymbolRefAttr parameter : layer.getParameters())
+      result.rows.push_back(getOffset(parameter.getValue()));
+    currentLayer = layer;
+    planSteps(layers.getBody(layer, symbols), first, code, entry);
+    currentLayer = {};
   }
 
   /// A phase is in the manifest once, with the number of rows that run it
@@ -355,16 +354,11 @@ private:
                            cost.bytes, schedule});
   }
 
-  /// The symbol of a weight; in the body of layers that of the row.
+  /// The symbol of a weight; in the body of layers that of the layer.
   StringRef getSymbol(Value weight) {
     if (auto get = weight.getDefiningOp<kern::GetWeightOp>())
       return get.getWeight();
-    // The row's weights and caches are the body's last arguments.
-    auto argument = cast<BlockArgument>(weight);
-    size_t fromEnd =
-        argument.getOwner()->getNumArguments() - argument.getArgNumber();
-    return cast<FlatSymbolRefAttr>(layerRow[layerRow.size() - fromEnd])
-        .getValue();
+    return site.getParameter(currentLayer, weight).getValue();
   }
 
   ModuleOp module;
@@ -377,7 +371,7 @@ private:
   func::FuncOp step;   // the entry of sequences
   kern::LayersOp site; // whose body is planned now
   std::map<std::string, int64_t> raggedIndex;
-  ArrayAttr layerRow;           // that is planned now
+  kern::LayerAttr currentLayer; // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole
 };
 

@@ -35,14 +35,13 @@ static ManifestCallWeight getWeight(Value weight, kern::LayersOp site,
     auto definition = symbols.lookup<kern::WeightOp>(get.getWeight());
     return {false, int64_t(definition.getOffset().value_or(0))};
   }
-  int64_t number = cast<BlockArgument>(weight).getArgNumber();
-  return {true, number - int64_t(site->getNumOperands())};
+  return {true, int64_t(site.getParameterIndex(weight))};
 }
 
 ManifestCall transom::planCall(kern::OneDnnOp op, kern::LayersOp site,
                                const SymbolTable &symbols) {
   ManifestCall call;
-  call.primitive = op.getPrimitive().str();
+  call.primitive = stringifyOneDnnPrimitive(op.getPrimitive()).str();
   call.activation = getActivationName(op.getActivation());
   if (op.getEps())
     call.epsilon = op.getEps()->convertToDouble();

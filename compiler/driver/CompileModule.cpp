@@ -12,7 +12,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
-#include "dialects/kern/AttentionSchedule.h"
+#include "dialects/kern/Kern.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
@@ -269,9 +269,10 @@ Result<CompileReport> ModuleCompiler::run() {
     (*module)->setAttr("transom.kv_dtype",
                        StringAttr::get(module->getContext(), kvDtype));
   if (options.attentionSchedule != "auto")
-    (*module)->setAttr(
-        "transom.attention_schedule",
-        StringAttr::get(module->getContext(), options.attentionSchedule));
+    (*module)->setAttr("transom.attention_schedule",
+                       kern::ScheduleAttr::get(module->getContext(),
+                                               *kern::AttentionSchedule::parse(
+                                                   options.attentionSchedule)));
   (*module)->setAttr("transom.backend",
                      StringAttr::get(module->getContext(), options.backend));
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {

@@ -171,8 +171,8 @@ static void roundedSoftmax(std::vector<double> &scores) {
   double maximum = hidden, sum = 0;
   for (double score : scores)
     maximum = std::max(maximum, score);
-  for (size_t first = 0; first < scores.size(); first += kKvBlock) {
-    size_t end = std::min(scores.size(), first + size_t(kKvBlock));
+  for (size_t first = 0; first < scores.size(); first += kvBlockSize) {
+    size_t end = std::min(scores.size(), first + size_t(kvBlockSize));
     double own = *std::max_element(&scores[first], scores.data() + end);
     for (size_t i = first; i < end; ++i) {
       scores[i] = scores[i] == hidden

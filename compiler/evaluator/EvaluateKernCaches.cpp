@@ -104,17 +104,17 @@ static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
 static Result<void> evaluateRopeTable(RopeTableOp op, Evaluation &e) {
   const Tensor &angles = e.tensor(op.getAngles());
   int64_t width = angles.sizes[1], pairs = width / 2,
-          coarse = angles.sizes[0] - kKvBlock;
+          coarse = angles.sizes[0] - kvBlockSize;
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   for (int64_t row = range.begin; row < range.end; ++row) {
     auto position =
         static_cast<int64_t>(e.kern->readFlat(op.getPositions(), row));
-    if (position < 0 || position >= coarse * kKvBlock)
+    if (position < 0 || position >= coarse * kvBlockSize)
       return rejected("position " + std::to_string(position) +
                       " is not below the limit " +
-                      std::to_string(coarse * kKvBlock));
-    const double *a = &angles.real[position / kKvBlock * width],
-                 *b = &angles.real[(coarse + position % kKvBlock) * width];
+                      std::to_string(coarse * kvBlockSize));
+    const double *a = &angles.real[position / kvBlockSize * width],
+                 *b = &angles.real[(coarse + position % kvBlockSize) * width];
     for (int64_t i = 0; i < pairs; ++i) {
       double ca = a[i], sa = a[pairs + i], cb = b[i], sb = b[pairs + i];
       e.kern->write(op.getOuts(), row, i, ca * cb - sa * sb);

@@ -109,12 +109,12 @@ static Result<void> evaluatePhase(PhaseOp op, Evaluation &e) {
   return KernEvaluation::flushCaches(e);
 }
 
-/// Runs the body of one row with its arguments bound.
-static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
-  auto symbol = cast<FlatSymbolRefAttr>(row[0]).getValue();
-  auto body = e.symbolTable().lookup<func::FuncOp>(symbol);
+/// Runs the body of one layer with its arguments bound.
+static Result<void> runLayer(kern::LayersOp op, kern::LayerAttr layer,
+                             Evaluation &e) {
+  func::FuncOp body = op.getBody(layer, e.symbolTable());
   if (!body || body.isExternal())
-    return rejected("no body '" + symbol.str() + "'");
+    return rejected("no body '" + layer.getBody().getValue().str() + "'");
   Block &block = body.getBody().front();
   unsigned next = 0;
   for (Value operand : op->getOperands()) {
@@ -126,8 +126,8 @@ static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
       e.alias(argument, operand);
     }
   }
-  for (Attribute attribute : row.getValue().drop_front()) {
-    StringRef symbol = cast<FlatSymbolRefAttr>(attribute).getValue();
+  for (FlatSymbolRefAttr parameter : layer.getParameters()) {
+    StringRef symbol = parameter.getValue();
     Value argument = block.getArgument(next++);
     if (isa<CacheType>(argument.getType())) {
       e.setCache(argument, symbol);
@@ -140,8 +140,8 @@ static Result<void> runBody(kern::LayersOp op, ArrayAttr row, Evaluation &e) {
 }
 
 static Result<void> evaluateLayers(kern::LayersOp op, Evaluation &e) {
-  for (Attribute row : op.getRows())
-    if (auto done = runBody(op, cast<ArrayAttr>(row), e); !done)
+  for (kern::LayerAttr layer : op.getLayerRange())
+    if (auto done = runLayer(op, layer, e); !done)
       return done;
   return {};
 }

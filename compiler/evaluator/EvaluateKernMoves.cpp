@@ -85,13 +85,13 @@ static std::vector<std::vector<int64_t>> pooledRows(kern::PoolOp op,
   const RaggedBatch &ragged = e.ragged(op.getRagged());
   std::vector<std::vector<int64_t>> all(ragged.batch);
   for (auto [i, row] : llvm::enumerate(ragged.rows)) {
-    bool first = op.getKind() == "first";
+    bool first = op.getKind() == kern::PoolKind::First;
     bool counts = first ? row.column == 0 : row.isKey;
     if (counts && !first && op.getMask())
       counts = e.kern->readFlat(op.getMask(), i) != 0;
     if (!counts)
       continue;
-    if (op.getKind() == "last")
+    if (op.getKind() == kern::PoolKind::Last)
       all[row.sequence].clear();
     all[row.sequence].push_back(static_cast<int64_t>(i));
   }

@@ -103,10 +103,10 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     positions = KernEvaluation::keyPositions(e.ragged(op.getRagged()));
   int64_t n = static_cast<int64_t>(columns.size());
   std::vector<double> values(rows * n);
-  for (int64_t first = 0; first < n; first += kPanel)
+  for (int64_t first = 0; first < n; first += panelWidth)
     for (int64_t row = 0; row < rows; ++row) {
       std::vector<double> input = getRow(e, op.getInput(), row);
-      for (int64_t i = first; i < std::min(n, first + kPanel); ++i) {
+      for (int64_t i = first; i < std::min(n, first + panelWidth); ++i) {
         double x = productAt(op, e, input, glu ? getGluRow(i, false) : i);
         if (glu)
           x = activate(*glu, x) * productAt(op, e, input, getGluRow(i, true));

@@ -72,7 +72,7 @@ static Result<void> evaluateBatchMatmul(OneDnnOp op, Evaluation &e) {
 static Result<void> evaluateRows(OneDnnOp op, Evaluation &e) {
   for (int64_t row = 0; row < e.kern->rows(op.getOuts()); ++row) {
     std::vector<double> line = getRow(e, op.getInput(), row);
-    if (op.getPrimitive() == "softmax")
+    if (op.getPrimitive() == OneDnnPrimitive::Softmax)
       softmax(line);
     else
       layerNorm(line, e.tensor(op.getWeights()[0]).real,
@@ -86,11 +86,16 @@ static Result<void> evaluateRows(OneDnnOp op, Evaluation &e) {
 }
 
 static Result<void> evaluateOneDnn(OneDnnOp op, Evaluation &e) {
-  if (op.getPrimitive() == "matmul")
+  switch (op.getPrimitive()) {
+  case OneDnnPrimitive::Matmul:
     return evaluateMatmul(op, e);
-  if (op.getPrimitive() == "batch_matmul")
+  case OneDnnPrimitive::BatchMatmul:
     return evaluateBatchMatmul(op, e);
-  return evaluateRows(op, e);
+  case OneDnnPrimitive::Softmax:
+  case OneDnnPrimitive::LayerNorm:
+    return evaluateRows(op, e);
+  }
+  llvm_unreachable("all primitives are evaluated");
 }
 
 void attachKernOneDnn(MLIRContext *context) {

@@ -112,9 +112,8 @@ Result<std::shared_ptr<const Tensor>> Evaluation::weight(StringRef symbol) {
                            cast<RankedTensorType>(weight.getType()).getShape(),
                            options.source);
   else if (auto weight = dyn_cast_or_null<kern::WeightOp>(op))
-    value = evaluateWeight(symbol, weight.getExpr(),
-                           cast<kern::WeightType>(weight.getType()).getShape(),
-                           options.source);
+    value = evaluateWeight(symbol, weight.getExpr().getText(),
+                           weight.getType().getShape(), options.source);
   if (!value)
     return value.takeError();
   held = std::make_shared<const Tensor>(std::move(*value));

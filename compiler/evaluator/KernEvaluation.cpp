@@ -111,7 +111,7 @@ Tensor KernEvaluation::weightAs(Type type, const Tensor &weight) {
   if (format == OperandFormat() || result.real.empty())
     return result;
   // Panel by panel of 32 rows.
-  int64_t depth = result.sizes.back(), panel = kern::kPanel * depth;
+  int64_t depth = result.sizes.back(), panel = panelWidth * depth;
   MutableArrayRef<double> rest(result.real);
   for (; !rest.empty(); rest = rest.drop_front(panel)) {
     panel = std::min<int64_t>(panel, rest.size());
@@ -126,10 +126,10 @@ int64_t KernEvaluation::getByteOffset(const Held &held, int64_t row,
                                       int64_t column) const {
   if (!held.keyPanels)
     return (row * held.stride + column) * held.width;
-  int64_t panel = row / kern::kPanel, lane = row % kern::kPanel;
+  int64_t panel = row / panelWidth, lane = row % panelWidth;
   int64_t interleave = held.format->interleave;
-  return (panel * held.sizes.back() * kern::kPanel +
-          (column / interleave * kern::kPanel + lane) * interleave +
+  return (panel * held.sizes.back() * panelWidth +
+          (column / interleave * panelWidth + lane) * interleave +
           column % interleave) *
          held.width;
 }
@@ -185,7 +185,7 @@ std::vector<int64_t> KernEvaluation::keyPositions(const RaggedBatch &ragged) {
   int64_t base = 0, inside = 0, sequence = 0;
   for (const RaggedBatch::Row &row : ragged.rows) {
     if (row.sequence != sequence) {
-      base += (inside + kern::kPanel - 1) / kern::kPanel * kern::kPanel;
+      base += (inside + panelWidth - 1) / panelWidth * panelWidth;
       inside = 0;
       sequence = row.sequence;
     }

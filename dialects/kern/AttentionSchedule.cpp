@@ -17,6 +17,12 @@ std::string AttentionSchedule::str() const {
   return maxRows ? text + ":" + std::to_string(maxRows) : text;
 }
 
+std::string AttentionSchedule::getAttrText() const {
+  std::string text = kNames[static_cast<int>(kind)].str();
+  std::replace(text.begin(), text.end(), '-', '_');
+  return maxRows ? text + ", rows " + std::to_string(maxRows) : text;
+}
+
 std::optional<AttentionSchedule>
 AttentionSchedule::parse(llvm::StringRef text) {
   auto [name, number] = text.split(':');
@@ -39,11 +45,11 @@ llvm::StringRef AttentionSchedule::getSupported() {
 }
 
 int64_t kern::getScoreStride(const AttentionSchedule &schedule) {
-  return kKvBlock * (schedule.isTwoPass() ? kTwoPassBlocks : 1) + 16;
+  return kvBlockSize * (schedule.isTwoPass() ? kTwoPassBlocks : 1) + 16;
 }
 
 static int64_t getPaddedSize(int64_t valueSize) {
-  return llvm::alignTo(valueSize, kPanel);
+  return llvm::alignTo(valueSize, panelWidth);
 }
 
 int64_t kern::getAttentionScratchFloats(const AttentionSchedule &schedule,

@@ -4,6 +4,7 @@
 // How an attention divides its work, and the scratch memory that it needs for
 // that. All schedules give the same bits.
 #pragma once
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -32,13 +33,21 @@ struct AttentionSchedule {
   Kind kind = Kind::Auto;
   int64_t maxRows = 0; ///< of a work item; 0: by the shapes of a call
 
+  bool operator==(const AttentionSchedule &other) const {
+    return kind == other.kind && maxRows == other.maxRows;
+  }
   bool isTwoPass() const { return kind == Kind::TwoPass; }
   std::string str() const;
+  /// The text of `#kern.schedule`: `KIND` or `KIND, rows ROWS`, with
+  /// underscores in the kind.
+  std::string getAttrText() const;
   /// Parses a schedule; nothing for other text.
   static std::optional<AttentionSchedule> parse(llvm::StringRef text);
   /// The accepted text, for messages.
   static llvm::StringRef getSupported();
 };
+
+llvm::hash_code hash_value(const AttentionSchedule &schedule);
 
 /// Floats from one row of scores to the next: the KV blocks that are held at
 /// once, and one cache line more, so that rows do not share cache sets.

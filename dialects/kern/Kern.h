@@ -6,7 +6,9 @@
 #pragma once
 #include "dialects/common/Activation.h"
 #include "dialects/kern/AttentionSchedule.h"
+#include "dialects/weights/Weights.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -16,6 +18,7 @@
 #include "runtime/abi/Layout.h"
 #include "runtime/base/Polynomial.h"
 #include "runtime/weights/OperandFormat.h"
+#include "runtime/weights/WeightLayout.h"
 #include <optional>
 
 namespace transom {
@@ -23,12 +26,6 @@ llvm::hash_code hash_value(const OperandFormat &format);
 } // namespace transom
 
 namespace transom::kern {
-/// How a weight lies in the artifact; see `!kern.weight`.
-enum class WeightLayout { Unset, Rows, Panels32, Padded32 };
-
-/// The layout's name as the IR and the manifest spell it.
-llvm::StringRef layoutName(WeightLayout layout);
-
 /// The norm of finished rows in the epilogue of a product.
 enum class NormKind { None, LayerNorm, RmsNorm };
 
@@ -36,13 +33,6 @@ enum class NormKind { None, LayerNorm, RmsNorm };
 template <typename ConcreteType>
 class IsDefinition
     : public mlir::OpTrait::TraitBase<ConcreteType, IsDefinition> {};
-
-/// Columns of a weight panel, keys of a key panel, keys of a KV block.
-constexpr int64_t kPanel = panelWidth;
-constexpr int64_t kKvBlock = kvBlockSize;
-
-/// The k of a bf16 weight in panels is zero-padded to a multiple of this.
-constexpr int64_t kPaddedDepth = depthAlignment;
 
 /// The type of numbers in storage, and the storage of a type, if it has one.
 mlir::Type getType(mlir::MLIRContext *context, StorageType type);
@@ -55,6 +45,7 @@ constexpr int64_t kMaxKBlock = 4096;
 } // namespace transom::kern
 
 #include "dialects/kern/KernDialect.h.inc"
+#include "dialects/kern/KernEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/kern/KernAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

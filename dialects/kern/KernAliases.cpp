@@ -68,7 +68,7 @@ private:
     llvm::interleave(type.getShape(), os, "x");
     if (!type.getElementType().isF32())
       os << getLetters(type.getElementType());
-    os << "_" << layoutName(type.getLayout()).take_front(3);
+    os << "_" << StringRef(getLayoutName(type.getLayout())).take_front(3);
     return AliasResult::OverridableAlias;
   }
 

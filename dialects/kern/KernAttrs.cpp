@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attributes of the kern dialect, their text forms and verifiers: the epilogue
-// of a product and the format of an operand.
+// of a product, the format of an operand and the schedule of an attention.
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::kern;
 
+#include "dialects/kern/KernEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/kern/KernAttrs.cpp.inc"
 
@@ -36,12 +37,14 @@ EpilogueAttr EpilogueAttr::addNorm(EpilogueAttr epilogue, NormKind norm,
 LogicalResult EpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ActivationAttr activation, bool glu,
                                    NormKind norm, FloatAttr eps) {
-  if (!activation && (glu || norm == NormKind::None)) // (1)
-    return emitError() << "expects an activation or a norm as epilogue";
+  if (!activation && (glu || norm == NormKind::None))
+    return emitError()
+           << "'#kern.epilogue' (1) expects an activation or a norm";
   if ((norm == NormKind::None) != !eps ||
       (eps && (!eps.getType().isF64() || eps.getValue().isNegative() ||
-               !eps.getValue().isFinite()))) // (2)
-    return emitError() << "expects a norm with an epsilon that is not negative";
+               !eps.getValue().isFinite())))
+    return emitError() << "'#kern.epilogue' (2) expects a norm with an epsilon "
+                          "that is not negative";
   return success();
 }
 
@@ -163,7 +166,7 @@ LogicalResult
 OperandFormatAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           OperandFormat storage) {
   if (std::optional<std::string> error = storage.findError())
-    return emitError() << *error;
+    return emitError() << "'#kern.format' " << *error;
   return success();
 }
 
@@ -223,4 +226,47 @@ Attribute OperandFormatAttr::parse(AsmParser &parser, Type) {
 
 void OperandFormatAttr::print(AsmPrinter &printer) const {
   printer << "<" << getStorage().str() << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleAttr
+//===----------------------------------------------------------------------===//
+
+llvm::hash_code kern::hash_value(const AttentionSchedule &schedule) {
+  return llvm::hash_combine(schedule.kind, schedule.maxRows);
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   AttentionSchedule value) {
+  if (value.maxRows < 0 || value.maxRows > kQueryBlock)
+    return emitError() << "'#kern.schedule' (1) expects 1 to " << kQueryBlock
+                       << " rows, got " << value.maxRows;
+  return success();
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  StringRef keyword;
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&keyword))
+    return {};
+
+  // Only names of kinds have no rows.
+  std::string name = keyword.str();
+  std::replace(name.begin(), name.end(), '_', '-');
+  std::optional<AttentionSchedule> schedule = AttentionSchedule::parse(name);
+  if (!schedule) {
+    parser.emitError(at) << "unsupported schedule '" << keyword
+                         << "'; supported: auto, streaming, two_pass, split_kv";
+    return {};
+  }
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("rows") || parser.parseInteger(schedule->maxRows)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScheduleAttr>(parser.getContext(), *schedule);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getValue().getAttrText() << ">";
 }

@@ -7,6 +7,7 @@
 
 include "dialects/kern/KernDialect.td"
 include "dialects/kern/KernInterfaces.td"
+include "dialects/weights/WeightsDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 

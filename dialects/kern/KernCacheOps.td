@@ -19,16 +19,15 @@ def Kern_CacheOp : Kern_Op<"cache", [Symbol]> {
     positions are found in, and `offset`, the byte offset of the layer in a block.
 
     Constraints:
-    - (1) The type is a cache.
-    - (2) Group and offset come together and are not negative, and the offset is a
-      multiple of 64.
+    1. `group` and `offset` come together.
+    2. Both are not negative, and the offset is a multiple of 64.
 
     Example:
     ```mlir
     kern.cache @kv : !kern.cache<heads 4, key 64, value 64, f32> {group = 0 : i64, offset = 0 : i64}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Kern_CacheType>:$type,
                        OptionalAttr<I64Attr>:$group, OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
@@ -38,8 +37,8 @@ def Kern_GetCacheOp : Kern_Op<"get_cache", [Pure, Kern_Definition, DeclareOpInte
   let summary = "the value of a cache";
   let description = [{
     Constraints:
-    - (1) The symbol is a `kern.cache`.
-    - (2) Of the same type.
+    1. The symbol is a `kern.cache`.
+    2. The types are equal.
 
     Example:
     ```mlir
@@ -59,7 +58,7 @@ def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
     the symbols for the numbers of new rows and of keys. See `kern.ragged_batch`.
 
     Constraints:
-    - (1) `rows` and `keys` have names.
+    1. `rows` and `keys` are not empty.
 
     Example:
     ```mlir
@@ -86,8 +85,9 @@ def Kern_AppendOp : Kern_BufferizedOp<"append", [],
     changes.
 
     Constraints:
-    - (1) Key and value are of one type, f32 or bf16, which then is the cache's.
-    - (2) They are rows of equal number, with heads*key and heads*value columns.
+    1. Key and value have one element type: f32, or bf16 where the cache is bf16.
+    2. They are rows of heads*key and heads*value columns.
+    3. They have equal numbers of rows.
 
     Example:
     ```mlir
@@ -111,9 +111,11 @@ def Kern_RopeTableOp : Kern_BufferizedOp<"rope_table", [], ["gathersWeight"]> {
     cos_a * sin_b). Positions lie below 256 C.
 
     Constraints:
-    - (1) Positions are i64, one for each row of outs, which are rows of f32.
-    - (2) The angles are f32 in `rows` or `unset` with more than 256 rows, as wide
-      as outs; the width is even.
+    1. Outs is f32 in rows.
+    2. Positions are i64, one for each row of outs.
+    3. The angles are f32 with more than 256 rows, as wide as outs; the width is
+       even.
+    4. The angles are in `rows` or `unset`.
 
     Example:
     ```mlir
@@ -135,11 +137,11 @@ def Kern_RopeOp : Kern_BufferizedOp<"rope", [], ["acceptsStride", "canRoundOutpu
     2n on pass. Outs may be the input's memory.
 
     Constraints:
-    - (1) Input and outs are of equal sizes, f32 and f32 or bf16 (rounded), and the
-      last size is a multiple of `heads`.
-    - (2) The rope table is f32 with as many rows and an even number of columns, at
-      most those of a head.
-    - (3) What is rounded goes to other memory.
+    1. The input is f32 in rows, outs f32 or bf16 in rows.
+    2. Input and outs have equal sizes.
+    3. The last size is a constant multiple of `heads`.
+    4. The rope table is f32 in rows, with the input's rows and an even number of
+       columns, at most those of a head.
 
     Example:
     ```mlir

@@ -19,9 +19,24 @@ def Kern_Dialect : Dialect {
     names as `outs`; nothing is returned. Phases hold operations that run
     without a barrier between them. Buffers have symbolic sizes and get an
     offset in the arena from `kern-plan-memory`.
+
+    Attributes of an entry, a public function:
+    - `kern.inputs`: the number of arguments that are inputs; results follow.
+    - `kern.symbols`: the names of the sizes, in the order of the frame.
+    - `kern.buffers`: for each slot `offset` and `bytes`, both sizes, and
+      `location`.
+    - `kern.arena_bytes`, `kern.arena_lower_bound`: the size of the arena, and the
+      least that any plan needs.
+
+    Attributes of the module:
+    - `kern.weight_bytes`: bytes of all weights.
+    - `kern.cache_groups`: for each group of caches `window`, `type`, `layers` and
+      `bytes` of a block.
   }];
+  let dependentDialects = ["::transom::weights::WeightsDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerAliases();
@@ -45,8 +60,8 @@ def Kern_EpilogueAttr : AttrDef<Kern_Dialect, "Epilogue"> {
     epsilon. Bias and residual are not part of it: the operands say that.
 
     Constraints:
-    - (1) It is not empty.
-    - (2) The epsilon is not negative.
+    1. It has an activation or a norm.
+    2. A norm, and only a norm, has an epsilon, which is finite and not negative.
 
     Example: `#kern.epilogue<gelu>`, `#kern.epilogue<glu silu>`,
     `#kern.epilogue<relu, layer_norm 1.0e-12>`
@@ -81,13 +96,13 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
     scales, [k/group][32], the minimums and the factors of either.
 
     Constraints:
-    - (1) The interleave is 1, 2, 4 or 8 and makes whole bytes.
-    - (2) Integers, and only they, have a group with scales.
-    - (3) The group is a multiple of 8 and of the interleave.
-    - (4) Minimums come with scales only.
-    - (5) The block is a multiple of the group and has scales.
-    - (6) Scales and minimums are floats, or integers below block scales; block
-      scales are floats.
+    1. The interleave is 1, 2, 4 or 8 and makes whole bytes.
+    2. Integers, and only they, have a group with scales.
+    3. The group is a multiple of 8 and of the interleave.
+    4. Minimums come with scales only.
+    5. The block is a multiple of the group and has scales.
+    6. Scales and minimums are floats; below block scales they are integers.
+    7. Block scales are floats.
 
     Example: `#kern.format<f32>`, `#kern.format<bf16, interleave 2>`,
     `#kern.format<ui4, group 32, scales f16, minimums f16, interleave 2>`,
@@ -106,6 +121,64 @@ def Kern_OperandFormatAttr : AttrDef<Kern_Dialect, "OperandFormat"> {
   }];
 }
 
+def Kern_LayerAttr : AttrDef<Kern_Dialect, "Layer"> {
+  let mnemonic = "layer";
+  let summary = "one layer of `kern.layers`: a body, and its weights and caches";
+  let description = [{
+    The parameters are symbols of weights and caches, for the trailing arguments
+    of the body. `kern.layers` prints a layer as `@body(@weight)`.
+
+    Example: `#kern.layer<@body, [@weight, @cache]>`
+  }];
+  let parameters = (ins
+      "::mlir::FlatSymbolRefAttr":$body,
+      OptionalArrayRefParameter<"::mlir::FlatSymbolRefAttr">:$parameters);
+  let assemblyFormat = "`<` $body (`,` `[` $parameters^ `]`)? `>`";
+}
+
+def Kern_ScheduleAttr : AttrDef<Kern_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "how the work of an attention is divided";
+  let description = [{
+    `auto`, `streaming`, `two_pass` or `split_kv`, and perhaps the most query rows
+    of a work item; see `kern.attention`.
+
+    Constraints:
+    1. A work item has 1 to 24 rows.
+
+    Example: `#kern.schedule<streaming>`, `#kern.schedule<two_pass, rows 8>`
+  }];
+  let parameters = (ins "::transom::kern::AttentionSchedule":$value);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let returnType = "::transom::kern::AttentionSchedule";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::transom::kern::ScheduleAttr::get($_builder.getContext(), $0)";
+}
+
+def Kern_PoolKind : I32EnumAttr<"PoolKind", "which rows of a sequence are pooled", [
+    I32EnumAttrCase<"First", 0, "first">,
+    I32EnumAttrCase<"Last", 1, "last">,
+    I32EnumAttrCase<"Mean", 2, "mean">]> {
+  let cppNamespace = "::transom::kern";
+  let genSpecializedAttr = 0;
+}
+def Kern_PoolKindAttr : EnumAttr<Kern_Dialect, Kern_PoolKind, "pool_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Kern_OneDnnPrimitive : I32EnumAttr<"OneDnnPrimitive", "a primitive of oneDNN", [
+    I32EnumAttrCase<"Matmul", 0, "matmul">,
+    I32EnumAttrCase<"BatchMatmul", 1, "batch_matmul">,
+    I32EnumAttrCase<"Softmax", 2, "softmax">,
+    I32EnumAttrCase<"LayerNorm", 3, "layer_norm">]> {
+  let cppNamespace = "::transom::kern";
+  let genSpecializedAttr = 0;
+}
+def Kern_OneDnnPrimitiveAttr : EnumAttr<Kern_Dialect, Kern_OneDnnPrimitive, "primitive"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -121,10 +194,10 @@ def Kern_BufferType : TypeDef<Kern_Dialect, "Buffer"> {
     columns of a key side by side.
 
     Constraints:
-    - (1) Elements are integers or floats of whole bytes, or i1 (a byte).
-    - (2) A stride is at least the last size, which then is constant.
-    - (3) Key panels are f32 or bf16 of rank 2 without a stride.
-    - (4) Those of bf16 have an even, constant number of columns.
+    1. Elements are i1 (stored as a byte), or integers or floats of whole bytes.
+    2. A stride is at least the last size, which is a constant then.
+    3. Key panels are f32 or bf16, of rank 2 and without a stride.
+    4. Key panels of bf16 have an even, constant number of columns.
 
     Example: `!kern.buffer<[rows, 768] x f32>`,
     `!kern.buffer<[rows, 3072] x f32, stride 3088>`,
@@ -169,9 +242,12 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
     `#kern.format<f32>`, bf16 for `#kern.format<bf16, interleave 2>`.
 
     Constraints:
-    - (1) Sizes are not negative, numbers f32 or bf16 unless in panels.
-    - (2) Splits are positive and add up to the first size.
-    - (3) `panels32` has rank 2, `padded32` rank 1 and is f32.
+    1. A layout other than `panels32` and `unset` holds f32 or bf16.
+    2. Sizes are not negative.
+    3. Splits are positive.
+    4. Splits add up to the first size.
+    5. `panels32` has rank 2, `padded32` rank 1.
+    6. `padded32` holds f32.
 
     Example: `!kern.weight<[768, 768] x f32, panels32>`,
     `!kern.weight<[768, 768] x bf16, panels32>`,
@@ -180,14 +256,14 @@ def Kern_WeightType : TypeDef<Kern_Dialect, "Weight"> {
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
                         "::transom::kern::OperandFormatAttr":$format,
-                        "::transom::kern::WeightLayout":$layout,
+                        "::transom::WeightLayout":$layout,
                         ArrayRefParameter<"int64_t">:$splits);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// A weight in the plain format of f32 or bf16.
     static WeightType get(::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> shape,
-                          ::mlir::Type element, ::transom::kern::WeightLayout layout,
+                          ::mlir::Type element, ::transom::WeightLayout layout,
                           ::llvm::ArrayRef<int64_t> splits);
     /// Bytes it takes in the artifact.
     int64_t getByteSize() const;
@@ -229,9 +305,10 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     the keys, those of values the values.
 
     Constraints:
-    - (1) Heads, key and value are positive, with at most 2^31 - 1 numbers a
-      position, the window is not negative.
-    - (2) Elements are f32, bf16 or i8.
+    1. Heads, key and value are positive, with at most 2^31 - 1 numbers a
+       position.
+    2. The window is not negative.
+    3. Elements are f32, bf16 or i8.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
     `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bounded sizes and groups of tokens: what the operations read and write, and
-// their verifiers. Numbers are those of the rules in the descriptions.
+// their verifiers. Numbers are those of the constraints in the descriptions.
 #include "dialects/kern/KernVerify.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -58,91 +58,93 @@ Polynomial CombineGroupsOp::flops() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult BoundedSizeOp::verify() {
-  if (failed(verifySize(*this, "bound", getBound()))) // (1)
+  if (failed(verifySize({*this, 1}, "bound", getBound())))
     return failure();
-  if (!getParsedBound().coversCoefficients(Polynomial())) // (1)
-    return emitOpError("expects a bound without negative terms, got '")
-           << getBound() << "'";
+  if (!getParsedBound().coversCoefficients(Polynomial()))
+    return Constraint{*this, 1}.expects()
+           << "a bound without negative terms, got '" << getBound() << "'";
   return success();
 }
 
 LogicalResult BoundedSizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (const std::string &name : getParsedBound().symbols())
     if (symbols.lookupNearestSymbolFrom<BoundedSizeOp>(
-            *this, StringAttr::get(getContext(), name))) // (2)
-      return emitOpError("expects a bound without bounded sizes, got '")
-             << name << "'";
+            *this, StringAttr::get(getContext(), name)))
+      return Constraint{*this, 2}.expects()
+             << "a bound without bounded sizes, got '" << name << "'";
   return success();
 }
 
 /// Fails unless a buffer is dense and of i64.
-static LogicalResult verifyTable(Operation *op, const char *name,
+static LogicalResult verifyTable(Constraint constraint, const char *name,
                                  Value buffer) {
   if (isDense(buffer) &&
       rules::getBufferType(buffer).getElementType().isInteger(64))
     return success();
-  return op->emitOpError("expects a dense buffer of i64 as ")
-         << name << ", got " << buffer.getType();
+  return constraint.expects()
+         << "a dense buffer of i64 as " << name << ", got " << buffer.getType();
 }
 
 LogicalResult GroupTokensOp::verify() {
   Type element = rules::getBufferType(getGroups()).getElementType();
   if (!(element.isInteger(64) || element.isInteger(32)) ||
-      getSizes(getGroups()).size() != 2 || !isDense(getGroups())) // (1)
-    return emitOpError("expects a dense buffer of i32 or i64 of rank 2 as "
-                       "groups, got ")
+      getSizes(getGroups()).size() != 2 || !isDense(getGroups()))
+    return Constraint{*this, 1}.expects()
+           << "a dense buffer of i32 or i64 of rank 2 as groups, got "
            << getGroups().getType();
-  if (failed(verifyTable(*this, "tokens", getTokens())) ||
-      failed(verifyTable(*this, "offsets", getOffsets())) ||
-      failed(verifyTable(*this, "positions", getPositions())))
+  if (failed(verifyTable({*this, 2}, "tokens", getTokens())) ||
+      failed(verifyTable({*this, 3}, "offsets", getOffsets())) ||
+      failed(verifyTable({*this, 4}, "positions", getPositions())))
     return failure();
   Sizes tokens = getSizes(getTokens());
-  if (tokens.size() != 1 ||
-      tokens[0] != Polynomial::symbol(getSize().str())) // (2)
-    return emitOpError("expects tokens of size [")
-           << getSize() << "], got " << text(tokens);
+  if (tokens.size() != 1 || tokens[0] != Polynomial::symbol(getSize().str()))
+    return Constraint{*this, 2}.expects()
+           << "tokens of size [" << getSize() << "], got " << text(tokens);
   Sizes offsets = getSizes(getOffsets());
-  if (offsets.size() != 1 || offsets[0].constant().value_or(0) < 2) // (3)
-    return emitOpError("expects offsets of a constant size of at least 2, got ")
-           << text(offsets);
-  return verifySameSizes(*this, "groups and positions", getGroups(),
-                         getPositions()); // (4)
+  if (offsets.size() != 1 || offsets[0].constant().value_or(0) < 2)
+    return Constraint{*this, 3}.expects()
+           << "offsets of a constant size of at least 2, got " << text(offsets);
+  return verifySameSizes({*this, 4}, "groups and positions", getGroups(),
+                         getPositions());
 }
 
 LogicalResult GroupTokensOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto size =
       symbols.lookupNearestSymbolFrom<BoundedSizeOp>(*this, getSizeAttr());
-  if (!size) // (5)
-    return emitOpError("expects a bounded size, got '") << getSize() << "'";
+  if (!size)
+    return Constraint{*this, 5}.expects()
+           << "a bounded size, got '" << getSize() << "'";
   Polynomial entries = product(getSizes(getGroups()));
-  if (!size.getParsedBound().coversCoefficients(entries)) // (6)
-    return emitOpError("expects a bound of at least '")
-           << entries.str() << "' for '" << getSize() << "', got '"
-           << size.getBound() << "'";
+  if (!size.getParsedBound().coversCoefficients(entries))
+    return Constraint{*this, 6}.expects()
+           << "a bound of at least '" << entries.str() << "' for '" << getSize()
+           << "', got '" << size.getBound() << "'";
   return success();
 }
 
 LogicalResult CombineGroupsOp::verify() {
-  if (failed(verifyRowsOfF32(*this, "the input", getInput())) ||
-      failed(verifyRowsOfF32(*this, "outs", getOuts()))) // (1)
+  if (failed(verifyRowsOfF32({*this, 1}, "the input", getInput())) ||
+      failed(verifyRowsOfF32({*this, 1}, "outs", getOuts())))
     return failure();
   Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
-  if (input.size() != 2 || outs.size() != 2 || input[1] != outs[1]) // (1)
-    return emitOpError("expects input and outs of rank 2 with equal last "
-                       "sizes, got ")
+  if (input.size() != 2 || outs.size() != 2 || input[1] != outs[1])
+    return Constraint{*this, 1}.expects()
+           << "input and outs of rank 2 with equal last sizes, got "
            << text(input) << " and " << text(outs);
-  if (failed(verifyTable(*this, "positions", getPositions())))
+  if (failed(verifyTable({*this, 2}, "positions", getPositions())))
     return failure();
   Sizes positions = getSizes(getPositions());
   if (positions.size() != 2 || positions[0] != outs[0] ||
-      !positions[1].constant()) // (2)
-    return emitOpError("expects positions with the rows of outs and a constant "
-                       "number of columns, got ")
+      !positions[1].constant())
+    return Constraint{*this, 2}.expects()
+           << "positions with the rows of outs and a constant number of "
+              "columns, got "
            << text(positions);
-  if (failed(verifyRowsOfF32(*this, "scales", getScales())))
+  if (failed(verifyRowsOfF32({*this, 3}, "scales", getScales())))
     return failure();
-  if (!isDense(getScales())) // (3)
-    return emitOpError("expects dense scales, got ") << getScales().getType();
-  return verifySameSizes(*this, "positions and scales", getPositions(),
-                         getScales()); // (3)
+  if (!isDense(getScales()))
+    return Constraint{*this, 3}.expects()
+           << "dense scales, got " << getScales().getType();
+  return verifySameSizes({*this, 3}, "positions and scales", getPositions(),
+                         getScales());
 }

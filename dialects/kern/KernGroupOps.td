@@ -25,8 +25,8 @@ def Kern_BoundedSizeOp : Kern_Op<"bounded_size", [Symbol, DeclareOpInterfaceMeth
     writes the size again.
 
     Constraints:
-    - (1) The bound is a size without negative terms.
-    - (2) The bound uses no bounded size.
+    1. The bound is a size without negative terms.
+    2. The bound uses no bounded size.
 
     Example:
     ```mlir
@@ -65,13 +65,13 @@ def Kern_GroupTokensOp : Kern_BufferizedOp<"group_tokens",
     `kern.combine_groups`.
 
     Constraints:
-    - (1) Groups are i32 or i64 of rank 2, dense.
-    - (2) Tokens are i64 of size [size], dense.
-    - (3) Offsets are i64, dense, of a constant size, which is one more than the
-      number of groups and at least 2.
-    - (4) Positions are i64 of the sizes of the groups, dense.
-    - (5) The size is a `kern.bounded_size`.
-    - (6) Its bound is at least the number of elements of the groups.
+    1. Groups are i32 or i64 of rank 2, dense.
+    2. Tokens are i64 of size [size], dense.
+    3. Offsets are i64, dense, of a constant size, which is one more than the number
+       of groups and at least 2.
+    4. Positions are i64 of the sizes of the groups, dense.
+    5. The size is a `kern.bounded_size`.
+    6. Its bound is at least the number of elements of the groups.
 
     Example:
     ```mlir
@@ -99,10 +99,10 @@ def Kern_CombineGroupsOp : Kern_BufferizedOp<"combine_groups", [], ["acceptsStri
     nothing.
 
     Constraints:
-    - (1) Input and outs are rows of f32 of rank 2 with equal last sizes.
-    - (2) Positions are i64 and dense, with the rows of outs and a constant number
-      of columns.
-    - (3) Scales are f32 of the sizes of the positions, dense.
+    1. Input and outs are f32 in rows of rank 2 with equal last sizes.
+    2. Positions are i64 and dense, with the rows of outs and a constant number of
+       columns.
+    3. Scales are f32 of the sizes of the positions, dense.
 
     Example:
     ```mlir

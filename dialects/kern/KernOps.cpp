@@ -3,7 +3,7 @@
 //
 // What each operation of the kern dialect reads and writes, in which row space
 // workers own their rows, and how many floating-point operations it takes.
-#include "dialects/kern/Kern.h"
+#include "dialects/kern/KernLayers.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -183,9 +183,6 @@ SmallVector<Value> AttentionOp::readBuffers() {
 }
 SmallVector<Value> AttentionOp::writtenBuffers() {
   return getBuffers({getOuts(), getScratch(), getPartials(), getCounters()});
-}
-AttentionSchedule AttentionOp::getParsedSchedule() {
-  return AttentionSchedule::parse(getSchedule()).value_or(AttentionSchedule());
 }
 CacheType AttentionOp::getCacheType() {
   return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();

@@ -18,22 +18,21 @@ include "dialects/kern/KernRowOps.td"
 def Kern_WeightOp : Kern_Op<"weight", [Symbol]> {
   let summary = "defines a packed weight";
   let description = [{
-    `expr` is a weight expression over file tensors. `kern-pack-weights` sets the
-    type's layout and `offset`, the byte offset in the artifact's weights.
+    `expr` is an expression over the tensors of the model's files.
+    `kern-pack-weights` sets the type's layout and `offset`, the byte offset in the
+    artifact's weights.
 
     Constraints:
-    - (1) The expression parses.
-    - (2) The offset is a multiple of 4 and not negative. The type has rules of its
-      own.
+    1. The offset is not negative and a multiple of 4.
 
     Example:
     ```mlir
-    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = "file(\"q\")" {offset = 0 : i64}
+    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = #weight.expr<file("q")> {offset = 0 : i64}
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrAttr:$expr,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Kern_WeightType>:$type, Weights_ExprAttr:$expr,
                        OptionalAttr<I64Attr>:$offset);
-  let assemblyFormat = "$sym_name `:` $type `=` $expr attr-dict";
+  let assemblyFormat = "$sym_name `:` $type `=` qualified($expr) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -41,8 +40,8 @@ def Kern_GetWeightOp : Kern_Op<"get_weight", [Pure, Kern_Definition, DeclareOpIn
   let summary = "the value of a weight";
   let description = [{
     Constraints:
-    - (1) The symbol is a `kern.weight`.
-    - (2) Of the same type.
+    1. The symbol is a `kern.weight`.
+    2. The types are equal.
 
     Example:
     ```mlir
@@ -61,7 +60,7 @@ def Kern_AllocOp : Kern_Op<"alloc", [Kern_Definition]> {
     the entry's table of offsets, set by `kern-plan-memory`.
 
     Constraints:
-    - (1) The slot is not negative.
+    1. The slot is not negative.
 
     Example:
     ```mlir
@@ -78,9 +77,9 @@ def Kern_ViewOp : Kern_Op<"view", [Pure, Kern_Definition]> {
   let summary = "the same memory with other dimensions";
   let description = [{
     Constraints:
-    - (1) One element type.
-    - (2) Equally many elements.
-    - (3) Both are dense: no stride, no key panels.
+    1. Source and result have one element type.
+    2. They have equally many elements.
+    3. They are dense: no stride, no key panels.
 
     Example:
     ```mlir
@@ -103,10 +102,10 @@ def Kern_RaggedBatchOp : Kern_Op<"ragged_batch", [Pure, Kern_Definition]> {
     the operation: the type's index says which table of the frame is meant.
 
     Constraints:
-    - (1) Without a mask `batch` and `columns` are sizes.
-    - (2) `keep_first` needs a mask.
-    - (3) The mask is [batch, columns] of i64 or i1.
-    - (4) `rows` and `keys` have names.
+    1. Without a mask `batch` and `columns` are sizes.
+    2. `keep_first` comes with a mask only.
+    3. The mask is [batch, columns] of i64 or i1.
+    4. `rows` and `keys` are not empty.
 
     Example:
     ```mlir
@@ -150,25 +149,34 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     Each out is f32 or bf16, rounded to nearest even, whatever the input is.
 
     Constraints:
-    - (1) The weight is [n, k], `panels32` or `unset`, and k is the input's last
-      size.
-    - (2) There is one out for each split of the weight, of that width and with the
-      input's rows.
-    - (3) The bias is [n], `padded32` or `unset`, with the weight's splits.
-    - (4) `ragged` is there exactly where an out is key panels, and then there is no
-      activation, residual or norm.
-    - (5) Residual and norm need a single out and have its sizes.
-    - (6) `norm_gamma`, `norm_counters`, a norm in the epilogue and an out of the
-      norm (`norm_out` of f32, `norm_out_bf16` of bf16) come together, the counters
-      are an i64 for each row, the product's own out is f32.
-    - (7) An `rms_norm` has no beta.
-    - (8) No out, nor that of a norm, lies in the input's memory, since other tiles
-      still read it; a residual may share the out's memory only without activation
-      and with a k of one pass, since tiles wait there.
-    - (9) The input is bf16 exactly when the weight is.
-    - (10) With a k of several passes outs are f32.
-    - (11) Beside `glu` there is no residual, norm nor key panels, a single out has
-      half of n columns, n is a multiple of 16 and k is one of a single pass.
+    1. The input is f32 or bf16 in rows.
+    2. The weight is [n, k], where k is the input's last size.
+    3. The weight is in `panels32` or `unset`.
+    4. The input is bf16 if the weight is, else f32.
+    5. The bias is f32 [n] in `padded32` or `unset`.
+    6. The bias has the weight's splits.
+    7. There is one out for each split of the weight, or one where it has no
+       splits.
+    8. An out is f32 or bf16 and as wide as its split.
+    9. An out in rows has the input's rows.
+    10. An out is f32 if k has several K blocks.
+    11. `ragged` is given exactly if an out is key panels.
+    12. Beside key panels there is no activation, residual or norm.
+    13. A residual is f32 in rows, of the sizes of the single out.
+    14. `norm_gamma`, `norm_counters`, a norm in the epilogue and `norm_out` or
+        `norm_out_bf16` come together; `norm_beta` comes with them only.
+    15. Beside a norm there is a single out, f32 in rows.
+    16. Gamma and beta are f32 [n] in `rows` or `unset`.
+    17. An `rms_norm` has no beta.
+    18. `norm_out` is f32 and `norm_out_bf16` is bf16, in rows of the out's sizes.
+    19. `norm_counters` has an i64 for each row.
+    20. No out, nor that of a norm, is in the input's memory, since other tiles
+        still read it.
+    21. A residual is in the out's memory only without an activation and with a k
+        of one K block, since tiles wait there.
+    22. Beside `glu` there is a single out in rows, no residual, no norm and no
+        splits.
+    23. Beside `glu` n is a multiple of 16 and k has one K block.
 
     Example:
     ```mlir
@@ -219,10 +227,10 @@ def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
     broadcast. One chain of fused multiply-adds over ascending k, from zero.
 
     Constraints:
-    - (1) Ranks are at least 2.
-    - (2) The last size of lhs is the last but one of rhs.
-    - (3) Outs has the rows of lhs and the columns of rhs.
-    - (4) Leading sizes equal those of outs or are 1.
+    1. Operands are f32 in rows, of rank 2 or more.
+    2. The last size of lhs is the last but one of rhs.
+    3. Outs has the rows of lhs and the columns of rhs.
+    4. Leading sizes of lhs and rhs equal those of outs or are 1.
 
     Example:
     ```mlir
@@ -265,49 +273,49 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     positions 0 to keys - 1 in the cache, of which the new rows are the last, and
     positions are counted from the sequence's start.
 
-    `schedule`, `KIND` or `KIND:ROWS`, selects how the work is divided. A work
-    item is a block of at most ROWS query rows of one head. No schedule changes
-    a bit of the result:
+    `schedule` selects how the work is divided. A work item is a block of query
+    rows of one head. No schedule changes a bit of the result:
 
     - `streaming`: a work item computes one KV block after the other;
-    - `two-pass`: a work item computes all its scores first, for up to 8 KV
+    - `two_pass`: a work item computes all its scores first, for up to 8 KV
       blocks, then the products with the values;
-    - `split-kv`: the KV blocks of a work item are distributed over workers. Each
+    - `split_kv`: the KV blocks of a work item are distributed over workers. Each
       block leaves its result in `partials`; `counters` (zero before and after)
       tell which worker is last and merges them. Without room for all blocks the
       op falls back to `streaming`;
-    - `auto`: `streaming` or `split-kv`, by the lengths and workers of a call.
+    - `auto`: `streaming` or `split_kv`, by the lengths and workers of a call.
 
     In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
     before they are summed and multiplied, and their product with the values is a
     chain over pairs of keys; sums and all else are f32.
 
     Constraints:
-    - (1) `heads` is a multiple of `kv_heads`, both positive.
-    - (2) The last sizes of query, key, value and outs are constant: heads*dk,
-      kv_heads*dk, kv_heads*dv, heads*dv.
-    - (3) The key, and only it, is key panels.
-    - (4) Query and outs have equal rows.
-    - (5) The scratch is [parts, floats] with the floats that the schedule and dv
-      need.
-    - (6) The mask is f32 or bool of rank at most 4; `mask_value` needs a bool mask.
-    - (7) Window and soft cap are not negative.
-    - (8) With `causal` or `window` and without `by_column` the query ragged have no
-      `keep_first`, since such a row has no index in the order.
-    - (9) Query, key and value are all f32 or all bf16, and then heads have an even
-      dk.
-    - (10) Outs are f32, or bf16 beside such operands.
-    - (11) The schedule is one of the above, of at most 24 rows.
-    - (12) Partials are [parts, floats] of f32 with room for 32 KV blocks, counters
-      [parts, 32] of i64, and `split-kv` has them.
-    - (13) There are key and value, or a cache.
-    - (14) Beside a cache both ragged are of one table, `causal` is set, there is no
-      mask, and the query's type, the heads, their sizes and the window are the
-      cache's.
-    - (15) Slopes are f32 of size [heads] or [heads, 2] in `rows` or `unset`.
-    - (16) The relative bias is f32 of size [heads, an odd number] in `rows` or
-      `unset`.
-    - (17) With `by_column` there is no cache, and both ragged are of one table.
+    1. `heads` is a multiple of `kv_heads`, both are positive.
+    2. Key and value are given, or a cache.
+    3. Query, key, value and outs are f32 or bf16, and their last sizes are
+       constant: heads*dk, kv_heads*dk, kv_heads*dv and heads*dv.
+    4. The key is key panels.
+    5. Query, value and outs are rows.
+    6. Query, key and value have one element type.
+    7. In bf16 dk is even.
+    8. Outs are f32, or bf16 where the query is bf16.
+    9. Query and outs have equal numbers of rows.
+    10. The scratch is f32 [parts, floats] with the floats that the schedule and
+        dv need.
+    11. `split_kv` has partials and counters.
+    12. Partials are f32 [parts, floats] with room for 32 KV blocks.
+    13. Counters are i64 [parts, 32].
+    14. The mask is f32 or bool of rank 4 or less.
+    15. `mask_value` comes with a bool mask only.
+    16. The window and the soft cap are not negative.
+    17. With `causal` or `window` and without `by_column` the query's ragged batch
+        has no `keep_first`, since such a row has no index in the order.
+    18. Beside a cache both ragged batches are one table, `causal` is set and
+        there is no mask.
+    19. The query's type, `kv_heads` and the window are the cache's.
+    20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
+    21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.
+    22. With `by_column` there is no cache, and both ragged batches are one table.
 
     Example:
     ```mlir
@@ -329,7 +337,7 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
                        UnitAttr:$by_column,
                        DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
                        OptionalAttr<F64Attr>:$mask_value,
-                       DefaultValuedStrAttr<StrAttr, "auto">:$schedule);
+                       DefaultValuedAttr<Kern_ScheduleAttr, "::transom::kern::AttentionSchedule()">:$schedule);
   let assemblyFormat = [{
     $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
     (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
@@ -337,8 +345,6 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The schedule that the attribute names.
-    ::transom::kern::AttentionSchedule getParsedSchedule();
     /// The type of the cache, null without one.
     ::transom::kern::CacheType getCacheType();
   }];
@@ -351,9 +357,10 @@ def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
     the panels stay undefined and are masked by whoever reads them.
 
     Constraints:
-    - (1) Outs, and only it, is key panels.
-    - (2) Equal last sizes.
-    - (3) One element type, f32 or bf16, or f32 that is rounded to bf16.
+    1. The input is f32 or bf16 in rows.
+    2. Outs is key panels.
+    3. Input and outs have equal last sizes.
+    4. Outs is bf16 if the input is.
 
     Example:
     ```mlir
@@ -374,9 +381,9 @@ def Kern_TransposeOp : Kern_BufferizedOp<"transpose"> {
   let summary = "permutes dimensions: dimension i of outs is dimension permutation[i] of input";
   let description = [{
     Constraints:
-    - (1) The permutation has each dimension once.
-    - (2) Sizes of outs are the input's so permuted.
-    - (3) One element type.
+    1. The permutation has each dimension once.
+    2. The sizes of outs are the permuted sizes of the input.
+    3. Input and outs have one element type.
 
     Example:
     ```mlir
@@ -395,11 +402,11 @@ def Kern_CopyOp : Kern_BufferizedOp<"copy"> {
     `from` and `size` are polynomials.
 
     Constraints:
-    - (1) The axis is one of both.
-    - (2) `from`, `to` and `size` are sizes.
-    - (3) Other sizes are equal.
-    - (4) The block lies within both where that can be seen.
-    - (5) One element type.
+    1. The axis is one of both buffers.
+    2. `from`, `to` and `size` are sizes.
+    3. Sizes other than that of the axis are equal.
+    4. The block is within both buffers, as far as sizes are known.
+    5. Input and outs have one element type.
 
     Example:
     ```mlir
@@ -419,12 +426,11 @@ def Kern_GatherOp : Kern_BufferizedOp<"gather", [], ["acceptsStride"]> {
     graph computes must lie within the table.
 
     Constraints:
-    - (1) Indices are i64.
-    - (2) The sizes of outs are those of the indices, then those of the table after
-      its first.
-    - (3) One element type.
-    - (4) All are dense, but table and outs may be padded rows where both are of
-      rank 2.
+    1. Indices are i64.
+    2. The sizes of outs are those of the indices, then those of the table after
+       its first.
+    3. Table and outs have one element type.
+    4. All are dense; table and outs of rank 2 may be padded rows.
 
     Example:
     ```mlir
@@ -455,22 +461,29 @@ def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
     - `layer_norm` of each row, with gamma and perhaps beta, and `eps`.
 
     Constraints:
-    - (1) The primitive is one of these and has exactly the operands that belong to
-      it, `eps` with layer_norm only.
-    - (2) Buffers are dense f32 of rank 1 to 8.
-    - (3) Weights are in `rows` or `unset`, without splits, of the sizes above.
-    - (4) Outs has the sizes that follow.
-    - (5) An activation is a matmul's and relu, gelu, gelu_tanh, silu, quick_gelu,
-      tanh or sigmoid.
-    - (6) A product writes no memory that it reads, except that of its residual.
+    1. `matmul` and `layer_norm` have one or two weights, the others none.
+    2. `batch_matmul`, and only it, has `rhs`.
+    3. Only `matmul` has a residual.
+    4. `layer_norm`, and only it, has `eps`.
+    5. Buffers are dense f32 of rank 1 to 8.
+    6. Weights are f32 of the sizes above, without splits.
+    7. Weights are in `rows` or `unset`.
+    8. Outs of `softmax` and `layer_norm`, and the residual, have equal sizes as
+       the input and outs.
+    9. Outs of `matmul` has the input's rows.
+    10. Outs of `batch_matmul` is [.., m, n].
+    11. Leading sizes of `batch_matmul` equal those of outs or are 1.
+    12. Only `matmul` has an activation: relu, gelu, gelu_tanh, silu, quick_gelu,
+        tanh or sigmoid.
+    13. A product writes no memory that it reads, except that of its residual.
 
     Example:
     ```mlir
-    kern.onednn "matmul" %x weights(%w, %b) outs(%y) activation <gelu> : !kern.buffer<[rows, 8] x f32>,
+    kern.onednn <matmul> %x weights(%w, %b) outs(%y) activation <gelu> : !kern.buffer<[rows, 8] x f32>,
         !kern.weight<[64, 8] x f32, rows>, !kern.weight<[64] x f32, rows>, !kern.buffer<[rows, 64] x f32>
     ```
   }];
-  let arguments = (ins StrAttr:$primitive, Kern_BufferType:$input,
+  let arguments = (ins Kern_OneDnnPrimitiveAttr:$primitive, Kern_BufferType:$input,
                        Optional<Kern_BufferType>:$rhs, Variadic<Kern_WeightType>:$weights,
                        Optional<Kern_BufferType>:$residual, Kern_BufferType:$outs,
                        OptionalAttr<Kern_ActivationAttr>:$activation, OptionalAttr<F64Attr>:$eps);
@@ -492,25 +505,60 @@ def Kern_OneDnnOp : Kern_BufferizedOp<"onednn", [AttrSizedOperandSegments]> {
 def Kern_LayersOp : Kern_Op<"layers", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs layer bodies one after another on one state buffer";
   let description = [{
-    `rows` is a list of [body, weight, ...] symbols. A body takes the state, the
-    invariants and its row's weights and caches, and updates the state in place. It may also
-    update a buffer among the invariants that follows the state: a copy of it in
-    bf16. A body has one call site.
+    A layer names a body, a private function, and the weights and caches for its
+    trailing arguments. A body takes the state, the invariants and the layer's
+    parameters, and updates the state in place. It may also update a buffer among
+    the invariants that follows the state: a copy of it in bf16. A body has one
+    call site.
 
     Constraints:
-    - (1) Each row is a list of symbols, the first a function without results.
-    - (2) Its arguments are the state, the invariants and the row's weights, of
-      these types.
-    - (3) The others are `kern.weight`s or `kern.cache`s.
+    1. A body is a function without results.
+    2. Its arguments are the state, the invariants and the layer's parameters, of
+       these types.
+    3. Parameters are `kern.weight`s or `kern.cache`s.
 
     Example:
     ```mlir
-    kern.layers %x invariants(%s : !kern.ragged<0>) [[@layer, @w0], [@layer, @w1]] : !kern.buffer<[rows, 8] x f32>
+    kern.weight @w0 : !kern.weight<[8] x f32, rows> = #weight.expr<file("w0")>
+    kern.weight @w1 : !kern.weight<[8] x f32, rows> = #weight.expr<file("w1")>
+    func.func private @layer(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8] x f32, rows>) {
+      kern.norm %x, %w outs(%x) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>,
+          !kern.buffer<[rows, 8] x f32>
+      return
+    }
+    func.func @encode(%x: !kern.buffer<[rows, 8] x f32>) {
+      kern.layers %x [@layer(@w0), @layer(@w1)] : !kern.buffer<[rows, 8] x f32>
+      return
+    }
     ```
   }];
   let arguments = (ins Arg<Kern_BufferType, "", [MemRead, MemWrite]>:$state,
-                       Arg<Variadic<AnyType>, "", [MemRead, MemWrite]>:$invariants, ArrayAttr:$rows);
-  let assemblyFormat = "$state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? $rows attr-dict `:` type($state)";
+                       Arg<Variadic<AnyType>, "", [MemRead, MemWrite]>:$invariants,
+                       TypedArrayAttrBase<Kern_LayerAttr, "layers">:$layers);
+  let assemblyFormat = [{
+    $state (`invariants` `(` $invariants^ `:` type($invariants) `)`)? custom<Layers>($layers)
+    attr-dict `:` type($state)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$state, "::mlir::ValueRange":$invariants,
+                                 "::llvm::ArrayRef<LayerAttr>":$layers)>];
+  let extraClassDeclaration = [{
+    /// The layers in the order in which they run.
+    auto getLayerRange() { return getLayers().getAsRange<LayerAttr>(); }
+    /// The first layer.
+    LayerAttr getFirstLayer() { return ::llvm::cast<LayerAttr>(getLayers()[0]); }
+    void setLayers(::llvm::ArrayRef<LayerAttr> layers);
+    /// The body of a layer; null where the symbol is not a function.
+    ::mlir::func::FuncOp getBody(LayerAttr layer,
+                                 ::mlir::SymbolTableCollection &symbols);
+    ::mlir::func::FuncOp getBody(LayerAttr layer,
+                                 const ::mlir::SymbolTable &symbols);
+    /// The index of a body's first parameter after the state and invariants.
+    unsigned getFirstParameter() { return 1 + getInvariants().size(); }
+    /// The index among a layer's parameters of an argument of its body.
+    unsigned getParameterIndex(::mlir::Value argument);
+    /// The weight or cache that a layer gives to an argument of its body.
+    ::mlir::FlatSymbolRefAttr getParameter(LayerAttr layer, ::mlir::Value argument);
+  }];
 }
 
 def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
@@ -519,10 +567,10 @@ def Kern_PhaseOp : Kern_Op<"phase", [NoTerminator, SingleBlock, RecursiveMemoryE
     All workers finish a phase before one begins the next.
 
     Constraints:
-    - (1) The name is not empty.
-    - (2) It holds operations on buffers only.
-    - (3) A `kern.onednn` is alone.
-    - (4) No operation uses a bounded size that another one of the phase writes.
+    1. The name is not empty.
+    2. It holds operations on buffers only.
+    3. A `kern.onednn` is alone.
+    4. No operation uses a bounded size that another one of the phase writes.
 
     Example:
     ```mlir

@@ -21,11 +21,12 @@ def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
     `outs` of bf16 is rounded; `out_bf16` is a rounded copy of an f32 `outs`.
 
     Constraints:
-    - (1) Input (f32) and outs (f32 or bf16) have equal sizes, the last one
-      constant.
-    - (2) Gamma and beta are vectors of that size in `rows` or `unset`.
-    - (3) `eps` is not negative.
-    - (4) `out_bf16` is bf16 rows of the same sizes beside an f32 outs.
+    1. The input is f32 in rows, outs f32 or bf16 in rows.
+    2. Input and outs have equal sizes.
+    3. The last size is a constant.
+    4. Gamma and beta are f32 vectors of that size in `rows` or `unset`.
+    5. `eps` is not negative.
+    6. `out_bf16` is bf16 in rows of the sizes of outs, which is f32 then.
 
     Example:
     ```mlir
@@ -47,8 +48,8 @@ def Kern_CastOp : Kern_BufferizedOp<"cast", [], ["acceptsStride"]> {
     nothing that writes the input can round it itself.
 
     Constraints:
-    - (1) Rows of f32 go to rows of bf16.
-    - (2) Equal sizes.
+    1. The input is f32 in rows, outs bf16 in rows.
+    2. Input and outs have equal sizes.
 
     Example:
     ```mlir
@@ -66,7 +67,8 @@ def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
     exp(x - maximum) over their sum, which runs in 16 lanes by index.
 
     Constraints:
-    - (1) Input and outs are f32 of equal sizes.
+    1. Input and outs are f32 in rows.
+    2. They have equal sizes.
 
     Example:
     ```mlir
@@ -87,10 +89,11 @@ def Kern_EmbeddingOp : Kern_BufferizedOp<"embedding", [SameVariadicOperandSize],
     read with a stride), f32 or bf16. Indices are checked by the runtime.
 
     Constraints:
-    - (1) There is at least one table, and an id and a scale for each.
-    - (2) Ids are i64, one for each row of outs, which is f32.
-    - (3) Each table is [any, width] with the width of outs.
-    - (4) A table in panels has no splits.
+    1. There is at least one table, and an id and a scale for each.
+    2. Outs is f32 in rows.
+    3. Ids are i64, one for each row of outs.
+    4. Each table is [any, width] with the width of outs.
+    5. A table in panels has no splits.
 
     Example:
     ```mlir
@@ -115,11 +118,12 @@ def Kern_ElementwiseOp : Kern_BufferizedOp<"elementwise", [NoTerminator, SingleB
     `arith.truncf`, to nearest even.
 
     Constraints:
-    - (1) Inputs are buffers or weights in `rows` or `unset`, without key panels.
-    - (2) Their sizes broadcast to those of outs.
-    - (3) The region has an argument of each input's element type.
-    - (4) It yields the element type of outs.
-    - (5) It holds nothing but arith operations and `kern.apply`.
+    1. Inputs are buffers, or weights in `rows` or `unset`; neither they nor outs
+       are key panels.
+    2. The sizes of inputs broadcast to those of outs.
+    3. The region has an argument of each input's element type.
+    4. The region yields the element type of outs.
+    5. The region holds nothing but arith operations and `kern.apply`.
 
     Example:
     ```mlir
@@ -172,7 +176,8 @@ def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
     line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
 
     Constraints:
-    - (1) Ids and outs are i64 of equal sizes.
+    1. Ids and outs are i64.
+    2. They have equal sizes.
 
     Example:
     ```mlir
@@ -188,7 +193,7 @@ def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
   let summary = "the column of each row in the caller's batch, as i64";
   let description = [{
     Constraints:
-    - (1) Outs is i64.
+    1. Outs is i64.
 
     Example:
     ```mlir
@@ -206,9 +211,9 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
     Row r is the element of the batch at its sequence and column.
 
     Constraints:
-    - (1) One element type.
-    - (2) After its first two sizes the input has those of outs after its first.
-    - (3) Both are dense.
+    1. Input and outs have one element type.
+    2. After its first two sizes the input has those of outs after its first.
+    3. Both are dense.
 
     Example:
     ```mlir
@@ -227,9 +232,9 @@ def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]
     A kept column 0 that the mask hides is not copied: its place is zero too.
 
     Constraints:
-    - (1) One element type.
-    - (2) After its first two sizes outs has those of the input after its first.
-    - (3) Outs is dense, and so is an input of another rank than 2.
+    1. Input and outs have one element type.
+    2. After its first two sizes outs has those of the input after its first.
+    3. Outs is dense; an input of rank 2 may be padded rows.
 
     Example:
     ```mlir
@@ -251,19 +256,19 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
     there is none.
 
     Constraints:
-    - (1) The kind is first, last or mean.
-    - (2) Input (f32) and outs (f32, or bf16 and rounded) have equal last sizes,
-      outs is of rank 2.
-    - (3) The mask is bool.
+    1. The input is f32 in rows, outs f32 or bf16 in rows.
+    2. Outs is [batch, d], where d is the input's last size.
+    3. The mask is bool.
 
     Example:
     ```mlir
-    kern.pool "mean" %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
+    kern.pool <mean> %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
         !kern.buffer<[batch, 8] x f32>
     ```
   }];
   let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged,
-                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs, StrAttr:$kind);
+                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs,
+                       Kern_PoolKindAttr:$kind);
   let assemblyFormat = "$kind $input `ragged` $ragged (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }

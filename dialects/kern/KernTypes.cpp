@@ -17,32 +17,10 @@ using namespace transom::kern;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/kern/KernTypes.cpp.inc"
 
-StringRef kern::layoutName(WeightLayout layout) {
-  switch (layout) {
-  case WeightLayout::Unset:
-    return "unset";
-  case WeightLayout::Rows:
-    return "rows";
-  case WeightLayout::Panels32:
-    return "panels32";
-  case WeightLayout::Padded32:
-    return "padded32";
-  }
-  llvm_unreachable("all layouts have names");
-}
-
 int64_t kern::getMaxKBlock(WeightType weight) {
   int64_t bits =
       getStorageBits(weight.getFormat().getStorage().getOperandType());
   return kMaxKBlock * 32 / bits;
-}
-
-static std::optional<WeightLayout> parseLayout(StringRef name) {
-  for (WeightLayout layout : {WeightLayout::Unset, WeightLayout::Rows,
-                              WeightLayout::Panels32, WeightLayout::Padded32})
-    if (layoutName(layout) == name)
-      return layout;
-  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,7 +131,7 @@ SmallVector<int64_t> WeightType::getPaddedStarts() const {
     splits.push_back(getShape().front());
   SmallVector<int64_t> starts{0};
   for (int64_t split : splits)
-    starts.push_back(starts.back() + llvm::alignTo(split, kPanel));
+    starts.push_back(starts.back() + llvm::alignTo(split, panelWidth));
   return starts;
 }
 
@@ -175,7 +153,7 @@ int64_t WeightType::getByteSize() const {
   int64_t elements = 1;
   ArrayRef<int64_t> shape = getShape();
   if (getLayout() == WeightLayout::Panels32)
-    return getPaddedStarts().back() / kPanel * getPanelBytes();
+    return getPaddedStarts().back() / panelWidth * getPanelBytes();
   if (getLayout() == WeightLayout::Padded32)
     elements = getPaddedStarts().back();
   else
@@ -222,7 +200,7 @@ Type WeightType::parse(AsmParser &parser) {
       parser.parseKeyword("x") || parseFormat(parser, format) ||
       parser.parseComma() || parser.parseKeyword(&name))
     return {};
-  std::optional<WeightLayout> layout = parseLayout(name);
+  std::optional<WeightLayout> layout = parseWeightLayout(name);
   if (!layout) {
     parser.emitError(parser.getNameLoc())
         << "unknown layout '" << name
@@ -246,7 +224,7 @@ void WeightType::print(AsmPrinter &printer) const {
     printer << getElementType();
   else
     printer << getFormat();
-  printer << ", " << layoutName(getLayout());
+  printer << ", " << getLayoutName(getLayout());
   if (!getSplits().empty()) {
     printer << ", splits [";
     llvm::interleaveComma(getSplits(), printer);
@@ -274,7 +252,8 @@ Type CacheType::getQueryType() const {
 /// Bytes of the scales of all heads.
 static int64_t scaleBytes(CacheType type) {
   std::optional<StorageType> scales = type.getFormat().scales;
-  return scales ? type.getHeads() * kKvBlock * getStorageBits(*scales) / 8 : 0;
+  return scales ? type.getHeads() * kvBlockSize * getStorageBits(*scales) / 8
+                : 0;
 }
 
 int64_t CacheType::getKeyBytes() const {
@@ -286,11 +265,12 @@ int64_t CacheType::getValueBytes() const {
 }
 
 int64_t CacheType::getKeyScales() const {
-  return getHeads() * kKvBlock * getDepth() * getElementBytes();
+  return getHeads() * kvBlockSize * getDepth() * getElementBytes();
 }
 
 int64_t CacheType::getValueScales() const {
-  return getKeyBytes() + getHeads() * kKvBlock * getValue() * getElementBytes();
+  return getKeyBytes() +
+         getHeads() * kvBlockSize * getValue() * getElementBytes();
 }
 
 int64_t CacheType::getByteSize() const {

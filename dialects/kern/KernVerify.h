@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the verifiers of the kern dialect share: sizes of operands, their text
-// in messages, and rules that many operations have.
+// in messages, and constraints that many operations have.
 #pragma once
 #include "dialects/kern/Kern.h"
 
@@ -19,6 +19,18 @@ std::string text(llvm::ArrayRef<Polynomial> sizes);
 /// The product of sizes.
 Polynomial product(llvm::ArrayRef<Polynomial> sizes);
 
+/// A numbered constraint in the description of an operation.
+struct Constraint {
+  mlir::Operation *op;
+  int number;
+
+  /// Begins the error of an operation that breaks the constraint:
+  /// `'kern.norm' op (3) expects `.
+  mlir::InFlightDiagnostic expects() const {
+    return op->emitOpError("(") << number << ") expects ";
+  }
+};
+
 /// True for a buffer of this element type.
 bool isF32(mlir::Value buffer);
 bool isBf16(mlir::Value buffer);
@@ -26,26 +38,26 @@ bool isBf16(mlir::Value buffer);
 bool isDense(mlir::Value buffer);
 
 /// Fails unless both buffers have equal sizes.
-mlir::LogicalResult verifySameSizes(mlir::Operation *op, const char *names,
+mlir::LogicalResult verifySameSizes(Constraint constraint, const char *names,
                                     mlir::Value a, mlir::Value b);
 /// Fails unless both buffers have one element type.
-mlir::LogicalResult verifySameElements(mlir::Operation *op, const char *names,
+mlir::LogicalResult verifySameElements(Constraint constraint, const char *names,
                                        mlir::Value a, mlir::Value b);
 /// Fails unless the value is a buffer of f32 in rows.
-mlir::LogicalResult verifyRowsOfF32(mlir::Operation *op, const char *name,
+mlir::LogicalResult verifyRowsOfF32(Constraint constraint, const char *name,
                                     mlir::Value buffer);
 /// Fails unless the value is a buffer of f32 or bf16 in rows.
-mlir::LogicalResult verifyRowsOfFloat(mlir::Operation *op, const char *name,
+mlir::LogicalResult verifyRowsOfFloat(Constraint constraint, const char *name,
                                       mlir::Value buffer);
 /// Fails unless the weight is a vector of `size` in this layout, or unset.
-mlir::LogicalResult verifyVector(mlir::Operation *op, const char *name,
+mlir::LogicalResult verifyVector(Constraint constraint, const char *name,
                                  mlir::Value weight, int64_t size,
                                  WeightLayout layout);
-/// Fails unless a weight lies in this layout or in none yet.
-mlir::LogicalResult verifyLayout(mlir::Operation *op, const char *name,
+/// Fails unless a weight is in this layout or in none yet.
+mlir::LogicalResult verifyLayout(Constraint constraint, const char *name,
                                  mlir::Value weight, WeightLayout layout);
 /// Fails unless the text is a polynomial.
-mlir::LogicalResult verifySize(mlir::Operation *op, const char *name,
+mlir::LogicalResult verifySize(Constraint constraint, const char *name,
                                llvm::StringRef size);
 
 } // namespace transom::kern::rules

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of attention and of its key panels; numbers are those of the rules
-// in the operations' descriptions.
+// Verifiers of attention and of its key panels; numbers are those of the
+// constraints in the operations' descriptions.
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -10,8 +10,8 @@ using namespace transom;
 using namespace transom::kern;
 using namespace transom::kern::rules;
 
-/// Fails unless the last size is a constant multiple of `heads`; else gives the
-/// size of one head.
+/// Constraint 3: fails unless the last size is a constant multiple of `heads`;
+/// else gives the size of one head.
 static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
                                    Value buffer, int64_t heads) {
   Sizes sizes = getSizes(buffer);
@@ -19,56 +19,61 @@ static FailureOr<int64_t> headSize(AttentionOp op, const char *name,
       sizes.empty() ? std::nullopt : sizes.back().constant();
   if (!(isF32(buffer) || isBf16(buffer)) || !last || *last % heads ||
       *last == 0)
-    return op.emitOpError("expects ")
+    return Constraint{op, 3}.expects()
            << name << " of f32 or bf16 whose last size is a multiple of "
            << heads << " heads, got " << buffer.getType();
   return *last / heads;
 }
 
-/// (3) and (9): keys and values that are buffers.
+/// Constraint 5.
+static LogicalResult verifyRows(AttentionOp op, ValueRange buffers) {
+  for (Value buffer : buffers)
+    if (getBufferType(buffer).getKeyPanels())
+      return Constraint{op, 5}.expects() << "only the key in key panels";
+  return success();
+}
+
+/// Constraints 4 to 7: keys and values that are buffers.
 static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
   bool rounded = isBf16(op.getQuery());
-  if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded) // (9)
-    return op.emitOpError("expects query, key and value of one type, got ")
+  if (isBf16(op.getKey()) != rounded || isBf16(op.getValue()) != rounded)
+    return Constraint{op, 6}.expects()
+           << "query, key and value of one type, got "
            << getBufferType(op.getQuery()).getElementType() << ", "
            << getBufferType(op.getKey()).getElementType() << " and "
            << getBufferType(op.getValue()).getElementType();
   if (rounded && keySize % 2)
-    return op.emitOpError("expects heads of an even size in bf16, got ")
-           << keySize;
+    return Constraint{op, 7}.expects()
+           << "heads of an even size in bf16, got " << keySize;
   if (!getBufferType(op.getKey()).getKeyPanels())
-    return op.emitOpError("expects the key in key panels");
-  for (Value buffer : ValueRange{op.getQuery(), op.getValue(), op.getOuts()})
-    if (getBufferType(buffer).getKeyPanels())
-      return op.emitOpError("expects only the key in key panels");
-  return success();
+    return Constraint{op, 4}.expects() << "the key in key panels";
+  return verifyRows(op, {op.getQuery(), op.getValue(), op.getOuts()});
 }
 
-/// (14).
+/// Constraints 5, 18 and 19.
 static LogicalResult verifyCache(AttentionOp op) {
   CacheType cache = op.getCacheType();
   if (op.getQueryRagged().getType() != op.getKeyRagged().getType() ||
       !op.getCausal() || op.getMask())
-    return op.emitOpError("expects ragged of one table, 'causal' and no mask "
-                          "beside a cache");
+    return Constraint{op, 18}.expects()
+           << "ragged of one table, 'causal' and no mask "
+              "beside a cache";
   if (getBufferType(op.getQuery()).getElementType() != cache.getQueryType() ||
       int64_t(op.getKvHeads()) != cache.getHeads() ||
       int64_t(op.getWindow()) != cache.getWindow())
-    return op.emitOpError("expects the element type, 'kv_heads' and window of "
-                          "the cache, got ")
+    return Constraint{op, 19}.expects()
+           << "the element type, 'kv_heads' and window of "
+              "the cache, got "
            << getBufferType(op.getQuery()).getElementType() << ", "
            << int64_t(op.getKvHeads()) << " and " << int64_t(op.getWindow())
            << " beside " << cache;
-  for (Value buffer : {op.getQuery(), op.getOuts()})
-    if (getBufferType(buffer).getKeyPanels())
-      return op.emitOpError("expects only the key in key panels");
-  return success();
+  return verifyRows(op, {op.getQuery(), op.getOuts()});
 }
 
-/// (2), (3), (4), (9), (10), (13) and (14).
+/// Constraints 2 to 9, 18 and 19.
 static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
   if (bool(op.getKey()) == bool(op.getCache()))
-    return op.emitOpError("expects key and value, or a cache");
+    return Constraint{op, 2}.expects() << "key and value, or a cache";
   CacheType cache = op.getCacheType();
   FailureOr<int64_t> dq = headSize(op, "query", op.getQuery(), op.getHeads());
   FailureOr<int64_t> dk =
@@ -84,26 +89,28 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t &valueSize) {
   if (failed(out))
     return failure();
   if (*dq != *dk || *dv != *out)
-    return op.emitOpError("expects heads of one size in query and key, and in "
-                          "value and outs, got ")
+    return Constraint{op, 3}.expects()
+           << "heads of one size in query and key, and in "
+              "value and outs, got "
            << *dq << " and " << *dk << ", " << *dv << " and " << *out;
   if (failed(cache ? verifyCache(op) : verifyKeys(op, *dk)))
     return failure();
-  if (isBf16(op.getOuts()) && !isBf16(op.getQuery())) // (10)
-    return op.emitOpError("expects outs of f32 beside a query of f32");
+  if (isBf16(op.getOuts()) && !isBf16(op.getQuery()))
+    return Constraint{op, 8}.expects() << "outs of f32 beside a query of f32";
   valueSize = *dv;
   if (getBufferType(op.getQuery()).getRowCount() !=
       getBufferType(op.getOuts()).getRowCount())
-    return op.emitOpError("expects query and outs of equal rows, got ")
+    return Constraint{op, 9}.expects()
+           << "query and outs of equal rows, got "
            << text(getSizes(op.getQuery())) << " and "
            << text(getSizes(op.getOuts()));
   return success();
 }
 
-/// Fails unless a buffer has a line of at least so many elements a part.
-static LogicalResult verifyPerPart(AttentionOp op, const char *name,
-                                   Value buffer, int64_t count,
-                                   Type elementType) {
+/// Fails unless a buffer has a line of at least so many elements a worker.
+static LogicalResult verifyPerWorker(Constraint constraint, const char *name,
+                                     Value buffer, int64_t count,
+                                     Type elementType) {
   Sizes sizes = getSizes(buffer);
   std::optional<int64_t> own =
       sizes.empty() ? std::nullopt : sizes.back().constant();
@@ -111,63 +118,58 @@ static LogicalResult verifyPerPart(AttentionOp op, const char *name,
       sizes.size() == 2 && sizes[0] == Polynomial::symbol("parts") && own &&
       *own >= count)
     return success();
-  return op.emitOpError("expects ")
-         << name << " [parts, " << count << "] of " << elementType << ", got "
-         << buffer.getType();
+  return constraint.expects() << name << " [parts, " << count << "] of "
+                              << elementType << ", got " << buffer.getType();
 }
 
-/// (5), (11) and (12).
+/// Constraints 10 to 13.
 static LogicalResult verifySchedule(AttentionOp op, int64_t valueSize) {
-  std::optional<AttentionSchedule> schedule =
-      AttentionSchedule::parse(op.getSchedule());
-  if (!schedule)
-    return op.emitOpError("has the unknown schedule '")
-           << op.getSchedule()
-           << "'; supported: " << AttentionSchedule::getSupported();
+  AttentionSchedule schedule = op.getSchedule();
   Builder b(op.getContext());
-  if (failed(verifyPerPart(op, "a scratch", op.getScratch(),
-                           getAttentionScratchFloats(*schedule, valueSize),
-                           b.getF32Type())))
+  if (failed(verifyPerWorker({op, 10}, "a scratch", op.getScratch(),
+                             getAttentionScratchFloats(schedule, valueSize),
+                             b.getF32Type())))
     return failure();
   if (!op.getPartials())
-    return schedule->kind == AttentionSchedule::Kind::SplitKv
-               ? op.emitOpError("expects partials and counters for 'spread'")
+    return schedule.kind == AttentionSchedule::Kind::SplitKv
+               ? Constraint{op, 11}.expects()
+                     << "partials and counters for 'split_kv'"
                : success();
-  if (failed(verifyPerPart(op, "partials", op.getPartials(),
-                           kSplitKvSlots * getAttentionSlotFloats(valueSize),
-                           b.getF32Type())))
+  if (failed(verifyPerWorker({op, 12}, "partials", op.getPartials(),
+                             kSplitKvSlots * getAttentionSlotFloats(valueSize),
+                             b.getF32Type())))
     return failure();
-  return verifyPerPart(op, "counters", op.getCounters(), kSplitKvSlots,
-                       b.getI64Type());
+  return verifyPerWorker({op, 13}, "counters", op.getCounters(), kSplitKvSlots,
+                         b.getI64Type());
 }
 
-/// (6).
+/// Constraints 14 and 15.
 static LogicalResult verifyMask(AttentionOp op) {
   if (!op.getMask())
-    return op.getMaskValue()
-               ? op.emitOpError("expects a bool mask beside 'mask_value'")
-               : success();
+    return op.getMaskValue() ? Constraint{op, 15}.expects()
+                                   << "a bool mask beside 'mask_value'"
+                             : success();
   Type element = getBufferType(op.getMask()).getElementType();
   if (!(element.isF32() || element.isInteger(1)) ||
       getBufferType(op.getMask()).getRank() > 4)
-    return op.emitOpError(
-               "expects a mask of f32 or bool of rank 4 at most, got ")
+    return Constraint{op, 14}.expects()
+           << "a mask of f32 or bool of rank 4 at most, got "
            << op.getMask().getType();
   if (op.getMaskValue() && !element.isInteger(1))
-    return op.emitOpError("expects a bool mask beside 'mask_value'");
+    return Constraint{op, 15}.expects() << "a bool mask beside 'mask_value'";
   return success();
 }
 
-/// (15), (16) and (17).
+/// Constraints 20, 21 and 22.
 static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
   if (Value slopes = op.getSlopes()) {
     auto type = llvm::cast<WeightType>(slopes.getType());
     bool bySide =
         type.getShape() == ArrayRef<int64_t>{heads, 2} && !type.isBf16();
-    if (failed(bySide
-                   ? verifyLayout(op, "the slopes", slopes, WeightLayout::Rows)
-                   : verifyVector(op, "slopes", slopes, heads,
-                                  WeightLayout::Rows)))
+    if (failed(bySide ? verifyLayout({op, 20}, "the slopes", slopes,
+                                     WeightLayout::Rows)
+                      : verifyVector({op, 20}, "slopes", slopes, heads,
+                                     WeightLayout::Rows)))
       return failure();
   }
   if (Value bias = op.getRelativeBias()) {
@@ -175,53 +177,58 @@ static LogicalResult verifyBiases(AttentionOp op, int64_t heads) {
     ArrayRef<int64_t> shape = type.getShape();
     if (type.isBf16() || shape.size() != 2 || shape[0] != heads ||
         shape[1] % 2 == 0)
-      return op.emitOpError("expects a relative bias of f32 of size [")
-             << heads << ", an odd number], got " << type;
-    if (failed(verifyLayout(op, "the relative bias", bias, WeightLayout::Rows)))
+      return Constraint{op, 21}.expects()
+             << "a relative bias of f32 of size [" << heads
+             << ", an odd number], got " << type;
+    if (failed(verifyLayout({op, 21}, "the relative bias", bias,
+                            WeightLayout::Rows)))
       return failure();
   }
   if (op.getByColumn() && (op.getCache() || op.getQueryRagged().getType() !=
                                                 op.getKeyRagged().getType()))
-    return op.emitOpError(
-        "expects ragged of one table and no cache beside 'by_column'");
+    return Constraint{op, 22}.expects()
+           << "ragged of one table and no cache beside 'by_column'";
   return success();
 }
 
 LogicalResult AttentionOp::verify() {
   int64_t heads = getHeads(), kvHeads = getKvHeads(), valueSize = 0;
-  if (heads <= 0 || kvHeads <= 0 || heads % kvHeads) // (1)
-    return emitOpError(
-               "expects 'heads' that are a multiple of 'kv_heads', got ")
-           << heads << " and " << kvHeads;
+  if (heads <= 0 || kvHeads <= 0 || heads % kvHeads)
+    return Constraint{*this, 1}.expects()
+           << "'heads' that are a multiple of 'kv_heads', got " << heads
+           << " and " << kvHeads;
   if (failed(verifyHeads(*this, valueSize)) ||
       failed(verifySchedule(*this, valueSize)) || failed(verifyMask(*this)))
     return failure();
   if (failed(verifyBiases(*this, heads)))
     return failure();
   double cap = getSoftCap().convertToDouble();
-  if (int64_t(getWindow()) < 0 || !(cap >= 0)) // (7)
-    return emitOpError(
-               "expects a window and a soft cap that are not negative, got ")
+  if (int64_t(getWindow()) < 0 || !(cap >= 0))
+    return Constraint{*this, 16}.expects()
+           << "a window and a soft cap that are not negative, got "
            << int64_t(getWindow()) << " and " << cap;
   auto ragged = getQueryRagged().getDefiningOp<RaggedBatchOp>();
   if (ragged && ragged.getKeepFirst() && !getByColumn() &&
-      (getCausal() || getWindow())) // (8)
-    return emitOpError("expects ragged without 'keep_first' beside 'causal' or "
-                       "'window' that do not go by the column");
+      (getCausal() || getWindow()))
+    return Constraint{*this, 17}.expects()
+           << "ragged without 'keep_first' beside 'causal' or "
+              "'window' that do not go by the column";
   return success();
 }
 
 LogicalResult PackKeysOp::verify() {
-  if (failed(verifyRowsOfFloat(*this, "the input", getInput())))
+  if (failed(verifyRowsOfFloat({*this, 1}, "the input", getInput())))
     return failure();
-  if (!getBufferType(getOuts()).getKeyPanels()) // (1)
-    return emitOpError("expects key panels as outs, got ")
-           << getOuts().getType();
+  if (!getBufferType(getOuts()).getKeyPanels())
+    return Constraint{*this, 2}.expects()
+           << "key panels as outs, got " << getOuts().getType();
   Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
-  if (input.empty() || input.back() != outs.back()) // (2)
-    return emitOpError("expects input and outs of one last size, got ")
-           << text(input) << " and " << text(outs);
-  if (isBf16(getInput()) && !isBf16(getOuts())) // (3)
-    return emitOpError("expects outs of bf16 for an input of bf16");
+  if (input.empty() || input.back() != outs.back())
+    return Constraint{*this, 3}.expects()
+           << "input and outs of one last size, got " << text(input) << " and "
+           << text(outs);
+  if (isBf16(getInput()) && !isBf16(getOuts()))
+    return Constraint{*this, 4}.expects()
+           << "outs of bf16 for an input of bf16";
   return success();
 }

@@ -19,8 +19,7 @@ kern::BufferType AttnConverter::bufferType(Type tensor) {
 kern::WeightType transom::getWeightType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return kern::WeightType::get(type.getContext(), type.getShape(),
-                               type.getElementType(), kern::WeightLayout::Unset,
-                               {});
+                               type.getElementType(), WeightLayout::Unset, {});
 }
 
 kern::CacheType transom::getCacheType(Type cache) {
@@ -116,13 +115,14 @@ Value AttnConverter::keyPanels(Location loc, Value rows, Value ragged) {
 
 Value AttnConverter::makeWeight(Location loc, StringRef name,
                                 ArrayRef<int64_t> shape,
-                                const std::string &expr) {
+                                const WeightExpr &expr) {
   auto type = kern::WeightType::get(b.getContext(), shape, b.getF32Type(),
-                                    kern::WeightLayout::Unset, {});
+                                    WeightLayout::Unset, {});
   OpBuilder top =
       OpBuilder::atBlockBegin(&symbols.getOp()->getRegion(0).front());
-  auto weight =
-      top.create<kern::WeightOp>(loc, name, type, expr, IntegerAttr());
+  auto weight = top.create<kern::WeightOp>(
+      loc, name, type, weights::ExprAttr::get(b.getContext(), expr),
+      IntegerAttr());
   StringAttr symbol = symbols.insert(weight);
   return b.create<kern::GetWeightOp>(loc, type, FlatSymbolRefAttr::get(symbol));
 }
@@ -258,16 +258,14 @@ LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
   SmallVector<Value> invariants;
   for (Value value : op.getInvariants())
     invariants.push_back(getLowered(value));
-  SmallVector<Attribute> rows;
+  SmallVector<kern::LayerAttr> layers;
   for (attn::LayerAttr layer : op.getLayerRange()) {
-    SmallVector<Attribute> entries{layer.getBody()};
-    llvm::append_range(entries, layer.getParameters());
-    rows.push_back(b.getArrayAttr(entries));
+    layers.push_back(kern::LayerAttr::get(b.getContext(), layer.getBody(),
+                                          layer.getParameters()));
     auto body = symbols.lookup<func::FuncOp>(layer.getBody().getValue());
     if (body.getNumResults() && failed(convertBody(body, state, invariants)))
       return failure();
   }
-  b.create<kern::LayersOp>(op.getLoc(), state, invariants,
-                           b.getArrayAttr(rows));
+  b.create<kern::LayersOp>(op.getLoc(), state, invariants, layers);
   return success();
 }

@@ -61,7 +61,7 @@ private:
   /// What an attention works in, and how.
   struct AttentionMemory {
     mlir::Value scratch, partials, counters; ///< the last two may be null
-    std::string schedule = "auto";
+    kern::AttentionSchedule schedule;
   };
   AttentionMemory attentionMemory(mlir::Location loc, attn::SdpaOp op,
                                   bool ownKeys, int64_t valueSize);
@@ -89,7 +89,7 @@ private:
                    RegionBody body);
   /// Adds a weight to the module and gives its value.
   Value makeWeight(mlir::Location loc, llvm::StringRef name,
-                   llvm::ArrayRef<int64_t> shape, const std::string &expr);
+                   llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
   Value transposeLast(mlir::Location loc, Value buffer);
   /// RaggedBatch in which each of `batch` sequences has `columns` rows.
   Value uniformBatch(mlir::Location loc, const Polynomial &batch,

@@ -221,9 +221,9 @@ void AttnConverter::convertPool(attn::PoolOp op) {
         attn::getSymbolicShape(op.getInput().getType());
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
-  b.create<kern::PoolOp>(op.getLoc(), buffer(op.getInput()), ragged, mask,
-                         target(op.getResult()),
-                         attn::stringifyPoolKind(op.getKind()));
+  b.create<kern::PoolOp>(
+      op.getLoc(), buffer(op.getInput()), ragged, mask, target(op.getResult()),
+      *kern::symbolizePoolKind(attn::stringifyPoolKind(op.getKind())));
 }
 
 void AttnConverter::convertConstant(attn::ConstantOp op) {
@@ -251,7 +251,7 @@ void AttnConverter::convertConstant(attn::ConstantOp op) {
                          : cast<IntegerAttr>(value).getValue().getSExtValue()));
   std::vector<int64_t> shape(values.getType().getShape());
   Value constant = makeWeight(op.getLoc(), "constant", shape,
-                              WeightExpr::values(shape, data).str());
+                              WeightExpr::values(shape, data));
   elementwise(op.getLoc(), constant, out,
               [&](OpBuilder &inner, ValueRange scalars) -> Value {
                 if (element.isF32())
@@ -287,31 +287,29 @@ LogicalResult AttnConverter::convertRaggedBatch(attn::RaggedBatchOp op) {
 AttnConverter::AttentionMemory
 AttnConverter::attentionMemory(Location loc, attn::SdpaOp op, bool ownKeys,
                                int64_t valueSize) {
-  auto forced = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
-      "transom.attention_schedule");
+  auto forced =
+      op->getParentOfType<ModuleOp>()->getAttrOfType<kern::ScheduleAttr>(
+          "transom.attention_schedule");
   AttentionMemory memory;
   if (forced)
-    memory.schedule = forced.getValue().str();
-  // Text that names no schedule is the verifier's to refuse.
-  kern::AttentionSchedule schedule =
-      kern::AttentionSchedule::parse(memory.schedule)
-          .value_or(kern::AttentionSchedule());
-  auto perPart = [&](int64_t count, Type element) {
+    memory.schedule = forced.getValue();
+  kern::AttentionSchedule schedule = memory.schedule;
+  auto perWorker = [&](int64_t count, Type element) {
     Polynomial dims[] = {Polynomial::symbol("parts"), count};
     return alloc(loc, kern::BufferType::get(b.getContext(), dims, element));
   };
-  memory.scratch = perPart(kern::getAttentionScratchFloats(schedule, valueSize),
-                           b.getF32Type());
+  memory.scratch = perWorker(
+      kern::getAttentionScratchFloats(schedule, valueSize), b.getF32Type());
   using Kind = kern::AttentionSchedule::Kind;
-  // Where queries are the keys' rows, there are at least as many units as
-  // pieces, and nothing is gained by spreading those.
+  // Where queries are the keys' rows, there are at least as many work items as
+  // KV blocks, and nothing is gained by distributing the blocks.
   if (schedule.kind != Kind::SplitKv &&
       (schedule.kind != Kind::Auto || ownKeys))
     return memory;
   memory.partials =
-      perPart(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),
-              b.getF32Type());
-  memory.counters = perPart(kern::kSplitKvSlots, b.getI64Type());
+      perWorker(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),
+                b.getF32Type());
+  memory.counters = perWorker(kern::kSplitKvSlots, b.getI64Type());
   auto clear =
       b.create<kern::ElementwiseOp>(loc, ValueRange(), memory.counters);
   OpBuilder::InsertionGuard guard(b);
@@ -336,14 +334,13 @@ LogicalResult AttnConverter::convertDecodeBatch(attn::DecodeBatchOp op) {
 void AttnConverter::convertRopeTable(attn::RopeTableOp op) {
   int64_t limit = op.getLimit();
   ArrayRef<double> frequencies = op.getFrequencies();
-  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kern::kKvBlock)) +
-                         kern::kKvBlock,
+  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kvBlockSize)) +
+                         kvBlockSize,
                      2 * int64_t(frequencies.size())};
   Value angles =
       makeWeight(op.getLoc(), "angles", shape,
                  WeightExpr::angles(limit, op.getFactor().convertToDouble(),
-                                    {frequencies.begin(), frequencies.end()})
-                     .str());
+                                    {frequencies.begin(), frequencies.end()}));
   b.create<kern::RopeTableOp>(op.getLoc(), buffer(op.getPositions()), angles,
                               target(op.getResult()));
 }
@@ -414,6 +411,7 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
       out, op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
       op.getCausalAttr(), op.getWindowAttr(),
       byColumn ? b.getUnitAttr() : UnitAttr(), op.getSoftCapAttr(),
-      op.getMaskValueAttr(), b.getStringAttr(memory.schedule));
+      op.getMaskValueAttr(),
+      kern::ScheduleAttr::get(b.getContext(), memory.schedule));
   return success();
 }

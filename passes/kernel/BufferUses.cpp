@@ -39,15 +39,16 @@ void transom::eraseWeight(Value weight) {
   auto body = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   unsigned index = argument.getArgNumber();
   body->getParentOfType<ModuleOp>().walk([&](kern::LayersOp layers) {
-    Builder b(layers.getContext());
-    SmallVector<Attribute> rows;
-    for (Attribute attribute : layers.getRows()) {
-      SmallVector<Attribute> row(cast<ArrayAttr>(attribute).getValue());
-      if (cast<FlatSymbolRefAttr>(row[0]).getAttr() == body.getSymNameAttr())
-        row.erase(row.begin() + 1 + index - layers->getNumOperands());
-      rows.push_back(b.getArrayAttr(row));
+    SmallVector<kern::LayerAttr> kept;
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      SmallVector<FlatSymbolRefAttr> parameters(layer.getParameters());
+      if (layer.getBody().getAttr() == body.getSymNameAttr())
+        parameters.erase(parameters.begin() +
+                         layers.getParameterIndex(argument));
+      kept.push_back(kern::LayerAttr::get(layers.getContext(), layer.getBody(),
+                                          parameters));
     }
-    layers.setRowsAttr(b.getArrayAttr(rows));
+    layers.setLayers(kept);
   });
   body.eraseArgument(index);
 }
@@ -57,17 +58,14 @@ WeightUses::WeightUses(ModuleOp module) : symbols(module) {
     values[get.getWeightAttr().getAttr()].push_back(get.getResult());
   });
   module.walk([&](kern::LayersOp layers) {
-    for (Attribute attribute : layers.getRows()) {
-      auto row = cast<ArrayAttr>(attribute);
-      auto body = symbols.lookup<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(row[0]).getValue());
-      for (auto [i, weight] : llvm::enumerate(row.getValue().drop_front())) {
-        Value parameter = body.getArgument(layers->getNumOperands() + i);
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      func::FuncOp body = layers.getBody(layer, symbols);
+      for (auto [i, symbol] : llvm::enumerate(layer.getParameters())) {
+        Value parameter = body.getArgument(layers.getFirstParameter() + i);
         if (!isa<kern::WeightType>(parameter.getType()))
           continue; // a cache
-        StringAttr name = cast<FlatSymbolRefAttr>(weight).getAttr();
-        parameters[parameter].push_back(name);
-        values[name].push_back(parameter);
+        parameters[parameter].push_back(symbol.getAttr());
+        values[symbol.getAttr()].push_back(parameter);
       }
     }
   });
@@ -104,8 +102,7 @@ bool WeightUses::hasOneUse(Value weight) const {
 void WeightUses::retype(
     Value weight, function_ref<kern::WeightType(kern::WeightType)> change) {
   for (kern::WeightOp definition : definitions(weight)) {
-    kern::WeightType type =
-        change(cast<kern::WeightType>(definition.getType()));
+    kern::WeightType type = change(definition.getType());
     definition.setType(type);
     for (Value value : values.lookup(definition.getSymNameAttr())) {
       value.setType(type);

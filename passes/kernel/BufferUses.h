@@ -18,11 +18,11 @@ mlir::Operation *onlyReader(mlir::Value buffer);
 std::optional<Activation> getActivation(kern::ElementwiseOp op);
 
 /// Removes a weight value that nothing reads any more: the parameter of a body
-/// goes from the rows of its layers too.
+/// goes from the layers that call it, too.
 void eraseWeight(mlir::Value weight);
 
 /// The weight symbols of each value of weight type, with the layer bodies'
-/// parameters resolved through their rows.
+/// parameters resolved through their layers.
 class WeightUses {
 public:
   explicit WeightUses(mlir::ModuleOp module);
@@ -40,7 +40,7 @@ public:
 
 private:
   mlir::SymbolTable symbols;
-  /// Parameters of layer bodies → symbols of all rows.
+  /// Parameters of layer bodies → symbols of all layers.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::StringAttr>> parameters;
   /// Symbol → the values that stand for it.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> values;

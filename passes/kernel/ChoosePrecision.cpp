@@ -287,9 +287,8 @@ struct ChoosePrecisionPass
   /// that ended the layer before.
   void carryState(kern::LayersOp layers) {
     SmallVector<func::FuncOp> bodies;
-    for (Attribute row : layers.getRows()) {
-      auto body = getOperation().lookupSymbol<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      auto body = getOperation().lookupSymbol<func::FuncOp>(layer.getBody());
       if (!llvm::is_contained(bodies, body))
         bodies.push_back(body);
     }

@@ -154,8 +154,7 @@ struct ConvertAttnToKernPass
       std::string name = weight.getSymName().str();
       symbols.remove(weight);
       symbols.insert(b.create<kern::WeightOp>(weight.getLoc(), name, type,
-                                              weight.getExpr().getText(),
-                                              IntegerAttr()));
+                                              weight.getExpr(), IntegerAttr()));
       weight.erase();
     }
   }

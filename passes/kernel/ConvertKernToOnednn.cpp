@@ -94,8 +94,8 @@ struct ConvertKernToOnednnPass
     if (op.getBias())
       weights.push_back(op.getBias());
     return b.create<kern::OneDnnOp>(
-        op.getLoc(), b.getStringAttr("matmul"), op.getInput(), Value(), weights,
-        op.getResidual(), op.getOuts()[0],
+        op.getLoc(), kern::OneDnnPrimitive::Matmul, op.getInput(), Value(),
+        weights, op.getResidual(), op.getOuts()[0],
         op.getActivation()
             ? kern::ActivationAttr::get(op.getContext(), *op.getActivation())
             : kern::ActivationAttr(),
@@ -105,14 +105,14 @@ struct ConvertKernToOnednnPass
   kern::OneDnnOp convert(OpBuilder &b, kern::BatchMatmulOp op) {
     ++batchProducts;
     return b.create<kern::OneDnnOp>(
-        op.getLoc(), b.getStringAttr("batch_matmul"), op.getLhs(), op.getRhs(),
-        ValueRange(), Value(), op.getOuts(), kern::ActivationAttr(),
-        FloatAttr());
+        op.getLoc(), kern::OneDnnPrimitive::BatchMatmul, op.getLhs(),
+        op.getRhs(), ValueRange(), Value(), op.getOuts(),
+        kern::ActivationAttr(), FloatAttr());
   }
 
   kern::OneDnnOp convert(OpBuilder &b, kern::SoftmaxOp op) {
     ++softmaxes;
-    return b.create<kern::OneDnnOp>(op.getLoc(), b.getStringAttr("softmax"),
+    return b.create<kern::OneDnnOp>(op.getLoc(), kern::OneDnnPrimitive::Softmax,
                                     op.getInput(), Value(), ValueRange(),
                                     Value(), op.getOuts(),
                                     kern::ActivationAttr(), FloatAttr());
@@ -123,10 +123,10 @@ struct ConvertKernToOnednnPass
     SmallVector<Value> weights{op.getGamma()};
     if (op.getBeta())
       weights.push_back(op.getBeta());
-    return b.create<kern::OneDnnOp>(op.getLoc(), b.getStringAttr("layer_norm"),
-                                    op.getInput(), Value(), weights, Value(),
-                                    op.getOuts(), kern::ActivationAttr(),
-                                    op.getEpsAttr());
+    return b.create<kern::OneDnnOp>(
+        op.getLoc(), kern::OneDnnPrimitive::LayerNorm, op.getInput(), Value(),
+        weights, Value(), op.getOuts(), kern::ActivationAttr(),
+        op.getEpsAttr());
   }
 };
 

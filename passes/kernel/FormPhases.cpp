@@ -287,7 +287,7 @@ struct FormPhasesPass
     kern::BufferOp main = findMainOp(group);
     std::string what = main->getName().stripDialect().str();
     if (auto call = dyn_cast<kern::OneDnnOp>(*main))
-      what += "_" + call.getPrimitive().str();
+      what += "_" + stringifyOneDnnPrimitive(call.getPrimitive()).str();
     std::string name =
         (function.getSymName() + "." + std::to_string(index) + "." + what)
             .str();

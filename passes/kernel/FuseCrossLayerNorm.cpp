@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The norm that begins a layer is made by the product that ended the layer
-// before: its weights come one row earlier, its rows go through the layers
+// before: its weights come one layer earlier, its rows go through the layers
 // beside the state.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -52,15 +52,14 @@ struct FuseCrossLayerNormPass
   // Matching
   //===--------------------------------------------------------------------===//
 
-  func::FuncOp lookupBody(Attribute row) {
-    return getOperation().lookupSymbol<func::FuncOp>(
-        cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+  func::FuncOp lookupBody(kern::LayerAttr layer) {
+    return getOperation().lookupSymbol<func::FuncOp>(layer.getBody());
   }
 
-  /// A weight that comes with the row and that the norm alone reads.
+  /// A weight that comes with the layer and that the norm alone reads.
   static bool isOwn(Value weight, kern::LayersOp layers) {
     auto argument = dyn_cast<BlockArgument>(weight);
-    return argument && argument.getArgNumber() >= layers->getNumOperands() &&
+    return argument && argument.getArgNumber() >= layers.getFirstParameter() &&
            argument.hasOneUse();
   }
 
@@ -147,8 +146,8 @@ struct FuseCrossLayerNormPass
 
   void carry(kern::LayersOp layers, Remarks &remarks) {
     llvm::MapVector<func::FuncOp, Body> bodies;
-    for (Attribute row : layers.getRows()) {
-      func::FuncOp function = lookupBody(row);
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      func::FuncOp function = lookupBody(layer);
       auto [known, isNew] = bodies.try_emplace(function);
       if (!isNew)
         continue;
@@ -161,9 +160,9 @@ struct FuseCrossLayerNormPass
       }
     }
     std::optional<Final> last = findFinal(layers, bodies.front().second.norm);
-    kern::NormOp first = bodies[lookupBody(layers.getRows()[0])].norm;
+    kern::NormOp first = bodies[lookupBody(layers.getFirstLayer())].norm;
     Value rows = makeFirst(layers, first);
-    shiftRows(layers, bodies, last);
+    shiftWeights(layers, bodies, last);
     unsigned index = layers->getNumOperands();
     layers.getInvariantsMutable().append(rows);
     for (auto &[function, body] : bodies) {
@@ -184,13 +183,12 @@ struct FuseCrossLayerNormPass
     OpBuilder b(layers);
     Value rows = b.create<kern::AllocOp>(
         norm.getLoc(), norm.getOuts().getType(), IntegerAttr());
-    auto row = cast<ArrayAttr>(layers.getRows()[0]);
     auto weight = [&](Value parameter) -> Value {
       if (!parameter)
         return {};
       return b.create<kern::GetWeightOp>(
           norm.getLoc(), parameter.getType(),
-          cast<FlatSymbolRefAttr>(row[indexIn(parameter, layers)]));
+          layers.getParameter(layers.getFirstLayer(), parameter));
     };
     Value gamma = weight(norm.getGamma()), beta = weight(norm.getBeta());
     b.create<kern::NormOp>(norm.getLoc(), layers.getState(), gamma, beta, rows,
@@ -198,38 +196,31 @@ struct FuseCrossLayerNormPass
     return rows;
   }
 
-  /// The index of a parameter of a body in its table entry.
-  static unsigned indexIn(Value parameter, kern::LayersOp layers) {
-    return cast<BlockArgument>(parameter).getArgNumber() + 1 -
-           layers->getNumOperands();
-  }
-
-  /// Gives each row the weights of the next one's norm; the last gets those of
-  /// the final norm, or keeps its own for rows that nobody reads.
-  void shiftRows(kern::LayersOp layers,
-                 llvm::MapVector<func::FuncOp, Body> &bodies,
-                 std::optional<Final> &last) {
-    ArrayRef<Attribute> old = layers.getRows().getValue();
-    SmallVector<Attribute> rows;
+  /// Gives each layer the weights of the next one's norm; the last gets those
+  /// of the final norm, or keeps its own for rows that nobody reads.
+  void shiftWeights(kern::LayersOp layers,
+                    llvm::MapVector<func::FuncOp, Body> &bodies,
+                    std::optional<Final> &last) {
+    SmallVector<kern::LayerAttr> old(layers.getLayerRange()), shifted;
     for (size_t i = 0; i < old.size(); ++i) {
-      SmallVector<Attribute> row(cast<ArrayAttr>(old[i]).getValue());
+      SmallVector<FlatSymbolRefAttr> parameters(old[i].getParameters());
       size_t next = std::min(i + 1, old.size() - 1);
       kern::NormOp own = bodies[lookupBody(old[i])].norm,
                    other = bodies[lookupBody(old[next])].norm;
       auto shift = [&](Value parameter, Value theirs, Value final) {
-        Attribute symbol = cast<ArrayAttr>(old[next])[indexIn(theirs, layers)];
-        if (next == i && final)
-          symbol = getSymbol(final);
-        row[indexIn(parameter, layers)] = symbol;
+        parameters[layers.getParameterIndex(parameter)] =
+            next == i && final ? getSymbol(final)
+                               : layers.getParameter(old[next], theirs);
       };
       shift(own.getGamma(), other.getGamma(),
             last ? Value(last->norm.getGamma()) : Value());
       if (own.getBeta())
         shift(own.getBeta(), other.getBeta(),
               last ? last->norm.getBeta() : Value());
-      rows.push_back(ArrayAttr::get(&getContext(), row));
+      shifted.push_back(
+          kern::LayerAttr::get(&getContext(), old[i].getBody(), parameters));
     }
-    layers.setRowsAttr(ArrayAttr::get(&getContext(), rows));
+    layers.setLayers(shifted);
   }
 
   static void rewrite(Body &body, unsigned index, Type type) {

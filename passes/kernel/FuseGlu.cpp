@@ -197,13 +197,13 @@ struct FuseGluPass : public transom::impl::FuseGluPassBase<FuseGluPass> {
     SmallVector<kern::WeightOp> first = weights.definitions(of(g.gemm)),
                                 second = weights.definitions(of(u.gemm));
     for (auto [a, b] : llvm::zip_equal(first, second)) {
-      WeightExpr ea = *WeightExpr::parse(a.getExpr().str()),
-                 eb = *WeightExpr::parse(b.getExpr().str());
+      WeightExpr ea = a.getExpr().getExpr(), eb = b.getExpr().getExpr();
       if (g.slice) {
         ea = WeightExpr::slice(ea, 0, g.from, g.size);
         eb = WeightExpr::slice(eb, 0, u.from, u.size);
       }
-      a.setExpr(WeightExpr::interleave(kInterleavedRows, {ea, eb}).str());
+      a.setExprAttr(weights::ExprAttr::get(
+          a.getContext(), WeightExpr::interleave(kInterleavedRows, {ea, eb})));
     }
     if (!g.slice)
       weights.retype(of(g.gemm), [](kern::WeightType type) {

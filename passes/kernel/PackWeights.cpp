@@ -11,7 +11,6 @@
 
 using namespace mlir;
 using namespace transom;
-using kern::WeightLayout;
 
 namespace transom {
 #define GEN_PASS_DEF_PACKWEIGHTSPASS
@@ -57,15 +56,12 @@ struct PackWeightsPass
   /// No part of a weight that nothing reads goes into the artifact.
   void dropUnusedWeights() {
     llvm::StringSet<> used;
-    auto note = [&](Attribute attribute) {
-      if (auto ref = dyn_cast<FlatSymbolRefAttr>(attribute))
-        used.insert(ref.getValue());
-    };
+    auto note = [&](FlatSymbolRefAttr name) { used.insert(name.getValue()); };
     getOperation().walk(
         [&](kern::GetWeightOp get) { note(get.getWeightAttr()); });
     getOperation().walk([&](kern::LayersOp layers) {
-      for (Attribute row : layers.getRows())
-        llvm::for_each(cast<ArrayAttr>(row), note);
+      for (kern::LayerAttr layer : layers.getLayerRange())
+        llvm::for_each(layer.getParameters(), note);
     });
     for (auto weight :
          llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>()))
@@ -91,7 +87,7 @@ struct PackWeightsPass
     });
   }
 
-  /// Replaces references to a symbol everywhere, rows of layers included.
+  /// Replaces references to a symbol everywhere, tables of layers included.
   void rename(const llvm::StringMap<StringAttr> &replacement) {
     AttrTypeReplacer replacer;
     replacer.addReplacement(
@@ -114,7 +110,7 @@ struct PackWeightsPass
          llvm::make_early_inc_range(getOperation().getOps<kern::WeightOp>())) {
       std::string key;
       llvm::raw_string_ostream(key)
-          << weight.getType() << " " << weight.getExpr();
+          << weight.getType() << " " << weight.getExpr().getText();
       auto [first, isNew] = seen.try_emplace(key, weight);
       if (isNew)
         continue;
@@ -142,8 +138,9 @@ struct PackWeightsPass
       }
       return copyName;
     };
-    getOperation().walk(
-        [&](kern::LayersOp layers) { resolveRows(layers, symbols, resolve); });
+    getOperation().walk([&](kern::LayersOp layers) {
+      resolveLayers(layers, symbols, resolve);
+    });
     getOperation().walk([&](kern::GetWeightOp get) {
       for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
         std::optional<WeightLayout> layout = getLayoutForUse(use);
@@ -159,32 +156,34 @@ struct PackWeightsPass
     });
   }
 
-  void resolveRows(kern::LayersOp layers, SymbolTable &symbols,
-                   function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
-    SmallVector<Attribute> rows;
-    for (Attribute attribute : layers.getRows()) {
-      SmallVector<Attribute> row(cast<ArrayAttr>(attribute).getValue());
-      auto body = symbols.lookup<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(row[0]).getValue());
-      for (size_t i = 1; i < row.size(); ++i) {
-        Value parameter = body.getArgument(layers->getNumOperands() + i - 1);
-        if (!isa<kern::WeightType>(parameter.getType()))
+  /// Gives each layer the copies of weights that its body's uses ask for.
+  void
+  resolveLayers(kern::LayersOp layers, SymbolTable &symbols,
+                function_ref<StringAttr(StringAttr, WeightLayout)> resolve) {
+    SmallVector<kern::LayerAttr> resolved;
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      func::FuncOp body = layers.getBody(layer, symbols);
+      SmallVector<FlatSymbolRefAttr> parameters(layer.getParameters());
+      for (auto [i, parameter] : llvm::enumerate(parameters)) {
+        Value argument = body.getArgument(layers.getFirstParameter() + i);
+        if (!isa<kern::WeightType>(argument.getType()))
           continue;
-        for (OpOperand &use : parameter.getUses())
+        for (OpOperand &use : argument.getUses())
           if (std::optional<WeightLayout> layout = getLayoutForUse(use))
-            row[i] = FlatSymbolRefAttr::get(
-                resolve(cast<FlatSymbolRefAttr>(row[i]).getAttr(), *layout));
+            parameter =
+                FlatSymbolRefAttr::get(resolve(parameter.getAttr(), *layout));
       }
-      rows.push_back(ArrayAttr::get(&getContext(), row));
+      resolved.push_back(
+          kern::LayerAttr::get(&getContext(), layer.getBody(), parameters));
     }
-    layers.setRowsAttr(ArrayAttr::get(&getContext(), rows));
+    layers.setLayers(resolved);
   }
 
   void placeWeights() {
     int64_t offset = 0;
     Builder b(&getContext());
     for (auto weight : getOperation().getOps<kern::WeightOp>()) {
-      auto type = cast<kern::WeightType>(weight.getType());
+      kern::WeightType type = weight.getType();
       if (type.getLayout() == WeightLayout::Panels32)
         ++packed;
       weight.setOffsetAttr(b.getI64IntegerAttr(offset));

@@ -74,9 +74,8 @@ private:
     ++step;
     useAll();
     llvm::SmallPtrSet<Operation *, 2> seen;
-    for (Attribute row : layers.getRows()) {
-      auto body = symbols.lookup<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      func::FuncOp body = layers.getBody(layer, symbols);
       if (seen.insert(body).second)
         visit(body, given);
     }
@@ -156,9 +155,8 @@ struct PlanMemoryPass
         auto op = dyn_cast<kern::BufferOp>(use.getOwner());
         return op && op.acceptsStride();
       }
-      return llvm::all_of(layers.getRows(), [&](Attribute row) {
-        auto body = symbols.lookup<func::FuncOp>(
-            cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]).getValue());
+      return llvm::all_of(layers.getLayerRange(), [&](kern::LayerAttr layer) {
+        func::FuncOp body = layers.getBody(layer, symbols);
         return takesStride(body.getArgument(use.getOperandNumber()), symbols,
                            names);
       });

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layer bodies are called by `kern.layers`, whose rows name a body and the
-// weights and caches of one layer.
+// Layer bodies are called by `kern.layers`, whose table names the body, the
+// weights and the caches of each layer.
 #include "passes/lower/ModuleInfo.h"
 
 using namespace mlir;
@@ -11,10 +11,8 @@ using namespace transom::lower;
 
 ModuleInfo::ModuleInfo(ModuleOp module) : symbols(module) {
   module.walk([&](kern::LayersOp layers) {
-    for (Attribute row : layers.getRows()) {
-      auto body = cast<FlatSymbolRefAttr>(cast<ArrayAttr>(row)[0]);
-      callSites[symbols.lookup(body.getValue())] = layers;
-    }
+    for (kern::LayerAttr layer : layers.getLayerRange())
+      callSites[layers.getBody(layer, symbols)] = layers;
   });
   for (auto function : module.getOps<func::FuncOp>())
     findNextProducts(function);
@@ -92,11 +90,10 @@ kern::CacheOp ModuleInfo::getCache(Value cache) const {
     auto parameter = cast<BlockArgument>(cache);
     auto body = cast<func::FuncOp>(parameter.getOwner()->getParentOp());
     kern::LayersOp layers = callSites.find(body)->second;
-    for (Attribute attribute : layers.getRows()) {
-      auto row = cast<ArrayAttr>(attribute);
-      if (cast<FlatSymbolRefAttr>(row[0]).getValue() != body.getSymName())
+    for (kern::LayerAttr layer : layers.getLayerRange()) {
+      if (layer.getBody().getAttr() != body.getSymNameAttr())
         continue;
-      name = cast<FlatSymbolRefAttr>(row[1 + getOffsetIndex(parameter)]);
+      name = layers.getParameter(layer, parameter);
       break;
     }
   }
@@ -106,7 +103,7 @@ kern::CacheOp ModuleInfo::getCache(Value cache) const {
 int64_t ModuleInfo::getOffsetIndex(BlockArgument parameter) const {
   kern::LayersOp layers =
       callSites.find(parameter.getOwner()->getParentOp())->second;
-  return parameter.getArgNumber() - layers->getNumOperands();
+  return layers.getParameterIndex(parameter);
 }
 
 int64_t ModuleInfo::getNumOffsets(BlockArgument parameter) const {

@@ -95,32 +95,32 @@ std::optional<std::string> OperandFormat::findError() const {
   const int64_t stepBits = interleave * getStorageBits(element);
   if (interleave < 1 || interleave > 8 || (interleave & (interleave - 1)) ||
       stepBits % 8)
-    return "expects an interleave of 1, 2, 4 or 8 that makes whole bytes, "
+    return "(1) expects an interleave of 1, 2, 4 or 8 that makes whole bytes, "
            "got " +
-           std::to_string(interleave); // (1)
+           std::to_string(interleave);
   if (group < 0 || bool(group) != bool(scales) ||
       (isIntegerStorage(element) && !scales) ||
       (!isIntegerStorage(element) && scales))
-    return "expects a group with scales for integers, and only for them"; // (2)
+    return "(2) expects a group with scales for integers, and only for them";
   if (group % interleave || group % 8)
-    return "expects a group that is a multiple of 8 and of the interleave, "
+    return "(3) expects a group that is a multiple of 8 and of the interleave, "
            "got " +
-           std::to_string(group); // (3)
+           std::to_string(group);
   if (minimums && !scales)
-    return "expects minimums beside scales only"; // (4)
+    return "(4) expects minimums beside scales only";
   if (block < 0 || bool(block) != bool(blockScales) ||
       (block && (!group || block % group)))
-    return "expects a block that is a multiple of the group, with scales, "
+    return "(5) expects a block that is a multiple of the group, with scales, "
            "got " +
-           std::to_string(block); // (5)
+           std::to_string(block);
   for (std::optional<StorageType> type : {scales, minimums})
     if (type && isIntegerStorage(*type) != bool(block))
-      return std::string("expects ") +
+      return std::string("(6) expects ") +
              (block ? "integers below block scales" : "scales of floats") +
-             ", got '" + getStorageName(*type) + "'"; // (6)
+             ", got '" + getStorageName(*type) + "'";
   if (blockScales && isIntegerStorage(*blockScales))
-    return std::string("expects block scales of floats, got '") +
-           getStorageName(*blockScales) + "'"; // (6)
+    return std::string("(7) expects block scales of floats, got '") +
+           getStorageName(*blockScales) + "'";
   return std::nullopt;
 }
 

@@ -5,11 +5,6 @@
 # test mirrors; check-tests.py checks that all of them exist.
 
 SHARED = {
-    "test/dialects/kern/ops.mlir": ("round trip of types and attributes", ["KernAliases.cpp", "KernAttrs.cpp", "KernTypes.cpp"]),
-    "test/dialects/kern/onednn-ops.mlir": ("round trip and rules of the op", ["KernOneDnn.cpp"]),
-    "test/dialects/kern/invalid.mlir": ("one case for each numbered rule", [
-        "KernVerify.cpp", "KernVerifyAttention.cpp", "KernVerifyMoves.cpp", "KernVerifyProducts.cpp", "AttentionSchedule.cpp"]),
-    "test/dialects/kern/cache-invalid.mlir": ("one case for each numbered rule of caches", ["KernVerifyCaches.cpp"]),
     "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),
     "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", ["AttnConverter.cpp", "AttnConverterOps.cpp"]),
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),

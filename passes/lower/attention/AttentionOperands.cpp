@@ -12,9 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kKvBlock;
-using kern::kPanel;
-
 AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
                                                           Index blockRows) {
   // Load the entries of both ragged batches.
@@ -46,14 +43,14 @@ AttentionEmitter::Sequence AttentionEmitter::loadSequence(Index i,
     s.numHeads = select(*s.packed, heads / group, s.numHeads);
   }
   s.blocksPerHead = ceilDiv(s.numQueries, blockRows);
-  s.numKvBlocks = max(ceilDiv(s.numKeys, kKvBlock), 1);
+  s.numKvBlocks = max(ceilDiv(s.numKeys, kvBlockSize), 1);
 
   // The cost of an item: its queries times the keys that they see, in panels.
   Index keys = s.numKeys;
   if (op.getWindow())
     keys = min(keys, op.getWindow() * (op.getCausal() ? 1 : 2));
   Index queries = s.numQueries / max(s.blocksPerHead, 1);
-  s.cost = queries * (ceilDiv(keys, kPanel) * kPanel) + getItemCost();
+  s.cost = queries * (ceilDiv(keys, panelWidth) * panelWidth) + getItemCost();
   return s;
 }
 
@@ -121,7 +118,7 @@ Index AttentionEmitter::keyHead(const Sequence &s, Index head) {
 }
 
 Value AttentionEmitter::cacheBlock(const Sequence &s, Index key) {
-  Index index = s.firstBlock + key / kKvBlock;
+  Index index = s.firstBlock + key / kvBlockSize;
   Value block = e.loadPtr(e.advance(e.blockTable(op.getCache()), index * 8));
   return e.advance(block, e.offsetInBlock(op.getCache()));
 }
@@ -130,17 +127,17 @@ int64_t AttentionEmitter::getKeyPanelBytes() {
   int64_t columns =
       op.getCache() ? op.getCacheType().getDepth()
                     : *getBufferType(op.getKey()).getDims().back().constant();
-  return columns * kPanel * getValueBytes();
+  return columns * panelWidth * getValueBytes();
 }
 
 Value AttentionEmitter::keysFrom(const Sequence &s, Index head, Index key) {
   Index own = keyHead(s, head);
   if (op.getCache())
     return e.advance(cacheBlock(s, key),
-                     own * (getKeyPanelBytes() * kKvBlock / kPanel));
-  Index panel = (s.keyBase + key) / kPanel;
+                     own * (getKeyPanelBytes() * kvBlockSize / panelWidth));
+  Index panel = (s.keyBase + key) / panelWidth;
   Index offset =
-      panel * getKeyPanelBytes() + own * (dk * kPanel * getValueBytes());
+      panel * getKeyPanelBytes() + own * (dk * panelWidth * getValueBytes());
   return e.advance(e.pointer(op.getKey()), offset);
 }
 
@@ -148,7 +145,7 @@ Value AttentionEmitter::valuesFrom(const Sequence &s, Index head, Index key) {
   Index own = keyHead(s, head);
   if (op.getCache())
     return e.advance(cacheBlock(s, key),
-                     own * (kKvBlock * dv * getValueBytes()) +
+                     own * (kvBlockSize * dv * getValueBytes()) +
                          op.getCacheType().getKeyBytes());
   Index row = (s.firstKeyRow + key) * e.rowStride(op.getValue());
   return e.advance(e.pointer(op.getValue()),
@@ -158,5 +155,5 @@ Value AttentionEmitter::valuesFrom(const Sequence &s, Index head, Index key) {
 Value AttentionEmitter::scalesFrom(const Sequence &s, Index head, Index key,
                                    int64_t offset) {
   return e.advance(cacheBlock(s, key),
-                   keyHead(s, head) * (kKvBlock * 4) + offset);
+                   keyHead(s, head) * (kvBlockSize * 4) + offset);
 }

@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
-
 /// Computes query times key for all keys of the KV block, and the maxima.
 void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   // The kernel: scaled here unless a soft cap comes first.
@@ -22,7 +20,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   spec.k = dk;
   if (!item.s.packed)
     spec.lhsStride = getBufferType(op.getQuery()).getRowStride().constant();
-  spec.rhsStride = kPanel;
+  spec.rhsStride = panelWidth;
   spec.store = KernelSpec::Store::Scores;
   spec.prefetch = true;
   if (!hasSoftCap())
@@ -38,7 +36,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   args.lhsStride = queryStride(item.s, op.getQuery(), dk);
   args.outputStride = e.i64(scoreStride);
   // An iteration reads one cache line of a panel, or two.
-  args.prefetchStride = e.i64(kPanel * getLaneBytes());
+  args.prefetchStride = e.i64(panelWidth * getLaneBytes());
   args.prefetchMoreStride = args.prefetchStride;
   int64_t second = e.kernels().getNr() * getLaneBytes() > 64 ? 64 : 0;
   Index end = block.end - block.base;
@@ -54,7 +52,7 @@ void AttentionEmitter::emitScores(const WorkItem &item, const KvBlock &block) {
   // Tile by tile of NR keys; KV blocks begin with a panel.
   e.forLoop(block.start - block.base, end, e.kernels().getNr(),
             [&](Index column) {
-              Index panel = column / kPanel, lane = column % kPanel;
+              Index panel = column / panelWidth, lane = column % panelWidth;
               Index offset = panel * getKeyPanelBytes() + lane * getLaneBytes();
               args.rhs = e.advance(block.keys, offset);
               if (hasScales())

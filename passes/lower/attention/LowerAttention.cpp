@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kKvBlock;
-using kern::kPanel;
 using kern::kQueryBlock;
 
 /// How keys or values are stored: in the cache, if there is one, or in a
@@ -28,7 +26,7 @@ static const OperandLowering &getOperandLowering(kern::AttentionOp op,
 }
 
 AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
-    : e(e), op(op), schedule(op.getParsedSchedule()),
+    : e(e), op(op), schedule(op.getSchedule()),
       keyFormat(getOperandLowering(op, op.getKey())),
       valueFormat(getOperandLowering(op, op.getValue())) {
   heads = op.getHeads();
@@ -36,7 +34,7 @@ AttentionEmitter::AttentionEmitter(PhaseEmitter &e, kern::AttentionOp op)
   kern::BufferType query = getBufferType(op.getQuery());
   dk = *query.getDims().back().constant() / heads;
   dv = *getBufferType(op.getOuts()).getDims().back().constant() / heads;
-  valueStride = llvm::alignTo(dv, kern::kPanel);
+  valueStride = llvm::alignTo(dv, panelWidth);
   int64_t heldBlocks = schedule.isTwoPass() ? kern::kTwoPassBlocks : 1;
   scoreStride = kern::getScoreStride(schedule);
 
@@ -97,7 +95,8 @@ Index AttentionEmitter::chooseBlockRows() {
         [&](Index index, IndexPair sums) -> IndexPair {
           Sequence s = loadSequence(index, candidate);
           Index items = sums.first + s.getNumItems();
-          return {items, sums.second + ceilDiv(s.numKeys, kPanel) * kPanel};
+          return {items,
+                  sums.second + ceilDiv(s.numKeys, panelWidth) * panelWidth};
         });
     // The cost of the busiest worker's items, each with average rows and keys.
     Index items = max(numItems, 1);
@@ -173,19 +172,19 @@ AttentionEmitter::WorkItem AttentionEmitter::getWorkItem(const Sequence &s,
 }
 
 void AttentionEmitter::setKvBlocks(WorkItem &item) {
-  item.firstKvBlock = item.from / kKvBlock;
-  item.lastKvBlock = max(ceilDiv(item.to, kKvBlock), item.firstKvBlock + 1);
+  item.firstKvBlock = item.from / kvBlockSize;
+  item.lastKvBlock = max(ceilDiv(item.to, kvBlockSize), item.firstKvBlock + 1);
 }
 
 AttentionEmitter::KvBlock AttentionEmitter::getKvBlock(const WorkItem &item,
                                                        Index index) {
-  Index base = index * kKvBlock;
-  Index end = min(item.to, base + kKvBlock);
+  Index base = index * kvBlockSize;
+  Index end = min(item.to, base + kvBlockSize);
   // With a window, skip the panels before the first key that is seen.
   Index start = base;
   if (op.getWindow()) {
     Index skipped = max(item.from - base, 0);
-    start = base + (skipped - skipped % kPanel);
+    start = base + (skipped - skipped % panelWidth);
   }
   KvBlock block;
   block.base = base;
@@ -237,8 +236,8 @@ void AttentionEmitter::setPrefetch(KvBlock &block, const WorkItem &item,
   WorkItem next = getWorkItem(item.s, item.next);
   Bool more = index + 1 < item.lastKvBlock;
   Index head = select(more, item.head, next.head);
-  Index first = next.from - next.from % kKvBlock;
-  Index key = select(more, block.base + kKvBlock, first);
+  Index first = next.from - next.from % kvBlockSize;
+  Index key = select(more, block.base + kvBlockSize, first);
   block.nextKeys = keysFrom(item.s, head, key);
   block.nextValues = valuesFrom(item.s, head, key);
 }
@@ -265,7 +264,7 @@ void AttentionEmitter::emitFirstPass(const WorkItem &item) {
     KvBlock block = getKvBlock(item, index);
     setPrefetch(block, item, index);
     Index held = index - item.firstKvBlock;
-    block.scores = e.advance(scores, held * (kKvBlock * 4));
+    block.scores = e.advance(scores, held * (kvBlockSize * 4));
     block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
     emitScores(item, block);
   });
@@ -280,7 +279,7 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
     setPrefetch(block, item, index);
     if (twoPass) {
       Index held = select(*twoPass, index - item.firstKvBlock, 0);
-      block.scores = e.advance(scores, held * (kKvBlock * 4));
+      block.scores = e.advance(scores, held * (kvBlockSize * 4));
       block.maxima = e.advance(maxima, held * (kQueryBlock * kLanes * 4));
       e.ifThen(logicalNot(*twoPass), [&] { emitScores(item, block); });
     } else {

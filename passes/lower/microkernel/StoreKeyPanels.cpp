@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace transom::lower;
 
-using transom::kern::kPanel; // positions of a key panel
+using transom::panelWidth; // positions of a key panel
 
 namespace {
 class KeyPanelStore {
@@ -71,7 +71,7 @@ private:
   }
   /// Address of the first word of a position.
   Value getTarget(Index position) {
-    Index panel = position / kPanel, lane = position % kPanel;
+    Index panel = position / panelWidth, lane = position % panelWidth;
     Index bytes = panel * args.outputStride * spec.getOutputBytes();
     return e.advance(e.advance(args.output, bytes), lane * 4);
   }
@@ -83,7 +83,7 @@ private:
           cast<VectorType>(words[row][0].getType()).getNumElements();
       e.ifThen(column < columns, [&] {
         e.store(e.extract(words[row][column / lanes], column % lanes),
-                e.advance(first, column * kPanel * 4));
+                e.advance(first, column * panelWidth * 4));
       });
     }
   }
@@ -154,7 +154,7 @@ private:
     e.foldRange(e.i64(1), e.i64(mr + 1), e.i64(0), [&](Index row, Index start) {
       Index next = getPosition(min(row, mr - 1));
       Bool consecutive = next == getPosition(row - 1) + 1;
-      Bool samePanel = 0 < next % kPanel;
+      Bool samePanel = 0 < next % panelWidth;
       Bool continues = logicalAnd(row < mr, logicalAnd(consecutive, samePanel));
       e.ifThen(logicalNot(continues), [&] { storeRun(stage, start, row); });
       return select(continues, start, row);
@@ -169,7 +169,7 @@ private:
     e.forRange(columns, [&](Index column) {
       Value line =
           e.loadVector(b.getI32Type(), e.advance(stage, column * (kLanes * 4)));
-      e.storeVector(line, e.advance(first, column * (kPanel * 4)), mask);
+      e.storeVector(line, e.advance(first, column * (panelWidth * 4)), mask);
     });
   }
 

@@ -12,9 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kKvBlock;
-using kern::kPanel;
-
 namespace {
 /// Writes rows into a cache. Most elements of a head are stored one by one,
 /// from a vector on the stack: those of a key are a panel's width apart, and
@@ -44,10 +41,10 @@ public:
     Index first = e.loadI64(
         e.advance(e.advance(sequences, sequence * sizeof(transom_sequence)),
                   offsetof(transom_sequence, first_block)));
-    Index index = first + position / kKvBlock;
+    Index index = first + position / kvBlockSize;
     Value block = e.loadPtr(e.advance(e.blockTable(op.getCache()), index * 8));
     layer = e.advance(block, e.offsetInBlock(op.getCache()));
-    within = position % kKvBlock;
+    within = position % kvBlockSize;
 
     emitKeys(row);
     emitValues(row);
@@ -65,12 +62,12 @@ private:
   /// Keys are [256/32][depth / interleave][32][interleave].
   void emitKeys(Index row) {
     int64_t lane = bytes * interleave;
-    Index panel = within / kPanel;
-    Index first =
-        panel * (type.getDepth() * kPanel * bytes) + within % kPanel * lane;
+    Index panel = within / panelWidth;
+    Index first = panel * (type.getDepth() * panelWidth * bytes) +
+                  within % panelWidth * lane;
     emitHead(row, {op.getKey(), e.advance(layer, first), type.getKey(),
-                   type.getDepth() * kKvBlock * bytes, type.getKeyScales(),
-                   interleave, kPanel * lane});
+                   type.getDepth() * kvBlockSize * bytes, type.getKeyScales(),
+                   interleave, panelWidth * lane});
   }
 
   /// Values are [256 / interleave][value][interleave].
@@ -79,7 +76,7 @@ private:
     Index first = within / interleave * step + within % interleave * bytes;
     Value values = e.advance(layer, type.getKeyBytes());
     emitHead(row, {op.getValue(), e.advance(values, first), type.getValue(),
-                   type.getValue() * kKvBlock * bytes, type.getValueScales(),
+                   type.getValue() * kvBlockSize * bytes, type.getValueScales(),
                    interleave > 1 ? 1 : kLanes, bytes * interleave});
   }
 
@@ -93,7 +90,7 @@ private:
     Value scale;
     if (format.getFormat().hasScales()) {
       scale = emitScale(target.width, load);
-      Index at = head * kKvBlock + within;
+      Index at = head * kvBlockSize + within;
       e.store(scale, e.advance(layer, at * 4 + target.scalesOffset));
       scale = e.splat(scale);
     }

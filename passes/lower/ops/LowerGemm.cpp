@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
-
 /// From this number of rows per worker on, workers have rows of their own: each
 /// reads all weights then, but its rows stay in its caches.
 static constexpr int64_t kOwnRows = 64;
@@ -130,7 +128,7 @@ private:
   /// Address of the panel that holds a column of a range.
   Value panelAt(Value weight, kern::WeightType of, const Range &range,
                 Index column) {
-    Index panel = (column + range.paddedStart) / kPanel;
+    Index panel = (column + range.paddedStart) / panelWidth;
     return e.advance(weight, panel * getPanelBytes(of));
   }
 
@@ -246,7 +244,7 @@ private:
     spec.out = &getLowering(range.out);
     spec.k = length;
     spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
-    spec.rhsStride = kPanel;
+    spec.rhsStride = panelWidth;
     spec.prefetch = true;
     if (!isFirst)
       spec.init = KernelSpec::AccumulatorInit::Output;
@@ -271,7 +269,7 @@ private:
     args.lhs = e.advance(e.pointer(op.getInput()),
                          (row * args.lhsStride + from) * getLhsBytes());
     Index packed = column + range.paddedStart;
-    Index lane = packed % kPanel;
+    Index lane = packed % panelWidth;
     const OperandFormat &stored = format.getFormat();
     args.rhs = e.advance(panelAt(e.weight(op.getWeight()), type, range, column),
                          from * (stored.getStepBytes() / stored.interleave) +
@@ -284,9 +282,9 @@ private:
     kern::BufferType outType = getBufferType(range.out);
     int64_t outBytes = outType.getElementBytes();
     if (outType.getKeyPanels()) {
-      args.outputStride = e.i64(range.columns * kPanel);
+      args.outputStride = e.i64(range.columns * panelWidth);
       args.output =
-          e.advance(e.pointer(range.out), column * (kPanel * outBytes));
+          e.advance(e.pointer(range.out), column * (panelWidth * outBytes));
       Value positions = e.raggedTable(
           op.getRagged(), offsetof(transom_ragged_batch, token_key));
       args.perRow = e.advance(positions, row * 8);
@@ -312,7 +310,7 @@ private:
   void setPrefetch(KernelArgs &args, const Tiles &tiles, RowBlocks &blocks,
                    Index block, Index numRows, Index from, int64_t length) {
     const int64_t line = getIterationBytes();
-    int64_t tilesPerPanel = kPanel / e.kernels().getNr();
+    int64_t tilesPerPanel = panelWidth / e.kernels().getNr();
     int64_t iterations = llvm::divideCeil(length, getKPerIteration());
 
     // This tile's share of the panel.

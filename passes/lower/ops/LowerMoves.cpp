@@ -193,14 +193,14 @@ static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
   };
   Index from = load(offsetof(transom_sequence, first_token));
   Index to = from + load(offsetof(transom_sequence, num_keys));
-  if (op.getKind() == "first") {
+  if (op.getKind() == kern::PoolKind::First) {
     mask = {};
     from = load(offsetof(transom_sequence, column0_token));
     to = from + 1;
     // The row is -1, and the range empty, where column 0 is no token.
     return {max(from, 0), to};
   }
-  if (op.getKind() == "last") {
+  if (op.getKind() == kern::PoolKind::Last) {
     Index last =
         e.foldRange(from, to, e.i64(-1), [&](Index token, Index carried) {
           return select(isPooled(e, mask, token), token, carried);

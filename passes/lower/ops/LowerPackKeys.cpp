@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kPanel;
-
 /// The columns of a key: as they are stored, or rounded.
 static Value loadKey(PhaseEmitter &e, kern::PackKeysOp op, Value line,
                      Index column, Value mask) {
@@ -32,14 +30,14 @@ static void packInterleaved(PhaseEmitter &e, kern::PackKeysOp op, Index row,
   const int64_t bytes = out.getElementBytes();
   Index columns = e.numColumns(op.getInput());
   Value line = getRow(e, op.getInput(), row).pointer;
-  Index panel = position / kPanel, lane = position % kPanel;
+  Index panel = position / panelWidth, lane = position % panelWidth;
   Value base = e.advance(e.pointer(op.getOuts()),
-                         panel * columns * (kPanel * bytes) +
+                         panel * columns * (panelWidth * bytes) +
                              lane * out.getFormat().getColumnBytes());
   e.forColumns(columns, [&](Index column, Value mask) {
     Value stored = loadKey(e, op, line, column, mask);
-    out.scatterColumns(e, stored, e.advance(base, column * (kPanel * bytes)),
-                       mask);
+    out.scatterColumns(e, stored,
+                       e.advance(base, column * (panelWidth * bytes)), mask);
   });
 }
 
@@ -56,13 +54,13 @@ void lower::lowerOp(PhaseEmitter &e, kern::PackKeysOp op) {
     if (out.getFormat().interleave > 1)
       return packInterleaved(e, op, row, position);
     // Without interleaving all addresses are multiples of an element.
-    Index panel = position / kPanel, lane = position % kPanel;
-    Index base = panel * columns * kPanel + lane;
+    Index panel = position / panelWidth, lane = position % panelWidth;
+    Index base = panel * columns * panelWidth + lane;
     const int64_t bytes = out.getElementBytes();
     Value line = e.advance(e.pointer(op.getInput()), row * stride * bytes);
     e.forColumns(columns, [&](Index column, Value mask) {
       Value stored = loadKey(e, op, line, column, mask);
-      Index to = base + column * kPanel;
+      Index to = base + column * panelWidth;
       out.scatterColumns(e, stored,
                          e.advance(e.pointer(op.getOuts()), to * bytes), mask);
     });

@@ -11,13 +11,11 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-using kern::kKvBlock;
-
 /// Computes cosines and sines of each row's position from two tables: of
 /// multiples of 256 and of the remainder, by the addition theorems.
 void lower::lowerOp(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
-  int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kKvBlock;
+  int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kvBlockSize;
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
     Index position =
         e.loadI64(e.advance(e.pointer(op.getPositions()), row * 8));
@@ -25,8 +23,8 @@ void lower::lowerOp(PhaseEmitter &e, kern::RopeTableOp op) {
       return Row{e,
                  e.advance(e.weight(op.getAngles()), index * (shape[1] * 4))};
     };
-    Row coarse = getTableRow(position / kKvBlock),
-        fine = getTableRow(position % kKvBlock + coarseRows),
+    Row coarse = getTableRow(position / kvBlockSize),
+        fine = getTableRow(position % kvBlockSize + coarseRows),
         out = getRow(e, op.getOuts(), row);
     e.forColumns(e.i64(pairs), [&](Index c, Value m) {
       Index sine = c + pairs;

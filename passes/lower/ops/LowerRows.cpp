@@ -186,7 +186,7 @@ static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
                        Value mask) {
   auto type = cast<kern::WeightType>(table.getType());
   OperandFormat format = type.getFormat().getStorage();
-  if (type.getLayout() != kern::WeightLayout::Panels32) {
+  if (type.getLayout() != WeightLayout::Panels32) {
     Row rows{e, e.weight(table),
              &OperandLowering::get(OperandFormat::getRows(format.element))};
     return rows.load(id * type.getShape()[1] + column, mask);

@@ -78,8 +78,9 @@ std::string buildModule(const Job &job) {
             "\" {\n    kern.attention %q, %k, %v ragged %s0, %s1 scratch %t "
             "partials %p counters %c outs(%y) heads " +
             str(job.heads) + " kv_heads " + str(job.kvHeads) +
-            " scale 0.125 {schedule = \"" + job.schedules[i] + "\"" +
-            (job.causal ? ", causal" : "") + "} : " + q + ", " + k + ", " + v +
+            " scale 0.125 {schedule = #kern.schedule<" +
+            schedule.getAttrText() + ">" + (job.causal ? ", causal" : "") +
+            "} : " + q + ", " + k + ", " + v +
             ", !kern.ragged<0>, !kern.ragged<1>, " + t + ", " + p + ", " + c +
             ", " + y + "\n  }\n  return\n}\n";
   }

@@ -58,8 +58,8 @@ std::string buildModule(const Job &job) {
   std::string attribute = residual || job.epilogue == "none"
                               ? ""
                               : " epilogue <" + job.epilogue + ">";
-  return "kern.weight @w : " + weight + " = \"file(\\\"w\\\")\"\n" +
-         "kern.weight @b : " + bias + " = \"file(\\\"w\\\")\"\n" +
+  return "kern.weight @w : " + weight + " = #weight.expr<file(\"w\")>\n" +
+         "kern.weight @b : " + bias + " = #weight.expr<file(\"w\")>\n" +
          "func.func @product(%x: " + input + ", %r: " + out + ", %y: " + out +
          ") attributes {kern.symbols = [\"rows\"]} {\n" +
          "  %w = kern.get_weight @w : " + weight + "\n" +

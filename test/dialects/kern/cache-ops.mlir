@@ -16,13 +16,13 @@
 kern.cache @kv : !cache
 // CHECK: kern.cache @near : !kern.cache<heads 2, key 4, value 4, window 300, bf16> {group = 1 : i64, offset = 64 : i64}
 kern.cache @near : !window {group = 1, offset = 64}
-kern.weight @angles : !angles = "file(\"a\")"
-kern.weight @slopes : !kern.weight<[4] x f32, rows> = "file(\"s\")"
-kern.weight @w : !kern.weight<[32, 16] x f32, panels32> = "file(\"w\")"
-kern.weight @b : !kern.weight<[32] x f32, padded32> = "file(\"b\")"
-kern.weight @square : !kern.weight<[16, 16] x f32, unset> = "file(\"q\")"
-kern.weight @g : !kern.weight<[16] x f32, rows> = "file(\"g\")"
-kern.weight @table : !kern.weight<[100, 16] x f32, panels32> = "file(\"t\")"
+kern.weight @angles : !angles = #weight.expr<file("a")>
+kern.weight @slopes : !kern.weight<[4] x f32, rows> = #weight.expr<file("s")>
+kern.weight @w : !kern.weight<[32, 16] x f32, panels32> = #weight.expr<file("w")>
+kern.weight @b : !kern.weight<[32] x f32, padded32> = #weight.expr<file("b")>
+kern.weight @square : !kern.weight<[16, 16] x f32, unset> = #weight.expr<file("q")>
+kern.weight @g : !kern.weight<[16] x f32, rows> = #weight.expr<file("g")>
+kern.weight @table : !kern.weight<[100, 16] x f32, panels32> = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @step(
 // CHECK: kern.decode_batch {keys = "keys", rows = "rows"} : <0>
@@ -81,9 +81,9 @@ func.func @products(%x: !x, %y: !x, %z: !x, %c: !ids) {
 }
 
 // CHECK-LABEL: func.func @layers(
-// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @g, @kv], [@layer, @g, @kv]] : <[rows, 16] x f32>
+// CHECK: kern.layers %{{.*}} [@layer(@g, @kv), @layer(@g, @kv)] : <[rows, 16] x f32>
 func.func @layers(%x: !x) {
-  kern.layers %x [[@layer, @g, @kv], [@layer, @g, @kv]] : !x
+  kern.layers %x [@layer(@g, @kv), @layer(@g, @kv)] : !x
   return
 }
 func.func private @layer(%x: !x, %g: !kern.weight<[16] x f32, rows>, %c: !cache) {

@@ -13,7 +13,7 @@ LOCATION = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 def body(lines):
     """The lines of the body of @layer, up to its return."""
-    start = next(i for i, line in enumerate(lines) if "@layer(" in line)
+    start = next(i for i, line in enumerate(lines) if "func.func private @layer(" in line)
     while not lines[start].endswith("{"):  # the arguments may take several lines
         start += 1
     start += 1

@@ -2,21 +2,21 @@
 // RUN: transom-opt %s | transom-opt | FileCheck %s
 
 // CHECK: kern.weight @f32 : !kern.weight<[64, 256] x f32, panels32>
-kern.weight @f32 : !kern.weight<[64, 256] x #kern.format<f32>, panels32> = "file(\"w\")"
+kern.weight @f32 : !kern.weight<[64, 256] x #kern.format<f32>, panels32> = #weight.expr<file("w")>
 
 // CHECK: kern.weight @bf16 : !kern.weight<[64, 256] x bf16, panels32>
-kern.weight @bf16 : !kern.weight<[64, 256] x #kern.format<bf16, interleave 2>, panels32> = "file(\"w\")"
+kern.weight @bf16 : !kern.weight<[64, 256] x #kern.format<bf16, interleave 2>, panels32> = #weight.expr<file("w")>
 
 // CHECK: kern.weight @int8 : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32>
-kern.weight @int8 : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32> = "file(\"w\")"
+kern.weight @int8 : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32> = #weight.expr<file("w")>
 
 // CHECK-LABEL: kern.weight @minimum_of_each_group
 // CHECK-SAME: #kern.format<ui4, group 32, scales f16, minimums f16, interleave 2>
-kern.weight @minimum_of_each_group : !kern.weight<[64, 256] x #kern.format<ui4, interleave 2, group 32, minimums f16, scales f16>, panels32> = "file(\"w\")"
+kern.weight @minimum_of_each_group : !kern.weight<[64, 256] x #kern.format<ui4, interleave 2, group 32, minimums f16, scales f16>, panels32> = #weight.expr<file("w")>
 
 // CHECK-LABEL: kern.weight @scales_in_two_levels
 // CHECK-SAME: #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>
-kern.weight @scales_in_two_levels : !kern.weight<[64, 256] x #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>, panels32> = "file(\"w\")"
+kern.weight @scales_in_two_levels : !kern.weight<[64, 256] x #kern.format<ui4, group 32, scales ui8, minimums ui8, block 256, block_scales f16, interleave 2>, panels32> = #weight.expr<file("w")>
 
 // A product takes f32 beside whole numbers.
 // CHECK-LABEL: func.func @product

@@ -1,24 +1,24 @@
 // One case for each rule of sizes written during a call and of groups.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
-// expected-error @below {{expects a size as 'bound', got '2*'}}
+// expected-error @below {{'kern.bounded_size' op (1) expects a size as 'bound', got '2*'}}
 kern.bounded_size @n bound "2*"
 
 // -----
 
-// expected-error @below {{expects a bound without negative terms, got '2*rows-1'}}
+// expected-error @below {{'kern.bounded_size' op (1) expects a bound without negative terms, got '2*rows-1'}}
 kern.bounded_size @n bound "2*rows-1"
 
 // -----
 
 kern.bounded_size @m bound "rows"
-// expected-error @below {{expects a bound without bounded sizes, got 'm'}}
+// expected-error @below {{'kern.bounded_size' op (2) expects a bound without bounded sizes, got 'm'}}
 kern.bounded_size @n bound "2*m"
 
 // -----
 
 kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x f32>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects a dense buffer of i32 or i64 of rank 2 as groups, got '!kern.buffer<[rows, 2] x f32>'}}
+  // expected-error @below {{'kern.group_tokens' op (1) expects a dense buffer of i32 or i64 of rank 2 as groups, got '!kern.buffer<[rows, 2] x f32>'}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x f32>, !kern.buffer<[n] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -27,7 +27,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x f32>, %t: !kern.buffer<[n] x i64>, %o:
 
 kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i32>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects a dense buffer of i64 as tokens, got '!kern.buffer<[n] x i32>'}}
+  // expected-error @below {{'kern.group_tokens' op (2) expects a dense buffer of i64 as tokens, got '!kern.buffer<[n] x i32>'}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i32>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -36,7 +36,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i32>, %o:
 
 kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[2*rows] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects tokens of size [n], got [2*rows]}}
+  // expected-error @below {{'kern.group_tokens' op (2) expects tokens of size [n], got [2*rows]}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[2*rows] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -45,7 +45,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[2*rows] x i64>
 
 kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[1] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects offsets of a constant size of at least 2, got [1]}}
+  // expected-error @below {{'kern.group_tokens' op (3) expects offsets of a constant size of at least 2, got [1]}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i64>, !kern.buffer<[1] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -54,7 +54,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o:
 
 kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[2*rows] x i64>) {
-  // expected-error @below {{expects groups and positions of equal sizes, got [rows, 2] and [2*rows]}}
+  // expected-error @below {{'kern.group_tokens' op (4) expects groups and positions of equal sizes, got [rows, 2] and [2*rows]}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[2*rows] x i64>
   return
 }
@@ -62,7 +62,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o:
 // -----
 
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects a bounded size, got 'n'}}
+  // expected-error @below {{'kern.group_tokens' op (5) expects a bounded size, got 'n'}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -71,7 +71,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o:
 
 kern.bounded_size @n bound "rows+7"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>) {
-  // expected-error @below {{expects a bound of at least '2*rows' for 'n', got 'rows+7'}}
+  // expected-error @below {{'kern.group_tokens' op (6) expects a bound of at least '2*rows' for 'n', got 'rows+7'}}
   kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
   return
 }
@@ -79,7 +79,7 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o:
 // -----
 
 func.func @f(%x: !kern.buffer<[n, 8] x f32>, %p: !kern.buffer<[rows, 2] x i64>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 4] x f32>) {
-  // expected-error @below {{expects input and outs of rank 2 with equal last sizes, got [n, 8] and [rows, 4]}}
+  // expected-error @below {{'kern.combine_groups' op (1) expects input and outs of rank 2 with equal last sizes, got [n, 8] and [rows, 4]}}
   kern.combine_groups %x, %p, %s outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows, 2] x i64>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 4] x f32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: !kern.buffer<[n, 8] x f32>, %p: !kern.buffer<[rows, 2] x i64>, 
 // -----
 
 func.func @f(%x: !kern.buffer<[n, 8] x f32>, %p: !kern.buffer<[n, 2] x i64>, %s: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects positions with the rows of outs and a constant number of columns, got [n, 2]}}
+  // expected-error @below {{'kern.combine_groups' op (2) expects positions with the rows of outs and a constant number of columns, got [n, 2]}}
   kern.combine_groups %x, %p, %s outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[n, 2] x i64>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
@@ -95,7 +95,7 @@ func.func @f(%x: !kern.buffer<[n, 8] x f32>, %p: !kern.buffer<[n, 2] x i64>, %s:
 // -----
 
 func.func @f(%x: !kern.buffer<[n, 8] x f32>, %p: !kern.buffer<[rows, 2] x i64>, %s: !kern.buffer<[rows, 4] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{expects positions and scales of equal sizes, got [rows, 2] and [rows, 4]}}
+  // expected-error @below {{'kern.combine_groups' op (3) expects positions and scales of equal sizes, got [rows, 2] and [rows, 4]}}
   kern.combine_groups %x, %p, %s outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows, 2] x i64>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
@@ -106,7 +106,7 @@ kern.bounded_size @n bound "2*rows"
 func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o: !kern.buffer<[9] x i64>, %p: !kern.buffer<[rows, 2] x i64>, %x: !kern.buffer<[n, 8] x f32>) {
   kern.phase "0" {
     kern.group_tokens %g outs(%t, %o, %p) size @n : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[n] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
-    // expected-error @below {{uses the size 'n', which its phase writes}}
+    // expected-error @below {{'kern.phase' op (4) expects no use of the size 'n', which the phase writes}}
     kern.softmax %x outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[n, 8] x f32>
   }
   return

@@ -10,14 +10,14 @@
 !xh = !kern.buffer<[rows, 8] x bf16>
 !keysh = !kern.buffer<[keys, 8] x bf16, key_panels>
 
-// CHECK: kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\22q\22)" {offset = 64 : i64}
-kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = "file(\"q\")" {offset = 64 : i64}
+// CHECK: kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = #weight.expr<file("q")> {offset = 64 : i64}
+kern.weight @q : !kern.weight<[64, 8] x f32, panels32> = #weight.expr<file("q")> {offset = 64 : i64}
 // CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
-kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = "concat(0, file(\"a\"), file(\"b\"))"
-kern.weight @b : !kern.weight<[64] x f32, padded32> = "file(\"b\")"
-kern.weight @bb : !kern.weight<[24] x f32, padded32, splits [8, 8, 8]> = "file(\"b\")"
-kern.weight @g : !g = "file(\"g\")"
-kern.weight @table : !kern.weight<[100, 8] x f32, rows> = "file(\"t\")"
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = #weight.expr<concat(0, file("a"), file("b"))>
+kern.weight @b : !kern.weight<[64] x f32, padded32> = #weight.expr<file("b")>
+kern.weight @bb : !kern.weight<[24] x f32, padded32, splits [8, 8, 8]> = #weight.expr<file("b")>
+kern.weight @g : !g = #weight.expr<file("g")>
+kern.weight @table : !kern.weight<[100, 8] x f32, rows> = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @storage(
 // CHECK: kern.get_weight @q : <[64, 8] x f32, panels32>
@@ -56,7 +56,7 @@ func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<
   kern.batch_matmul %p, %v outs(%o) : !kern.buffer<[batch, 2, seq, seq] x f32>, !kern.buffer<[batch, 1, seq, 4] x f32>, !kern.buffer<[batch, 2, seq, 4] x f32>
   return
 }
-kern.weight @square : !kern.weight<[8, 8] x f32, unset> = "file(\"s\")"
+kern.weight @square : !kern.weight<[8, 8] x f32, unset> = #weight.expr<file("s")>
 
 // CHECK-LABEL: func.func @bf16(
 // CHECK: kern.cast %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x bf16>
@@ -98,9 +98,9 @@ func.func @bf16(%x: !x, %z: !x, %h: !xh, %q: !xh, %v: !xh, %k: !keysh, %c: !kern
   } : (!xh) -> !xh
   return
 }
-kern.weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]> = "file(\"a\")"
-kern.weight @square16 : !kern.weight<[8, 8] x bf16, panels32> = "file(\"s\")"
-kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = "file(\"t\")"
+kern.weight @qkv16 : !kern.weight<[24, 8] x bf16, panels32, splits [8, 8, 8]> = #weight.expr<file("a")>
+kern.weight @square16 : !kern.weight<[8, 8] x bf16, panels32> = #weight.expr<file("s")>
+kern.weight @table16 : !kern.weight<[100, 8] x bf16, rows> = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @attention(
 // CHECK: kern.pack_keys %{{.*}} ragged %{{.*}} outs(%{{.*}})
@@ -148,7 +148,7 @@ func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
 // CHECK: kern.columns %{{.*}} outs(%{{.*}})
 // CHECK: kern.gather_rows %{{.*}} ragged %{{.*}} outs(%{{.*}})
 // CHECK: kern.scatter_rows %{{.*}} ragged %{{.*}} outs(%{{.*}})
-// CHECK: kern.pool "mean" %{{.*}} ragged %{{.*}} mask %{{.*}} outs(%{{.*}})
+// CHECK: kern.pool <mean> %{{.*}} ragged %{{.*}} mask %{{.*}} outs(%{{.*}})
 // CHECK: kern.transpose %{{.*}} outs(%{{.*}}) [1, 0]
 // CHECK: kern.copy %{{.*}} outs(%{{.*}}) axis 1 from "4" to "0" size "4"
 // CHECK: kern.gather %{{.*}}, %{{.*}} outs(%{{.*}})
@@ -158,7 +158,7 @@ func.func @moves(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, 
   kern.columns %s outs(%c) : !kern.ragged<0>, !kern.buffer<[rows] x i64>
   kern.gather_rows %e ragged %s outs(%x) : !wide, !kern.ragged<0>, !x
   kern.scatter_rows %x ragged %s outs(%e) : !x, !kern.ragged<0>, !wide
-  kern.pool "mean" %x ragged %s mask %m outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32>
+  kern.pool <mean> %x ragged %s mask %m outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32>
   kern.transpose %x outs(%t) [1, 0] : !x, !kern.buffer<[8, rows] x f32>
   kern.copy %x outs(%h) axis 1 from "4" to "0" size "4" : !x, !kern.buffer<[rows, 4] x f32>
   kern.gather %n, %c outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows] x i64>, !x
@@ -166,12 +166,12 @@ func.func @moves(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, 
 }
 
 // CHECK-LABEL: func.func @control(
-// CHECK: kern.layers %{{.*}} invariants(%{{.*}} : !kern.ragged<0>) {{\[}}[@layer, @g], [@layer, @g]] : <[rows, 8] x f32>
+// CHECK: kern.layers %{{.*}} invariants(%{{.*}} : !kern.ragged<0>) [@layer(@g), @layer(@g)] : <[rows, 8] x f32>
 // CHECK: kern.phase "control.0" {
 // CHECK-NEXT: kern.softmax
 // CHECK-NEXT: }
 func.func @control(%x: !x, %y: !x, %s: !kern.ragged<0>) {
-  kern.layers %x invariants(%s : !kern.ragged<0>) [[@layer, @g], [@layer, @g]] : !x
+  kern.layers %x invariants(%s : !kern.ragged<0>) [@layer(@g), @layer(@g)] : !x
   kern.phase "control.0" {
     kern.softmax %x outs(%y) : !x, !x
   }

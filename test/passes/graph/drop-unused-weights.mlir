@@ -36,7 +36,7 @@ func.func private @old(%x: !x) -> !x {
 // CHECK-LABEL: func.func @on_buffers(
 // CHECK: func.func private @body(
 func.func @on_buffers(%x: !kern.buffer<[rows, 8] x f32>) {
-  kern.layers %x [[@body]] : !kern.buffer<[rows, 8] x f32>
+  kern.layers %x [@body] : !kern.buffer<[rows, 8] x f32>
   return
 }
 func.func private @body(%x: !kern.buffer<[rows, 8] x f32>) {

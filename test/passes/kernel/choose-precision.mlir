@@ -26,7 +26,7 @@ func.func @products_round_for_each_other(%x: !x, %y: !x) {
   kern.gemm %t, %w outs(%y) : !x, !w, !x
   return
 }
-kern.weight @w1 : !w = "file(\"w\")"
+kern.weight @w1 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @norm_writes_both(
 // CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[N:.*]]) out_bf16(%[[H:.*]]) eps
@@ -38,7 +38,7 @@ func.func @norm_writes_both(%x: !x, %y: !x, %g: !g) {
   kern.gemm %n, %w residual %n outs(%y) : !x, !w, !x, !x
   return
 }
-kern.weight @w2 : !w = "file(\"w\")"
+kern.weight @w2 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @norm_writes_bf16_alone(
 // CHECK: kern.norm %{{.*}}, %{{.*}} outs(%[[H:.*]]) eps {{.*}}, !kern.buffer<[rows, 8] x bf16>
@@ -50,7 +50,7 @@ func.func @norm_writes_bf16_alone(%x: !x, %y: !x, %g: !g) {
   kern.gemm %n, %w outs(%y) : !x, !w, !x
   return
 }
-kern.weight @w3 : !w = "file(\"w\")"
+kern.weight @w3 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @norm_of_a_product_writes_both(
 // CHECK: kern.gemm %{{.*}}
@@ -65,7 +65,7 @@ func.func @norm_of_a_product_writes_both(%x: !x, %y: !x, %g: !g, %c: !kern.buffe
   kern.gemm %n, %w residual %n outs(%y) : !x, !w, !x, !x
   return
 }
-kern.weight @w4 : !w = "file(\"w\")"
+kern.weight @w4 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @attention_reads_and_writes_bf16(
 // CHECK: kern.gemm {{.*}} outs(%[[Q:.*]], %[[K:.*]], %[[V:.*]])
@@ -87,8 +87,8 @@ func.func @attention_reads_and_writes_bf16(%x: !x, %y: !x, %s: !kern.ragged<0>) 
   kern.gemm %o, %w outs(%y) : !x, !w, !x
   return
 }
-kern.weight @w5 : !w = "file(\"w\")"
-kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = "file(\"q\")"
+kern.weight @w5 : !w = #weight.expr<file("w")>
+kern.weight @qkv : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]> = #weight.expr<file("q")>
 
 // CHECK-LABEL: func.func @heads_of_odd_size_stay(
 // CHECK: kern.pack_keys {{.*}} !kern.buffer<[keys, 6] x f32, key_panels>
@@ -119,7 +119,7 @@ func.func @elementwise_rounds(%x: !x, %y: !x) {
   kern.gemm %t, %w outs(%y) : !x, !w, !x
   return
 }
-kern.weight @w6 : !w = "file(\"w\")"
+kern.weight @w6 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @pool_rounds(
 // CHECK: kern.pool {{.*}} outs(%[[P:.*]]) : {{.*}}, !kern.buffer<[batch, 8] x bf16>
@@ -127,11 +127,11 @@ kern.weight @w6 : !w = "file(\"w\")"
 func.func @pool_rounds(%x: !x, %y: !kern.buffer<[batch, 8] x f32>, %s: !kern.ragged<0>) {
   %w = kern.get_weight @w11 : !w
   %p = kern.alloc : !kern.buffer<[batch, 8] x f32>
-  kern.pool "first" %x ragged %s outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
+  kern.pool <first> %x ragged %s outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[batch, 8] x f32>
   kern.gemm %p, %w outs(%y) : !kern.buffer<[batch, 8] x f32>, !w, !kern.buffer<[batch, 8] x f32>
   return
 }
-kern.weight @w11 : !w = "file(\"w\")"
+kern.weight @w11 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @movement_is_followed_by_a_cast(
 // CHECK: kern.softmax %{{.*}} outs(%[[T:.*]]) :
@@ -146,7 +146,7 @@ func.func @movement_is_followed_by_a_cast(%x: !x, %y: !x, %z: !x) {
   kern.gemm %t, %w outs(%z) : !x, !w, !x
   return
 }
-kern.weight @w7 : !w = "file(\"w\")"
+kern.weight @w7 : !w = #weight.expr<file("w")>
 
 // A buffer that is written again is rounded again.
 // CHECK-LABEL: func.func @state_is_rounded_anew(
@@ -162,7 +162,7 @@ func.func @state_is_rounded_anew(%x: !x, %y: !x, %z: !x) {
   kern.gemm %x, %w outs(%z) : !x, !w, !x
   return
 }
-kern.weight @w8 : !w = "file(\"w\")"
+kern.weight @w8 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @view_of_a_buffer(
 // CHECK: kern.norm %{{.*}} outs(%[[H:.*]]) eps
@@ -176,7 +176,7 @@ func.func @view_of_a_buffer(%x: !x, %y: !kern.buffer<[rows, 2, 8] x f32>, %g: !g
   kern.gemm %v, %w outs(%y) : !kern.buffer<[rows, 2, 4] x f32>, !kern.weight<[8, 4] x f32, unset>, !kern.buffer<[rows, 2, 8] x f32>
   return
 }
-kern.weight @w9 : !kern.weight<[8, 4] x f32, unset> = "file(\"w\")"
+kern.weight @w9 : !kern.weight<[8, 4] x f32, unset> = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @weights_that_are_read_in_f32_stay(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%{{.*}})
@@ -190,7 +190,7 @@ func.func @weights_that_are_read_in_f32_stay(%x: !x, %y: !x, %z: !kern.buffer<[8
   } : (!w) -> !kern.buffer<[8, 8] x f32>
   return
 }
-kern.weight @w10 : !w = "file(\"w\")"
+kern.weight @w10 : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @tied_tables_are_bf16(
 // CHECK: kern.embedding {{.*}} (!kern.weight<[100, 8] x bf16, unset>)
@@ -203,7 +203,7 @@ func.func @tied_tables_are_bf16(%i: !kern.buffer<[rows] x i64>, %x: !x, %y: !ker
   kern.gemm %x, %h outs(%y) : !x, !kern.weight<[100, 8] x f32, unset>, !kern.buffer<[rows, 100] x f32>
   return
 }
-kern.weight @table : !kern.weight<[100, 8] x f32, unset> = "file(\"t\")"
+kern.weight @table : !kern.weight<[100, 8] x f32, unset> = #weight.expr<file("t")>
 }
 
 // -----
@@ -232,7 +232,7 @@ func.func @state_is_carried(%x: !x, %y: !x) {
   ^bb0(%a: f32):
     kern.yield %a : f32
   } : (!x) -> !x
-  kern.layers %s [[@layer, @w, @g]] : !x
+  kern.layers %s [@layer(@w, @g)] : !x
   kern.gemm %s, %w outs(%y) : !x, !w, !x
   return
 }
@@ -251,8 +251,8 @@ func.func private @layer(%s: !x, %w: !w, %g: !g) {
   kern.gemm %u, %w residual %s norm %g norm_out %s counters %c outs(%t) epilogue <layer_norm 1.0e-5> : !x, !w, !x, !g, !x, !kern.buffer<[rows] x i64>, !x
   return
 }
-kern.weight @w : !w = "file(\"w\")"
-kern.weight @g : !g = "file(\"g\")"
+kern.weight @w : !w = #weight.expr<file("w")>
+kern.weight @g : !g = #weight.expr<file("g")>
 }
 
 // -----

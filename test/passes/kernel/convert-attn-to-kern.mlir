@@ -4,7 +4,7 @@
 !s = tensor<?x?x4xf32, #attn.shape<[batch, seq, 4]>>
 !w = tensor<8x8xf32>
 
-// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, unset> = "file(\22w\22)"
+// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, unset> = #weight.expr<file("w")>
 attn.weight @w : !w = #weight.expr<file("w")>
 attn.weight @b : [8] f32 = #weight.expr<file("b")>
 
@@ -67,7 +67,7 @@ attn.weight @w1 : !w = #weight.expr<file("w1")>
 // A body updates its state in place where nothing reads it afterwards.
 // CHECK-LABEL: func.func @layers_update_a_state(
 // CHECK: kern.elementwise ins(%{{.*}}) outs(%[[S:.*]]) {
-// CHECK: kern.layers %[[S]] {{\[}}[@layer, @w0], [@layer, @w1]] : <[rows, 8] x f32>
+// CHECK: kern.layers %[[S]] [@layer(@w0), @layer(@w1)] : <[rows, 8] x f32>
 // CHECK: func.func private @layer(%[[S:.*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>)
 // CHECK: kern.gemm %[[S]], %[[W]] outs(%[[T:.*]]){{$}}
 // CHECK: kern.elementwise ins(%[[T]], %[[S]]) outs(%[[S]])

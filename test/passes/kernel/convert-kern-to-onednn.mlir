@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: func.func @product_takes_bias_activation_and_residual_along(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[R:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[W:.*]]: !kern.weight<[8, 8] x f32, unset>, %[[B:.*]]: !kern.weight<[8] x f32, unset>)
-// CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%[[W]], %[[B]]) residual %[[R]] outs(%[[Y]]) activation <gelu>
+// CHECK-NEXT: kern.onednn <matmul> %[[X]] weights(%[[W]], %[[B]]) residual %[[R]] outs(%[[Y]]) activation <gelu>
 // CHECK-NEXT: return
 func.func @product_takes_bias_activation_and_residual_along(%x: !x, %r: !x, %y: !x, %w: !w, %b: !g) {
   kern.gemm %x, %w bias %b residual %r outs(%y) epilogue <gelu> : !x, !w, !g, !x, !x
@@ -19,17 +19,17 @@ func.func @product_takes_bias_activation_and_residual_along(%x: !x, %r: !x, %y: 
 }
 
 // CHECK-LABEL: func.func @product_in_the_residuals_memory(
-// CHECK-NEXT: kern.onednn "matmul" %[[X:.*]] weights(%{{.*}}) residual %[[Y:.*]] outs(%[[Y]]) :
+// CHECK-NEXT: kern.onednn <matmul> %[[X:.*]] weights(%{{.*}}) residual %[[Y:.*]] outs(%[[Y]]) :
 func.func @product_in_the_residuals_memory(%x: !x, %y: !x, %w: !w) {
   kern.gemm %x, %w residual %y outs(%y) : !x, !w, !x, !x
   return
 }
 
 // CHECK-LABEL: func.func @products_of_activations_softmax_and_norms(
-// CHECK-NEXT: kern.onednn "batch_matmul" %{{.*}}, %{{.*}} outs(%[[P:.*]]) :
-// CHECK-NEXT: kern.onednn "softmax" %[[P]] outs(%{{.*}}) :
-// CHECK-NEXT: kern.onednn "layer_norm" %[[X:.*]] weights(%[[G:.*]], %[[G]]) outs(%[[X]]) {eps = 1.000000e-05 : f64} :
-// CHECK-NEXT: kern.onednn "layer_norm" %[[X]] weights(%[[G]]) outs(%[[X]]) {eps = 1.000000e-05 : f64} :
+// CHECK-NEXT: kern.onednn <batch_matmul> %{{.*}}, %{{.*}} outs(%[[P:.*]]) :
+// CHECK-NEXT: kern.onednn <softmax> %[[P]] outs(%{{.*}}) :
+// CHECK-NEXT: kern.onednn <layer_norm> %[[X:.*]] weights(%[[G:.*]], %[[G]]) outs(%[[X]]) {eps = 1.000000e-05 : f64} :
+// CHECK-NEXT: kern.onednn <layer_norm> %[[X]] weights(%[[G]]) outs(%[[X]]) {eps = 1.000000e-05 : f64} :
 func.func @products_of_activations_softmax_and_norms(%p: !s, %q: !s, %v: !a, %k: !kern.buffer<[batch, 2, 8, seq] x f32>, %x: !x, %g: !g) {
   kern.batch_matmul %v, %k outs(%p) : !a, !kern.buffer<[batch, 2, 8, seq] x f32>, !s
   kern.softmax %p outs(%q) : !s, !s

@@ -91,7 +91,7 @@ func.func @a_view_has_other_rows(%x: !x, %y: !x, %z: !kern.buffer<[2*rows, 4] x 
 // CHECK: kern.phase "body.0.softmax"
 func.func @layers_end_a_phase(%x: !x, %y: !x, %z: !x) {
   kern.softmax %x outs(%y) : !x, !x
-  kern.layers %y [[@body]] : !x
+  kern.layers %y [@body] : !x
   kern.softmax %x outs(%z) : !x, !x
   return
 }

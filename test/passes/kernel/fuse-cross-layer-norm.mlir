@@ -7,11 +7,11 @@
 !out = !kern.buffer<[wanted, 8] x f32>
 !outh = !kern.buffer<[wanted, 8] x bf16>
 
-kern.weight @n0 : !g = "file(\"n0\")"
-kern.weight @n1 : !g = "file(\"n1\")"
-kern.weight @n : !g = "file(\"n\")"
-kern.weight @w0 : !w = "file(\"w0\")"
-kern.weight @w1 : !w = "file(\"w1\")"
+kern.weight @n0 : !g = #weight.expr<file("n0")>
+kern.weight @n1 : !g = #weight.expr<file("n1")>
+kern.weight @n : !g = #weight.expr<file("n")>
+kern.weight @w0 : !w = #weight.expr<file("w0")>
+kern.weight @w1 : !w = #weight.expr<file("w1")>
 
 // Rows of the last layer are normalized as the rows that are asked for were.
 // CHECK-LABEL: func.func @step(
@@ -19,11 +19,11 @@ kern.weight @w1 : !w = "file(\"w1\")"
 // CHECK: %[[N:.*]] = kern.alloc : <[rows, 8] x bf16>
 // CHECK: %[[G:.*]] = kern.get_weight @n0
 // CHECK: kern.norm %[[X]], %[[G]] outs(%[[N]]) eps 1.000000e-05 {rms}
-// CHECK: kern.layers %[[X]] invariants(%[[N]] : !kern.buffer<[rows, 8] x bf16>) {{\[}}[@layer, @w0, @n1], [@layer, @w1, @n]]
+// CHECK: kern.layers %[[X]] invariants(%[[N]] : !kern.buffer<[rows, 8] x bf16>) [@layer(@w0, @n1), @layer(@w1, @n)]
 // CHECK: kern.gather %[[N]], %[[I]] outs(%[[Y]])
 // CHECK-NOT: kern.norm
 func.func @step(%x: !x, %i: !kern.buffer<[wanted] x i64>, %y: !outh) {
-  kern.layers %x [[@layer, @w0, @n0], [@layer, @w1, @n1]] : !x
+  kern.layers %x [@layer(@w0, @n0), @layer(@w1, @n1)] : !x
   %t = kern.alloc : !out
   kern.gather %x, %i outs(%t) : !x, !kern.buffer<[wanted] x i64>, !out
   %g = kern.get_weight @n : !g
@@ -50,18 +50,18 @@ func.func private @layer(%x: !x, %w: !w, %g: !g) {
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
 !g = !kern.weight<[8] x f32, unset>
-kern.weight @n0 : !g = "file(\"n0\")"
-kern.weight @n1 : !g = "file(\"n1\")"
-kern.weight @b : !g = "file(\"b\")"
-kern.weight @w : !w = "file(\"w\")"
+kern.weight @n0 : !g = #weight.expr<file("n0")>
+kern.weight @n1 : !g = #weight.expr<file("n1")>
+kern.weight @b : !g = #weight.expr<file("b")>
+kern.weight @w : !w = #weight.expr<file("w")>
 
 // Two bodies in turn whose weights have other indices; the state is read
 // after the layers, so that the last norm is for nobody.
 // CHECK-LABEL: func.func @bodies_in_turn(
-// CHECK: kern.layers %{{.*}} invariants({{.*}}) {{\[}}[@even, @n1, @w, @n0], [@odd, @w, @n0, @n0], [@even, @n0, @w, @n0]]
+// CHECK: kern.layers %{{.*}} invariants({{.*}}) [@even(@n1, @w, @n0), @odd(@w, @n0, @n0), @even(@n0, @w, @n0)]
 // CHECK: kern.softmax
 func.func @bodies_in_turn(%x: !x, %y: !x) {
-  kern.layers %x [[@even, @n0, @w, @n0], [@odd, @w, @n0, @n1], [@even, @n0, @w, @n0]] : !x
+  kern.layers %x [@even(@n0, @w, @n0), @odd(@w, @n0, @n1), @even(@n0, @w, @n0)] : !x
   kern.softmax %x outs(%y) : !x, !x
   return
 }
@@ -91,13 +91,13 @@ func.func private @odd(%x: !x, %w: !w, %o: !g, %g: !g) {
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
 !g = !kern.weight<[8] x f32, unset>
-kern.weight @g : !g = "file(\"g\")"
-kern.weight @w : !w = "file(\"w\")"
+kern.weight @g : !g = #weight.expr<file("g")>
+kern.weight @w : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @other_norms_stay(
-// CHECK: kern.layers %{{.*}} {{\[}}[@one, @w, @g], [@two, @w, @g]] :
+// CHECK: kern.layers %{{.*}} [@one(@w, @g), @two(@w, @g)] :
 func.func @other_norms_stay(%x: !x) {
-  kern.layers %x [[@one, @w, @g], [@two, @w, @g]] : !x
+  kern.layers %x [@one(@w, @g), @two(@w, @g)] : !x
   return
 }
 func.func private @one(%x: !x, %w: !w, %g: !g) {
@@ -118,9 +118,9 @@ func.func private @two(%x: !x, %w: !w, %g: !g) {
 }
 
 // CHECK-LABEL: func.func @a_layer_that_ends_with_a_norm_stays(
-// CHECK: kern.layers %{{.*}} {{\[}}[@post, @w, @g], [@post, @w, @g]] :
+// CHECK: kern.layers %{{.*}} [@post(@w, @g), @post(@w, @g)] :
 func.func @a_layer_that_ends_with_a_norm_stays(%x: !x) {
-  kern.layers %x [[@post, @w, @g], [@post, @w, @g]] : !x
+  kern.layers %x [@post(@w, @g), @post(@w, @g)] : !x
   return
 }
 func.func private @post(%x: !x, %w: !w, %g: !g) {
@@ -132,9 +132,9 @@ func.func private @post(%x: !x, %w: !w, %g: !g) {
 
 // The last product reads the rows by another name while it would write them.
 // CHECK-LABEL: func.func @a_norm_behind_a_view_stays(
-// CHECK: kern.layers %{{.*}} {{\[}}[@viewed, @w, @g], [@viewed, @w, @g]] :
+// CHECK: kern.layers %{{.*}} [@viewed(@w, @g), @viewed(@w, @g)] :
 func.func @a_norm_behind_a_view_stays(%x: !x) {
-  kern.layers %x [[@viewed, @w, @g], [@viewed, @w, @g]] : !x
+  kern.layers %x [@viewed(@w, @g), @viewed(@w, @g)] : !x
   return
 }
 func.func private @viewed(%x: !x, %w: !w, %g: !g) {

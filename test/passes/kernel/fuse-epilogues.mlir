@@ -116,7 +116,7 @@ func.func @keeps_a_result_that_overwrites_the_input(%s: !x, %w: !w) {
 
 // The weight and its value know where the slices begin; one becomes key panels.
 // CHECK: kern.weight @w : !kern.weight<[24, 8] x f32, unset, splits [8, 8, 8]>
-kern.weight @w : !w = "file(\"w\")"
+kern.weight @w : !w = #weight.expr<file("w")>
 
 // CHECK-LABEL: func.func @writes_slices_and_key_panels(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[Q:.*]]: !kern.buffer<[rows, 8] x f32>, %[[K:.*]]: !kern.buffer<[rows, 8] x f32>, %[[V:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.ragged<0>)
@@ -148,9 +148,9 @@ func.func @writes_slices_and_key_panels(%x: !x, %q: !x, %y: !x, %v: !x, %s: !ker
 !w = !kern.weight<[16, 8] x f32, unset>
 
 // CHECK: kern.weight @gap : !kern.weight<[16, 8] x f32, unset> =
-kern.weight @gap : !w = "file(\"gap\")"
+kern.weight @gap : !w = #weight.expr<file("gap")>
 // CHECK: kern.weight @shared : !kern.weight<[16, 8] x f32, unset> =
-kern.weight @shared : !w = "file(\"shared\")"
+kern.weight @shared : !w = #weight.expr<file("shared")>
 
 // CHECK-LABEL: func.func @keeps_slices_with_a_gap(
 // CHECK: kern.gemm
@@ -201,7 +201,7 @@ func.func @keeps_slices_of_a_state_that_is_still_read(%state: !x, %x: !x, %y: !x
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[16, 8] x f32, unset>
-kern.weight @gate : !w = "file(\"gate\")"
+kern.weight @gate : !w = #weight.expr<file("gate")>
 
 // CHECK-LABEL: func.func @a_gate_takes_nothing_else(
 // CHECK: kern.gemm %{{.*}}, %{{.*}} outs(%[[T:.*]]) epilogue <glu silu>

@@ -5,12 +5,12 @@
 !w = !kern.weight<[8, 4] x f32, unset>
 !b = !kern.weight<[8] x f32, unset>
 
-// CHECK: kern.weight @g : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g\22), file(\22u\22))"
-kern.weight @g : !w = "file(\"g\")"
-kern.weight @u : !w = "file(\"u\")"
-// CHECK: kern.weight @gb : !kern.weight<[16] x f32, unset> = "interleave(8, file(\22gb\22), file(\22ub\22))"
-kern.weight @gb : !b = "file(\"gb\")"
-kern.weight @ub : !b = "file(\"ub\")"
+// CHECK: kern.weight @g : !kern.weight<[16, 4] x f32, unset> = #weight.expr<interleave(8, file("g"), file("u"))>
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
+// CHECK: kern.weight @gb : !kern.weight<[16] x f32, unset> = #weight.expr<interleave(8, file("gb"), file("ub"))>
+kern.weight @gb : !b = #weight.expr<file("gb")>
+kern.weight @ub : !b = #weight.expr<file("ub")>
 
 // CHECK-LABEL: func.func @two_products_become_one(
 // CHECK: %[[W:.*]] = kern.get_weight @g
@@ -48,17 +48,17 @@ func.func @two_products_become_one(%x: !x, %y: !y) {
 !w = !kern.weight<[8, 4] x f32, unset>
 
 // Each layer's weights are interleaved, and the body loses a parameter.
-// CHECK: kern.weight @g0 : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g0\22), file(\22u0\22))"
-kern.weight @g0 : !w = "file(\"g0\")"
-kern.weight @u0 : !w = "file(\"u0\")"
-// CHECK: kern.weight @g1 : !kern.weight<[16, 4] x f32, unset> = "interleave(8, file(\22g1\22), file(\22u1\22))"
-kern.weight @g1 : !w = "file(\"g1\")"
-kern.weight @u1 : !w = "file(\"u1\")"
-kern.weight @n : !kern.weight<[4] x f32, unset> = "file(\"n\")"
+// CHECK: kern.weight @g0 : !kern.weight<[16, 4] x f32, unset> = #weight.expr<interleave(8, file("g0"), file("u0"))>
+kern.weight @g0 : !w = #weight.expr<file("g0")>
+kern.weight @u0 : !w = #weight.expr<file("u0")>
+// CHECK: kern.weight @g1 : !kern.weight<[16, 4] x f32, unset> = #weight.expr<interleave(8, file("g1"), file("u1"))>
+kern.weight @g1 : !w = #weight.expr<file("g1")>
+kern.weight @u1 : !w = #weight.expr<file("u1")>
+kern.weight @n : !kern.weight<[4] x f32, unset> = #weight.expr<file("n")>
 
-// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @g0, @n], [@layer, @g1, @n]]
+// CHECK: kern.layers %{{.*}} [@layer(@g0, @n), @layer(@g1, @n)]
 func.func @step(%x: !x, %y: !y) {
-  kern.layers %x invariants(%y : !y) [[@layer, @u0, @g0, @n], [@layer, @u1, @g1, @n]] : !x
+  kern.layers %x invariants(%y : !y) [@layer(@u0, @g0, @n), @layer(@u1, @g1, @n)] : !x
   return
 }
 // CHECK: func.func private @layer(%[[X:.*]]: {{.*}}, %[[Y:.*]]: {{.*}}, %[[W:.*]]: !kern.weight<[16, 4] x f32, unset>, %{{.*}}: !kern.weight<[4] x f32, unset>)
@@ -90,8 +90,8 @@ func.func private @layer(%x: !x, %y: !y, %u: !w, %g: !w, %n: !kern.weight<[4] x 
 !w = !kern.weight<[16, 4] x f32, unset>
 
 // The second half is g here.
-// CHECK: kern.weight @gu : !kern.weight<[16, 4] x f32, unset> = "interleave(8, slice(file(\22gu\22), 0, 8, 8), slice(file(\22gu\22), 0, 0, 8))"
-kern.weight @gu : !w = "file(\"gu\")"
+// CHECK: kern.weight @gu : !kern.weight<[16, 4] x f32, unset> = #weight.expr<interleave(8, slice(file("gu"), 0, 8, 8), slice(file("gu"), 0, 0, 8))>
+kern.weight @gu : !w = #weight.expr<file("gu")>
 
 // CHECK-LABEL: func.func @halves_of_one_product(
 // CHECK: %[[W:.*]] = kern.get_weight @gu
@@ -125,8 +125,8 @@ func.func @halves_of_one_product(%x: !x, %y: !y) {
 !x = !kern.buffer<[rows, 4] x f32>
 !y = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 4] x f32, unset>
-kern.weight @g : !w = "file(\"g\")"
-kern.weight @u : !w = "file(\"u\")"
+kern.weight @g : !w = #weight.expr<file("g")>
+kern.weight @u : !w = #weight.expr<file("u")>
 
 // CHECK-LABEL: func.func @a_factor_with_another_reader_stays(
 // CHECK-NOT: gate

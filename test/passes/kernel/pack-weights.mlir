@@ -7,21 +7,21 @@
 // Panels for products, padded biases, rows for the rest; offsets are multiples
 // of 64 in the order of definition, and say how much room there is.
 // CHECK: module attributes {{.*}}kern.weight_bytes = 3392
-// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = "file(\22w\22)" {offset = 0 : i64}
-kern.weight @w : !w = "file(\"w\")"
+// CHECK: kern.weight @w : !kern.weight<[8, 8] x f32, panels32> = #weight.expr<file("w")> {offset = 0 : i64}
+kern.weight @w : !w = #weight.expr<file("w")>
 // CHECK-NOT: @same
-kern.weight @same : !w = "file(\"w\")"
-// CHECK: kern.weight @split : !kern.weight<[8, 8] x f32, panels32, splits [4, 4]> = "file(\22w\22)" {offset = 1024 : i64}
+kern.weight @same : !w = #weight.expr<file("w")>
+// CHECK: kern.weight @split : !kern.weight<[8, 8] x f32, panels32, splits [4, 4]> = #weight.expr<file("w")> {offset = 1024 : i64}
 // CHECK-NOT: @unused
-kern.weight @unused : !w = "file(\"u\")"
-kern.weight @split : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = "file(\"w\")"
-// CHECK: kern.weight @b : !kern.weight<[8] x f32, padded32> = "file(\22b\22)" {offset = 3072
-kern.weight @split_unused : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = "file(\"v\")"
-kern.weight @b : !b = "file(\"b\")"
-// CHECK: kern.weight @g : !kern.weight<[8] x f32, rows> = "file(\22g\22)" {offset = 3200
-kern.weight @g : !b = "file(\"g\")"
-// CHECK: kern.weight @e : !kern.weight<[3, 8] x f32, rows> = "file(\22e\22)" {offset = 3264
-kern.weight @e : !kern.weight<[3, 8] x f32, unset> = "file(\"e\")"
+kern.weight @unused : !w = #weight.expr<file("u")>
+kern.weight @split : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = #weight.expr<file("w")>
+// CHECK: kern.weight @b : !kern.weight<[8] x f32, padded32> = #weight.expr<file("b")> {offset = 3072
+kern.weight @split_unused : !kern.weight<[8, 8] x f32, unset, splits [4, 4]> = #weight.expr<file("v")>
+kern.weight @b : !b = #weight.expr<file("b")>
+// CHECK: kern.weight @g : !kern.weight<[8] x f32, rows> = #weight.expr<file("g")> {offset = 3200
+kern.weight @g : !b = #weight.expr<file("g")>
+// CHECK: kern.weight @e : !kern.weight<[3, 8] x f32, rows> = #weight.expr<file("e")> {offset = 3264
+kern.weight @e : !kern.weight<[3, 8] x f32, unset> = #weight.expr<file("e")>
 
 // CHECK-LABEL: func.func @chooses_layouts_and_shares_equal_weights(
 // CHECK: %[[W:.*]] = kern.get_weight @w : <[8, 8] x f32, panels32>
@@ -50,7 +50,7 @@ func.func @chooses_layouts_and_shares_equal_weights(%x: !x, %y: !x, %z: !x, %p: 
 
 // The product reads panels; what adds the weight itself reads rows of its own;
 // the embedding is content with either.
-kern.weight @tied : !w = "file(\"t\")"
+kern.weight @tied : !w = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @stores_twice_only_what_needs_two_layouts(
 // CHECK-DAG: %[[P:.*]] = kern.get_weight @[[A:tied.*]] : <[8, 8] x f32, panels32>
@@ -79,15 +79,15 @@ func.func @stores_twice_only_what_needs_two_layouts(%x: !x, %y: !x, %i: !kern.bu
 // CHECK-DAG: kern.weight @w0 : !kern.weight<[8, 8] x f32, panels32>
 // CHECK-DAG: kern.weight @w1 : !kern.weight<[8, 8] x f32, panels32>
 // CHECK-DAG: kern.weight @g : !kern.weight<[8] x f32, rows>
-kern.weight @w0 : !w = "file(\"w0\")"
-kern.weight @w1 : !w = "file(\"w1\")"
-kern.weight @w2 : !w = "file(\"w1\")"
-kern.weight @g : !b = "file(\"g\")"
+kern.weight @w0 : !w = #weight.expr<file("w0")>
+kern.weight @w1 : !w = #weight.expr<file("w1")>
+kern.weight @w2 : !w = #weight.expr<file("w1")>
+kern.weight @g : !b = #weight.expr<file("g")>
 
 // CHECK-LABEL: func.func @follows_rows_of_layers(
-// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @w0, @g], [@layer, @w1, @g], [@layer, @w1, @g]]
+// CHECK: kern.layers %{{.*}} [@layer(@w0, @g), @layer(@w1, @g), @layer(@w1, @g)]
 func.func @follows_rows_of_layers(%x: !x) {
-  kern.layers %x [[@layer, @w0, @g], [@layer, @w1, @g], [@layer, @w2, @g]] : !x
+  kern.layers %x [@layer(@w0, @g), @layer(@w1, @g), @layer(@w2, @g)] : !x
   return
 }
 // CHECK: func.func private @layer(%{{.*}}: !kern.buffer<[rows, 8] x f32>, %{{.*}}: !kern.weight<[8, 8] x f32, panels32>, %{{.*}}: !kern.weight<[8] x f32, rows>)
@@ -105,7 +105,7 @@ func.func private @layer(%x: !x, %w: !w, %g: !b) {
 
 // CHECK: kern.weight @tied : !kern.weight<[8, 8] x f32, panels32>
 // CHECK-NOT: kern.weight
-kern.weight @tied : !w = "file(\"t\")"
+kern.weight @tied : !w = #weight.expr<file("t")>
 
 // CHECK-LABEL: func.func @a_tied_embedding_reads_the_panels(
 // CHECK: %[[W:.*]] = kern.get_weight @tied

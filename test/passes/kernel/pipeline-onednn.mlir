@@ -11,10 +11,10 @@
 // CHECK: kern.weight @q : !kern.weight<[8, 8] x f32, rows>
 // CHECK-LABEL: func.func @encode(
 // CHECK: kern.phase "encode.1.onednn_matmul" {
-// CHECK-NEXT: kern.onednn "matmul" %[[X:.*]] weights(%{{.*}}) outs(%[[Q:.*]]) :
+// CHECK-NEXT: kern.onednn <matmul> %[[X:.*]] weights(%{{.*}}) outs(%[[Q:.*]]) :
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.2.onednn_matmul" {
-// CHECK-NEXT: kern.onednn "matmul" %[[X]] weights(%{{.*}}) outs(%[[R:.*]]) :
+// CHECK-NEXT: kern.onednn <matmul> %[[X]] weights(%{{.*}}) outs(%[[R:.*]]) :
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.3.pack_keys" {
 // CHECK-NEXT: kern.pack_keys %[[R]] ragged %{{.*}} outs(%[[K:.*]]) :
@@ -22,7 +22,7 @@
 // CHECK-NEXT: kern.phase "encode.4.attention" {
 // CHECK-NEXT: kern.attention %[[Q]], %[[K]], %[[X]]
 // CHECK: kern.phase "encode.5.onednn_layer_norm" {
-// CHECK-NEXT: kern.onednn "layer_norm"{{.*}}
+// CHECK-NEXT: kern.onednn <layer_norm>{{.*}}
 // CHECK-NEXT: }
 // CHECK-NEXT: kern.phase "encode.6.scatter_rows" {
 attn.weight @q : !w = #weight.expr<file("q")>

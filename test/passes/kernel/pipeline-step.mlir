@@ -16,14 +16,14 @@
 // Two layers of a decoder with a tied table: each has six phases, the first
 // norm of the second is made by the last product of the first, and the table is
 // stored once, in panels.
-// CHECK: kern.weight @angles : !kern.weight<[257, 4] x f32, rows> = "angles(100, 1.0, [1.0, 0.1])"
+// CHECK: kern.weight @angles : !kern.weight<[257, 4] x f32, rows> = #weight.expr<angles(100, 1.0, [1.0, 0.1])>
 // CHECK: kern.weight @table : !kern.weight<[50, 8] x f32, panels32>
 // CHECK-NOT: [50, 8]
 // CHECK: kern.cache @c0 : !kern.cache<heads 2, key 4, value 4, f32> {group = 0 : i64, offset = 0 : i64}
 // CHECK: kern.cache @c1 : !kern.cache<heads 2, key 4, value 4, f32> {group = 0 : i64, offset = 16384 : i64}
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: transom.context = 100 : i64
-// CHECK: kern.layers %{{.*}} {{\[}}[@layer, @n1, {{.*}}, @c0, {{.*}}], [@layer, @n, {{.*}}, @c1, {{.*}}]]
+// CHECK: kern.layers %{{.*}} [@layer(@n1, {{.*}}, @c0, {{.*}}), @layer(@n, {{.*}}, @c1, {{.*}})]
 // CHECK: kern.phase "step.2.gather"
 // CHECK-NEXT: kern.gather
 // CHECK: kern.phase "step.3.gemm"

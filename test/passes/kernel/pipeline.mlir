@@ -10,7 +10,7 @@
 
 // One post-norm layer: projections write heads and key panels, the norm joins
 // its product, and all barriers are between the phases.
-// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, panels32, splits [8, 8, 8]> = "file(\22qkv\22)" {offset = 0 : i64}
+// CHECK: kern.weight @qkv : !kern.weight<[24, 8] x f32, panels32, splits [8, 8, 8]> = #weight.expr<file("qkv")> {offset = 0 : i64}
 // CHECK-LABEL: func.func @encode(
 // CHECK-SAME: kern.arena_bytes = "{{[^"]+}}", kern.arena_lower_bound = "{{[^"]+}}", kern.buffers = [
 // CHECK: %[[W:.*]] = kern.get_weight @qkv

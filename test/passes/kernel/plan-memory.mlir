@@ -64,7 +64,7 @@ func.func @layers_keep_their_operands(%x: !x, %y: !x) attributes {kern.symbols =
     kern.softmax %x outs(%state) : !x, !x
     kern.softmax %x outs(%given) : !x, !x
   }
-  kern.layers %state invariants(%given : !x) [[@a], [@b], [@a]] : !x
+  kern.layers %state invariants(%given : !x) [@a, @b, @a] : !x
   kern.phase "1" {
     kern.softmax %state outs(%y) : !x, !x
   }

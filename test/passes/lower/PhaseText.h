@@ -34,7 +34,8 @@ inline std::string bufferType(const std::string &dims,
 /// A weight's definition at module level, and the value of it.
 inline std::string weightDefinition(const std::string &name,
                                     const std::string &type) {
-  return "kern.weight @" + name + " : " + type + " = \"file(\\\"w\\\")\"\n";
+  return "kern.weight @" + name + " : " + type +
+         " = #weight.expr<file(\"w\")>\n";
 }
 inline std::string weightValue(const std::string &value,
                                const std::string &name,

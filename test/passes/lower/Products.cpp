@@ -82,7 +82,7 @@ private:
   /// Defines a weight and gives its value.
   std::string define(const std::string &name, const std::string &text) {
     weights += "kern.weight @" + p.name + name + " : " + text +
-               " = \"file(\\\"w\\\")\"\n";
+               " = #weight.expr<file(\"w\")>\n";
     body += "  %" + name + " = kern.get_weight @" + p.name + name + " : " +
             text + "\n";
     type(text);

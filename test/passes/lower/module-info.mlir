@@ -3,8 +3,8 @@
 // A layer body reads its weights at the offsets in the layer's table, an entry
 // at constant offsets. Buffers of the body are those of the call site.
 
-kern.weight @a : !kern.weight<[16] x f32, rows> = "file(\"a\")" {offset = 64}
-kern.weight @b : !kern.weight<[16] x f32, rows> = "file(\"b\")" {offset = 128}
+kern.weight @a : !kern.weight<[16] x f32, rows> = #weight.expr<file("a")> {offset = 64}
+kern.weight @b : !kern.weight<[16] x f32, rows> = #weight.expr<file("b")> {offset = 128}
 
 // CHECK-LABEL: llvm.func @transom.p.avx2.entry(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[OFFSETS:.*]]: !llvm.ptr
@@ -16,7 +16,7 @@ func.func @f(%x: !kern.buffer<[n, 16] x f32>) attributes {kern.symbols = ["n"]} 
   kern.phase "entry" {
     kern.norm %x, %g outs(%x) eps 1.0e-5 {rms} : !kern.buffer<[n, 16] x f32>, !kern.weight<[16] x f32, rows>, !kern.buffer<[n, 16] x f32>
   }
-  kern.layers %x [[@body, @a], [@body, @b]] : !kern.buffer<[n, 16] x f32>
+  kern.layers %x [@body(@a), @body(@b)] : !kern.buffer<[n, 16] x f32>
   return
 }
 

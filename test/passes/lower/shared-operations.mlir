@@ -6,8 +6,8 @@
 
 // INLINE-NOT: transom.o.
 
-kern.weight @a : !kern.weight<[16] x f32, rows> = "file(\"a\")" {offset = 64}
-kern.weight @b : !kern.weight<[16] x f32, rows> = "file(\"b\")" {offset = 128}
+kern.weight @a : !kern.weight<[16] x f32, rows> = #weight.expr<file("a")> {offset = 64}
+kern.weight @b : !kern.weight<[16] x f32, rows> = #weight.expr<file("b")> {offset = 128}
 
 !x = !kern.buffer<[n, 16] x f32>
 !w = !kern.weight<[16] x f32, rows>
@@ -52,7 +52,7 @@ func.func @f(%x: !x) attributes {kern.symbols = ["n"]} {
     kern.norm %y, %g outs(%y) eps 1.0e-5 {rms} : !x, !w, !x
     kern.norm %x, %g outs(%y) eps 1.0e-5 {rms} : !x, !w, !x
   }
-  kern.layers %y invariants(%z : !x) [[@body, @a], [@body, @b]] : !x
+  kern.layers %y invariants(%z : !x) [@body(@a), @body(@b)] : !x
   return
 }
 

@@ -3,6 +3,7 @@
 //
 // The modules, operands and runs of attentions.
 #include "test/passes/lower/attention/Attentions.h"
+#include "dialects/kern/AttentionSchedule.h"
 #include "test/support/Reference.h"
 #include <algorithm>
 #include <cmath>
@@ -63,8 +64,8 @@ std::string getModule(const Attention &a) {
                      str(2 * a.reach + 1) + "] x f32, rows>";
   std::string text;
   if (a.reach)
-    text += "kern.weight @" + a.name + ".bias : " + bias + " = \"file(\\\"" +
-            a.name + ".bias\\\")\"\n";
+    text += "kern.weight @" + a.name + ".bias : " + bias +
+            " = #weight.expr<file(\"" + a.name + ".bias\")>\n";
   text += "func.func @" + a.name + "(%q: " + query + ", %k: " + key +
           ", %v: " + value + (masked ? ", %m: " + maskType : "") +
           ", %t: " + scratch +
@@ -85,7 +86,9 @@ std::string getModule(const Attention &a) {
           " scratch %t" + (a.splitsKv ? " partials %p counters %c" : "") +
           " outs(%y) heads " + str(a.heads) + " kv_heads " + str(a.kvHeads) +
           " scale " + std::to_string(kScale) + " {";
-  std::vector<std::string> attributes{"schedule = \"" + a.schedule + "\""};
+  std::vector<std::string> attributes{
+      "schedule = #kern.schedule<" +
+      kern::AttentionSchedule::parse(a.schedule)->getAttrText() + ">"};
   if (a.causal)
     attributes.push_back("causal");
   if (a.byColumn)

@@ -17,7 +17,7 @@ func.func @f(%q: !q, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[ro
   %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
   %c = kern.get_cache @kv : !cache
   kern.phase "cached" {
-    kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal, schedule = "streaming"} :
+    kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 {causal, schedule = #kern.schedule<streaming>} :
         !q, !kern.ragged<0>, !kern.ragged<0>, !cache, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 32] x f32>
   }
   return

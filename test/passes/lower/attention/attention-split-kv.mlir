@@ -18,7 +18,7 @@ func.func @f(%q: !q, %k: !keys, %v: !q, %t: !kern.buffer<[parts, 8640] x f32>, %
     attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {
   %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
   kern.phase "split" {
-    kern.attention %q, %k, %v ragged %s, %s scratch %t partials %p counters %n outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = "split-kv"} :
+    kern.attention %q, %k, %v ragged %s, %s scratch %t partials %p counters %n outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = #kern.schedule<split_kv>} :
         !q, !keys, !q, !kern.ragged<0>, !kern.ragged<0>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[parts, 26624] x f32>, !kern.buffer<[parts, 32] x i64>, !q
   }
   return

@@ -29,11 +29,11 @@
 func.func @f(%q: !q, %k: !keys, %v: !q, %t: !scratch, %u: !scratch2, %y: !q) attributes {kern.symbols = ["batch", "keys", "parts", "rows", "seq"]} {
   %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
   kern.phase "streaming" {
-    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = "streaming"} :
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = #kern.schedule<streaming>} :
         !q, !keys, !q, !kern.ragged<0>, !kern.ragged<0>, !scratch, !q
   }
   kern.phase "two_pass" {
-    kern.attention %q, %k, %v ragged %s, %s scratch %u outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = "two-pass:7"} :
+    kern.attention %q, %k, %v ragged %s, %s scratch %u outs(%y) heads 2 kv_heads 2 scale 0.5 {schedule = #kern.schedule<two_pass, rows 7>} :
         !q, !keys, !q, !kern.ragged<0>, !kern.ragged<0>, !scratch2, !q
   }
   return

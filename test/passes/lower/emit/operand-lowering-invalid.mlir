@@ -10,4 +10,4 @@ func.func @f(%x: !kern.buffer<[rows, 256] x f32>, %y: !kern.buffer<[rows, 64] x 
   }
   return
 }
-kern.weight @w : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32> = "file(\"w\")" {offset = 0}
+kern.weight @w : !kern.weight<[64, 256] x #kern.format<i8, group 32, scales f16, interleave 4>, panels32> = #weight.expr<file("w")> {offset = 0}

@@ -20,4 +20,4 @@ func.func @f(%x: !kern.buffer<[rows, 32] x f32>, %k: !kern.buffer<[keys, 32] x f
   }
   return
 }
-kern.weight @w : !kern.weight<[32, 32] x f32, panels32> = "file(\"w\")" {offset = 0}
+kern.weight @w : !kern.weight<[32, 32] x f32, panels32> = #weight.expr<file("w")> {offset = 0}

@@ -4,6 +4,7 @@
 // Keys and values written into the blocks of a cache, and attention that reads
 // them, against the definition as plain loops, bit by bit. What was not written
 // is NaN.
+#include "dialects/kern/AttentionSchedule.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -83,7 +84,7 @@ std::string getModule(const Cached &c) {
           ", " + value + ", !kern.ragged<0>, " + cache + "\n  }\n  return\n}\n";
   if (c.slopes)
     text += "kern.weight @" + c.name + ".slopes : " + slopes +
-            " = \"file(\\\"w\\\")\"\n";
+            " = #weight.expr<file(\"w\")>\n";
   text += "func.func @" + c.name + "(%q: " + query + ", %t: " + scratch +
           ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
   if (c.slopes)
@@ -93,7 +94,8 @@ std::string getModule(const Cached &c) {
           (c.slopes ? " slopes %l" : "") +
           " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
           " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
-          " {causal, schedule = \"" + c.schedule + "\"";
+          " {causal, schedule = #kern.schedule<" +
+          kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
   if (c.window)
     text += ", window = " + str(c.window) + " : i64";
   if (c.softCap != 0)

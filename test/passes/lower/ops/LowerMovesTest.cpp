@@ -114,7 +114,7 @@ TEST(Moves, Pooling) {
           {kind + std::string(masked ? "m" : ""),
            "%x: " + (masked ? strided : in) + ", %m: " + mask + ", %y: " + out,
            raggedDefinition(),
-           std::string("kern.pool \"") + kind + "\" %x ragged %s" +
+           std::string("kern.pool <") + kind + "> %x ragged %s" +
                (masked ? " mask %m" : "") +
                " outs(%y) : " + (masked ? strided : in) + ", !kern.ragged<0>" +
                (masked ? ", " + mask : "") + ", " + out});

@@ -33,7 +33,7 @@ std::string getModule(const RopeCase &r) {
               positions = "!kern.buffer<[rows] x i64>";
   std::string head = ") attributes {kern.symbols = [\"rows\"]} {\n";
   return "kern.weight @" + r.name + ".angles : " + angles +
-         " = \"file(\\\"w\\\")\"\nfunc.func @" + r.name +
+         " = #weight.expr<file(\"w\")>\nfunc.func @" + r.name +
          ".table(%p: " + positions + ", %r: " + table + head +
          "  %a = kern.get_weight @" + r.name + ".angles : " + angles +
          "\n  kern.phase \"" + r.name +

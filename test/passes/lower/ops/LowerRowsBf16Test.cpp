@@ -193,7 +193,7 @@ TEST(Bf16, PoolsRound) {
   auto pool = [&](const std::string &name, const std::string &out) {
     return phaseFunction({name, "%x: " + in + ", %y: " + out,
                           raggedDefinition(),
-                          "kern.pool \"mean\" %x ragged %s outs(%y) : " + in +
+                          "kern.pool <mean> %x ragged %s outs(%y) : " + in +
                               ", !kern.ragged<0>, " + out});
   };
   KernelHarness harness(pool("exact", f32) + pool("rounded", bf16));

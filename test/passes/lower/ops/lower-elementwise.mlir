@@ -39,4 +39,4 @@ func.func @f(%x: !x, %y: !x, %i: !kern.buffer<[rows, 20] x i64>) attributes {ker
   }
   return
 }
-kern.weight @g : !kern.weight<[20] x f32, rows> = "file(\"g\")" {offset = 0}
+kern.weight @g : !kern.weight<[20] x f32, rows> = #weight.expr<file("g")> {offset = 0}

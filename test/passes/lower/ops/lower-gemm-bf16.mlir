@@ -28,4 +28,4 @@ func.func @f(%x: !kern.buffer<[rows, 64] x bf16>, %r: !kern.buffer<[rows, 32] x 
   }
   return
 }
-kern.weight @w : !kern.weight<[32, 64] x bf16, panels32> = "file(\"w\")" {offset = 0}
+kern.weight @w : !kern.weight<[32, 64] x bf16, panels32> = #weight.expr<file("w")> {offset = 0}

@@ -34,6 +34,6 @@ func.func @f(%x: !kern.buffer<[rows, 32] x f32>, %a: !kern.buffer<[rows, 32] x f
   }
   return
 }
-kern.weight @gu : !kern.weight<[64, 32] x f32, panels32> = "file(\"gu\")" {offset = 0}
-kern.weight @w : !kern.weight<[32, 32] x f32, panels32> = "file(\"w\")" {offset = 8192}
-kern.weight @g : !kern.weight<[32] x f32, rows> = "file(\"g\")" {offset = 12288}
+kern.weight @gu : !kern.weight<[64, 32] x f32, panels32> = #weight.expr<file("gu")> {offset = 0}
+kern.weight @w : !kern.weight<[32, 32] x f32, panels32> = #weight.expr<file("w")> {offset = 8192}
+kern.weight @g : !kern.weight<[32] x f32, rows> = #weight.expr<file("g")> {offset = 12288}

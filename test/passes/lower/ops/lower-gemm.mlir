@@ -42,5 +42,5 @@ func.func @f(%x: !kern.buffer<[rows, 64] x f32>, %y: !kern.buffer<[rows, 96] x f
   }
   return
 }
-kern.weight @w : !kern.weight<[96, 64] x f32, panels32> = "file(\"w\")" {offset = 0}
-kern.weight @b : !kern.weight<[96] x f32, padded32> = "file(\"b\")" {offset = 24576}
+kern.weight @w : !kern.weight<[96, 64] x f32, panels32> = #weight.expr<file("w")> {offset = 0}
+kern.weight @b : !kern.weight<[96] x f32, padded32> = #weight.expr<file("b")> {offset = 24576}

@@ -29,7 +29,7 @@ func.func @f(%i: !ids, %j: !ids, %c: !kern.buffer<[rows] x i64>, %e: !wide, %x: 
   %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "rows", keys = "keys"} : !kern.ragged<0>
   kern.phase "gather_rows" { kern.gather_rows %e ragged %s outs(%x) : !wide, !kern.ragged<0>, !x }
   kern.phase "scatter_rows" { kern.scatter_rows %x ragged %s outs(%e) : !x, !kern.ragged<0>, !wide }
-  kern.phase "pool" { kern.pool "mean" %x ragged %s mask %m outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32> }
+  kern.phase "pool" { kern.pool <mean> %x ragged %s mask %m outs(%p) : !x, !kern.ragged<0>, !kern.buffer<[rows] x i1>, !kern.buffer<[batch, 8] x f32> }
   kern.phase "positions" { kern.positions %i outs(%j) pad 1 : !ids, !ids }
   kern.phase "columns" { kern.columns %s outs(%c) : !kern.ragged<0>, !kern.buffer<[rows] x i64> }
   kern.phase "gather" { kern.gather %n, %c outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.buffer<[rows] x i64>, !x }

@@ -29,4 +29,4 @@ func.func @f(%p: !kern.buffer<[rows] x i64>, %r: !kern.buffer<[rows, 8] x f32>, 
   }
   return
 }
-kern.weight @angles : !kern.weight<[260, 8] x f32, rows> = "file(\"a\")" {offset = 0}
+kern.weight @angles : !kern.weight<[260, 8] x f32, rows> = #weight.expr<file("a")> {offset = 0}

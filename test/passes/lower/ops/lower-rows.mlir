@@ -49,5 +49,5 @@ func.func @f(%x: !x, %y: !x, %h: !kern.buffer<[rows, 20] x bf16>, %i: !kern.buff
   }
   return
 }
-kern.weight @g : !kern.weight<[20] x f32, rows> = "file(\"g\")" {offset = 0}
-kern.weight @t : !kern.weight<[100, 20] x f32, panels32> = "file(\"t\")" {offset = 128}
+kern.weight @g : !kern.weight<[20] x f32, rows> = #weight.expr<file("g")> {offset = 0}
+kern.weight @t : !kern.weight<[100, 20] x f32, panels32> = #weight.expr<file("t")> {offset = 128}

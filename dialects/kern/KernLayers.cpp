@@ -1,0 +1,123 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `kern.layers`: its table of layers, the assembly form of that table, and the
+// verifier; numbers are those of the constraints in the description.
+#include "dialects/kern/KernLayers.h"
+#include "dialects/kern/KernVerify.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::kern;
+using namespace transom::kern::rules;
+
+//===----------------------------------------------------------------------===//
+// Table of layers
+//===----------------------------------------------------------------------===//
+
+void LayersOp::build(OpBuilder &builder, OperationState &state, Value buffer,
+                     ValueRange invariants, ArrayRef<LayerAttr> layers) {
+  SmallVector<Attribute> all(layers.begin(), layers.end());
+  build(builder, state, buffer, invariants, builder.getArrayAttr(all));
+}
+
+void LayersOp::setLayers(ArrayRef<LayerAttr> layers) {
+  SmallVector<Attribute> all(layers.begin(), layers.end());
+  setLayersAttr(ArrayAttr::get(getContext(), all));
+}
+
+func::FuncOp LayersOp::getBody(LayerAttr layer,
+                               SymbolTableCollection &symbols) {
+  return symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, layer.getBody());
+}
+
+func::FuncOp LayersOp::getBody(LayerAttr layer, const SymbolTable &symbols) {
+  return symbols.lookup<func::FuncOp>(layer.getBody().getValue());
+}
+
+unsigned LayersOp::getParameterIndex(Value argument) {
+  return llvm::cast<BlockArgument>(argument).getArgNumber() -
+         getFirstParameter();
+}
+
+FlatSymbolRefAttr LayersOp::getParameter(LayerAttr layer, Value argument) {
+  return layer.getParameters()[getParameterIndex(argument)];
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+ParseResult kern::parseLayers(OpAsmParser &parser, ArrayAttr &layers) {
+  SmallVector<Attribute> all;
+  // `@body(@weight, ...)`, or `@body` for a body without parameters.
+  auto parseLayer = [&]() -> ParseResult {
+    FlatSymbolRefAttr body;
+    SmallVector<FlatSymbolRefAttr> parameters;
+    if (parser.parseAttribute(body) ||
+        parser.parseCommaSeparatedList(
+            AsmParser::Delimiter::OptionalParen,
+            [&] { return parser.parseAttribute(parameters.emplace_back()); }))
+      return failure();
+    all.push_back(LayerAttr::get(parser.getContext(), body, parameters));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLayer))
+    return failure();
+  layers = parser.getBuilder().getArrayAttr(all);
+  return success();
+}
+
+void kern::printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
+  printer << "[";
+  llvm::interleaveComma(layers.getAsRange<LayerAttr>(), printer,
+                        [&](LayerAttr layer) {
+                          printer << layer.getBody();
+                          if (layer.getParameters().empty())
+                            return;
+                          printer << "(";
+                          llvm::interleaveComma(layer.getParameters(), printer);
+                          printer << ")";
+                        });
+  printer << "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// The body of a layer, with arguments that fit.
+static LogicalResult verifyLayer(LayersOp op, LayerAttr layer,
+                                 SymbolTableCollection &symbols) {
+  func::FuncOp body = op.getBody(layer, symbols);
+  if (!body || body.getNumResults())
+    return Constraint{op, 1}.expects()
+           << "a function without results as body, got '"
+           << layer.getBody().getValue() << "'";
+
+  // The types of the operands, then those of the weights and caches.
+  SmallVector<Type> types(op->getOperandTypes());
+  for (FlatSymbolRefAttr parameter : layer.getParameters()) {
+    Operation *definition = symbols.lookupNearestSymbolFrom(op, parameter);
+    if (auto weight = llvm::dyn_cast_or_null<WeightOp>(definition))
+      types.push_back(weight.getType());
+    else if (auto cache = llvm::dyn_cast_or_null<CacheOp>(definition))
+      types.push_back(cache.getType());
+    else
+      return Constraint{op, 3}.expects()
+             << "a weight or cache, got '" << parameter.getValue() << "'";
+  }
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(types))
+    return Constraint{op, 2}.expects()
+           << "a body that takes the state, the invariants and the layer's "
+              "parameters; '"
+           << layer.getBody().getValue() << "' does not";
+  return success();
+}
+
+LogicalResult LayersOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (LayerAttr layer : getLayerRange())
+    if (failed(verifyLayer(*this, layer, symbols)))
+      return failure();
+  return success();
+}
