@@ -80,14 +80,14 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    %s = attn.matmul %q, %k {transpose_rhs} : ...
-    %t = attn.scale %s by 1.250000e-01 : ...
-    %m = attn.mask %t, %keys with 0xFFF0000000000000 : ...
-    %p = attn.softmax %m : ...
-    %c = attn.matmul %p, %v : ...
+    %s = attn.matmul %q, %k {transpose_rhs} : [2, 1, 8, 16] f32, [2, 1, 8, 16] f32
+    %t = attn.scale %s by 2.500000e-01 : [2, 1, 8, 8] f32
+    %m = attn.mask %t, %keys with 0xFFF0000000000000 : [2, 1, 8, 8] f32, [2, 1, 1, 8] i1
+    %p = attn.softmax %m : [2, 1, 8, 8] f32
+    %c = attn.matmul %p, %v : [2, 1, 8, 8] f32, [2, 1, 8, 16] f32
     // becomes
-    %c = attn.sdpa %query, %key, %value mask(%mask : ...) heads 4 kv_heads 4
-           scale 1.250000e-01 keys : ...
+    %c = attn.sdpa %query, %key, %value mask(%mask : [2, 8] i1) heads 1 kv_heads 1
+           scale 2.500000e-01 <keys> : [2, 8, 16] f32
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
@@ -117,13 +117,13 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    %q = attn.linear %x, %wq, %bq : ...
-    %k = attn.linear %x, %wk, %bk : ...
+    %q = attn.linear %x, %wq : [2, 8, 64] f32, [64, 64] f32
+    %k = attn.linear %x, %wk : [2, 8, 64] f32, [64, 64] f32
     // becomes
     %w = attn.get_weight @"self.query+key.weight" : [128, 64] f32
-    %qk = attn.linear %x, %w, %b : ...
-    %q = attn.slice %qk axis 2 from 0 size 64 : ...
-    %k = attn.slice %qk axis 2 from 64 size 64 : ...
+    %qk = attn.linear %x, %w : [2, 8, 64] f32, [128, 64] f32
+    %q = attn.slice %qk axis 2 from 0 size 64 : [2, 8, 128] f32
+    %k = attn.slice %qk axis 2 from 64 size 64 : [2, 8, 128] f32
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
@@ -168,16 +168,13 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    func.func @encode(%ids: [batch, seq], %mask: [batch, seq]) {
-      %x = attn.embedding %ids, %table                    // [batch, seq, 64]
-      %z = attn.mask %x, %visible with 0.0                // zero at padding
-      return %z
+    %x = attn.embedding %ids, %table : [batch, seq] i64, [100, 64] f32
+    %z = attn.mask %x, %visible with 0.0 : [batch, seq, 64] f32, [batch, seq, 1] i1
     // becomes
-      %s = attn.ragged_batch %mask : ... -> <rows, keys>
-      %r = attn.gather_rows %ids, %s                      // [rows]
-      %x = attn.embedding %r, %table                      // [rows, 64]
-      %y = attn.scatter_rows %x, %s to batch x seq        // [batch, seq, 64]
-      return %y
+    %s = attn.ragged_batch %mask : [batch, seq] i64 -> <rows, keys>
+    %r = attn.gather_rows %ids, %s : [batch, seq] i64, <rows, keys>
+    %x = attn.embedding %r, %table : [rows] i64, [100, 64] f32
+    %z = attn.scatter_rows %x, %s to batch x seq : [rows, 64] f32, <rows, keys>
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
@@ -216,12 +213,12 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    %1 = attn.linear %0, %w0 : ...
-    %2 = attn.activation <relu> %1 : ...
-    %3 = attn.linear %2, %w1 : ...
-    %4 = attn.activation <relu> %3 : ...
+    %1 = attn.linear %0, %w0 : [4, 8] f32, [8, 8] f32
+    %2 = attn.activation <relu> %1 : [4, 8] f32
+    %3 = attn.linear %2, %w1 : [4, 8] f32, [8, 8] f32
+    %4 = attn.activation <relu> %3 : [4, 8] f32
     // becomes
-    %4 = attn.layers %0 [@layer(@w0), @layer(@w1)] : ...
+    %4 = attn.layers %0 [@layer(@w0), @layer(@w1)] : [4, 8] f32
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect", "::mlir::func::FuncDialect"];
@@ -240,8 +237,13 @@ def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp">
     Pre-condition: none. Post-condition: each weight and cache is read.
     Refuses nothing: a weight is no entry point.
 
-    Example: `attn.weight @old : [4] f32 = #weight.expr<file("old")>` vanishes when
-    no operation names `@old`.
+    Example, where no operation names `@old`:
+    ```mlir
+    attn.weight @old : [4] f32 = #weight.expr<file("old")>
+    attn.weight @used : [4] f32 = #weight.expr<file("used")>
+    // becomes
+    attn.weight @used : [4] f32 = #weight.expr<file("used")>
+    ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];
   let statistics = [Statistic<"dropped", "dropped", "weights and caches erased">];

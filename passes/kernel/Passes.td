@@ -52,12 +52,16 @@ def FuseGluPass : Pass<"kern-fuse-glu", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.gemm %x, %g outs(%a) : ...
-    kern.gemm %x, %u outs(%b) : ...
-    kern.elementwise ins(%a) outs(%c) { ^bb0(%v: f32): %s = kern.apply <silu> %v  kern.yield %s : f32 }
-    kern.elementwise ins(%c, %b) outs(%y) { ^bb0(%v: f32, %w: f32): %p = arith.mulf %v, %w : f32  kern.yield %p : f32 }
+    kern.gemm %x, %g outs(%a) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, unset>, !kern.buffer<[rows, 16] x f32>
+    kern.gemm %x, %u outs(%b) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, unset>, !kern.buffer<[rows, 16] x f32>
+    kern.elementwise ins(%a, %b) outs(%y) {
+    ^bb0(%v: f32, %w: f32):
+      %s = kern.apply <silu> %v
+      %p = arith.mulf %s, %w : f32
+      kern.yield %p : f32
+    } : (!kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 16] x f32>) -> !kern.buffer<[rows, 16] x f32>
     // becomes
-    kern.gemm %x, %gu outs(%y) epilogue <glu silu> : ...
+    kern.gemm %x, %gu outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x f32, unset>, !kern.buffer<[rows, 16] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
@@ -82,10 +86,14 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.gemm %x, %w bias %b outs(%t) : ...
-    kern.elementwise ins(%t) outs(%y) { ^bb0(%v: f32): %g = kern.apply <gelu> %v  kern.yield %g : f32 }
+    kern.gemm %x, %w bias %b outs(%t) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, unset>, !kern.weight<[16] x f32, unset>, !kern.buffer<[rows, 16] x f32>
+    kern.elementwise ins(%t) outs(%y) {
+    ^bb0(%v: f32):
+      %g = kern.apply <gelu> %v
+      kern.yield %g : f32
+    } : (!kern.buffer<[rows, 16] x f32>) -> !kern.buffer<[rows, 16] x f32>
     // becomes
-    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : ...
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, unset>, !kern.weight<[16] x f32, unset>, !kern.buffer<[rows, 16] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
@@ -115,10 +123,11 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.gemm %x, %w bias %b residual %r outs(%t) : ...
-    kern.norm %t, %g, %h outs(%y) eps 1.0e-12 : ...
+    kern.gemm %x, %w residual %r outs(%t) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+    kern.norm %t, %g, %h outs(%y) eps 1.0e-12 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
     // becomes
-    kern.gemm %x, %w bias %b residual %r norm %g beta %h norm_out %y counters %c outs(%t) epilogue <layer_norm 1.0e-12> : ...
+    kern.gemm %x, %w residual %r norm %g beta %h norm_out %y counters %c outs(%t) epilogue <layer_norm 1.0e-12>
+        : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows] x i64>, !kern.buffer<[rows, 8] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
@@ -148,11 +157,11 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.norm %x, %g outs(%y) eps 1.0e-5 : ...
-    kern.gemm %y, %w outs(%z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, ...
+    kern.norm %x, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    kern.gemm %y, %w outs(%z) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 8] x f32>
     // becomes
-    kern.norm %x, %g outs(%h) eps 1.0e-5 : ...
-    kern.gemm %h, %v outs(%z) : !kern.buffer<[rows, 8] x bf16>, !kern.weight<[8, 8] x bf16, unset>, ...
+    kern.norm %x, %g outs(%h) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x bf16>
+    kern.gemm %h, %v outs(%z) : !kern.buffer<[rows, 8] x bf16>, !kern.weight<[8, 8] x bf16, unset>, !kern.buffer<[rows, 8] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
@@ -177,9 +186,9 @@ def PackWeightsPass : Pass<"kern-pack-weights", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.weight @q : !kern.weight<[64, 64] x f32, unset> = "file(\"q\")"
+    kern.weight @q : !kern.weight<[64, 64] x f32, unset> = #weight.expr<file("q")>
     // becomes
-    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = "file(\"q\")" {offset = 0 : i64}
+    kern.weight @q : !kern.weight<[64, 64] x f32, panels32> = #weight.expr<file("q")> {offset = 0 : i64}
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
@@ -205,10 +214,10 @@ def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleO
 
     Example:
     ```mlir
-    kern.layers %x [[@layer, @n0, @w0], [@layer, @n1, @w1]]
+    kern.layers %x [@layer(@n0, @w0), @layer(@n1, @w1)] : !kern.buffer<[rows, 8] x f32>
     // becomes
-    kern.norm %x, %n0 outs(%y) ...
-    kern.layers %x invariants(%y) [[@layer, @n1, @w0], [@layer, @n1, @w1]]
+    kern.norm %x, %n0 outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    kern.layers %x invariants(%y : !kern.buffer<[rows, 8] x f32>) [@layer(@n1, @w0), @layer(@n1, @w1)] : !kern.buffer<[rows, 8] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect", "::mlir::arith::ArithDialect"];
@@ -256,9 +265,11 @@ def FormPhasesPass : Pass<"kern-form-phases", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    kern.norm %x, %g outs(%y) eps 1.0e-5 : ...
+    kern.norm %x, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
     // becomes
-    kern.phase "encode.0.norm" { kern.norm %x, %g outs(%y) eps 1.0e-5 : ... }
+    kern.phase "encode.0.norm" {
+      kern.norm %x, %g outs(%y) eps 1.0e-5 : !kern.buffer<[rows, 8] x f32>, !kern.weight<[8] x f32, rows>, !kern.buffer<[rows, 8] x f32>
+    }
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];
@@ -313,9 +324,9 @@ def ConvertKernToOnednnPass : Pass<"convert-kern-to-onednn", "::mlir::ModuleOp">
 
     Example:
     ```mlir
-    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : ...
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, unset>, !kern.weight<[16] x f32, unset>, !kern.buffer<[rows, 16] x f32>
     // becomes
-    kern.onednn "matmul" %x weights(%w, %b) outs(%y) activation <gelu> : ...
+    kern.onednn <matmul> %x weights(%w, %b) outs(%y) activation <gelu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[16, 8] x f32, rows>, !kern.weight<[16] x f32, rows>, !kern.buffer<[rows, 16] x f32>
     ```
   }];
   let dependentDialects = ["::transom::kern::KernDialect"];

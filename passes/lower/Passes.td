@@ -40,7 +40,7 @@ def ConvertKernToLlvmPass : Pass<"convert-kern-to-llvm", "::mlir::ModuleOp"> {
       kern.softmax %x outs(%y) : !kern.buffer<[4, 8] x f32>, !kern.buffer<[4, 8] x f32>
     }
     // becomes
-    llvm.func @transom.p.avx2.copy(%frame: !llvm.ptr, %offsets: !llvm.ptr, %worker: i64, %num_workers: i64)
+    llvm.func @transom.p.avx2.copy(!llvm.ptr, !llvm.ptr, i64, i64)
     ```
   }];
   let options = [

@@ -1,8 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# parse-examples.py SOURCE TRANSOM_OPT: parses the example in the description of each op of the dialects. An example is a piece of
-# a function; values that it uses but does not define get the types that the parser asks for.
+# parse-examples.py SOURCE TRANSOM_OPT: parses the examples in the descriptions of the ops, types and attributes of the dialects and
+# of the passes. An example of an op is a piece of a function; values that it uses but does not define get the types that the parser
+# asks for. An example of a pass is such a piece before the line '// becomes' and one after it.
 import json
 import os
 import re
@@ -11,31 +12,68 @@ import sys
 
 LLVM = "/usr/lib/llvm-19"
 FENCE = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
-INLINE = re.compile(r"Example:\s*`([^`]+)`")
-VALUE = re.compile(r"%[A-Za-z_][\w]*(?:#\d+)?")
+PARAGRAPH = re.compile(r"Example:\s*(`.*?)(?:\n\s*\n|\Z)", re.DOTALL)
+INLINE = re.compile(r"`([^`]+)`")
+VALUE = re.compile(r"%\w+(?:#\d+)?")
+BLOCK = re.compile(r"\^bb\d+\(([^)]*)\)")
 WANTS = re.compile(r"use of value '(%[\w#]+)' expects different type than prior uses: '(.*?)' vs '(.*?)'\n")
 VERIFIER = re.compile(r"error: '[\w.]+' op ")
 TOP_LEVEL = re.compile(r"^\s*(?:func\.func|module|!\w+ =|\w+\.(?:weight|cache) @)", re.MULTILINE)
 
 
-def op_descriptions(source):
-    """(op, description) of all ops of the dialects."""
+def read_records(source, path):
+    """All records of a .td file and those that it includes."""
+    dump = subprocess.run([LLVM + "/bin/llvm-tblgen", "--dump-json", "-I", source, "-I", LLVM + "/include", path],
+                          capture_output=True, text=True, check=True, cwd=source)
+    return json.loads(dump.stdout)
+
+
+def examples(description):
+    """The examples of a description: fenced blocks, or code within the paragraph that begins with 'Example:'."""
+    fenced = FENCE.findall(description)
+    paragraph = PARAGRAPH.search(description)
+    return fenced if fenced or not paragraph else INLINE.findall(" ".join(paragraph.group(1).split()))
+
+
+def dialect_examples(source):
+    """(name, example) of all ops, types and attributes of the dialects."""
     for dialect in sorted(os.listdir(os.path.join(source, "dialects"))):
-        path = os.path.join(source, "dialects", dialect, f"{dialect.capitalize()}Ops.td")
+        paths = [os.path.join(source, "dialects", dialect, f"{dialect.capitalize()}{kind}.td") for kind in ("Ops", "Dialect")]
+        path = next((path for path in paths if os.path.exists(path)), None)
+        if not path:
+            continue
+        records = read_records(source, path)
+        for kind, sign, field in (("Op", "", "opDialect"), ("TypeDef", "!", "dialect"), ("AttrDef", "#", "dialect")):
+            for name in records["!instanceof"].get(kind, []):
+                record = records[name]
+                owner = records[record[field]["def"]]["name"]
+                if dialect.startswith(owner):
+                    for example in examples(record["description"] or ""):
+                        yield f"{sign}{owner}.{record['opName' if kind == 'Op' else 'mnemonic']}", example
+
+
+def pass_examples(source):
+    """(name, example) of all passes: what is before the pass, and what is after it."""
+    for folder in sorted(os.listdir(os.path.join(source, "passes"))):
+        path = os.path.join(source, "passes", folder, "Passes.td")
         if not os.path.exists(path):
             continue
-        dump = subprocess.run([LLVM + "/bin/llvm-tblgen", "--dump-json", "-I", source, "-I", LLVM + "/include", path],
-                              capture_output=True, text=True, check=True, cwd=source)
-        records = json.loads(dump.stdout)
-        for name in records["!instanceof"]["Op"]:
-            if records[name]["opDialect"]["def"].lower().startswith(dialect):
-                yield f"{dialect}.{records[name]['opName']}", records[name]["description"]
+        records = read_records(source, path)
+        for name in records["!instanceof"].get("PassBase", []):
+            for example in examples(records[name]["description"]):
+                for part in example.split("// becomes\n"):
+                    yield records[name]["argument"], part
 
 
 def make_module(example, types):
-    """The example as a module. Definitions at the top stay there; the rest becomes the body of a function."""
+    """The example as a module. Definitions at the top stay there; a type or an attribute is that of an operation; the rest becomes
+    the body of a function."""
     if TOP_LEVEL.search(example):
         return example
+    if example.startswith(("!", "tensor<")):
+        return f'"test.type"() : () -> {example}'
+    if example.startswith("#"):
+        return f'"test.attribute"() {{value = {example}}} : () -> ()'
     lines = [f'  {name} = "test.value"() : () -> ({kind})' for name, kind in types.items()]
     return "func.func @example() {\n" + "\n".join(lines) + "\n" + example + '\n  "test.end"() : () -> ()\n}\n'
 
@@ -43,7 +81,8 @@ def make_module(example, types):
 def undefined_values(example):
     """Names that the example uses and does not define, in order."""
     defined = set(re.findall(r"(%\w+)(?::\d+)?(?=[^=\n]*=[^=])", "\n".join(line.split("=")[0] + "=x" for line in example.splitlines() if re.match(r"\s*%[^(]*=", line))))
-    defined |= set(re.findall(r"(%\w+)\s*:", example.split("{")[-1])) if "^bb" in example else set()
+    for arguments in BLOCK.findall(example):
+        defined |= set(re.findall(r"%\w+", arguments))
     return [name for name in dict.fromkeys(VALUE.findall(example)) if name.split("#")[0] not in defined]
 
 
@@ -66,13 +105,12 @@ def parse(tool, example):
 def main():
     source, tool = sys.argv[1:3]
     failed, parsed = 0, 0
-    for op, description in op_descriptions(source):
-        for example in FENCE.findall(description) + INLINE.findall(description):
-            problem = parse(tool, example)
-            parsed += problem is None
-            if problem is not None:
-                failed += 1
-                print(f"{op}: {problem}\n")
+    for name, example in [*dialect_examples(source), *pass_examples(source)]:
+        problem = parse(tool, example)
+        parsed += problem is None
+        if problem is not None:
+            failed += 1
+            print(f"{name}: {problem}\n")
     print(f"{parsed} examples parsed, {failed} failed")
     sys.exit(1 if failed or not parsed else 0)
 
