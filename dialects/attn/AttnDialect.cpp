@@ -222,12 +222,13 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
         std::make_tuple("value", value, int64_t(1)),
         std::make_tuple("window", window, int64_t(0))})
     if (size < least || size > largestCacheSize)
-      return emitError() << "expects a cache's " << name << " between " << least
-                         << " and " << largestCacheSize << ", got " << size;
+      return emitError() << "'!attn.cache' (" << (least ? 1 : 3) << ") expects "
+                         << name << " between " << least << " and "
+                         << largestCacheSize << ", got " << size;
   if (key + value > largestCacheSize / heads)
-    return emitError() << "expects at most " << largestCacheSize
-                       << " numbers a position in a cache, got " << heads
-                       << " heads of " << key << " and " << value;
+    return emitError() << "'!attn.cache' (2) expects at most "
+                       << largestCacheSize << " numbers a position, got "
+                       << heads << " heads of " << key << " and " << value;
   return success();
 }
 

@@ -105,9 +105,9 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
     type: they are state of the session.
 
     Constraints:
-    1. Heads, key and value are at least 1, and all heads have at most 2^31 - 1
-       numbers a position.
-    2. The window is between 0 (no window, not printed) and 2^31 - 1.
+    1. Heads, key and value are between 1 and 2^31 - 1.
+    2. All heads have at most 2^31 - 1 numbers a position.
+    3. The window is between 0 (no window, not printed) and 2^31 - 1.
 
     Example: `!attn.cache<heads 4, key 64, value 64>`,
     `!attn.cache<heads 1, key 16, value 32, window 4096>`

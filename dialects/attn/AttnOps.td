@@ -17,10 +17,7 @@ def Attn_WeightOp : Attn_Op<"weight", [Symbol]> {
   let summary = "defines a weight by an expression over file tensors";
   let description = [{
     The data never enters the IR: `expr` is an expression over the tensors of the
-    model's files, evaluated when the artifact is written.
-
-    Constraints:
-    1. The type is static.
+    model's files, evaluated when the artifact is written. The type is static.
 
     Example:
     ```mlir

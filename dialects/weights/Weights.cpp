@@ -63,7 +63,8 @@ Attribute WeightsDialect::parseAttribute(DialectAsmParser &parser,
   Result<ExprAttr> expr = ExprAttr::parseText(getContext(), text);
   if (!expr) {
     parser.emitError(parser.getNameLoc())
-        << "(1) expects a weight expression: " << expr.error().message;
+        << "'#weight.expr' (1) expects a weight expression: "
+        << expr.error().message;
     return {};
   }
   return *expr;

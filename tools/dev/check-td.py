@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Checks the TableGen definitions: every op and pass is described with an
-# example, every pass counts what it does, and one name goes through a pass:
-# class FuseAttentionPass, flag attn-fuse-attention, FuseAttention.cpp with
-# that DEBUG_TYPE, and the test fuse-attention.mlir.
+# example, every numbered constraint of an op, a type or an attribute has a test
+# that expects the message with its number ('kern.norm' op (3), '!kern.buffer'
+# (2), '#kern.format' (1)), every pass counts what it does, and one name goes
+# through a pass: class FuseAttentionPass, flag attn-fuse-attention,
+# FuseAttention.cpp with that DEBUG_TYPE, and the test fuse-attention.mlir.
 import json
 import os
 import re
@@ -48,6 +50,55 @@ def check_op(name, line, op, findings):
         findings.error(name, line, f"the description of op '{op_name}' has no example")
 
 
+def constraints(description):
+    """The lines of the list after 'Constraints:'."""
+    _, found, rest = description.partition("Constraints:")
+    lines = []
+    for line in rest.splitlines()[1:] if found else []:
+        if not line.strip():
+            break
+        lines.append(line.strip())
+    return lines
+
+
+def check_constraints(name, line, subject, description, expected, findings):
+    """The constraints are numbered from 1, and a test expects the message of each."""
+    lines = constraints(description)
+    if "Constraints:" in description and not lines:
+        findings.error(name, line, f"{subject} has an empty list of constraints")
+    count = 0
+    for text in lines:
+        number = re.match(r"(\d+)\. ", text)
+        if number and int(number.group(1)) != count + 1:
+            findings.error(name, line, f"constraint {number.group(1)} of {subject} follows constraint {count}")
+        if not number and (count == 0 or text.startswith("-")):
+            findings.error(name, line, f"the constraints of {subject} are not numbered '1. ', '2. ', ...")
+            return
+        count += bool(number)
+    for i in range(1, count + 1):
+        if f"{subject} ({i}) " not in expected:
+            findings.error(name, line, f"no test expects constraint {i} of {subject}: '{subject} ({i}) ...'")
+
+
+def expected_errors(root, names):
+    """What the tests of the dialects expect as errors, in one text."""
+    texts = (read_text(root, name) or "" for name in names if name.startswith("test/dialects/") and name.endswith(".mlir"))
+    return "\n".join(re.findall(r"expected-error[^{\n]*\{\{(.*)\}\}", "\n".join(texts)))
+
+
+def check_definitions(name, records, expected, findings):
+    """Ops, types and attributes of a file of a dialect."""
+    for op, line in own_records(records, "Op", name):
+        check_op(name, line, op, findings)
+        dialect = records[op["opDialect"]["def"]]["name"]
+        check_constraints(name, line, f"'{dialect}.{op['opName']}' op", op["description"], expected, findings)
+    for kind, sign in (("TypeDef", "!"), ("AttrDef", "#")):
+        for record, line in own_records(records, kind, name):
+            dialect = records[record["dialect"]["def"]]["name"]
+            subject = f"'{sign}{dialect}.{record['mnemonic']}'"
+            check_constraints(name, line, subject, record["description"] or "", expected, findings)
+
+
 def kebab(name):
     """FuseAttention -> fuse-attention."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
@@ -80,6 +131,7 @@ def main():
     root = parse_root(__doc__)
     findings = Findings()
     names = list_files(root)
+    expected = expected_errors(root, names)
     for name in names:
         if not name.endswith(".td"):
             continue
@@ -87,8 +139,7 @@ def main():
         if records is None:
             findings.error(name, 1, message)
             continue
-        for op, line in own_records(records, "Op", name):
-            check_op(name, line, op, findings)
+        check_definitions(name, records, expected, findings)
         for record, line in own_records(records, "PassBase", name):
             check_pass(root, set(names), name, line, record, findings)
     findings.finish()

@@ -61,20 +61,20 @@ func.func @f(%a: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows,
 
 // -----
 
-// expected-error @below {{expects a cache's heads between 1 and 2147483647, got 0}}
+// expected-error @below {{'!attn.cache' (1) expects heads between 1 and 2147483647, got 0}}
 attn.cache @c : !attn.cache<heads 0, key 4, value 4>
 
 // -----
 
-// expected-error @below {{expects a cache's value between 1 and 2147483647, got 2147483648}}
+// expected-error @below {{'!attn.cache' (1) expects value between 1 and 2147483647, got 2147483648}}
 attn.cache @c : !attn.cache<heads 1, key 4, value 2147483648>
 
 // -----
 
-// expected-error @below {{expects at most 2147483647 numbers a position in a cache, got 65536 heads of 32768 and 1}}
+// expected-error @below {{'!attn.cache' (2) expects at most 2147483647 numbers a position, got 65536 heads of 32768 and 1}}
 attn.cache @c : !attn.cache<heads 65536, key 32768, value 1>
 
 // -----
 
-// expected-error @below {{expects a cache's window between 0 and 2147483647, got -1}}
+// expected-error @below {{'!attn.cache' (3) expects window between 0 and 2147483647, got -1}}
 attn.cache @c : !attn.cache<heads 1, key 4, value 4, window -1>

@@ -88,6 +88,78 @@ func.func @f(%a: tensor<2x4xf32>, %b: tensor<2xf32>) {
 
 // -----
 
+func.func @f(%a: tensor<4xi1>, %b: tensor<4xi1>) {
+  // expected-error @below {{'attn.sub' op (1) expects operands of float or i64, got 'i1'}}
+  %0 = attn.sub %a, %b : [4] i1
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi1>, %b: tensor<4xi1>) {
+  // expected-error @below {{'attn.mul' op (1) expects operands of float or i64, got 'i1'}}
+  %0 = attn.mul %a, %b : [4] i1
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi1>, %b: tensor<4xi1>) {
+  // expected-error @below {{'attn.div' op (1) expects operands of float or i64, got 'i1'}}
+  %0 = attn.div %a, %b : [4] i1
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{'attn.or' op (1) expects operands of bool, got 'f32'}}
+  %0 = attn.or %a, %b : [4] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xf32>, %b: tensor<2xf32>) {
+  // expected-error @below {{'attn.add' op (2) expects shapes that broadcast, got [2, 4] and [2]}}
+  %0 = attn.add %a, %b : [2, 4] f32, [2] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xf32>, %b: tensor<2xf32>) {
+  // expected-error @below {{'attn.sub' op (2) expects shapes that broadcast, got [2, 4] and [2]}}
+  %0 = attn.sub %a, %b : [2, 4] f32, [2] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xf32>, %b: tensor<2xf32>) {
+  // expected-error @below {{'attn.div' op (2) expects shapes that broadcast, got [2, 4] and [2]}}
+  %0 = attn.div %a, %b : [2, 4] f32, [2] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xi1>, %b: tensor<2xi1>) {
+  // expected-error @below {{'attn.and' op (2) expects shapes that broadcast, got [2, 4] and [2]}}
+  %0 = attn.and %a, %b : [2, 4] i1, [2] i1
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xi1>, %b: tensor<2xi1>) {
+  // expected-error @below {{'attn.or' op (2) expects shapes that broadcast, got [2, 4] and [2]}}
+  %0 = attn.or %a, %b : [2, 4] i1, [2] i1
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4xf32>) {
   // expected-error @below {{'attn.not' op (1) expects bool input, got f32 [4]}}
   %0 = attn.not %a : [4] f32
@@ -283,6 +355,30 @@ func.func @f(%a: tensor<?xi64, #attn.shape<[rows]>>, %s: !attn.ragged<rows, keys
 func.func @f(%a: tensor<f32>) {
   // expected-error @below {{'attn.softmax' op (1) expects a float input of rank 1 or more, got f32 []}}
   %0 = attn.softmax %a : [] f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xi64>, %b: tensor<4xi64>) {
+  // expected-error @below {{'attn.layer_norm' op (1) expects a float input of rank 1 or more, got i64 [2, 4]}}
+  %0 = attn.layer_norm %a, %b eps 0.1 : [2, 4] i64, [4] i64
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xi64>, %b: tensor<4xi64>) {
+  // expected-error @below {{'attn.rms_norm' op (1) expects a float input of rank 1 or more, got i64 [2, 4]}}
+  %0 = attn.rms_norm %a, %b eps 0.1 : [2, 4] i64, [4] i64
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3x8xi64>) {
+  // expected-error @below {{'attn.pool' op (3) expects a float input of rank 2 or more, got i64 [2, 3, 8]}}
+  %0 = attn.pool <first> %a : [2, 3, 8] i64
   return
 }
 

@@ -6,7 +6,7 @@ attn.weight @w : [batch, 4] f32 = #weight.expr<file("a")>
 
 // -----
 
-// expected-error @below {{expects a weight expression: }}
+// expected-error @below {{'#weight.expr' (1) expects a weight expression: }}
 attn.weight @w : [4] f32 = #weight.expr<fill([])>
 
 // -----

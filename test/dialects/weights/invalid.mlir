@@ -1,11 +1,11 @@
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{(1) expects a weight expression: }}
+// expected-error @below {{'#weight.expr' (1) expects a weight expression: }}
 attn.weight @w : [4] f32 = #weight.expr<rotate(file("a"))>
 
 // -----
 
-// expected-error @below {{(1) expects a weight expression: }}
+// expected-error @below {{'#weight.expr' (1) expects a weight expression: }}
 attn.weight @w : [4] f32 = #weight.expr<file("a"), file("b")>
 
 // -----
