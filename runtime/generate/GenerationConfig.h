@@ -23,9 +23,10 @@ enum class ContextPolicy {
   Shift     ///< goes on with the last tokens, as many as half of the context
 };
 
-/// All settings of a generation. Those that are optional are unset until
-/// `resolve()`. Options that files, flags and the C API can set are also listed
-/// in GenerationOptions.h.
+/// All settings of a generation. An optional one is unset until a file, a flag
+/// or a caller gives it a value; `resolve()` gives the others that sampling
+/// reads their defaults. Options that files, flags and the C API can set are
+/// also listed in GenerationOptions.h.
 struct GenerationConfig {
   std::optional<int64_t> maxNewTokens, minNewTokens;
   std::optional<int64_t> maxLength, minLength; ///< with the prompt
@@ -54,9 +55,9 @@ struct GenerationConfig {
   /// built-in ones.
   static Result<GenerationConfig> parse(std::string_view json);
 
-  /// Checks all values and decides what is left open: afterwards `sample`,
-  /// `temperature`, `topK`, `topP` and `minP` are set. A temperature of 0 is
-  /// always greedy.
+  /// Resolves the settings: checks all values, and sets `sample`,
+  /// `temperature`, `topK`, `topP` and `minP` where they are unset. A
+  /// temperature of 0 is always greedy.
   Result<void> resolve();
 
   /// The built-in limit of new tokens.

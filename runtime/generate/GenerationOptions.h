@@ -4,8 +4,8 @@
 // The table of generation options: JSON key, accepted values, flag and help,
 // the member of GenerationConfig and the field of the C API. The importer of
 // generation_config.json, the reader of an artifact's settings, the range
-// checks, the command line and the C API visit it. A new option is a line here,
-// a member of GenerationConfig and a field in the public header.
+// checks, the command line and the C API visit it. README.md lists the steps
+// that add an option.
 #pragma once
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/include/transom/generate.h"
@@ -13,13 +13,14 @@
 
 namespace transom {
 
-/// What the table says about an option beside its members.
+/// The properties of an option except its members.
 struct GenerationOption {
   static constexpr double unbounded = std::numeric_limits<double>::max();
 
   const char *key; ///< in generation_config.json and in errors
   double low = 0, high = unbounded;
-  const char *flag = nullptr; ///< of the command line; null: none here
+  const char *flag =
+      nullptr; ///< of the command line; null: no flag from the table
   const char *help = nullptr;
   bool turnsOnSampling = false; ///< a caller who sets it wants sampling
   double flagLow = low;         ///< least value of the flag
@@ -40,7 +41,7 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
                "most new tokens (default: as the model says, or 256)"},
         &Config::maxNewTokens, &Api::max_new_tokens);
   visit(Option{"min_new_tokens", 0, unbounded, "--min-new-tokens",
-               "bar end tokens from the first N choices"},
+               "do not choose end tokens before N new tokens"},
         &Config::minNewTokens, &Api::min_new_tokens);
   visit(Option{"max_length"}, &Config::maxLength, nullptr);
   visit(Option{"min_length"}, &Config::minLength, nullptr);
@@ -50,7 +51,7 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"num_beams", 1, unbounded, "--num-beams", "beams; 1: none"},
         &Config::numBeams, &Api::num_beams);
 
-  // Sampling. The C API's `sample` has a third value and is no line here.
+  // Sampling. `do_sample` has no field: the C API's `sample` has a third value.
   visit(Option{"do_sample"}, &Config::sample, nullptr);
   visit(Option{"temperature", 0, unbounded, "--temperature",
                "sample with this temperature; 0: greedy", true},

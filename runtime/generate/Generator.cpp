@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop. A row knows its tokens and how many of them its sequence has seen;
-// whatever it has not seen is fed next. So a prompt, one new token, a shifted
-// context and a row that had to give its place away are one case.
+// The generation loop. A continuation knows its tokens and how many of them its
+// sequence has seen; each step feeds it the others. So a prompt, one new token,
+// a shifted context and a continuation whose sequence was freed to make room
+// are one case.
 #include "runtime/generate/Generator.h"
 #include "runtime/abi/Layout.h"
 #include "runtime/generate/StopStrings.h"
@@ -50,7 +51,7 @@ int64_t transom::positionsFor(const GenerationConfig &config,
 namespace {
 
 /// A continuation that is being made.
-struct Row {
+struct ContinuationState {
   Continuation *out = nullptr;
   std::vector<int64_t> tokens; ///< the prompt's, then the new ones
   size_t promptCount = 0;
@@ -59,8 +60,8 @@ struct Row {
   int32_t sequence = -1; ///< -1: none
   int64_t mostNew = 0;
   FinishReason atMost = FinishReason::Length; ///< why mostNew is the most
-  bool evicted = false; ///< gave its place away; waits until a row is finished
-  std::optional<size_t> leader; ///< will be a copy of that row
+  bool evicted = false;         ///< has to wait until another one is finished
+  std::optional<size_t> leader; ///< becomes a copy of that continuation
   std::optional<DecodeStream> stream;
   std::string promptEnd; ///< text of the prompt that the stream still holds
   std::optional<StopStrings> stops;
@@ -74,8 +75,8 @@ public:
         callback(callback), sampler(config, source.width()),
         context(source.longest()) {}
   ~Generation() {
-    for (Row &row : rows)
-      leave(row);
+    for (ContinuationState &state : states)
+      leave(state);
   }
 
   Result<void> prepare(const std::vector<std::vector<int64_t>> &prompts,
@@ -83,21 +84,23 @@ public:
   Result<void> run();
 
 private:
-  Result<Row> makeRow(std::vector<int64_t> tokens, const std::string &name);
-  Result<void> openText(Row &row);
+  Result<ContinuationState> makeState(std::vector<int64_t> tokens,
+                                      const std::string &name);
+  Result<void> openText(ContinuationState &state);
   Result<void> admit();
   Result<const float *> step();
   bool evictOne();
-  Result<void> take(Row &row, const float *logits);
-  void forkRows(size_t leader);
-  Result<void> choose(Row &row, const float *logits);
+  Result<void> take(ContinuationState &state, const float *logits);
+  void copySequences(size_t leader);
+  Result<void> choose(ContinuationState &state, const float *logits);
   void addLogprobs(Continuation &out, const float *logits, int64_t token);
-  FinishReason addText(Row &row, int64_t token, FinishReason finish);
-  void shift(Row &row);
-  void finish(Row &row, FinishReason reason);
-  void leave(Row &row);
+  FinishReason addText(ContinuationState &state, int64_t token,
+                       FinishReason finish);
+  void shift(ContinuationState &state);
+  void finish(ContinuationState &state, FinishReason reason);
+  void leave(ContinuationState &state);
   void cancelAll();
-  std::string getName(const Row &row) const;
+  std::string getName(const ContinuationState &state) const;
 
   LogitsSource &source;
   const GenerationConfig &config;
@@ -105,18 +108,18 @@ private:
   const GenerationCallback &callback;
   Sampler sampler;
   int64_t context; ///< most positions of a sequence
-  std::vector<Row> rows;
-  std::vector<size_t> active; ///< rows with a sequence
-  std::vector<NewTokens> fed; ///< by active row
+  std::vector<ContinuationState> states;
+  std::vector<size_t> active; ///< continuations with a sequence
+  std::vector<NewTokens> fed; ///< by active continuation
   std::string delta;
-  size_t firstWaiting = 0; ///< all rows before it are finished
+  size_t firstWaiting = 0; ///< all continuations before it are finished
 };
 
 } // namespace
 
 /// The prompt's tokens as they are used: of one that is too long the last.
-Result<Row> Generation::makeRow(std::vector<int64_t> tokens,
-                                const std::string &name) {
+Result<ContinuationState> Generation::makeState(std::vector<int64_t> tokens,
+                                                const std::string &name) {
   if (tokens.empty()) {
     if (!config.beginToken)
       return rejected(name + " is empty, and the model has no begin token");
@@ -124,7 +127,7 @@ Result<Row> Generation::makeRow(std::vector<int64_t> tokens,
   }
   TRANSOM_TRY(
       checkTokens(tokens.data(), tokens.size(), source.vocabulary(), name));
-  Row row;
+  ContinuationState state;
   const int64_t length = int64_t(tokens.size());
   const int64_t half = std::max<int64_t>(1, context / 2);
   int64_t most = config.mostNewTokens(length);
@@ -136,42 +139,42 @@ Result<Row> Generation::makeRow(std::vector<int64_t> tokens,
                         (ours ? "model's context of " : "session's cache of ") +
                         std::to_string(context));
     if (config.contextPolicy == ContextPolicy::Shift) {
-      row.start = size_t(length - half);
+      state.start = size_t(length - half);
     } else {
       const int64_t kept = std::max(half, context - std::min(context, most));
       tokens.erase(tokens.begin(), tokens.end() - kept);
     }
   }
-  row.promptCount = tokens.size();
-  const int64_t room = context - int64_t(row.promptCount);
+  state.promptCount = tokens.size();
+  const int64_t room = context - int64_t(state.promptCount);
   if (config.contextPolicy != ContextPolicy::Shift && most > room) {
     most = room;
-    row.atMost = FinishReason::Context;
+    state.atMost = FinishReason::Context;
   }
-  row.mostNew = most;
-  row.tokens = std::move(tokens);
-  return row;
+  state.mostNew = most;
+  state.tokens = std::move(tokens);
+  return state;
 }
 
-std::string Generation::getName(const Row &row) const {
-  std::string name = "prompt " + std::to_string(row.out->prompt);
+std::string Generation::getName(const ContinuationState &state) const {
+  std::string name = "prompt " + std::to_string(state.out->prompt);
   if (config.numReturnSequences > 1)
-    name += ", continuation " + std::to_string(row.out->number);
+    name += ", continuation " + std::to_string(state.out->number);
   return name;
 }
 
-/// Begins the text of a row. The last token of the prompt goes through the
-/// decoder too, so that what it does at the beginning of a text is not done in
-/// the middle; its own text is left out.
-Result<void> Generation::openText(Row &row) {
+/// Begins the text of a continuation. The last token of the prompt goes through
+/// the decoder too, so that what it does at the beginning of a text is not done
+/// in the middle; its own text is left out.
+Result<void> Generation::openText(ContinuationState &state) {
   if (!tokenizer)
     return {};
   TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*tokenizer));
-  row.stops = StopStrings(config.stopStrings);
+  state.stops = StopStrings(config.stopStrings);
   delta.clear();
-  stream.feed(row.tokens.back(), delta);
-  row.stream = stream;
-  stream.flush(row.promptEnd);
+  stream.feed(state.tokens.back(), delta);
+  state.stream = stream;
+  stream.flush(state.promptEnd);
   return {};
 }
 
@@ -185,67 +188,69 @@ Generation::prepare(const std::vector<std::vector<int64_t>> &prompts,
   out.clear();
   out.resize(prompts.size() * copies);
   for (size_t i = 0; i != prompts.size(); ++i) {
-    TRANSOM_ASSIGN(Row made,
-                   makeRow(prompts[i], "prompt " + std::to_string(i)));
-    const size_t leader = rows.size();
+    TRANSOM_ASSIGN(ContinuationState made,
+                   makeState(prompts[i], "prompt " + std::to_string(i)));
+    const size_t leader = states.size();
     for (size_t number = 0; number != copies; ++number) {
-      rows.push_back(made);
-      Row &row = rows.back();
-      row.out = &out[leader + number];
-      row.out->prompt = i;
-      row.out->number = number;
-      row.out->promptTokens = row.promptCount;
-      const size_t most = size_t(std::min(row.mostNew, reserved));
-      row.tokens.reserve(row.promptCount + most);
-      row.out->tokens.reserve(most);
+      states.push_back(made);
+      ContinuationState &state = states.back();
+      state.out = &out[leader + number];
+      state.out->prompt = i;
+      state.out->number = number;
+      state.out->promptTokens = state.promptCount;
+      const size_t most = size_t(std::min(state.mostNew, reserved));
+      state.tokens.reserve(state.promptCount + most);
+      state.out->tokens.reserve(most);
       if (number > 0)
-        row.leader = leader;
-      if (Result<void> done = openText(row); !done)
+        state.leader = leader;
+      if (Result<void> done = openText(state); !done)
         return done;
     }
   }
-  active.reserve(rows.size());
-  fed.reserve(rows.size());
-  for (Row &row : rows)
-    if (row.mostNew <= 0)
-      row.out->finish = row.atMost;
+  active.reserve(states.size());
+  fed.reserve(states.size());
+  for (ContinuationState &state : states)
+    if (state.mostNew <= 0)
+      state.out->finish = state.atMost;
   return {};
 }
 
-void Generation::leave(Row &row) {
-  if (row.sequence >= 0)
-    source.close(row.sequence);
-  row.sequence = -1;
-  row.seen = 0;
+void Generation::leave(ContinuationState &state) {
+  if (state.sequence >= 0)
+    source.free(state.sequence);
+  state.sequence = -1;
+  state.seen = 0;
 }
 
-void Generation::finish(Row &row, FinishReason reason) {
-  row.out->finish = reason;
-  leave(row);
-  for (Row &other : rows)
+void Generation::finish(ContinuationState &state, FinishReason reason) {
+  state.out->finish = reason;
+  leave(state);
+  for (ContinuationState &other : states)
     other.evicted = false;
 }
 
-/// Gives sequences to rows that wait, as many as there is room for.
+/// Gives sequences to continuations that wait, as many as there is room for.
 Result<void> Generation::admit() {
   active.clear();
   int64_t needed = 0; // positions of what will be fed
-  // Skip the finished rows at the beginning.
-  while (firstWaiting != rows.size() &&
-         rows[firstWaiting].out->finish != FinishReason::None)
+  // Skip the finished continuations at the beginning.
+  while (firstWaiting != states.size() &&
+         states[firstWaiting].out->finish != FinishReason::None)
     ++firstWaiting;
   bool full = false;
-  for (size_t i = firstWaiting; i != rows.size(); ++i) {
-    Row &row = rows[i];
-    if (row.out->finish != FinishReason::None)
+  for (size_t i = firstWaiting; i != states.size(); ++i) {
+    ContinuationState &state = states[i];
+    if (state.out->finish != FinishReason::None)
       continue;
-    // A row without a sequence needs one, a place among the logits, and room
-    // for the tokens that it has not seen. A copy waits for its leader.
-    const int64_t pending = int64_t(row.tokens.size() - row.start - row.seen);
-    if (row.sequence < 0) {
-      const bool follows =
-          row.leader && rows[*row.leader].out->finish == FinishReason::None;
-      if (full || row.evicted || follows ||
+    // A continuation without a sequence needs one, a place among the logits,
+    // and room for the tokens that it has not seen. A copy waits for its
+    // leader.
+    const int64_t pending =
+        int64_t(state.tokens.size() - state.start - state.seen);
+    if (state.sequence < 0) {
+      const bool follows = state.leader && states[*state.leader].out->finish ==
+                                               FinishReason::None;
+      if (full || state.evicted || follows ||
           int64_t(active.size()) >= source.maxLogits())
         continue;
       const int64_t room = alignToKvBlock(pending + 1);
@@ -253,13 +258,13 @@ Result<void> Generation::admit() {
         full = true;
         continue;
       }
-      Result<int32_t> opened = source.open();
+      Result<int32_t> opened = source.create();
       if (!opened && active.empty())
         return opened.takeError();
       full = !opened;
       if (!opened)
         continue;
-      row.sequence = *opened;
+      state.sequence = *opened;
       needed += room;
     }
     active.push_back(i);
@@ -267,14 +272,14 @@ Result<void> Generation::admit() {
   return {};
 }
 
-/// Takes the sequence of the last active row away, so that the others have
-/// room. It continues later from the same token.
+/// Takes the sequence of the last active continuation away, so that the others
+/// have room. It continues later from the same token.
 bool Generation::evictOne() {
   if (active.size() < 2)
     return false;
-  Row &row = rows[active.back()];
-  leave(row);
-  row.evicted = true;
+  ContinuationState &state = states[active.back()];
+  leave(state);
+  state.evicted = true;
   active.pop_back();
   return true;
 }
@@ -283,10 +288,10 @@ Result<const float *> Generation::step() {
   while (true) {
     fed.clear();
     for (size_t i : active) {
-      const Row &row = rows[i];
-      const size_t from = row.start + row.seen;
-      fed.push_back({row.sequence, row.tokens.data() + from,
-                     int64_t(row.tokens.size() - from), 1});
+      const ContinuationState &state = states[i];
+      const size_t from = state.start + state.seen;
+      fed.push_back({state.sequence, state.tokens.data() + from,
+                     int64_t(state.tokens.size() - from), 1});
     }
     Result<const float *> logits = source.step(fed.data(), fed.size());
     if (logits || logits.error().status != Status::Limit || !evictOne())
@@ -296,24 +301,24 @@ Result<const float *> Generation::step() {
 
 /// Copies the leader's sequence for the other continuations of its prompt.
 /// Those that find no room see the prompt by themselves later.
-void Generation::forkRows(size_t leader) {
-  if (rows[leader].out->number != 0)
+void Generation::copySequences(size_t leader) {
+  if (states[leader].out->number != 0)
     return;
   const size_t end = leader + size_t(config.numReturnSequences);
   for (size_t i = leader + 1; i < end; ++i) {
-    Row &row = rows[i];
-    if (row.leader != leader)
+    ContinuationState &state = states[i];
+    if (state.leader != leader)
       continue;
-    row.leader.reset();
-    // A row more in the steps to come, too.
-    if (row.out->finish != FinishReason::None ||
+    state.leader.reset();
+    // A continuation more in the steps to come, too.
+    if (state.out->finish != FinishReason::None ||
         int64_t(active.size()) >= source.maxLogits())
       continue;
-    Result<int32_t> copy = source.fork(rows[leader].sequence);
+    Result<int32_t> copy = source.copy(states[leader].sequence);
     if (!copy)
       continue;
-    row.sequence = *copy;
-    row.seen = rows[leader].seen;
+    state.sequence = *copy;
+    state.seen = states[leader].seen;
     active.push_back(i);
   }
 }
@@ -326,91 +331,93 @@ void Generation::addLogprobs(Continuation &out, const float *logits,
     sampler.appendTop(logits, size_t(config.topLogprobs), sum, out.top);
 }
 
-/// Decodes a token into the row's text, looks for stop strings, and hands
-/// everything over when the row is finished.
-FinishReason Generation::addText(Row &row, int64_t token, FinishReason finish) {
-  if (!row.stream)
+/// Decodes a token into the continuation's text, looks for stop strings, and
+/// hands everything over when the continuation is finished.
+FinishReason Generation::addText(ContinuationState &state, int64_t token,
+                                 FinishReason finish) {
+  if (!state.stream)
     return finish;
-  std::string &text = row.out->text;
+  std::string &text = state.out->text;
   delta.clear();
   if (token >= 0)
-    row.stream->feed(token, delta);
+    state.stream->feed(token, delta);
   if (finish != FinishReason::None)
-    row.stream->flush(delta);
-  if (!row.promptEnd.empty() && !delta.empty()) {
+    state.stream->flush(delta);
+  if (!state.promptEnd.empty() && !delta.empty()) {
     // Half a character is another text once it is whole.
-    if (delta.compare(0, row.promptEnd.size(), row.promptEnd) == 0)
-      delta.erase(0, row.promptEnd.size());
-    row.promptEnd.clear();
+    if (delta.compare(0, state.promptEnd.size(), state.promptEnd) == 0)
+      delta.erase(0, state.promptEnd.size());
+    state.promptEnd.clear();
   }
-  if (row.stops->feed(delta, text))
+  if (state.stops->feed(delta, text))
     return FinishReason::Stop;
   if (finish != FinishReason::None)
-    row.stops->flush(text);
+    state.stops->flush(text);
   return finish;
 }
 
-/// Chooses the next token of a row and does all that follows from it.
-Result<void> Generation::choose(Row &row, const float *logits) {
-  Continuation &out = *row.out;
+/// Chooses the next token of a continuation and does all that follows from it.
+Result<void> Generation::choose(ContinuationState &state, const float *logits) {
+  Continuation &out = *state.out;
   Result<int64_t> token =
-      sampler.choose(logits, {row.tokens.data(), row.tokens.size(),
-                              row.promptCount, out.number});
+      sampler.choose(logits, {state.tokens.data(), state.tokens.size(),
+                              state.promptCount, out.number});
   if (!token) {
     if (firstNonFinite(logits, source.width()) < 0)
       return token.takeError();
-    return nonFiniteLogit(int64_t(row.tokens.size()) - 1, getName(row));
+    return nonFiniteLogit(int64_t(state.tokens.size()) - 1, getName(state));
   }
   // Record the token.
-  row.tokens.push_back(*token);
+  state.tokens.push_back(*token);
   out.tokens.push_back(*token);
   if (config.topLogprobs >= 0)
     addLogprobs(out, logits, *token);
-  // Decide whether the row ends with it, by the token or by the text.
+  // Decide whether the continuation ends with it, by the token or by the text.
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))
     reason = FinishReason::End;
-  else if (int64_t(out.tokens.size()) >= row.mostNew)
-    reason = row.atMost;
+  else if (int64_t(out.tokens.size()) >= state.mostNew)
+    reason = state.atMost;
   const size_t before = out.text.size();
-  reason = addText(row, *token, reason);
+  reason = addText(state, *token, reason);
   out.finish = reason;
-  // Tell the caller, who may end the row.
+  // Tell the caller, who may end the continuation.
   if (callback &&
       !callback({out, *token, std::string_view(out.text).substr(before)}) &&
       reason == FinishReason::None)
-    reason = addText(row, -1, FinishReason::Cancelled);
+    reason = addText(state, -1, FinishReason::Cancelled);
   if (reason != FinishReason::None)
-    finish(row, reason);
+    finish(state, reason);
   return {};
 }
 
-/// Goes on with the last tokens of a row whose context is full.
-void Generation::shift(Row &row) {
-  const int64_t length = int64_t(row.tokens.size() - row.start);
-  if (row.out->finish != FinishReason::None || length <= context)
+/// Goes on with the last tokens of a continuation whose context is full.
+void Generation::shift(ContinuationState &state) {
+  const int64_t length = int64_t(state.tokens.size() - state.start);
+  if (state.out->finish != FinishReason::None || length <= context)
     return;
-  row.start = row.tokens.size() - size_t(std::max<int64_t>(1, context / 2));
-  row.seen = 0;
-  if (row.sequence >= 0 && !source.rewind(row.sequence, 0))
-    leave(row);
+  state.start = state.tokens.size() - size_t(std::max<int64_t>(1, context / 2));
+  state.seen = 0;
+  if (state.sequence >= 0 && !source.rewind(state.sequence, 0))
+    leave(state);
 }
 
-Result<void> Generation::take(Row &row, const float *logits) {
-  if (Result<void> done = choose(row, logits); !done)
+Result<void> Generation::take(ContinuationState &state, const float *logits) {
+  if (Result<void> done = choose(state, logits); !done)
     return done;
-  shift(row);
+  shift(state);
   return {};
 }
 
 void Generation::cancelAll() {
-  for (Row &row : rows) {
-    if (row.out->finish != FinishReason::None)
+  for (ContinuationState &state : states) {
+    if (state.out->finish != FinishReason::None)
       continue;
-    const size_t before = row.out->text.size();
-    finish(row, addText(row, -1, FinishReason::Cancelled));
+    const size_t before = state.out->text.size();
+    finish(state, addText(state, -1, FinishReason::Cancelled));
     if (callback)
-      callback({*row.out, -1, std::string_view(row.out->text).substr(before)});
+      callback(
+          {*state.out, -1, std::string_view(state.out->text).substr(before)});
   }
 }
 
@@ -418,7 +425,7 @@ Result<void> Generation::run() {
   while (true) {
     if (Result<void> done = admit(); !done)
       return done;
-    // Run one step over the rows that have room.
+    // Run one step over the continuations that have room.
     if (active.empty())
       return {};
     Result<const float *> logits = step();
@@ -427,19 +434,20 @@ Result<void> Generation::run() {
         cancelAll();
       return logits.takeError();
     }
-    // Choose a token for each row; the first token of a prompt is chosen for
-    // all its continuations, which copy the sequence before it goes on.
+    // Choose a token for each continuation; the first token of a prompt is
+    // chosen for all its continuations, which copy the sequence before it goes
+    // on.
     const size_t stepped = active.size();
     for (size_t i = 0; i != stepped; ++i) {
       const size_t leader = active[i];
-      rows[leader].seen = rows[leader].tokens.size() - rows[leader].start;
-      const float *row = *logits + int64_t(i) * source.width();
+      states[leader].seen = states[leader].tokens.size() - states[leader].start;
+      const float *state = *logits + int64_t(i) * source.width();
       const size_t forked = active.size();
-      forkRows(leader);
-      if (Result<void> done = take(rows[leader], row); !done)
+      copySequences(leader);
+      if (Result<void> done = take(states[leader], state); !done)
         return done;
       for (size_t copy = forked; copy != active.size(); ++copy)
-        if (Result<void> done = take(rows[active[copy]], row); !done)
+        if (Result<void> done = take(states[active[copy]], state); !done)
           return done;
     }
   }

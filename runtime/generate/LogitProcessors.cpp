@@ -21,17 +21,17 @@ LogitProcessors::LogitProcessors(const GenerationConfig &config,
   counts.resize(size_t(vocabulary));
 }
 
-bool LogitProcessors::barsEnd(const SamplingPlace &place) const {
+bool LogitProcessors::barsEnd(const SamplingPosition &position) const {
   return !config.endTokens.empty() &&
-         int64_t(place.made()) <
-             config.fewestNewTokens(int64_t(place.promptCount));
+         int64_t(position.made()) <
+             config.fewestNewTokens(int64_t(position.promptCount));
 }
 
-bool LogitProcessors::changes(const SamplingPlace &place) const {
+bool LogitProcessors::changes(const SamplingPosition &position) const {
   return !config.logitBias.empty() || !seenAt.empty() ||
-         config.noRepeatNgramSize > 0 || barsEnd(place) ||
+         config.noRepeatNgramSize > 0 || barsEnd(position) ||
          !config.suppressed.empty() ||
-         (place.made() == 0 && !config.suppressedAtBegin.empty());
+         (position.made() == 0 && !config.suppressedAtBegin.empty());
 }
 
 void LogitProcessors::ban(float *logits,
@@ -49,13 +49,13 @@ void LogitProcessors::beginSeen() {
 }
 
 void LogitProcessors::applyRepetition(float *logits,
-                                      const SamplingPlace &place) {
+                                      const SamplingPosition &position) {
   if (config.repetitionPenalty == 1)
     return;
   beginSeen();
   const float penalty = float(config.repetitionPenalty);
-  for (size_t i = 0; i != place.count; ++i) {
-    const int64_t token = place.tokens[i];
+  for (size_t i = 0; i != position.count; ++i) {
+    const int64_t token = position.tokens[i];
     if (!inVocabulary(token) || seenAt[size_t(token)] == set)
       continue;
     seenAt[size_t(token)] = set;
@@ -64,22 +64,23 @@ void LogitProcessors::applyRepetition(float *logits,
   }
 }
 
-void LogitProcessors::applyCounts(float *logits, const SamplingPlace &place) {
+void LogitProcessors::applyCounts(float *logits,
+                                  const SamplingPosition &position) {
   if (config.presencePenalty == 0 && config.frequencyPenalty == 0)
     return;
   beginSeen();
-  for (size_t i = place.promptCount; i != place.count; ++i) {
-    const size_t token = size_t(place.tokens[i]);
-    if (!inVocabulary(place.tokens[i]))
+  for (size_t i = position.promptCount; i != position.count; ++i) {
+    const size_t token = size_t(position.tokens[i]);
+    if (!inVocabulary(position.tokens[i]))
       continue;
     if (seenAt[token] != set)
       counts[token] = 0;
     seenAt[token] = set;
     ++counts[token];
   }
-  for (size_t i = place.promptCount; i != place.count; ++i) {
-    const size_t token = size_t(place.tokens[i]);
-    if (!inVocabulary(place.tokens[i]) || seenAt[token] != set)
+  for (size_t i = position.promptCount; i != position.count; ++i) {
+    const size_t token = size_t(position.tokens[i]);
+    if (!inVocabulary(position.tokens[i]) || seenAt[token] != set)
       continue;
     seenAt[token] = set - 1; // once is enough
     const double penalty = config.frequencyPenalty * double(counts[token]) +
@@ -89,29 +90,29 @@ void LogitProcessors::applyCounts(float *logits, const SamplingPlace &place) {
 }
 
 void LogitProcessors::applyNgrams(float *logits,
-                                  const SamplingPlace &place) const {
+                                  const SamplingPosition &position) const {
   const size_t size = size_t(config.noRepeatNgramSize);
-  if (size == 0 || place.count + 1 < size)
+  if (size == 0 || position.count + 1 < size)
     return;
-  const int64_t *tail = place.tokens + place.count - (size - 1);
-  for (size_t i = 0; i + size <= place.count; ++i) {
-    const int64_t *gram = place.tokens + i;
+  const int64_t *tail = position.tokens + position.count - (size - 1);
+  for (size_t i = 0; i + size <= position.count; ++i) {
+    const int64_t *gram = position.tokens + i;
     if (std::equal(tail, tail + (size - 1), gram) &&
         inVocabulary(gram[size - 1]))
       logits[gram[size - 1]] = never;
   }
 }
 
-void LogitProcessors::apply(float *logits, const SamplingPlace &place) {
+void LogitProcessors::apply(float *logits, const SamplingPosition &position) {
   for (auto [token, bias] : config.logitBias)
     if (inVocabulary(token))
       logits[token] = float(double(logits[token]) + bias);
-  applyRepetition(logits, place);
-  applyCounts(logits, place);
-  applyNgrams(logits, place);
-  if (barsEnd(place))
+  applyRepetition(logits, position);
+  applyCounts(logits, position);
+  applyNgrams(logits, position);
+  if (barsEnd(position))
     ban(logits, config.endTokens);
   ban(logits, config.suppressed);
-  if (place.made() == 0)
+  if (position.made() == 0)
     ban(logits, config.suppressedAtBegin);
 }

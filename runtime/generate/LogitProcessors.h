@@ -8,13 +8,13 @@
 
 namespace transom {
 
-/// Where a token is to be chosen: the tokens of its sequence so far, the prompt
-/// among them.
-struct SamplingPlace {
+/// The position at which a token is chosen: the tokens of its sequence so far,
+/// first those of the prompt.
+struct SamplingPosition {
   const int64_t *tokens = nullptr;
-  size_t count = 0;       ///< of tokens
-  size_t promptCount = 0; ///< the first of them
-  uint64_t row = 0;       ///< continuation of its prompt: a stream of numbers
+  size_t count = 0;          ///< of tokens
+  size_t promptCount = 0;    ///< the first of them
+  uint64_t continuation = 0; ///< its number selects the random stream
   size_t made() const { return count - promptCount; }
 };
 
@@ -29,22 +29,22 @@ public:
   /// no effect.
   LogitProcessors(const GenerationConfig &config, int64_t vocabulary);
 
-  /// True where `apply` would change something at this place.
-  bool changes(const SamplingPlace &place) const;
-  /// Changes the row in place. Allocates nothing.
-  void apply(float *logits, const SamplingPlace &place);
+  /// True where `apply` would change something at this position.
+  bool changes(const SamplingPosition &position) const;
+  /// Changes the row in position. Allocates nothing.
+  void apply(float *logits, const SamplingPosition &position);
 
 private:
   bool inVocabulary(int64_t token) const {
     return token >= 0 && token < vocabulary;
   }
-  bool barsEnd(const SamplingPlace &place) const;
+  bool barsEnd(const SamplingPosition &position) const;
   void ban(float *logits, const std::vector<int64_t> &tokens) const;
   /// Begins a new set of tokens that were seen.
   void beginSeen();
-  void applyRepetition(float *logits, const SamplingPlace &place);
-  void applyCounts(float *logits, const SamplingPlace &place);
-  void applyNgrams(float *logits, const SamplingPlace &place) const;
+  void applyRepetition(float *logits, const SamplingPosition &position);
+  void applyCounts(float *logits, const SamplingPosition &position);
+  void applyNgrams(float *logits, const SamplingPosition &position) const;
 
   const GenerationConfig &config;
   int64_t vocabulary;

@@ -18,14 +18,15 @@ struct NewTokens {
   int64_t numLogits;
 };
 
-/// As runtime/decode/DecodeEngine.h says of the functions of the same names.
+/// The functions mean what those of DecodeEngine mean that have their names;
+/// see runtime/decode/DecodeEngine.h.
 class LogitsSource {
 public:
-  virtual Result<int32_t> open() = 0;
-  virtual void close(int32_t sequence) = 0;
-  virtual Result<int32_t> fork(int32_t sequence) = 0;
+  virtual Result<int32_t> create() = 0;
+  virtual void free(int32_t sequence) = 0;
+  virtual Result<int32_t> copy(int32_t sequence) = 0;
   virtual Result<void> rewind(int32_t sequence, int64_t length) = 0;
-  virtual Result<const float *> step(const NewTokens *rows, size_t count) = 0;
+  virtual Result<const float *> step(const NewTokens *inputs, size_t count) = 0;
   virtual int64_t width() const = 0;
   virtual std::optional<int64_t> context() const = 0;
   virtual int64_t vocabulary() const = 0;
@@ -44,7 +45,7 @@ inline constexpr Status cancelledStep = Status(130);
 Result<void> checkTokens(const int64_t *tokens, size_t count,
                          int64_t vocabulary, const std::string &what);
 
-/// The error for a row of logits with a NaN or infinity.
+/// The error for logits with a NaN or infinity.
 Error nonFiniteLogit(int64_t position, const std::string &sequence);
 
 } // namespace transom

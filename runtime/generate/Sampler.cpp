@@ -27,19 +27,19 @@ Sampler::Sampler(const GenerationConfig &config, int64_t vocabulary)
 }
 
 Result<int64_t> Sampler::choose(const float *logits,
-                                const SamplingPlace &place) {
+                                const SamplingPosition &position) {
   if (!scan.scan(logits))
     return rejected("a logit is not finite");
   row = logits;
-  if (processors.changes(place)) {
+  if (processors.changes(position)) {
     std::copy_n(logits, vocabulary, processed.data());
-    processors.apply(processed.data(), place);
+    processors.apply(processed.data(), position);
     row = processed.data();
     scan.scan(row);
     if (scan.maximum() < -std::numeric_limits<float>::max())
       return rejected("no token is left to be chosen");
   }
-  return *config.sample ? sample(place) : scan.argmax();
+  return *config.sample ? sample(position) : scan.argmax();
 }
 
 void Sampler::sortByLogit(std::vector<int32_t> &tokens) const {
@@ -135,7 +135,7 @@ template <typename Keep> void Sampler::filter(Keep keep) {
   kept.resize(count);
 }
 
-int64_t Sampler::sample(const SamplingPlace &place) {
+int64_t Sampler::sample(const SamplingPosition &position) {
   if (*config.topK > 0 && *config.topK < vocabulary) {
     keepTopK();
   } else {
@@ -150,7 +150,8 @@ int64_t Sampler::sample(const SamplingPlace &place) {
   double total = 0;
   for (size_t i = 0; i != kept.size(); ++i)
     weights[i] = total += weights[i];
-  const double at = getUniform(config.seed, place.row, place.made()) * total;
+  const double at =
+      getUniform(config.seed, position.continuation, position.made()) * total;
   auto end = weights.begin() + int64_t(kept.size());
   auto found = std::upper_bound(weights.begin(), end, at);
   return kept[size_t(std::min(found, end - 1) - weights.begin())];

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Chooses the next token from a row of logits. The same logits, settings, seed
-// and place give the same token on every machine: see Softmax.h and Random.h.
+// and position give the same token on every machine: see Softmax.h and
+// Random.h.
 #pragma once
 #include "runtime/generate/LogitProcessors.h"
 #include "runtime/generate/Softmax.h"
@@ -28,7 +29,7 @@ public:
   /// have `min_p` of the largest's probability; one of these by its share.
   /// `Rejected` for a logit that is NaN or infinite, and where none is left to
   /// be chosen.
-  Result<int64_t> choose(const float *logits, const SamplingPlace &place);
+  Result<int64_t> choose(const float *logits, const SamplingPosition &position);
 
   /// The tokens that the last choice by sampling was made among.
   const std::vector<int32_t> &candidates() const { return kept; }
@@ -39,7 +40,7 @@ public:
                  std::vector<TokenLogprob> &out);
 
 private:
-  int64_t sample(const SamplingPlace &place);
+  int64_t sample(const SamplingPosition &position);
   double scale() const { return 1 / *config.temperature; }
   size_t getBucket(int32_t token) const;
   void keepTopK();

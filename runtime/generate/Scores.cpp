@@ -14,14 +14,14 @@ namespace {
 class OpenSequence {
 public:
   static Result<OpenSequence> create(LogitsSource &source) {
-    TRANSOM_ASSIGN(int32_t opened, source.open());
+    TRANSOM_ASSIGN(int32_t opened, source.create());
     return OpenSequence(source, opened);
   }
   OpenSequence(OpenSequence &&other) noexcept
       : source(other.source), handle(std::exchange(other.handle, -1)) {}
   ~OpenSequence() {
     if (handle >= 0)
-      source.close(handle);
+      source.free(handle);
   }
   int32_t get() const { return handle; }
 

@@ -19,11 +19,12 @@ Result<DecoderSource> DecoderSource::create(Session &session) {
   return DecoderSource(*session.decoder());
 }
 
-Result<const float *> DecoderSource::step(const NewTokens *rows, size_t count) {
+Result<const float *> DecoderSource::step(const NewTokens *inputs,
+                                          size_t count) {
   steps.clear();
   for (size_t i = 0; i != count; ++i)
-    steps.push_back(
-        {rows[i].sequence, rows[i].tokens, rows[i].count, rows[i].numLogits});
+    steps.push_back({inputs[i].sequence, inputs[i].tokens, inputs[i].count,
+                     inputs[i].numLogits});
   return decoder->step(steps.data(), steps.size());
 }
 

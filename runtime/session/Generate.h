@@ -15,15 +15,15 @@ public:
   /// `Unsupported` unless the model is a causal language model.
   static Result<DecoderSource> create(Session &session);
 
-  Result<int32_t> open() override { return decoder->create(); }
-  void close(int32_t sequence) override { decoder->free(sequence); }
-  Result<int32_t> fork(int32_t sequence) override {
+  Result<int32_t> create() override { return decoder->create(); }
+  void free(int32_t sequence) override { decoder->free(sequence); }
+  Result<int32_t> copy(int32_t sequence) override {
     return decoder->copy(sequence);
   }
   Result<void> rewind(int32_t sequence, int64_t length) override {
     return decoder->rewind(sequence, length);
   }
-  Result<const float *> step(const NewTokens *rows, size_t count) override;
+  Result<const float *> step(const NewTokens *inputs, size_t count) override;
   int64_t width() const override { return decoder->width(); }
   std::optional<int64_t> context() const override { return decoder->context(); }
   int64_t vocabulary() const override { return decoder->vocabulary(); }

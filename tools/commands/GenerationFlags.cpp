@@ -97,7 +97,7 @@ void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
   });
   command
       .add_option("--logit-bias", flags.biases,
-                  "add to the logit of a token; -inf bars it (repeatable)")
+                  "add to the logit of a token; -inf excludes it (repeatable)")
       ->type_name("ID:X")
       ->expected(1)
       ->allow_extra_args(false)

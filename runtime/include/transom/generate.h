@@ -92,16 +92,17 @@ typedef struct transom_generate_options {
   int64_t num_return_sequences;
   /** number of beams [1]; decoders support 1 */
   int64_t num_beams;
-  /** 0: greedy; 1: sampling; TRANSOM_FROM_MODEL: sampling if temperature,
-   * top_k, top_p or min_p is given, else as the model's files say [0] */
+  /** 0: greedy; 1: sampling; TRANSOM_FROM_MODEL: sampling if an option marked
+   * (sampling) is given, else as the model's files say [0] */
   int32_t sample;
-  /** at least 0; 0 is greedy [1] */
+  /** (sampling) at least 0; 0 is greedy [1] */
   double temperature;
-  /** at least 0; 0 is off [0; 50 if the model's files ask for sampling] */
+  /** (sampling) at least 0; 0 is off [0; 50 if the model's files ask for
+   * sampling] */
   int64_t top_k;
-  /** in [0, 1]; 1 is off [1] */
+  /** (sampling) in [0, 1]; 1 is off [1] */
   double top_p;
-  /** in [0, 1]; 0 is off [0] */
+  /** (sampling) in [0, 1]; 0 is off [0] */
   double min_p;
   /** divides (or multiplies) logits of tokens of the prompt and of new tokens
    * [1] */

@@ -28,41 +28,41 @@ int64_t FakeSource::used() const {
   return int64_t(all.size());
 }
 
-Result<const float *> FakeSource::step(const NewTokens *rows, size_t count) {
+Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
   if (steps == cancelAt)
     return Error{cancelledStep, "cancelled", {}};
   int64_t needed = 0, all = 0;
   for (size_t i = 0; i != count; ++i) {
-    const Past &past = open_.at(rows[i].sequence);
-    const int64_t length = int64_t(past.tokens.size()) + rows[i].count;
+    const Past &past = open_.at(inputs[i].sequence);
+    const int64_t length = int64_t(past.tokens.size()) + inputs[i].count;
     if (contextLength && length > *contextLength)
       return limitError("over the context");
     needed += (length + 255) / 256 - int64_t(past.blocks.size());
     // The last block is copied where others look at it.
     needed += past.tokens.size() % 256 && past.blocks.back().use_count() > 1;
-    all += rows[i].numLogits;
+    all += inputs[i].numLogits;
   }
   if (needed > blocks - used())
     return limitError("the cache is full");
   if (all > logitLimit)
-    return limitError("too many rows");
+    return limitError("too many logits");
   ++steps;
   mostRows = std::max(mostRows, count);
   logits.clear();
   for (size_t i = 0; i != count; ++i) {
-    Past &past = open_.at(rows[i].sequence);
+    Past &past = open_.at(inputs[i].sequence);
     if (past.tokens.size() % 256 && past.blocks.back().use_count() > 1)
       past.blocks.back() = std::make_shared<int>(0);
-    for (int64_t t = 0; t != rows[i].count; ++t) {
-      past.tokens.push_back(rows[i].tokens[t]);
-      if (t < rows[i].count - rows[i].numLogits)
+    for (int64_t t = 0; t != inputs[i].count; ++t) {
+      past.tokens.push_back(inputs[i].tokens[t]);
+      if (t < inputs[i].count - inputs[i].numLogits)
         continue;
       for (int64_t token = 0; token != ids; ++token)
         logits.push_back(past.tokens.size() == poisonAt
                              ? std::numeric_limits<float>::quiet_NaN()
                              : getLogit(past.tokens, token));
     }
-    fed += rows[i].count;
+    fed += inputs[i].count;
     while (past.blocks.size() * 256 < past.tokens.size())
       past.blocks.push_back(std::make_shared<int>(0));
   }

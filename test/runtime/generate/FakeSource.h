@@ -18,20 +18,20 @@ public:
       : ids(vocabulary), sequences(sequences), blocks(blocks),
         contextLength(contextLength) {}
 
-  Result<int32_t> open() override {
+  Result<int32_t> create() override {
     if (int64_t(open_.size()) == sequences)
       return limitError("all sequences are taken");
     open_[next] = {};
     return next++;
   }
-  void close(int32_t sequence) override { open_.erase(sequence); }
-  Result<int32_t> fork(int32_t sequence) override {
-    Result<int32_t> copy = open();
-    if (copy) {
-      open_[*copy] = open_[sequence];
-      ++forks;
+  void free(int32_t sequence) override { open_.erase(sequence); }
+  Result<int32_t> copy(int32_t sequence) override {
+    Result<int32_t> made = create();
+    if (made) {
+      open_[*made] = open_[sequence];
+      ++copies;
     }
-    return copy;
+    return made;
   }
   Result<void> rewind(int32_t sequence, int64_t length) override {
     Past &past = open_[sequence];
@@ -39,7 +39,7 @@ public:
     past.blocks.resize(size_t((length + 255) / 256));
     return {};
   }
-  Result<const float *> step(const NewTokens *rows, size_t count) override;
+  Result<const float *> step(const NewTokens *inputs, size_t count) override;
   int64_t width() const override { return ids; }
   std::optional<int64_t> context() const override { return contextLength; }
   int64_t vocabulary() const override { return ids; }
@@ -53,14 +53,14 @@ public:
   float getLogit(const std::vector<int64_t> &past, int64_t token) const;
   size_t openCount() const { return open_.size(); }
 
-  int64_t logitLimit = 64;     ///< most rows that give logits
-  size_t steps = 0, forks = 0; ///< that were made
-  size_t mostRows = 0;         ///< sequences of a step
-  int64_t fed = 0;             ///< tokens, all together
-  size_t cancelAt = SIZE_MAX;  ///< the step that is cancelled
-  size_t poisonAt = SIZE_MAX;  ///< the past after which a logit is NaN
-  std::vector<int64_t> says;   ///< what it goes on with, whatever it sees
-  size_t saysFrom = 0;         ///< ... after so many tokens
+  int64_t logitLimit = 64;      ///< most logits of a step
+  size_t steps = 0, copies = 0; ///< that were made
+  size_t mostRows = 0;          ///< sequences of a step
+  int64_t fed = 0;              ///< tokens, all together
+  size_t cancelAt = SIZE_MAX;   ///< the step that is cancelled
+  size_t poisonAt = SIZE_MAX;   ///< the past after which a logit is NaN
+  std::vector<int64_t> says;    ///< what it goes on with, whatever it sees
+  size_t saysFrom = 0;          ///< ... after so many tokens
 
 private:
   struct Past {

@@ -108,7 +108,7 @@ TEST(Generator, continuations_share_the_prompt) {
     c.numReturnSequences = 4;
   });
   auto rows = run(source, config, {std::vector<int64_t>(500, 7)});
-  EXPECT_EQ(source.forks, 3u);
+  EXPECT_EQ(source.copies, 3u);
   EXPECT_EQ(source.fed, 500 + 4 * 11);
   EXPECT_NE(rows[0].tokens, rows[1].tokens);
   EXPECT_EQ(rows[3].number, 3u);

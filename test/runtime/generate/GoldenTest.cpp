@@ -65,12 +65,12 @@ TEST(Golden, processors) {
     std::vector<float> logits = getFloats(*golden.find("logits"));
     std::vector<float> expected = getFloats(*golden.find("processed"));
     std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
-    SamplingPlace place{tokens.data(), tokens.size(),
-                        size_t(*golden.find("prompt")->asInt()), 0};
+    SamplingPosition position{tokens.data(), tokens.size(),
+                              size_t(*golden.find("prompt")->asInt()), 0};
     LogitProcessors processors(config, int64_t(logits.size()));
     const std::vector<float> before = logits;
-    if (processors.changes(place))
-      processors.apply(logits.data(), place);
+    if (processors.changes(position))
+      processors.apply(logits.data(), position);
     changed += before != logits;
     for (size_t i = 0; i != logits.size(); ++i)
       if (expected[i] == banned)
@@ -89,10 +89,10 @@ TEST(Golden, candidates_and_their_probabilities) {
     std::vector<float> logits = getFloats(*golden.find("logits"));
     std::vector<float> processed = getFloats(*golden.find("processed"));
     std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
-    SamplingPlace place{tokens.data(), tokens.size(),
-                        size_t(*golden.find("prompt")->asInt()), 0};
+    SamplingPosition position{tokens.data(), tokens.size(),
+                              size_t(*golden.find("prompt")->asInt()), 0};
     Sampler sampler(config, int64_t(logits.size()));
-    ASSERT_TRUE(bool(sampler.choose(logits.data(), place)));
+    ASSERT_TRUE(bool(sampler.choose(logits.data(), position)));
     JsonValue left = *golden.find("left");
     double sum = 0;
     for (int32_t token : sampler.candidates())

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Penalties, biases and barred tokens, seen through the choice that they lead
+// Penalties, biases and excluded tokens, seen through the choice that they lead
 // to.
 #include "runtime/generate/LogitProcessors.h"
 #include "test/runtime/generate/Choose.h"
