@@ -19,6 +19,34 @@ transom_status transom::api::fail(Status status, const std::string &message) {
   return transom_status(int(status));
 }
 
+/// Whether a word is 0 or TRANSOM_FROM_MODEL as a 64-bit integer, as a double,
+/// or as one or two 32-bit integers.
+static bool isDefaultWord(const char *bytes) {
+  int64_t whole;
+  double real;
+  int32_t halves[2];
+  std::memcpy(&whole, bytes, sizeof whole);
+  std::memcpy(&real, bytes, sizeof real);
+  std::memcpy(halves, bytes, sizeof halves);
+  auto isDefault = [](int32_t half) {
+    return half == 0 || half == TRANSOM_FROM_MODEL;
+  };
+  return whole == TRANSOM_FROM_MODEL || real == double(TRANSOM_FROM_MODEL) ||
+         (isDefault(halves[0]) && isDefault(halves[1]));
+}
+
+bool transom::api::areDefaults(const char *bytes, size_t size) {
+  // Options have 4 or 8 bytes and are aligned, so that words can be looked at
+  // one by one; an odd rest is padded with zeros.
+  for (size_t at = 0; at < size; at += sizeof(int64_t)) {
+    char word[sizeof(int64_t)] = {};
+    std::memcpy(word, bytes + at, std::min(sizeof word, size - at));
+    if (!isDefaultWord(word))
+      return false;
+  }
+  return true;
+}
+
 #define TRANSOM_TEXT_OF(number) #number
 #define TRANSOM_VERSION_TEXT(major, minor, patch)                              \
   TRANSOM_TEXT_OF(major) "." TRANSOM_TEXT_OF(minor) "." TRANSOM_TEXT_OF(patch)

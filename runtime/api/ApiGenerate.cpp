@@ -14,7 +14,7 @@
 using namespace transom;
 using namespace transom::api;
 
-/// Continuations, behind the handle.
+/// What the handle of a generation points to.
 struct transom_generation {
   std::vector<Continuation> rows;
   std::vector<std::vector<transom_token_logprob>> top; ///< by row
@@ -130,7 +130,7 @@ static Result<Request> getRequest(const Model &model,
 
 /// The tokens of a prompt.
 static Result<std::vector<int64_t>>
-tokensOf(const Model &model, const transom_prompt &prompt, bool noSpecial) {
+getTokens(const Model &model, const transom_prompt &prompt, bool noSpecial) {
   if (prompt.ids)
     return std::vector<int64_t>(prompt.ids, prompt.ids + prompt.num_ids);
   if (prompt.text.size == 0 && !model.tokenizer())
@@ -175,7 +175,7 @@ static Result<void> generateInto(Session &session,
   auto made = std::make_unique<transom_generation>();
   Result<void> done =
       generate(source, config, tokenizer, prompts, callback, made->rows);
-  // Cancelled behind the last step: that was this call, not the next one.
+  // A cancel after the last step belongs to this call, not to the next one.
   if (done)
     done = session.takeCancel();
   if (!done && done.error().status != cancelledStatus)
@@ -246,7 +246,7 @@ transom_status transom_session_generate(transom_session *session,
       if (!prompts[i].ids && prompts[i].num_ids)
         return nullArgument("ids of a prompt");
       Result<std::vector<int64_t>> ids =
-          tokensOf(model, prompts[i], request.options.no_special != 0);
+          getTokens(model, prompts[i], request.options.no_special != 0);
       if (!ids)
         return inPrompt(i, count, ids.takeError());
       tokens.push_back(std::move(*ids));

@@ -1,10 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of the C API share: handles, errors that no exception
-// escapes, and option structs of callers that are older or newer. An older
-// caller's struct is shorter than ours and keeps our defaults; a newer one's
-// may only be longer by zeros.
+// What the functions of the C API share: handles, bodies that let no exception
+// escape, and the structs of callers that are older or newer. An older caller's
+// options are shorter than ours; the fields that it lacks keep our defaults. A
+// newer caller's options are longer; the fields that we lack must have their
+// defaults, 0 or TRANSOM_FROM_MODEL. So new fields need one of these defaults.
 #pragma once
 #include "runtime/include/transom/transom.h"
 #include "runtime/session/Session.h"
@@ -13,12 +14,12 @@
 #include <memory>
 #include <new>
 
-/// A loaded model, behind the handle.
+/// What the handle of a loaded model points to.
 struct transom_model {
   std::unique_ptr<transom::Model> model;
 };
 
-/// A session, behind the handle.
+/// What the handle of a session points to.
 struct transom_session {
   std::unique_ptr<transom::Session> session;
 };
@@ -42,6 +43,10 @@ template <typename Body> transom_status guarded(Body body) {
   }
 }
 
+/// Whether the bytes after the fields that this version knows are the defaults
+/// of newer options: 0 or TRANSOM_FROM_MODEL, of any arithmetic type.
+bool areDefaults(const char *bytes, size_t size);
+
 /// Copies the caller's options over the defaults.
 template <typename T> Result<void> readOptions(const T *given, T &options) {
   if (!given)
@@ -51,9 +56,10 @@ template <typename T> Result<void> readOptions(const T *given, T &options) {
     return usageError("struct_size is " + std::to_string(size) +
                       "; start from the struct's _default() function");
   auto bytes = reinterpret_cast<const char *>(given);
-  if (size > sizeof(T) &&
-      std::any_of(bytes + sizeof(T), bytes + size, [](char c) { return c; }))
-    return usageError("the options are those of a newer version of transom");
+  if (size > sizeof(T) && !areDefaults(bytes + sizeof(T), size - sizeof(T)))
+    return usageError("the caller sets an option of a newer version of transom "
+                      "than " +
+                      std::string(transom_version()));
   std::memcpy(&options, given, std::min(size, sizeof(T)));
   options.struct_size = sizeof(T);
   return {};

@@ -9,11 +9,13 @@
  * text in transom_last_error(). On error it changes nothing, unless it says so.
  * - An object with a _create() or _load() function is freed with _free().
  * - A struct with a `struct_size` comes from its _default() function, so that
- *   later versions can add fields at the end.
+ *   later versions can add fields at the end. A library that is older than the
+ *   caller's header accepts a field that it does not know at its default, and
+ *   returns TRANSOM_STATUS_USAGE for another value.
  * - TRANSOM_FROM_MODEL as the value of an option means "as the model's files
  * say".
- * - A `capacity` is the size of the memory behind a pointer, in bytes. Where a
- *   capacity is too small, the function returns TRANSOM_STATUS_LIMIT.
+ * - A `capacity` is the size in bytes of the memory that a pointer refers to.
+ * If it is too small, the function returns TRANSOM_STATUS_LIMIT.
  */
 #ifndef TRANSOM_BASE_H
 #define TRANSOM_BASE_H

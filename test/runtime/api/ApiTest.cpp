@@ -159,6 +159,9 @@ TEST_F(Api, structs_of_other_versions) {
   newer.unknown = 1;
   EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
             TRANSOM_STATUS_USAGE);
+  newer.unknown = uint64_t(int64_t(TRANSOM_FROM_MODEL));
+  EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
+            TRANSOM_STATUS_OK);
   // Info structs are filled as far as the caller knows them.
   transom_entry_info entry = transom_entry_info_default();
   entry.struct_size = offsetof(transom_entry_info, num_outputs);
