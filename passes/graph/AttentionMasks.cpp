@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks written as numbers are followed back to the bools they are made of, or
-// to a constant whose elements say what they hide.
+// Follows a mask that is written as numbers back to the bool mask that it is
+// made of, or to a constant whose elements say what is hidden.
 #include "passes/graph/AttentionMasks.h"
 #include <cmath>
 
@@ -29,7 +29,7 @@ std::optional<double> constantFactor(Operation *op, Value &input) {
     if (!number || (divides && side == 0))
       continue;
     input = op->getOperand(1 - side);
-    // A constant that broadcasts wider is no mere factor.
+    // A constant that broadcasts the operand is not only a factor.
     if (getDims(input) != getDims(op->getResult(0)))
       return std::nullopt;
     return divides ? 1 / *number : *number;
@@ -81,6 +81,8 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
       return AffineMask{cast.getInput()};
     return std::nullopt;
   }
+
+  // One operation of the form `factor * input + offset`.
   double factor = 1, offset = 0;
   Value input;
   if (auto scale = dyn_cast<ScaleOp>(op)) {
@@ -99,6 +101,8 @@ static std::optional<AffineMask> affineMask(Value value, int depth = 0) {
   } else {
     return std::nullopt;
   }
+
+  // Insert what `input` is in turn.
   auto inner = affineMask(input, depth + 1);
   if (!inner || getDims(input) != getDims(value))
     return std::nullopt;
@@ -118,6 +122,8 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
       return hidingMask(where.getCondition(), true, *a * factor);
     return std::nullopt;
   }
+
+  // A number that is 0 for one value of the mask hides with the other.
   auto affine = affineMask(value);
   if (!affine || !std::isfinite(affine->factor) ||
       !std::isfinite(affine->offset))
@@ -129,9 +135,10 @@ std::optional<MaskLink> additiveAsBool(Value value, double factor) {
   return std::nullopt;
 }
 
-/// A constant that is, over its last two dimensions, 1 (or 0 where it is added)
-/// up to the diagonal and hides behind it; all others are 1.
+/// Whether a constant is `[1, .., n, n]`, shows the keys up to the diagonal (1,
+/// or 0 if it is added), and hides the keys after it.
 static bool isTriangle(ConstantOp op, const MaskLink &link) {
+  // Check shape and element type.
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   ArrayRef<int64_t> shape = op.getValue().getShapedType().getShape();
   if (!elements || shape.size() < 2)
@@ -144,6 +151,8 @@ static bool isTriangle(ConstantOp op, const MaskLink &link) {
   Type element = elements.getElementType();
   if (adds && !isa<FloatType>(element))
     return false;
+
+  // Check each element: shown up to the diagonal, hidden after it.
   auto sees = [&](int64_t index) {
     if (isa<IntegerType>(element))
       return elements.getValues<APInt>()[index].isZero() == link.inverted;
@@ -164,8 +173,9 @@ static bool isTriangle(ConstantOp op, const MaskLink &link) {
   return true;
 }
 
-/// The constant that a mask is cut from, from its first row and column on.
-/// Casts keep what is zero, or for a mask that is added each number.
+/// The constant that a mask is cut from, starting at its first row and column.
+/// Looks through casts that keep what the mask means: which elements are zero,
+/// or, for a mask that is added, each number.
 static ConstantOp triangleSource(Value mask, bool adds) {
   for (int links = 0; links < maxLinks; ++links) {
     Operation *op = mask.getDefiningOp();
@@ -175,7 +185,7 @@ static ConstantOp triangleSource(Value mask, bool adds) {
       if (slice.getStart() != 0)
         return {};
     } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      // Sizes of 1 in front come and go.
+      // Leading sizes of 1 may be added or dropped.
       Dims from = getDims(reshape.getInput()),
            to = getDims(reshape.getResult());
       if (from.size() < 2 || to.size() < 2 ||

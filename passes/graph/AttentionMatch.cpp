@@ -23,7 +23,7 @@ LogicalResult AttentionMatcher::run() {
   if (failed(matchProbabilities()) || failed(matchScores()) ||
       failed(matchOperands()))
     return failure();
-  takeTriangles();
+  matchCausalMask();
   return checkMasks();
 }
 
@@ -67,7 +67,7 @@ LogicalResult AttentionMatcher::matchScores() {
   for (int links = 0; links < maxLinks; ++links) {
     Operation *op = scores.getDefiningOp();
     if (!op)
-      return fail("scores that are no product");
+      return fail("scores that are not a product");
     if (!scores.hasOneUse())
       return fail("scores with another user");
     match.chain.push_back(op);
@@ -85,20 +85,20 @@ LogicalResult AttentionMatcher::matchScores() {
   return fail("too many operations between product and softmax");
 }
 
-/// One step back: `scores` becomes what the operation had for scores.
+/// Goes one operation back: `scores` becomes that operation's operand.
 LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
                                           double &factor) {
   if (auto scale = constantFactor(op, scores)) {
     factor *= *scale;
     if (!std::isfinite(factor) || factor == 0)
-      return fail("a scale that is no finite number");
+      return fail("a scale that is not a finite number");
     return success();
   }
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](CastOp cast) {
         scores = cast.getInput();
         return isFloatCast(cast) ? success()
-                                 : fail("scores that are no floats");
+                                 : fail("scores that are not floats");
       })
       .Case([&](AddOp add) { return matchAdd(add, scores, factor); })
       .Case([&](MaskOp mask) {
@@ -109,7 +109,7 @@ LogicalResult AttentionMatcher::matchLink(Operation *op, Value &scores,
       .Case([&](WhereOp where) { return matchWhere(where, scores, factor); })
       .Case([&](ScaleOp) { return fail("scores with an offset"); })
       .Case<MulOp, DivOp>(
-          [&](auto) { return fail("a scale that is no constant"); })
+          [&](auto) { return fail("a scale that is not a constant"); })
       .Default([&](Operation *) {
         return fail("an operation " + getQuotedName(op) +
                     " between product and softmax");
@@ -146,7 +146,7 @@ LogicalResult AttentionMatcher::matchAdd(AddOp op, Value &scores,
     std::swap(scores, mask);
   std::optional<MaskLink> link = additiveAsBool(mask, factor);
   if (!link || link->kind != MaskLink::Hides) {
-    link = MaskLink(); // a finite number that is added is data
+    link = MaskLink(); // an added finite number is data
     link->mask = mask;
     link->factor = factor;
   }
@@ -172,7 +172,7 @@ LogicalResult AttentionMatcher::matchWhere(WhereOp op, Value &scores,
     scores = op.getOnFalse();
   }
   if (!number)
-    return fail("a masked value that is no constant");
+    return fail("a masked value that is not a constant");
   return matchMask(op.getCondition(), inverted, *number * factor);
 }
 
@@ -192,8 +192,9 @@ static double followScales(Value &value) {
   return scale;
 }
 
-/// `[.., heads, ..]` that is a reshape of n equal parts `[.., kv, 1, ..]` side
-/// by side: gives `[.., kv, ..]`, whose head h / n is head h. Null otherwise.
+/// Undoes a repeat of heads: for `[.., heads, ..]` that is a reshape of n equal
+/// copies `[.., kv, 1, ..]` side by side, returns `[.., kv, ..]`, whose head
+/// h / n is head h. Null otherwise.
 static Value unrepeatedHeads(Value value, int64_t axis) {
   auto merge = value.getDefiningOp<ReshapeOp>();
   auto copies = merge ? merge.getInput().getDefiningOp<ConcatOp>() : ConcatOp();
@@ -201,23 +202,24 @@ static Value unrepeatedHeads(Value value, int64_t axis) {
       !llvm::all_equal(copies.getInputs()))
     return {};
   Dims split = getDims(copies.getResult()), merged = getDims(value);
-  Dims part = getDims(copies.getInputs().front());
-  if (split.size() != merged.size() + 1 || part[axis + 1] != Polynomial(1))
+  Dims copy = getDims(copies.getInputs().front());
+  if (split.size() != merged.size() + 1 || copy[axis + 1] != Polynomial(1))
     return {};
   split[axis] = split[axis] * split[axis + 1];
   split.erase(split.begin() + axis + 1);
   auto widen = copies.getInputs().front().getDefiningOp<ReshapeOp>();
-  part.erase(part.begin() + axis + 1);
-  if (split != merged || !widen || getDims(widen.getInput()) != part)
+  copy.erase(copy.begin() + axis + 1);
+  if (split != merged || !widen || getDims(widen.getInput()) != copy)
     return {};
   return widen.getInput();
 }
 
-/// Follows transposes, repeats of heads, and factors where the operand takes
-/// them, and sees what each axis is.
+/// Follows transposes, repeats of heads and, if `takesScale`, constant factors
+/// back from an operand, and finds out what each axis means.
 LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
                                            bool takesScale,
                                            HeadOperand &heads) {
+  // Start from the axes of the product's operand: batch, len, [heads,] d.
   size_t rank = getDims(operand).size();
   if (rank != 3 && rank != 4)
     return fail("operands of rank " + std::to_string(rank));
@@ -227,6 +229,8 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
     std::swap(heads.order[1], heads.order[2]);
   if (rank == 4)
     heads.order.insert(heads.order.begin() + 2, 1);
+
+  // Follow transposes and repeats to the base, and map the axes along.
   heads.base = operand;
   for (int links = 0; links < maxLinks; ++links) {
     if (takesScale)
@@ -244,6 +248,8 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
       axis = transpose.getPermutation()[axis];
     heads.base = transpose.getInput();
   }
+
+  // Read the sizes from the base.
   Dims dims = getDims(heads.base);
   heads.batch = dims[heads.order[0]];
   heads.length = dims[heads.order[1]];
@@ -253,6 +259,8 @@ LogicalResult AttentionMatcher::matchHeads(Value operand, bool swapped,
     return fail("heads whose count or width is a symbol");
   heads.width = *width;
   heads.heads = *count;
+
+  // Look through the reshape that split the heads, if the axes are in order.
   auto split = heads.base.getDefiningOp<ReshapeOp>();
   bool inOrder = llvm::is_sorted(heads.order);
   Dims flat = {heads.batch, heads.length, Polynomial(*count * *width)};
@@ -273,6 +281,8 @@ LogicalResult AttentionMatcher::matchOperands() {
       failed(matchHeads(context.getRhs(), context.getTransposeRhs(), false,
                         match.value)))
     return failure();
+
+  // Check that the three fit together.
   const HeadOperand &query = match.query, &key = match.key,
                     &value = match.value;
   if (query.order.size() != key.order.size() ||
@@ -289,15 +299,17 @@ LogicalResult AttentionMatcher::matchOperands() {
       getElementTypeOrSelf(value.base) != element ||
       getElementTypeOrSelf(context.getResult()) != element)
     return fail("query, key and value of different types");
+
+  // The factors of query and key are factors of the scores.
   match.scale *= query.scale * key.scale;
   if (!std::isfinite(match.scale))
-    return fail("a scale that is no finite number");
+    return fail("a scale that is not a finite number");
   return success();
 }
 
-/// Masks that hide the keys behind each query, of as many queries as keys, are
-/// no masks but `causal`.
-void AttentionMatcher::takeTriangles() {
+/// Replaces masks that hide the keys after each query by `causal`, if there are
+/// as many queries as keys.
+void AttentionMatcher::matchCausalMask() {
   if (match.query.length != match.key.length)
     return;
   llvm::erase_if(match.masks, [&](const MaskLink &link) {
@@ -314,8 +326,8 @@ void AttentionMatcher::takeTriangles() {
   });
 }
 
-/// A finite masked value goes with no other mask, but with one of the same
-/// value.
+/// A finite masked value cannot be combined with other masks, except with masks
+/// of the same value.
 LogicalResult AttentionMatcher::checkMasks() {
   const MaskLink *finite = llvm::find_if(match.masks, [](const MaskLink &link) {
     return link.kind == MaskLink::HidesWith;

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention spelt out in primitive operations, recognised: one step a link of
-// the chain matmul, scale, mask, softmax, matmul. Nothing is rewritten here.
+// Recognises attention that is written as primitive operations: the chain
+// matmul, scale, mask, softmax, matmul. Rewrites nothing.
 #pragma once
 #include "passes/graph/GraphSupport.h"
 #include <string>
@@ -18,7 +18,7 @@ struct HeadOperand {
   /// Axes of `base` that are batch, len, heads, d; without heads: batch, len,
   /// d.
   llvm::SmallVector<int64_t> order;
-  /// `[batch, len, heads*d]` in front of the split, where there is one.
+  /// `[batch, len, heads*d]` before the split into heads; null without one.
   mlir::Value merged;
   Polynomial batch, length;
   int64_t heads = 1, width = 0; ///< width: of a head
@@ -39,7 +39,7 @@ struct MaskLink {
   double factor = 1;
 };
 
-/// The parts of one attention.
+/// The operations and operands of one attention.
 struct AttentionMatch {
   attn::SoftmaxOp softmax;
   attn::MatmulOp scores, context;
@@ -47,13 +47,13 @@ struct AttentionMatch {
   double scale = 1;
   /// From the product to the softmax, without causal triangles.
   llvm::SmallVector<MaskLink> masks;
-  bool causal = false; ///< a triangle hides the keys behind each query
+  bool causal = false; ///< a triangle hides the keys after each query
   /// All operations from `scores` to `context`.
   llvm::SmallVector<mlir::Operation *> chain;
 };
 
-/// Finds the parts of the attention around a softmax, or says why there is
-/// none.
+/// Matches the attention around a softmax, or gives the reason why it does not
+/// match.
 class AttentionMatcher {
 public:
   explicit AttentionMatcher(attn::SoftmaxOp softmax) {
@@ -79,7 +79,7 @@ private:
   mlir::LogicalResult matchOperands();
   mlir::LogicalResult matchHeads(mlir::Value operand, bool swapped,
                                  bool takesScale, HeadOperand &heads);
-  void takeTriangles();
+  void matchCausalMask();
   mlir::LogicalResult checkMasks();
 
   AttentionMatch match;

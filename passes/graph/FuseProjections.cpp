@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Projections are grouped by the attention that reads them and by their input;
-// between both may stand rotary positions, norms of heads and reshapes.
-// Only expressions of weights are rewritten; no data is touched.
+// Groups projections by the attention that reads them and by their input, and
+// replaces each group by one product. Between a projection and the attention,
+// rope, norms of heads and reshapes are allowed. The new weight is an
+// expression of the old ones; no data is read.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -24,7 +25,7 @@ namespace {
 /// The linears of one input that one attention reads.
 struct Siblings {
   Value input;
-  SmallVector<LinearOp> parts;
+  SmallVector<LinearOp> projections;
 };
 
 /// Joins siblings of one module.
@@ -36,7 +37,7 @@ public:
   }
 
   void run(SdpaOp op);
-  int64_t joinedParts() const { return joined; }
+  int64_t joinedProjections() const { return joined; }
 
 private:
   /// Why a projection stays as it is, or nothing.
@@ -71,9 +72,9 @@ std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
   if (!linear->hasOneUse())
     return "a projection has another user";
   if (!isPlain(linear.getWeight()))
-    return "a projection's weight is no weight of its own";
+    return "a projection's weight is not a weight of its own";
   if (linear.getBias() && !isPlain(linear.getBias()))
-    return "a projection's bias is no weight of its own";
+    return "a projection's bias is not a weight of its own";
   return std::nullopt;
 }
 
@@ -92,6 +93,7 @@ static LinearOp findProjection(Value value) {
 }
 
 void ProjectionJoiner::run(SdpaOp op) {
+  // Group the projections of query, key and value by input and element type.
   SmallVector<Siblings> groups;
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()}) {
     LinearOp linear = findProjection(value);
@@ -103,19 +105,22 @@ void ProjectionJoiner::run(SdpaOp op) {
     }
     auto *group = llvm::find_if(groups, [&](Siblings &siblings) {
       return siblings.input == linear.getInput() &&
-             getElementTypeOrSelf(siblings.parts.front().getWeight()) ==
+             getElementTypeOrSelf(siblings.projections.front().getWeight()) ==
                  getElementTypeOrSelf(linear.getWeight());
     });
     if (group == groups.end())
       group = &groups.emplace_back(Siblings{linear.getInput(), {}});
-    group->parts.push_back(linear);
+    group->projections.push_back(linear);
   }
+
+  // Join each group of two or three.
   if (groups.size() > 1)
     remarks.missed(op, "projections have different inputs");
   for (const Siblings &siblings : groups)
-    if (siblings.parts.size() > 1) {
+    if (siblings.projections.size() > 1) {
       join(siblings);
-      remarks.passed(op, "joined " + std::to_string(siblings.parts.size()) +
+      remarks.passed(op, "joined " +
+                             std::to_string(siblings.projections.size()) +
                              " projections of one input");
     }
 }
@@ -128,18 +133,18 @@ std::string joinedName(ArrayRef<StringRef> names) {
     if (words.back().size() != words.front().size())
       return llvm::join(names, "+");
   }
-  SmallVector<std::string> parts;
+  SmallVector<std::string> joined;
   for (size_t i = 0; i < words.front().size(); ++i) {
     SmallVector<StringRef> distinct;
     for (ArrayRef<StringRef> name : words)
       if (!llvm::is_contained(distinct, name[i]))
         distinct.push_back(name[i]);
-    parts.push_back(llvm::join(distinct, "+"));
+    joined.push_back(llvm::join(distinct, "+"));
   }
-  return llvm::join(parts, ".");
+  return llvm::join(joined, ".");
 }
 
-/// New weights stand in front of an old one, so that files are read in order.
+/// Inserts the new weight before an old one, so that files are read in order.
 Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
                                      const WeightExpr &expr, WeightOp before) {
   OpBuilder atModule(builder.getContext());
@@ -151,6 +156,7 @@ Value ProjectionJoiner::createWeight(std::string name, RankedTensorType type,
 }
 
 Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
+  // Collect expressions, names and the size along the joined axis.
   std::vector<WeightExpr> exprs;
   SmallVector<StringRef> names;
   int64_t size = 0;
@@ -160,6 +166,8 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
     names.push_back(weight.getSymName());
     size += cast<RankedTensorType>(value.getType()).getDimSize(0);
   }
+
+  // The type is that of the first weight with the new size.
   auto first = cast<RankedTensorType>(weights.front().getType());
   SmallVector<int64_t> shape(first.getShape());
   shape[0] = size;
@@ -168,16 +176,17 @@ Value ProjectionJoiner::joinWeights(ArrayRef<Value> weights) {
       WeightExpr::concat(0, std::move(exprs)), getWeight(weights.front()));
 }
 
-/// Zeros stand where only other parts have a bias.
+/// A projection without a bias gets zeros if another one has a bias.
 Value ProjectionJoiner::joinBiases(const Siblings &siblings) {
-  if (llvm::none_of(siblings.parts, [](LinearOp op) { return op.getBias(); }))
+  if (llvm::none_of(siblings.projections,
+                    [](LinearOp op) { return op.getBias(); }))
     return {};
   SmallVector<Value> biases;
-  for (LinearOp part : siblings.parts) {
-    Value bias = part.getBias();
+  for (LinearOp projection : siblings.projections) {
+    Value bias = projection.getBias();
     if (!bias) {
-      WeightOp weight = getWeight(part.getWeight());
-      auto type = cast<RankedTensorType>(part.getWeight().getType());
+      WeightOp weight = getWeight(projection.getWeight());
+      auto type = cast<RankedTensorType>(projection.getWeight().getType());
       int64_t size = type.getDimSize(0);
       bias = createWeight(weight.getSymName().str() + ".zeros",
                           RankedTensorType::get({size}, type.getElementType()),
@@ -189,38 +198,41 @@ Value ProjectionJoiner::joinBiases(const Siblings &siblings) {
 }
 
 void ProjectionJoiner::join(const Siblings &siblings) {
-  // The input stands in front of the first part, and so do all weights that
-  // are made there.
-  SmallVector<LinearOp> parts = siblings.parts;
-  LinearOp first =
-      *std::min_element(parts.begin(), parts.end(), [](LinearOp a, LinearOp b) {
-        return a->isBeforeInBlock(b);
-      });
+  // Insert before the first projection: the input is defined there, and the new
+  // weights are then defined for all.
+  SmallVector<LinearOp> projections = siblings.projections;
+  LinearOp first = *std::min_element(
+      projections.begin(), projections.end(),
+      [](LinearOp a, LinearOp b) { return a->isBeforeInBlock(b); });
   builder.setInsertionPoint(first);
+
+  // Create the product of all projections.
   SmallVector<Location> locations;
   SmallVector<Value> weights;
-  for (LinearOp part : parts) {
-    locations.push_back(part.getLoc());
-    weights.push_back(part.getWeight());
+  for (LinearOp projection : projections) {
+    locations.push_back(projection.getLoc());
+    weights.push_back(projection.getWeight());
   }
   Location loc = fuseLocations(builder.getContext(), locations);
   Value weight = joinWeights(weights);
   Value bias = joinBiases(siblings);
   Value product =
       createInferred<LinearOp>(builder, loc, siblings.input, weight, bias);
+
+  // Replace each projection by its slice of the product.
   int64_t axis = getDims(product).size() - 1, start = 0;
-  for (LinearOp part : parts) {
-    Polynomial size = getDims(part.getResult()).back();
+  for (LinearOp projection : projections) {
+    Polynomial size = getDims(projection.getResult()).back();
     Value slice = createInferred<SliceOp>(
-        builder, part.getLoc(), product, builder.getI64IntegerAttr(axis),
+        builder, projection.getLoc(), product, builder.getI64IntegerAttr(axis),
         builder.getI64IntegerAttr(start),
         SizeAttr::get(builder.getContext(), size));
-    part.getResult().replaceAllUsesWith(slice);
+    projection.getResult().replaceAllUsesWith(slice);
     start += *size.constant();
     ++joined;
   }
-  for (LinearOp part : parts)
-    part.erase();
+  for (LinearOp projection : projections)
+    projection.erase();
 }
 
 class FuseProjectionsPass
@@ -230,7 +242,7 @@ public:
     Remarks remarks(getOperation(), DEBUG_TYPE);
     ProjectionJoiner joiner(getOperation(), remarks);
     getOperation().walk([&](SdpaOp op) { joiner.run(op); });
-    joined += joiner.joinedParts();
+    joined += joiner.joinedProjections();
     for (func::FuncOp entry : getEntries(getOperation()))
       eraseDeadOps(entry.getBody().front());
   }

@@ -100,8 +100,9 @@ static Axes unite(Axes a, Axes b) {
   return a;
 }
 
-/// Axes behind a reshape that only adds or drops sizes of 1 behind the batch.
+/// The axes after a reshape that only adds or drops sizes of 1 after the batch.
 static Axes getAxesOfReshape(ReshapeOp op, Axes axes) {
+  // List the axes whose size is not 1, and the batch.
   Dims from = getDims(op.getInput()), to = getDims(op.getResult());
   SmallVector<int64_t> fromAxes, toAxes;
   Dims fromSizes, toSizes;
@@ -116,6 +117,8 @@ static Axes getAxesOfReshape(ReshapeOp op, Axes axes) {
   collect(to, toAxes, toSizes);
   if (!axes || fromSizes != toSizes)
     return std::nullopt;
+
+  // Map each axis to the one at the same place in the other list.
   SmallVector<int64_t> result;
   for (int64_t axis : *axes) {
     const auto *at = llvm::find(fromAxes, axis);
@@ -137,7 +140,7 @@ static Axes getAxesOfTranspose(TransposeOp op, Axes axes) {
   return result;
 }
 
-/// Both operands of an elementwise product stand axis over axis.
+/// The operands of an elementwise product have the same axes.
 static Axes getAxesOfProduct(Value lhs, Value rhs, Value mask, int depth) {
   if (getDims(lhs).size() != getDims(rhs).size())
     return std::nullopt;

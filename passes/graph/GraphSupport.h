@@ -21,7 +21,7 @@ using Dims = llvm::SmallVector<Polynomial>;
 mlir::LogicalResult setInferredTypes(mlir::Operation *op);
 
 /// Creates an operation with one result of the inferred type; `args` as of its
-/// builder behind the result type. A broken rule is reported; the result then
+/// builder after the result type. A broken rule is reported; the result then
 /// stays unranked, and the verifier stops the pipeline.
 template <typename Op, typename... Args>
 Op createInferred(mlir::OpBuilder &builder, mlir::Location loc,

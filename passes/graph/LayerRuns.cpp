@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group is described by the role of each operand: a weight by its ordinal in
-// the group, a value of the group by its offset, the carried tensor, or one
-// value that stands in front of the run. Equal descriptions of equal
-// operations are equal computations.
+// A group is described by the role of each operand: a weight with its ordinal
+// in the group, a value of the group with its offset, the carried tensor, or a
+// value that is defined before the run. Equal operations with equal
+// descriptions are equal computations.
 #include "passes/graph/LayerRuns.h"
 #include "dialects/common/Location.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,9 +16,9 @@ using namespace transom::attn;
 
 namespace transom {
 
-/// Longer layers are not looked for.
+/// Maximum number of operations of a layer.
 static constexpr size_t maxPeriod = 512;
-/// So many starts of a repeat are compared in full.
+/// Maximum number of starts of a repeat that are compared in full.
 static constexpr size_t maxPhases = 16;
 
 LayerFinder::LayerFinder(Block &block) {
@@ -31,14 +31,14 @@ LayerFinder::LayerFinder(Block &block) {
 }
 
 /// The path up to its first number, `encoder.layer.0`, as one id for each.
-static std::string numberedPart(Location loc) {
-  std::string path = getModulePath(loc), part;
+static std::string numberedPath(Location loc) {
+  std::string path = getModulePath(loc), prefix;
   SmallVector<StringRef> words;
   StringRef(path).split(words, '.');
   for (StringRef word : words) {
-    part += (part.empty() ? "" : ".") + word.str();
+    prefix += (prefix.empty() ? "" : ".") + word.str();
     if (llvm::all_of(word, llvm::isDigit))
-      return part;
+      return prefix;
   }
   return {};
 }
@@ -48,11 +48,12 @@ std::vector<size_t> LayerFinder::layerNumbers() const {
   std::vector<size_t> result;
   for (Operation *op : order)
     result.push_back(
-        ids.try_emplace(numberedPart(op->getLoc()), ids.size()).first->second);
+        ids.try_emplace(numberedPath(op->getLoc()), ids.size()).first->second);
   return result;
 }
 
-/// Equal numbers for operations that differ at most in the values they read.
+/// One number per operation. Operations with equal numbers differ at most in
+/// the values that they read.
 std::vector<int> LayerFinder::signatures() const {
   std::map<std::vector<const void *>, int> ids;
   std::vector<int> result;
@@ -78,6 +79,7 @@ std::vector<int> LayerFinder::signatures() const {
 }
 
 void LayerFinder::find() {
+  // Take the repeats that match, the best first.
   std::vector<Repeat> repeats = findRepeats(signatures(), maxPeriod);
   for (size_t i = 0; i < repeats.size(); ++i) {
     Repeat repeat = repeats[i];
@@ -91,7 +93,7 @@ void LayerFinder::find() {
       continue;
     }
     found.push_back(*run);
-    // What is left behind a run that ended early is looked at again.
+    // If the run ended early, look at the rest of the repeat again.
     Repeat rest = {repeat.period, run->end(), repeat.end};
     if (rest.end >= rest.begin + 2 * rest.period)
       repeats.push_back(rest);
@@ -99,7 +101,7 @@ void LayerFinder::find() {
   llvm::sort(found, [](const LayerRun &a, const LayerRun &b) {
     return a.begin < b.begin;
   });
-  // A failed candidate matters only where nothing better was found.
+  // Report a failed candidate only where no run was found.
   std::vector<NoLayerRun> all = std::move(missed);
   missed.clear();
   for (const NoLayerRun &miss : all) {
@@ -118,9 +120,9 @@ bool LayerFinder::isFree(const Repeat &repeat) const {
   });
 }
 
-/// Starts of a repeat at which a group carries one tensor over, the best
-/// first: a group within one numbered part of the model, a group that begins
-/// with such a part, more groups, later.
+/// The operations at which the groups of a repeat may start, the best first: a
+/// group whose operations have the same numbered module path, a group that
+/// begins such a path, more groups, a later start.
 SmallVector<size_t> LayerFinder::phases(const Repeat &repeat) const {
   struct Phase {
     bool uniform, aligned;
@@ -173,7 +175,7 @@ std::optional<LayerRun> LayerFinder::match(const Repeat &repeat,
   return std::nullopt;
 }
 
-/// The first run that begins at `begin` or some groups behind it.
+/// The first run that begins at `begin` or some groups after it.
 std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
                                                size_t period,
                                                std::string &reason) {
@@ -189,6 +191,7 @@ std::optional<LayerRun> LayerFinder::matchFrom(size_t begin, size_t end,
 /// Adds groups while they equal the second one and nothing reads their inside.
 LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
                              std::string &reason) {
+  // Compare the first two groups, which also gives the carried tensor.
   LayerRun run;
   run.begin = begin;
   run.period = period;
@@ -198,6 +201,8 @@ LayerRun LayerFinder::extend(size_t begin, size_t end, size_t period,
     reason = "neighbouring layers differ";
     return run;
   }
+
+  // Add groups until one differs or something outside reads its inside.
   run.carried = positions.lookup(second.carried.getDefiningOp()) - begin;
   run.invariants = second.outside;
   for (size_t at = begin; at + period <= end; at += period) {
@@ -231,6 +236,8 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
   auto add = [&](Role role, const void *key) {
     group.slots.push_back({role, reinterpret_cast<size_t>(key)});
   };
+
+  // Weights and caches by ordinal, constants by value.
   Operation *op = operand.getDefiningOp();
   if (givesParameter(op)) {
     auto *at = llvm::find(group.weights, op);
@@ -242,6 +249,8 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
   }
   if (auto constant = dyn_cast_or_null<ConstantOp>(op))
     return add(Role::Constant, constant.getValue().getAsOpaquePointer());
+
+  // Values from before the run by identity, values of the group by offset.
   size_t at = op ? positions.lookup(op) : 0;
   if (!op || at < runBegin) {
     if (!llvm::is_contained(group.outside, operand))
@@ -252,6 +261,8 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
     group.slots.push_back({Role::Local, at - begin});
     return;
   }
+
+  // Everything else has to be the one tensor that the group before carries.
   if (at + period < begin)
     group.problem = "a layer reads a tensor of a layer before the last";
   if (group.carried && group.carried != operand)
@@ -260,8 +271,8 @@ void LayerFinder::describeOperand(Value operand, size_t begin, size_t period,
   group.slots.push_back({Role::Carried, at + period - begin});
 }
 
-/// The first group equals the second, with one value in front of the run where
-/// that has the carried tensor.
+/// Whether the first group equals the second, except that it reads one value
+/// from before the run, `state`, where the second reads the carried tensor.
 bool LayerFinder::startsRun(const Group &first, const Group &second,
                             Value &state) const {
   if (first.slots.size() != second.slots.size() || !second.problem.empty())

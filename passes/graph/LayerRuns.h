@@ -19,7 +19,7 @@ struct LayerRun {
   size_t count = 0;   ///< groups, at least 2
   mlir::Value state;  ///< what the first group starts from
   size_t carried = 0; ///< the operation of a group whose result is carried on
-  /// What all groups read besides, in the order of its first use.
+  /// Other values that all groups read, in the order of first use.
   llvm::SmallVector<mlir::Value> invariants;
   /// For each group the operations that give its weights and caches, in the
   /// order of their first use.
@@ -28,13 +28,14 @@ struct LayerRun {
   size_t end() const { return begin + period * count; }
 };
 
-/// A candidate that is no run, and why.
+/// A candidate that is not a run, and why.
 struct NoLayerRun {
   Repeat repeat;
   std::string reason;
 };
 
-/// True for what gives a weight or a cache: a parameter of a layer's body.
+/// Whether an operation gives a weight or a cache: a parameter of a layer's
+/// body.
 inline bool givesParameter(mlir::Operation *op) {
   return mlir::isa_and_nonnull<attn::GetWeightOp, attn::GetCacheOp>(op);
 }
@@ -68,7 +69,7 @@ private:
     mlir::Value carried;
     std::string problem;
   };
-  /// How a group's values are used behind it.
+  /// How a group's values are used after it.
   enum class Escape { None, CarriedFurther, Other };
 
   std::vector<int> signatures() const;
@@ -88,7 +89,7 @@ private:
 
   std::vector<mlir::Operation *> order;
   llvm::DenseMap<mlir::Operation *, size_t> positions;
-  std::vector<size_t> numbers; ///< of each operation's numbered model part
+  std::vector<size_t> numbers; ///< id of each operation's numbered module path
   std::vector<LayerRun> found;
   std::vector<NoLayerRun> missed;
 };

@@ -1,8 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The query's rows are found behind rotary positions, which are linear, and
-// behind the slice of a product that several projections share.
+// Makes the scales of equal attentions equal, so that their layers can share a
+// body. The quotient of the scales goes into the rows of the weight that make
+// the query. These are found through rope, which is linear, and through the
+// slice of a product that several projections share.
 #include "passes/graph/LayerScales.h"
 #include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/DenseMap.h"
@@ -15,14 +17,14 @@ namespace transom {
 
 namespace {
 
-/// Rows of the weight of a product that make one value.
+/// The rows of a product's weight that one value is computed from.
 struct ProductRows {
   LinearOp linear;
   int64_t start = 0, size = 0;
 };
 
-/// The last axis of a slice's result as rows of the product it is cut from,
-/// where no other slice overlaps.
+/// The rows of a product's weight that a slice along the last axis selects;
+/// nothing if another slice overlaps.
 std::optional<ProductRows> slicedRows(SliceOp slice) {
   auto linear = slice.getInput().getDefiningOp<LinearOp>();
   int64_t last = getDims(slice.getInput()).size() - 1;
@@ -46,8 +48,8 @@ std::optional<ProductRows> slicedRows(SliceOp slice) {
 std::optional<ProductRows> queryRows(SdpaOp op) {
   Value query = op.getQuery();
   while (query.hasOneUse()) {
-    if (auto rotary = query.getDefiningOp<RopeOp>())
-      query = rotary.getInput();
+    if (auto rope = query.getDefiningOp<RopeOp>())
+      query = rope.getInput();
     else if (auto slice = query.getDefiningOp<SliceOp>())
       return slicedRows(slice);
     else if (auto linear = query.getDefiningOp<LinearOp>())
@@ -65,7 +67,7 @@ public:
     module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
   }
 
-  /// False where a weight has other readers; nothing is changed then.
+  /// Returns false, and changes nothing, if a weight has other readers.
   bool scale(const ProductRows &rows, double factor) {
     LinearOp linear = rows.linear;
     WeightOp weight = ownWeight(linear.getWeight());
@@ -91,18 +93,18 @@ private:
     WeightExpr whole = weight.getExpr().getExpr();
     int64_t count = cast<RankedTensorType>(weight.getType()).getDimSize(0);
     int64_t end = rows.start + rows.size;
-    std::vector<WeightExpr> parts;
+    std::vector<WeightExpr> ranges;
     if (rows.start > 0)
-      parts.push_back(WeightExpr::slice(whole, 0, 0, rows.start));
-    parts.push_back(WeightExpr::scale(
+      ranges.push_back(WeightExpr::slice(whole, 0, 0, rows.start));
+    ranges.push_back(WeightExpr::scale(
         rows.size == count ? whole
                            : WeightExpr::slice(whole, 0, rows.start, rows.size),
         factor));
     if (end < count)
-      parts.push_back(WeightExpr::slice(whole, 0, end, count - end));
+      ranges.push_back(WeightExpr::slice(whole, 0, end, count - end));
     weight.setExprAttr(weights::ExprAttr::get(
         weight.getContext(),
-        parts.size() == 1 ? parts[0] : WeightExpr::concat(0, parts)));
+        ranges.size() == 1 ? ranges[0] : WeightExpr::concat(0, ranges)));
   }
 
   SymbolTable &symbols;
@@ -111,7 +113,7 @@ private:
 
 } // namespace
 
-/// The attributes of an attention but its scale.
+/// All attributes of an attention except its scale.
 static Attribute withoutScale(SdpaOp op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase(op.getScaleAttrName());
@@ -123,15 +125,18 @@ void equalizeScales(func::FuncOp entry, SymbolTable &symbols,
   RowScaler scaler(entry->getParentOfType<ModuleOp>(), symbols);
   llvm::DenseMap<Attribute, FloatAttr> scales;
   for (SdpaOp op : entry.getOps<SdpaOp>()) {
+    // Compare with the scale of the first attention that is equal otherwise.
     auto [first, isNew] =
         scales.try_emplace(withoutScale(op), op.getScaleAttr());
     double factor =
         op.getScale().convertToDouble() / first->second.getValueAsDouble();
     if (isNew || factor == 1 || !std::isfinite(factor) || factor == 0)
       continue;
+
+    // Move the quotient into the weight.
     std::optional<ProductRows> rows = queryRows(op);
     if (!rows || !scaler.scale(*rows, factor)) {
-      remarks.missed(op, "a scale of its own, and a query that is no "
+      remarks.missed(op, "a scale of its own, and a query that is not a "
                          "product with a weight of its own");
       continue;
     }

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LayerFinder says where equal layers stand; here a run becomes a private
-// function and one attn.layers. Runs are replaced from the last to the first,
-// so that the state a later run starts from is still there.
+// LayerFinder finds runs of equal layers; this pass replaces a run by a private
+// function and one attn.layers. It replaces the last run first, so that the
+// state that a later run starts from still exists.
 #include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
@@ -23,8 +23,8 @@ namespace transom {
 
 namespace {
 
-/// Moves what depends on arguments and constants alone to the front: a mask
-/// that the first layer made and all layers read.
+/// Moves operations that depend on arguments and constants alone to the front,
+/// for example a mask that the first layer makes and all layers read.
 void hoistMaskOps(Block &block) {
   DenseSet<Operation *> hoisted;
   Operation *last = nullptr;
@@ -83,9 +83,10 @@ Location RunOutliner::getStepLocation(size_t offset) {
   return fuseLocations(entry.getContext(), locations);
 }
 
-/// The second group is the pattern: there the carried tensor differs from all
-/// values in front of the run.
+/// Copies the second group: its carried tensor is not one of the values before
+/// the run.
 void RunOutliner::cloneGroup(Block &body) {
+  // Map state, invariants and weights to the body's arguments.
   IRMapping mapping;
   size_t parameter = 0;
   mapping.map(getOp(0, run.carried)->getResult(0),
@@ -94,6 +95,8 @@ void RunOutliner::cloneGroup(Block &body) {
     mapping.map(value, body.getArgument(parameter++));
   for (Operation *weight : run.weights[1])
     mapping.map(weight->getResult(0), body.getArgument(parameter++));
+
+  // Copy the operations, and the constants that they read.
   builder.setInsertionPointToEnd(&body);
   for (size_t offset = 0; offset < run.period; ++offset) {
     Operation *op = getOp(1, offset);
@@ -109,6 +112,7 @@ void RunOutliner::cloneGroup(Block &body) {
 }
 
 func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
+  // The arguments are the state, the invariants, and the weights of a layer.
   SmallVector<Type> types = {run.state.getType()};
   for (Value value : run.invariants)
     types.push_back(value.getType());
@@ -121,6 +125,8 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
   symbols.insert(body, std::next(entry->getIterator()));
   Block *block = body.addEntryBlock();
   cloneGroup(*block);
+
+  // The body is located at all of its layers.
   SmallVector<Location> locations;
   for (Operation &op : *block)
     locations.push_back(op.getLoc());
@@ -132,6 +138,7 @@ func::FuncOp RunOutliner::createBody(SymbolTable &symbols) {
 }
 
 LayersOp RunOutliner::outline(SymbolTable &symbols) {
+  // Create the operation with an entry for each layer.
   func::FuncOp body = createBody(symbols);
   MLIRContext *context = entry.getContext();
   auto name = FlatSymbolRefAttr::get(context, body.getName());
@@ -144,6 +151,8 @@ LayersOp RunOutliner::outline(SymbolTable &symbols) {
   auto op =
       builder.create<LayersOp>(body.getLoc(), run.state.getType(), run.state,
                                run.invariants, builder.getArrayAttr(layers));
+
+  // Replace the last layer's result, and erase the layers.
   getOp(run.count - 1, run.carried)
       ->getResult(0)
       .replaceAllUsesWith(op.getResult());

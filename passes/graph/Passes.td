@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
   let summary = "gives every result the type of its shape rule";
   let description = [{
-    Walks functions in order and gives each result of a `ShapeInferable`
+    Visits the operations of functions in order and gives each result of a `ShapeInferable`
     operation the type that its rule makes of the operands; then the results of
     the functions. The body of an `attn.layers` takes its parameters' types from
     the first operation that runs it, and must give back the state's type.
@@ -40,8 +40,8 @@ def InferShapesPass : Pass<"attn-infer-shapes", "::mlir::ModuleOp"> {
 def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "fuses matmul, scale, mask, softmax, matmul into attn.sdpa";
   let description = [{
-    Starts at each `attn.softmax` and follows the chain in both directions, one
-    step a link:
+    Starts at each `attn.softmax` and follows the chain of operations in both
+    directions:
     - probabilities: their one user is a matmul that has them on the left;
     - scores: back through constant scales (`scale`, `mul`, `div`) and masks
       (`add` of a broadcastable float tensor, `mask`, `where` with a constant)
@@ -52,9 +52,9 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
       query or key are taken along. A tensor `[batch, len, d]` is one head. An
       operand of other origin gets a transpose and a reshape of its own. Keys
       and values with one head under a query of several are shared by all; so
-      are heads that are repeated side by side, `concat` of equal parts
+      are heads that are repeated side by side, `concat` of equal tensors
       `[.., kv_heads, 1, ..]` that a reshape makes `[.., heads, ..]`;
-    - merge: a transpose and a reshape behind the product are absorbed.
+    - merge: a transpose and a reshape after the product are absorbed.
 
     Masks. Bool masks that hide with minus infinity are joined by `and`;
     `[batch, 1, 1, k]` becomes mask kind `keys`, any other `select`. Float masks
@@ -65,15 +65,15 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
     way are bool masks again. A finite value above -1e30 is data: it becomes
     `mask_value`, or stays additive. A mask, bool or float, that is cut from the
     first row and column of a constant `[n, n]` which shows keys up to the
-    diagonal and hides all others is no mask but `causal`, where there are as many
-    queries as keys.
+    diagonal and hides all others becomes `causal` if there are as many queries as
+    keys.
 
     Pre-condition: shapes are inferred.
     Post-condition: a chain without a reason below is one `attn.sdpa`.
 
     Refuses, reported at the softmax's location: scores or probabilities with a
     second use; an operation of another kind between the links; probabilities on
-    the right or transposed; a scale that is no constant or not positive behind
+    the right or transposed; a scale that is not a constant or not positive after
     a mask; a mask that enlarges the scores; a masked value that another mask
     follows; operands whose last sizes are symbols; query, key and value of
     different batches, head counts or lengths.
@@ -101,18 +101,18 @@ def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
   let description = [{
     For each `attn.sdpa`: those of query, key and value that are an
     `attn.linear` of one and the same input become one `attn.linear` with a new
-    weight `concat(0, ...)` of their weights and a slice for each part. Between
-    product and attention may stand rotary positions, norms, reshapes and scales
-    that nothing else reads; they stay, on the slice. Biases are joined likewise;
-    where only some parts have one, the others get zeros.
+    weight `concat(0, ...)` of their weights, and a slice for each of them. Rope,
+    norms, reshapes and scales between projection and attention are allowed if
+    nothing else reads them; they then apply to the slice. Biases are joined, too;
+    a projection without a bias gets zeros if another one has a bias.
 
     Pre-condition: shapes are inferred; attention is fused.
     Post-condition: no attention reads two plain linears of one input.
 
-    Refuses, reported at the attention's location: parts with different inputs
+    Refuses, reported at the attention's location: projections with different inputs
     (positions added to query and key, but not to value: then query and key are
     fused and value stays); a projection that another operation reads too; a
-    weight that is no `attn.get_weight` or is used elsewhere (tied); different
+    weight that is not an `attn.get_weight` or is used elsewhere (tied); different
     element types.
 
     Example:
@@ -139,15 +139,15 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     each token that the mask keeps. `attn.ragged_batch` of the mask says which rows
     are a sequence; arguments are gathered, results scattered back with zeros at
     the padding. Operations that work on each row alone are repeated on rows.
-    Those that mix positions are known:
+    Operations that mix positions have rules of their own:
     - `attn.sdpa` of rows with a mask that follows from the argument (casts,
       reshapes, `and`, products; also as outer product of queries and keys) gets
       mask kind `ragged`;
-    - `attn.pool` gets the ragged; `first`, or a slice of column 0, makes them
+    - `attn.pool` gets the ragged batch; `first`, or a slice of column 0, makes them
       `keep_first`, since the mask may hide that column;
     - attention goes by the columns of the tokens for windows, slopes and a
       relative bias, so a mask may have holes;
-    - `attn.position`: a `column` is counted by the ragged; a `nonpad_rank`
+    - `attn.position`: a `column` is counted by the ragged batch; a `nonpad_rank`
       stays on the rectangle, and its result is gathered;
     - a slice of a weight to the length, added to rows, becomes an embedding of
       the positions.
@@ -189,16 +189,16 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     Finds runs of equal groups of operations in a public function: equal in
     operation, attributes, types and data flow, different only in the weights
     and caches they read. From group to group one tensor is carried; all else
-    that a group reads is a weight, a cache, a constant, or one value that stands
-    in front of the run (ragged, a mask). A run of two or more groups becomes a
+    that a group reads is a weight, a cache, a constant, or one value that is
+    defined before the run (a ragged batch, a mask). A run of two or more groups becomes a
     private function and one `attn.layers` with a row of weights and caches for
     each group. Attentions that differ in their scale alone (divided by the
     number of the layer) get one scale; the quotient goes into the query's weight
     and bias. Layers of two kinds in turn (windows in every second one) are groups
     of two, and one layer that is over stays where it is. Locations break ties
-    between equally long runs (a group should lie within one numbered part of the
-    model, or begin with one), nothing rests on them. Operations in the body get
-    the fused location of all they stand for: `encoder.layer.{0-11}.output`.
+    between equally long runs (a group should have one numbered module path, or
+    begin one); otherwise they have no influence. Operations in the body get
+    the fused location of all operations that they replace: `encoder.layer.{0-11}.output`.
 
     Time is linear in the number of operations for groups of up to 512.
 
@@ -207,7 +207,7 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
     run has a body of its own.
 
     Refuses, reported at the attention's location: a scale of its own where the
-    query is no product with a weight of its own. At the first group's location:
+    query is not a product with a weight of its own. At the first group's location:
     groups with more than one carried tensor; a group that another operation reads
     from inside; a layer that differs from its neighbours.
 
@@ -230,12 +230,12 @@ def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
 def DropUnusedWeightsPass : Pass<"attn-drop-unused-weights", "::mlir::ModuleOp"> {
   let summary = "erases weights and caches that nothing reads";
   let description = [{
-    A fusion makes new weights of old ones and leaves the old symbols behind.
+    A fusion makes new weights of old ones and leaves the old symbols in place.
     This erases each `attn.weight`, `attn.cache` and private function that no
-    operation names: no `attn.get_weight`, no `attn.get_cache`, no row of layers.
+    operation names: no `attn.get_weight`, no `attn.get_cache`, no entry of layers.
 
     Pre-condition: none. Post-condition: each weight and cache is read.
-    Refuses nothing: a weight is no entry point.
+    Refuses nothing.
 
     Example, where no operation names `@old`:
     ```mlir

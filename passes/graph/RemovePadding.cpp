@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values that have a form on rows get a twin on rows, operation by operation;
-// results are scattered from the twins, and what nothing reads then is erased.
-// Where a result has no such form all stays as it is.
+// RowForms says which values can be computed on ragged rows. If all results
+// can, each operation on the way is repeated on rows, the results are scattered
+// back from rows, and the operations that nothing reads any more are erased. If
+// a result cannot, the function stays as it is.
 #include "mlir/IR/IRMapping.h"
 #include "passes/Remarks.h"
 #include "passes/graph/Passes.h"
@@ -22,14 +23,14 @@ namespace transom {
 
 namespace {
 
-/// Writes the twins of one function.
+/// Repeats the operations of one function on ragged rows.
 class RowWriter {
 public:
   RowWriter(func::FuncOp function, BlockArgument mask, const RowForms &forms)
       : block(function.getBody().front()), mask(mask), forms(forms),
         builder(function.getContext()) {}
 
-  /// Makes the ragged and all twins, and returns from them.
+  /// Creates the ragged batch and all values on rows, and returns from them.
   void write(StringRef rowsName, StringRef keysName);
 
 private:
@@ -39,8 +40,8 @@ private:
   void convertPosition(PositionOp op);
   void convertFirstColumn(SliceOp op);
   void convertByRow(Operation *op);
-  void adaptAttributes(Operation *twin);
-  Value operandTwin(Operation *op, Value operand);
+  void adaptAttributes(Operation *op);
+  Value getOperandOnRows(Operation *op, Value operand);
   Value getRows(Value value, Location loc);
   Value positions(Location loc);
   void convertReturn(Operation *op);
@@ -50,11 +51,11 @@ private:
   const RowForms &forms;
   OpBuilder builder;
   Value ragged;
-  DenseMap<Value, Value> twins;
-  Value columns; // the position of each row, for tables
+  DenseMap<Value, Value> onRows; // the values on rows, by rectangular value
+  Value columns;                 // the position of each row, for tables
 };
 
-/// Where an entry begins: a location for what belongs to no operation alone.
+/// The location for remarks and operations that concern the whole entry.
 Location getEntryLocation(Block &block) {
   Location loc = block.getParentOp()->getLoc();
   if (hasModulePath(loc) || block.empty())
@@ -75,7 +76,7 @@ void RowWriter::write(StringRef rowsName, StringRef keysName) {
   eraseDeadOps(block);
 }
 
-/// Tables read the positions from the top of the block, so that one serves all.
+/// The position of each row, created at the top of the block for all tables.
 Value RowWriter::positions(Location loc) {
   if (columns)
     return columns;
@@ -93,20 +94,20 @@ Value RowWriter::positions(Location loc) {
 }
 
 Value RowWriter::getRows(Value value, Location loc) {
-  Value &twin = twins[value];
-  if (twin)
-    return twin;
+  Value &found = onRows[value];
+  if (found)
+    return found;
   if (forms.of(value) == RowForm::Table) {
-    // The weight stands in front of its slice, not of the first use of a row.
+    // The weight is before its slice, not of the first use of a row.
     Value made = createInferred<EmbeddingOp>(builder, loc, positions(loc),
                                              forms.getTable(value),
                                              builder.getF64FloatAttr(1.0));
-    return twins[value] = made;
+    return onRows[value] = made;
   }
   OpBuilder::InsertionGuard guard(builder);
   if (isa<BlockArgument>(value))
     builder.setInsertionPointAfter(ragged.getDefiningOp());
-  return twins[value] =
+  return onRows[value] =
              createInferred<GatherRowsOp>(builder, loc, value, ragged);
 }
 
@@ -136,32 +137,32 @@ void RowWriter::convertSdpa(SdpaOp op) {
   auto rows = [&](Value value) { return getRows(value, op.getLoc()); };
   auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Ragged);
   Value query = rows(op.getQuery()), key = rows(op.getKey());
-  auto twin = createInferred<SdpaOp>(
+  auto sdpa = createInferred<SdpaOp>(
       builder, op.getLoc(), query, key, rows(op.getValue()), Value(), ragged,
       Value(), op.getSlopes(), op.getRelativeBias(), op.getHeadsAttr(),
       op.getKvHeadsAttr(), op.getScaleAttr(), kind, op.getCausalAttr(),
       op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
-  twins[op.getResult()] = twin.getResult();
+  onRows[op.getResult()] = sdpa.getResult();
 }
 
 void RowWriter::convertPool(PoolOp op) {
   Polynomial batch = getDims(op.getInput())[0];
-  auto twin = createInferred<PoolOp>(
+  auto pool = createInferred<PoolOp>(
       builder, op.getLoc(), getRows(op.getInput(), op.getLoc()), Value(),
       ragged, op.getKindAttr(), SizeAttr::get(builder.getContext(), batch));
-  op.getResult().replaceAllUsesWith(twin.getResult());
+  op.getResult().replaceAllUsesWith(pool.getResult());
 }
 
-/// Ranks count the ids of the rectangle, so that an id that is no padding but
-/// hidden by the mask counts as the model says.
+/// A `nonpad_rank` counts the ids of the rectangle: an id that the mask hides
+/// but that differs from the padding id counts, as the model says.
 void RowWriter::convertPosition(PositionOp op) {
   if (op.getKind() == PositionKind::NonpadRank) {
     builder.setInsertionPointAfter(op);
-    twins[op.getResult()] = createInferred<GatherRowsOp>(
+    onRows[op.getResult()] = createInferred<GatherRowsOp>(
         builder, op.getLoc(), op.getResult(), ragged);
     return;
   }
-  twins[op.getResult()] = createInferred<PositionOp>(
+  onRows[op.getResult()] = createInferred<PositionOp>(
       builder, op.getLoc(), getRows(op.getIds(), op.getLoc()), ragged,
       op.getKindAttr(), op.getPadAttr());
 }
@@ -177,9 +178,9 @@ void RowWriter::convertFirstColumn(SliceOp op) {
       createReshape(builder, op.getLoc(), first, dims));
 }
 
-/// A fixed operand of an elementwise operation loses one of the dimensions 1
-/// that stand for batch and length.
-Value RowWriter::operandTwin(Operation *op, Value operand) {
+/// An operand for the operation on rows. A fixed operand of an elementwise
+/// operation loses one of its dimensions 1 for batch and length.
+Value RowWriter::getOperandOnRows(Operation *op, Value operand) {
   RowForm form = forms.of(operand);
   if (form == RowForm::Rows || form == RowForm::Table)
     return getRows(operand, op->getLoc());
@@ -192,32 +193,33 @@ Value RowWriter::operandTwin(Operation *op, Value operand) {
                        ArrayRef(dims).drop_front());
 }
 
-/// Axes and shapes count one leading dimension in place of two.
-void RowWriter::adaptAttributes(Operation *twin) {
-  TypeSwitch<Operation *>(twin)
-      .Case<SliceOp, ConcatOp>([](auto op) { op.setAxis(op.getAxis() - 1); })
-      .Case([&](TransposeOp op) {
+/// Adapts axes and shapes: rows have one leading dimension instead of two.
+void RowWriter::adaptAttributes(Operation *op) {
+  TypeSwitch<Operation *>(op)
+      .Case<SliceOp, ConcatOp>(
+          [](auto sliced) { sliced.setAxis(sliced.getAxis() - 1); })
+      .Case([&](TransposeOp transpose) {
         SmallVector<int64_t> order = {0};
-        for (int64_t from : op.getPermutation().drop_front(2))
+        for (int64_t from : transpose.getPermutation().drop_front(2))
           order.push_back(from - 1);
-        op.setPermutation(order);
+        transpose.setPermutation(order);
       })
-      .Case([&](ReshapeOp op) {
-        Dims dims = op.getShape().getDims();
+      .Case([&](ReshapeOp reshape) {
+        Dims dims = reshape.getShape().getDims();
         dims.erase(dims.begin());
-        dims[0] = getDims(op.getInput())[0];
-        op.setShapeAttr(ShapeAttr::get(op.getContext(), dims));
+        dims[0] = getDims(reshape.getInput())[0];
+        reshape.setShapeAttr(ShapeAttr::get(reshape.getContext(), dims));
       });
 }
 
 void RowWriter::convertByRow(Operation *op) {
   IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, operandTwin(op, operand));
-  Operation *twin = builder.clone(*op, mapping);
-  adaptAttributes(twin);
-  (void)setInferredTypes(twin);
-  twins[op->getResult(0)] = twin->getResult(0);
+    mapping.map(operand, getOperandOnRows(op, operand));
+  Operation *copy = builder.clone(*op, mapping);
+  adaptAttributes(copy);
+  (void)setInferredTypes(copy);
+  onRows[op->getResult(0)] = copy->getResult(0);
 }
 
 void RowWriter::convertReturn(Operation *op) {
@@ -275,7 +277,7 @@ std::string RemovePaddingPass::freshSymbol(StringRef base) {
   return name;
 }
 
-/// What kept it rectangular, or nothing.
+/// Rewrites the entry; returns what keeps it rectangular, or nothing.
 std::optional<RowBlame>
 RemovePaddingPass::makeRagged(func::FuncOp entry,
                               ArrayRef<BlockArgument> masks) {

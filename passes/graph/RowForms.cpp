@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One forward walk. Each operation is judged by its own rule; an operand
-// without a form on rows makes the result one, with the same cause, except
-// where a mask is recognised by its origin.
+// One forward traversal. `classify` has a rule for each operation that may work
+// on rows. An operand without a form on rows gives a result without one, with
+// the same cause, except for masks, which are recognised by their origin.
 #include "passes/graph/RowForms.h"
 #include "llvm/ADT/TypeSwitch.h"
 

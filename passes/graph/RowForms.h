@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which values of a function can live on ragged rows. A value that cannot is
-// no harm until a result needs it; then it names the operation that is the
-// cause.
+// Finds out which values of a function can be computed on ragged rows. A value
+// that cannot matters only if a result needs it; then its RowBlame names the
+// operation that is the cause.
 #pragma once
 #include "passes/graph/GraphSupport.h"
 #include "llvm/ADT/DenseMap.h"
@@ -11,7 +11,7 @@
 
 namespace transom {
 
-/// How a value stands to the rows of a batch.
+/// How a value depends on the rows of a batch.
 enum class RowForm {
   Fixed,  ///< does not depend on the length: weights, `[batch, d]`
   Rows,   ///< `[batch, seq, ...]`, each token by itself

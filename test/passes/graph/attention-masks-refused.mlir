@@ -53,7 +53,7 @@ func.func @scale_turns_the_mask_round(%q: !x, %k: !x, %v: !x, %m: !m) -> !x {
 !s = tensor<?x?x?xf32, #attn.shape<[batch, seq, seq]>>
 !m = tensor<?x1x?xi1, #attn.shape<[batch, 1, seq]>>
 
-// CHECK: reason = "a masked value that is no constant"
+// CHECK: reason = "a masked value that is not a constant"
 // CHECK: reason = "scores with an offset"
 // CHECK-LABEL: func.func @masked_value_is_an_input(
 // CHECK-NOT: attn.sdpa

@@ -24,7 +24,7 @@ func.func @joins_bool_masks(%q: !h, %k: !h, %v: !h, %a: !k, %b: !full) -> !h {
 }
 
 // A bool mask beside a float one becomes minus infinity in it; the scale
-// behind the float mask goes into it.
+// after the float mask goes into it.
 // CHECK-LABEL: func.func @turns_bools_into_floats(
 // CHECK: %[[F:.*]] = attn.scale %{{.*}} by 5.000000e-01
 // CHECK: %[[C:.*]] = attn.constant dense<0xFF800000>

@@ -89,7 +89,7 @@ func.func @probabilities_on_the_right(%q: !h, %k: !h, %v: !ht) -> !ht {
 !s = tensor<?x4x?x?xf32, #attn.shape<[batch, 4, seq, seq]>>
 !one = tensor<1xf32>
 
-// CHECK: reason = "a scale that is no constant"
+// CHECK: reason = "a scale that is not a constant"
 // CHECK: reason = "scores that are no product"
 // CHECK-LABEL: func.func @scale_is_an_input(
 // CHECK-NOT: attn.sdpa

@@ -82,7 +82,7 @@ func.func @keeps_other_constants(%x: !x) -> !x {
 !one = tensor<2x2x1x3x8xf32>
 !two = tensor<2x2x2x3x8xf32>
 
-// Each head of keys and values stands twice, side by side.
+// Each head of keys and values occurs twice, side by side.
 // CHECK-LABEL: func.func @repeats_heads(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x3x32xf32>, %[[K:.*]]: tensor<2x3x16xf32>, %[[V:.*]]: tensor<2x3x16xf32>)
 // CHECK-NOT: attn.concat

@@ -10,7 +10,7 @@
 !full = tensor<?x1x?x?xi1, #attn.shape<[batch, 1, seq, seq]>>
 !one = tensor<1xf32>
 
-// Heads split and merged, scale behind the product, a mask of keys.
+// Heads split and merged, scale after the product, a mask of keys.
 // CHECK: kind = "passed"{{.*}}fused 5 operations into attn.sdpa with mask kind 'keys'
 // CHECK-LABEL: func.func @as_written_by_bert(
 // CHECK-SAME: %[[Q:.*]]: !{{[a-z0-9_]+}}, %[[K:.*]]: !{{[a-z0-9_]+}}, %[[V:.*]]: !{{[a-z0-9_]+}}, %[[M:.*]]: 

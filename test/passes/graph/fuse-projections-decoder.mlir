@@ -12,7 +12,7 @@ attn.weight @v : [4, 8] f32 = #weight.expr<file("v")>
 attn.weight @g : [4] f32 = #weight.expr<file("g")>
 attn.cache @c : !cache
 
-// Query and key go through norms of their heads and rotary positions.
+// Query and key go through norms of their heads and rope.
 // CHECK: reason = "joined 3 projections of one input"
 // CHECK-LABEL: func.func @joins_through_norms_and_rotary(
 // CHECK: %[[P:.*]] = attn.linear %{{.*}}, %{{.*}} : [rows, 8] f32, [16, 8] f32
@@ -53,7 +53,7 @@ attn.weight @k : [8, 8] f32 = #weight.expr<file("k")>
 attn.weight @gate : [8, 8] f32 = #weight.expr<file("gate")>
 attn.weight @up : [8, 8] f32 = #weight.expr<file("up")>
 
-// What stands between has another reader: query stays. Gate and up of one
+// An operation between them has another reader: query stays. Gate and up of one
 // input are no projections of an attention.
 // CHECK-LABEL: func.func @rotated_queries_with_another_reader(
 // CHECK-COUNT-4: attn.linear

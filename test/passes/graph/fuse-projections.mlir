@@ -71,7 +71,7 @@ attn.weight @q : !w = #weight.expr<file("q")>
 attn.weight @k : !w = #weight.expr<file("k")>
 attn.weight @v : !w = #weight.expr<file("v")>
 
-// CHECK: reason = "a projection's weight is no weight of its own"
+// CHECK: reason = "a projection's weight is not a weight of its own"
 // CHECK: reason = "a projection has another user"
 // CHECK-LABEL: func.func @tied_weights(
 // CHECK-COUNT-3: attn.linear

@@ -43,7 +43,7 @@ attn.weight @a1 : !w = #weight.expr<file("a1")>
 attn.weight @a2 : !w = #weight.expr<file("a2")>
 attn.weight @a3 : !w = #weight.expr<file("a3")>
 
-// The second state is a result, so layers in front of it and behind it are
+// The second state is a result, so the layers before it and after it are
 // runs of their own, each with a body of its own: a body's buffers have their
 // location in one arena, at one time.
 // CHECK-LABEL: func.func @states_that_are_results(

@@ -11,7 +11,7 @@ attn.weight @b1 : !w = #weight.expr<file("b1")>
 attn.weight @n : [8] f32 = #weight.expr<file("n")>
 
 // The norm of the embeddings equals the last one of a layer: the locations say
-// that it is none of them. RaggedBatch are an invariant.
+// that it does not belong to them. The ragged batch is an invariant.
 // CHECK-LABEL: func.func @post_norm_layers(
 // CHECK-SAME: %[[X:.*]]: !rows_8_float{{.*}}, %[[S:.*]]: !attn.ragged
 // CHECK: %[[H:.*]] = attn.layer_norm
@@ -56,7 +56,7 @@ attn.weight @a2 : !w = #weight.expr<file("a2")>
 attn.weight @h : [2, 8] f32 = #weight.expr<file("h")>
 
 // The first layer made the mask that all read; constants are cloned; the head
-// behind the layers stays.
+// after the layers stays.
 // CHECK-LABEL: func.func @shares_a_mask(
 // CHECK-NEXT: %[[K:.*]] = attn.cast
 // CHECK: attn.layers %{{.*}} invariants(%[[K]] : {{.*}}) [@layer(@a0), @layer(@a1), @layer(@a2)]

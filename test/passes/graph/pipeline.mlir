@@ -17,7 +17,7 @@ attn.weight @self.key : !w = #weight.expr<file("k")>
 attn.weight @self.value : !w = #weight.expr<file("v")>
 attn.weight @output : !w = #weight.expr<file("o")>
 
-// An encoder with attention spelt out becomes seven operations on rows.
+// An encoder with decomposed attention becomes seven operations on rows.
 // CHECK-NOT: @self.query :
 // CHECK-LABEL: func.func @encode(
 // CHECK: %[[S:.*]] = attn.ragged_batch

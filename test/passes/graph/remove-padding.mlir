@@ -42,7 +42,7 @@ func.func @works_on_rows(%ids: !ids, %m: !ids {attn.role = "mask"}, %table: tens
 !first = tensor<?x1x64xf32, #attn.shape<[batch, 1, 64]>>
 !out = tensor<?x64xf32, #attn.shape<[batch, 64]>>
 
-// Column 0 is read from each sequence, so it keeps its row behind a mask.
+// Column 0 is read from each sequence, so it keeps its row under a mask.
 // CHECK-LABEL: func.func @pools_first_and_mean(
 // CHECK: %[[SEG:.*]] = attn.ragged_batch %{{.*}} {keep_first}
 // CHECK: %[[X:.*]] = attn.gather_rows
@@ -137,7 +137,7 @@ func.func @takes_outer_products(%x: !x, %m: !mask {attn.role = "mask"}) -> !x {
   return %zeroed : !x
 }
 
-// Axes behind the length move by one.
+// Axes after the length move by one.
 // CHECK-LABEL: func.func @moves_axes(
 // CHECK: attn.reshape %{{.*}} to <[rows, 4, 16]>
 // CHECK: attn.transpose %{{.*}} [0, 2, 1]
