@@ -335,23 +335,23 @@ private:
       if (streamed.insert(getSymbol(weight)).second)
         *entry.streamedBytes += bytes;
     }
-    auto known = std::find_if(entry.steps.begin(), entry.steps.end(),
-                              [&](const ManifestStep &step) {
+    auto known = std::find_if(entry.dispatches.begin(), entry.dispatches.end(),
+                              [&](const ManifestDispatch &step) {
                                 return step.phase == phase.getName();
                               });
-    entry.walk.push_back(known - entry.steps.begin());
-    if (known != entry.steps.end()) {
+    entry.dispatchOrder.push_back(known - entry.dispatches.begin());
+    if (known != entry.dispatches.end()) {
       ++known->rows;
       return;
     }
     std::string schedule;
     for (auto op : phase.getBody().front().getOps<kern::AttentionOp>())
       schedule = op.getSchedule().str();
-    entry.steps.push_back({phase.getName().str(),
-                           getModulePath(cost.heaviest ? cost.heaviest->getLoc()
-                                                       : phase.getLoc()),
-                           1, cost.flops, cost.bf16Flops, weightBytes,
-                           cost.bytes, schedule});
+    entry.dispatches.push_back(
+        {phase.getName().str(),
+         getModulePath(cost.heaviest ? cost.heaviest->getLoc()
+                                     : phase.getLoc()),
+         1, cost.flops, cost.bf16Flops, weightBytes, cost.bytes, schedule});
   }
 
   /// The symbol of a weight; in the body of layers that of the layer.

@@ -96,14 +96,15 @@ struct ManifestBuffer {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A phase as `inspect` and `bench` show it, with what one run of it costs.
-struct ManifestStep {
+/// A phase, or a call of a library, as `inspect` and `bench` show it, with the
+/// costs of one run.
+struct ManifestDispatch {
   std::string phase, location;
-  int64_t rows = 1;        ///< layer rows that the step stands for
-  Polynomial flops{};      ///< of one row
+  int64_t rows = 1;        ///< layers that it is run for
+  Polynomial flops{};      ///< for one layer
   Polynomial bf16Flops{};  ///< those of them that multiply bf16
-  int64_t weightBytes = 0; ///< weights that one row reads whole
-  Polynomial bytes{};      ///< activations that one row reads and writes
+  int64_t weightBytes = 0; ///< weights that one layer reads whole
+  Polynomial bytes{};      ///< activations that one layer reads and writes
   std::string schedule{};  ///< of an attention in it, empty without one
 
   template <typename Self, typename Visitor>
@@ -120,8 +121,8 @@ struct ManifestOperand {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A weight of a library's call: by its offset, or by its place in the layer
-/// row of the step.
+/// A weight of a library's call: by its offset, or by its index in the layer's
+/// entry.
 struct ManifestCallWeight {
   bool inRow = false;
   int64_t at = 0;
@@ -130,8 +131,8 @@ struct ManifestCallWeight {
   static void visitFields(Self &self, Visitor &visit);
 };
 
-/// A step that a library does and no generated code: step `phase` -1 is call
-/// 0, -2 is call 1, ... See `kern.onednn` for what it means.
+/// A dispatch that a library computes instead of generated code: `phase` -1 is
+/// call 0, -2 is call 1, ... `kern.onednn` documents the members.
 struct ManifestCall {
   std::string primitive;  ///< `matmul`, `batch_matmul`, `softmax`, ...
   std::string activation; ///< of a matmul; empty: none
@@ -177,8 +178,9 @@ struct ManifestEntry {
   Polynomial arenaBytes, arenaLowerBound;
   int64_t counters = 0; ///< words of `frame.counters`
   std::vector<ManifestCall> calls;
-  std::vector<ManifestStep> steps;
-  std::vector<int64_t> walk; ///< index in `steps` of each step of a call
+  std::vector<ManifestDispatch> dispatches;
+  /// For each dispatch of a run of the entry, its index in `dispatches`.
+  std::vector<int64_t> dispatchOrder;
   Polynomial flops;
   Polynomial bf16Flops; ///< those of them that multiply bf16
   /// Bytes of weights that a call reads whole, each once: not the tables of

@@ -103,7 +103,7 @@ void ManifestBuffer::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
-void ManifestStep::visitFields(Self &self, Visitor &visit) {
+void ManifestDispatch::visitFields(Self &self, Visitor &visit) {
   visit.required("phase", self.phase);
   visit.required("location", self.location);
   visit.required("rows", self.rows);
@@ -156,10 +156,10 @@ void ManifestEntry::visitFields(Self &self, Visitor &visit) {
   visit.required("counters", self.counters,
                  manifest::Range{0, manifest::maxCounters});
   visit.optional("calls", self.calls);
-  visit.required("steps", self.steps);
+  visit.required("dispatches", self.dispatches);
   visit.defaulted(
-      "walk", self.walk,
-      manifest::Range{0, static_cast<int64_t>(self.steps.size()) - 1});
+      "dispatch_order", self.dispatchOrder,
+      manifest::Range{0, static_cast<int64_t>(self.dispatches.size()) - 1});
   visit.required("flops", self.flops, manifest::Refers::Cost);
   visit.optional("bf16_flops", self.bf16Flops, manifest::Refers::Cost);
   visit.optional("streamed_bytes", self.streamedBytes);

@@ -172,8 +172,8 @@ const Command *tools::parseArguments(CLI::App &app, const CommandList &commands,
   try {
     // CLI11 takes a list of arguments from its end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::Success &wanted) { // help or version
-    code = app.exit(wanted);
+  } catch (const CLI::Success &success) { // help or version
+    code = app.exit(success);
     return nullptr;
   } catch (const CLI::ParseError &error) {
     const Command *command = chosen();

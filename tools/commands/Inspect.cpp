@@ -193,14 +193,14 @@ static void writeEntry(JsonWriter &json, const Manifest &manifest,
   }
   writeTensors(json, "inputs", entry.inputs);
   writeTensors(json, "outputs", entry.outputs);
-  json.member("steps", static_cast<uint64_t>(entry.steps.size()));
-  json.member("barriers", static_cast<uint64_t>(entry.walk.size()));
+  json.member("dispatches", static_cast<uint64_t>(entry.dispatches.size()));
+  json.member("barriers", static_cast<uint64_t>(entry.dispatchOrder.size()));
   json.member("flops", entry.flops.str());
   json.member("bf16_flops", entry.bf16Flops.str());
   manifest::Writer(json).writeFields(entry, {"streamed_bytes"});
   json.key("attention_schedules");
   json.beginObject();
-  for (const ManifestStep &step : entry.steps)
+  for (const ManifestDispatch &step : entry.dispatches)
     if (!step.schedule.empty())
       json.member(step.location, step.schedule);
   json.endObject();
@@ -336,13 +336,14 @@ static void addEntry(Page &page, const Manifest &manifest,
              entry.derivedFrom.c_str());
     return addTensors(page, entry);
   }
-  page.add("\nentry %s: %zu steps, %zu barriers a %s\n", entry.name.c_str(),
-           entry.steps.size(), entry.walk.size(),
+  page.add("\nentry %s: %zu dispatches, %zu barriers a %s\n",
+           entry.name.c_str(), entry.dispatches.size(),
+           entry.dispatchOrder.size(),
            entry.kind == EntryKind::Step ? "step" : "call");
   addTensors(page, entry);
   page.add("  arena bytes  %s\n", entry.arenaBytes.str().c_str());
   page.add("  flops        %s\n", entry.flops.str().c_str());
-  for (const ManifestStep &step : entry.steps)
+  for (const ManifestDispatch &step : entry.dispatches)
     if (!step.schedule.empty())
       page.add("  schedule     %s of %s\n", step.schedule.c_str(),
                step.location.c_str());

@@ -37,7 +37,7 @@ const std::string goodManifest =
     R"("keep_first":true,"rows":"rows","keys":"keys"}],"position_limit":)"
     R"({"input":"input_ids","rule":"column","pad":0,"max":512},"buffers":)"
     R"([{"offset":"64*rows","bytes":"3072*rows","what":"x"}],"arena_bytes":)"
-    R"("3136*rows","arena_lower_bound":"3072*rows","counters":8,"steps":)"
+    R"("3136*rows","arena_lower_bound":"3072*rows","counters":8,"dispatches":)"
     R"([{"phase":"p","location":"l","rows":12}],"flops":"2*batch*seq"}],)"
     R"("text":{"tokenizer":true,"max_length":256,"pooling":"mean",)"
     R"("normalize":true},"tokenizer":{"offset":4096,"bytes":100},)"

@@ -24,8 +24,9 @@ TEST(ManifestReader, references_and_ranges_are_checked) {
   // The pairs are a name for costs only.
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*pairs_of_rows\""),
                        "unknown symbol 'pairs_of_rows'"));
-  EXPECT_TRUE(contains(errorWith("\"walk\":[0,0,1]", "\"walk\":[0,0,2]"),
-                       "expected an integer from 0 to 1, got 2"));
+  EXPECT_TRUE(contains(
+      errorWith("\"dispatch_order\":[0,0,1]", "\"dispatch_order\":[0,0,2]"),
+      "expected an integer from 0 to 1, got 2"));
   EXPECT_TRUE(contains(errorWith("\"3072*rows\"", "\"3072*\""),
                        "expected a number or a symbol"));
   EXPECT_TRUE(
@@ -129,9 +130,9 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
                           "inputs",         "outputs",
                           "ragged",         "buffers",
                           "arena_bytes",    "arena_lower_bound",
-                          "counters",       "steps",
+                          "counters",       "dispatches",
                           "flops",          "shape"}) {
-    // The last, since some optional members of steps have the same names.
+    // The last, since some optional members of dispatches have the same names.
     std::string without = text;
     size_t at = without.rfind(std::string("\"") + key + "\":");
     ASSERT_NE(at, std::string::npos) << key;

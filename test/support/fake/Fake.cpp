@@ -56,7 +56,7 @@ static ManifestEntry encodeEntry() {
                    {poly("16*rows"), poly("16*batch"), "means"}};
   entry.arenaBytes = entry.arenaLowerBound = poly("16*rows+16*batch");
   entry.counters = 1;
-  entry.steps = {{"embed", "embeddings", 1},
+  entry.dispatches = {{"embed", "embeddings", 1},
                  {"reduce", "layer.0", 1},
                  {"layer", "layer.{0-1}", 2},
                  {"scatter", "model", 1}};
@@ -225,11 +225,12 @@ EncodeCall::EncodeCall(int64_t batch, int64_t seq)
     : batch(batch), seq(seq), ids(batch * seq, 1), mask(batch * seq, 1),
       types(batch * seq, 0), hidden(batch * seq * FAKE_WIDTH, -1),
       pooled(batch * FAKE_WIDTH, -1) {
-  inputs = {tensorOf("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
-            tensorOf("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask),
-            tensorOf("token_type_ids", TRANSOM_DTYPE_I64, {batch, seq}, types)};
-  outputs = {tensorOf("last_hidden_state", TRANSOM_DTYPE_F32, {}, hidden),
-             tensorOf("pooler_output", TRANSOM_DTYPE_F32, {}, pooled)};
+  inputs = {
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
+      makeTensor("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask),
+      makeTensor("token_type_ids", TRANSOM_DTYPE_I64, {batch, seq}, types)};
+  outputs = {makeTensor("last_hidden_state", TRANSOM_DTYPE_F32, {}, hidden),
+             makeTensor("pooler_output", TRANSOM_DTYPE_F32, {}, pooled)};
 }
 
 void EncodeCall::randomize(unsigned seed, bool ragged) {
@@ -282,8 +283,8 @@ void EncodeCall::checkResults() const {
   EXPECT_EQ(pooled, wantedPooled);
 }
 
-SessionConfig transom::test::configOf(int64_t batch, int64_t tokens,
-                                      unsigned threads) {
+SessionConfig transom::test::makeConfig(int64_t batch, int64_t tokens,
+                                        unsigned threads) {
   SessionConfig config;
   config.maxBatch = batch;
   config.maxTokens = tokens;

@@ -114,10 +114,10 @@ static void noteLimits(const CommonFlags &common, const BenchModel &bench,
   if (bench.manifest.dtype == "bf16")
     text += ", " + giga(limits.bf16Flops) + " in bf16";
   text += ", " + giga(limits.bandwidth) + " GB/s";
-  if (!bench.entry->walk.empty())
-    text += "; " + std::to_string(bench.entry->walk.size()) +
-            (bench.entry->kind == EntryKind::Step ? " steps a token"
-                                                  : " steps a call") +
+  if (!bench.entry->dispatchOrder.empty())
+    text += "; " + std::to_string(bench.entry->dispatchOrder.size()) +
+            (bench.entry->kind == EntryKind::Step ? " dispatches a token"
+                                                  : " dispatches a call") +
             ", a barrier after each";
   note(common, text);
 }
@@ -150,7 +150,7 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
       BenchModel loaded,
       BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads));
   if (loaded.entry->name != bench.entry->name)
-    return usageError("'" + flags.compare + "' is no decoder");
+    return usageError("'" + flags.compare + "' is not a decoder");
   return Result<Optional>(Optional(std::move(loaded)));
 }
 
@@ -166,7 +166,8 @@ measureAll(const BenchModel &bench, const BenchModel *other, const Works &works,
   meter.finish();
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const std::vector<BenchRun> runs = works[i]->runs(bench);
-    applyLimits(table.rows[i], runs, bench.entry->walk.size(), meter.best());
+    applyLimits(table.rows[i], runs, bench.entry->dispatchOrder.size(),
+                meter.best());
     table.profiles.emplace_back();
     if (options.profile)
       table.profiles.back() =

@@ -36,7 +36,7 @@ void DecoderWork::describe(BenchRow &row) const {
 /// Sum over the new rows of the positions that each sees.
 static int64_t getPairs(const StepSizes &sizes, int64_t window) {
   int64_t pairs = 0;
-  for (int64_t i = 0; i < sizes.rows; ++i) {
+  for (int64_t i = 0; i < sizes.tokens; ++i) {
     const int64_t seen = sizes.past + i + 1;
     pairs += window ? std::min(seen, window) : seen;
   }
@@ -45,9 +45,9 @@ static int64_t getPairs(const StepSizes &sizes, int64_t window) {
 
 /// Sum over the sequences of the positions that any of their rows sees.
 static int64_t getReads(const StepSizes &sizes, int64_t window) {
-  int64_t reads = sizes.past + sizes.rows;
+  int64_t reads = sizes.past + sizes.tokens;
   if (window)
-    reads = std::min(reads, sizes.rows + window - 1);
+    reads = std::min(reads, sizes.tokens + window - 1);
   return reads * sizes.sequences;
 }
 
@@ -59,12 +59,12 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
     for (const Polynomial &dim : input.shape)
       for (const std::string &name : dim.symbols())
         values[name] = sizes.sequences *
-                       (input.name == "wanted" ? sizes.wanted : sizes.rows);
+                       (input.name == "wanted" ? sizes.logits : sizes.tokens);
   for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
     if (!ragged.sequences)
       continue;
-    values[ragged.rows] = sizes.sequences * sizes.rows;
-    values[ragged.keys] = alignToPanel(sizes.past + sizes.rows);
+    values[ragged.rows] = sizes.sequences * sizes.tokens;
+    values[ragged.keys] = alignToPanel(sizes.past + sizes.tokens);
     auto add = [&](const std::string &suffix, int64_t window) {
       values["pairs_of_" + ragged.rows + suffix] = getPairs(sizes, window);
       values["reads_of_" + ragged.rows + suffix] = getReads(sizes, window);
@@ -92,15 +92,15 @@ std::vector<BenchRun> DecoderWork::runs(const BenchModel &bench) const {
     StepSizes sizes;
     sizes.sequences = sequences;
     sizes.past = depth + done;
-    sizes.rows = std::min(most, tokens - done);
+    sizes.tokens = std::min(most, tokens - done);
     const SymbolValues symbols = getSymbols(bench, sizes);
     BenchCost cost = getCost(bench, symbols);
     cost.bytes += cacheBytes(bench.manifest, sizes);
-    cost.tokens = sizes.rows * sequences;
+    cost.tokens = sizes.tokens * sequences;
     cost.rows = sequences;
     cost.columns = tokens;
     runs.push_back({symbols, cost});
-    done += sizes.rows;
+    done += sizes.tokens;
   }
   return runs;
 }
@@ -221,7 +221,7 @@ Result<void> StepRunner::append(size_t index, const int64_t *ids,
     chunk.num_logits = done == count;
     if (Result<void> stepped = step(&chunk, 1); !stepped)
       return stepped;
-    if (Result<void> kept = keepSteps(session.get()); !kept)
+    if (Result<void> kept = keepTimes(session.get()); !kept)
       return kept;
   }
   return {};
@@ -266,7 +266,7 @@ Result<void> StepRunner::decodeOnce() {
     // Each is looked for, as a generation does, and may be any number.
     for (size_t i = 0; i < rows.size(); ++i)
       next[i] = largest(logits.data() + i * width, width) % vocabulary;
-    if (Result<void> kept = keepSteps(session.get()); !kept)
+    if (Result<void> kept = keepTimes(session.get()); !kept)
       return kept;
   }
   return {};
@@ -276,7 +276,7 @@ Result<double> StepRunner::run() {
   TRANSOM_TRY(goBack());
   for (int64_t &token : next)
     token = random();
-  forgetSteps();
+  forgetTimes();
   const auto start = std::chrono::steady_clock::now();
   Result<void> done =
       decodes ? decodeOnce()

@@ -36,10 +36,10 @@ private:
 
 /// Sizes of a run of a decoder.
 struct StepSizes {
-  int64_t sequences = 1; ///< that get new rows
+  int64_t sequences = 1; ///< that get new tokens
   int64_t past = 0;      ///< positions of each before
-  int64_t rows = 1;      ///< new rows of each
-  int64_t wanted = 1;    ///< rows of each that give logits
+  int64_t tokens = 1;    ///< new tokens of each
+  int64_t logits = 1;    ///< tokens of each that give logits
 };
 
 /// The values of the symbols of `step` for a run, those of its costs too.

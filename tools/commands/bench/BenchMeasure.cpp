@@ -32,26 +32,29 @@ Times Times::of(std::vector<double> milliseconds) {
   return times;
 }
 
-Result<void> Runner::keepSteps(const transom_session *session) {
+Result<void> Runner::keepTimes(const transom_session *session) {
   if (!options.profile && !options.trace)
     return {};
+  // Add the time of each dispatch.
   const int64_t *nanoseconds = nullptr;
-  size_t steps = 0;
-  if (Result<void> read =
-          check(transom_session_get_profile(session, &nanoseconds, &steps));
+  size_t dispatches = 0;
+  if (Result<void> read = check(
+          transom_session_get_profile(session, &nanoseconds, &dispatches));
       !read)
     return read;
-  last.nanoseconds.resize(steps);
-  for (size_t i = 0; i < steps; ++i)
+  last.nanoseconds.resize(dispatches);
+  for (size_t i = 0; i < dispatches; ++i)
     last.nanoseconds[i] += nanoseconds[i];
   if (!options.trace)
     return {};
-  const transom_worker_time *shares = nullptr;
-  if (Result<void> read = check(
-          transom_session_get_trace(session, &shares, &steps, &last.parts));
+
+  // Keep the times of the workers of this call.
+  const transom_worker_time *times = nullptr;
+  if (Result<void> read = check(transom_session_get_trace(
+          session, &times, &dispatches, &last.numWorkers));
       !read)
     return read;
-  last.shares.assign(shares, shares + steps * last.parts);
+  last.workerTimes.assign(times, times + dispatches * last.numWorkers);
   return {};
 }
 
@@ -101,7 +104,7 @@ Result<void> CallRunner::prepare(const BenchModel &bench) {
 }
 
 Result<double> CallRunner::run() {
-  forgetSteps();
+  forgetTimes();
   double seconds = 0;
   for (size_t i = 0; i < work.calls.size(); ++i) {
     const BenchCall &call = work.calls[i];
@@ -113,7 +116,7 @@ Result<double> CallRunner::run() {
     seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
-    TRANSOM_TRY(keepSteps(session.get()));
+    TRANSOM_TRY(keepTimes(session.get()));
   }
   return seconds * 1e3;
 }
@@ -162,7 +165,7 @@ public:
   }
 
   std::vector<double> mine, others;
-  StepTimes best; // of the fastest of mine
+  DispatchTimes best; // of the fastest of mine
 
 private:
   /// Bursts, as many as are due before a repetition.
@@ -200,7 +203,7 @@ private:
       (runner == &ours ? mine : others).push_back(done);
       if (runner == &ours &&
           done <= *std::min_element(mine.begin(), mine.end()))
-        best = ours.steps();
+        best = ours.dispatchTimes();
       if (theirs)
         letSleep();
     }
@@ -243,7 +246,7 @@ Result<BenchRow> tools::measure(const BenchModel &bench,
   BenchRow row;
   work.describe(row);
   row.times = Times::of(runs.mine);
-  row.steps = std::move(runs.best);
+  row.dispatchTimes = std::move(runs.best);
   if (other)
     addRatio(runs, row);
   return Result<BenchRow>(std::move(row));

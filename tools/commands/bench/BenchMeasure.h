@@ -11,8 +11,8 @@ namespace transom::tools {
 /// How to measure.
 struct MeasureOptions {
   unsigned warmups = 1, repeat = 5;
-  bool profile = false; ///< keep the times of the steps
-  bool trace = false;   ///< and of each share
+  bool profile = false; ///< keep the times of the dispatches
+  bool trace = false;   ///< and of each worker
 };
 
 /// What repetitions took, in milliseconds.
@@ -24,38 +24,39 @@ struct Times {
 };
 
 /// Where the time of the fastest repetition went.
-struct StepTimes {
-  std::vector<int64_t> nanoseconds; ///< by step, all calls together
-  size_t parts = 0;
-  std::vector<transom_worker_time> shares; ///< of the last call: [steps][parts]
+struct DispatchTimes {
+  std::vector<int64_t> nanoseconds; ///< by dispatch, all calls together
+  size_t numWorkers = 0;
+  /// Of the last call: [dispatches][workers].
+  std::vector<transom_worker_time> workerTimes;
 };
 
-/// What does the work of a line on one artifact.
+/// Does the work of a line on one artifact.
 class Runner {
 public:
   virtual ~Runner() = default;
   /// Does all of it once; milliseconds.
   virtual Result<double> run() = 0;
-  /// Step times of the last run.
-  const StepTimes &steps() const { return last; }
+  /// Times of the last run.
+  const DispatchTimes &dispatchTimes() const { return last; }
 
 protected:
   explicit Runner(const MeasureOptions &options) : options(options) {}
-  /// Forgets the step times of the run before.
-  void forgetSteps() { last.nanoseconds.clear(); }
+  /// Forgets the times of the run before.
+  void forgetTimes() { last.nanoseconds.clear(); }
   /// Adds the times of the session's last run, if they are recorded.
-  Result<void> keepSteps(const transom_session *session);
+  Result<void> keepTimes(const transom_session *session);
   const MeasureOptions options;
 
 private:
-  StepTimes last;
+  DispatchTimes last;
 };
 
-/// What a line on a decoder says besides.
+/// Additional numbers of a line on a decoder.
 struct DecoderFigures {
   int64_t depth = 0;           ///< positions before the first new one
   double bytesPerToken = 0;    ///< read from memory
-  double barriersPerToken = 0; ///< steps of the runs
+  double barriersPerToken = 0; ///< dispatches of the runs
 };
 
 /// One line of the table.
@@ -69,7 +70,7 @@ struct BenchRow {
   /// The other's time over this one's, repetition by repetition: quartiles and
   /// median; above 1 this one is faster.
   double ratioLow = 0, ratio = 0, ratioHigh = 0;
-  StepTimes steps;
+  DispatchTimes dispatchTimes;
   std::optional<DecoderFigures> decoder;
 };
 

@@ -3,6 +3,7 @@
 //
 // One list of named numbers makes all three forms of a table.
 #include "tools/commands/bench/BenchReport.h"
+#include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
 #include <algorithm>
 #include <cmath>
@@ -19,42 +20,49 @@ std::vector<ProfileLine> tools::getProfile(const BenchRow &row,
                                            const std::vector<BenchRun> &runs,
                                            const MachineLimits &limits) {
   const ManifestEntry &entry = *bench.entry;
-  std::vector<ProfileLine> lines(entry.steps.size());
-  double inSteps = 0;
-  for (size_t i = 0; i < row.steps.nanoseconds.size(); ++i) {
-    const auto index = i < entry.walk.size() ? size_t(entry.walk[i]) : 0;
+  // Add up the times of the dispatches of each phase.
+  std::vector<ProfileLine> lines(entry.dispatches.size());
+  double inDispatches = 0;
+  for (size_t i = 0; i < row.dispatchTimes.nanoseconds.size(); ++i) {
+    const auto index =
+        i < entry.dispatchOrder.size() ? size_t(entry.dispatchOrder[i]) : 0;
     if (index >= lines.size())
       continue;
-    const double ms = static_cast<double>(row.steps.nanoseconds[i]) * 1e-6;
+    const double ms =
+        static_cast<double>(row.dispatchTimes.nanoseconds[i]) * 1e-6;
     lines[index].ms += ms;
-    ++lines[index].steps;
-    inSteps += ms;
+    ++lines[index].dispatches;
+    inDispatches += ms;
   }
+
+  // Compare them with what the phases compute and read in all runs.
   for (size_t i = 0; i < lines.size(); ++i) {
-    const ManifestStep &step = entry.steps[i];
+    const ManifestDispatch &dispatch = entry.dispatches[i];
     ProfileLine &line = lines[i];
     double flops = 0, bf16 = 0, bytes = 0;
     for (const BenchRun &run : runs) {
-      flops += getValue(step.flops, run.symbols);
-      bf16 += getValue(step.bf16Flops, run.symbols);
-      bytes += getValue(step.bytes, run.symbols) +
-               static_cast<double>(step.weightBytes);
+      flops += getValue(dispatch.flops, run.symbols);
+      bf16 += getValue(dispatch.bf16Flops, run.symbols);
+      bytes += getValue(dispatch.bytes, run.symbols) +
+               static_cast<double>(dispatch.weightBytes);
     }
-    const double runs = static_cast<double>(step.rows);
+    const double runs = static_cast<double>(dispatch.rows);
     const double seconds = std::max(line.ms * 1e-3, 1e-12);
-    line.location = step.location;
-    line.phase = step.phase;
+    line.location = dispatch.location;
+    line.phase = dispatch.phase;
     line.share = line.ms / row.times.min;
     line.gflops = flops * runs / seconds * 1e-9;
     line.gbps = bytes * runs / seconds * 1e-9;
     line.peak = ((flops - bf16) / limits.flops + bf16 / limits.bf16Flops) *
                 runs / seconds;
   }
+
+  // Sort, and append the time outside of dispatches.
   std::sort(lines.begin(), lines.end(),
             [](const auto &a, const auto &b) { return a.ms > b.ms; });
   ProfileLine rest;
-  rest.location = "outside steps";
-  rest.ms = std::max(0.0, row.times.min - inSteps);
+  rest.location = "outside dispatches";
+  rest.ms = std::max(0.0, row.times.min - inDispatches);
   rest.share = rest.ms / row.times.min;
   lines.push_back(rest);
   return lines;
@@ -110,7 +118,7 @@ static Cells getCells(const BenchRow &row) {
 static Cells getCells(const ProfileLine &line) {
   return {{"location", 0, line.location},
           {"phase", 0, line.phase.empty() ? "-" : line.phase},
-          {"steps", double(line.steps), {}},
+          {"dispatches", double(line.dispatches), {}},
           {"ms", rounded(line.ms), {}},
           {"share", rounded(line.share), {}},
           {"gflops", rounded(line.gflops), {}},
@@ -164,9 +172,12 @@ struct TableForm {
 static constexpr TableForm markdownForm = {"| ", " | ", " |\n", true};
 static constexpr TableForm csvForm = {"", ",", "\n", false};
 
-/// A cell of CSV, in quotes where it needs them.
-static std::string quoted(const std::string &text) {
-  return text.find(',') == std::string::npos ? text : '"' + text + '"';
+/// The text of a cell. Names come from the model, so control characters are
+/// escaped; a cell of CSV is in quotes if it contains a comma.
+static std::string getText(const std::string &name, const TableForm &form) {
+  const std::string text = utf8::printable(name, name.max_size());
+  const bool quotes = !form.rule && text.find(',') != std::string::npos;
+  return quotes ? '"' + text + '"' : text;
 }
 
 static void addTable(std::string &text, const std::vector<Cells> &lines,
@@ -184,9 +195,7 @@ static void addTable(std::string &text, const std::vector<Cells> &lines,
       char number[64];
       snprintf(number, sizeof number, "%.15g", cell.number);
       line += line.empty() ? form.begin : form.separator;
-      line += cell.text.empty() ? number
-              : form.rule       ? cell.text
-                                : quoted(cell.text);
+      line += cell.text.empty() ? number : getText(cell.text, form);
     }
     text += line + form.end;
   }
@@ -208,10 +217,10 @@ static std::string getTables(const BenchTable &table, const TableForm &form) {
     text += "\n";
     if (form.rule) {
       const BenchRow &row = table.rows[i];
-      text += row.entry + " " + std::to_string(row.cost.rows) + "x" +
-              std::to_string(row.cost.columns) + ", " +
-              std::to_string(row.steps.nanoseconds.size()) + " barriers a " +
-              (row.decoder ? "step" : "call") + ":\n\n";
+      text += getText(row.entry, form) + " " + std::to_string(row.cost.rows) +
+              "x" + std::to_string(row.cost.columns) + ", " +
+              std::to_string(row.dispatchTimes.nanoseconds.size()) +
+              " barriers a " + (row.decoder ? "step" : "call") + ":\n\n";
     }
     addTable(text, lines, form);
   }
@@ -227,52 +236,56 @@ std::string BenchTable::csv() const { return getTables(*this, csvForm); }
 // Trace
 //===----------------------------------------------------------------------===//
 
-static void writeThreadName(JsonWriter &json, size_t part) {
+static void writeThreadName(JsonWriter &json, size_t worker) {
   json.beginObject();
   json.member("name", "thread_name");
   json.member("ph", "M");
   json.member("pid", int64_t(1));
-  json.member("tid", static_cast<int64_t>(part));
+  json.member("tid", static_cast<int64_t>(worker));
   json.key("args");
   json.beginObject();
-  json.member("name", "part " + std::to_string(part));
+  json.member("name", "worker " + std::to_string(worker));
   json.endObject();
   json.endObject();
 }
 
 std::string tools::getTrace(const BenchRow &row, const BenchModel &bench) {
   const ManifestEntry &entry = *bench.entry;
-  const std::vector<transom_worker_time> &shares = row.steps.shares;
-  const size_t parts = row.steps.parts;
-  int64_t origin = shares.empty() ? 0 : shares.front().begin;
-  for (const transom_worker_time &share : shares)
-    origin = std::min(origin, share.begin);
+  const std::vector<transom_worker_time> &times = row.dispatchTimes.workerTimes;
+  const size_t workers = row.dispatchTimes.numWorkers;
+  // Times in the trace count from the first begin.
+  int64_t origin = times.empty() ? 0 : times.front().begin;
+  for (const transom_worker_time &time : times)
+    origin = std::min(origin, time.begin);
   std::string text;
   JsonWriter json(text, 0);
   json.beginObject();
   json.member("displayTimeUnit", "ms");
   json.key("traceEvents");
   json.beginArray();
-  for (size_t part = 0; part < parts; ++part)
-    writeThreadName(json, part);
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const size_t step = i / parts;
-    const size_t index =
-        step < entry.walk.size() ? size_t(entry.walk[step]) : 0;
+  for (size_t worker = 0; worker < workers; ++worker)
+    writeThreadName(json, worker);
+  for (size_t i = 0; i < times.size(); ++i) {
+    const size_t number = i / workers;
+    const size_t index = number < entry.dispatchOrder.size()
+                             ? size_t(entry.dispatchOrder[number])
+                             : 0;
     json.beginObject();
-    json.member("name", index < entry.steps.size() ? entry.steps[index].location
-                                                   : std::to_string(step));
-    json.member("cat",
-                index < entry.steps.size() ? entry.steps[index].phase : "step");
+    json.member("name", index < entry.dispatches.size()
+                            ? entry.dispatches[index].location
+                            : std::to_string(number));
+    json.member("cat", index < entry.dispatches.size()
+                           ? entry.dispatches[index].phase
+                           : "dispatch");
     json.member("ph", "X");
     json.member("pid", int64_t(1));
-    json.member("tid", static_cast<int64_t>(i % parts));
-    json.member("ts", static_cast<double>(shares[i].begin - origin) * 1e-3);
+    json.member("tid", static_cast<int64_t>(i % workers));
+    json.member("ts", static_cast<double>(times[i].begin - origin) * 1e-3);
     json.member("dur",
-                static_cast<double>(shares[i].end - shares[i].begin) * 1e-3);
+                static_cast<double>(times[i].end - times[i].begin) * 1e-3);
     json.key("args");
     json.beginObject();
-    json.member("step", static_cast<int64_t>(step));
+    json.member("dispatch", static_cast<int64_t>(number));
     json.endObject();
     json.endObject();
   }

@@ -8,35 +8,36 @@
 
 namespace transom::tools {
 
-/// A line of the profile: all steps that run one phase.
+/// A line of the profile: all dispatches of one phase.
 struct ProfileLine {
   std::string location, phase;
-  int64_t steps = 0; ///< in one call
-  double ms = 0;     ///< in all calls
-  double share = 0;  ///< of the time of the row
-  double gflops = 0; ///< a second
-  double gbps = 0;   ///< weights and activations
-  double peak = 0;   ///< share of the peak of multiply-adds
+  int64_t dispatches = 0; ///< in one call
+  double ms = 0;          ///< in all calls
+  double share = 0;       ///< of the time of the row
+  double gflops = 0;      ///< a second
+  double gbps = 0;        ///< weights and activations
+  double peak = 0;        ///< share of the peak of multiply-adds
 };
 
-/// The lines of a row's profile, the heaviest first; the last is what happens
-/// outside the steps.
+/// The lines of a row's profile, the heaviest first; the last is the time
+/// outside of dispatches.
 std::vector<ProfileLine> getProfile(const BenchRow &row,
                                     const BenchModel &bench,
                                     const std::vector<BenchRun> &runs,
                                     const MachineLimits &limits);
 
-/// Rows with their profiles, which are empty where none is wanted.
+/// Rows with their profiles, which are empty without `--profile`.
 struct BenchTable {
   std::vector<BenchRow> rows;
   std::vector<std::vector<ProfileLine>> profiles;
 
   std::string json() const;
+  /// In texts for a terminal, control characters of names are escaped.
   std::string markdown() const;
   std::string csv() const;
 };
 
-/// The shares of a row's last call as trace events, JSON text.
+/// The work of each worker in a row's last call as trace events, JSON text.
 std::string getTrace(const BenchRow &row, const BenchModel &bench);
 
 } // namespace transom::tools

@@ -104,7 +104,7 @@ avx512Bf16Multiply(int64_t steps) {
   return total;
 }
 
-static PeakLoops loopsOf(const std::string &isa) {
+static PeakLoops getPeakLoops(const std::string &isa) {
   const InstructionSet *known = findInstructionSet(isa);
   if (known && known->dotBf16)
     return {avx512Multiply, 2 * 24 * 16, avx512Bf16Multiply, 4 * 24 * 16,
@@ -116,7 +116,7 @@ static PeakLoops loopsOf(const std::string &isa) {
 #else
 TRANSOM_LOOPS(narrow, , 24, "+w", Vector4, Words2)
 
-static PeakLoops loopsOf(const std::string &) {
+static PeakLoops getPeakLoops(const std::string &) {
   return {narrowMultiply, 2 * 24 * 4, nullptr, 0, narrowRead};
 }
 #endif
@@ -201,7 +201,7 @@ LimitMeter::~LimitMeter() {
 }
 
 void LimitMeter::burst() {
-  const PeakLoops loops = loopsOf(isa);
+  const PeakLoops loops = getPeakLoops(isa);
   const int64_t steps = getSteps(loops.multiply);
   const int64_t bf16Steps =
       loops.multiplyBf16 ? getSteps(loops.multiplyBf16) : 0;

@@ -63,7 +63,7 @@ class BenchDecode(BenchDecodeTest):
         model = self.compiled("llama-gqa")
         row = self.row("-n", "2", "--profile", "--compare", model)
         self.assertGreater(row["ratio"], 0)
-        self.assertEqual(sum(line["steps"] for line in row["profile"]), row["barriers_per_token"])
+        self.assertEqual(sum(line["dispatches"] for line in row["profile"]), row["barriers_per_token"])
         self.assertIn("barriers a step", self.succeed("bench", model, "-n", "1", "-r", "1", "--profile").stdout)
 
     def test_refused(self):

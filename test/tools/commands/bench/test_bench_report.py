@@ -33,11 +33,11 @@ class BenchReport(BenchTest):
     def test_profile(self):
         row = self.row("-s", "16", "-r", "2", "--profile")
         profile = row["profile"]
-        self.assertEqual(list(profile[0]), ["location", "phase", "steps", "ms", "share", "gflops", "gbps", "peak_share"])
-        self.assertEqual(profile[-1]["location"], "outside steps")
+        self.assertEqual(list(profile[0]), ["location", "phase", "dispatches", "ms", "share", "gflops", "gbps", "peak_share"])
+        self.assertEqual(profile[-1]["location"], "outside dispatches")
         self.assertTrue(any("attention" in line["location"] for line in profile), profile)
         entry = json.loads(self.succeed("inspect", self.compiled("bert"), "--json").stdout)["entries"][0]
-        self.assertEqual(sum(line["steps"] for line in profile), entry["barriers"])
+        self.assertEqual(sum(line["dispatches"] for line in profile), entry["barriers"])
         self.assertAlmostEqual(sum(line["ms"] for line in profile), row["ms_min"], delta=0.02 * row["ms_min"] + 0.001)
         self.assertAlmostEqual(sum(line["gflops"] * line["ms"] for line in profile) * 1e-3, self.work(row), delta=0.02 * self.work(row))
         text = self.succeed("bench", self.compiled("bert"), "-s", "16", "-r", "1", "--profile").stdout
@@ -51,20 +51,20 @@ class BenchReport(BenchTest):
         with open(self.path("trace.json"), encoding="utf-8") as file:
             events = json.load(file)["traceEvents"]
         names = [event for event in events if event["ph"] == "M"]
-        shares = [event for event in events if event["ph"] == "X"]
+        work = [event for event in events if event["ph"] == "X"]
         entry = json.loads(self.succeed("inspect", self.compiled("bert"), "--json").stdout)["entries"][0]
-        self.assertEqual(len(shares), entry["barriers"] * len(names))
-        self.assertEqual({event["tid"] for event in shares}, set(range(len(names))))
-        for event in shares:
+        self.assertEqual(len(work), entry["barriers"] * len(names))
+        self.assertEqual({event["tid"] for event in work}, set(range(len(names))))
+        for event in work:
             self.assertGreaterEqual(event["ts"], 0)
             self.assertGreaterEqual(event["dur"], 0)
-        # No share begins before all of the step before have ended.
+        # No worker begins a dispatch before all have ended the one before.
         ends = {}
-        for event in shares:
-            step = event["args"]["step"]
-            ends[step] = max(ends.get(step, 0), event["ts"] + event["dur"])
-        for event in shares:
-            self.assertGreaterEqual(event["ts"] + 0.002, ends.get(event["args"]["step"] - 1, 0))
+        for event in work:
+            dispatch = event["args"]["dispatch"]
+            ends[dispatch] = max(ends.get(dispatch, 0), event["ts"] + event["dur"])
+        for event in work:
+            self.assertGreaterEqual(event["ts"] + 0.002, ends.get(event["args"]["dispatch"] - 1, 0))
         self.fail_with(6, "bench", self.compiled("bert"), "-r", "1", "--trace", self.path("no/trace"), says="no/trace")
 
 
