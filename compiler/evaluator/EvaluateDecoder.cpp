@@ -26,7 +26,7 @@ Result<void> CacheStore::put(StringRef cache, int64_t sequence,
   if (position < 0 || position > length)
     return rejected("sequence " + std::to_string(sequence) + " has " +
                     std::to_string(length) + " positions in cache '" +
-                    cache.str() + "', a new one cannot stand at " +
+                    cache.str() + "', the new one cannot have position " +
                     std::to_string(position));
   entry.keys.resize(position);
   entry.values.resize(position);

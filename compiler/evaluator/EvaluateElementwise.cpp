@@ -3,7 +3,7 @@
 //
 // Elementwise operations of the attn dialect in float64.
 #include "compiler/evaluator/Evaluation.h"
-#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 //
 // Attention of kern over ragged: each query row against the keys of its
 // sequence, read from key panels.
-#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/KernEvaluation.h"
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products, norms, embeddings and elementwise regions of kern.
-#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/KernEvaluation.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,7 +3,7 @@
 //
 // Products, norms and softmax in float64.
 #include "compiler/evaluator/Evaluation.h"
-#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 
 using namespace mlir;

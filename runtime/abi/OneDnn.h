@@ -21,7 +21,7 @@ extern "C" {
 /* Most dimensions of a tensor of a call. */
 #define TRANSOM_ONEDNN_MAX_RANK 8
 
-/* What a call computes; all of it in f32. The numbers stand in no file. */
+/* What a call computes; all of it in f32. No file contains the numbers. */
 typedef enum transom_onednn_primitive {
   /* out[r, n] = activation(sum over k of input[r, k] * weights[n, k] +
    * bias[n]) + residual[r, n], r over all dimensions but the last */

@@ -59,7 +59,7 @@ public:
   /// step leaves all sequences as they were.
   Result<const float *> step(const StepInput *inputs, size_t count);
   /// As step(), with logits at `logits`, which has room for them; their number
-  /// is not limited. NULL if there are none.
+  /// is not limited. NULL if no token gives logits.
   Result<void> stepInto(const StepInput *inputs, size_t count, float *logits);
 
   /// Whether a new sequence could get this many positions now; `Limit` if not.

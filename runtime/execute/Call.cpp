@@ -13,7 +13,7 @@ using namespace transom;
 
 constexpr int64_t maxDim = (int64_t(1) << 31) - 1;
 
-int64_t Call::elementsOf(const ShapeValue &shape) {
+int64_t Call::getElementCount(const ShapeValue &shape) {
   int64_t count = 1;
   for (int64_t i = 0; i != shape.rank; ++i)
     count *= shape.dims[i];

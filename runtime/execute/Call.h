@@ -51,7 +51,7 @@ public:
   }
   int64_t *symbols() const { return storage.symbols; }
   /// Elements of a bound tensor, which fit into 63 bits.
-  static int64_t elementsOf(const ShapeValue &shape);
+  static int64_t getElementCount(const ShapeValue &shape);
 
 private:
   Result<void> findInputs(const transom_tensor *inputs, size_t count);

@@ -91,7 +91,7 @@ static std::string firstLine(const std::string &path) {
 }
 
 /// CPUs' worth of time that one cgroup folder allows; 0 when unlimited.
-static double quotaOf(const std::string &folder) {
+static double readQuota(const std::string &folder) {
   std::istringstream both(firstLine(folder + "/cpu.max"));
   double quota = 0, period = 0;
   if (both >> quota >> period && period > 0)
@@ -119,7 +119,7 @@ static double cgroupQuota() {
       continue;
     for (std::string path = line.substr(second + 1);;
          path.resize(path.rfind('/'))) {
-      double quota = quotaOf(root + path);
+      double quota = readQuota(root + path);
       if (quota > 0 && (smallest == 0 || quota < smallest))
         smallest = quota;
       if (path.empty() || path.rfind('/') == std::string::npos)

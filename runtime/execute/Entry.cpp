@@ -37,7 +37,7 @@ static int indexByName(const std::vector<Argument> &list, const char *name) {
   return -1;
 }
 
-static std::vector<std::string> namesOf(const std::vector<Argument> &list) {
+static std::vector<std::string> getNames(const std::vector<Argument> &list) {
   std::vector<std::string> names;
   for (const Argument &argument : list)
     names.push_back(argument.name);
@@ -50,8 +50,10 @@ int Entry::inputIndex(const char *name) const {
 int Entry::outputIndex(const char *name) const {
   return indexByName(outputs, name);
 }
-std::vector<std::string> Entry::inputNames() const { return namesOf(inputs); }
-std::vector<std::string> Entry::outputNames() const { return namesOf(outputs); }
+std::vector<std::string> Entry::inputNames() const { return getNames(inputs); }
+std::vector<std::string> Entry::outputNames() const {
+  return getNames(outputs);
+}
 
 int Entry::symbolIndex(const std::string &name) const {
   auto found = std::find(symbols.begin(), symbols.end(), name);

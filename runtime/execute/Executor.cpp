@@ -134,7 +134,7 @@ Result<void> Executor::stage(const Argument &argument, const Region &room,
     arg = tensor->data;
     return {};
   }
-  int64_t count = Call::elementsOf(shape);
+  int64_t count = Call::getElementCount(shape);
   if (room.bytes == 0)
     return rejected("input '" + argument.name +
                     "' has strides, is not aligned or is left out, and the "
@@ -258,7 +258,7 @@ Result<void> Executor::placeOutputs(const Entry &entry,
       continue;
     }
     const Region &room = places.outputs[i];
-    if (uint64_t(Call::elementsOf(shape)) > room.bytes / size)
+    if (uint64_t(Call::getElementCount(shape)) > room.bytes / size)
       return limitError("result '" + entry.outputs[i].name + "' of shape " +
                         shapeText(shape.dims, shape.rank) +
                         " does not fit what the session holds for max_tokens " +
@@ -341,7 +341,7 @@ Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
   TRANSOM_TRY(stageInputs(entry, regions, call, args));
   TRANSOM_TRY(buildRaggedBatches(entry, regions, call, args));
 
-  // Place results and buffers, run, and copy results that need it.
+  // Lay out results and buffers, run, and copy the results that need it.
   TRANSOM_TRY(call.bindOutputs(outputs, outputCount, settings.holdResults));
   void **results = args + entry.inputs.size();
   TRANSOM_TRY(placeOutputs(entry, regions, call, results));
@@ -370,7 +370,8 @@ Result<void> Executor::shape(const Entry &entry, const transom_tensor *inputs,
   out.dtype = entry.outputs[size_t(index)].dtype;
   out.rank = int32_t(shape.rank);
   std::copy_n(shape.dims, shape.rank, out.shape);
-  out.capacity = size_t(Call::elementsOf(shape)) * getElementSize(out.dtype);
+  out.capacity =
+      size_t(Call::getElementCount(shape)) * getElementSize(out.dtype);
   return {};
 }
 

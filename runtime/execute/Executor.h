@@ -81,7 +81,8 @@ public:
   /// Bytes that are mapped.
   uint64_t memory() const { return mapping.size(); }
   /// The memory where a run writes a result that its caller leaves out, valid
-  /// until the next run; NULL if there is none or it is smaller than `bytes`.
+  /// until the next run; NULL without a buffer, or if it is smaller than
+  /// `bytes`.
   void *heldResult(const Entry &entry, size_t output, uint64_t bytes) const;
   /// Nanoseconds of each dispatch of the last run; NULL without a profile.
   const int64_t *profile(size_t &numDispatches) const;

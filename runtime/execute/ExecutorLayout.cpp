@@ -58,7 +58,7 @@ public:
     for (const Argument &input : entry.inputs)
       layout.inputs.push_back(
           !entry.isDerived() && (input.alwaysStaged() || config.holdResults)
-              ? regions.take(bytesOf(input, input.stagedSize()))
+              ? regions.take(getByteSize(input, input.stagedSize()))
               : Region());
     // Held results have an element for padding too.
     if (entry.isRagged())
@@ -67,7 +67,7 @@ public:
       layout.outputs.push_back(
           holdsResult(output)
               ? regions.take(
-                    bytesOf(output, int64_t(getElementSize(output.dtype))))
+                    getByteSize(output, int64_t(getElementSize(output.dtype))))
               : Region());
     return good;
   }
@@ -83,13 +83,13 @@ private:
   void setBounds();
   RaggedBatchLayout planTable(const RaggedBatchRule &rule, Regions &regions);
 
-  CheckedSize bytesOf(const Argument &argument, int64_t elementSize) {
+  CheckedSize getByteSize(const Argument &argument, int64_t elementSize) {
     int64_t elements = 0;
     good = good && argument.elements.bound(bounds, elements);
     return CheckedSize::fromSigned(elements) *
            CheckedSize::fromSigned(elementSize);
   }
-  int64_t boundOf(const Formula &formula) {
+  int64_t getBound(const Formula &formula) {
     int64_t value = 0;
     good = good && formula.bound(bounds, value);
     return value;
@@ -125,7 +125,7 @@ void EntryPlanner::setBounds() {
     return;
   }
   for (const RaggedBatchRule &rule : entry.ragged) {
-    int64_t batch = boundOf(rule.batch), columns = boundOf(rule.columns);
+    int64_t batch = getBound(rule.batch), columns = getBound(rule.columns);
     bool varies = rule.batch.uses(SymbolKind::Batch, entry.kinds) ||
                   rule.columns.uses(SymbolKind::Length, entry.kinds);
     int64_t rows;
@@ -149,7 +149,7 @@ RaggedBatchLayout EntryPlanner::planTable(const RaggedBatchRule &rule,
   RaggedBatchLayout table;
   table.maxBatch = rule.sequences
                        ? std::min(extension->maxSequences, config.maxTokens)
-                       : boundOf(rule.batch);
+                       : getBound(rule.batch);
   table.maxTokens = bounds.maxima[rule.tokensSymbol];
   CheckedSize batch = CheckedSize::fromSigned(table.maxBatch);
   CheckedSize rows = CheckedSize::fromSigned(table.maxTokens);

@@ -43,7 +43,7 @@ public:
   const Entry *findEntry(const char *name) const;
   /// The first entry of a kind, or NULL.
   const Entry *findEntry(EntryKind kind) const;
-  /// NULL if there is none.
+  /// NULL if the artifact has none.
   const Tokenizer *tokenizer() const {
     return tokenizerValue ? &*tokenizerValue : nullptr;
   }

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every row has a position in the key panels, also one that only asks: its
-// position lies behind the keys of its sequence, where nothing looks.
+// Each token has a position in the key panels. The position of a token that is
+// a query but not a key is after the keys of its sequence, where no query
+// reads.
 #include "runtime/execute/RaggedBatch.h"
 
 using namespace transom;

@@ -23,9 +23,10 @@ template <typename Mask>
 int64_t countTokens(const Mask *mask, int64_t batch, int64_t columns,
                     bool keepFirst);
 
-/// Fills the tables for a mask. Rows of a sequence stand together in the order
-/// of their columns; a masked column 0 that is kept is the last, and no key.
-/// The storage holds `batch` sequences and countTokens() rows.
+/// Fills the tables for a mask. The tokens of a sequence follow each other in
+/// the order of their columns; a masked column 0 that is kept is the last, and
+/// not a key. The storage has room for `batch` sequences and countTokens()
+/// tokens.
 template <typename Mask>
 void buildRagged(const Mask *mask, int64_t batch, int64_t columns,
                  bool keepFirst, const RaggedBatchStorage &storage,

@@ -38,8 +38,8 @@ void Event::advance() {
     futex(value, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-/// Hope grows slowly with each wait that ends awake; at its bound the line is
-/// only read.
+/// Each wait that ends while it spins raises the spin count a little. At the
+/// maximum nothing is written, so that the cache line stays shared.
 bool Event::spinPast(uint32_t old) {
   unsigned most = spins();
   for (unsigned i = 0; i != most; ++i) {
@@ -54,9 +54,10 @@ bool Event::spinPast(uint32_t old) {
   return false;
 }
 
-/// A short sleep would have been better spent awake, unless who ended it ran on
-/// this very CPU, and could only because this thread slept. A long one means
-/// that the others wait for a CPU.
+/// Sleeps, and adapts the spin count to how the sleep ended. After a short
+/// sleep the next wait spins longer. It spins less after a long sleep, which
+/// means that the other threads wait for a CPU, and if the thread that ended
+/// the sleep ran on this CPU, which it could only do because this thread slept.
 void Event::sleepPast(uint32_t old) {
   constexpr std::chrono::microseconds longSleep(200);
   int cpu = sched_getcpu();

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A team of threads that does one call at a time: one fork a call, and inside
-// it a barrier after each step. Waiting spins and then sleeps. How long it
-// spins is learnt from how waits end: long while the others run, hardly at all
-// while they wait for a CPU, which spinning would keep from them.
+// A team of threads that does one call at a time: one fork per call, and in it
+// a barrier after each dispatch. A wait spins and then sleeps. The spin count
+// is learnt from how waits end: large while the other threads run, small while
+// they wait for a CPU, which spinning would keep busy.
 #pragma once
 #include "runtime/base/Error.h"
 #include <atomic>
@@ -15,22 +15,23 @@
 
 namespace transom {
 
-/// A counter that threads wait for to change.
+/// A counter; threads wait until it changes.
 class alignas(64) Event {
 public:
-  /// `crowded`: there are more threads than CPUs, so do not begin with hope.
+  /// `crowded`: there are more threads than CPUs, so start at the minimum spin
+  /// count.
   explicit Event(bool crowded) : patience(crowded ? leastSpins : mostSpins) {}
 
   uint32_t now() const { return value.load(std::memory_order_acquire); }
-  /// Counts on and wakes who sleeps.
+  /// Increments the counter and wakes the threads that sleep.
   void advance();
   /// Returns once the counter is not `old`.
   void waitPast(uint32_t old);
   /// Rounds that the next wait spins before it sleeps.
   unsigned spins() const { return patience.load(std::memory_order_relaxed); }
 
-  /// Bounds of spins(): about a microsecond, and long enough for the steps of a
-  /// small model to follow each other awake.
+  /// Bounds of spins(): about a microsecond, and long enough that threads spin
+  /// from one dispatch of a small model to the next.
   static constexpr unsigned leastSpins = 50, mostSpins = 4000;
 
 private:

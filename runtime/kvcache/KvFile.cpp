@@ -3,7 +3,7 @@
 //
 // The file: header, one record a group, the blocks of each group that the next
 // row sees in turn, all little-endian and without gaps. The digest is that of
-// the header before it and of everything behind it.
+// the header before it and of everything after it.
 #include "runtime/kvcache/KvFile.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/File.h"
@@ -48,7 +48,7 @@ FileGroup getGroup(const PagedKvCache &pool, size_t group, int64_t length,
   return {what.window, what.blockBytes, first, getNumKvBlocks(length) - first};
 }
 
-std::string_view bytesOf(const void *data, size_t size) {
+std::string_view asBytes(const void *data, size_t size) {
   return {static_cast<const char *>(data), size};
 }
 
@@ -211,11 +211,11 @@ Result<void> transom::saveSequence(const PagedKvCache &pool, int32_t sequence,
   TRANSOM_ASSIGN(OutputFile file, OutputFile::create(path));
   Sha256 hash;
   hash.update(&header, offsetof(FileHeader, sum));
-  if (Result<void> done = file.append(bytesOf(&header, sizeof header)); !done)
+  if (Result<void> done = file.append(asBytes(&header, sizeof header)); !done)
     return done;
   auto add = [&](const void *data, size_t size) {
     hash.update(data, size);
-    return file.append(bytesOf(data, size));
+    return file.append(asBytes(data, size));
   };
   if (Result<void> done = add(groups.data(), groups.size() * sizeof(FileGroup));
       !done)
@@ -231,7 +231,7 @@ Result<void> transom::saveSequence(const PagedKvCache &pool, int32_t sequence,
   }
   auto sum = hash.digest();
   if (Result<void> done = file.writeAt(offsetof(FileHeader, sum),
-                                       bytesOf(sum.data(), sum.size()));
+                                       asBytes(sum.data(), sum.size()));
       !done)
     return done;
   return file.commit();

@@ -83,7 +83,7 @@ public:
   }
   const transom_kv_cache *caches() const { return memory.caches; }
 
-  /// Block `index` of a sequence, NULL if there is none.
+  /// Block `index` of a sequence, NULL if it does not exist.
   char *block(int32_t sequence, size_t group, int64_t index) const {
     return table(sequence, group)[index];
   }

@@ -30,8 +30,8 @@ compileOperand(const ManifestOperand &source,
 }
 
 /// The place of a name, of which the manifest's reader has made sure.
-static size_t placeOf(const std::vector<std::string> &names,
-                      const std::string &name) {
+static size_t findName(const std::vector<std::string> &names,
+                       const std::string &name) {
   return size_t(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
@@ -73,7 +73,7 @@ Result<OneDnnCall> OneDnnCall::create(const ManifestCall &source,
       TRANSOM_ONEDNN_SOFTMAX, TRANSOM_ONEDNN_LAYER_NORM};
   OneDnnCall call;
   call.primitive =
-      primitives[placeOf(ManifestCall::primitives(), source.primitive)];
+      primitives[findName(ManifestCall::primitives(), source.primitive)];
   TRANSOM_ASSIGN(call.activation, getOneDnnActivation(source.activation));
   call.epsilon = source.epsilon;
   call.weights = source.weights;
@@ -97,7 +97,7 @@ Result<OneDnnCall> OneDnnCall::create(const ManifestCall &source,
 // The shim
 //===----------------------------------------------------------------------===//
 
-static std::string folderOf(const std::string &path) {
+static std::string getFolder(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
@@ -107,7 +107,7 @@ static std::string folderOf(const std::string &path) {
 static std::vector<std::string> shimFolders() {
   std::vector<std::string> folders;
   auto add = [&](const std::string &file) {
-    if (std::string folder = folderOf(file); !folder.empty())
+    if (std::string folder = getFolder(file); !folder.empty())
       for (const char *place : {"", "/../lib"})
         folders.push_back(folder + place);
   };

@@ -40,7 +40,7 @@ struct OneDnnCall {
 class OneDnnModel {
 public:
   /// Opens a shim: beside this library or program, then on the path of the
-  /// dynamic linker. `Unsupported`, with what to install, when there is none.
+  /// dynamic linker. `Unsupported`, with what to install, without one.
   /// `isa` is the instruction set of the generated code.
   static Result<std::unique_ptr<OneDnnModel>> open(const std::string &isa);
   ~OneDnnModel();

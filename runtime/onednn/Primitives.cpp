@@ -12,14 +12,14 @@ using namespace transom;
 using Dims = memory::dims;
 static constexpr auto f32 = memory::data_type::f32;
 
-int64_t transom::rowsOf(const transom_onednn_tensor &tensor) {
+int64_t transom::getRowCount(const transom_onednn_tensor &tensor) {
   int64_t rows = 1;
   for (int64_t i = 0; i + 1 < tensor.rank; ++i)
     rows *= tensor.dims[i];
   return rows;
 }
 
-int64_t transom::columnsOf(const transom_onednn_tensor &tensor) {
+int64_t transom::getColumnCount(const transom_onednn_tensor &tensor) {
   return tensor.rank ? tensor.dims[tensor.rank - 1] : 1;
 }
 
@@ -32,7 +32,7 @@ static memory::desc dense(const Dims &dims) {
 
 /// A tensor as rows.
 static memory::desc flat(const transom_onednn_tensor &tensor) {
-  return dense({rowsOf(tensor), columnsOf(tensor)});
+  return dense({getRowCount(tensor), getColumnCount(tensor)});
 }
 
 /// A tensor with leading ones up to `rank`.
@@ -43,7 +43,7 @@ static memory::desc widened(const transom_onednn_tensor &tensor, int64_t rank) {
 }
 
 memory::desc transom::storedWeights(const transom_onednn_call &call) {
-  const int64_t n = columnsOf(call.out), k = columnsOf(call.input);
+  const int64_t n = getColumnCount(call.out), k = getColumnCount(call.input);
   return {{k, n}, f32, {1, k}};
 }
 
@@ -52,7 +52,7 @@ memory::desc transom::storedWeights(const transom_onednn_call &call) {
 //===----------------------------------------------------------------------===//
 
 #if DNNL_VERSION_MAJOR >= 3
-static int dimensionsOf(const memory::desc &desc) { return desc.get_ndims(); }
+static int getRank(const memory::desc &desc) { return desc.get_ndims(); }
 
 static void appendActivation(post_ops &operations, algorithm kind,
                              float alpha) {
@@ -63,7 +63,7 @@ static matmul::primitive_desc describeMatmul(const engine &engine,
                                              const Primitive &made,
                                              const memory::desc &weights,
                                              const primitive_attr &attributes) {
-  if (dimensionsOf(made.bias) == 0)
+  if (getRank(made.bias) == 0)
     return {engine, made.input, weights, made.out, attributes};
   return {engine, made.input, weights, made.bias, made.out, attributes};
 }
@@ -90,7 +90,7 @@ describeNorm(const engine &engine, const Primitive &made, double epsilon,
 }
 
 #else
-static int dimensionsOf(const memory::desc &desc) { return desc.data.ndims; }
+static int getRank(const memory::desc &desc) { return desc.data.ndims; }
 
 static void appendActivation(post_ops &operations, algorithm kind,
                              float alpha) {
@@ -102,7 +102,7 @@ static matmul::primitive_desc describeMatmul(const engine &engine,
                                              const memory::desc &weights,
                                              const primitive_attr &attributes) {
   matmul::desc description =
-      dimensionsOf(made.bias) == 0
+      getRank(made.bias) == 0
           ? matmul::desc(made.input, weights, made.out)
           : matmul::desc(made.input, weights, made.bias, made.out);
   return {description, attributes, engine};
@@ -159,7 +159,7 @@ static Primitive makeMatmul(const engine &engine,
   made.input = flat(call.input);
   made.out = flat(call.out);
   if (call.bias)
-    made.bias = dense({1, columnsOf(call.out)});
+    made.bias = dense({1, getColumnCount(call.out)});
   post_ops operations;
   appendActivation(operations, call.activation);
   made.sums = call.residual.data && call.residual.data == call.out.data;
@@ -170,8 +170,8 @@ static Primitive makeMatmul(const engine &engine,
     operations.append_binary(algorithm::binary_add, made.residual);
   }
   attributes.set_post_ops(operations);
-  const memory::desc any({columnsOf(call.input), columnsOf(call.out)}, f32,
-                         memory::format_tag::any);
+  const memory::desc any({getColumnCount(call.input), getColumnCount(call.out)},
+                         f32, memory::format_tag::any);
   auto description = describeMatmul(engine, made, any, attributes);
   made.weights = description.weights_desc();
   made.scratchpad = description.scratchpad_desc();
@@ -211,7 +211,7 @@ static Primitive makeNorm(const engine &engine, const transom_onednn_call &call,
                           const primitive_attr &attributes) {
   Primitive made;
   made.input = made.out = flat(call.out);
-  made.weights = dense({columnsOf(call.out)});
+  made.weights = dense({getColumnCount(call.out)});
   normalization_flags flags = normalization_flags::use_scale;
   if (call.bias) {
     made.bias = made.weights;

@@ -16,7 +16,7 @@ struct Primitive {
   dnnl::memory::desc input, rhs, residual, out, bias, scratchpad;
   /// How a matmul wants its weights; the others' as they lie.
   dnnl::memory::desc weights;
-  /// The residual is what stands in the out.
+  /// The residual is what `out` holds before the call.
   bool sums = false;
 };
 
@@ -29,8 +29,8 @@ Primitive makePrimitive(const dnnl::engine &engine,
 dnnl::memory::desc storedWeights(const transom_onednn_call &call);
 
 /// Product of all dimensions but the last.
-int64_t rowsOf(const transom_onednn_tensor &tensor);
+int64_t getRowCount(const transom_onednn_tensor &tensor);
 /// The last dimension.
-int64_t columnsOf(const transom_onednn_tensor &tensor);
+int64_t getColumnCount(const transom_onednn_tensor &tensor);
 
 } // namespace transom

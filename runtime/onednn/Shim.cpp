@@ -90,7 +90,7 @@ struct transom_onednn_model {
                                              int threads);
   /// A matmul's weights in the layout that its primitive wants.
   dnnl::memory weights(const transom_onednn_call &call,
-                       const dnnl::memory::desc &wanted, dnnl::stream &stream);
+                       const dnnl::memory::desc &needed, dnnl::stream &stream);
 
 private:
   struct Kept {
@@ -120,7 +120,7 @@ struct transom_onednn_session {
 //===----------------------------------------------------------------------===//
 
 /// All that a primitive depends on, as bytes.
-static std::string keyOf(const transom_onednn_call &call, int threads) {
+static std::string makeKey(const transom_onednn_call &call, int threads) {
   std::string key;
   auto add = [&](int64_t word) {
     key.append(reinterpret_cast<const char *>(&word), sizeof word);
@@ -145,7 +145,7 @@ static std::string keyOf(const transom_onednn_call &call, int threads) {
 
 std::shared_ptr<const Primitive>
 transom_onednn_model::primitive(const transom_onednn_call &call, int threads) {
-  std::string key = keyOf(call, threads);
+  std::string key = makeKey(call, threads);
   std::lock_guard<std::mutex> lock(mutex);
   auto known = primitives.find(key);
   if (known != primitives.end()) {
@@ -163,19 +163,19 @@ transom_onednn_model::primitive(const transom_onednn_call &call, int threads) {
 }
 
 dnnl::memory transom_onednn_model::weights(const transom_onednn_call &call,
-                                           const dnnl::memory::desc &wanted,
+                                           const dnnl::memory::desc &needed,
                                            dnnl::stream &stream) {
   std::lock_guard<std::mutex> lock(mutex);
   auto &copies = layouts[call.weights];
   for (auto &[layout, copy] : copies)
-    if (layout == wanted)
+    if (layout == needed)
       return copy;
   dnnl::memory stored(storedWeights(call), engine,
                       const_cast<float *>(call.weights));
-  dnnl::memory copy(wanted, engine);
+  dnnl::memory copy(needed, engine);
   dnnl::reorder(stored, copy).execute(stream, stored, copy);
   stream.wait();
-  copies.emplace_back(wanted, copy);
+  copies.emplace_back(needed, copy);
   return copy;
 }
 
@@ -185,7 +185,7 @@ dnnl::memory transom_onednn_model::weights(const transom_onednn_call &call,
 
 /// The rows that are minus infinity throughout, of which oneDNN makes NaN.
 static std::vector<int64_t> hiddenRows(const transom_onednn_tensor &tensor) {
-  const int64_t rows = rowsOf(tensor), columns = columnsOf(tensor);
+  const int64_t rows = getRowCount(tensor), columns = getColumnCount(tensor);
   std::vector<int64_t> hidden;
   for (int64_t row = 0; row != rows; ++row) {
     const float *line = tensor.data + row * columns;
@@ -199,13 +199,13 @@ static std::vector<int64_t> hiddenRows(const transom_onednn_tensor &tensor) {
 }
 
 void transom_onednn_session::run(const transom_onednn_call &call) {
-  const int64_t columns = columnsOf(call.out);
-  if (rowsOf(call.out) == 0 || columns == 0)
+  const int64_t columns = getColumnCount(call.out);
+  if (getRowCount(call.out) == 0 || columns == 0)
     return;
   if (call.primitive == TRANSOM_ONEDNN_BATCH_MATMUL &&
-      columnsOf(call.input) == 0) {
+      getColumnCount(call.input) == 0) {
     std::memset(call.out.data, 0,
-                size_t(rowsOf(call.out) * columns) * sizeof(float));
+                size_t(getRowCount(call.out) * columns) * sizeof(float));
     return;
   }
   std::vector<int64_t> hidden;
@@ -227,7 +227,7 @@ void transom_onednn_session::run(const transom_onednn_call &call) {
                       model->weights(call, primitive->weights, stream));
     if (call.bias)
       give(DNNL_ARG_BIAS, primitive->bias, call.bias);
-    // Behind the activation where there is one.
+    // After the activation, if there is one.
     const int place = call.activation == TRANSOM_ONEDNN_NONE ? 0 : 1;
     if (call.residual.data && !primitive->sums)
       give(DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_SRC_1,

@@ -122,7 +122,7 @@ public:
 
 private:
   Result<void> checkRow(int64_t row) const;
-  int64_t rowsOf(int64_t row) const;
+  int64_t countTokens(int64_t row) const;
   Result<void> add(int64_t row, int64_t rows);
   Result<void> runGroup();
   Result<void> runLong(int64_t row, int64_t rows);
@@ -132,7 +132,7 @@ private:
   Result<void> giveScore(int64_t row, int64_t column, int64_t index,
                          const float *logits);
   void clear(int64_t row);
-  /// The first real token from a column on; `columns` where there is none.
+  /// The first column from `column` on that holds a token; `columns` without one.
   int64_t realFrom(int64_t row, int64_t column) const {
     while (column < columns && !mask(row, column))
       ++column;
@@ -152,7 +152,7 @@ private:
 
 /// Rows that the step gets of a row of the batch: of a score, the last token
 /// has no next.
-int64_t DerivedCall::rowsOf(int64_t row) const {
+int64_t DerivedCall::countTokens(int64_t row) const {
   int64_t tokens = 0;
   for (int64_t column = 0; column != columns; ++column)
     tokens += mask(row, column) != 0;
@@ -181,7 +181,7 @@ Result<void> DerivedCall::checkRow(int64_t row) const {
                       std::to_string(tokens) +
                       " tokens, over the model's context of " +
                       std::to_string(*decoder.context()));
-  if (rowsOf(row) > decoder.longest())
+  if (countTokens(row) > decoder.longest())
     return limitError("row " + std::to_string(row) + " has " +
                       std::to_string(tokens) + " tokens, the cache holds " +
                       std::to_string(decoder.longest()) +
@@ -195,7 +195,7 @@ Result<void> DerivedCall::check() const {
   for (int64_t row = 0; row != batch; ++row) {
     if (Result<void> done = checkRow(row); !done)
       return done;
-    longest = std::max(longest, rowsOf(row));
+    longest = std::max(longest, countTokens(row));
   }
   return longest ? decoder.checkRoom(longest) : Result<void>();
 }
@@ -204,7 +204,7 @@ Result<void> DerivedCall::run() {
   Result<void> done;
   for (int64_t row = 0; row != batch && done; ++row) {
     clear(row);
-    int64_t rows = rowsOf(row);
+    int64_t rows = countTokens(row);
     if (rows > maxStepTokens) {
       done = runGroup();
       if (done)
@@ -362,7 +362,7 @@ static Result<void *> findResult(const Session &session, const Entry &entry,
     return given->data;
   const ShapeValue &shape = call.outputShape(0);
   void *data = session.executor().heldResult(
-      entry, 0, uint64_t(Call::elementsOf(shape)) * sizeof(float));
+      entry, 0, uint64_t(Call::getElementCount(shape)) * sizeof(float));
   if (data)
     return data;
   if (!session.config().holdResults)

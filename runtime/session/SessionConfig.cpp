@@ -11,7 +11,7 @@ using namespace transom;
 
 constexpr int64_t defaultBatch = 8;
 constexpr int64_t defaultTokens = 4096;
-/// Rows of a decoder's walk: more make prefill no faster.
+/// Tokens of one run of a decoder; more do not make prefill faster.
 constexpr int64_t defaultStepRows = 1024;
 /// What a context that the model does not bound counts as.
 constexpr int64_t defaultContext = 4096;

@@ -73,7 +73,7 @@ private:
   }
 
   /// The end of the whitespace that starts at `at`. The last run is kept, so
-  /// that tokens inside one run do not walk it again and again.
+  /// that tokens inside one run do not search it again.
   size_t whitespaceEnd(size_t at) {
     if (at < lastRun.begin || at >= lastRun.end) {
       lastRun = {at, at};

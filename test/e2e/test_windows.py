@@ -42,7 +42,7 @@ class Windows(ToolTest):
         return [values[i * width:(i + 1) * width] for i in range(len(ids))]
 
     def distances(self, artifact, entry, mask=None):
-        """How far behind the changed token the tokens are whose results change."""
+        """The distances from the changed token to the later tokens whose results change."""
         mask = mask or [1] * LENGTH
         ids = [5 + i for i in range(LENGTH)]
         other = list(ids)

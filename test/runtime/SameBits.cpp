@@ -102,7 +102,7 @@ transom_tensor tensorOver(const Argument &argument,
 }
 
 /// The rows of a batch: its real tokens where padding is removed, else all.
-int64_t rowsOf(const Entry &entry, const Batch &batch) {
+int64_t countTokens(const Entry &entry, const Batch &batch) {
   int64_t rows = 0;
   for (const RaggedBatchRule &rule : entry.ragged)
     if (rule.mask >= 0)
@@ -119,7 +119,7 @@ std::vector<std::string> run(const Model &model, const Entry &entry,
   SessionConfig config;
   config.maxBatch = batch.batch;
   // One sequence may be as long as the batch is wide.
-  config.maxTokens = std::max(batch.seq, rowsOf(entry, batch));
+  config.maxTokens = std::max(batch.seq, countTokens(entry, batch));
   config.threads = way.threads;
   config.arenaAtEnd = way.atEnd;
   if (way.host)
@@ -157,7 +157,7 @@ std::vector<std::string> run(const Model &model, const Entry &entry,
 }
 
 /// Row `row` of a batch, alone, without the columns from `columns` on.
-Batch rowOf(const Batch &batch, int64_t row, int64_t columns) {
+Batch takeRow(const Batch &batch, int64_t row, int64_t columns) {
   Batch one{1, columns, {}};
   for (const auto &values : batch.inputs) {
     auto begin = values.begin() + row * batch.seq;
@@ -177,7 +177,7 @@ void compareAlone(const Model &model, const Entry &entry, const Batch &batch,
         while (columns > 1 &&
                !batch.inputs[i][size_t(row * batch.seq + columns - 1)])
           --columns;
-    Batch one = rowOf(batch, row, columns);
+    Batch one = takeRow(batch, row, columns);
     std::vector<std::string> alone = run(model, entry, one, Way());
     for (size_t i = 0; i != alone.size(); ++i) {
       size_t stride = together[i].size() / size_t(batch.batch);
@@ -249,10 +249,10 @@ std::vector<Sequence> randomSequences(const Entry &entry, int64_t longest,
   return made;
 }
 
-/// The sequences as one batch; what lies behind a sequence is masked, and
+/// The sequences as one batch; what follows a sequence is masked, and
 /// random.
-Batch batchOf(const Entry &entry, const std::vector<const Sequence *> &picks,
-              int64_t columns, std::mt19937 &random) {
+Batch makeBatch(const Entry &entry, const std::vector<const Sequence *> &picks,
+                int64_t columns, std::mt19937 &random) {
   Batch made{int64_t(picks.size()), columns, {}};
   for (size_t i = 0; i != entry.inputs.size(); ++i) {
     const Argument &input = entry.inputs[i];
@@ -268,7 +268,7 @@ Batch batchOf(const Entry &entry, const std::vector<const Sequence *> &picks,
 }
 
 /// True where a batch's result for a sequence begins with what it is alone, and
-/// is zero behind that.
+/// is zero after that.
 bool agrees(const std::string &together, size_t row, size_t rows,
             const std::string &alone) {
   size_t stride = together.size() / rows;
@@ -300,7 +300,7 @@ void checkRandom(const Model &model, const Entry &entry, int64_t longest,
     }
     columns = std::min(longest, columns + int64_t(random() % 3) * 7);
     Way way{1 + unsigned(random() % 8), random() % 2 == 0, random() % 2 == 0};
-    Batch batch = batchOf(entry, picks, columns, random);
+    Batch batch = makeBatch(entry, picks, columns, random);
     std::vector<std::string> together = run(model, entry, batch, way);
     for (size_t row = 0; row != picks.size(); ++row)
       for (size_t i = 0; i != together.size(); ++i)

@@ -177,7 +177,7 @@ private:
   void step() {
     std::vector<StepInput> rows;
     std::vector<Reader *> of;
-    int64_t wanted = 0;
+    int64_t numLogits = 0;
     for (Reader &reader : readers) {
       if (reader.left() == 0 || oneIn(4))
         continue;
@@ -187,11 +187,11 @@ private:
       rows.push_back({reader.sequence, &reader.text->tokens[size_t(reader.at)],
                       count, asked});
       of.push_back(&reader);
-      wanted += asked;
+      numLogits += asked;
     }
     if (rows.empty())
       return;
-    std::vector<float> logits(size_t(wanted * decoder.width()), -1);
+    std::vector<float> logits(size_t(numLogits * decoder.width()), -1);
     need(decoder.stepInto(rows.data(), rows.size(), logits.data()));
     const float *given = logits.data();
     for (size_t i = 0; i != rows.size(); ++i) {
@@ -210,7 +210,7 @@ private:
                     size_t(rows.num_logits * decoder.width()) * sizeof(float)))
       fail("logits of tokens " + std::to_string(first) + " to " +
            std::to_string(reader.at + rows.num_tokens - 1) + ", " +
-           std::to_string(rows.num_tokens) + " new ones behind " +
+           std::to_string(rows.num_tokens) + " new ones after " +
            std::to_string(reader.at) +
            ", differ from those of the whole text " + "with " + way.name() +
            " on " + isa);
@@ -260,7 +260,7 @@ int main(int argc, char **argv) {
   for (int i = 2; i != argc; ++i) {
     Manifest manifest = need(ArtifactFile::open(argv[i])).manifest();
     if (!manifest.decoder)
-      fail(std::string(argv[i]) + " is no decoder");
+      fail(std::string(argv[i]) + " is not a decoder");
     std::string types = manifest.dtype;
     for (const ManifestCache &cache : manifest.decoder->caches)
       types += std::string(" ") + std::string(dtypeName(cache.dtype));

@@ -17,7 +17,7 @@ SHARED = {
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "Link.cpp", "PhaseCost.cpp", "PlanArtifact.cpp", "PlanCalls.cpp", "Tables.cpp", "WeightWriter.cpp"]),
     "test/compiler/evaluator/OperationsTest.cpp": ("each op of attn with numbers of another library", [
-        "EvaluateAttention.cpp", "EvaluateElementwise.cpp", "EvaluateProducts.cpp", "EvaluateShapes.cpp", "Functions.cpp", "Tensor.cpp"]),
+        "EvaluateAttention.cpp", "EvaluateElementwise.cpp", "EvaluateProducts.cpp", "EvaluateShapes.cpp", "NormsAndActivations.cpp", "Tensor.cpp"]),
     "test/compiler/evaluator/DecoderTest.cpp": ("ragged batches and caches", ["EvaluateDecoder.cpp", "EvaluateRagged.cpp"]),
     "test/compiler/evaluator/KernTest.cpp": ("ops of kern on the byte arena", [
         "EvaluateKernAttention.cpp", "EvaluateKernCaches.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",

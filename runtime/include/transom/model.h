@@ -90,7 +90,7 @@ TRANSOM_API transom_model_info transom_model_info_default(void);
 TRANSOM_API transom_status transom_model_get_info(const transom_model *model,
                                                   transom_model_info *info);
 
-/** Returns the name of label `index`, or NULL if there is none. */
+/** Returns the name of label `index`, or NULL if it does not exist. */
 TRANSOM_API const char *transom_model_label(const transom_model *model,
                                             size_t index);
 
@@ -114,7 +114,7 @@ typedef struct transom_entry_info {
 /** Returns an info struct to be filled in. */
 TRANSOM_API transom_entry_info transom_entry_info_default(void);
 
-/** Fills in the properties of entry `index`. USAGE if there is none. */
+/** Fills in the properties of entry `index`. USAGE if it does not exist. */
 TRANSOM_API transom_status transom_model_get_entry(const transom_model *model,
                                                    size_t index,
                                                    transom_entry_info *info);
@@ -139,7 +139,7 @@ typedef struct transom_argument_info {
 TRANSOM_API transom_argument_info transom_argument_info_default(void);
 
 /** Fills in the properties of argument `index` of an entry. The results follow
- * the arguments: result i has index num_inputs + i. USAGE if there is none. */
+ * the arguments: result i has index num_inputs + i. USAGE if it does not exist. */
 TRANSOM_API transom_status
 transom_model_get_argument(const transom_model *model, const char *entry,
                            size_t index, transom_argument_info *info);

@@ -17,22 +17,23 @@ using namespace transom::testing;
 
 namespace {
 
-/// The original's rotary angles are f32, its results are stored in f32.
+/// The original's rope angles are f32, its results are stored in f32.
 constexpr double asTheOriginal = 2e-5;
 /// Graph passes may reorder sums of float64; constants of kern are f32.
 constexpr double reordered = 1e-11, inKern = 1e-5;
 /// What rounding to bf16 may change.
 constexpr double inBf16 = 0.1;
 
-/// Sequences of new rows; asks for the rows `wanted`.
-Case stepOf(const std::vector<int64_t> &tokens,
-            std::vector<SequenceRows> sequences,
-            const std::vector<int64_t> &wanted) {
+/// Sequences of new rows; asks for the rows `logitTokens`.
+Case makeStep(const std::vector<int64_t> &tokens,
+              std::vector<SequenceRows> sequences,
+              const std::vector<int64_t> &logitTokens) {
   Case step;
   step.entry = "step";
   step.inputs = {
       {"tokens", Tensor::of({static_cast<int64_t>(tokens.size())}, tokens)},
-      {"wanted", Tensor::of({static_cast<int64_t>(wanted.size())}, wanted)}};
+      {"wanted",
+       Tensor::of({static_cast<int64_t>(logitTokens.size())}, logitTokens)}};
   step.sequences = std::move(sequences);
   return step;
 }
@@ -45,7 +46,7 @@ std::vector<int64_t> countTo(int64_t count) {
 
 /// A case of the files as one step: what the mask hides is left out, and a
 /// result without a length belongs to each sequence's last token.
-Case stepOf(const std::string &input, const std::string &expect) {
+Case makeStep(const std::string &input, const std::string &expect) {
   std::vector<NamedTensor> inputs = readTensors(input);
   NamedTensor result = readTensors(expect)[0];
   Tensor ids, mask;
@@ -53,7 +54,7 @@ Case stepOf(const std::string &input, const std::string &expect) {
     (tensor.name == "input_ids" ? ids : mask) = tensor.tensor;
   int64_t length = ids.sizes[1], width = result.tensor.sizes.back();
   bool eachToken = result.tensor.rank() == 3;
-  std::vector<int64_t> tokens, wanted;
+  std::vector<int64_t> tokens, logitTokens;
   std::vector<SequenceRows> sequences;
   std::vector<double> kept;
   for (int64_t i = 0; i < ids.count(); ++i) {
@@ -63,16 +64,16 @@ Case stepOf(const std::string &input, const std::string &expect) {
       continue;
     tokens.push_back(ids.whole[i]);
     if (sequences.back().rows++ > 0 && !eachToken)
-      wanted.pop_back();
-    wanted.push_back(static_cast<int64_t>(tokens.size()) - 1);
+      logitTokens.pop_back();
+    logitTokens.push_back(static_cast<int64_t>(tokens.size()) - 1);
     auto row = result.tensor.real.begin() + i * width;
     if (eachToken)
       kept.insert(kept.end(), row, row + width);
   }
-  Case step = stepOf(tokens, sequences, wanted);
+  Case step = makeStep(tokens, sequences, logitTokens);
   if (eachToken)
-    result.tensor = Tensor::of({static_cast<int64_t>(wanted.size()), width},
-                               std::move(kept));
+    result.tensor = Tensor::of(
+        {static_cast<int64_t>(logitTokens.size()), width}, std::move(kept));
   step.outputs = {std::move(result)};
   return step;
 }
@@ -96,8 +97,8 @@ protected:
         return std::string(*test.get(key)->asString());
       };
       if (text("entry") == "logits" || text("entry") == "encode")
-        cases.push_back(stepOf(folder + "/" + text("input"),
-                               folder + "/" + text("expect")));
+        cases.push_back(makeStep(folder + "/" + text("input"),
+                                 folder + "/" + text("expect")));
     }
     ASSERT_GE(cases.size(), 2u);
     chunked = cases.back().inputs[0].tensor.whole;
@@ -120,7 +121,7 @@ protected:
 void DecoderGolden::checkChunks() {
   auto length = static_cast<int64_t>(chunked.size());
   auto all = evaluateCase(
-      *module, stepOf(chunked, {{2, 0, length}}, countTo(length)), options);
+      *module, makeStep(chunked, {{2, 0, length}}, countTo(length)), options);
   ASSERT_TRUE(all) << all.error().message;
   const Tensor &expected = (*all)[0].tensor;
   int64_t width = expected.sizes.back(), past = 0, count = length / 2;
@@ -131,11 +132,12 @@ void DecoderGolden::checkChunks() {
     std::vector<int64_t> tokens = {chunked[past / 2], chunked[past / 3]};
     tokens.insert(tokens.end(), chunked.begin() + past,
                   chunked.begin() + past + count);
-    std::vector<int64_t> wanted = countTo(count + 2);
-    auto got = evaluateCase(*module,
-                            stepOf(tokens, {{5, 0, 2}, {2, past, count}},
-                                   {wanted.begin() + 2, wanted.end()}),
-                            options);
+    std::vector<int64_t> logitTokens = countTo(count + 2);
+    auto got =
+        evaluateCase(*module,
+                     makeStep(tokens, {{5, 0, 2}, {2, past, count}},
+                              {logitTokens.begin() + 2, logitTokens.end()}),
+                     options);
     ASSERT_TRUE(got) << got.error().message;
     auto begin = expected.real.begin() + past * width;
     Tensor part = Tensor::of({count, width},

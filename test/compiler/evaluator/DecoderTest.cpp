@@ -17,7 +17,7 @@ using namespace transom;
 
 namespace {
 
-/// Two layers: rotary positions, a window and a soft cap; slopes. The entry
+/// Two layers: rope, a window and a soft cap; slopes. The entry
 /// `step` has caches, `whole` has none.
 constexpr const char *decoder = R"mlir(
 !ids = tensor<?xi64, #attn.shape<[rows]>>
@@ -54,7 +54,7 @@ attn.weight @slopes : [4] f32 = #weight.expr<values([4], [0.5, 0.25, 0.125, 0.06
 attn.cache @c0 : !short
 attn.cache @c1 : !full
 
-func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #attn.shape<[wanted]>> {attn.name = "wanted"}) -> (tensor<?x8xf32, #attn.shape<[wanted, 8]>> {attn.name = "state"}) {
+func.func @step(%tokens: !ids {attn.name = "tokens"}, %logits: tensor<?xi64, #attn.shape<[num_logits]>> {attn.name = "logit_tokens"}) -> (tensor<?x8xf32, #attn.shape<[num_logits, 8]>> {attn.name = "state"}) {
   %s = attn.decode_batch : !seg
   %w = attn.get_weight @embed : !wk
   %x = attn.embedding %tokens, %w : !ids, !wk
@@ -74,8 +74,8 @@ func.func @step(%tokens: !ids {attn.name = "tokens"}, %wanted: tensor<?xi64, #at
   %o0 = attn.linear %a0, %wo0 : !o, !wo
   %x1 = attn.add %x, %o0 : !x
   %y = attn.layers %x1 invariants(%s : !seg) [@last(@c1, @q1, @k1, @v1, @o1, @slopes)] : !x
-  %z = attn.gather %y, %wanted : !x, [wanted] i64
-  return %z : tensor<?x8xf32, #attn.shape<[wanted, 8]>>
+  %z = attn.gather %y, %logits : !x, [num_logits] i64
+  return %z : tensor<?x8xf32, #attn.shape<[num_logits, 8]>>
 }
 func.func private @last(%x1: !x, %s: !seg, %c1: !full, %wq1: !wq, %wk1: !wk, %wv1: !wv, %wo1: !wo, %al: tensor<4xf32>) -> !x {
   %q1 = attn.linear %x1, %wq1 : !x, !wq
@@ -172,11 +172,11 @@ protected:
   Result<std::vector<double>> step(std::vector<SequenceRows> sequences,
                                    std::vector<int64_t> tokens) {
     options.sequences = std::move(sequences);
-    std::vector<int64_t> wanted(tokens.size());
-    std::iota(wanted.begin(), wanted.end(), 0);
+    std::vector<int64_t> all(tokens.size());
+    std::iota(all.begin(), all.end(), 0);
     TRANSOM_ASSIGN(auto result, evaluate(*module, "step",
                                          {{"tokens", integers(tokens)},
-                                          {"wanted", integers(wanted)}},
+                                          {"logit_tokens", integers(all)}},
                                          options));
     return result[0].tensor.real;
   }
@@ -276,7 +276,7 @@ TEST_F(Decoder, withoutSequencesAllRowsAreOneNewSequence) {
 TEST_F(Decoder, refusesStepsThatDoNotFit) {
   EXPECT_EQ(getFailure({{4, 2, 1}}, {1}),
             "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', a new one "
-            "cannot stand at 2");
+            "cannot have position 2");
   EXPECT_EQ(getFailure({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
             "'attn.decode_batch': sequence 4 comes twice");
   EXPECT_EQ(getFailure({{4, -1, 1}}, {1}),
@@ -297,9 +297,9 @@ TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
         return %y : tensor<1x8xf32>
       })mlir";
     text.replace(text.find("FLAG"), 4, interleaved ? "{interleaved}" : "");
-    auto rotary = parseSourceString<ModuleOp>(text, &context);
+    auto rope = parseSourceString<ModuleOp>(text, &context);
     std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8};
-    auto got = evaluate(*rotary, "run",
+    auto got = evaluate(*rope, "run",
                         {{"x", Tensor::of({1, 8}, x)}, {"p", integers({3})}});
     ASSERT_TRUE(got) << got.error().message;
     std::vector<double> expected = x;

@@ -53,7 +53,7 @@ protected:
   }
 
   /// The error of a run; empty where it succeeds.
-  std::string errorOf() {
+  std::string getMessage() {
     Tensor x = Tensor::of({2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
     auto result = evaluate(*module, "run", {{"x", x}});
     if (result)
@@ -75,7 +75,7 @@ protected:
 };
 
 TEST_F(Kern, computesTheResult) {
-  EXPECT_EQ(errorOf(), "");
+  EXPECT_EQ(getMessage(), "");
   ASSERT_EQ(outputs.size(), 1u);
   // Rows of equal scores: shares of 1/4, so 0.25 comes back, plus 5 and 13.
   EXPECT_EQ(outputs[0].tensor.real,
@@ -88,7 +88,7 @@ TEST_F(Kern, findsAMissingBarrier) {
   Block &second = phases[1].getBody().front();
   first.getOperations().splice(first.end(), second.getOperations());
   phases[1].erase();
-  std::string error = errorOf();
+  std::string error = getMessage();
   EXPECT_TRUE(says(error, "another worker of its phase")) << error;
 }
 
@@ -102,19 +102,19 @@ TEST_F(Kern, findsBuffersThatShareSpace) {
   }
   ASSERT_GE(slots.size(), 2u);
   function->setAttr("kern.buffers", builder.getArrayAttr(slots));
-  std::string error = errorOf();
+  std::string error = getMessage();
   EXPECT_TRUE(says(error, "another buffer overwrote")) << error;
 }
 
 TEST_F(Kern, findsAnArenaThatIsTooSmall) {
   function->setAttr("kern.arena_bytes", Builder(&context).getStringAttr("8"));
-  std::string error = errorOf();
+  std::string error = getMessage();
   EXPECT_TRUE(says(error, "leaves an arena of 8")) << error;
 }
 
 TEST_F(Kern, findsAWriteThatIsLeftOut) {
   phases[0].erase();
-  std::string error = errorOf();
+  std::string error = getMessage();
   EXPECT_TRUE(says(error, "reads what nothing wrote")) << error;
 }
 

@@ -24,7 +24,7 @@ double getNumber(JsonValue value) {
   return *value.asDouble();
 }
 
-Tensor tensorOf(JsonValue value) {
+Tensor makeTensor(JsonValue value) {
   std::vector<int64_t> sizes = *value.get("shape")->asIntArray(0, 1 << 20);
   if (*value.get("dtype")->asString() == "f32") {
     std::vector<double> elements;
@@ -56,10 +56,10 @@ void runCase(JsonValue test) {
   std::vector<NamedTensor> inputs;
   for (JsonValue input : test.get("inputs")->elements())
     inputs.push_back(
-        {std::string(*input.get("name")->asString()), tensorOf(input)});
+        {std::string(*input.get("name")->asString()), makeTensor(input)});
   auto result = evaluate(*module, "run", inputs);
   ASSERT_TRUE(result) << result.error().message;
-  expectEqual((*result)[0].tensor, tensorOf(*test.get("result")));
+  expectEqual((*result)[0].tensor, makeTensor(*test.get("result")));
 }
 
 TEST(Operations, computeWhatTorchComputes) {

@@ -66,13 +66,13 @@ struct Model {
 };
 
 /// New rows of some sequences, and all their logits.
-Case stepOf(const Tokens &tokens, std::vector<SequenceRows> rows) {
+Case makeStep(const Tokens &tokens, std::vector<SequenceRows> rows) {
   auto count = static_cast<int64_t>(tokens.size());
-  Tokens wanted(tokens.size());
-  std::iota(wanted.begin(), wanted.end(), 0);
+  Tokens all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
   return {"step",
           {{"tokens", Tensor::of({count}, tokens)},
-           {"wanted", Tensor::of({count}, wanted)}},
+           {"wanted", Tensor::of({count}, all)}},
           {},
           std::move(rows)};
 }
@@ -86,7 +86,7 @@ Case wholeStep(const std::vector<Tokens> &sequences) {
                     static_cast<int64_t>(sequence.size())});
     tokens.insert(tokens.end(), sequence.begin(), sequence.end());
   }
-  return stepOf(tokens, rows);
+  return makeStep(tokens, rows);
 }
 
 /// Which rows of which sequences come in one call of a schedule.
@@ -132,7 +132,7 @@ std::string checkChunks(Model &model) {
     std::vector<SequenceRows> rows =
         drawRows(model.random, model.sequences, lengths);
     Tokens tokens;
-    std::vector<double> part;
+    std::vector<double> values;
     for (const SequenceRows &row : rows) {
       const Tokens &sequence = model.sequences[row.sequence];
       tokens.insert(tokens.end(), sequence.begin() + row.past,
@@ -141,18 +141,18 @@ std::string checkChunks(Model &model) {
       for (int64_t s = 0; s < row.sequence; ++s)
         first += all.sequences[s].rows;
       auto begin = logits.real.begin() + first * model.vocabulary;
-      part.insert(part.end(), begin, begin + row.rows * model.vocabulary);
+      values.insert(values.end(), begin, begin + row.rows * model.vocabulary);
       lengths[row.sequence] += row.rows;
     }
     if (rows.empty())
       continue;
-    auto got = evaluateCase(*model.module, stepOf(tokens, rows), options);
+    auto got = evaluateCase(*model.module, makeStep(tokens, rows), options);
     if (!got)
       return got.error().message;
-    Tensor wanted = Tensor::of(
-        {static_cast<int64_t>(tokens.size()), model.vocabulary}, part);
+    Tensor expected = Tensor::of(
+        {static_cast<int64_t>(tokens.size()), model.vocabulary}, values);
     std::string difference =
-        getDifference(*got, {{"logits", wanted}}, reordered);
+        getDifference(*got, {{"logits", expected}}, reordered);
     if (!difference.empty())
       return "in chunks: " + difference;
   }
@@ -254,16 +254,16 @@ std::string CompiledDecoder::load(const std::string &path,
 std::string CompiledDecoder::step(const std::vector<Tokens> &sequences,
                                   const std::vector<SequenceRows> &rows,
                                   Logits &logits) {
-  std::vector<transom_step_input> wanted;
+  std::vector<transom_step_input> inputs;
   int64_t count = 0;
   for (const SequenceRows &row : rows) {
-    wanted.push_back({handles[row.sequence],
+    inputs.push_back({handles[row.sequence],
                       sequences[row.sequence].data() + row.past, row.rows,
                       row.rows});
     count += row.rows;
   }
   std::vector<float> out(count * width, NAN);
-  if (transom_session_step(session, wanted.data(), wanted.size(), out.data(),
+  if (transom_session_step(session, inputs.data(), inputs.size(), out.data(),
                            out.size() * sizeof(float)) != TRANSOM_STATUS_OK)
     return failureIn("step");
   auto next = out.begin();

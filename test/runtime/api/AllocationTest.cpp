@@ -61,7 +61,7 @@ TEST(Allocation, a_run_allocates_nothing) {
   auto model = fakeModel();
   for (unsigned threads : {1u, 4u})
     for (bool hold : {false, true}) {
-      SessionConfig config = configOf(4, 200, threads);
+      SessionConfig config = makeConfig(4, 200, threads);
       config.holdResults = hold;
       config.profile = hold;
       auto session = makeSession(*model, config);
@@ -87,10 +87,11 @@ TEST(Allocation, a_step_allocates_nothing) {
     std::vector<int64_t> tokens = randomTokens(700, 1);
     std::vector<float> logits(2 * 30 * FAKE_VOCABULARY);
     transom_tensor input =
-        tensorOf("input_ids", TRANSOM_DTYPE_I64, {2, 30}, tokens);
-    transom_tensor output = tensorOf("logits", TRANSOM_DTYPE_F32, {}, logits);
+        makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 30}, tokens);
+    transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, logits);
     std::vector<float> scores(2 * 29);
-    transom_tensor score = tensorOf("logprobs", TRANSOM_DTYPE_F32, {}, scores);
+    transom_tensor score =
+        makeTensor("logprobs", TRANSOM_DTYPE_F32, {}, scores);
     size_t before = allocations;
     bool good = true;
     for (int round = 0; round != 3; ++round) {
@@ -123,9 +124,9 @@ TEST(Allocation, a_large_batch_allocates_nothing) {
     mask[i] = 1;
   std::vector<float> scores(size_t(batch * (seq - 1)));
   transom_tensor inputs[] = {
-      tensorOf("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
-      tensorOf("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
-  transom_tensor output = tensorOf("logprobs", TRANSOM_DTYPE_F32, {}, scores);
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
+      makeTensor("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
+  transom_tensor output = makeTensor("logprobs", TRANSOM_DTYPE_F32, {}, scores);
   size_t before = allocations;
   Result<void> done = fake.session().run("score", inputs, 2, &output, 1);
   EXPECT_EQ(allocations - before, 0u);

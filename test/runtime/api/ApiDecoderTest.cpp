@@ -14,10 +14,10 @@ class ApiDecoder : public FakeDecoderFile {
 protected:
   void SetUp() override { openFile(fakeDecoderManifest(600), 700); }
   transom_status step(int32_t sequence, const std::vector<int64_t> &tokens,
-                      int64_t wanted) {
-    logits.assign(size_t(wanted) * FAKE_VOCABULARY, -1);
+                      int64_t numLogits) {
+    logits.assign(size_t(numLogits) * FAKE_VOCABULARY, -1);
     transom_step_input rows = {sequence, tokens.data(), int64_t(tokens.size()),
-                               wanted};
+                               numLogits};
     return transom_session_step(session, &rows, 1, logits.data(),
                                 logits.size() * sizeof(float));
   }

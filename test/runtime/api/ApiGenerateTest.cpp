@@ -23,7 +23,7 @@ protected:
     manifest.decoder->generation = settings;
     openFile(manifest, 2000);
   }
-  static transom_prompt promptOf(const std::vector<int64_t> &ids) {
+  static transom_prompt makePrompt(const std::vector<int64_t> &ids) {
     return {ids.data(), ids.size(), {nullptr, 0}};
   }
   transom_status generate(const std::vector<transom_prompt> &prompts) {
@@ -53,7 +53,7 @@ protected:
 };
 
 /// Greedy without the token whose logits are not told.
-std::vector<int64_t> greedyOf(std::vector<int64_t> past, size_t count) {
+std::vector<int64_t> generateGreedily(std::vector<int64_t> past, size_t count) {
   const size_t prompt = past.size();
   while (past.size() != prompt + count) {
     std::vector<float> logits = expectedLogits(past);
@@ -72,13 +72,13 @@ TEST_F(ApiGenerate, continuations) {
   options.biases = &noLast;
   options.num_biases = 1;
   const std::vector<int64_t> first = {1, 2, 3}, second = randomTokens(40, 1);
-  ASSERT_EQ(generate({promptOf(first), promptOf(second), {}}),
+  ASSERT_EQ(generate({makePrompt(first), makePrompt(second), {}}),
             TRANSOM_STATUS_OK)
       << transom_last_error();
   ASSERT_EQ(transom_generation_count(generation), 3u);
-  EXPECT_EQ(ids(0), greedyOf(first, 9));
-  EXPECT_EQ(ids(1), greedyOf(second, 9));
-  EXPECT_EQ(ids(2), greedyOf({2}, 9)); // the begin token
+  EXPECT_EQ(ids(0), generateGreedily(first, 9));
+  EXPECT_EQ(ids(1), generateGreedily(second, 9));
+  EXPECT_EQ(ids(2), generateGreedily({2}, 9)); // the begin token
   EXPECT_EQ(row(1).prompt, 1u);
   EXPECT_EQ(row(1).prompt_tokens, 40u);
   EXPECT_EQ(row(1).finish, TRANSOM_FINISH_LENGTH);
@@ -94,7 +94,7 @@ TEST_F(ApiGenerate, log_probabilities) {
   options.max_new_tokens = 4;
   options.top_logprobs = 3;
   const std::vector<int64_t> prompt = {4, 5};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK)
       << transom_last_error();
   transom_continuation one = row(0);
   ASSERT_EQ(one.num_top, 3u);
@@ -135,7 +135,7 @@ TEST_F(ApiGenerate, cancelled_by_the_callback) {
   };
   options.callback_context = &seen;
   const std::vector<int64_t> prompt = {1};
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_CANCELLED);
+  EXPECT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_CANCELLED);
   ASSERT_NE(generation, nullptr);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_CANCELLED);
   std::vector<int64_t> made = ids(0);
@@ -143,7 +143,7 @@ TEST_F(ApiGenerate, cancelled_by_the_callback) {
   EXPECT_EQ(seen.ids, made);
   EXPECT_EQ(freeSequences(), 3);
   options.callback = [](void *, const transom_generated_token *) { return 1; };
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK);
+  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK);
   EXPECT_EQ(ids(0).size(), 1u);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_CANCELLED);
   transom_generation_free(generation);
@@ -158,39 +158,39 @@ TEST_F(ApiGenerate, cancelled_at_the_last_token) {
     return 0;
   };
   const std::vector<int64_t> prompt = {1};
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_CANCELLED);
+  EXPECT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_CANCELLED);
   EXPECT_EQ(ids(0).size(), 3u);
   EXPECT_EQ(row(0).finish, TRANSOM_FINISH_LENGTH);
   options.callback = nullptr;
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+  EXPECT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK)
       << transom_last_error();
   transom_generation_free(generation);
 }
 
 TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   const std::vector<int64_t> nan = {1, FAKE_NAN_TOKEN}, fine = {1};
-  EXPECT_EQ(generate({promptOf(nan)}), TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(generate({makePrompt(nan)}), TRANSOM_STATUS_REJECTED);
   EXPECT_EQ(generation, nullptr);
   EXPECT_EQ(std::string(transom_last_error())
                 .find("non-finite logit at position 1 of prompt 0"),
             0u)
       << transom_last_error();
   const std::vector<int64_t> outside = {FAKE_VOCABULARY}, longer(601, 1);
-  EXPECT_EQ(generate({promptOf(outside)}), TRANSOM_STATUS_REJECTED);
-  EXPECT_EQ(generate({promptOf(longer)}), TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(generate({makePrompt(outside)}), TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(generate({makePrompt(longer)}), TRANSOM_STATUS_LIMIT);
   options.context_policy = 7;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
   options.num_beams = 2;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_UNSUPPORTED);
   options = transom_generate_options_default();
   options.top_p = 2;
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
   transom_text stop = {"x", 1};
   options.stops = &stop;
   options.num_stops = 1;
-  EXPECT_EQ(generate({promptOf(fine)}),
+  EXPECT_EQ(generate({makePrompt(fine)}),
             TRANSOM_STATUS_UNSUPPORTED); // no tokenizer
   options = transom_generate_options_default();
   transom_prompt text = {nullptr, 0, {"x", 1}};
@@ -199,7 +199,7 @@ TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
       transom_session_generate(session, nullptr, 1, &options, &generation),
       TRANSOM_STATUS_USAGE);
   EXPECT_EQ(freeSequences(), 3);
-  EXPECT_EQ(generate({promptOf(fine)}), TRANSOM_STATUS_OK)
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_OK)
       << transom_last_error();
   transom_generation_free(generation);
 }
@@ -210,11 +210,11 @@ TEST_F(ApiGenerate, older_callers_have_shorter_options) {
   options.struct_size = offsetof(transom_generate_options, seed);
   options.ignore_end = 99;
   const std::vector<int64_t> prompt = {1};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK)
+  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK)
       << transom_last_error();
   EXPECT_EQ(ids(0).size(), 5u);
   options.struct_size = 3;
-  EXPECT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_session_generate(session, nullptr, 0, nullptr, &generation),
             TRANSOM_STATUS_OK);
   EXPECT_EQ(transom_generation_count(generation), 0u);
@@ -225,8 +225,8 @@ TEST_F(ApiGenerate, the_entry) {
   std::vector<int64_t> ids = {9, 0, 0, 1, 2, 3}, mask = {1, 0, 0, 1, 1, 1};
   std::vector<int64_t> result(18, -7);
   transom_tensor inputs[] = {
-      tensorOf("input_ids", TRANSOM_DTYPE_I64, {2, 3}, ids),
-      tensorOf("attention_mask", TRANSOM_DTYPE_I64, {2, 3}, mask)};
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 3}, ids),
+      makeTensor("attention_mask", TRANSOM_DTYPE_I64, {2, 3}, mask)};
   transom_tensor shape{};
   ASSERT_EQ(transom_session_shape(session, "generate", inputs, 2, "output_ids",
                                   &shape),
@@ -235,12 +235,14 @@ TEST_F(ApiGenerate, the_entry) {
   EXPECT_EQ(shape.shape[0], 2);
   EXPECT_EQ(shape.shape[1], 9);
   EXPECT_EQ(shape.capacity, 18 * sizeof(int64_t));
-  transom_tensor output = tensorOf("output_ids", TRANSOM_DTYPE_I64, {}, result);
+  transom_tensor output =
+      makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, result);
   ASSERT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
             TRANSOM_STATUS_OK)
       << transom_last_error();
   const std::vector<int64_t> single = {9}, three = {1, 2, 3};
-  ASSERT_EQ(generate({promptOf(single), promptOf(three)}), TRANSOM_STATUS_OK);
+  ASSERT_EQ(generate({makePrompt(single), makePrompt(three)}),
+            TRANSOM_STATUS_OK);
   std::vector<int64_t> expected = this->ids(0), second = this->ids(1);
   expected.insert(expected.end(), second.begin(), second.end());
   EXPECT_EQ(result, expected);
@@ -260,12 +262,13 @@ TEST_F(ApiGenerate, the_entry) {
 TEST_F(ApiGenerate, output_ids_are_filled) {
   open(R"({"max_new_tokens":4,"pad_token_id":6})");
   const std::vector<int64_t> prompt = {1};
-  ASSERT_EQ(generate({promptOf(prompt)}), TRANSOM_STATUS_OK);
+  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK);
   const std::vector<int64_t> whole = ids(0);
   options.end_ids = whole.data(); // the first row ends at once
   options.num_end_ids = 1;
   std::vector<int64_t> other = {3};
-  ASSERT_EQ(generate({promptOf(prompt), promptOf(other)}), TRANSOM_STATUS_OK);
+  ASSERT_EQ(generate({makePrompt(prompt), makePrompt(other)}),
+            TRANSOM_STATUS_OK);
   const size_t columns = std::max(ids(0).size(), ids(1).size());
   std::vector<int64_t> values(2 * columns);
   transom_tensor output{};
@@ -283,24 +286,24 @@ TEST_F(ApiGenerate, output_ids_are_filled) {
 }
 
 TEST_F(ApiGenerate, settings_that_fit) {
-  transom_session_options wanted = transom_session_options_default();
+  transom_session_options fitting = transom_session_options_default();
   const size_t lengths[] = {100, 300, 5};
   options.num_return_sequences = 4;
   options.max_new_tokens = 50;
   ASSERT_EQ(transom_session_options_fit_generate(model, lengths, 3, &options,
-                                                 &wanted),
+                                                 &fitting),
             TRANSOM_STATUS_OK)
       << transom_last_error();
-  EXPECT_EQ(wanted.max_sequences, 12u);
+  EXPECT_EQ(fitting.max_sequences, 12u);
   // 100 and 5: a block each; 300: one shared, one of each.
-  EXPECT_EQ(wanted.max_kv_tokens, 256u * (4 + 4 + 5));
-  EXPECT_GE(wanted.max_tokens, 12u);
+  EXPECT_EQ(fitting.max_kv_tokens, 256u * (4 + 4 + 5));
+  EXPECT_GE(fitting.max_tokens, 12u);
   const size_t huge[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
   EXPECT_EQ(
-      transom_session_options_fit_generate(model, huge, 3, &options, &wanted),
+      transom_session_options_fit_generate(model, huge, 3, &options, &fitting),
       TRANSOM_STATUS_OK);
-  EXPECT_LE(wanted.max_kv_tokens, 12u * 768); // the context, in blocks
-  EXPECT_EQ(wanted.max_tokens, 1024u);
+  EXPECT_LE(fitting.max_kv_tokens, 12u * 768); // the context, in blocks
+  EXPECT_EQ(fitting.max_tokens, 1024u);
 }
 
 TEST_F(ApiGenerate, shapes_without_end_are_refused) {
@@ -308,7 +311,7 @@ TEST_F(ApiGenerate, shapes_without_end_are_refused) {
        {});
   std::vector<int64_t> ids = {1};
   transom_tensor input =
-      tensorOf("input_ids", TRANSOM_DTYPE_I64, {INT32_MAX, 1}, ids);
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {INT32_MAX, 1}, ids);
   transom_tensor shape{};
   EXPECT_EQ(transom_session_shape(session, "generate", &input, 1, "output_ids",
                                   &shape),
@@ -316,7 +319,7 @@ TEST_F(ApiGenerate, shapes_without_end_are_refused) {
   EXPECT_NE(std::strstr(transom_last_error(), "are out of range"), nullptr)
       << transom_last_error();
   input.shape[0] = 1;
-  transom_tensor output = tensorOf("output_ids", TRANSOM_DTYPE_I64, {}, ids);
+  transom_tensor output = makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, ids);
   EXPECT_EQ(transom_session_run(session, "generate", &input, 1, &output, 1),
             TRANSOM_STATUS_REJECTED);
 }

@@ -35,7 +35,7 @@ TEST(Artifact, loads_and_runs) {
   auto model = load(path);
   ASSERT_TRUE(bool(model)) << model.error().message;
   EXPECT_STREQ((*model)->isa().name, "avx2");
-  auto session = makeSession(**model, configOf(2, 40, 2));
+  auto session = makeSession(**model, makeConfig(2, 40, 2));
   EncodeCall call(2, 9);
   call.randomize(1, true);
   ASSERT_TRUE(bool(

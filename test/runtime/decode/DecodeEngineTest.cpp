@@ -14,7 +14,7 @@ using namespace transom::test;
 
 TEST(DecodeEngine, is_there_for_a_model_with_a_step) {
   auto model = fakeModel();
-  EXPECT_EQ(makeSession(*model, configOf(1, 8))->decoder(), nullptr);
+  EXPECT_EQ(makeSession(*model, makeConfig(1, 8))->decoder(), nullptr);
   FakeDecoder fake;
   EXPECT_EQ(fake->width(), FAKE_VOCABULARY);
   EXPECT_EQ(fake->vocabulary(), FAKE_VOCABULARY);
@@ -66,7 +66,7 @@ TEST(DecodeEngine, chunks_and_neighbours_do_not_show) {
   }
 }
 
-TEST(DecodeEngine, a_hosts_threads_walk_steps) {
+TEST(DecodeEngine, a_hosts_threads_run_steps) {
   SessionConfig config = decoderConfig(1, 600);
   config.threads = 3;
   config.parallel = [](void *, size_t count, transom_task task, void *arg) {
@@ -299,7 +299,7 @@ TEST(DecodeEngine, a_cancelled_step_leaves_sequences_as_they_were) {
   int32_t c = fake.copy(a);
   int64_t free = fake->freePositions();
   std::vector<int64_t> ids = randomTokens(900, 3);
-  for (int until : {0, 2, 6, 20, 26}) { // a walk is two calls of the host
+  for (int until : {0, 2, 6, 20, 26}) { // a run is two calls of the host
     host.until = until;
     StepInput rows[] = {{a, ids.data(), 800, 1}, {b, ids.data(), 60, 60}};
     Result<const float *> done = fake->step(rows, 2);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences behind a window of 300 positions: what it frees, how many blocks
+// Sequences with a window of 300 positions: what it frees, how many blocks
 // that takes, and that those are enough whatever the sequences do.
 #include "test/support/fake/FakeDecoder.h"
 #include <random>
@@ -85,7 +85,7 @@ TEST(DecoderWindows, a_window_anywhere_over_blocks_has_room) {
 }
 
 TEST(DecoderWindows, sequences_that_rest_are_in_nobodys_way) {
-  // After a walk of 1000 rows each has more blocks than its window needs.
+  // After a run of 1000 tokens each has more blocks than its window needs.
   FakeDecoder fake(decoderConfig(8, 16000, 1000));
   std::vector<int32_t> sequences;
   for (unsigned i = 0; i != 8; ++i) {

@@ -32,7 +32,7 @@ void fill(FakeDecoder &fake, int32_t sequence, int64_t positions, float value) {
 }
 
 /// The numbers of a sequence's blocks, from a file of it.
-std::vector<float> numbersOf(FakeDecoder &fake, int32_t sequence) {
+std::vector<float> getNumbers(FakeDecoder &fake, int32_t sequence) {
   TemporaryFolder folder;
   const std::string path = folder.path("cache");
   Result<void> saved = fake->save(sequence, path.c_str());
@@ -62,24 +62,24 @@ TEST(PagedKvCache, copies_share_a_read_only_cache) {
   fake.feed(first, randomTokens(300, 1), 1);
   const int32_t second = fake.copy(first), third = fake.copy(second);
   const std::vector<float> expected = {7, 8, 9};
-  EXPECT_EQ(numbersOf(fake, second), expected);
+  EXPECT_EQ(getNumbers(fake, second), expected);
 
   // Each goes on by itself; the read-only blocks stay until the last is freed.
   fake.feed(first, randomTokens(10, 2), 10);
   fake.feed(second, randomTokens(10, 3), 10);
   fake->free(first);
-  EXPECT_EQ(numbersOf(fake, third), expected);
+  EXPECT_EQ(getNumbers(fake, third), expected);
   fake.rewind(third, 0);
-  EXPECT_EQ(numbersOf(fake, third), expected);
+  EXPECT_EQ(getNumbers(fake, third), expected);
   fake->free(second);
-  EXPECT_EQ(numbersOf(fake, third), expected);
+  EXPECT_EQ(getNumbers(fake, third), expected);
   fake->free(third);
 
   // All blocks are free again: three sequences can fill their caches.
   for (float value : {1.0f, 2.0f, 3.0f}) {
     const int32_t sequence = fake.create();
     fill(fake, sequence, maxPositions, value);
-    EXPECT_EQ(numbersOf(fake, sequence)[0], value);
+    EXPECT_EQ(getNumbers(fake, sequence)[0], value);
   }
 }
 
@@ -112,7 +112,7 @@ TEST(PagedKvCache, files_hold_read_only_caches) {
   Result<int32_t> loaded = fake->load(path.c_str());
   ASSERT_TRUE(bool(loaded)) << loaded.error().message;
   EXPECT_EQ(fake->length(*loaded), 40);
-  EXPECT_EQ(numbersOf(fake, *loaded), (std::vector<float>{5, 6}));
+  EXPECT_EQ(getNumbers(fake, *loaded), (std::vector<float>{5, 6}));
   // A model without the read-only cache does not take the file.
   FakeDecoder other(decoderConfig(2, 1000));
   Result<int32_t> refused = other->load(path.c_str());

@@ -12,8 +12,8 @@
 namespace transom::test {
 
 /// A tensor over a vector's data.
-inline transom_onednn_tensor tensorOf(std::vector<float> &data,
-                                      const std::vector<int64_t> &dims) {
+inline transom_onednn_tensor makeTensor(std::vector<float> &data,
+                                        const std::vector<int64_t> &dims) {
   transom_onednn_tensor tensor{};
   tensor.data = data.data();
   tensor.rank = int64_t(dims.size());
@@ -63,8 +63,8 @@ struct Product {
         residual(randomFloats(size_t(rows * n), seed + 3)),
         out(size_t(rows * n), NAN) {
     call.primitive = TRANSOM_ONEDNN_MATMUL;
-    call.input = tensorOf(input, {rows, k});
-    call.out = tensorOf(out, {rows, n});
+    call.input = makeTensor(input, {rows, k});
+    call.out = makeTensor(out, {rows, n});
     call.weights = weights.data();
   }
 

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps that oneDNN does in the walk of a session: among native ones, on one
-// thread, on several and on a host's, and one that fails.
+// Dispatches that oneDNN computes in a run of a session: among native ones, on
+// one thread, on several and on a host's, and one that fails.
 #include "runtime/session/Session.h"
 #include "test/runtime/onednn/Calls.h"
 
@@ -103,7 +103,7 @@ void hostParallel(void *context, size_t count, transom_task task, void *arg) {
     task(arg, i);
 }
 
-class WalkOfCalls : public ::testing::Test {
+class RunOfCalls : public ::testing::Test {
 protected:
   void SetUp() override {
     Result<std::unique_ptr<Model>> loaded = made.load();
@@ -123,9 +123,9 @@ protected:
     transom_tensor in = tensor("x", x, count), out = tensor("y", y, count);
     Result<void> done = (*session)->run("run", &in, 1, &out, 1);
     ASSERT_TRUE(bool(done)) << done.error().message;
-    std::vector<float> wanted = made.expected(x);
+    std::vector<float> expected = made.expected(x);
     for (size_t i = 0; i != y.size(); ++i)
-      ASSERT_NEAR(double(y[i]), double(wanted[i]), 1e-5);
+      ASSERT_NEAR(double(y[i]), double(expected[i]), 1e-5);
   }
 
   static transom_tensor tensor(const char *name, std::vector<float> &data,
@@ -145,7 +145,7 @@ protected:
   std::unique_ptr<Model> model;
 };
 
-TEST_F(WalkOfCalls, onAnyThreads) {
+TEST_F(RunOfCalls, onAnyThreads) {
   for (unsigned threads : {1u, 2u, 3u})
     for (int64_t count : {1, 7, 40}) {
       SessionConfig config;
@@ -154,7 +154,7 @@ TEST_F(WalkOfCalls, onAnyThreads) {
     }
 }
 
-TEST_F(WalkOfCalls, onAHostsThreads) {
+TEST_F(RunOfCalls, onAHostsThreads) {
   int uses = 0;
   SessionConfig config;
   config.threads = 2;
@@ -164,7 +164,7 @@ TEST_F(WalkOfCalls, onAHostsThreads) {
   EXPECT_EQ(uses, 1); // for the native step alone
 }
 
-TEST_F(WalkOfCalls, endsWithTheErrorOfACall) {
+TEST_F(RunOfCalls, endsWithTheErrorOfACall) {
   made.manifest.entries[0].calls[1].input.shape[1] = 5; // k of no primitive
   made.manifest.entries[0].calls[1].out.shape[0] = poly("n+1");
   Result<std::unique_ptr<Model>> loaded = made.load();

@@ -41,7 +41,7 @@ TEST_F(Sessions, moreSizesThanAreKept) {
   for (int64_t i = 0; i != longest + 5; ++i) {
     const int64_t columns = i % longest + 1;
     std::fill(data.begin(), data.end(), 1.0f);
-    call.input = call.out = tensorOf(data, {1, columns});
+    call.input = call.out = makeTensor(data, {1, columns});
     ASSERT_EQ(run(call), "");
     ASSERT_NEAR(double(data[0]), 1.0 / double(columns), 1e-6);
     ASSERT_NEAR(double(data[size_t(columns - 1)]), 1.0 / double(columns), 1e-6);

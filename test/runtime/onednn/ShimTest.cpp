@@ -23,7 +23,7 @@ TEST_F(Shim, multipliesWithBiasActivationAndResidual) {
       product.call.activation = variant / 4;
       product.call.bias = hasBias ? product.bias.data() : nullptr;
       product.call.residual = hasResidual
-                                  ? tensorOf(product.residual, {5, product.n})
+                                  ? makeTensor(product.residual, {5, product.n})
                                   : transom_onednn_tensor{};
       ASSERT_EQ(run(product.call), "");
       EXPECT_LT(product.error(), inFloat32)
@@ -38,7 +38,7 @@ TEST_F(Shim, takesAResidualFromTheOut) {
     Product product(9, 48, 32);
     product.call.activation = activation;
     product.out = product.residual;
-    product.call.out = tensorOf(product.out, {9, 48});
+    product.call.out = makeTensor(product.out, {9, 48});
     product.call.residual = product.call.out;
     ASSERT_EQ(run(product.call), "");
     EXPECT_LT(product.error(&product.residual), inFloat32);
@@ -47,8 +47,8 @@ TEST_F(Shim, takesAResidualFromTheOut) {
 
 TEST_F(Shim, takesRowsOfSeveralDimensions) {
   Product product(6, 16, 8);
-  product.call.input = tensorOf(product.input, {2, 3, 8});
-  product.call.out = tensorOf(product.out, {2, 3, 16});
+  product.call.input = makeTensor(product.input, {2, 3, 8});
+  product.call.out = makeTensor(product.out, {2, 3, 16});
   ASSERT_EQ(run(product.call), "");
   EXPECT_LT(product.error(), inFloat32);
 }
@@ -70,11 +70,11 @@ TEST_F(Shim, multipliesActivations) {
     std::vector<float> out(size_t(6 * m * n), NAN);
     transom_onednn_call call{};
     call.primitive = TRANSOM_ONEDNN_BATCH_MATMUL;
-    call.input =
-        wideLeft ? tensorOf(left, {2, 3, m, k}) : tensorOf(left, {1, 3, m, k});
-    call.rhs = wideRight ? tensorOf(right, {2, 3, k, n})
-                         : tensorOf(right, {3, k, n}); // of a lower rank
-    call.out = tensorOf(out, {2, 3, m, n});
+    call.input = wideLeft ? makeTensor(left, {2, 3, m, k})
+                          : makeTensor(left, {1, 3, m, k});
+    call.rhs = wideRight ? makeTensor(right, {2, 3, k, n})
+                         : makeTensor(right, {3, k, n}); // of a lower rank
+    call.out = makeTensor(out, {2, 3, m, n});
     ASSERT_EQ(run(call), "");
     for (int64_t b = 0; b != 6; ++b)
       for (int64_t i = 0; i != m; ++i)
@@ -95,9 +95,9 @@ TEST_F(Shim, sumsNothingToZero) {
   std::vector<float> nothing(1), out(12, NAN);
   transom_onednn_call call{};
   call.primitive = TRANSOM_ONEDNN_BATCH_MATMUL;
-  call.input = tensorOf(nothing, {3, 0});
-  call.rhs = tensorOf(nothing, {0, 4});
-  call.out = tensorOf(out, {3, 4});
+  call.input = makeTensor(nothing, {3, 0});
+  call.rhs = makeTensor(nothing, {0, 4});
+  call.out = makeTensor(out, {3, 4});
   ASSERT_EQ(run(call), "");
   EXPECT_EQ(out, std::vector<float>(12, 0.0f));
 }
@@ -111,8 +111,8 @@ TEST_F(Shim, makesSoftmaxAndZerosOfHiddenRows) {
     std::vector<float> before = input, out(input.size(), NAN);
     transom_onednn_call call{};
     call.primitive = TRANSOM_ONEDNN_SOFTMAX;
-    call.input = tensorOf(input, {2, 2, columns});
-    call.out = inPlace ? call.input : tensorOf(out, {2, 2, columns});
+    call.input = makeTensor(input, {2, 2, columns});
+    call.out = inPlace ? call.input : makeTensor(out, {2, 2, columns});
     ASSERT_EQ(run(call), "");
     const std::vector<float> &got = inPlace ? input : out;
     for (int64_t r = 0; r != rows; ++r) {
@@ -140,8 +140,8 @@ TEST_F(Shim, normalizesRows) {
       transom_onednn_call call{};
       call.primitive = TRANSOM_ONEDNN_LAYER_NORM;
       call.epsilon = epsilon;
-      call.input = tensorOf(input, {rows, columns});
-      call.out = inPlace ? call.input : tensorOf(out, {rows, columns});
+      call.input = makeTensor(input, {rows, columns});
+      call.out = inPlace ? call.input : makeTensor(out, {rows, columns});
       call.weights = gamma.data();
       call.bias = hasBeta ? beta.data() : nullptr;
       ASSERT_EQ(run(call), "");

@@ -26,8 +26,9 @@ struct LoopBatch {
       }
   }
   std::vector<transom_tensor> inputs() {
-    return {tensorOf("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
-            tensorOf("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
+    return {
+        makeTensor("input_ids", TRANSOM_DTYPE_I64, {batch, seq}, ids),
+        makeTensor("attention_mask", TRANSOM_DTYPE_I64, {batch, seq}, mask)};
   }
   /// The real tokens of a row up to a column.
   std::vector<int64_t> tokens(int64_t row, int64_t column) const {
@@ -49,7 +50,7 @@ Result<void> runDerivedEntry(FakeDecoder &fake, const char *entry,
                              LoopBatch &batch, const char *result,
                              std::vector<float> &out) {
   auto inputs = batch.inputs();
-  transom_tensor output = tensorOf(result, TRANSOM_DTYPE_F32, {}, out);
+  transom_tensor output = makeTensor(result, TRANSOM_DTYPE_F32, {}, out);
   Result<void> done =
       fake.session().run(entry, inputs.data(), inputs.size(), &output, 1);
   EXPECT_EQ(fake->freeSequences(), fake->maxSequences());
@@ -115,11 +116,12 @@ TEST(DerivedEntries, other_types_strides_and_no_mask) {
   for (int64_t b = 0; b != 2; ++b)
     for (int64_t s = 0; s != 5; ++s)
       ids[size_t(s * 4 + b * 2)] = int32_t(batch.ids[size_t(b * 5 + s)]);
-  transom_tensor input = tensorOf("input_ids", TRANSOM_DTYPE_I32, {2, 5}, ids);
+  transom_tensor input =
+      makeTensor("input_ids", TRANSOM_DTYPE_I32, {2, 5}, ids);
   input.strides[0] = 2;
   input.strides[1] = 4;
   std::vector<float> out(2 * 5 * FAKE_VOCABULARY * 2, -1);
-  transom_tensor output = tensorOf("logits", TRANSOM_DTYPE_F32, {}, out);
+  transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, out);
   output.strides[0] = FAKE_VOCABULARY * 2;
   output.strides[1] = FAKE_VOCABULARY * 4;
   output.strides[2] = 2;
@@ -260,7 +262,7 @@ TEST(DerivedEntries, no_room_beside_open_sequences_leaves_results_alone) {
   LoopBatch batch(2, 400, 1, 9);
   auto inputs = batch.inputs();
   std::vector<float> out(2 * 400 * FAKE_VOCABULARY, -1);
-  transom_tensor output = tensorOf("logits", TRANSOM_DTYPE_F32, {}, out);
+  transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, out);
   auto expectFull = [&](const char *text) {
     Result<void> done =
         fake.session().run("logits", inputs.data(), 2, &output, 1);

@@ -18,7 +18,7 @@ TEST(SessionControl, cancel_ends_a_call_between_steps) {
       Session *session = nullptr;
       int forks = 0;
     } host;
-    SessionConfig config = configOf(2, 40, threads);
+    SessionConfig config = makeConfig(2, 40, threads);
     config.parallelContext = &host;
     config.parallel = [](void *context, size_t count, transom_task task,
                          void *arg) {
@@ -42,7 +42,7 @@ TEST(SessionControl, cancel_ends_a_call_between_steps) {
 
 TEST(SessionControl, cancel_from_another_thread) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(8, 512, 3));
+  auto session = makeSession(*model, makeConfig(8, 512, 3));
   std::atomic<bool> stop{false};
   std::thread other([&] {
     while (!stop) {
@@ -70,7 +70,7 @@ TEST(SessionControl, cancel_from_another_thread) {
 
 TEST(SessionControl, profile_has_a_time_for_each_step) {
   auto model = fakeModel();
-  SessionConfig config = configOf(2, 40, 2);
+  SessionConfig config = makeConfig(2, 40, 2);
   config.profile = true;
   auto session = makeSession(*model, config);
   EncodeCall call(2, 5);
@@ -84,7 +84,7 @@ TEST(SessionControl, profile_has_a_time_for_each_step) {
 
 TEST(SessionControl, trace_has_a_begin_and_an_end_for_each_share) {
   auto model = fakeModel();
-  SessionConfig config = configOf(2, 40, 3);
+  SessionConfig config = makeConfig(2, 40, 3);
   size_t steps = 0;
   EXPECT_EQ(makeSession(*model, config)->executor().workerTimes(steps),
             nullptr);
@@ -95,8 +95,8 @@ TEST(SessionControl, trace_has_a_begin_and_an_end_for_each_share) {
   const transom_worker_time *shares = session->executor().workerTimes(steps);
   ASSERT_EQ(steps, 5u);
   for (size_t step = 0; step != steps; ++step)
-    for (size_t part = 0; part != 3; ++part) {
-      const transom_worker_time &share = shares[step * 3 + part];
+    for (size_t worker = 0; worker != 3; ++worker) {
+      const transom_worker_time &share = shares[step * 3 + worker];
       EXPECT_GT(share.begin, 0);
       EXPECT_GE(share.end, share.begin);
       // A step begins when all shares of the step before have ended.

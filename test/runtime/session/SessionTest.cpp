@@ -25,7 +25,7 @@ static void expectError(const Result<void> &result, Status status,
 TEST(Session, same_results_for_any_number_of_threads) {
   auto model = fakeModel();
   for (unsigned threads = 1; threads <= 8; ++threads) {
-    auto session = makeSession(*model, configOf(5, 200, threads));
+    auto session = makeSession(*model, makeConfig(5, 200, threads));
     for (unsigned round = 0; round != 8; ++round) {
       EncodeCall call(1 + round % 5, 1 + int64_t(round) * 5);
       call.randomize(round, true);
@@ -64,7 +64,7 @@ struct ShuffledHost {
 TEST(Session, a_host_runs_the_shares_in_any_order) {
   auto model = fakeModel();
   ShuffledHost host;
-  SessionConfig config = configOf(4, 100, 7);
+  SessionConfig config = makeConfig(4, 100, 7);
   config.parallel = ShuffledHost::parallel;
   config.parallelContext = &host;
   auto session = makeSession(*model, config);
@@ -78,7 +78,7 @@ TEST(Session, a_host_runs_the_shares_in_any_order) {
 TEST(Session, two_sessions_of_one_model_at_once) {
   auto model = fakeModel();
   auto work = [&](unsigned seed) {
-    auto session = makeSession(*model, configOf(3, 64, 2));
+    auto session = makeSession(*model, makeConfig(3, 64, 2));
     for (unsigned round = 0; round != 30; ++round) {
       EncodeCall call(3, 17);
       call.randomize(seed + round, true);
@@ -93,7 +93,7 @@ TEST(Session, two_sessions_of_one_model_at_once) {
 
 TEST(Session, takes_i32_strides_and_defaults) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(2, 64));
+  auto session = makeSession(*model, makeConfig(2, 64));
   EncodeCall call(2, 5);
   call.randomize(3, false);
   std::fill(call.types.begin(), call.types.end(), 0);
@@ -101,7 +101,7 @@ TEST(Session, takes_i32_strides_and_defaults) {
   for (int64_t i = 0; i != 10; ++i)
     transposed[size_t(i % 5 * 2 + i / 5)] = int32_t(call.ids[size_t(i)]);
   transom_tensor ids =
-      tensorOf("input_ids", TRANSOM_DTYPE_I32, {2, 5}, transposed);
+      makeTensor("input_ids", TRANSOM_DTYPE_I32, {2, 5}, transposed);
   ids.strides[0] = 1;
   ids.strides[1] = 2;
   Result<void> done = session->run("encode", &ids, 1, call.outputs.data(), 2);
@@ -111,12 +111,12 @@ TEST(Session, takes_i32_strides_and_defaults) {
 
 TEST(Session, holds_results_for_strides_and_omission) {
   auto model = fakeModel();
-  SessionConfig config = configOf(2, 64);
+  SessionConfig config = makeConfig(2, 64);
   EncodeCall call(2, 3);
   call.randomize(4, true);
   std::vector<float> wide(2 * 3 * 7, -7);
   transom_tensor hidden =
-      tensorOf("last_hidden_state", TRANSOM_DTYPE_NONE, {}, wide);
+      makeTensor("last_hidden_state", TRANSOM_DTYPE_NONE, {}, wide);
   hidden.strides[0] = 21;
   hidden.strides[1] = 7;
   hidden.strides[2] = 1;
@@ -131,16 +131,16 @@ TEST(Session, holds_results_for_strides_and_omission) {
   auto holding = makeSession(*model, config);
   ASSERT_TRUE(bool(holding->run("encode", call.inputs.data(), 3, &hidden, 1)));
   EXPECT_EQ(hidden.dtype, TRANSOM_DTYPE_F32);
-  std::vector<float> wanted, pooled;
-  call.expect(wanted, pooled);
+  std::vector<float> expected, pooled;
+  call.expect(expected, pooled);
   for (size_t i = 0; i != 6; ++i)
     for (size_t j = 0; j != 7; ++j)
-      EXPECT_EQ(wide[i * 7 + j], j < 4 ? wanted[i * 4 + j] : -7);
+      EXPECT_EQ(wide[i * 7 + j], j < 4 ? expected[i * 4 + j] : -7);
 }
 
 TEST(Session, tells_wrong_inputs) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(2, 64));
+  auto session = makeSession(*model, makeConfig(2, 64));
   EncodeCall call(2, 5);
   auto expect = [&](Status status, const std::string &text, auto change) {
     EncodeCall broken(2, 5);
@@ -204,7 +204,7 @@ TEST(Session, tells_wrong_inputs) {
 
 TEST(Session, refuses_what_does_not_fit) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(2, 20));
+  auto session = makeSession(*model, makeConfig(2, 20));
   EncodeCall longer(1, 65);
   expectError(longer.run(*session), Status::Limit,
               "'seq' is 65, over the model's maximum 64");
@@ -221,9 +221,9 @@ TEST(Session, refuses_what_does_not_fit) {
   std::vector<float> x(2 * 11 * 3), y(2 * 11 * 3);
   std::vector<uint8_t> m(2 * 11);
   std::vector<uint16_t> z(3);
-  transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {2, 11, 3}, x),
-                             tensorOf("m", TRANSOM_DTYPE_BOOL, {2, 11}, m),
-                             tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
+  transom_tensor inputs[] = {makeTensor("x", TRANSOM_DTYPE_F32, {2, 11, 3}, x),
+                             makeTensor("m", TRANSOM_DTYPE_BOOL, {2, 11}, m),
+                             makeTensor("z", TRANSOM_DTYPE_BF16, {3}, z)};
   expectError(session->run("combine", inputs, 3, nullptr, 0), Status::Limit,
               "'seq' is 11 for a batch of 2, over the session's max_tokens 20");
 }
@@ -243,7 +243,7 @@ TEST(Session, position_limits_count_as_maxima) {
   Manifest manifest = fakeManifest();
   manifest.symbols[1].max = std::nullopt;
   auto model = fakeModel(manifest);
-  auto session = makeSession(*model, configOf(1, 200));
+  auto session = makeSession(*model, makeConfig(1, 200));
   EncodeCall call(1, 65);
   expectError(call.run(*session), Status::Limit,
               "input 'input_ids' has length 65, over the model's maximum 64");
@@ -254,7 +254,7 @@ TEST(Session, position_limits_count_as_maxima) {
 TEST(Session, bool_and_half_inputs_and_uniform_rows) {
   auto model = fakeModel();
   for (unsigned threads : {1u, 3u}) {
-    auto session = makeSession(*model, configOf(4, 40, threads));
+    auto session = makeSession(*model, makeConfig(4, 40, threads));
     std::vector<float> x(4 * 5 * 3), y(x.size(), -1), tiny(4, -1);
     std::vector<uint8_t> m(20);
     std::vector<uint16_t> z = {0x3f80, 0x4000, 0x4040}; // 1, 2, 3
@@ -263,13 +263,13 @@ TEST(Session, bool_and_half_inputs_and_uniform_rows) {
       x[i] = float(i);
     for (size_t i = 0; i != m.size(); ++i)
       m[i] = i % 3 == 0;
-    transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
-                               tensorOf("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
-                               tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
+    transom_tensor inputs[] = {makeTensor("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
+                               makeTensor("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
+                               makeTensor("z", TRANSOM_DTYPE_BF16, {3}, z)};
     transom_tensor outputs[] = {
-        tensorOf("y", TRANSOM_DTYPE_F32, {}, y),
-        tensorOf("tiny", TRANSOM_DTYPE_F32, {}, tiny),
-        tensorOf("count", TRANSOM_DTYPE_I64, {}, count)};
+        makeTensor("y", TRANSOM_DTYPE_F32, {}, y),
+        makeTensor("tiny", TRANSOM_DTYPE_F32, {}, tiny),
+        makeTensor("count", TRANSOM_DTYPE_I64, {}, count)};
     Result<void> done = session->run("combine", inputs, 3, outputs, 3);
     ASSERT_TRUE(bool(done)) << done.error().message;
     for (size_t i = 0; i != y.size(); ++i)
@@ -284,7 +284,7 @@ TEST(Session, bool_and_half_inputs_and_uniform_rows) {
 
 TEST(Session, restores_the_float_mode) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(2, 40, 2));
+  auto session = makeSession(*model, makeConfig(2, 40, 2));
   EncodeCall call(2, 5);
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
   ASSERT_TRUE(bool(call.run(*session)));
@@ -298,7 +298,7 @@ TEST(Session, memory_is_what_was_foretold) {
   auto model = fakeModel();
   uint64_t last = 0;
   for (int64_t tokens : {64, 5000, 100000}) {
-    SessionConfig config = configOf(16, tokens, 2);
+    SessionConfig config = makeConfig(16, tokens, 2);
     Result<SessionLayout> layout = SessionLayout::plan(*model, config);
     ASSERT_TRUE(bool(layout));
     auto session = makeSession(*model, config);
@@ -315,7 +315,7 @@ TEST(Session, memory_is_what_was_foretold) {
               std::string::npos);
   }
   Result<SessionLayout> huge =
-      SessionLayout::plan(*model, configOf(INT64_MAX / 4, INT64_MAX / 4));
+      SessionLayout::plan(*model, makeConfig(INT64_MAX / 4, INT64_MAX / 4));
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().status, Status::Limit);
 }
@@ -324,7 +324,7 @@ TEST(Session, the_largest_call_fits_with_protected_pages_around) {
   auto model = fakeModel();
   for (bool atEnd : {false, true})
     for (unsigned threads : {1u, 3u}) {
-      SessionConfig config = configOf(7, 7 * 64, threads);
+      SessionConfig config = makeConfig(7, 7 * 64, threads);
       config.arenaAtEnd = atEnd;
       config.holdResults = true;
       auto session = makeSession(*model, config);
@@ -366,17 +366,17 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
     std::vector<uint8_t> m(20, 1);
     std::vector<uint16_t> z(3);
     std::vector<int64_t> count(4, -1);
-    transom_tensor inputs[] = {tensorOf("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
-                               tensorOf("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
-                               tensorOf("z", TRANSOM_DTYPE_BF16, {3}, z)};
+    transom_tensor inputs[] = {makeTensor("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
+                               makeTensor("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
+                               makeTensor("z", TRANSOM_DTYPE_BF16, {3}, z)};
     transom_tensor outputs[] = {
-        tensorOf("y", TRANSOM_DTYPE_F32, {}, y),
-        tensorOf("tiny", TRANSOM_DTYPE_F32, {}, tiny),
-        tensorOf("count", TRANSOM_DTYPE_I64, {}, count)};
+        makeTensor("y", TRANSOM_DTYPE_F32, {}, y),
+        makeTensor("tiny", TRANSOM_DTYPE_F32, {}, tiny),
+        makeTensor("count", TRANSOM_DTYPE_I64, {}, count)};
     Capacity capacity;
     ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, capacity)));
-    auto session =
-        makeSession(*model, configOf(capacity.maxBatch, capacity.maxTokens, 2));
+    auto session = makeSession(
+        *model, makeConfig(capacity.maxBatch, capacity.maxTokens, 2));
     Result<void> done = session->run("combine", inputs, 3, outputs, 3);
     ASSERT_TRUE(bool(done)) << done.error().message;
     EXPECT_EQ(y, std::vector<float>(y.size(), 2));
@@ -398,7 +398,7 @@ TEST(Session, symbols_of_any_name_and_sizes_without_symbols) {
 
 TEST(Session, shapes_without_running) {
   auto model = fakeModel();
-  auto session = makeSession(*model, configOf(1, 1));
+  auto session = makeSession(*model, makeConfig(1, 1));
   EncodeCall call(3, 7);
   transom_tensor result{};
   call.inputs[0].data = nullptr;

@@ -52,7 +52,7 @@ static std::vector<float>
 embed(const Model &model, const std::vector<transom_text> &texts, int64_t batch,
       int64_t tokens, unsigned threads = 1, size_t *cutTexts = nullptr,
       transom_embed_options options = transom_embed_options_default()) {
-  SessionConfig config = configOf(batch, tokens, threads);
+  SessionConfig config = makeConfig(batch, tokens, threads);
   config.holdResults = true;
   auto session = makeSession(model, config);
   std::vector<float> out(texts.size() * FAKE_WIDTH, -9);
@@ -115,7 +115,7 @@ TEST(Text, counts_texts_that_were_cut) {
 
 TEST(Text, names_the_text_in_errors) {
   auto model = fakeModel(textManifest(), tables());
-  SessionConfig config = configOf(2, 64);
+  SessionConfig config = makeConfig(2, 64);
   config.holdResults = true;
   auto session = makeSession(*model, config);
   transom_text texts[] = {text("a"), {"\xff", 1}};
@@ -130,7 +130,7 @@ TEST(Text, names_the_text_in_errors) {
 
 TEST(Text, models_without_tokenizer_or_head) {
   auto plain = fakeModel(textManifest());
-  SessionConfig config = configOf(2, 64);
+  SessionConfig config = makeConfig(2, 64);
   config.holdResults = true;
   auto session = makeSession(*plain, config);
   transom_text one = text("a");
@@ -152,7 +152,7 @@ TEST(Text, scores_of_texts_and_pairs) {
   manifest.labels = {"w", "x", "y", "z"};
   manifest.entries[0].outputs[1].name = "logits";
   auto model = fakeModel(manifest, tables());
-  SessionConfig config = configOf(2, 64);
+  SessionConfig config = makeConfig(2, 64);
   config.holdResults = true;
   auto session = makeSession(*model, config);
   transom_text texts[] = {text("a"), text("a"), text("a")};
@@ -190,7 +190,7 @@ TEST(Text, scores_of_tokens) {
   manifest.labels = {"w", "x", "y", "z"};
   manifest.entries[0].outputs[0].name = "logits";
   auto model = fakeModel(manifest, tables());
-  SessionConfig config = configOf(1, 64);
+  SessionConfig config = makeConfig(1, 64);
   config.holdResults = true;
   auto session = makeSession(*model, config);
   Encoding encoding;

@@ -61,8 +61,8 @@ std::unique_ptr<Model> fakeModel(Manifest manifest = fakeManifest(),
 
 /// A dense tensor over a vector's data.
 template <typename T>
-transom_tensor tensorOf(const char *name, transom_dtype dtype,
-                        std::vector<int64_t> shape, std::vector<T> &data) {
+transom_tensor makeTensor(const char *name, transom_dtype dtype,
+                          std::vector<int64_t> shape, std::vector<T> &data) {
   transom_tensor tensor{};
   tensor.name = name;
   tensor.dtype = dtype;
@@ -94,6 +94,6 @@ struct EncodeCall {
 std::unique_ptr<Session> makeSession(const Model &model,
                                      const SessionConfig &config);
 /// A configuration for calls up to batch times tokens.
-SessionConfig configOf(int64_t batch, int64_t tokens, unsigned threads = 1);
+SessionConfig makeConfig(int64_t batch, int64_t tokens, unsigned threads = 1);
 
 } // namespace transom::test

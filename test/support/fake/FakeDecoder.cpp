@@ -73,7 +73,7 @@ void FakeDecoder::rewind(int32_t sequence, int64_t length) {
 }
 
 Result<const float *>
-FakeDecoder::logitsOf(const std::vector<StepInput> &rows) {
+FakeDecoder::computeLogits(const std::vector<StepInput> &rows) {
   int64_t wanted = 0;
   for (const StepInput &what : rows)
     wanted += what.num_logits;
@@ -87,7 +87,7 @@ FakeDecoder::logitsOf(const std::vector<StepInput> &rows) {
 
 const float *FakeDecoder::run(const FakeStep &step) {
   std::vector<StepInput> rows = step.rows();
-  Result<const float *> logits = logitsOf(rows);
+  Result<const float *> logits = computeLogits(rows);
   EXPECT_TRUE(bool(logits)) << logits.error().message;
   if (!logits)
     return nullptr;

@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  Result<const float *> logitsOf(const std::vector<StepInput> &rows);
+  Result<const float *> computeLogits(const std::vector<StepInput> &rows);
   std::unique_ptr<Model> model;
   std::unique_ptr<Session> made;
   std::map<int32_t, std::vector<int64_t>> past;

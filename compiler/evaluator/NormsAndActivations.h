@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of the mathematics that attn and kern share, in float64.
+// Activations, softmax and norms in float64, for operations of attn and kern.
 #pragma once
 #include "compiler/evaluator/Tensor.h"
 #include "runtime/base/Activation.h"
