@@ -22,10 +22,10 @@ static KvStorage getStorage(const Executor &executor,
 }
 
 DecodeEngine::DecodeEngine(Executor &executor, const DecodeLayout &layout)
-    : executor(executor), entry(*executor.model().findEntry(EntryKind::Step)),
+    : executor(executor), entry(*executor.program().findEntry(EntryKind::Step)),
       regions(executor.getLayout(entry)), layout(layout),
       cache(layout.plan, getStorage(executor, layout)),
-      digest(cacheDigest(executor.model().manifest())) {
+      digest(cacheDigest(executor.program().manifest())) {
   const RaggedBatchLayout &table = regions.tables[0];
   ragged.sequences = executor.at<transom_sequence>(table.sequences);
   ragged.token_sequence = executor.at<int32_t>(table.tokenSequence);
@@ -34,11 +34,11 @@ DecodeEngine::DecodeEngine(Executor &executor, const DecodeLayout &layout)
 }
 
 std::optional<int64_t> DecodeEngine::context() const {
-  return executor.model().manifest().decoder->context;
+  return executor.program().manifest().decoder->context;
 }
 
 int64_t DecodeEngine::vocabulary() const {
-  return executor.model().manifest().decoder->vocabulary;
+  return executor.program().manifest().decoder->vocabulary;
 }
 
 //===----------------------------------------------------------------------===//

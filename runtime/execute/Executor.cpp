@@ -59,11 +59,11 @@ Mapping::~Mapping() {
     munmap(begin, bytes);
 }
 
-Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
+Result<std::unique_ptr<Executor>> Executor::create(const Program &program,
                                                    const ExecutorConfig &config,
                                                    ExecutorLayout layout) {
   std::unique_ptr<Executor> executor(
-      new Executor(model, config, std::move(layout)));
+      new Executor(program, config, std::move(layout)));
   TRANSOM_ASSIGN(Mapping mapping, Mapping::create(executor->layout));
   executor->mapping = std::move(mapping);
   TRANSOM_TRY(executor->startThreads());
@@ -96,11 +96,12 @@ Result<void> Executor::startThreads() {
   return {};
 }
 
-Result<const Entry *> transom::findEntry(const Model &model, const char *name) {
-  if (const Entry *entry = model.findEntry(name ? name : ""))
+Result<const Entry *> transom::findEntry(const Program &program,
+                                         const char *name) {
+  if (const Entry *entry = program.findEntry(name ? name : ""))
     return entry;
   std::vector<std::string> names;
-  for (const Entry &entry : model.entries())
+  for (const Entry &entry : program.entries())
     names.push_back(entry.manifest->name);
   std::string given = name ? name : "";
   return usageError("the model has no entry '" + given +

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the entries of a model on tensors. An executor owns the memory and the
+// Runs the entries of a program on tensors. An executor owns the memory and the
 // threads: all memory is mapped when it is created, and a call allocates
 // nothing.
 #pragma once
@@ -38,7 +38,7 @@ private:
 };
 
 /// The entry of that name; `Usage` with the names that exist.
-Result<const Entry *> findEntry(const Model &model, const char *name);
+Result<const Entry *> findEntry(const Program &program, const char *name);
 
 /// The arrays of a call that only asks about shapes.
 struct ShapeStorage {
@@ -54,8 +54,8 @@ struct ShapeStorage {
 
 class Executor {
 public:
-  /// Maps the memory and starts the threads. `model` outlives the executor.
-  static Result<std::unique_ptr<Executor>> create(const Model &model,
+  /// Maps the memory and starts the threads. `program` outlives the executor.
+  static Result<std::unique_ptr<Executor>> create(const Program &program,
                                                   const ExecutorConfig &config,
                                                   ExecutorLayout layout);
   /// In a child process after fork() the threads do not exist: they are left
@@ -76,7 +76,7 @@ public:
   /// An error if a call was cancelled before it began; clears the request.
   Result<void> takeCancel();
 
-  const Model &model() const { return source; }
+  const Program &program() const { return source; }
   const ExecutorConfig &config() const { return settings; }
   /// Bytes that are mapped.
   uint64_t memory() const { return mapping.size(); }
@@ -108,9 +108,9 @@ public:
   Result<void> execute(const Entry &entry, const transom_frame &frame);
 
 private:
-  Executor(const Model &model, const ExecutorConfig &config,
+  Executor(const Program &program, const ExecutorConfig &config,
            ExecutorLayout layout)
-      : source(model), settings(config), layout(std::move(layout)),
+      : source(program), settings(config), layout(std::move(layout)),
         owner(getpid()) {}
   char *getRest(const Region &region) const {
     return mapping.base() + layout.restOffset + region.offset;
@@ -133,7 +133,7 @@ private:
   void finishOutputs(const Entry &entry, const Call &call, void *const *args,
                      transom_tensor *outputs, size_t count) const;
 
-  const Model &source;
+  const Program &source;
   ExecutorConfig settings;
   ExecutorLayout layout;
   Mapping mapping;

@@ -161,11 +161,11 @@ RaggedBatchLayout EntryPlanner::planTable(const RaggedBatchRule &rule,
 }
 
 /// Plans what lasts from call to call: counters, times and the extension.
-void planShared(const Model &model, const ExecutorConfig &config,
+void planShared(const Program &program, const ExecutorConfig &config,
                 const ExecutorExtension *extension, ExecutorLayout &layout,
                 Regions &shared) {
   uint64_t counters = 0, dispatches = 0;
-  for (const Entry &entry : model.entries()) {
+  for (const Entry &entry : program.entries()) {
     counters = std::max(counters, uint64_t(entry.counters));
     dispatches = std::max(
         dispatches, uint64_t(entry.code ? entry.code->num_dispatches : 0));
@@ -184,15 +184,15 @@ void planShared(const Model &model, const ExecutorConfig &config,
 /// Plans the entries, which share space. A derived entry runs another one, so
 /// its regions follow those of all entries with code over sequences. False on
 /// overflow.
-bool planEntries(const Model &model, const ExecutorConfig &config,
+bool planEntries(const Program &program, const ExecutorConfig &config,
                  const ExecutorExtension *extension, const Regions &shared,
                  ExecutorLayout &layout) {
   Regions afterStep = shared;
   layout.restBytes = shared.end().value().value_or(0);
-  layout.entries.resize(model.entries().size());
+  layout.entries.resize(program.entries().size());
   for (bool derived : {false, true})
-    for (size_t i = 0; i != model.entries().size(); ++i) {
-      const Entry &entry = model.entries()[i];
+    for (size_t i = 0; i != program.entries().size(); ++i) {
+      const Entry &entry = program.entries()[i];
       if (entry.isDerived() != derived)
         continue;
       Regions regions = derived ? afterStep : shared;
@@ -236,13 +236,13 @@ bool placeInMapping(ExecutorLayout &layout,
 } // namespace
 
 Result<ExecutorLayout>
-ExecutorLayout::plan(const Model &model, const ExecutorConfig &config,
+ExecutorLayout::plan(const Program &program, const ExecutorConfig &config,
                      const ExecutorExtension *extension) {
   ExecutorLayout layout;
   layout.page = uint64_t(sysconf(_SC_PAGESIZE));
   Regions shared{CheckedSize(0)};
-  planShared(model, config, extension, layout, shared);
-  if (!planEntries(model, config, extension, shared, layout) ||
+  planShared(program, config, extension, layout, shared);
+  if (!planEntries(program, config, extension, shared, layout) ||
       !placeInMapping(layout, extension))
     return limitError("the sizes of a session with max_batch " +
                       std::to_string(config.maxBatch) + " and max_tokens " +

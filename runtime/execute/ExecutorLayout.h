@@ -5,7 +5,7 @@
 // and the options alone, so that its size is known without creating it.
 #pragma once
 #include "runtime/base/Checked.h"
-#include "runtime/execute/Model.h"
+#include "runtime/execute/Program.h"
 #include <vector>
 
 namespace transom {
@@ -76,7 +76,7 @@ struct ExecutorLayout {
 
   /// Plans the mapping. `extension` may be NULL. `Limit` when sizes overflow or
   /// exceed the limit.
-  static Result<ExecutorLayout> plan(const Model &model,
+  static Result<ExecutorLayout> plan(const Program &program,
                                      const ExecutorConfig &config,
                                      const ExecutorExtension *extension);
 };

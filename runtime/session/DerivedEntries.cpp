@@ -132,7 +132,8 @@ private:
   Result<void> giveScore(int64_t row, int64_t column, int64_t index,
                          const float *logits);
   void clear(int64_t row);
-  /// The first column from `column` on that holds a token; `columns` without one.
+  /// The first column from `column` on that holds a token; `columns` without
+  /// one.
   int64_t realFrom(int64_t row, int64_t column) const {
     while (column < columns && !mask(row, column))
       ++column;

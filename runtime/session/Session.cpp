@@ -10,7 +10,7 @@ using namespace transom;
 
 Result<std::unique_ptr<Session>> Session::create(const Model &model,
                                                  const SessionConfig &config) {
-  std::unique_ptr<Session> session(new Session(config));
+  std::unique_ptr<Session> session(new Session(model, config));
   TRANSOM_ASSIGN(SessionLayout layout, SessionLayout::plan(model, config));
   session->layout = std::move(layout);
   TRANSOM_ASSIGN(std::unique_ptr<Executor> executor,

@@ -33,7 +33,7 @@ public:
   /// An error if the call was cancelled before it began; clears the request.
   Result<void> takeCancel() { return executorPart->takeCancel(); }
 
-  const Model &model() const { return executorPart->model(); }
+  const Model &model() const { return source; }
   const SessionConfig &config() const { return settings; }
   /// Bytes that are mapped.
   uint64_t memory() const { return executorPart->memory(); }
@@ -43,8 +43,10 @@ public:
   }
 
 private:
-  explicit Session(const SessionConfig &config) : settings(config) {}
+  Session(const Model &model, const SessionConfig &config)
+      : source(model), settings(config) {}
 
+  const Model &source;
   SessionConfig settings;
   SessionLayout layout;
   std::unique_ptr<Executor> executorPart;

@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/decode/DecodeLayout.h"
 #include "runtime/session/DerivedEntries.h"
+#include "runtime/session/Model.h"
 #include <optional>
 
 namespace transom {

@@ -32,12 +32,13 @@ LAYERS = {
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
     # The runtime from the bottom to the top; a folder may include those before it.
     "runtime/artifact": ["runtime/artifact", *ABI, *SUPPORT],
-    "runtime/execute": ["runtime/execute", "runtime/artifact", "runtime/tokenizer", "runtime/onednn/OneDnn", *HEADERS, *ABI, *SUPPORT],
+    "runtime/execute": ["runtime/execute", "runtime/artifact", "runtime/onednn/OneDnn", *HEADERS, *ABI, *SUPPORT],
     "runtime/kvcache": ["runtime/kvcache", *HEADERS, *ABI, *SUPPORT],
     "runtime/decode": ["runtime/decode", "runtime/kvcache", "runtime/execute", *HEADERS, *ABI, *SUPPORT],
     "runtime/generate": ["runtime/generate", "runtime/tokenizer", *HEADERS, *ABI, *SUPPORT],
     "runtime/session": [
-        "runtime/session", "runtime/generate", "runtime/decode", "runtime/kvcache", "runtime/execute", *HEADERS, *ABI, *SUPPORT,
+        "runtime/session", "runtime/generate", "runtime/decode", "runtime/kvcache", "runtime/execute", "runtime/tokenizer", *HEADERS,
+        *ABI, *SUPPORT,
     ],
     "runtime/text": ["runtime/text", "runtime/session", "runtime/execute", "runtime/tokenizer", *HEADERS, *SUPPORT],
     "runtime/api": ["runtime/api", "runtime/text", "runtime/session", "runtime/generate", "runtime/execute", *HEADERS, *SUPPORT],

@@ -1,0 +1,132 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables of the code are checked against the manifest once, here, so that
+// an executor run can trust every index.
+#include "runtime/execute/Program.h"
+#include "runtime/execute/Cpu.h"
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace transom;
+
+/// Checks that the dispatches of one entry name phases, library calls and layer
+/// entries that exist.
+static Result<void> checkDispatches(const transom_artifact_code &code,
+                                    const transom_entry_code &entry,
+                                    size_t calls, const std::string &name) {
+  for (int64_t i = 0; i < entry.num_dispatches; ++i) {
+    const transom_dispatch &dispatch = entry.dispatches[i];
+    if (dispatch.phase < -int64_t(calls) || dispatch.phase >= code.num_phases ||
+        dispatch.layer < -1 || (dispatch.layer >= 0 && !code.layers))
+      return rejected(name + ": dispatch " + std::to_string(i) + " of entry '" +
+                      entry.name + "' has phase " +
+                      std::to_string(dispatch.phase) + " of " +
+                      std::to_string(code.num_phases) + ", layer entry " +
+                      std::to_string(dispatch.layer));
+  }
+  return {};
+}
+
+static const transom_entry_code *findCode(const transom_artifact_code &code,
+                                          const std::string &name) {
+  for (uint32_t i = 0; i != code.num_entries; ++i)
+    if (name == code.entries[i].name)
+      return &code.entries[i];
+  return nullptr;
+}
+
+/// Reads the weights' pages now; only a hint, so failure does not matter.
+static void populateWeights(const char *weights, uint64_t bytes) {
+#ifdef MADV_POPULATE_READ
+  uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = uintptr_t(weights) & ~(page - 1);
+  madvise(reinterpret_cast<void *>(begin), uintptr_t(weights) + bytes - begin,
+          MADV_POPULATE_READ);
+#endif
+}
+
+Result<void> Program::load(const std::string &path,
+                           const LoadOptions &options) {
+  // Check the file; a wrong machine or CPU is told before any code is mapped.
+  TRANSOM_ASSIGN(ArtifactFile file, ArtifactFile::open(path));
+  TRANSOM_TRY(file.checkMachine());
+  TRANSOM_TRY(chooseIsa(file.manifest().isas, options.forcedIsa, path));
+  if (options.verifyWeights)
+    TRANSOM_TRY(file.checkWeights());
+
+  // Map the code and prepare its entries.
+  TRANSOM_ASSIGN(ArtifactCode code, ArtifactCode::load(file));
+  library = std::move(code);
+  TRANSOM_TRY(takeCode(file.manifest(), file.manifestText(), library.code(),
+                       options.forcedIsa, path));
+  if (options.populate && artifact->weights)
+    populateWeights(artifact->weights, contents.weightsBytes);
+  return {};
+}
+
+Result<void> Program::takeCode(Manifest manifest, std::string manifestText,
+                               const transom_artifact_code &code,
+                               const std::string &forcedIsa,
+                               const std::string &name) {
+  contents = std::move(manifest);
+  text = std::move(manifestText);
+  artifact = &code;
+  return resolve(forcedIsa, name);
+}
+
+Result<void> Program::resolve(const std::string &forcedIsa,
+                              const std::string &name) {
+  std::vector<std::string> isas;
+  for (uint32_t i = 0; i != artifact->num_isas; ++i)
+    isas.push_back(artifact->isas[i].name);
+  TRANSOM_ASSIGN(size_t isa, chooseIsa(isas, forcedIsa, name));
+  chosen = &artifact->isas[isa];
+  for (const ManifestEntry &source : contents.entries)
+    TRANSOM_TRY(addEntry(source, name));
+  return {};
+}
+
+Result<void> Program::addEntry(const ManifestEntry &source,
+                               const std::string &name) {
+  // Find the code of an entry that is not derived.
+  const bool isDerived = !source.derivedFrom.empty();
+  const transom_entry_code *code =
+      isDerived ? nullptr : findCode(*artifact, source.name);
+  if (!code && !isDerived)
+    return rejected(name + ": its manifest has the entry '" + source.name +
+                    "', its code does not");
+  if (code)
+    TRANSOM_TRY(checkDispatches(*artifact, *code, source.calls.size(), name));
+
+  // Open oneDNN for the first entry that calls it.
+  if (!source.calls.empty() && !oneDnnModel) {
+    TRANSOM_ASSIGN(std::unique_ptr<OneDnnModel> opened,
+                   OneDnnModel::open(chosen->name));
+    oneDnnModel = std::move(opened);
+  }
+
+  Result<Entry> entry = Entry::create(contents, source, code);
+  if (!entry)
+    return rejected(name + ": " + entry.error().message);
+  if (entry->isStep() != (source.kind == EntryKind::Step && contents.decoder))
+    return rejected(name + ": entry '" + source.name +
+                    "' does not fit a decoder");
+  entryList.push_back(std::move(*entry));
+  return {};
+}
+
+const Entry *Program::findEntry(const char *name) const {
+  for (const Entry &entry : entryList)
+    if (entry.manifest->name == name)
+      return &entry;
+  return nullptr;
+}
+
+const Entry *Program::findEntry(EntryKind kind) const {
+  for (const Entry &entry : entryList)
+    if (entry.kind() == kind)
+      return &entry;
+  return nullptr;
+}
