@@ -36,15 +36,12 @@ SHARED = {
     "test/compiler/import/tokenizer/ImportTokenizerTest.cpp": ("a tokenizer.json is read as a whole", [
         "Bpe.cpp", "Decoders.cpp", "PreTokenizers.cpp", "Steps.cpp", "TablesWriter.cpp", "Template.cpp", "TrieBuilder.cpp", "Vocabulary.cpp"]),
     "test/compiler/import/tokenizer/RegexTest.cpp": ("parts of the expressions' compiler", ["CharSet.cpp", "RegexTree.cpp"]),
-    "test/runtime/session/SessionTest.cpp": ("a session and its executor are tested as a whole", [
-        "SessionConfig.cpp", *("../execute/" + name for name in (
-            "Call.cpp", "Entry.cpp", "Executor.cpp", "ExecutorLayout.cpp", "ExecutorRun.cpp", "Model.cpp"))]),
+    "test/runtime/text/TextTest.cpp": ("embedding and classification use the model's tokenizer and entries", ["../session/Model.cpp"]),
     "test/runtime/api/ApiTest.cpp": ("each function of the API", ["ApiText.cpp"]),
     "test/runtime/generate/GeneratorTest.cpp": ("the entry `generate` on tensors", ["../session/Generate.cpp"]),
     "test/runtime/artifact/ArtifactTest.cpp": ("the reader of the file's format and the digest", ["Digest.cpp", "Elf.cpp"]),
-    "test/runtime/kvcache/PagedKvCacheTest.cpp": ("the caches and their plan", ["KvPlan.cpp"]),
     "test/runtime/decode/DecodeEngineTest.cpp": ("the engine with its memory", ["DecodeLayout.cpp"]),
-    "test/runtime/onednn/ShimTest.cpp": ("primitives of the shim's calls", ["OneDnn.cpp", "Primitives.cpp"]),
+    "test/runtime/onednn/ShimTest.cpp": ("primitives of the shim's calls", ["Primitives.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", *("../../compiler/driver/" + name for name in (
             "Compile.cpp", "CompileCode.cpp", "CompileModule.cpp", "Diagnostics.cpp", "Hashes.cpp", "ModuleText.cpp",

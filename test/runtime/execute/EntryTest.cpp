@@ -1,12 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries with bounded sizes: what needs a value before the call cannot use
-// them.
+// How sizes and limits of an entry follow from its manifest, and what needs a
+// value before the call and so cannot use a bounded size.
 #include "runtime/execute/Entry.h"
-#include <gtest/gtest.h>
+#include "test/runtime/execute/ExpectError.h"
+#include "test/support/fake/Fake.h"
 
 using namespace transom;
+using namespace transom::test;
 
 static Polynomial poly(const char *text) { return *Polynomial::parse(text); }
 
@@ -23,7 +25,7 @@ static ManifestEntry makeEntry() {
   return entry;
 }
 
-static std::string errorOf(const ManifestEntry &entry) {
+static std::string getMessage(const ManifestEntry &entry) {
   Manifest manifest;
   Result<Entry> made = Entry::create(manifest, entry, nullptr);
   return made ? "" : made.error().message;
@@ -43,22 +45,89 @@ TEST(Entry, needs_values_before_the_call) {
       "entry 'run': has a size over a symbol that its inputs do not bind";
   ManifestEntry entry = makeEntry();
   entry.outputs[0].shape[0] = poly("routed");
-  EXPECT_EQ(errorOf(entry), expected);
+  EXPECT_EQ(getMessage(entry), expected);
   entry = makeEntry();
   entry.arenaBytes = poly("64*routed");
-  EXPECT_EQ(errorOf(entry), expected);
+  EXPECT_EQ(getMessage(entry), expected);
   entry = makeEntry();
   entry.buffers[0].offset = poly("routed");
-  EXPECT_EQ(errorOf(entry), expected);
+  EXPECT_EQ(getMessage(entry), expected);
   entry = makeEntry();
   entry.boundedSizes[0].bound = poly("routed+1");
-  EXPECT_EQ(errorOf(entry), expected);
+  EXPECT_EQ(getMessage(entry), expected);
 }
 
 TEST(Entry, defines_a_bounded_size_once) {
   ManifestEntry entry = makeEntry();
   entry.boundedSizes.push_back(entry.boundedSizes[0]);
-  EXPECT_EQ(errorOf(entry),
+  EXPECT_EQ(getMessage(entry),
             "entry 'run': a bounded size defines 'routed', which is not a "
             "symbol or is defined twice");
+}
+
+TEST(Entry, position_limits_count_as_maxima) {
+  Manifest manifest = fakeManifest();
+  manifest.symbols[1].max = std::nullopt;
+  auto model = fakeModel(manifest);
+  auto session = makeSession(*model, makeConfig(1, 200));
+  EncodeCall call(1, 65);
+  expectError(call.run(*session), Status::Limit,
+              "input 'input_ids' has length 65, over the model's maximum 64");
+  EncodeCall fits(1, 64);
+  EXPECT_TRUE(bool(fits.run(*session)));
+}
+
+TEST(Entry, symbols_of_any_name_and_sizes_without_symbols) {
+  // The batch is what leads inputs only, whatever its name.
+  Manifest manifest = fakeManifest();
+  ManifestEntry &entry = manifest.entries[1];
+  manifest.symbols = {{"n", std::nullopt}, {"t", std::nullopt}};
+  entry.symbolOrder = {"keys1", "n", "rows1", "t"};
+  auto shape = [](const char *a, const char *b) {
+    return std::vector<Polynomial>{*Polynomial::parse(a),
+                                   *Polynomial::parse(b)};
+  };
+  entry.inputs[0].shape = shape("n", "t");
+  entry.inputs[0].shape.push_back(3);
+  entry.inputs[1].shape = shape("n", "t");
+  entry.outputs[0].shape = entry.inputs[0].shape;
+  entry.outputs[1].shape = entry.outputs[2].shape = {Polynomial::symbol("n")};
+  entry.ragged[0].batch = "n";
+  entry.ragged[0].columns = "t";
+  entry.arenaBytes = *Polynomial::parse("n*t");
+  manifest.entries.erase(manifest.entries.begin());
+  auto runWith = [](const Manifest &manifest) {
+    auto model = fakeModel(manifest);
+    std::vector<float> x(4 * 5 * 3, 1), y(x.size(), -1), tiny(4);
+    std::vector<uint8_t> m(20, 1);
+    std::vector<uint16_t> z(3);
+    std::vector<int64_t> count(4, -1);
+    transom_tensor inputs[] = {makeTensor("x", TRANSOM_DTYPE_F32, {4, 5, 3}, x),
+                               makeTensor("m", TRANSOM_DTYPE_BOOL, {4, 5}, m),
+                               makeTensor("z", TRANSOM_DTYPE_BF16, {3}, z)};
+    transom_tensor outputs[] = {
+        makeTensor("y", TRANSOM_DTYPE_F32, {}, y),
+        makeTensor("tiny", TRANSOM_DTYPE_F32, {}, tiny),
+        makeTensor("count", TRANSOM_DTYPE_I64, {}, count)};
+    Capacity capacity;
+    ASSERT_TRUE(bool(fitCapacity(*model, "combine", inputs, 3, capacity)));
+    auto session = makeSession(
+        *model, makeConfig(capacity.maxBatch, capacity.maxTokens, 2));
+    Result<void> done = session->run("combine", inputs, 3, outputs, 3);
+    ASSERT_TRUE(bool(done)) << done.error().message;
+    EXPECT_EQ(y, std::vector<float>(y.size(), 2));
+    EXPECT_EQ(count, std::vector<int64_t>(4, 5));
+  };
+  runWith(manifest);
+  ManifestEntry &fixed = manifest.entries[0];
+  manifest.symbols.clear();
+  fixed.symbolOrder = {"keys1", "rows1"};
+  fixed.inputs[0].shape = fixed.outputs[0].shape = {4, 5, 3};
+  fixed.inputs[1].shape = {4, 5};
+  fixed.outputs[1].shape = fixed.outputs[2].shape = {4};
+  fixed.ragged[0].batch = "4";
+  fixed.ragged[0].columns = "5";
+  fixed.arenaBytes = 64;
+  runWith(manifest);
+  runWith(*Manifest::parse(manifest.toJson()));
 }

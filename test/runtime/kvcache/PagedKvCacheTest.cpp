@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A decoder with a growing and a read-only cache, as cross attention needs it:
-// copies share the read-only blocks, files hold them, the plan counts them.
+// copies share the read-only blocks, and files hold them.
 #include "test/support/fake/FakeDecoder.h"
 #include <cstring>
 
@@ -118,17 +118,4 @@ TEST(PagedKvCache, files_hold_read_only_caches) {
   Result<int32_t> refused = other->load(path.c_str());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, Status::Rejected);
-}
-
-TEST(PagedKvCache, the_plan_counts_read_only_caches) {
-  const ManifestDecoder without = *fakeDecoderManifest().decoder;
-  const ManifestDecoder with = *withReadOnlyCache().decoder;
-  Result<KvPlan> small = KvPlan::create(without, 4, 2000, 64);
-  Result<KvPlan> large = KvPlan::create(with, 4, 2000, 64);
-  ASSERT_TRUE(small && large);
-  ASSERT_EQ(large->groups.size(), small->groups.size() + 1);
-  EXPECT_EQ(large->groups.back().numBlocks, 4 * getNumKvBlocks(maxPositions));
-  EXPECT_EQ(large->longest, small->longest);
-  for (size_t i = 0; i != small->groups.size(); ++i)
-    EXPECT_EQ(large->groups[i].numBlocks, small->groups[i].numBlocks);
 }

@@ -1,16 +1,72 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is done to a call from outside: cancelling it, between steps and from
-// another thread, and taking the time of its steps and shares.
+// Dispatches on any number of threads and on those of a host; cancelling a
+// call, between dispatches and from another thread; times of dispatches and
+// workers.
 #include "test/support/fake/Fake.h"
+#include <algorithm>
 #include <atomic>
+#include <random>
 #include <thread>
 
 using namespace transom;
 using namespace transom::test;
 
-TEST(SessionControl, cancel_ends_a_call_between_steps) {
+TEST(ExecutorRun, same_results_for_any_number_of_threads) {
+  auto model = fakeModel();
+  for (unsigned threads = 1; threads <= 8; ++threads) {
+    auto session = makeSession(*model, makeConfig(5, 200, threads));
+    for (unsigned round = 0; round != 8; ++round) {
+      EncodeCall call(1 + round % 5, 1 + int64_t(round) * 5);
+      call.randomize(round, true);
+      Result<void> done = call.run(*session);
+      ASSERT_TRUE(bool(done)) << done.error().message;
+      call.checkResults();
+      EXPECT_EQ(call.outputs[0].rank, 3);
+      EXPECT_EQ(call.outputs[0].shape[1], call.seq);
+      EXPECT_EQ(call.outputs[1].dtype, TRANSOM_DTYPE_F32);
+    }
+  }
+}
+
+/// A host that runs the workers in a shuffled order, on two threads.
+struct ShuffledHost {
+  std::mt19937 random{7};
+  int forks = 0;
+  static void parallel(void *context, size_t count, transom_task task,
+                       void *arg) {
+    ShuffledHost &host = *static_cast<ShuffledHost *>(context);
+    ++host.forks;
+    std::vector<size_t> order(count);
+    for (size_t i = 0; i != count; ++i)
+      order[i] = i;
+    std::shuffle(order.begin(), order.end(), host.random);
+    std::thread other([&] {
+      for (size_t i = 0; i < count; i += 2)
+        task(arg, order[i]);
+    });
+    for (size_t i = 1; i < count; i += 2)
+      task(arg, order[i]);
+    other.join();
+  }
+};
+
+TEST(ExecutorRun, a_host_runs_the_workers_in_any_order) {
+  auto model = fakeModel();
+  ShuffledHost host;
+  SessionConfig config = makeConfig(4, 100, 7);
+  config.parallel = ShuffledHost::parallel;
+  config.parallelContext = &host;
+  auto session = makeSession(*model, config);
+  EncodeCall call(4, 20);
+  call.randomize(1, true);
+  ASSERT_TRUE(bool(call.run(*session)));
+  call.checkResults();
+  EXPECT_EQ(host.forks, 5);
+}
+
+TEST(ExecutorRun, cancel_ends_a_call_between_dispatches) {
   auto model = fakeModel();
   for (unsigned threads : {1u, 3u}) {
     // A host that cancels in the second step stands for another thread.
@@ -40,7 +96,7 @@ TEST(SessionControl, cancel_ends_a_call_between_steps) {
   }
 }
 
-TEST(SessionControl, cancel_from_another_thread) {
+TEST(ExecutorRun, cancel_from_another_thread) {
   auto model = fakeModel();
   auto session = makeSession(*model, makeConfig(8, 512, 3));
   std::atomic<bool> stop{false};
@@ -68,7 +124,7 @@ TEST(SessionControl, cancel_from_another_thread) {
   call.checkResults();
 }
 
-TEST(SessionControl, profile_has_a_time_for_each_step) {
+TEST(ExecutorRun, profile_has_a_time_for_each_dispatch) {
   auto model = fakeModel();
   SessionConfig config = makeConfig(2, 40, 2);
   config.profile = true;
@@ -82,7 +138,7 @@ TEST(SessionControl, profile_has_a_time_for_each_step) {
     EXPECT_GE(times[i], 0);
 }
 
-TEST(SessionControl, trace_has_a_begin_and_an_end_for_each_share) {
+TEST(ExecutorRun, trace_has_a_begin_and_an_end_for_each_worker) {
   auto model = fakeModel();
   SessionConfig config = makeConfig(2, 40, 3);
   size_t steps = 0;

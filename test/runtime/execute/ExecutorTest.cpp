@@ -1,0 +1,52 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Results in memory of the session, and the state of the calling thread.
+#include "runtime/execute/Executor.h"
+#include "test/support/fake/Fake.h"
+#include <algorithm>
+#include <cfenv>
+
+using namespace transom;
+using namespace transom::test;
+
+TEST(Executor, holds_results_for_strides_and_omission) {
+  auto model = fakeModel();
+  SessionConfig config = makeConfig(2, 64);
+  EncodeCall call(2, 3);
+  call.randomize(4, true);
+  std::vector<float> wide(2 * 3 * 7, -7);
+  transom_tensor hidden =
+      makeTensor("last_hidden_state", TRANSOM_DTYPE_NONE, {}, wide);
+  hidden.strides[0] = 21;
+  hidden.strides[1] = 7;
+  hidden.strides[2] = 1;
+  auto plain = makeSession(*model, config);
+  Result<void> refused =
+      plain->run("encode", call.inputs.data(), 3, &hidden, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::Rejected);
+  EXPECT_TRUE(std::all_of(wide.begin(), wide.end(),
+                          [](float value) { return value == -7; }));
+  config.holdResults = true;
+  auto holding = makeSession(*model, config);
+  ASSERT_TRUE(bool(holding->run("encode", call.inputs.data(), 3, &hidden, 1)));
+  EXPECT_EQ(hidden.dtype, TRANSOM_DTYPE_F32);
+  std::vector<float> expected, pooled;
+  call.expect(expected, pooled);
+  for (size_t i = 0; i != 6; ++i)
+    for (size_t j = 0; j != 7; ++j)
+      EXPECT_EQ(wide[i * 7 + j], j < 4 ? expected[i * 4 + j] : -7);
+}
+
+TEST(Executor, restores_the_float_mode) {
+  auto model = fakeModel();
+  auto session = makeSession(*model, makeConfig(2, 40, 2));
+  EncodeCall call(2, 5);
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  ASSERT_TRUE(bool(call.run(*session)));
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  std::fesetround(FE_TONEAREST);
+  volatile float small = 1e-30f;
+  EXPECT_NE(small * 1e-10f, 0.0f) << "denormals are back";
+}
