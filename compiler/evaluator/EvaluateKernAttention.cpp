@@ -3,8 +3,8 @@
 //
 // Attention of kern over ragged: each query row against the keys of its
 // sequence, read from key panels.
-#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

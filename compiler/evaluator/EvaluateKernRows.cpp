@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products, norms, embeddings and elementwise regions of kern.
-#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -279,6 +279,7 @@ static double getConstant(arith::ConstantOp op) {
 
 /// One scalar operation; nothing for one that regions do not hold.
 static std::optional<double> scalar(Operation *op, ArrayRef<double> in) {
+  // Every value is a double; operations on integers convert it.
   auto whole = [&](unsigned i) { return static_cast<int64_t>(in[i]); };
   using Maybe = std::optional<double>;
   return llvm::TypeSwitch<Operation *, Maybe>(op)

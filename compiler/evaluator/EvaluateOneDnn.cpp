@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `kern.onednn` means, as a whole: the library is not asked.
-#include "compiler/evaluator/NormsAndActivations.h"
 #include "compiler/evaluator/KernEvaluation.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 
 using namespace mlir;

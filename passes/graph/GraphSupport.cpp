@@ -165,11 +165,14 @@ static Axes getAxesOfMatmul(MatmulOp op, Value mask, int depth) {
 }
 
 static Axes getAxes(Value value, Value mask, int depth) {
+  // The mask itself has its length on axis 1.
   if (value == mask)
     return SmallVector<int64_t>{1};
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxMaskDepth)
     return std::nullopt;
+
+  // Any other value has the axes that its operation makes of its operands'.
   ++depth;
   return TypeSwitch<Operation *, Axes>(op)
       .Case([&](CastOp cast) { return getAxes(cast.getInput(), mask, depth); })

@@ -298,14 +298,17 @@ Result<void> EntryBuilder::addCalls() {
   return {};
 }
 
-/// An entry over sequences: tokens [rows] and wanted [wanted] in this order,
-/// and one result [wanted, width].
+/// Checks an entry over sequences: it takes the tokens, and the indices of the
+/// tokens that give logits, and has one result [num_logits, width].
 Result<void> EntryBuilder::addStep() {
+  // Other entries need no check.
   bool sequences =
       std::any_of(entry.ragged.begin(), entry.ragged.end(),
                   [](const RaggedBatchRule &rule) { return rule.sequences; });
   if (!sequences)
     return {};
+
+  // Check names, types and symbols.
   auto isList = [&](const Argument &argument, const char *name) {
     return argument.name == name && argument.dtype == TRANSOM_DTYPE_I64 &&
            argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
@@ -319,6 +322,8 @@ Result<void> EntryBuilder::addStep() {
       entry.outputs[0].dims.size() == 2 &&
       entry.outputs[0].dims[0].onlySymbol() ==
           entry.inputs[1].dims[0].onlySymbol();
+
+  // The width is a constant.
   std::vector<int64_t> none(entry.symbols.size(), 0);
   if (!right ||
       !entry.outputs[0].dims[1].evaluate(none.data(), entry.stepWidth) ||

@@ -393,6 +393,7 @@ static void addText(Page &page, const ManifestText &text) {
 
 static std::string getText(const ArtifactFile &file, bool isVerified) {
   const Manifest &manifest = file.manifest();
+  // The model, and how it was compiled.
   Page page;
   page.add("%s: %s (%s), head %s\n", manifest.name.c_str(),
            manifest.architecture.c_str(), manifest.family.c_str(),
@@ -404,6 +405,8 @@ static std::string getText(const ArtifactFile &file, bool isVerified) {
            formatBytes(manifest.weightsBytes).c_str(),
            manifest.weightsSha256.c_str(), isVerified ? ", verified" : "");
   page.add("file               %s\n", formatBytes(file.size()).c_str());
+
+  // What it runs on.
   page.add("instruction sets  ");
   for (const std::string &isa : manifest.isas)
     page.add(" %s", isa.c_str());
@@ -413,6 +416,8 @@ static std::string getText(const ArtifactFile &file, bool isVerified) {
         "scratch) is not counted",
         manifest.backend.c_str());
   page.add("\ntokenizer          %s\n", manifest.tokenizer ? "yes" : "no");
+
+  // What it can do, its limits and its sources.
   if (manifest.text)
     addText(page, *manifest.text);
   if (manifest.decoder)
@@ -424,6 +429,8 @@ static std::string getText(const ArtifactFile &file, bool isVerified) {
     page.add("from %s  %s\n", hash.c_str(), name.c_str());
   for (const std::string &pass : manifest.disabledPasses)
     page.add("without pass %s\n", pass.c_str());
+
+  // Its entries, and notes of the compiler.
   for (const ManifestEntry &entry : manifest.entries)
     addEntry(page, manifest, entry);
   for (const std::string &text : manifest.notes)

@@ -109,6 +109,7 @@ static Result<void> checkFlags(const RunFlags &flags) {
 }
 
 static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
+  // Check the flags against the model.
   if (Result<void> finished = flags.generation.finish(); !finished)
     return finished;
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
@@ -117,9 +118,13 @@ static Result<void> runEntry(RunFlags &flags, const CommonFlags &common) {
   const bool isGeneration = generates(model.get(), flags.entry);
   if (!isGeneration)
     TRANSOM_TRY(checkFlags(flags));
+
+  // Read the inputs; the length of generated results is known afterwards only.
   TRANSOM_ASSIGN(InputTensors inputs, InputTensors::read(flags.in));
   if (isGeneration)
     return runGeneration(model.get(), flags, common, inputs.tensors());
+
+  // Run the entry, and write the results.
   TRANSOM_ASSIGN(
       SessionPtr session,
       sessionFor(model.get(), flags.entry, inputs.tensors(), common.threads));

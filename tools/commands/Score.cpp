@@ -178,9 +178,12 @@ Result<size_t> Scorer::getWindow(size_t tokens) {
 }
 
 Result<void> Scorer::scoreFile(const std::string &path) {
+  // Tokenize the whole file.
   constexpr uint64_t largest = uint64_t(256) << 20;
   TRANSOM_ASSIGN(std::string text, readSmallFile(path, largest));
   TRANSOM_ASSIGN(std::vector<int64_t> ids, getTokens(text));
+
+  // Score it in windows; each begins `stride` tokens after the one before.
   TRANSOM_ASSIGN(size_t window, getWindow(ids.size()));
   if (Result<void> ready = prepare(std::min(window, ids.size())); !ready)
     return ready;
@@ -193,6 +196,8 @@ Result<void> Scorer::scoreFile(const std::string &path) {
                                         int64_t(window), stride, &score));
       !done)
     return signals.explain(done.takeError());
+
+  // Print one line.
   std::string line;
   JsonWriter json(line);
   json.beginObject();

@@ -157,6 +157,7 @@ int64_t StepRunner::random() {
 static int64_t inBlocks(int64_t positions) { return alignToKvBlock(positions); }
 
 Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
+  // Refuse what the model cannot hold.
   decodes = decode;
   vocabulary = std::max<int64_t>(1, bench.manifest.decoder->vocabulary);
   const std::optional<int64_t> context = bench.manifest.decoder->context;
@@ -165,6 +166,8 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
                       std::to_string(tokens) +
                       " tokens are more than the model's context of " +
                       std::to_string(*context));
+
+  // Create a session that just fits the work.
   transom_session_options sizes = transom_session_options_default();
   sizes.threads = bench.threads;
   sizes.profile = options.trace ? 2 : options.profile ? 1 : 0;
@@ -177,6 +180,8 @@ Result<void> StepRunner::prepare(const BenchModel &bench, bool decode) {
       std::max<int64_t>(chunk, static_cast<int64_t>(handles.size())));
   TRANSOM_ASSIGN(SessionPtr created, createSession(bench.model.get(), sizes));
   session = std::move(created);
+
+  // Choose random tokens, and fill the sequences with their past.
   transom_decoder_info info = transom_decoder_info_default();
   if (Result<void> known =
           check(transom_session_get_decoder(session.get(), &info));

@@ -84,6 +84,7 @@ using Cells = std::vector<Cell>;
 static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 static Cells getCells(const BenchRow &row) {
+  // Columns of every row, then those of decoders and of comparisons.
   const double seconds = row.times.min * 1e-3;
   const BenchCost &cost = row.cost;
   Cells cells = {{"entry", 0, row.entry},

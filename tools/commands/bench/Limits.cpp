@@ -201,6 +201,7 @@ LimitMeter::~LimitMeter() {
 }
 
 void LimitMeter::burst() {
+  // Run each loop on all threads for a short time.
   const PeakLoops loops = getPeakLoops(isa);
   const int64_t steps = getSteps(loops.multiply);
   const int64_t bf16Steps =
@@ -214,6 +215,8 @@ void LimitMeter::burst() {
     tasks.push_back({[&](unsigned) { return loops.multiplyBf16(bf16Steps); }});
   doTogether(threads, tasks);
   at = (at + window) % region;
+
+  // Keep the best result of all bursts.
   auto keep = [&](double &best, double work, const BurstTask &task) {
     best = std::max(best, work * threads / task.seconds);
   };
