@@ -57,9 +57,9 @@ static ManifestEntry encodeEntry() {
   entry.arenaBytes = entry.arenaLowerBound = poly("16*rows+16*batch");
   entry.counters = 1;
   entry.dispatches = {{"embed", "embeddings", 1},
-                 {"reduce", "layer.0", 1},
-                 {"layer", "layer.{0-1}", 2},
-                 {"scatter", "model", 1}};
+                      {"reduce", "layer.0", 1},
+                      {"layer", "layer.{0-1}", 2},
+                      {"scatter", "model", 1}};
   return entry;
 }
 
@@ -277,10 +277,10 @@ void EncodeCall::expect(std::vector<float> &hidden,
 }
 
 void EncodeCall::checkResults() const {
-  std::vector<float> wantedHidden, wantedPooled;
-  expect(wantedHidden, wantedPooled);
-  EXPECT_EQ(hidden, wantedHidden);
-  EXPECT_EQ(pooled, wantedPooled);
+  std::vector<float> expectedHidden, expectedPooled;
+  expect(expectedHidden, expectedPooled);
+  EXPECT_EQ(hidden, expectedHidden);
+  EXPECT_EQ(pooled, expectedPooled);
 }
 
 SessionConfig transom::test::makeConfig(int64_t batch, int64_t tokens,

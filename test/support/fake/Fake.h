@@ -90,7 +90,7 @@ struct EncodeCall {
   void checkResults() const;
 };
 
-/// A session over a model; the test fails when there is none.
+/// A session over a model; the test fails without one.
 std::unique_ptr<Session> makeSession(const Model &model,
                                      const SessionConfig &config);
 /// A configuration for calls up to batch times tokens.

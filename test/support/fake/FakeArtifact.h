@@ -15,7 +15,7 @@
 #define FAKE_BLOCK_BYTES 1024
 /* The id whose row of logits begins with a NaN. */
 #define FAKE_NAN_TOKEN 15
-/* Bytes of the manifest's note, and what stands there until a test fills it. */
+/* Bytes of the manifest's note, and what it contains until a test fills it. */
 #define FAKE_MANIFEST_ROOM 16384
 #define FAKE_MANIFEST_MARK "the manifest goes here"
 /* Likewise of the tokenizer's tables. */

@@ -37,14 +37,14 @@ void FakeStep::add(int32_t sequence, std::vector<int64_t> tokens,
                    int64_t rows) {
   sequences.push_back(sequence);
   texts.push_back(std::move(tokens));
-  wanted.push_back(rows);
+  numLogits.push_back(rows);
 }
 
 std::vector<StepInput> FakeStep::rows() const {
   std::vector<StepInput> made;
   for (size_t i = 0; i != texts.size(); ++i)
-    made.push_back(
-        {sequences[i], texts[i].data(), int64_t(texts[i].size()), wanted[i]});
+    made.push_back({sequences[i], texts[i].data(), int64_t(texts[i].size()),
+                    numLogits[i]});
   return made;
 }
 
@@ -74,12 +74,12 @@ void FakeDecoder::rewind(int32_t sequence, int64_t length) {
 
 Result<const float *>
 FakeDecoder::computeLogits(const std::vector<StepInput> &rows) {
-  int64_t wanted = 0;
+  int64_t numLogits = 0;
   for (const StepInput &what : rows)
-    wanted += what.num_logits;
-  if (wanted <= made->decoder()->maxLogits())
+    numLogits += what.num_logits;
+  if (numLogits <= made->decoder()->maxLogits())
     return made->decoder()->step(rows.data(), rows.size());
-  large.assign(size_t(wanted * FAKE_VOCABULARY), -1);
+  large.assign(size_t(numLogits * FAKE_VOCABULARY), -1);
   TRANSOM_TRY(
       made->decoder()->stepInto(rows.data(), rows.size(), large.data()));
   return static_cast<const float *>(large.data());
@@ -108,9 +108,9 @@ const float *FakeDecoder::run(const FakeStep &step) {
 }
 
 const float *FakeDecoder::feed(int32_t sequence, std::vector<int64_t> tokens,
-                               int64_t wanted) {
+                               int64_t numLogits) {
   FakeStep step;
-  step.add(sequence, std::move(tokens), wanted);
+  step.add(sequence, std::move(tokens), numLogits);
   return run(step);
 }
 

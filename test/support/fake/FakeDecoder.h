@@ -22,14 +22,14 @@ void expectRow(const float *logits, const std::vector<int64_t> &tokens);
 /// The rows of a step with the memory of their tokens.
 class FakeStep {
 public:
-  void add(int32_t sequence, std::vector<int64_t> tokens, int64_t wanted);
+  void add(int32_t sequence, std::vector<int64_t> tokens, int64_t numLogits);
   size_t size() const { return texts.size(); }
   std::vector<StepInput> rows() const;
 
 private:
   std::vector<int32_t> sequences;
   std::vector<std::vector<int64_t>> texts;
-  std::vector<int64_t> wanted;
+  std::vector<int64_t> numLogits;
 };
 
 class FakeDecoder {
@@ -45,7 +45,7 @@ public:
   /// Runs a step and compares its logits.
   const float *run(const FakeStep &step);
   const float *feed(int32_t sequence, std::vector<int64_t> tokens,
-                    int64_t wanted);
+                    int64_t numLogits);
   /// Fails where no row was compared.
   void checkFed() const { EXPECT_GT(compared, 0); }
   /// A sequence that was made by other means has this past.
