@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files: read-only mappings whose pages can be let go, whole small files, and
-// output that appears under its name complete or not at all.
+// Files: read-only mappings whose pages can be released, whole small files, and
+// output files that appear under their name only when they are complete.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace transom {
 
 /// A regular file mapped read-only. Links are followed. Move-only.
-/// The file must not be cut by others while it is mapped.
+/// No other process may truncate the file while it is mapped.
 class MappedFile {
 public:
-  /// Maps `path`; `Unavailable` when it is missing, unreadable or no regular
+  /// Maps `path`; `Unavailable` if it is missing, unreadable or not a regular
   /// file.
   static Result<MappedFile> open(const std::string &path);
   MappedFile() = default;
@@ -28,8 +28,8 @@ public:
   std::string_view bytes() const {
     return {static_cast<const char *>(base), static_cast<size_t>(length)};
   }
-  /// Lets go of the pages wholly inside [begin, end); reading them again maps
-  /// them again.
+  /// Releases the pages that are entirely inside [begin, end); reading them
+  /// maps them again.
   void release(uint64_t begin, uint64_t end) const;
   void release() const { release(0, length); }
   /// Tells the kernel that [begin, end) is about to be read.
@@ -54,8 +54,9 @@ std::string joinPath(const std::string &folder, const std::string &name);
 /// The part of a path after its last slash.
 std::string getFileName(const std::string &path);
 
-/// Refuses what is not a plain file name of a folder: empty, `.`, `..`, with a
-/// slash or a NUL byte. `what` says in the error whose name it is.
+/// Rejects a name that is not a plain file name in a folder: empty, `.`, `..`,
+/// or with a slash or a NUL byte. `what` is the kind of the name, for the
+/// error.
 Result<void> checkPlainFileName(std::string_view name, const std::string &what);
 
 /// `unavailable` with `action 'path': reason` for an errno.
@@ -73,8 +74,8 @@ public:
   /// systems without unnamed files, and for tests.
   enum class Mode { Automatic, Named };
 
-  /// Starts writing what will be `path`, whose folder exists. Refuses a target
-  /// that is there and is no regular file or link.
+  /// Starts writing the file that becomes `path`; its folder exists. Refuses a
+  /// target that exists and is neither a regular file nor a link.
   static Result<OutputFile> create(const std::string &path,
                                    Mode mode = Mode::Automatic);
   OutputFile() = default;
@@ -84,7 +85,7 @@ public:
 
   /// Appends at the end of what was appended.
   Result<void> append(std::string_view bytes);
-  /// Writes at an offset; does not move the place of `append`.
+  /// Writes at an offset; does not change where `append` writes.
   Result<void> writeAt(uint64_t offset, std::string_view bytes);
   /// Sets the length; new room is a hole of zeros.
   Result<void> resize(uint64_t size);

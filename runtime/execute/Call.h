@@ -17,8 +17,8 @@ struct CallStorage {
   ShapeValue *shapes;             ///< [inputs + outputs]
 };
 
-/// One call of an entry in the making. Methods run in order; the first error
-/// ends the call. Nothing of the caller's is written.
+/// A call of an entry that is being prepared. Methods run in order; the first
+/// error ends the call. Nothing of the caller's is written.
 class Call {
 public:
   Call(const Entry &entry, const CallStorage &storage)

@@ -1,19 +1,19 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random numbers by counting: Philox4x32-10 (Salmon et al., "Parallel random
-// numbers: as easy as 1, 2, 3", 2011). A number depends on the seed, the row
-// and the index alone, so no order of the rows changes any.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", 2011). A number depends only on the seed, the
+// stream and the index, so the order of computation does not matter.
 #pragma once
 #include <cstdint>
 
 namespace transom {
 
-/// A number in [0, 1) of 53 bits: number `index` of stream `row` of `seed`.
-inline double getUniform(uint64_t seed, uint64_t row, uint64_t index) {
+/// A number in [0, 1) of 53 bits: number `index` of stream `stream` of `seed`.
+inline double getUniform(uint64_t seed, uint64_t stream, uint64_t index) {
   uint32_t key[2] = {uint32_t(seed), uint32_t(seed >> 32)};
-  uint32_t x[4] = {uint32_t(index), uint32_t(index >> 32), uint32_t(row),
-                   uint32_t(row >> 32)};
+  uint32_t x[4] = {uint32_t(index), uint32_t(index >> 32), uint32_t(stream),
+                   uint32_t(stream >> 32)};
   for (int round = 0; round != 10; ++round) {
     const uint64_t a = uint64_t(0xd2511f53) * x[0];
     const uint64_t b = uint64_t(0xcd9e8d57) * x[2];

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scoring: how probable the model finds tokens that are given.
+// Scoring: the log-probabilities that the model gives to given tokens.
 #pragma once
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Sampler.h"
@@ -12,13 +12,13 @@ namespace transom {
 /// The log-probabilities of tokens [first, count) of a text.
 struct TokenScores {
   std::vector<double> logprobs;
-  /// The most probable tokens at each of these places, as many each as were
-  /// asked for (fewer only where the vocabulary has fewer).
+  /// The most probable tokens at each of these positions, as many as requested,
+  /// or all of a smaller vocabulary.
   std::vector<TokenLogprob> top;
 };
 
 /// Scores tokens [first, count), first >= 1, each after all tokens before it.
-/// `name` names the text in errors. The sequence is closed again.
+/// `name` names the text in errors. The sequence is freed.
 /// Errors: `Rejected` (ids out of range, a logit that is not finite), `Limit`
 /// (longer than the context or the cache).
 Result<TokenScores> scoreTokens(LogitsSource &source, const int64_t *tokens,

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stop strings in text that comes in deltas: a match may begin in one
+// Finds stop strings in text that arrives in deltas. A match may begin in one
 // token and end in another, so text is held back while it could be the
-// beginning of one.
+// beginning of a match.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,9 +18,9 @@ public:
   explicit StopStrings(std::vector<std::string> strings)
       : strings(std::move(strings)) {}
 
-  /// Takes the next delta and appends to `out` what certainly precedes any
-  /// stop string. True where one has been found: the text ends before it, and
-  /// the text after it is dropped.
+  /// Takes the next delta, and appends to `out` the text that no stop string
+  /// can begin in any more. Returns true if a stop string is found: the text
+  /// ends before it, and the rest is dropped.
   bool feed(std::string_view delta, std::string &out);
   /// Appends what is held back.
   void flush(std::string &out);

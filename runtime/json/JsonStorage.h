@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The flat form of a JSON document, shared by the parser and the values: one
-// record a value in order of appearance, child lists aside, all texts in one
-// string. A tokenizer's half a million entries take a few megabytes.
+// record per value in order of appearance, separate lists of children, and all
+// texts in one string. A tokenizer's half a million entries take a few
+// megabytes.
 #pragma once
 #include "runtime/json/Json.h"
 #include <cstring>

@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences as files: a header that names the model, then the blocks. Reading
-// takes untrusted bytes: all sizes are checked against the file and the
-// session's cache, and a digest covers everything.
+// Saves sequences in files and loads them. A file has a header that identifies
+// the model, and then the blocks. A file is untrusted: all sizes are checked
+// against the file and the session's cache, and a digest covers everything.
 #pragma once
 #include "runtime/kvcache/PagedKvCache.h"
 #include "runtime/manifest/Manifest.h"
@@ -11,15 +11,15 @@
 
 namespace transom {
 
-/// 32 bytes that are the same only for models whose caches mean the same.
+/// 32 bytes that are equal only for models whose caches have the same meaning.
 std::string cacheDigest(const Manifest &manifest);
 
-/// Writes an open sequence of a model with this digest.
+/// Writes a sequence of a model with this digest.
 Result<void> saveSequence(const PagedKvCache &pool, int32_t sequence,
                           const std::string &digest, const char *path);
 
-/// Opens a sequence and fills it from a file. `Rejected` for files of other
-/// models and broken ones, `Limit` where there is no room.
+/// Creates a sequence and fills it from a file. `Rejected` for a damaged file
+/// and for one of another model, `Limit` if there is no room.
 Result<int32_t> loadSequence(PagedKvCache &pool, const std::string &digest,
                              const char *path);
 

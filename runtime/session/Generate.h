@@ -37,14 +37,15 @@ private:
   std::vector<StepInput> steps;
 };
 
-/// The settings that the model's files give, not resolved; `Unsupported` where
-/// the model does not generate.
+/// The settings of the model's files, not resolved. `Unsupported` if the model
+/// does not generate.
 Result<GenerationConfig> getGenerationConfig(const Model &model);
 
 /// Tokens of prompts.
 using Prompts = std::vector<std::vector<int64_t>>;
 
-/// The real tokens of each row of the inputs of the entry `generate`.
+/// The tokens that the mask keeps, for each row of the inputs of the entry
+/// `generate`.
 Result<Prompts> getPrompts(const Model &model, const transom_tensor *inputs,
                            size_t count);
 
@@ -54,9 +55,9 @@ void fitGeneration(const Model &model, const GenerationConfig &config,
                    const std::vector<size_t> &promptLengths,
                    Capacity &capacity);
 
-/// Writes the result `output_ids`: a row a continuation, as many columns as the
-/// longest has tokens, `fill` after the others. `Limit` where it does not fit;
-/// then dtype, shape and needed capacity are filled in.
+/// Writes the result `output_ids`: one row per continuation, as many columns as
+/// the longest one has tokens, and `fill` after the end of the others. `Limit`
+/// if it does not fit; then dtype, shape and the needed capacity are filled in.
 Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
                             transom_tensor &out);
 

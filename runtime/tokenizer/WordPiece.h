@@ -11,7 +11,7 @@
 
 namespace transom::tokenizer {
 
-/// A word's tokens by the WordPiece model of some tables.
+/// Splits words into tokens by the WordPiece model of some tables.
 class WordPiece {
 public:
   explicit WordPiece(const Tables &tables);

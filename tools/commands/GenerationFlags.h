@@ -10,7 +10,7 @@
 
 namespace transom::tools {
 
-/// What the flags say; unset ones leave it to the model's files.
+/// The values of the flags; the model's files decide about unset ones.
 struct GenerationFlags {
   transom_generate_options values = transom_generate_options_default();
   std::string earlyStopping; ///< of beams

@@ -32,7 +32,7 @@ Result<void> check(transom_status status);
 Result<ModelPtr> loadModel(const std::string &path);
 Result<SessionPtr> createSession(const transom_model *model,
                                  const transom_session_options &options);
-/// What the model is.
+/// The properties of a model.
 Result<transom_model_info> getInfo(const transom_model *model);
 /// The model's manifest, parsed.
 Result<Manifest> getManifest(const transom_model *model);

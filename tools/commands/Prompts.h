@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prompts of `transom generate`, and how a line of a file says one.
+// Prompts of `transom generate`, as texts, ids or lines of a file.
 #pragma once
 #include "runtime/base/Error.h"
 #include <cstdint>
