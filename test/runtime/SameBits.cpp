@@ -102,7 +102,7 @@ transom_tensor tensorOver(const Argument &argument,
 }
 
 /// The rows of a batch: its real tokens where padding is removed, else all.
-int64_t countTokens(const Entry &entry, const Batch &batch) {
+int64_t getTokenCount(const Entry &entry, const Batch &batch) {
   int64_t rows = 0;
   for (const RaggedBatchRule &rule : entry.ragged)
     if (rule.mask >= 0)
@@ -119,7 +119,7 @@ std::vector<std::string> run(const Model &model, const Entry &entry,
   SessionConfig config;
   config.maxBatch = batch.batch;
   // One sequence may be as long as the batch is wide.
-  config.maxTokens = std::max(batch.seq, countTokens(entry, batch));
+  config.maxTokens = std::max(batch.seq, getTokenCount(entry, batch));
   config.threads = way.threads;
   config.arenaAtEnd = way.atEnd;
   if (way.host)
