@@ -139,7 +139,8 @@ typedef struct transom_argument_info {
 TRANSOM_API transom_argument_info transom_argument_info_default(void);
 
 /** Fills in the properties of argument `index` of an entry. The results follow
- * the arguments: result i has index num_inputs + i. USAGE if it does not exist. */
+ * the arguments: result i has index num_inputs + i. USAGE if it does not exist.
+ */
 TRANSOM_API transom_status
 transom_model_get_argument(const transom_model *model, const char *entry,
                            size_t index, transom_argument_info *info);

@@ -69,8 +69,8 @@ inline Manifest fullManifest() {
   softmax.input = softmax.out = {false, 1, {poly("rows"), poly("seq")}};
   e.calls = {product, softmax};
   e.dispatches = {{"layer.qkv", "encoder.layer.{0-11}.attention.self", 12,
-              poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
-             {"tail", "last", 1, {}, {}, 0, {}}};
+                   poly("80*rows"), poly("40*rows"), 400, poly("8*rows")},
+                  {"tail", "last", 1, {}, {}, 0, {}}};
   e.dispatchOrder = {0, 0, 1};
   e.flops = poly("4*pairs_of_rows+1000*rows");
   e.bf16Flops = poly("480*rows");
