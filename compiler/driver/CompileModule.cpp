@@ -42,6 +42,10 @@ private:
   Result<void> runPasses(Stage stage);
   Result<void> runPass(const transom::PassInfo &info,
                        const PipelineOptions &pipeline);
+  /// `error` of the pass after `passes`, with a file that holds its input.
+  Error withInput(Error error, ModuleOp before,
+                  llvm::ArrayRef<const transom::PassInfo *> passes,
+                  const PipelineOptions &pipeline);
   Result<void> readBack();
   Result<void> makeCode();
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
@@ -105,8 +109,6 @@ static Error withReproducer(Error error, const std::string &module) {
 Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
                                      const PipelineOptions &pipeline) {
   DiagnosticCollector diagnostics(*module->getContext());
-  // A copy takes less time than the text that a reproducer needs.
-  OwningOpRef<ModuleOp> before(module->clone());
   PassManager passes(module->getContext());
   passes.enableVerifier(false); // below, to tell a refusal from a broken module
   passes.addPass(info.create(pipeline));
@@ -120,7 +122,23 @@ Result<void> ModuleCompiler::runPass(const transom::PassInfo &info,
   error.message = "pass '" + info.flag.str() +
                   (done ? "' made an invalid module: " : "' failed: ") +
                   error.message;
-  return withReproducer(std::move(error), printModule(*before));
+  return error;
+}
+
+Error ModuleCompiler::withInput(
+    Error error, ModuleOp before,
+    llvm::ArrayRef<const transom::PassInfo *> passes,
+    const PipelineOptions &pipeline) {
+  if (error.status != Status::Internal)
+    return error;
+  DiagnosticCollector diagnostics(*module->getContext());
+  PassManager manager(module->getContext());
+  manager.enableVerifier(false);
+  for (const transom::PassInfo *info : passes)
+    manager.addPass(info->create(pipeline));
+  if (failed(manager.run(before)))
+    return error;
+  return withReproducer(std::move(error), printModule(before));
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage) {
@@ -133,8 +151,13 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
   for (const transom::PassInfo &info : getPasses())
     if (info.stage == stage && runsPass(info, pipeline))
       passes.push_back(&info);
+  // One copy for all passes. When one fails, those before it run again on the
+  // copy, which gives the input of that pass.
+  OwningOpRef<ModuleOp> before(module->clone());
   for (size_t i = 0; i < passes.size(); ++i) {
-    TRANSOM_TRY(runPass(*passes[i], pipeline));
+    if (Result<void> done = runPass(*passes[i], pipeline); !done)
+      return withInput(done.takeError(), *before,
+                       llvm::ArrayRef(passes).take_front(i), pipeline);
     TRANSOM_TRY(tell(stage, i + 1, passes.size() + 1));
   }
   TRANSOM_TRY(readBack());
