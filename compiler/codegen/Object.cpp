@@ -38,6 +38,26 @@ private:
   std::string &errors;
 };
 
+/// Counts the functions that the passes before it are done with.
+class CountFunctions : public llvm::FunctionPass {
+public:
+  explicit CountFunctions(std::atomic<uint64_t> &count)
+      : FunctionPass(ID), count(count) {}
+  bool runOnFunction(llvm::Function &) override {
+    ++count;
+    return false;
+  }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override {
+    usage.setPreservesAll();
+  }
+
+private:
+  static char ID;
+  std::atomic<uint64_t> &count;
+};
+
+char CountFunctions::ID = 0;
+
 } // namespace
 
 void transom::registerLLVMTranslations(mlir::MLIRContext &context) {
@@ -85,7 +105,8 @@ Result<IsaModule> transom::translate(mlir::ModuleOp module,
   return code;
 }
 
-Result<void> transom::optimize(IsaModule &code, unsigned level) {
+Result<void> transom::optimize(IsaModule &code, unsigned level,
+                               std::atomic<uint64_t> *numDone) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
@@ -96,7 +117,16 @@ Result<void> transom::optimize(IsaModule &code, unsigned level) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(code.machine.get(), tuning);
+  // This pass comes once for a function, late in its simplification.
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerAfterPassCallback([&](llvm::StringRef pass,
+                                          const llvm::Any &,
+                                          const llvm::PreservedAnalyses &) {
+    if (numDone && pass == "ADCEPass")
+      ++*numDone;
+  });
+  llvm::PassBuilder builder(code.machine.get(), tuning, std::nullopt,
+                            &callbacks);
   llvm::TargetLibraryInfoImpl library(code.machine->getTargetTriple());
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
@@ -116,7 +146,8 @@ Result<void> transom::optimize(IsaModule &code, unsigned level) {
   return verify(*code.module, "after optimization");
 }
 
-Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind) {
+Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind,
+                                      std::atomic<uint64_t> *numDone) {
   std::string errors;
   code.context->setDiagnosticHandler(
       std::make_unique<CollectDiagnostics>(errors));
@@ -133,6 +164,8 @@ Result<std::string> transom::emitCode(IsaModule &code, CodeKind kind) {
                                      : llvm::CodeGenFileType::AssemblyFile))
       return internalError("LLVM cannot emit code for '" +
                            std::string(code.isa->target) + "'");
+    if (numDone)
+      passes.add(new CountFunctions(*numDone));
     passes.run(*code.module);
   }
   if (!errors.empty())

@@ -9,6 +9,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
+#include <atomic>
 #include <memory>
 
 namespace transom {
@@ -34,11 +35,15 @@ Result<IsaModule> translate(mlir::ModuleOp module, const InstructionSet &isa);
 
 /// Runs LLVM's O2 pipeline without vectorizers and unrolling: loops are
 /// already in their final shape. Level 0 optimizes nothing, neither in this
-/// pipeline nor in emitCode(); the code gives the same bits.
-Result<void> optimize(IsaModule &code, unsigned level = 2);
+/// pipeline nor in emitCode(); the code gives the same bits. `numDone` counts
+/// the functions that are optimized.
+Result<void> optimize(IsaModule &code, unsigned level = 2,
+                      std::atomic<uint64_t> *numDone = nullptr);
 
-/// Generates code: the bytes of an object file, or assembly text.
-Result<std::string> emitCode(IsaModule &code, CodeKind kind);
+/// Generates code: the bytes of an object file, or assembly text. `numDone`
+/// counts the functions that are emitted.
+Result<std::string> emitCode(IsaModule &code, CodeKind kind,
+                             std::atomic<uint64_t> *numDone = nullptr);
 
 /// Text of the LLVM IR; with use-list order, it reads back to the same bits.
 std::string printLLVM(const IsaModule &code);

@@ -19,8 +19,9 @@ namespace transom {
 /// How far a compile is.
 struct CompileProgress {
   const char *stage; ///< `import`, `optimize`, `code`, `weights`, ...
-  /// How much of the stage is done: passes of `optimize` and `plan`, bytes of
-  /// `weights`. Both are 0 where that is not known.
+  /// How much of the stage is done: passes of `optimize`, `plan` and `lower`,
+  /// functions of `code`, bytes of `weights`. Both are 0 where that is not
+  /// known.
   uint64_t done = 0;
   uint64_t total = 0;
 };

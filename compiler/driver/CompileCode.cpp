@@ -7,57 +7,162 @@
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/pipeline/LowerModule.h"
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 using namespace transom;
 
+/// How often the calling thread reports progress while others work.
+static constexpr std::chrono::milliseconds kProgressInterval{100};
+
 Result<std::vector<IsaModule>>
 transom::lowerToLlvm(mlir::ModuleOp module,
-                     const std::vector<const InstructionSet *> &isas) {
+                     const std::vector<const InstructionSet *> &isas,
+                     const StageProgress &progress) {
   DiagnosticCollector diagnostics(*module.getContext());
   std::vector<IsaModule> modules;
+  uint64_t done = 0;
+  const uint64_t total = isas.size() * (getNumLowerPasses() + 1);
+  Result<void> told;
+  auto tell = [&] {
+    told = progress(++done, total);
+    return static_cast<bool>(told);
+  };
   for (const InstructionSet *isa : isas) {
-    auto lowered = lowerModule(module, isa->name);
+    auto lowered = lowerModule(module, isa->name, tell);
+    if (!told)
+      return told.takeError();
     if (mlir::failed(lowered))
       return diagnostics.error(Status::Internal, "lowering failed");
     TRANSOM_ASSIGN(IsaModule code, translate(**lowered, *isa));
     modules.push_back(std::move(code));
+    if (!tell())
+      return told.takeError();
   }
   return Result<std::vector<IsaModule>>(std::move(modules));
 }
 
-/// Optimizes and generates one; frees its IR.
-static Result<std::string> generateOne(IsaModule code,
-                                       const CodeOptions &options) {
-  TRANSOM_TRY(optimize(code, options.level));
-  return emitCode(code, options.kind);
+namespace {
+
+/// Generates code of modules in threads, and counts the functions that are
+/// done: each is optimized and emitted.
+class CodeGenerator {
+public:
+  CodeGenerator(std::vector<IsaModule> modules, const CodeOptions &options)
+      : modules(std::move(modules)), options(options),
+        counts(this->modules.size()) {
+    for (const IsaModule &code : this->modules)
+      results.push_back({code.isa->name, internalError("not generated"),
+                         countFunctions(*code.module)});
+  }
+
+  Result<std::vector<IsaObject>> run(const StageProgress &progress);
+
+private:
+  struct One {
+    std::string isa;
+    Result<std::string> object;
+    uint64_t numFunctions;
+  };
+
+  static uint64_t countFunctions(const llvm::Module &module) {
+    return llvm::count_if(module, [](const llvm::Function &function) {
+      return !function.isDeclaration();
+    });
+  }
+
+  /// Takes modules until none is left.
+  void work();
+  /// Optimizes and generates one; frees its IR.
+  Result<std::string> generateOne(size_t index);
+  Result<void> tell(const StageProgress &progress) const;
+  /// Reports progress until all threads are done.
+  Result<void> wait(const StageProgress &progress);
+
+  std::vector<IsaModule> modules;
+  const CodeOptions &options;
+  std::vector<One> results;
+  std::vector<std::atomic<uint64_t>> counts; ///< of functions done, by module
+  std::atomic<size_t> next{0};
+  std::atomic<bool> stopped{false};
+  std::mutex mutex;
+  std::condition_variable finished;
+  size_t numRunning = 0; ///< threads, under the mutex
+};
+
+} // namespace
+
+Result<std::string> CodeGenerator::generateOne(size_t index) {
+  IsaModule code = std::move(modules[index]);
+  if (stopped)
+    return unavailable("interrupted");
+  TRANSOM_TRY(optimize(code, options.level, &counts[index]));
+  if (stopped)
+    return unavailable("interrupted");
+  counts[index] = results[index].numFunctions;
+  Result<std::string> object = emitCode(code, options.kind, &counts[index]);
+  counts[index] = 2 * results[index].numFunctions;
+  return object;
 }
 
-Result<std::vector<IsaObject>> transom::generate(std::vector<IsaModule> modules,
-                                                 const CodeOptions &options) {
+void CodeGenerator::work() {
+  for (size_t i = next++; i < modules.size(); i = next++)
+    results[i].object = generateOne(i);
+  std::lock_guard<std::mutex> lock(mutex);
+  --numRunning;
+  finished.notify_one();
+}
+
+Result<void> CodeGenerator::tell(const StageProgress &progress) const {
+  uint64_t done = 0, total = 0;
+  for (const auto &[count, result] : llvm::zip(counts, results)) {
+    total += 2 * result.numFunctions;
+    done += std::min(count.load(), 2 * result.numFunctions);
+  }
+  return progress(done, total);
+}
+
+Result<void> CodeGenerator::wait(const StageProgress &progress) {
+  Result<void> told;
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!finished.wait_for(lock, kProgressInterval,
+                            [&] { return numRunning == 0; })) {
+    lock.unlock();
+    if (told)
+      told = tell(progress);
+    stopped = !told;
+    lock.lock();
+  }
+  return told;
+}
+
+Result<std::vector<IsaObject>>
+CodeGenerator::run(const StageProgress &progress) {
   unsigned jobs = options.jobs;
   if (jobs == 0)
     jobs = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<Result<std::string>> results(
-      modules.size(), Result<std::string>(internalError("not generated")));
-  std::vector<IsaObject> objects;
-  for (const IsaModule &code : modules)
-    objects.push_back({code.isa->name, {}});
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next++; i < modules.size(); i = next++)
-      results[i] = generateOne(std::move(modules[i]), options);
-  };
+  numRunning = std::min<size_t>(jobs, modules.size());
   std::vector<std::thread> team;
-  for (size_t i = 1; i < std::min<size_t>(jobs, modules.size()); ++i)
-    team.emplace_back(work);
-  work();
+  for (size_t i = 0, count = numRunning; i < count; ++i)
+    team.emplace_back([this] { work(); });
+  Result<void> told = wait(progress);
   for (std::thread &thread : team)
     thread.join();
-  for (size_t i = 0; i < objects.size(); ++i) {
-    if (!results[i])
-      return results[i].takeError();
-    objects[i].object = std::move(*results[i]);
+  TRANSOM_TRY(std::move(told));
+  TRANSOM_TRY(tell(progress));
+
+  std::vector<IsaObject> objects;
+  for (One &one : results) {
+    if (!one.object)
+      return one.object.takeError();
+    objects.push_back({one.isa, std::move(*one.object)});
   }
   return Result<std::vector<IsaObject>>(std::move(objects));
+}
+
+Result<std::vector<IsaObject>>
+transom::generate(std::vector<IsaModule> modules, const CodeOptions &options,
+                  const StageProgress &progress) {
+  return CodeGenerator(std::move(modules), options).run(progress);
 }

@@ -6,13 +6,19 @@
 #include "compiler/artifact/Artifact.h"
 #include "compiler/codegen/Object.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <functional>
 
 namespace transom {
+
+/// Called in the calling thread with how much is done; an error stops the work.
+using StageProgress =
+    std::function<Result<void>(uint64_t done, uint64_t total)>;
 
 /// LLVM IR of each instruction set, not optimized.
 Result<std::vector<IsaModule>>
 lowerToLlvm(mlir::ModuleOp module,
-            const std::vector<const InstructionSet *> &isas);
+            const std::vector<const InstructionSet *> &isas,
+            const StageProgress &progress);
 
 /// How code is generated.
 struct CodeOptions {
@@ -24,6 +30,7 @@ struct CodeOptions {
 /// Optimizes and generates code: for each instruction set an object file, or
 /// its assembly.
 Result<std::vector<IsaObject>> generate(std::vector<IsaModule> modules,
-                                        const CodeOptions &options);
+                                        const CodeOptions &options,
+                                        const StageProgress &progress);
 
 } // namespace transom

@@ -217,7 +217,12 @@ Result<void> ModuleCompiler::emitText(const std::string &text,
 
 Result<void> ModuleCompiler::makeCode() {
   TRANSOM_TRY(begin(Stage::LlvmIr));
-  Result<std::vector<IsaModule>> modules = lowerToLlvm(*module, isas);
+  Result<std::vector<IsaModule>> modules =
+      lowerToLlvm(*module, isas, [&](uint64_t done, uint64_t total) {
+        return tell(Stage::LlvmIr, done, total);
+      });
+  if (!modules && modules.error().status != Status::Internal)
+    return modules.takeError(); // interrupted
   if (!modules)
     return withReproducer(modules.takeError(), printModule(*module));
   if (options.checkRoundTrip)
@@ -234,8 +239,11 @@ Result<void> ModuleCompiler::makeCode() {
   CodeOptions how{options.emit == Stage::Asm ? CodeKind::Assembly
                                              : CodeKind::Object,
                   options.optLevel, options.jobs};
-  TRANSOM_ASSIGN(std::vector<IsaObject> objects,
-                 generate(std::move(*modules), how));
+  TRANSOM_ASSIGN(
+      std::vector<IsaObject> objects,
+      generate(std::move(*modules), how, [&](uint64_t done, uint64_t total) {
+        return tell(Stage::Obj, done, total);
+      }));
   if (how.kind == CodeKind::Object)
     for (const IsaObject &object : objects) {
       TRANSOM_ASSIGN(CodeSize size, getCodeSize(object.object));

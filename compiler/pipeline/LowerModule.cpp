@@ -10,15 +10,28 @@
 
 using namespace mlir;
 
-FailureOr<OwningOpRef<ModuleOp>> transom::lowerModule(ModuleOp module,
-                                                      const std::string &isa) {
+uint64_t transom::getNumLowerPasses() {
+  return llvm::count_if(getPasses(), [](const PassInfo &pass) {
+    return pass.stage == Stage::LlvmIr;
+  });
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+transom::lowerModule(ModuleOp module, const std::string &isa,
+                     const std::function<bool()> &passDone) {
   OwningOpRef<ModuleOp> code(module.clone());
-  PassManager passes(module.getContext());
-  passes.enableVerifier(false);
   PipelineOptions options;
   options.isa = isa;
-  populateStage(passes, Stage::LlvmIr, options);
-  if (failed(passes.run(*code)) || failed(verify(*code)))
+  for (const PassInfo &pass : getPasses()) {
+    if (pass.stage != Stage::LlvmIr)
+      continue;
+    PassManager passes(module.getContext());
+    passes.enableVerifier(false);
+    passes.addPass(pass.create(options));
+    if (failed(passes.run(*code)) || (passDone && !passDone()))
+      return failure();
+  }
+  if (failed(verify(*code)))
     return failure();
   return code;
 }

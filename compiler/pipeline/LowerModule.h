@@ -5,14 +5,18 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <functional>
 #include <string>
 
 namespace transom {
 
 /// Lowers a copy of a planned kern module to the LLVM dialect for an
 /// instruction set. On failure a diagnostic is emitted. The module itself is
-/// not changed.
+/// not changed. `passDone` is called after each pass; false stops the lowering.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-lowerModule(mlir::ModuleOp module, const std::string &isa);
+lowerModule(mlir::ModuleOp module, const std::string &isa,
+            const std::function<bool()> &passDone = nullptr);
+/// The number of passes that lowerModule() runs.
+uint64_t getNumLowerPasses();
 
 } // namespace transom

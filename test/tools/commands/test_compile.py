@@ -124,6 +124,18 @@ class Compile(ToolTest):
         self.assertGreater(len(plan), 3)
         self.assertEqual([line["done"] for line in plan], list(range(len(plan))))
         self.assertTrue(all(line["done"] < line["total"] for line in plan[1:]))
+        # So does the lowering, up to all passes of all instruction sets.
+        lower = [json.loads(line) for line in result.stderr.splitlines() if '"lower"' in line]
+        self.assertEqual([line["done"] for line in lower], list(range(len(lower))))
+        self.assertEqual(lower[-1]["done"], lower[-1]["total"])
+
+    def test_progress_of_code_counts_functions(self):
+        result = self.succeed("compile", BERT, "-o", self.path("m.so"), "-O2", "--progress", "json", "--target", "x86-64-v4")
+        code = [json.loads(line) for line in result.stderr.splitlines() if '"code"' in line]
+        counts = [line["done"] for line in code[1:]]
+        self.assertEqual(counts, sorted(counts))
+        self.assertGreater(counts[-1], 0)
+        self.assertEqual(counts[-1], code[-1]["total"])
 
     def test_report_as_json(self):
         report = json.loads(self.compile("--json").stdout)
