@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a run of a phase costs, in the symbols of its entry: the figures behind
+// What a run of a phase costs, in the symbols of its entry: the figures for
 // the limits and the profile of `transom bench`.
 #pragma once
 #include "dialects/kern/Kern.h"

@@ -142,7 +142,7 @@ private:
         function->getAttrOfType<IntegerAttr>("kern.inputs").getInt();
     for (int64_t i = 0; i < function.getNumArguments(); ++i)
       (i < inputs ? entry.inputs : entry.outputs)
-          .push_back(tensorOf(function, i));
+          .push_back(getTensor(function, i));
     for (auto ragged : function.getOps<kern::RaggedBatchOp>())
       entry.ragged.push_back(getRaggedBatch(ragged, entry));
     for (auto sequences : function.getOps<kern::DecodeBatchOp>()) {
@@ -213,7 +213,7 @@ private:
       result.manifest.entries.push_back(std::move(loop));
   }
 
-  ManifestTensor tensorOf(func::FuncOp function, int64_t index) {
+  ManifestTensor getTensor(func::FuncOp function, int64_t index) {
     auto type = cast<kern::BufferType>(function.getArgument(index).getType());
     DictionaryAttr attrs = function.getArgAttrDict(index);
     ManifestTensor tensor;
@@ -266,7 +266,7 @@ private:
                  ManifestEntry &entry) {
     for (Operation &op : function.getBody().front()) {
       if (auto phase = dyn_cast<kern::PhaseOp>(op)) {
-        code.steps.push_back({stepOf(phase, entry), int32_t(row)});
+        code.steps.push_back({getDispatch(phase, entry), int32_t(row)});
         describe(phase, entry);
       } else if (auto layers = dyn_cast<kern::LayersOp>(op)) {
         planLayers(layers, code, entry);
@@ -284,13 +284,13 @@ private:
       longest = std::max(longest, layer.getParameters().size() + 1);
     }
     site = {};
-    // The last layer, too, looks at the row behind its own for what to fetch
+    // The last layer, too, reads the row after its own for what to fetch
     // ahead.
     result.rows.resize(result.rows.size() + longest);
   }
 
   /// A phase's number in a step, negative for one that a library does.
-  int32_t stepOf(kern::PhaseOp phase, ManifestEntry &entry) {
+  int32_t getDispatch(kern::PhaseOp phase, ManifestEntry &entry) {
     kern::OneDnnOp call = phase.getCall();
     if (!call)
       return int32_t(phaseIndex[phase]);

@@ -11,8 +11,8 @@ using namespace transom;
 using HashMap = std::map<std::string, std::string>;
 
 /// The hash of a file. Its pages are released after they were read.
-static Result<std::string> hashOf(const std::string &path,
-                                  const std::atomic<bool> &stopped) {
+static Result<std::string> getHash(const std::string &path,
+                                   const std::atomic<bool> &stopped) {
   TRANSOM_ASSIGN(MappedFile file, MappedFile::open(path));
   const uint64_t step = uint64_t(8) << 20;
   Sha256 hash;
@@ -34,7 +34,7 @@ void InputHashes::start(const std::string &folder,
         HashMap hashes;
         for (const std::string &name : names) {
           TRANSOM_ASSIGN(std::string hash,
-                         hashOf(joinPath(folder, name), stopped));
+                         getHash(joinPath(folder, name), stopped));
           hashes[name] = hash;
         }
         return hashes;

@@ -29,13 +29,13 @@ struct Alternatives {
 /// More layers than any model has; a longer range stays as it is written.
 static constexpr int64_t maxRange = 8192;
 
-static void addAlternatives(StringRef part, Alternatives &all) {
-  if (!part.consume_front("{") || !part.consume_back("}")) {
-    all.insert(part);
+static void addAlternatives(StringRef component, Alternatives &all) {
+  if (!component.consume_front("{") || !component.consume_back("}")) {
+    all.insert(component);
     return;
   }
   SmallVector<StringRef> items;
-  part.split(items, ',');
+  component.split(items, ',');
   for (StringRef item : items) {
     auto [first, last] = item.split('-');
     int64_t begin = 0, end = 0;
@@ -103,14 +103,14 @@ static std::string mergePaths(ArrayRef<std::string> paths) {
   std::string prefix = commonPrefix(split);
   if (!oneLength)
     return prefix.empty() ? "{" + llvm::join(unique, ",") + "}" : prefix;
-  SmallVector<std::string> parts;
-  for (size_t part = 0; part < split.front().size(); ++part) {
+  SmallVector<std::string> components;
+  for (size_t index = 0; index < split.front().size(); ++index) {
     Alternatives all;
     for (ArrayRef<StringRef> path : split)
-      addAlternatives(path[part], all);
-    parts.push_back(printAlternatives(all));
+      addAlternatives(path[index], all);
+    components.push_back(printAlternatives(all));
   }
-  return llvm::join(parts, ".");
+  return llvm::join(components, ".");
 }
 
 Location makeLocation(MLIRContext *context, StringRef path, StringRef file,
@@ -127,8 +127,8 @@ std::string getModulePath(Location location) {
     if (auto path = dyn_cast_or_null<StringAttr>(fused.getMetadata()))
       return path.getValue().str();
     SmallVector<std::string> paths;
-    for (Location part : fused.getLocations())
-      paths.push_back(getModulePath(part));
+    for (Location fusedLocation : fused.getLocations())
+      paths.push_back(getModulePath(fusedLocation));
     return mergePaths(paths);
   }
   if (auto name = dyn_cast<NameLoc>(location))
@@ -140,8 +140,8 @@ std::string getModulePath(Location location) {
 
 std::string getOrigin(Location location) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
-    for (Location part : fused.getLocations())
-      if (std::string origin = getOrigin(part); !origin.empty())
+    for (Location fusedLocation : fused.getLocations())
+      if (std::string origin = getOrigin(fusedLocation); !origin.empty())
         return origin;
     return {};
   }
@@ -160,8 +160,8 @@ std::string getOrigin(Location location) {
 static void collectOrigins(Location location,
                            llvm::SetVector<Location> &origins) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
-    for (Location part : fused.getLocations())
-      collectOrigins(part, origins);
+    for (Location fusedLocation : fused.getLocations())
+      collectOrigins(fusedLocation, origins);
     return;
   }
   if (!isa<UnknownLoc>(location))

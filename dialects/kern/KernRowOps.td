@@ -252,8 +252,8 @@ def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
   let description = [{
     `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
     one for each row) of those where it is true. A sequence without such a row
-    gives zeros. `first` is the row of column 0, whatever the mask; zeros where
-    there is none.
+    gives zeros. `first` is the row of column 0, whatever the mask; zeros for a
+    sequence without rows.
 
     Constraints:
     1. The input is f32 in rows, outs f32 or bf16 in rows.

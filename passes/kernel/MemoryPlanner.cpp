@@ -85,13 +85,13 @@ class Intervals {
 public:
   void add(int64_t first, int64_t last, uint32_t value) {
     begins.emplace(first, value);
-    // Cut into pieces of a power of two of steps, aligned to their length.
+    // Cut into chunks of a power of two of steps, aligned to their length.
     for (int64_t at = first; at <= last;) {
       int level = 0;
       while (at % (int64_t(2) << level) == 0 &&
              at + (int64_t(2) << level) - 1 <= last)
         ++level;
-      pieces[key(level, at >> level)].push_back(value);
+      chunks[key(level, at >> level)].push_back(value);
       at += int64_t(1) << level;
       levels |= uint64_t(1) << level;
     }
@@ -102,9 +102,9 @@ public:
     found.clear();
     for (uint64_t rest = levels; rest != 0; rest &= rest - 1) {
       const int level = __builtin_ctzll(rest);
-      if (auto piece = pieces.find(key(level, first >> level));
-          piece != pieces.end())
-        found.insert(found.end(), piece->second.begin(), piece->second.end());
+      if (auto chunk = chunks.find(key(level, first >> level));
+          chunk != chunks.end())
+        found.insert(found.end(), chunk->second.begin(), chunk->second.end());
     }
     for (auto begin = begins.upper_bound(first);
          begin != begins.end() && begin->first <= last; ++begin)
@@ -113,14 +113,14 @@ public:
   }
 
 private:
-  /// Levels are below 64, pieces of a level below 2^58.
-  static uint64_t key(int level, int64_t piece) {
-    return uint64_t(piece) << 6 | uint64_t(level);
+  /// Levels are below 64, chunks of a level below 2^58.
+  static uint64_t key(int level, int64_t chunk) {
+    return uint64_t(chunk) << 6 | uint64_t(level);
   }
 
   std::multimap<int64_t, uint32_t> begins;
-  std::unordered_map<uint64_t, std::vector<uint32_t>> pieces;
-  uint64_t levels = 0; ///< a bit for each level that has pieces
+  std::unordered_map<uint64_t, std::vector<uint32_t>> chunks;
+  uint64_t levels = 0; ///< a bit for each level that has chunks
 };
 
 /// A buffer in a region.

@@ -64,7 +64,7 @@ const ActivationInfo &getActivationInfo(Activation kind);
 std::string_view getActivationName(Activation kind);
 /// The same; empty without an activation.
 std::string getActivationName(std::optional<Activation> kind);
-/// The activation of a name, nothing when there is none.
+/// The activation of a name, or nothing.
 std::optional<Activation> parseActivation(std::string_view name);
 /// The names of those with all flags of `usage`, in order.
 std::vector<std::string> getActivationNames(int usage = activation::None);

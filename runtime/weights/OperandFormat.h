@@ -62,8 +62,8 @@ struct OperandFormat {
   /// The type of the other operand of a product with this one.
   StorageType getOperandType() const;
 
-  /// K as it is stored: zero-padded to whole groups, blocks and, unless each
-  /// number stands alone, to `depthAlignment`.
+  /// K as it is stored: zero-padded to whole groups, blocks and, unless
+  /// numbers are not interleaved, to `depthAlignment`.
   int64_t getPaddedDepth(int64_t depth) const;
   /// Bytes of one number, of a type of whole bytes.
   int64_t getElementBytes() const { return getStorageBits(element) / 8; }

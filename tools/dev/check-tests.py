@@ -8,7 +8,6 @@
 # Sources without logic of their own are listed in UNTESTED with the reason, parts of a whole in shared_tests.py with the test
 # of the whole. --missing prints what has no test.
 import argparse
-import json
 import os
 import re
 import sys
@@ -19,8 +18,6 @@ from tree import Findings, list_files
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 SOURCES = (".cpp", ".c")
-# Folders and sources whose tests are still elsewhere.
-PENDING_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pending-tests.json")
 
 # Sources that need no test of their name: what a test would have to repeat, or where the tests of a whole are.
 UNTESTED = {
@@ -80,13 +77,6 @@ def missing(names):
                 yield source
 
 
-def load_pending():
-    if not os.path.exists(PENDING_FILE):
-        return []
-    with open(PENDING_FILE, encoding="utf-8") as file:
-        return json.load(file)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -97,10 +87,9 @@ def main():
     if options.missing:
         print("\n".join(missing(names)))
         return
-    findings, pending = Findings(), load_pending()
+    findings = Findings()
     for source in missing(names):
-        if not any(source == path or source.startswith(path + "/") for path in pending):
-            findings.error(source, 1, f"no test of this name in 'test/{os.path.dirname(source)}', and no reason in tools/dev/check-tests.py")
+        findings.error(source, 1, f"no test of this name in 'test/{os.path.dirname(source)}', and no reason in tools/dev/check-tests.py")
     for source in UNTESTED:
         if os.path.isdir(os.path.join(options.root, os.path.dirname(source))) and source not in names:
             findings.error("tools/dev/check-tests.py", 1, f"names '{source}', which does not exist")

@@ -5,7 +5,6 @@
 # Checks that no file uses a word that docs/glossary.md retired, and that what the glossary links to exists.
 # With --table it prints the section of the glossary that lists the words; --count prints occurrences by folder.
 import argparse
-import json
 import os
 import re
 import sys
@@ -19,31 +18,16 @@ GLOSSARY = "docs/glossary.md"
 # Strings and comments of a line of code, also lines within a longer comment.
 NOT_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*|^ \* .*')
 SECTION = "\n## Retired words\n"
-# Folders in which a word may still appear, by word; `--pending` prints the file as the tree needs it.
-PENDING_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pending-words.json")
 CODE_FILES = (".h", ".c", ".cpp", ".td", ".def")
 TEXT_FILES = CODE_FILES + (".md", ".py", ".mlir", ".test", ".txt", ".cmake", ".sh", ".json")
 # Data and texts of others, generated pages, and the two files that list the words.
 EXEMPT = re.compile(r"^(test/goldens/|docs/reference/|docs/migration\.md$|examples/.*\.(json|safetensors)$|test/e2e/configs\.json$"
-                    r"|tools/dev/(retired_words\.py|check-words\.py|pending-words\.json)$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
+                    r"|tools/dev/(retired_words\.py|check-words\.py)$|test/tree/lint/rules\.py$)|Unicode(Tables|Categories)\.cpp$")
 
 
 def is_text(name):
     """Whether a file is checked: sources, pages and scripts."""
     return not EXEMPT.search(name) and (name.endswith(TEXT_FILES) or "." not in os.path.basename(name))
-
-
-def load_pending():
-    """Folders by word; an empty table without the file."""
-    if not os.path.exists(PENDING_FILE):
-        return {}
-    with open(PENDING_FILE, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def is_pending(pending, word, name):
-    """Whether the word may still appear in the file's folder; '' is the top folder without those below."""
-    return any(name.startswith(path + "/") if path else "/" not in name for path in pending.get(word, ()))
 
 
 def get_hint(word):
@@ -52,7 +36,7 @@ def get_hint(word):
 
 
 def occurrences(root):
-    """(word, term, file, line number, text) of each retired word, pending ones included."""
+    """(word, term, file, line number, text) of each retired word."""
     code = [(word, term, get_hint(word), re.compile(pattern)) for word, pattern, term in CODE]
     prose = [(word, term, get_hint(word), re.compile(pattern, re.IGNORECASE)) for word, pattern, term in PROSE]
     for name in list_files(root):
@@ -94,20 +78,6 @@ def print_counts(root):
         print(f"{word:<24} {count:5} {folder}")
 
 
-def print_pending(root):
-    """The contents of PENDING_FILE as the tree needs it."""
-    folders = {}
-    for word, _, name, _, _ in occurrences(root):
-        folders.setdefault(word, set()).add(pending_folder(name))
-    lines = [f" {json.dumps(word)}: {json.dumps(sorted(names))}" for word, names in sorted(folders.items())]
-    print("{\n" + ",\n".join(lines) + "\n}")
-
-
-def pending_folder(name):
-    """The folder that an exemption names: the first one of the path, two in the large trees."""
-    return "/".join(os.path.dirname(name).split("/")[:1])
-
-
 def table():
     """The glossary's list of retired words."""
     lines = ["| retired | term |", "|---|---|"]
@@ -126,19 +96,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--root", default=here, help="the tree to check")
-    for mode in ("table", "count", "pending"):
+    for mode in ("table", "count"):
         parser.add_argument(f"--{mode}", action="store_true")
     options = parser.parse_args()
     if options.table:
         return print(table())
     if options.count:
         return print_counts(options.root)
-    if options.pending:
-        return print_pending(options.root)
-    findings, pending = Findings(), load_pending()
-    for word, term, name, number, found in occurrences(options.root):
-        if not is_pending(pending, word, name):
-            findings.error(name, number, f"'{found}' is retired; the glossary's term is: {term}")
+    findings = Findings()
+    for _, term, name, number, found in occurrences(options.root):
+        findings.error(name, number, f"'{found}' is retired; the glossary's term is: {term}")
     check_links(options.root, findings)
     check_table(options.root, findings)
     findings.finish()

@@ -88,8 +88,8 @@ inline void expectError(const std::string &path, Status status,
         << "no \"" << part << "\" in: " << result.error.message;
 }
 
-/// How often `part` stands in `text`.
-inline size_t countOf(const std::string &text, const std::string &part) {
+/// How often `part` occurs in `text`.
+inline size_t getCount(const std::string &text, const std::string &part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos;
        at = text.find(part, at + part.size()))

@@ -14,7 +14,7 @@ using namespace transom::testing;
 namespace {
 
 /// The places and lengths of the strings and numbers of a JSON text.
-std::vector<std::pair<size_t, size_t>> tokensOf(const std::string &text) {
+std::vector<std::pair<size_t, size_t>> getTokens(const std::string &text) {
   std::vector<std::pair<size_t, size_t>> tokens;
   for (size_t i = 0; i < text.size(); ++i) {
     size_t begin = i;
@@ -57,7 +57,7 @@ std::string mutate(std::string text, std::mt19937 &random) {
                               "\"a/b\"",
                               "[\"batch\", \"seq\"]",
                               "4096"};
-  auto tokens = tokensOf(text);
+  auto tokens = getTokens(text);
   auto pick = [&](size_t n) { return random() % n; };
   auto [at, length] = tokens[pick(tokens.size())];
   switch (pick(4)) {

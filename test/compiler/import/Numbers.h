@@ -39,25 +39,26 @@ inline std::vector<NamedTensor> readTensors(const std::string &folder,
 
 /// Expects a result of that name with these numbers, up to `allowed` and 1e-6
 /// of each.
-inline void expectNear(const NamedTensor &wanted,
+inline void expectNear(const NamedTensor &expectedTensor,
                        const std::vector<NamedTensor> &results,
                        double allowed) {
   for (const NamedTensor &result : results) {
-    if (result.name != wanted.name)
+    if (result.name != expectedTensor.name)
       continue;
-    ASSERT_EQ(result.tensor.sizes, wanted.tensor.sizes) << wanted.name;
+    ASSERT_EQ(result.tensor.sizes, expectedTensor.tensor.sizes)
+        << expectedTensor.name;
     double worst = 0;
-    for (int64_t i = 0; i < wanted.tensor.count(); ++i) {
+    for (int64_t i = 0; i < expectedTensor.tensor.count(); ++i) {
       double error =
-          std::fabs(result.tensor.number(i) - wanted.tensor.number(i));
-      ASSERT_TRUE(std::isfinite(error)) << wanted.name << " at " << i;
-      worst =
-          std::max(worst, error - 1e-6 * std::fabs(wanted.tensor.number(i)));
+          std::fabs(result.tensor.number(i) - expectedTensor.tensor.number(i));
+      ASSERT_TRUE(std::isfinite(error)) << expectedTensor.name << " at " << i;
+      worst = std::max(
+          worst, error - 1e-6 * std::fabs(expectedTensor.tensor.number(i)));
     }
-    EXPECT_LE(worst, allowed) << wanted.name;
+    EXPECT_LE(worst, allowed) << expectedTensor.name;
     return;
   }
-  FAIL() << "no result '" << wanted.name << "'";
+  FAIL() << "no result '" << expectedTensor.name << "'";
 }
 
 } // namespace transom::testing

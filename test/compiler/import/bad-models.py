@@ -124,7 +124,7 @@ CASES = [
 
 
 def compile_changed(transom, source, base, change):
-    """The finished process, and what stands in the output folder then."""
+    """The finished process, and what the output folder contains then."""
     with tempfile.TemporaryDirectory() as scratch:
         model, out = os.path.join(scratch, "model"), os.path.join(scratch, "out")
         os.mkdir(model)
@@ -144,7 +144,7 @@ def problem(done, left, code, parts):
     if done.returncode != code:
         return f"exits {done.returncode}, expected {code}: {done.stderr.strip()}"
     if left:
-        return f"left {left} behind"
+        return f"left {left} in the output folder"
     if len(lines) != 1 or not lines[0].startswith("transom: error: "):
         return f"says {lines}"
     missing = [part for part in parts if part not in lines[0]]

@@ -19,11 +19,11 @@ static Result<std::unique_ptr<Model>> load(const std::string &path) {
 }
 
 static void expectRefused(const std::string &path, Status status,
-                          const std::string &part) {
+                          const std::string &expected) {
   Result<std::unique_ptr<Model>> model = load(path);
-  ASSERT_FALSE(model) << part;
+  ASSERT_FALSE(model) << expected;
   EXPECT_EQ(int(model.error().status), int(status)) << model.error().message;
-  EXPECT_NE(model.error().message.find(part), std::string::npos)
+  EXPECT_NE(model.error().message.find(expected), std::string::npos)
       << model.error().message;
   EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
 }

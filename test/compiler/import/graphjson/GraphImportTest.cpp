@@ -63,8 +63,8 @@ TEST_F(WithWeights, repeats_a_block_with_numbered_weights) {
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
   std::string text = result.text();
-  EXPECT_EQ(countOf(text, "attn.linear"), 2u);
-  EXPECT_EQ(countOf(text, "attn.mask"), 1u + countOf(text, "attn.mask_of"));
+  EXPECT_EQ(getCount(text, "attn.linear"), 2u);
+  EXPECT_EQ(getCount(text, "attn.mask"), 1u + getCount(text, "attn.mask_of"));
   EXPECT_EQ(result.info.unusedTensors,
             (std::vector<std::string>{"b", "extra", "table", "v", "w"}));
   std::set<std::string> locations;
@@ -97,9 +97,9 @@ TEST_F(WithWeights, a_product_with_a_weight_is_linear) {
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
   std::string text = result.text();
-  EXPECT_EQ(countOf(text, "attn.linear"), 3u);
-  EXPECT_EQ(countOf(text, "attn.matmul"), 0u);
-  EXPECT_EQ(countOf(text, "transpose(file("), 1u);
+  EXPECT_EQ(getCount(text, "attn.linear"), 3u);
+  EXPECT_EQ(getCount(text, "attn.matmul"), 0u);
+  EXPECT_EQ(getCount(text, "transpose(file("), 1u);
 }
 
 TEST_F(WithWeights, bounds_the_ids_of_an_embedding) {
@@ -121,7 +121,7 @@ TEST_F(WithWeights, splits_into_numbered_results) {
         R"("a")");
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
-  EXPECT_EQ(countOf(result.text(), "attn.slice"), 2u);
+  EXPECT_EQ(getCount(result.text(), "attn.slice"), 2u);
 }
 
 TEST_F(WithWeights, refuses_weights_that_do_not_fit) {

@@ -23,7 +23,7 @@ struct Parts {
   std::string dims = R"({"rows": {}})";
   std::string inputs = R"({"name": "ids", "dtype": "i64", "shape": ["rows"]})";
   std::string caches = oneCache;
-  std::string nodes = attention; ///< behind x, f32 [rows, 8]
+  std::string nodes = attention; ///< after x, f32 [rows, 8]
   std::string outputs = "\"mixed\"";
   std::string blocks = "{}";
 
@@ -66,10 +66,10 @@ TEST(GraphDecoder, becomes_a_step) {
   EXPECT_FALSE(step->hasAttr("transom.context"));
   std::string text = result.text();
   EXPECT_EQ(
-      countOf(text, "attn.cache @kv : !attn.cache<heads 2, key 4, value 4>"),
+      getCount(text, "attn.cache @kv : !attn.cache<heads 2, key 4, value 4>"),
       1u);
-  EXPECT_EQ(countOf(text, "head = \"causal_lm\""), 1u);
-  EXPECT_EQ(countOf(text, "attn.name = \"logits\""), 1u);
+  EXPECT_EQ(getCount(text, "head = \"causal_lm\""), 1u);
+  EXPECT_EQ(getCount(text, "attn.name = \"logits\""), 1u);
 }
 
 TEST(GraphDecoder, an_entry_of_any_name_is_a_step) {
@@ -91,8 +91,8 @@ TEST(GraphDecoder, without_a_vocabulary_gives_hidden_states) {
   DecoderFolder folder(parts.text());
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
-  EXPECT_EQ(countOf(result.text(), "attn.name = \"last_hidden_state\""), 1u);
-  EXPECT_EQ(countOf(result.text(), "head = \"none\""), 1u);
+  EXPECT_EQ(getCount(result.text(), "attn.name = \"last_hidden_state\""), 1u);
+  EXPECT_EQ(getCount(result.text(), "head = \"none\""), 1u);
 }
 
 TEST(GraphDecoder, tables_of_positions_bound_the_context) {
@@ -138,7 +138,7 @@ TEST(GraphDecoder, each_repetition_of_a_block_has_its_cache) {
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
   for (const char *name : {"@layer.0.kv", "@layer.1.kv", "@layer.2.kv"})
-    EXPECT_EQ(countOf(result.text(), std::string("attn.cache ") + name + " :"),
+    EXPECT_EQ(getCount(result.text(), std::string("attn.cache ") + name + " :"),
               1u)
         << name;
 }

@@ -18,7 +18,7 @@ constexpr double roundedFrequencies = 2e-5;
 /// Rows of tokens without their padding.
 using Rows = std::vector<std::vector<int64_t>>;
 
-Rows rowsOf(const std::vector<NamedTensor> &inputs) {
+Rows getNumRows(const std::vector<NamedTensor> &inputs) {
   const Tensor *ids = nullptr, *mask = nullptr;
   for (const NamedTensor &input : inputs)
     (input.name == "input_ids" ? ids : mask) = &input.tensor;
@@ -34,9 +34,9 @@ class Steps {
 public:
   explicit Steps(const std::string &folder) : model(folder) {}
 
-  /// Appends tokens to each sequence; gives the rows that `wanted` numbers.
+  /// Appends tokens to each sequence; gives the rows of `logitTokens`.
   Result<std::vector<NamedTensor>> step(const Rows &tokens,
-                                        std::vector<int64_t> wanted) {
+                                        std::vector<int64_t> logitTokens) {
     EvaluateOptions options;
     options.source = &model.info.files;
     options.caches = &caches;
@@ -48,10 +48,10 @@ public:
       options.sequences.push_back({int64_t(i), lengths[i], count});
       lengths[i] += count;
     }
-    Sizes rows = {int64_t(all.size())}, asked = {int64_t(wanted.size())};
+    Sizes rows = {int64_t(all.size())}, asked = {int64_t(logitTokens.size())};
     return evaluate(*model.module, "step",
                     {{"tokens", Tensor::of(rows, all)},
-                     {"wanted", Tensor::of(asked, wanted)}},
+                     {"wanted", Tensor::of(asked, logitTokens)}},
                     options);
   }
 
@@ -62,7 +62,7 @@ private:
   std::vector<int64_t> lengths;
 };
 
-/// The rows of a result [wanted, width], put behind `into`.
+/// The rows of a result [num_logits, width], put after `into`.
 void append(const std::vector<NamedTensor> &results,
             std::vector<double> &into) {
   const Tensor &tensor = results.front().tensor;
@@ -76,10 +76,10 @@ void inChunks(const std::string &folder, const std::vector<int64_t> &tokens,
   Steps steps(folder);
   for (size_t at = 0; at < tokens.size(); at += chunk) {
     size_t end = std::min(tokens.size(), at + chunk);
-    std::vector<int64_t> wanted(end - at);
-    std::iota(wanted.begin(), wanted.end(), 0);
+    std::vector<int64_t> logitTokens(end - at);
+    std::iota(logitTokens.begin(), logitTokens.end(), 0);
     auto results =
-        steps.step({{tokens.begin() + at, tokens.begin() + end}}, wanted);
+        steps.step({{tokens.begin() + at, tokens.begin() + end}}, logitTokens);
     ASSERT_TRUE(results) << results.error().message;
     append(*results, numbers);
   }
@@ -88,27 +88,27 @@ void inChunks(const std::string &folder, const std::vector<int64_t> &tokens,
 /// All rows of a batch at once: every position of each, or the last.
 void inOneBatch(const std::string &folder, const Rows &rows, bool lastOnly,
                 std::vector<double> &numbers) {
-  std::vector<int64_t> wanted;
+  std::vector<int64_t> logitTokens;
   int64_t first = 0;
   for (const std::vector<int64_t> &row : rows) {
     int64_t end = first + int64_t(row.size());
     for (int64_t i = lastOnly ? end - 1 : first; i < end; ++i)
-      wanted.push_back(i);
+      logitTokens.push_back(i);
     first = end;
   }
   Steps steps(folder);
-  auto results = steps.step(rows, wanted);
+  auto results = steps.step(rows, logitTokens);
   ASSERT_TRUE(results) << results.error().message;
   append(*results, numbers);
 }
 
-void expectEqual(const std::vector<double> &wanted,
+void expectEqual(const std::vector<double> &expectedValues,
                  const std::vector<double> &found, double allowed) {
-  ASSERT_EQ(wanted.size(), found.size());
+  ASSERT_EQ(expectedValues.size(), found.size());
   double worst = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = 0; i < expectedValues.size(); ++i) {
     ASSERT_TRUE(std::isfinite(found[i])) << i;
-    worst = std::max(worst, std::fabs(found[i] - wanted[i]));
+    worst = std::max(worst, std::fabs(found[i] - expectedValues[i]));
   }
   EXPECT_LE(worst, allowed);
 }
@@ -145,13 +145,14 @@ TEST_P(DecoderNumbers, match_the_golden_results) {
     if (text("entry") != "logits" && text("entry") != "encode")
       continue;
     SCOPED_TRACE(text("input"));
-    Rows rows = rowsOf(readTensors(folder, text("input")));
+    Rows rows = getNumRows(readTensors(folder, text("input")));
     Tensor expected = readTensors(folder, text("expect")).front().tensor;
     bool lastOnly = expected.sizes.size() == 2;
-    std::vector<double> wanted = expectedNumbers(expected, rows, lastOnly);
+    std::vector<double> expectedValues =
+        expectedNumbers(expected, rows, lastOnly);
     std::vector<double> whole, chunks;
     inOneBatch(folder, rows, lastOnly, whole);
-    expectEqual(wanted, whole, roundedFrequencies);
+    expectEqual(expectedValues, whole, roundedFrequencies);
     if (rows.size() == 1 && !lastOnly) {
       inChunks(folder, rows[0], 7, chunks);
       expectEqual(whole, chunks, 1e-12);

@@ -21,10 +21,10 @@ struct GoldenCase {
 class GoldenImport : public ::testing::TestWithParam<GoldenCase> {};
 
 TEST_P(GoldenImport, gives_a_verified_module) {
-  const GoldenCase &wanted = GetParam();
-  Imported result(sourceFolder() + "/test/goldens/" + wanted.folder);
+  const GoldenCase &golden = GetParam();
+  Imported result(sourceFolder() + "/test/goldens/" + golden.folder);
   ASSERT_TRUE(result.module) << result.error.message;
-  EXPECT_EQ(result.info.architecture, wanted.architecture);
+  EXPECT_EQ(result.info.architecture, golden.architecture);
   EXPECT_EQ(result.info.notes, std::vector<std::string>{});
   size_t linears = 0, tanhs = 0, softmaxes = 0;
   result.module->walk([&](mlir::Operation *op) {
@@ -35,13 +35,13 @@ TEST_P(GoldenImport, gives_a_verified_module) {
     EXPECT_TRUE(hasModulePath(op->getLoc()))
         << op->getName().getStringRef().str();
   });
-  EXPECT_EQ(linears, wanted.linears);
-  EXPECT_EQ(tanhs, wanted.tanhs);
-  EXPECT_EQ(softmaxes, wanted.softmaxes);
+  EXPECT_EQ(linears, golden.linears);
+  EXPECT_EQ(tanhs, golden.tanhs);
+  EXPECT_EQ(softmaxes, golden.softmaxes);
   auto entry = result.module->lookupSymbol<mlir::func::FuncOp>("encode");
   ASSERT_TRUE(entry);
-  EXPECT_EQ(entry.getNumResults(), wanted.results);
-  EXPECT_EQ(entry.getNumArguments(), wanted.arguments);
+  EXPECT_EQ(entry.getNumResults(), golden.results);
+  EXPECT_EQ(entry.getNumArguments(), golden.arguments);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -196,19 +196,19 @@ TEST(ModelConfig, soft_caps_are_off_when_null) {
   FromConfig on(config("gemma2", heads + "\"final_logit_softcapping\": 7"));
   ASSERT_TRUE(on.module) << on.error.message;
   EXPECT_EQ(on.attentions()[0].getSoftCap().convertToDouble(), 50);
-  EXPECT_EQ(countOf(on.text(), "activation <tanh>"), 1u);
+  EXPECT_EQ(getCount(on.text(), "activation <tanh>"), 1u);
   FromConfig off(config("gemma2", heads + R"("final_logit_softcapping": null,
                                    "attn_logit_softcapping": null)"));
   ASSERT_TRUE(off.module) << off.error.message;
   EXPECT_EQ(off.attentions()[0].getSoftCap().convertToDouble(), 0);
-  EXPECT_EQ(countOf(off.text(), "activation <tanh>"), 0u);
+  EXPECT_EQ(getCount(off.text(), "activation <tanh>"), 0u);
 }
 
 TEST(ModelConfig, keys_that_win) {
   FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
                                       "hidden_act": "relu")"));
   ASSERT_TRUE(gelu.module) << gelu.error.message;
-  EXPECT_EQ(countOf(gelu.text(), "activation <relu>"), 0u);
+  EXPECT_EQ(getCount(gelu.text(), "activation <relu>"), 0u);
   EXPECT_EQ(gelu.info.notes, std::vector<std::string>{});
   FromConfig narrow(config("bloom", "\"n_embed\": 6"));
   ASSERT_TRUE(narrow.module) << narrow.error.message;
@@ -222,11 +222,11 @@ TEST(ModelConfig, architectures) {
   EXPECT_EQ(FromConfig(config("gpt2")).info.architecture, "GPT2LMHeadModel");
   FromConfig bare(config("opt", R"("architectures": ["OPTModel"])"));
   ASSERT_TRUE(bare.module) << bare.error.message;
-  EXPECT_EQ(countOf(bare.text(), "attn.name = \"last_hidden_state\""), 1u);
+  EXPECT_EQ(getCount(bare.text(), "attn.name = \"last_hidden_state\""), 1u);
   FromConfig labels(config("phi3", R"("architectures":
       ["Phi3ForSequenceClassification"], "num_labels": 5)"));
   ASSERT_TRUE(labels.module) << labels.error.message;
-  EXPECT_EQ(countOf(labels.text(), "@score.weight : [5, 8] f32"), 2u);
+  EXPECT_EQ(getCount(labels.text(), "@score.weight : [5, 8] f32"), 2u);
   expectConfigError(
       config("gpt2", R"("architectures": ["GPT2DoubleHeadsModel"])"),
       Status::Unsupported,

@@ -32,8 +32,9 @@ void expectCases(const std::string &folder) {
         evaluate(*model.module, text("entry"),
                  readTensors(folder, text("input")), options);
     ASSERT_TRUE(results) << results.error().message;
-    for (const NamedTensor &wanted : readTensors(folder, text("expect")))
-      expectNear(wanted, *results, 2e-6);
+    for (const NamedTensor &expectedTensor :
+         readTensors(folder, text("expect")))
+      expectNear(expectedTensor, *results, 2e-6);
   }
 }
 
