@@ -29,14 +29,14 @@ static FamilyKeys bertKeys() {
 }
 
 static FamilyDefaults bertDefaults() {
-  FamilyDefaults absent = {30522, 768, 12, 12};
-  absent.intermediate = 3072;
-  absent.positions = 512;
-  absent.types = 2;
-  absent.epsilon = 1e-12;
-  absent.activation = "gelu";
-  absent.tied = true;
-  return absent;
+  FamilyDefaults defaults = {30522, 768, 12, 12};
+  defaults.intermediate = 3072;
+  defaults.positions = 512;
+  defaults.types = 2;
+  defaults.epsilon = 1e-12;
+  defaults.activation = "gelu";
+  defaults.tied = true;
+  return defaults;
 }
 
 static FamilyModules bertModules() {
@@ -293,17 +293,17 @@ static FamilyModules modernBertModules() {
 /// Each third layer attends to all tokens, the others to a window, with a rope
 /// of its own base each.
 static ModelFamily modernBert() {
-  FamilyDefaults absent = {50368, 768, 22, 12};
-  absent.intermediate = 1152;
-  absent.positions = 8192;
-  absent.epsilon = 1e-5;
-  absent.activation = "gelu";
-  absent.tied = true;
-  absent.window = 128;
-  absent.windowPeriod = 3;
-  absent.theta = 160000;
+  FamilyDefaults defaults = {50368, 768, 22, 12};
+  defaults.intermediate = 1152;
+  defaults.positions = 8192;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu";
+  defaults.tied = true;
+  defaults.window = 128;
+  defaults.windowPeriod = 3;
+  defaults.theta = 160000;
   ModelFamily family = {"modernbert",     "ModernBert", "model.",
-                        modernBertKeys(), absent,       modernBertModules()};
+                        modernBertKeys(), defaults,     modernBertModules()};
   family.kind = ModelKind::Encoder;
   family.normKind = NormKind::Layer;
   family.qkv = QkvLayout::Stacked;

@@ -41,13 +41,13 @@ static FamilyModules gpt2Modules() {
 }
 
 static ModelFamily gpt2() {
-  FamilyDefaults absent = {50257, 768, 12, 12};
-  absent.positions = 1024;
-  absent.epsilon = 1e-5;
-  absent.activation = "gelu_new";
-  absent.tied = true;
-  ModelFamily family = {"gpt2",     "GPT2", "transformer.",
-                        gpt2Keys(), absent, gpt2Modules()};
+  FamilyDefaults defaults = {50257, 768, 12, 12};
+  defaults.positions = 1024;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu_new";
+  defaults.tied = true;
+  ModelFamily family = {"gpt2",     "GPT2",   "transformer.",
+                        gpt2Keys(), defaults, gpt2Modules()};
   family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Learned;
   family.qkv = QkvLayout::Stacked;
@@ -81,12 +81,12 @@ static ModelFamily gptNeox() {
   keys.theta = {"rotary_emb_base", "rope_theta"};
   keys.ropeFraction = {"rotary_pct", "partial_rotary_factor"};
   keys.parallelResidual = {true, {"use_parallel_residual"}};
-  FamilyDefaults absent = {50432, 6144, 44, 64};
-  absent.intermediate = 24576;
-  absent.positions = 2048;
-  absent.epsilon = 1e-5;
-  absent.activation = "gelu";
-  absent.ropeFraction = 0.25;
+  FamilyDefaults defaults = {50432, 6144, 44, 64};
+  defaults.intermediate = 24576;
+  defaults.positions = 2048;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu";
+  defaults.ropeFraction = 0.25;
   FamilyModules m = {};
   m.word = "embed_in";
   m.rope = "rotary_emb";
@@ -100,7 +100,7 @@ static ModelFamily gptNeox() {
   m.activation = "mlp.act";
   m.down = "mlp.dense_4h_to_h";
   m.finalNorm = "final_layer_norm";
-  ModelFamily family = {"gpt_neox", "GPTNeoX", "gpt_neox.", keys, absent, m};
+  ModelFamily family = {"gpt_neox", "GPTNeoX", "gpt_neox.", keys, defaults, m};
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;
   family.qkv = QkvLayout::ByHead;
@@ -145,13 +145,13 @@ static ModelFamily opt() {
   keys.noFinalNorm = {"_remove_final_layer_norm"};
   keys.normsHaveWeights = {"layer_norm_elementwise_affine"};
   keys.embeddingWidth = {"word_embed_proj_dim"};
-  FamilyDefaults absent = {50272, 768, 12, 12};
-  absent.intermediate = 3072;
-  absent.positions = 2048;
-  absent.epsilon = 1e-5;
-  absent.activation = "relu";
-  absent.tied = true;
-  ModelFamily family = {"opt", "OPT", "model.", keys, absent, optModules()};
+  FamilyDefaults defaults = {50272, 768, 12, 12};
+  defaults.intermediate = 3072;
+  defaults.positions = 2048;
+  defaults.epsilon = 1e-5;
+  defaults.activation = "relu";
+  defaults.tied = true;
+  ModelFamily family = {"opt", "OPT", "model.", keys, defaults, optModules()};
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Learned;
@@ -170,10 +170,10 @@ static ModelFamily bloom() {
   keys.epsilon = {"layer_norm_epsilon"};
   keys.qkvBias = keys.outputBias = keys.mlpBias = {true};
   keys.residualFromNorm = {"apply_residual_connection_post_layernorm"};
-  FamilyDefaults absent = {250880, 64, 2, 8};
-  absent.epsilon = 1e-5;
-  absent.activation = "gelu_new";
-  absent.tied = true;
+  FamilyDefaults defaults = {250880, 64, 2, 8};
+  defaults.epsilon = 1e-5;
+  defaults.activation = "gelu_new";
+  defaults.tied = true;
   FamilyModules m = {};
   m.word = "word_embeddings";
   m.embeddingNorm = "word_embeddings_layernorm";
@@ -187,7 +187,7 @@ static ModelFamily bloom() {
   m.activation = "mlp.gelu_impl";
   m.down = "mlp.dense_4h_to_h";
   m.finalNorm = "ln_f";
-  ModelFamily family = {"bloom", "Bloom", "transformer.", keys, absent, m};
+  ModelFamily family = {"bloom", "Bloom", "transformer.", keys, defaults, m};
   family.heads = head::decoder("ForCausalLM");
   family.normKind = NormKind::Layer;
   family.positions = PositionEncoding::Alibi;

@@ -50,10 +50,10 @@ static FamilyModules llamaModules() {
 }
 
 static FamilyDefaults llamaDefaults() {
-  FamilyDefaults absent = {32000, 4096, 32, 32};
-  absent.intermediate = 11008;
-  absent.positions = 2048;
-  return absent;
+  FamilyDefaults defaults = {32000, 4096, 32, 32};
+  defaults.intermediate = 11008;
+  defaults.positions = 2048;
+  return defaults;
 }
 
 static ModelFamily llama() {

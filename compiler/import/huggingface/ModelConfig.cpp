@@ -23,7 +23,7 @@ class ModelReader {
 public:
   ModelReader(Config &config, const ModelFamily &family)
       : config(config), family(family), keys(family.keys),
-        absent(family.defaults) {}
+        defaults(family.defaults) {}
   ModelConfig read();
 
 private:
@@ -53,7 +53,7 @@ private:
   Config &config;
   const ModelFamily &family;
   const FamilyKeys &keys;
-  const FamilyDefaults &absent;
+  const FamilyDefaults &defaults;
   ModelConfig model;
 };
 
@@ -94,35 +94,37 @@ void ModelReader::refuseUnsupported() {
 }
 
 void ModelReader::readSizes() {
-  model.vocab = config.integer({"vocab_size"}, absent.vocab, 1, maxDim);
-  model.hidden = config.integer(keys.hidden, absent.hidden, 1, maxDim);
-  model.layers.resize(config.integer(keys.layers, absent.layers, 0, maxLayers));
+  model.vocab = config.integer({"vocab_size"}, defaults.vocab, 1, maxDim);
+  model.hidden = config.integer(keys.hidden, defaults.hidden, 1, maxDim);
+  model.layers.resize(
+      config.integer(keys.layers, defaults.layers, 0, maxLayers));
   if (model.layers.empty() && family.kind == ModelKind::Decoder)
     fail(keys.layers,
          "a decoder without layers has no cache and is not supported",
          Status::Unsupported);
   int64_t wide = std::min(4 * model.hidden, maxDim);
   model.intermediate = config.integer(
-      keys.intermediate, absent.intermediate ? absent.intermediate : wide, 1,
-      maxDim / 2);
+      keys.intermediate, defaults.intermediate ? defaults.intermediate : wide,
+      1, maxDim / 2);
   model.embeddingWidth = config.integer(
       keys.embeddingWidth,
-      absent.embeddingWidth ? absent.embeddingWidth : model.hidden, 1, maxDim);
-  model.types = absent.types;
+      defaults.embeddingWidth ? defaults.embeddingWidth : model.hidden, 1,
+      maxDim);
+  model.types = defaults.types;
   if (!keys.types.empty())
-    model.types = config.integer(keys.types, absent.types, 1, maxDim);
-  model.pad = config.integer(keys.pad, absent.pad, 0, maxDim);
+    model.types = config.integer(keys.types, defaults.types, 1, maxDim);
+  model.pad = config.integer(keys.pad, defaults.pad, 0, maxDim);
 }
 
 void ModelReader::readHeads() {
-  model.heads = config.integer(keys.heads, absent.heads, 1, maxHeads);
+  model.heads = config.integer(keys.heads, defaults.heads, 1, maxHeads);
   int64_t all = std::max<int64_t>(model.heads, 1);
-  model.kvHeads = nullable(keys.kvHeads, absent.kvHeads ? absent.kvHeads : all,
-                           all, maxHeads);
+  model.kvHeads = nullable(
+      keys.kvHeads, defaults.kvHeads ? defaults.kvHeads : all, all, maxHeads);
   int64_t perHead = model.hidden / all;
   model.headDim =
-      nullable(keys.headDim, absent.headDim ? absent.headDim : perHead, perHead,
-               maxHeads);
+      nullable(keys.headDim, defaults.headDim ? defaults.headDim : perHead,
+               perHead, maxHeads);
   if (config.failed())
     return;
   auto counts = [](const char *name, int64_t value) {
@@ -135,7 +137,7 @@ void ModelReader::readHeads() {
   // A head dimension of its own need not divide the hidden size.
   bool own = !keys.headDim.empty() &&
              (config.find(keys.headDim) ||
-              (absent.headDim && !config.isNull(keys.headDim)));
+              (defaults.headDim && !config.isNull(keys.headDim)));
   if (!own && model.hidden % model.heads)
     fail(keys.heads, counts(keys.heads[0], model.heads) + " does not divide " +
                          counts(keys.hidden[0], model.hidden));
@@ -145,21 +147,21 @@ void ModelReader::readHeads() {
 }
 
 void ModelReader::readFeatures() {
-  model.epsilon = config.number(keys.epsilon, absent.epsilon);
-  model.activation = config.activation(keys.activation, absent.activation);
+  model.epsilon = config.number(keys.epsilon, defaults.epsilon);
+  model.activation = config.activation(keys.activation, defaults.activation);
   model.headActivation =
       keys.headActivation.empty()
           ? model.activation
-          : config.activation(keys.headActivation, absent.headActivation);
-  model.tied = config.flag({"tie_word_embeddings"}, absent.tied);
+          : config.activation(keys.headActivation, defaults.headActivation);
+  model.tied = config.flag({"tie_word_embeddings"}, defaults.tied);
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
   model.mlpBias = flag(keys.mlpBias);
   model.normBias = flag(keys.normBias);
   model.headBias = flag(keys.headBias);
   model.vocabularyBias = flag(keys.vocabularyBias);
-  model.attentionCap = cap(keys.attentionCap, absent.attentionCap);
-  model.logitCap = cap(keys.logitCap, absent.logitCap);
+  model.attentionCap = cap(keys.attentionCap, defaults.attentionCap);
+  model.logitCap = cap(keys.logitCap, defaults.logitCap);
   model.parallelResidual = flag(keys.parallelResidual);
   model.residualFromNorm = config.flag(keys.residualFromNorm, false);
   bool before =
@@ -187,6 +189,9 @@ void ModelReader::refuseCombinations() {
            "residuals from the norm,");
   if (!model.normsHaveWeights && family.normKind != NormKind::Layer)
     refuse(keys.normsHaveWeights, "RMS norms without weights");
+  if (family.kind == ModelKind::Decoder &&
+      family.positionIndex == PositionIndex::NonpadRank)
+    refuse(keys.positions, "positions by rank in a decoder");
 }
 
 void ModelReader::readPooling() {
@@ -204,13 +209,13 @@ void ModelReader::readPooling() {
 void ModelReader::readPositions() {
   int64_t largest = maxDim - family.positionOffset;
   int64_t positions =
-      config.integer(keys.positions, absent.positions, 1, largest);
+      config.integer(keys.positions, defaults.positions, 1, largest);
   if (config.failed())
     return;
   if (*family.modules.relativeBias)
-    model.relativeBias = {config.integer(keys.biasBuckets, absent.biasBuckets,
-                                         absent.biasBuckets, maxHeads),
-                          absent.biasBuckets, absent.biasDistance};
+    model.relativeBias = {config.integer(keys.biasBuckets, defaults.biasBuckets,
+                                         defaults.biasBuckets, maxHeads),
+                          defaults.biasBuckets, defaults.biasDistance};
   switch (family.positions) {
   case PositionEncoding::Rope:
     readRopes(positions);
@@ -236,7 +241,7 @@ void ModelReader::readPositions() {
 
 /// One rope for all layers, or one for layers with and without a window each.
 void ModelReader::readRopes(int64_t positions) {
-  RopeKeys rope = {keys.theta, absent.theta, ""};
+  RopeKeys rope = {keys.theta, defaults.theta, ""};
   if (family.ropeByLayerType)
     rope.layerType = "full_attention";
   model.ropes.push_back(
@@ -244,14 +249,14 @@ void ModelReader::readRopes(int64_t positions) {
   model.context = model.ropes[0].context;
   if (!family.ropeByLayerType)
     return;
-  rope = {keys.localTheta, absent.localTheta, "sliding_attention"};
+  rope = {keys.localTheta, defaults.localTheta, "sliding_attention"};
   model.ropes.push_back(
       readRope(config, family, rope, {model.headDim, positions}));
   model.context = std::min(*model.context, model.ropes[1].context);
 }
 
 void ModelReader::readScales() {
-  double scalar = config.number(keys.queryScalar, absent.queryScalar);
+  double scalar = config.number(keys.queryScalar, defaults.queryScalar);
   if (!keys.queryScalar.empty() && !(scalar > 0))
     return fail(keys.queryScalar,
                 "'" + std::string(keys.queryScalar[0]) + "' must be above 0");
@@ -298,10 +303,11 @@ std::vector<bool> ModelReader::windowedByRule() {
   std::vector<bool> windowed(model.layers.size());
   int64_t first = 0, period = 1;
   if (family.windows == WindowLayers::FromLayer)
-    first = config.integer({"max_window_layers"}, absent.firstWindowLayer, 0,
+    first = config.integer({"max_window_layers"}, defaults.firstWindowLayer, 0,
                            maxDim);
   if (family.windows == WindowLayers::NotEveryNth)
-    period = config.integer(keys.windowPeriod, absent.windowPeriod, 1, maxDim);
+    period =
+        config.integer(keys.windowPeriod, defaults.windowPeriod, 1, maxDim);
 
   // The rule for each layer.
   for (size_t i = 0; i < windowed.size(); ++i) {
@@ -347,10 +353,10 @@ void ModelReader::readWindows() {
   if (family.windows == WindowLayers::None)
     return;
   const ConfigKey &key = keys.window;
-  int64_t window =
-      config.isNull(key)
-          ? 0
-          : config.integer(key, absent.window, absent.window ? 1 : 0, maxDim);
+  int64_t window = config.isNull(key)
+                       ? 0
+                       : config.integer(key, defaults.window,
+                                        defaults.window ? 1 : 0, maxDim);
   if (family.windows == WindowLayers::FromLayer &&
       !config.flag({"use_sliding_window"}, false))
     window = 0;

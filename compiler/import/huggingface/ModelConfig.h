@@ -27,9 +27,9 @@ struct ModelConfig {
   int64_t vocab = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0,
           intermediate = 0;
   int64_t embeddingWidth = 0; ///< of the token embedding
-  int64_t positions = 0;      ///< entries of a learned table without its offset
+  int64_t positions = 0;      ///< entries of a learned table after its offset
   int64_t types = 0;          ///< token types; 0 where the family has none
-  int64_t pad = 0;
+  int64_t pad = 0;            ///< padding id, of `PositionIndex::NonpadRank`
   int64_t labels = 0;
   std::optional<int64_t> context; ///< a sequence is at most this long
   double epsilon = 0;

@@ -45,7 +45,8 @@ enum class PositionEncoding {
 /// How the entries of a learned position table are counted.
 enum class PositionIndex {
   Column,    ///< the token's column: its index in the padded sequence
-  NonpadRank ///< RoBERTa: padding id + rank among the other ids
+  NonpadRank ///< RoBERTa: padding id + rank (from 1) among the other ids;
+             ///< encoders only
 };
 
 /// Where a projection from the embedding width to the hidden size is, in models
@@ -174,7 +175,7 @@ struct FamilyModules {
   const char *gate = "", *up = "", *activation = "", *down = "";
   const char *mlpAdd = ""; ///< the module of the second residual sum
   const char *mlpNorm = "", *mlpPostNorm = "";
-  const char *finalNorm = "";
+  const char *finalNorm = ""; ///< with `NormPlacement::Pre` only
   const char *pooler = "";
 };
 
@@ -242,8 +243,9 @@ struct ModelFamily {
   NormPlacement normPlacement = NormPlacement::Pre;
   PositionEncoding positions = PositionEncoding::Rope;
   PositionIndex positionIndex = PositionIndex::Column;
-  int64_t positionOffset =
-      0; ///< entries of the position table before the first
+  /// Entries of the position table before the first position: 2 for OPT. It
+  /// stays 0 with `NonpadRank`, which counts from padding id + 1.
+  int64_t positionOffset = 0;
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
@@ -262,7 +264,8 @@ struct ModelFamily {
                                       ///< where `architectures` says nothing
   std::vector<const char *> ignoredKeys = {}; ///< besides those of all families
   /// Features of the family's class that no block builds. List each key that
-  /// selects one: a key that is only ignored gives wrong results silently.
+  /// selects one: a key that changes results and is only ignored gives wrong
+  /// results silently.
   std::vector<SupportedValue> supportedValues = {};
 };
 
@@ -272,7 +275,7 @@ const std::vector<ModelFamily> &modelFamilies();
 const ModelFamily *findModelFamily(const std::string &modelType);
 /// The supported values of keys, for all families of a kind.
 const std::vector<SupportedValue> &getSupportedValues(ModelKind kind);
-/// Keys of every config that have no effect on inference.
+/// Keys that give no note in any family. A family may still read or refuse one.
 const std::vector<const char *> &commonIgnoredKeys();
 
 // The families, by what they are derived from.

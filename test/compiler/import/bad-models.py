@@ -101,7 +101,7 @@ CASES = [
     ("head", BERT, config(architectures=["BertForMultipleChoice"]), 4, ["BertForMultipleChoice"]),
     ("heads", BERT, config(num_attention_heads=7), 3, ["/num_attention_heads", "7", "30"]),
     ("layers", BERT, config(num_hidden_layers=5000), 3, ["/num_hidden_layers", "4096"]),
-    ("activation", BERT, config(hidden_act="mish"), 4, ["/hidden_act", "mish", "gelu"]),
+    ("activation", BERT, config(hidden_act="swish2"), 4, ["/hidden_act", "swish2", "gelu"]),
     ("decoder", BERT, config(is_decoder=True), 4, ["is_decoder"]),
     ("missing tensor", BERT, rename(QUERY, "elsewhere"), 3, [QUERY, "[30, 30]"]),
     ("misshaped tensor", BERT, reshape(QUERY, [15, 60]), 3, [QUERY, "[15, 60]", "[30, 30]"]),

@@ -78,6 +78,11 @@ TEST(ModelConfig, features_that_do_not_combine) {
     family.keys.normsHaveWeights = {"affine"};
   });
   EXPECT_EQ(plain.error.status, Status::Unsupported);
+  ReadBy ranks("roberta", "",
+               [](ModelFamily &family) { family.kind = ModelKind::Decoder; });
+  EXPECT_EQ(ranks.error.status, Status::Unsupported);
+  EXPECT_NE(ranks.error.message.find("rank"), std::string::npos)
+      << ranks.error.message;
 }
 
 //===--- Windows ---------------------------------------------------------===//
