@@ -43,7 +43,7 @@ Value AttnConverter::buffer(Value value) {
   return copy;
 }
 
-Value AttnConverter::target(Value result) {
+Value AttnConverter::outBuffer(Value result) {
   Value &place = chosen[result];
   if (!place)
     place = alloc(result.getLoc(), bufferType(result.getType()));
@@ -67,8 +67,8 @@ void AttnConverter::elementwise(Location loc, ValueRange inputs, Value out,
   b.setInsertionPointAfter(op);
 }
 
-void AttnConverter::copyInto(Location loc, Value source, Value target) {
-  elementwise(loc, source, target,
+void AttnConverter::copyInto(Location loc, Value source, Value out) {
+  elementwise(loc, source, out,
               [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
 }
 
@@ -253,7 +253,7 @@ LogicalResult AttnConverter::convertBody(func::FuncOp source, Value state,
 }
 
 LogicalResult AttnConverter::convertLayers(attn::LayersOp op) {
-  Value state = target(op.getResult());
+  Value state = outBuffer(op.getResult());
   copyInto(op.getLoc(), buffer(op.getState()), state);
   SmallVector<Value> invariants;
   for (Value value : op.getInvariants())

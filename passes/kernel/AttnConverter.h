@@ -36,7 +36,7 @@ public:
   AttnConverter(mlir::SymbolTable &symbols, EntryState &entry)
       : symbols(symbols), entry(entry) {}
 
-  /// Makes the kern counterpart of a public function and its layer bodies.
+  /// Converts a public function and its layer bodies to kern.
   mlir::LogicalResult convertEntry(mlir::func::FuncOp source);
   /// Number of operations converted.
   int64_t converted() const { return count; }
@@ -78,13 +78,13 @@ private:
   mlir::LogicalResult convertLayers(attn::LayersOp op);
 
   kern::BufferType bufferType(mlir::Type tensor);
-  /// The kern counterpart of a value: a buffer, a weight, a cache or ragged.
+  /// The kern value of an attn value: a buffer, weight, cache or ragged batch.
   Value getLowered(Value value) { return lowered.lookup(value); }
-  /// The lowered value as a buffer; a weight is copied into one.
+  /// The kern value as a buffer; a weight is copied into one.
   Value buffer(Value value);
   Value alloc(mlir::Location loc, kern::BufferType type);
   /// The buffer that the result of an attn operation shall be written to.
-  Value target(Value result);
+  Value outBuffer(Value result);
   void elementwise(mlir::Location loc, mlir::ValueRange inputs, Value out,
                    RegionBody body);
   /// Adds a weight to the module and gives its value.
@@ -96,13 +96,13 @@ private:
                      const Polynomial &columns);
   /// Keys as panels, packed from rows.
   Value keyPanels(mlir::Location loc, Value rows, Value ragged);
-  void copyInto(mlir::Location loc, Value source, Value target);
+  void copyInto(mlir::Location loc, Value source, Value out);
 
   mlir::SymbolTable &symbols;
   EntryState &entry;
   mlir::func::FuncOp function; ///< the new function
   mlir::OpBuilder b{symbols.getOp()->getContext()};
-  llvm::DenseMap<Value, Value> lowered;
+  llvm::DenseMap<Value, Value> lowered; ///< attn value → kern value
   llvm::DenseMap<mlir::Type, Value>
       uniform; ///< ragged that this function defines itself
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to

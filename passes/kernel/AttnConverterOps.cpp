@@ -22,7 +22,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
       .Case([&](attn::MatmulOp o) { return convertMatmul(o), success(); })
       .Case([&](attn::TransposeOp o) {
         b.create<kern::TransposeOp>(loc, buffer(o.getInput()),
-                                    target(o.getResult()),
+                                    outBuffer(o.getResult()),
                                     o.getPermutationAttr());
         return success();
       })
@@ -35,14 +35,15 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
       .Case([&](attn::SliceOp o) { return convertSlice(o), success(); })
       .Case([&](attn::GatherOp o) {
         b.create<kern::GatherOp>(loc, buffer(o.getTable()),
-                                 buffer(o.getIndices()), target(o.getResult()));
+                                 buffer(o.getIndices()),
+                                 outBuffer(o.getResult()));
         return success();
       })
       .Case([&](attn::EmbeddingOp o) { return convertEmbedding(o), success(); })
       .Case([&](attn::PositionOp o) { return convertPosition(o), success(); })
       .Case([&](attn::SoftmaxOp o) {
         b.create<kern::SoftmaxOp>(loc, buffer(o.getInput()),
-                                  target(o.getResult()));
+                                  outBuffer(o.getResult()));
         return success();
       })
       .Case<attn::LayerNormOp, attn::RmsNormOp>(
@@ -71,21 +72,21 @@ LogicalResult AttnConverter::convertRagged(Operation &op) {
       })
       .Case([&](attn::RopeTableOp o) { return convertRopeTable(o), success(); })
       .Case([&](attn::RopeOp o) {
-        b.create<kern::RopeOp>(loc, buffer(o.getInput()),
-                               buffer(o.getRopeTable()), target(o.getResult()),
-                               o.getHeadsAttr(), o.getInterleavedAttr());
+        b.create<kern::RopeOp>(
+            loc, buffer(o.getInput()), buffer(o.getRopeTable()),
+            outBuffer(o.getResult()), o.getHeadsAttr(), o.getInterleavedAttr());
         return success();
       })
       .Case([&](attn::GatherRowsOp o) {
         b.create<kern::GatherRowsOp>(loc, buffer(o.getInput()),
                                      getLowered(o.getRagged()),
-                                     target(o.getResult()));
+                                     outBuffer(o.getResult()));
         return success();
       })
       .Case([&](attn::ScatterRowsOp o) {
         b.create<kern::ScatterRowsOp>(loc, buffer(o.getInput()),
                                       getLowered(o.getRagged()),
-                                      target(o.getResult()));
+                                      outBuffer(o.getResult()));
         return success();
       })
       .Default(
@@ -100,7 +101,7 @@ static bool isWeight(Value lowered) {
 void AttnConverter::convertEmbedding(attn::EmbeddingOp op) {
   double scale = op.getScale().convertToDouble();
   Value ids = buffer(op.getIds()), table = getLowered(op.getTable()),
-        out = target(op.getResult());
+        out = outBuffer(op.getResult());
   if (isWeight(table)) {
     b.create<kern::EmbeddingOp>(op.getLoc(), ids, table, out,
                                 ArrayRef<double>{scale});
@@ -128,7 +129,7 @@ LogicalResult AttnConverter::convertNorm(Operation &op) {
     return op.emitOpError("expects gamma and beta to be weights");
   auto eps = op.getAttrOfType<FloatAttr>("eps");
   b.create<kern::NormOp>(op.getLoc(), buffer(op.getOperand(0)), gamma, beta,
-                         target(op.getResult(0)), Value(), eps,
+                         outBuffer(op.getResult(0)), Value(), eps,
                          layer ? UnitAttr() : b.getUnitAttr());
   return success();
 }
@@ -138,7 +139,7 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
   if (!isWeight(getLowered(op.getWeight())) ||
       (op.getBias() && !isWeight(getLowered(op.getBias())))) {
     // The graph computes the weight: a product of two activations.
-    Value out = target(op.getResult());
+    Value out = outBuffer(op.getResult());
     Value product =
         op.getBias() ? alloc(op.getLoc(), cast<kern::BufferType>(out.getType()))
                      : out;
@@ -154,7 +155,7 @@ void AttnConverter::convertLinear(attn::LinearOp op) {
   }
   Value bias = op.getBias() ? getLowered(op.getBias()) : Value();
   b.create<kern::GemmOp>(op.getLoc(), input, getLowered(op.getWeight()), bias,
-                         target(op.getResult()));
+                         outBuffer(op.getResult()));
 }
 
 void AttnConverter::convertMatmul(attn::MatmulOp op) {
@@ -163,21 +164,22 @@ void AttnConverter::convertMatmul(attn::MatmulOp op) {
     lhs = transposeLast(op.getLoc(), lhs);
   if (op.getTransposeRhs())
     rhs = transposeLast(op.getLoc(), rhs);
-  b.create<kern::BatchMatmulOp>(op.getLoc(), lhs, rhs, target(op.getResult()));
+  b.create<kern::BatchMatmulOp>(op.getLoc(), lhs, rhs,
+                                outBuffer(op.getResult()));
 }
 
 void AttnConverter::convertElementwise(Operation &op) {
   SmallVector<Value> inputs;
   for (Value operand : op.getOperands())
     inputs.push_back(getLowered(operand));
-  elementwise(op.getLoc(), inputs, target(op.getResult(0)),
+  elementwise(op.getLoc(), inputs, outBuffer(op.getResult(0)),
               [&](OpBuilder &inner, ValueRange scalars) {
                 return emitScalarOp(inner, op, scalars);
               });
 }
 
 void AttnConverter::convertConcat(attn::ConcatOp op) {
-  Value out = target(op.getResult());
+  Value out = outBuffer(op.getResult());
   Polynomial at;
   for (Value input : op.getInputs()) {
     Value source = buffer(input);
@@ -191,12 +193,12 @@ void AttnConverter::convertConcat(attn::ConcatOp op) {
 
 void AttnConverter::convertSlice(attn::SliceOp op) {
   b.create<kern::CopyOp>(
-      op.getLoc(), buffer(op.getInput()), target(op.getResult()), op.getAxis(),
-      std::to_string(op.getStart()), "0", op.getSize().str());
+      op.getLoc(), buffer(op.getInput()), outBuffer(op.getResult()),
+      op.getAxis(), std::to_string(op.getStart()), "0", op.getSize().str());
 }
 
 void AttnConverter::convertPosition(attn::PositionOp op) {
-  Value out = target(op.getResult());
+  Value out = outBuffer(op.getResult());
   if (op.getKind() == attn::PositionKind::NonpadRank) {
     b.create<kern::PositionsOp>(op.getLoc(), buffer(op.getIds()), out,
                                 b.getI64IntegerAttr(op.getPad()));
@@ -222,7 +224,8 @@ void AttnConverter::convertPool(attn::PoolOp op) {
     ragged = uniformBatch(op.getLoc(), dims[0], dims[1]);
   }
   b.create<kern::PoolOp>(
-      op.getLoc(), buffer(op.getInput()), ragged, mask, target(op.getResult()),
+      op.getLoc(), buffer(op.getInput()), ragged, mask,
+      outBuffer(op.getResult()),
       *kern::symbolizePoolKind(attn::stringifyPoolKind(op.getKind())));
 }
 
@@ -342,7 +345,7 @@ void AttnConverter::convertRopeTable(attn::RopeTableOp op) {
                  WeightExpr::angles(limit, op.getFactor().convertToDouble(),
                                     {frequencies.begin(), frequencies.end()}));
   b.create<kern::RopeTableOp>(op.getLoc(), buffer(op.getPositions()), angles,
-                              target(op.getResult()));
+                              outBuffer(op.getResult()));
 }
 
 AttnConverter::AttentionRows AttnConverter::attentionRows(attn::SdpaOp op) {
@@ -392,7 +395,7 @@ LogicalResult AttnConverter::convertSdpa(attn::SdpaOp op) {
   // In a ragged batch of a mask some columns have no token.
   bool byColumn =
       op.getRagged() && !hasPast && (op.getWindow() || slopes || relativeBias);
-  Value out = target(op.getResult());
+  Value out = outBuffer(op.getResult());
   int64_t dv =
       *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
       op.getHeads();
