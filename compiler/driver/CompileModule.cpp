@@ -285,9 +285,19 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   return {};
 }
 
+/// The types that `--kv-dtype` names.
+static constexpr llvm::StringLiteral kCacheTypes[] = {"f32", "bf16", "int8"};
+
+/// The type of caches. Without `--kv-dtype` it is that of weights if caches
+/// support it, else f32.
+static std::string getCacheType(const CompileOptions &options) {
+  if (!options.kvDtype.empty())
+    return options.kvDtype;
+  return llvm::is_contained(kCacheTypes, options.dtype) ? options.dtype : "f32";
+}
+
 Result<CompileReport> ModuleCompiler::run() {
-  const std::string &kvDtype =
-      options.kvDtype.empty() ? options.dtype : options.kvDtype;
+  const std::string kvDtype = getCacheType(options);
   TRANSOM_ASSIGN(std::vector<const InstructionSet *> chosen,
                  selectTargets(options.targets,
                                options.dtype == "bf16" || kvDtype == "bf16"));
@@ -331,10 +341,10 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
-  const std::set<std::string> cached = {"", "f32", "bf16", "int8"};
-  if (!cached.count(options.kvDtype))
-    return usageError("unknown dtype of caches '" + options.kvDtype +
-                      "'; supported: f32, bf16, int8");
+  if (!llvm::is_contained(kCacheTypes, getCacheType(options)))
+    return usageError(
+        "unknown dtype of caches '" + options.kvDtype + "'; supported: " +
+        llvm::join(std::begin(kCacheTypes), std::end(kCacheTypes), ", "));
   if (!kern::AttentionSchedule::parse(options.attentionSchedule))
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +

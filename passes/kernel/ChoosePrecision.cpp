@@ -9,6 +9,7 @@
 #include "passes/kernel/CastFuser.h"
 #include "passes/kernel/Passes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 #define DEBUG_TYPE "kern-choose-precision"
 
@@ -31,13 +32,28 @@ static kern::BufferType inBf16(kern::BufferType type) {
                                type.getStride(), type.getKeyPanels());
 }
 
-/// How weights of products are stored, by the value of `transom.dtype`.
+/// How weights of products and tables of embeddings are stored, by the value of
+/// `transom.dtype`.
 static const std::pair<const char *, OperandFormat> kWeightFormats[] = {
     {"bf16", OperandFormat(StorageType::BF16)}};
 
 /// The numbers of caches, by the value of `transom.kv_dtype`.
 static constexpr std::pair<const char *, StorageType> kCacheTypes[] = {
     {"bf16", StorageType::BF16}, {"int8", StorageType::I8}};
+
+/// Fails for an attribute whose value is neither f32 nor in the table.
+template <typename Table>
+static LogicalResult checkDType(ModuleOp module, StringRef attribute,
+                                StringRef dtype, const Table &table) {
+  SmallVector<StringRef> supported{"f32"};
+  for (const auto &entry : table)
+    supported.push_back(entry.first);
+  if (dtype.empty() || llvm::is_contained(supported, dtype))
+    return success();
+  return module.emitError()
+         << "'" << attribute << "' '" << dtype
+         << "' is not supported; supported: " << llvm::join(supported, ", ");
+}
 
 /// True for an operand that reads a weight in any format.
 static bool readsAnyFormat(OpOperand &use) {
@@ -71,12 +87,6 @@ static SmallVector<OpOperand *> getOperandsToRound(Operation &op) {
 
 namespace {
 
-/// The layers of an entry whose bodies read the state in bf16.
-struct Carried {
-  SmallVector<func::FuncOp> bodies;
-  SmallVector<kern::CastOp> casts; ///< of the state, where a body begins
-};
-
 struct ChoosePrecisionPass
     : public transom::impl::ChoosePrecisionPassBase<ChoosePrecisionPass> {
   void runOnOperation() override {
@@ -84,6 +94,10 @@ struct ChoosePrecisionPass
               caches = getDType("transom.kv_dtype");
     if (weights.empty() && caches.empty())
       return;
+    ModuleOp module = getOperation();
+    if (failed(checkDType(module, "transom.dtype", weights, kWeightFormats)) ||
+        failed(checkDType(module, "transom.kv_dtype", caches, kCacheTypes)))
+      return signalPassFailure();
     Remarks remarks(getOperation(), DEBUG_TYPE);
     for (const auto &[dtype, format] : kWeightFormats)
       if (weights == dtype) {
