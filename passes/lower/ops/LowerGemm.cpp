@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products with packed weights. Rows are divided into chunks whose left operand
-// stays in the second-level cache. Within a chunk the register tiles, panel by
-// panel, are divided among the workers.
+// stays in the second-level cache. Within a chunk the register tiles, column
+// tile by column tile, are divided among the workers. A column tile is NR
+// columns of the product over all rows of the chunk: a panel of the weight, or
+// half of one.
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
 #include <cstddef>
@@ -30,20 +32,20 @@ struct Range {
   int64_t paddedStart; ///< first column in the packed weight
 };
 
-/// This worker's tiles of one panel: the blocks of rows `from` to `to`.
+/// This worker's tiles of one column tile: the blocks of rows `from` to `to`.
 struct Tiles {
   const Range &range;
   Index column, from, to;
   Value prefetch; ///< the panel to prefetch meanwhile
   Bool streams;   ///< prefetches this panel itself, at a distance
-  Bool isFirst;   ///< the first of this worker's panels over these rows
+  Bool isFirst;   ///< the first of this worker's column tiles over these rows
 };
 
 /// This worker's tiles of a range over a chunk of rows. Tiles are numbered
-/// panel by panel, `blocks.count` per panel.
+/// column tile by column tile, `blocks.count` each.
 struct TileRange {
   Index begin, end;
-  int64_t numPanels;
+  int64_t numColumnTiles;
 };
 
 /// Emits one product with a weight.
@@ -175,40 +177,40 @@ private:
     }
   }
 
-  /// Emits all tiles of a range of columns over a chunk of rows: panel by
-  /// panel, in each the blocks of K, in each the blocks of rows.
+  /// Emits all tiles of a range of columns over a chunk of rows: column tile
+  /// by column tile, in each the blocks of K, in each the blocks of rows.
   void emitTiles(const Range &range, Index firstRow, Index rows, Value next) {
     // Divide the tiles among the workers.
     int64_t nr = e.kernels().getNr();
-    int64_t numPanels = llvm::divideCeil(range.columns, nr);
+    int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
     RowBlocks blocks(firstRow, rows, e.kernels().getMaxMr(format));
-    Index count = min(blocks.count, rows) * numPanels;
+    Index count = min(blocks.count, rows) * numColumnTiles;
     Index begin = count * worker / numWorkers;
     Index end = count * (worker + 1) / numWorkers;
-    Index endPanel = ceilDiv(end, blocks.count);
+    Index endTile = ceilDiv(end, blocks.count);
 
-    e.forLoop(begin / blocks.count, endPanel, 1, [&](Index panel) {
+    e.forLoop(begin / blocks.count, endTile, 1, [&](Index columnTile) {
       // Choose what to prefetch: with a single block of rows what this panel
       // holds a little later, else the next panel.
-      Index before = panel * blocks.count;
-      Index column = panel * nr;
-      Bool isLast = panel + 1 == endPanel;
-      Bool streams = logicalAnd(blocks.count == 1, panel + 1 < endPanel);
+      Index before = columnTile * blocks.count;
+      Index column = columnTile * nr;
+      Bool isLast = columnTile + 1 == endTile;
+      Bool streams = logicalAnd(blocks.count == 1, columnTile + 1 < endTile);
       Index distance = select(streams, kPrefetchDistance, getPanelBytes(type));
       Value here = panelAt(e.weight(op.getWeight()), type, range, column);
 
       Index from = max(begin - before, 0);
       Index to = min(end - before, blocks.count);
       Value prefetch = e.select(isLast, next, e.advance(here, distance));
-      Bool isFirst = panel == begin / blocks.count;
+      Bool isFirst = columnTile == begin / blocks.count;
       Tiles tiles{range, column, from, to, prefetch, streams, isFirst};
       emitKBlocks(tiles, blocks);
       if (op.getNormGamma())
-        emitNorms(tiles, blocks, {begin, end, numPanels}, before);
+        emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
     });
   }
 
-  /// Emits the tiles of a panel, one block of K after the other.
+  /// Emits the tiles of a column tile, one block of K after the other.
   void emitKBlocks(const Tiles &tiles, RowBlocks &blocks) {
     int64_t length = getKBlock(tiles.range);
     int64_t last = (k - 1) / length * length;
@@ -338,7 +340,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Normalizes the blocks of rows whose last tile of this worker is in this
-  /// panel. `before`: number of the tiles before the panel.
+  /// column tile. `before`: number of the tiles before the column tile.
   void emitNorms(const Tiles &tiles, RowBlocks &blocks, const TileRange &range,
                  Index before) {
     e.forLoop(tiles.from, tiles.to, 1, [&](Index block) {
@@ -346,7 +348,7 @@ private:
       e.ifThen(range.end <= tile + blocks.count, [&] {
         Index numDone = (tile - range.begin) / blocks.count + 1;
         auto [row, numRows] = blocks.at(block);
-        emitNorm(row, numRows, numDone, range.numPanels);
+        emitNorm(row, numRows, numDone, range.numColumnTiles);
       });
     });
   }
