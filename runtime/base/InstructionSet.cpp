@@ -89,7 +89,9 @@ static const char *const arm = "aarch64-unknown-linux-gnu";
 // weights and two for the broadcast value: 6x2 of 16 ymm registers (a 16-lane
 // vector takes two), 14x2 of 32 zmm registers, 6x1 of 32 registers of four
 // lanes. Where pairs of bf16 have to be widened, the weights take twice their
-// registers and each row two more.
+// registers and the broadcast value takes two more.
+// The columns: name, target, isForBf16, triple, cpu, features, vectorBits,
+// tileRows, tileVectors, bf16Rows, dotBf16, runsHere.
 const std::vector<InstructionSet> &transom::getInstructionSets() {
   static const std::vector<InstructionSet> table = {
       {"avx2", "x86-64-v3", false, x86, "x86-64-v3", "", 256, 6, 1, 4, false,

@@ -5,6 +5,7 @@
 // instruction set: its accuracy is tested elsewhere, here it has to be the
 // same.
 #include "test/passes/lower/Products.h"
+#include "runtime/base/InstructionSet.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cstring>
@@ -260,7 +261,7 @@ std::vector<float> Products::linear(const std::string &isa, const Product &p,
                                     const std::vector<float> &x, int64_t rows) {
   const Weights &w = weights(p);
   const float *bias = p.bias ? w.bias.data() : nullptr;
-  return p.bf16 && isa == "avx512bf16"
+  return p.bf16 && transom::findInstructionSet(isa)->dotBf16
              ? referenceDotLinear(x, w.weight, bias, rows, p.n(), p.k)
              : referenceLinear(x, w.weight, bias, rows, p.n(), p.k);
 }
@@ -275,7 +276,7 @@ void Products::check(const Product &p, int64_t rows, int64_t numWorkers) {
   std::vector<float> chain;
   for (const std::string &isa : harness.isas()) {
     // One chain of multiply-adds is the same on all but that with pairs.
-    if (chain.empty() || (p.bf16 && isa == "avx512bf16"))
+    if (chain.empty() || (p.bf16 && transom::findInstructionSet(isa)->dotBf16))
       chain = linear(isa, p, c.input, rows);
     c.expected = chain;
     if (!p.activation.empty())

@@ -3,10 +3,17 @@
 //
 // The registry of instruction sets.
 #include "runtime/base/InstructionSet.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
 
 using namespace transom;
+
+static bool isLowerCaseAlphanumeric(const std::string &name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  });
+}
 
 TEST(InstructionSet, entriesAreConsistent) {
   std::set<std::string> names;
@@ -18,6 +25,10 @@ TEST(InstructionSet, entriesAreConsistent) {
     int64_t registers = isa.tileRows * isa.tileVectors * 512 / isa.vectorBits;
     EXPECT_LE(registers, isa.vectorBits == 256 ? 14 : 30) << isa.name;
     EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
+    // A panel of 32 columns holds whole tiles.
+    EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
+    // The name is a part of symbols and file names.
+    EXPECT_TRUE(isLowerCaseAlphanumeric(isa.name)) << isa.name;
   }
   EXPECT_EQ(findInstructionSet("avx3"), nullptr);
 }

@@ -4,6 +4,7 @@
 // The modules, operands and runs of attentions.
 #include "test/passes/lower/attention/Attentions.h"
 #include "dialects/kern/AttentionSchedule.h"
+#include "runtime/base/InstructionSet.h"
 #include "test/support/Reference.h"
 #include <algorithm>
 #include <cmath>
@@ -231,7 +232,7 @@ void Attentions::check(const Attention &a, const RaggedTable &q,
   Operands o = makeOperands(a, q, k);
   std::vector<float> expected = reference(a, q, k, o, false), dot;
   for (const std::string &isa : harness.isas()) {
-    bool pairs = a.bf16 && isa == "avx512bf16";
+    bool pairs = a.bf16 && findInstructionSet(isa)->dotBf16;
     if (pairs && dot.empty())
       dot = reference(a, q, k, o, true);
     for (int64_t count : numWorkers) {

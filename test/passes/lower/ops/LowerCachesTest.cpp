@@ -5,6 +5,7 @@
 // them, against the definition as plain loops, bit by bit. What was not written
 // is NaN.
 #include "dialects/kern/AttentionSchedule.h"
+#include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/RunPhase.h"
 #include "test/support/Reference.h"
 #include <cmath>
@@ -248,7 +249,7 @@ private:
       std::copy(slopes.begin(), slopes.end(),
                 harness.weight(c.name + ".slopes"));
     std::vector<float> expected =
-        reference(c, table, query, slopes, isa == "avx512bf16");
+        reference(c, table, query, slopes, findInstructionSet(isa)->dotBf16);
     for (int64_t count : numWorkers)
       run(isa, c, table, blocks, query, expected, count);
   }
