@@ -79,6 +79,8 @@ private:
       return "f";
     if (element.isBF16())
       return "bf";
+    if (element.isF16())
+      return "h";
     return element.isInteger(1) ? "b" : "i";
   }
 };

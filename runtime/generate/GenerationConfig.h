@@ -24,8 +24,8 @@ enum class ContextPolicy {
 };
 
 /// All settings of a generation. An optional one is unset until a file, a flag
-/// or a caller gives it a value; `resolve()` gives the others that sampling
-/// reads their defaults. Options that files, flags and the C API can set are
+/// or a caller gives it a value; `resolve()` sets the unset ones that the
+/// sampler reads. Options that files, flags and the C API can set are
 /// also listed in GenerationOptions.h.
 struct GenerationConfig {
   std::optional<int64_t> maxNewTokens, minNewTokens;

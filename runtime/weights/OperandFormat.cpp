@@ -5,6 +5,7 @@
 #include "runtime/weights/OperandFormat.h"
 #include "runtime/abi/Layout.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 using namespace transom;
@@ -65,7 +66,10 @@ OperandFormat::OperandFormat(StorageType type)
 
 OperandFormat::OperandFormat(DType type)
     : OperandFormat(type == DType::BF16 ? StorageType::BF16
-                                        : StorageType::F32) {}
+                                        : StorageType::F32) {
+  assert((type == DType::F32 || type == DType::BF16) &&
+         "only f32 and bf16 are plain formats");
+}
 
 OperandFormat OperandFormat::getRows(StorageType type) {
   OperandFormat format(type);

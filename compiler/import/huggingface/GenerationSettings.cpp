@@ -93,7 +93,8 @@ constexpr Key keys[] = {
     {"speculation_type", KeyKind::Ignored},
 };
 
-/// True for a key that the table of options has. `keys` is not asked for these.
+/// True for a key that the table of options has. An option wins over its entry
+/// in `keys`.
 bool isOption(std::string_view name) {
   bool found = false;
   visitGenerationOptions([&](const GenerationOption &option, auto, auto) {
