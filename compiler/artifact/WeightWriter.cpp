@@ -295,6 +295,8 @@ static Result<void> packWeight(const ArtifactWeight &weight,
     return skipped;
   Packing packing{weight, expression, source, stream};
   switch (weight.layout) {
+  case WeightLayout::Unset:
+    return internalError("weight '" + weight.symbol + "' has no layout");
   case WeightLayout::Rows:
     return weight.bytes == 0 ? Result<void>() : packing.rows();
   case WeightLayout::Panels32:
@@ -302,7 +304,7 @@ static Result<void> packWeight(const ArtifactWeight &weight,
   case WeightLayout::Padded32:
     return packing.padded();
   }
-  return {};
+  return internalError("weight '" + weight.symbol + "' has an unknown layout");
 }
 
 Result<std::string>

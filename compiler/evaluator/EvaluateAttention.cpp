@@ -5,7 +5,7 @@
 // keys, the rule of each mask, softmax, and the weighted sum of values. With a
 // cache the keys and values are those of the store.
 #include "compiler/evaluator/Evaluation.h"
-#include "compiler/evaluator/Functions.h"
+#include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
 #include <algorithm>
 #include <cmath>
