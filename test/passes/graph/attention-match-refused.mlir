@@ -90,7 +90,7 @@ func.func @probabilities_on_the_right(%q: !h, %k: !h, %v: !ht) -> !ht {
 !one = tensor<1xf32>
 
 // CHECK: reason = "a scale that is not a constant"
-// CHECK: reason = "scores that are no product"
+// CHECK: reason = "scores that are not a product"
 // CHECK-LABEL: func.func @scale_is_an_input(
 // CHECK-NOT: attn.sdpa
 func.func @scale_is_an_input(%q: !h, %k: !h, %v: !h, %scale: !one) -> !h {

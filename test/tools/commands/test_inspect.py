@@ -20,6 +20,12 @@ def segments(data):
         yield kind, flags, begin, length
 
 
+def lane_digests(data):
+    """The digests of the eight lanes of a range: equal numbers of blocks of 64 bytes, the last lanes may have less."""
+    lane = 64 * -(-len(data) // (8 * 64))
+    return b"".join(hashlib.sha256(data[i * lane : (i + 1) * lane]).digest() for i in range(8))
+
+
 def digest_of(data, place):
     """The digest that an artifact has at a place: of all loaded segments but the weights, without the digest itself, and
     without what the header says about sections."""
@@ -28,10 +34,13 @@ def digest_of(data, place):
     ranges = [(begin, begin + length) for kind, _, begin, length in segments(data) if kind == 1][:-1]
     hash = hashlib.sha256()
     for begin, end in ranges:
+        if begin == 0:
+            hash.update(loaded[:64])
+            begin = 64
         if begin <= place < end:
-            hash.update(loaded[begin:place])
+            hash.update(lane_digests(loaded[begin:place]))
             begin = place + 32
-        hash.update(loaded[begin:end])
+        hash.update(lane_digests(loaded[begin:end]))
     return hash.digest()
 
 

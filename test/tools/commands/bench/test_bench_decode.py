@@ -73,7 +73,7 @@ class BenchDecode(BenchDecodeTest):
         self.fail_with(2, "bench", model, "-n", "0", says="0")
         self.fail_with(2, "bench", model, "-s", "8", says="--entry")
         self.fail_with(2, "bench", self.compiled("bert"), "-p", "8", says="decoder")
-        self.fail_with(2, "bench", model, "-n", "1", "--compare", self.compiled("bert"), says="no decoder")
+        self.fail_with(2, "bench", model, "-n", "1", "--compare", self.compiled("bert"), says="is not a decoder")
 
     def test_other_entries(self):
         (row,) = self.rows("--entry", "logits", "-s", "8")
