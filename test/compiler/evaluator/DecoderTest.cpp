@@ -274,9 +274,10 @@ TEST_F(Decoder, withoutSequencesAllRowsAreOneNewSequence) {
 }
 
 TEST_F(Decoder, refusesStepsThatDoNotFit) {
-  EXPECT_EQ(getFailure({{4, 2, 1}}, {1}),
-            "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', the new one "
-            "cannot have position 2");
+  EXPECT_EQ(
+      getFailure({{4, 2, 1}}, {1}),
+      "'attn.sdpa': sequence 4 has 0 positions in cache 'c0', the new one "
+      "cannot have position 2");
   EXPECT_EQ(getFailure({{4, 0, 1}, {4, 1, 1}}, {1, 2}),
             "'attn.decode_batch': sequence 4 comes twice");
   EXPECT_EQ(getFailure({{4, -1, 1}}, {1}),
