@@ -31,7 +31,8 @@ public:
 
   /// True where `apply` would change something at this position.
   bool changes(const SamplingPosition &position) const;
-  /// Changes the row in position. Allocates nothing.
+  /// Changes the row in place; a suppressed token gets minus infinity.
+  /// Allocates nothing.
   void apply(float *logits, const SamplingPosition &position);
 
 private:

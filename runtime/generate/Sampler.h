@@ -55,7 +55,8 @@ private:
   int64_t vocabulary;
   LogitProcessors processors;
   RowScan scan;
-  const float *row = nullptr;   ///< of the choice that is being made
+  const float *row = nullptr;   ///< of the choice that is being made; minus
+                                ///< infinity for suppressed tokens
   std::vector<float> processed; ///< logits after the processors
   std::vector<float> values;
   std::vector<int32_t> kept;   ///< tokens that may still be chosen, by id

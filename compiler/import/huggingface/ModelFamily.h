@@ -66,7 +66,7 @@ enum class QkvLayout {
 enum class MlpKind {
   Plain,     ///< down(act(up x))
   Glu,       ///< down(act(gate x) * up x)
-  StackedGlu ///< the same; gate and up are one projection
+  StackedGlu ///< the same; the module `up` holds the rows of gate, then of up
 };
 
 /// Which layers attend to a window of positions only.
@@ -156,7 +156,8 @@ struct FamilyDefaults {
 };
 
 /// Names of modules, without the prefix of the base model; those inside a layer
-/// without the layer's own name. Empty where the family has none.
+/// without the layer's own name. Empty where the family has none; `rope`,
+/// `attention` and `activation` are for locations and never empty.
 struct FamilyModules {
   const char *embeddings = ""; ///< the module that adds and normalizes; in
                                ///< locations only

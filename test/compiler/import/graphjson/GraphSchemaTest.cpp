@@ -16,7 +16,8 @@ static void expectPublished(const std::string &file, const std::string &text) {
   Result<std::string> published = readSmallFile(path, 1 << 24);
   ASSERT_TRUE(published) << published.error().message;
   EXPECT_TRUE(*published == text)
-      << file << " is out of date: run unit-import with TRANSOM_UPDATE=1";
+      << file
+      << " is out of date: run unit-import-graphjson with TRANSOM_UPDATE=1";
 }
 
 TEST(GraphSchema, published_schema_is_that_of_the_table) {
