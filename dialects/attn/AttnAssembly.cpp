@@ -3,6 +3,7 @@
 //
 // The custom directives of the assembly formats, and the names of results.
 #include "dialects/attn/AttnAssembly.h"
+#include "dialects/common/LayerList.h"
 #include "dialects/common/Location.h"
 #include "dialects/common/SizeParser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -142,38 +143,11 @@ void printSize(OpAsmPrinter &printer, Operation *, SizeAttr size) {
 }
 
 ParseResult parseLayers(OpAsmParser &parser, ArrayAttr &layers) {
-  SmallVector<Attribute> all;
-
-  // `@body(@weight, ...)`, or `@body` for a body without parameters.
-  auto parseLayer = [&]() -> ParseResult {
-    FlatSymbolRefAttr body;
-    SmallVector<FlatSymbolRefAttr> parameters;
-    if (parser.parseAttribute(body) ||
-        parser.parseCommaSeparatedList(
-            AsmParser::Delimiter::OptionalParen,
-            [&] { return parser.parseAttribute(parameters.emplace_back()); }))
-      return failure();
-    all.push_back(LayerAttr::get(parser.getContext(), body, parameters));
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLayer))
-    return failure();
-  layers = parser.getBuilder().getArrayAttr(all);
-  return success();
+  return parseLayerList<LayerAttr>(parser, layers);
 }
 
 void printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
-  printer << "[";
-  llvm::interleaveComma(layers.getAsRange<LayerAttr>(), printer,
-                        [&](LayerAttr layer) {
-                          printer << layer.getBody();
-                          if (layer.getParameters().empty())
-                            return;
-                          printer << "(";
-                          llvm::interleaveComma(layer.getParameters(), printer);
-                          printer << ")";
-                        });
-  printer << "]";
+  printLayerList<LayerAttr>(printer, layers);
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 // `kern.layers`: its table of layers, the assembly form of that table, and the
 // verifier; numbers are those of the constraints in the description.
 #include "dialects/kern/KernLayers.h"
+#include "dialects/common/LayerList.h"
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -49,37 +50,11 @@ FlatSymbolRefAttr LayersOp::getParameter(LayerAttr layer, Value argument) {
 //===----------------------------------------------------------------------===//
 
 ParseResult kern::parseLayers(OpAsmParser &parser, ArrayAttr &layers) {
-  SmallVector<Attribute> all;
-  // `@body(@weight, ...)`, or `@body` for a body without parameters.
-  auto parseLayer = [&]() -> ParseResult {
-    FlatSymbolRefAttr body;
-    SmallVector<FlatSymbolRefAttr> parameters;
-    if (parser.parseAttribute(body) ||
-        parser.parseCommaSeparatedList(
-            AsmParser::Delimiter::OptionalParen,
-            [&] { return parser.parseAttribute(parameters.emplace_back()); }))
-      return failure();
-    all.push_back(LayerAttr::get(parser.getContext(), body, parameters));
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLayer))
-    return failure();
-  layers = parser.getBuilder().getArrayAttr(all);
-  return success();
+  return parseLayerList<LayerAttr>(parser, layers);
 }
 
 void kern::printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
-  printer << "[";
-  llvm::interleaveComma(layers.getAsRange<LayerAttr>(), printer,
-                        [&](LayerAttr layer) {
-                          printer << layer.getBody();
-                          if (layer.getParameters().empty())
-                            return;
-                          printer << "(";
-                          llvm::interleaveComma(layer.getParameters(), printer);
-                          printer << ")";
-                        });
-  printer << "]";
+  printLayerList<LayerAttr>(printer, layers);
 }
 
 //===----------------------------------------------------------------------===//

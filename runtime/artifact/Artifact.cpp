@@ -76,13 +76,19 @@ static std::string getDescriptorPath(int number) {
   return "/proc/self/fd/" + std::to_string(number);
 }
 
+/// Maps a file through its descriptor, or by its path where the system has no
+/// /proc.
+static Result<MappedFile> mapFile(const Descriptor &file,
+                                  const std::string &path) {
+  return MappedFile::open(file.number >= 0 ? getDescriptorPath(file.number)
+                                           : path);
+}
+
 Result<ArtifactFile> ArtifactFile::open(const std::string &path) {
   // Map the file through its descriptor, or by its path without /proc. A path
   // that cannot be opened gives the error of the second way.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  Result<MappedFile> opened =
-      file.number >= 0 ? MappedFile::open(getDescriptorPath(file.number))
-                       : MappedFile::open(path);
+  Result<MappedFile> opened = mapFile(file, path);
   if (!opened && file.number >= 0) {
     opened = MappedFile::open(path);
     file = Descriptor();
@@ -120,9 +126,7 @@ Result<void> ArtifactFile::checkMachine() const {
 }
 
 Result<void> ArtifactFile::checkWeights() const {
-  TRANSOM_ASSIGN(MappedFile mapping,
-                 MappedFile::open(
-                     file.number >= 0 ? getDescriptorPath(file.number) : name));
+  TRANSOM_ASSIGN(MappedFile mapping, mapFile(file, name));
   const uint64_t end = weightsOffset + contents.weightsBytes;
   if (mapping.size() < end)
     return rejected(name + ": truncated: it has " +
