@@ -32,23 +32,60 @@ constexpr uint32_t initialState[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
                                       0xa54ff53a, 0x510e527f, 0x9b05688c,
                                       0x1f83d9ab, 0x5be0cd19};
 
-uint32_t rotate(uint32_t x, int by) { return x >> by | x << (32 - by); }
-
 uint32_t loadBigEndian(const uint8_t *p) {
   return uint32_t(p[0]) << 24 | uint32_t(p[1]) << 16 | uint32_t(p[2]) << 8 |
          p[3];
 }
 
+// Vectors are passed between functions of this file only, so it does not matter
+// that how they are passed depends on the flags.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+/// A word of each lane.
+using Lanes __attribute__((vector_size(4 * Sha256::numLanes))) = uint32_t;
+
+/// The functions below compute with the words of one text, `uint32_t`, or of
+/// several, `Lanes`.
+template <typename Word> inline Word rotate(const Word &x, int by) {
+  return x >> by | x << (32 - by);
+}
+
 /// One round; only d and h change.
-inline void portableRound(uint32_t a, uint32_t b, uint32_t c, uint32_t &d,
-                          uint32_t e, uint32_t f, uint32_t g, uint32_t &h,
-                          uint32_t constantAndWord) {
-  uint32_t choose = g ^ (e & (f ^ g));
-  uint32_t majority = (a & b) | (c & (a | b));
-  uint32_t t = h + choose + constantAndWord +
-               (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
+template <typename Word>
+inline void portableRound(const Word &a, const Word &b, const Word &c, Word &d,
+                          const Word &e, const Word &f, const Word &g, Word &h,
+                          const Word &constantAndWord) {
+  Word choose = g ^ (e & (f ^ g));
+  Word majority = (a & b) | (c & (a | b));
+  Word t = h + choose + constantAndWord +
+           (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
   d += t;
   h = t + majority + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22));
+}
+
+/// Adds a block, whose first 16 words are in `w`, to the state.
+template <typename Word> inline void addBlock(Word state[8], Word w[64]) {
+  for (int i = 16; i < 64; ++i) {
+    const Word &a = w[i - 15], &b = w[i - 2];
+    w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+           (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+  }
+  Word a = state[0], b = state[1], c = state[2], d = state[3];
+  Word e = state[4], f = state[5], g = state[6], h = state[7];
+  // Names change places from round to round, so that no value moves.
+  const uint32_t *k = roundConstants;
+  for (int i = 0; i < 64; i += 8) {
+    portableRound<Word>(a, b, c, d, e, f, g, h, k[i] + w[i]);
+    portableRound<Word>(h, a, b, c, d, e, f, g, k[i + 1] + w[i + 1]);
+    portableRound<Word>(g, h, a, b, c, d, e, f, k[i + 2] + w[i + 2]);
+    portableRound<Word>(f, g, h, a, b, c, d, e, k[i + 3] + w[i + 3]);
+    portableRound<Word>(e, f, g, h, a, b, c, d, k[i + 4] + w[i + 4]);
+    portableRound<Word>(d, e, f, g, h, a, b, c, k[i + 5] + w[i + 5]);
+    portableRound<Word>(c, d, e, f, g, h, a, b, k[i + 6] + w[i + 6]);
+    portableRound<Word>(b, c, d, e, f, g, h, a, k[i + 7] + w[i + 7]);
+  }
+  state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+  state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 void compressPortable(uint32_t state[8], const uint8_t *blocks, size_t count) {
@@ -56,79 +93,27 @@ void compressPortable(uint32_t state[8], const uint8_t *blocks, size_t count) {
     uint32_t w[64];
     for (int i = 0; i < 16; ++i)
       w[i] = loadBigEndian(blocks + 4 * i);
-    for (int i = 16; i < 64; ++i) {
-      uint32_t a = w[i - 15], b = w[i - 2];
-      w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
-             (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
-    }
-    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
-    // Names change places from round to round, so that no value moves.
-    for (int i = 0; i < 64; i += 8) {
-      portableRound(a, b, c, d, e, f, g, h, roundConstants[i] + w[i]);
-      portableRound(h, a, b, c, d, e, f, g, roundConstants[i + 1] + w[i + 1]);
-      portableRound(g, h, a, b, c, d, e, f, roundConstants[i + 2] + w[i + 2]);
-      portableRound(f, g, h, a, b, c, d, e, roundConstants[i + 3] + w[i + 3]);
-      portableRound(e, f, g, h, a, b, c, d, roundConstants[i + 4] + w[i + 4]);
-      portableRound(d, e, f, g, h, a, b, c, roundConstants[i + 5] + w[i + 5]);
-      portableRound(c, d, e, f, g, h, a, b, roundConstants[i + 6] + w[i + 6]);
-      portableRound(b, c, d, e, f, g, h, a, roundConstants[i + 7] + w[i + 7]);
-    }
-    const uint32_t sums[8] = {a, b, c, d, e, f, g, h};
-    for (int i = 0; i < 8; ++i)
-      state[i] += sums[i];
+    addBlock(state, w);
   }
-}
-
-/// A word of each lane.
-using Lanes __attribute__((vector_size(4 * Sha256::numLanes))) = uint32_t;
-
-inline Lanes rotate(Lanes x, int by) { return x >> by | x << (32 - by); }
-
-/// The word at `offset` of each lane's block.
-inline Lanes loadLanes(const uint8_t *const blocks[], size_t offset) {
-  Lanes word;
-  for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
-    word[lane] = loadBigEndian(blocks[lane] + offset);
-  return word;
 }
 
 void compressLanesPortable(uint32_t states[Sha256::numLanes][8],
                            const uint8_t *const blocks[Sha256::numLanes],
                            size_t count) {
-  Lanes sums[8];
+  Lanes state[8];
   for (size_t i = 0; i < 8; ++i)
     for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
-      sums[i][lane] = states[lane][i];
-
+      state[i][lane] = states[lane][i];
   for (size_t block = 0; block < count; ++block) {
-    Lanes w[16];
+    Lanes w[64];
     for (size_t i = 0; i < 16; ++i)
-      w[i] = loadLanes(blocks, 64 * block + 4 * i);
-    Lanes a = sums[0], b = sums[1], c = sums[2], d = sums[3];
-    Lanes e = sums[4], f = sums[5], g = sums[6], h = sums[7];
-    for (size_t i = 0; i < 64; ++i) {
-      // Extend the schedule in place, sixteen words at a time.
-      Lanes &word = w[i % 16];
-      if (i >= 16) {
-        const Lanes x = w[(i + 1) % 16], y = w[(i + 14) % 16];
-        word += (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) + w[(i + 9) % 16] +
-                (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
-      }
-      const Lanes t = h + (g ^ (e & (f ^ g))) + (roundConstants[i] + word) +
-                      (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25));
-      const Lanes u = ((a & b) | (c & (a | b))) +
-                      (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22));
-      h = g, g = f, f = e, e = d + t;
-      d = c, c = b, b = a, a = t + u;
-    }
-    sums[0] += a, sums[1] += b, sums[2] += c, sums[3] += d;
-    sums[4] += e, sums[5] += f, sums[6] += g, sums[7] += h;
+      for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
+        w[i][lane] = loadBigEndian(blocks[lane] + 64 * block + 4 * i);
+    addBlock(state, w);
   }
-
   for (size_t i = 0; i < 8; ++i)
     for (size_t lane = 0; lane < Sha256::numLanes; ++lane)
-      states[lane][i] = sums[i][lane];
+      states[lane][i] = state[i][lane];
 }
 
 #if defined(__x86_64__)
