@@ -20,5 +20,8 @@ endforeach()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/transom)
 install(EXPORT transom-compiler-dev-targets NAMESPACE transom:: DESTINATION ${package} COMPONENT compiler-dev)
-install(FILES ${PROJECT_BINARY_DIR}/runtime/transom-config.cmake ${PROJECT_BINARY_DIR}/runtime/transom-config-version.cmake
-  DESTINATION ${package} COMPONENT compiler-dev)
+# Written here and not by Install.cmake, where the first run of cmake has not found MLIR yet.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/install/transom-compiler-dev-config.cmake.in
+  ${PROJECT_BINARY_DIR}/transom-compiler-dev-config.cmake @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/transom-compiler-dev-config.cmake ${PROJECT_BINARY_DIR}/runtime/transom-config.cmake
+  ${PROJECT_BINARY_DIR}/runtime/transom-config-version.cmake DESTINATION ${package} COMPONENT compiler-dev)
