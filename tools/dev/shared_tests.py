@@ -24,7 +24,8 @@ SHARED = {
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp", "KernMemory.cpp"]),
     "test/compiler/inspect/InspectModelTest.cpp": ("costs are a part of the report", ["InspectModelCost.cpp"]),
     "test/compiler/import/graphjson/GraphImportTest.cpp": ("a graph.json is read as a whole", [
-        "GraphAttention.cpp", "GraphCall.cpp", "GraphFile.cpp", "GraphOpBuilders.cpp", "GraphOrder.cpp"]),
+        "GraphAttention.cpp", "GraphCall.cpp", "GraphElementwise.cpp", "GraphFile.cpp", "GraphLookups.cpp", "GraphNorms.cpp",
+        "GraphOrder.cpp", "GraphProducts.cpp", "GraphRope.cpp", "GraphShapes.cpp"]),
     "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),
     "test/compiler/import/huggingface/ModelConfigTest.cpp": ("entries of the table and what configs make of them", [
         "BertFamilies.cpp", "GptFamilies.cpp", "LlamaFamilies.cpp"]),

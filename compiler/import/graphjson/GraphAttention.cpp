@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention and rope of graph.json: sizes that fit each other and
-// the cache, frequencies by width and base.
+// Attention and pooling of graph.json: sizes that fit each other and the
+// cache.
 #include "compiler/import/PositionBias.h"
-#include "compiler/import/graphjson/GraphOpBuilders.h"
+#include "compiler/import/graphjson/GraphOpGroups.h"
 #include <cmath>
 
 using namespace mlir;
@@ -13,6 +13,7 @@ using graph::isBoolValue;
 using graph::isFloatValue;
 using graph::maxConstant;
 using graph::Values;
+using K = AttrKind;
 
 /// The kind of an attention's mask by its type.
 static attn::MaskKind getMaskKind(Emitter &emit, Value mask) {
@@ -147,7 +148,7 @@ static Value cacheOperand(OpCall &call, const GraphCache &cache,
                                               cache.value, cache.window));
 }
 
-Values graph::buildAttention(OpCall &call) {
+static Values buildAttention(OpCall &call) {
   Emitter &emit = call.emit;
   const GraphCache *cached = call.has("cache") ? findCache(call) : nullptr;
   if (emit.failed())
@@ -182,48 +183,65 @@ Values graph::buildAttention(OpCall &call) {
       uint64_t(sizes.window), llvm::APFloat(sizes.cap), FloatAttr())};
 }
 
-/// The frequencies that a rope table names, or those of a width and base (Su et
-/// al. 2021, 3.2.2).
-static std::vector<double> readFrequencies(OpCall &call) {
-  bool listed = call.has("frequencies");
-  if (listed == call.has("width")) {
-    call.fail("op 'rotation' needs 'width' or 'frequencies'");
-    return {};
-  }
-  if (listed) {
-    std::vector<double> frequencies = call.numbers("frequencies");
-    if (frequencies.empty() || frequencies.size() > maxConstant)
-      call.fail("'frequencies' needs 1 to " + std::to_string(maxConstant) +
-                " numbers");
-    return frequencies;
-  }
-  int64_t width = call.integer("width", 2, 2, maxConstant);
-  double theta = call.number("theta", 10000);
-  if (!call.emit.failed() && (width % 2 || !(theta > 0)))
-    call.fail("op 'rotation' needs an even 'width' and a 'theta' above 0");
-  std::vector<double> frequencies;
-  for (int64_t i = 0; i < width / 2; ++i)
-    frequencies.push_back(std::pow(theta, -2.0 * static_cast<double>(i) /
-                                              static_cast<double>(width)));
-  return frequencies;
+static Values buildPool(OpCall &call) {
+  std::string kind = call.choice("kind", "first");
+  Value mask = call.inputs.size() == 2 ? call.inputs[1] : Value();
+  if (!isFloatValue(call.inputs[0]) || (mask && !isBoolValue(mask)))
+    return {call.fail("op 'pool' expects f32 rows and a bool mask")};
+  return {call.emit.make<attn::PoolOp>(call.inputs[0], mask, Value(),
+                                       *attn::symbolizePoolKind(kind),
+                                       attn::SizeAttr())};
 }
 
-Values graph::buildRopeTable(OpCall &call) {
-  std::vector<double> frequencies = readFrequencies(call);
-  int64_t positions = call.integer("positions", 1, 1, 1 << 24);
-  double factor = call.number("factor", 1);
-  OpBuilder &ops = call.emit.ops();
-  Value table = call.emit.make<attn::RopeTableOp>(
-      call.inputs[0], ops.getDenseF64ArrayAttr(frequencies),
-      ops.getF64FloatAttr(factor), ops.getI64IntegerAttr(positions));
-  if (table)
-    boundIndices(call, call.inputs[0], positions);
-  return {table};
-}
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
 
-Values graph::buildRope(OpCall &call) {
-  return {call.emit.make<attn::RopeOp>(
-      call.inputs[0], call.inputs[1],
-      uint64_t(call.integer("heads", 1, 1, INT32_MAX)),
-      call.flag("interleaved"))};
+std::vector<GraphOp> graph::getAttentionOps() {
+  return {
+      {"attention",
+       3,
+       4,
+       "query, key, value, mask",
+       "fb",
+       {{"heads", K::Integer, true, "heads of the query"},
+        {"kv_heads", K::Integer, false, "heads of key and value; as heads"},
+        {"scale", K::Number, false, "1 / sqrt(key width of a head)"},
+        {"causal", K::Flag, false, "a query sees keys up to its own place"},
+        {"window", K::Integer, false, "and only this many of them"},
+        {"soft_cap", K::Number, false, "cap * tanh(score / cap)"},
+        {"alibi", K::Flag, false,
+         "add slope[head] * (key position - query position)"},
+        {"symmetric", K::Flag, false,
+         "with alibi: subtract slope[head] * |key position - query position|"},
+        {"relative_bias", K::Tensor, false,
+         "tensor [buckets, heads]: add the entry of the bucket that key "
+         "position - query position falls into, as T5"},
+        {"buckets", K::Integer, false, "32; half of them for later keys"},
+        {"max_distance", K::Integer, false,
+         "128; keys this far away share a bucket"},
+        {"cache", K::Cache, false,
+         "a cache of the body: query, key and value are rows [rows, heads * "
+         "width] of a decoder; the keys and values are kept, and each row sees "
+         "its sequence up to itself"}},
+       "softmax(scale * Q K^T + mask) V for each head: query [batch, q, "
+       "heads*dk], key [batch, k, kv_heads*dk], value [batch, k, kv_heads*dv] "
+       "to [batch, q, heads*dv]. mask: bool [batch, k] over keys, or bool or "
+       "float that broadcasts to [batch, heads, q, k]; true = attend, float is "
+       "added.",
+       buildAttention},
+      {"pool",
+       1,
+       2,
+       "x, mask",
+       "fb",
+       {{"kind",
+         K::Choice,
+         true,
+         "first, last or mean",
+         {"first", "last", "mean"}}},
+       "One row for each sequence of x [batch, seq, width]; mask bool [batch, "
+       "seq] says which rows count.",
+       buildPool},
+  };
 }
