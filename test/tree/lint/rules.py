@@ -83,7 +83,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_clean_tree_passes(self):
-        for check in ("layers", "text", "td", "words", "sizes", "tests"):
+        for check in ("layers", "text", "pages", "td", "words", "sizes", "tests"):
             self.assertEqual(self.run_check(check, {}), (0, ""), check)
 
     def test_runtime_may_not_include_mlir(self):
@@ -158,17 +158,43 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 0)
 
     def test_link_to_nothing(self):
-        self.expect("text", {"README.md": "see [x](runtime/None.h)\n"}, "README.md:1: links to 'runtime/None.h', which does not exist")
-        self.assertEqual(self.run_check("text", {"README.md": "[x](runtime), [y](https://llvm.org/z), [z](#part)\n"})[0], 0)
+        self.expect("pages", {"README.md": "see [x](runtime/None.h)\n"}, "README.md:1: links to 'runtime/None.h', which does not exist")
+        self.assertEqual(self.run_check("pages", {"README.md": "[x](runtime), [y](https://llvm.org/z), [z](#part)\n"})[0], 0)
 
     def test_path_that_does_not_exist(self):
-        self.expect("text", {"README.md": "see `runtime/Gone.cpp`\n"}, "README.md:1: names 'runtime/Gone.cpp', which does not exist")
-        self.assertEqual(self.run_check("text", {"README.md": "`runtime/Load.cpp`, `runtime/Load`, `runtime/*.cpp`, `tools --flag`\n"})[0], 0)
+        self.expect("pages", {"README.md": "see `runtime/Gone.cpp`\n"}, "README.md:1: names 'runtime/Gone.cpp', which does not exist")
+        self.assertEqual(self.run_check("pages", {"tools/dev/x.py": "", "README.md": "`runtime/Load.cpp`, `runtime/Load`, `runtime/*.cpp`, `tools/dev`\n"})[0], 0)
 
     def test_command_that_does_not_exist(self):
         tool = {"tools/commands/Run.cpp": BANNER + 'addCommand(app, commands,\n    "run", "runs");\n'}
-        self.expect("text", {**tool, "README.md": "call `transom explain x`\n"}, "'transom explain' is not a command; commands: run")
-        self.assertEqual(self.run_check("text", {**tool, "README.md": "`transom run x`; `transom` is\ntransom runs\n"})[0], 0)
+        self.expect("pages", {**tool, "README.md": "call `transom explain x`\n"}, "'transom explain' is not a command; commands: run")
+        self.assertEqual(self.run_check("pages", {**tool, "README.md": "`transom run x`; `transom` is\ntransom runs\n"})[0], 0)
+
+    def test_shell_block_that_is_not_run(self):
+        self.expect("pages", {"README.md": "```sh\nls\n```\n"}, "README.md:1: a block of shell commands without '<!-- test -->'")
+        for mark in ("<!-- test -->", "<!-- not run: it takes minutes -->"):
+            self.assertEqual(self.run_check("pages", {"README.md": f"{mark}\n```sh\nls\n```\n"}), (0, ""), mark)
+
+    def test_file_that_does_not_exist(self):
+        self.expect("pages", {"README.md": "see `Gone.cpp`\n"}, "README.md:1: names 'Gone.cpp', but no file of the tree is called so")
+        self.assertEqual(self.run_check("pages", {"README.md": "`Load.cpp`, `L*.cpp`, `x.json`\n"}), (0, ""))
+
+    def test_target_that_does_not_exist(self):
+        lists = {"test/CMakeLists.txt": "transom_unit_test(unit-${x} A.cpp)\nadd_executable(tool B.cpp)\n"}
+        for code in ("build/release/test/bin/gone", "build/release/bin/gone --flag", "ninja -C build/release tool gone"):
+            self.expect("pages", {**lists, "README.md": f"`{code}`\n"}, "names the target 'gone', which no CMakeLists.txt builds")
+        self.assertEqual(self.run_check("pages", {**lists, "README.md": "`build/release/test/bin/unit-a`, `ninja tool`\n"}), (0, ""))
+
+    def test_preset_that_does_not_exist(self):
+        presets = {"CMakePresets.json": '{"configurePresets": [{"name": "release"}]}'}
+        self.expect("pages", {**presets, "README.md": "`cmake --preset debug`\n"}, "'debug' is not a preset; presets: release")
+
+    def test_flag_that_does_not_exist(self):
+        tool = {"tools/commands/Run.cpp": BANNER + 'addCommand(app, commands, "run", "runs"); add_option("-i,--in", x);\n',
+                "tools/check": "case --all) ;;\n"}
+        for code, where in (("transom run --all", "transom"), ("tools/check --in x", "'tools/check'"), ("--gone", "the tree")):
+            self.expect("pages", {**tool, "README.md": f"`{code}`\n"}, f", which {where} does not have")
+        self.assertEqual(self.run_check("pages", {**tool, "README.md": "`transom run --in x`, `tools/check --all`, `ctest --gone`\n"}), (0, ""))
 
     def test_op_without_description(self):
         self.expect("td", {"dialects/my/MyOps.td": OPS.replace("Adds.", "").replace("```mlir\n%0 = my.add\n```", "")}, "op 'add' has no description")

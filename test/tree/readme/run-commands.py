@@ -1,7 +1,7 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# run-commands.py SOURCE BUILD README: runs the `sh` blocks of a README that
+# run-commands.py SOURCE BUILD PAGE: runs the `sh` blocks of a page that
 # follow the mark <!-- test -->, in order, in a folder that looks like the
 # repository with its release build, so that what they write is thrown away.
 import os
@@ -23,8 +23,8 @@ def make_mirror(folder, source, build):
 
 
 def main():
-    source, build, readme = sys.argv[1:4]
-    with open(os.path.join(source, readme), encoding="utf-8") as stream:
+    source, build, page = sys.argv[1:4]
+    with open(os.path.join(source, page), encoding="utf-8") as stream:
         blocks = BLOCK.findall(stream.read())
     with tempfile.TemporaryDirectory() as folder:
         make_mirror(folder, source, build)
@@ -32,8 +32,9 @@ def main():
             print(block, flush=True)
             code = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder).returncode
             if code != 0:
-                sys.exit(f"{readme}: a command exits with {code}")
+                sys.exit(f"{page}: a command exits with {code}")
     print(f"{len(blocks)} blocks")
+    sys.exit(0 if blocks else 1)
 
 
 main()
