@@ -12,7 +12,6 @@
 #include "runtime/base/CodeSymbols.h"
 #include "runtime/base/InstructionSet.h"
 #include "runtime/base/Suggest.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #define DEBUG_TYPE "convert-kern-to-llvm"
 
@@ -39,32 +38,43 @@ static LogicalResult verifyFormats(Operation &op) {
   return success();
 }
 
+/// The lowerings of all operations.
+static Lowerings getLowerings() {
+  Lowerings lowerings;
+  populateAttentionLowerings(lowerings);
+  populateBatchMatmulLowerings(lowerings);
+  populateCacheLowerings(lowerings);
+  populateElementwiseLowerings(lowerings);
+  populateGemmLowerings(lowerings);
+  populateGroupLowerings(lowerings);
+  populateMoveLowerings(lowerings);
+  populatePackKeysLowerings(lowerings);
+  populateRopeLowerings(lowerings);
+  populateRowLowerings(lowerings);
+  return lowerings;
+}
+
+LogicalResult Lowerings::lower(PhaseEmitter &e, Operation &op) const {
+  auto found = byOperation.find(op.getName().getTypeID());
+  if (found == byOperation.end())
+    return op.emitOpError("has no lowering to vectors");
+  found->second(e, op);
+  return success();
+}
+
 /// Emits one operation of a phase.
-static LogicalResult lowerOperation(PhaseEmitter &e, Operation &op) {
+static LogicalResult lowerOperation(const Lowerings &lowerings, PhaseEmitter &e,
+                                    Operation &op) {
   if (failed(verifyFormats(op)))
     return failure();
   e.setLocation(op.getLoc());
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<kern::AppendOp, kern::AttentionOp, kern::BatchMatmulOp,
-            kern::CastOp, kern::ColumnsOp, kern::CombineGroupsOp, kern::CopyOp,
-            kern::ElementwiseOp, kern::EmbeddingOp, kern::GatherOp,
-            kern::GatherRowsOp, kern::GemmOp, kern::GroupTokensOp, kern::NormOp,
-            kern::PackKeysOp, kern::PoolOp, kern::PositionsOp, kern::RopeOp,
-            kern::RopeTableOp, kern::ScatterRowsOp, kern::SoftmaxOp,
-            kern::TransposeOp>([&](auto concrete) {
-        lowerOp(e, concrete);
-        return success();
-      })
-      .Default([](Operation *other) {
-        return other->emitOpError("has no lowering to vectors");
-      });
+  return lowerings.lower(e, op);
 }
 
-/// Emits the function of a phase. Its operations are calls if `shared` is
-/// given.
+/// Emits the function of a phase; `lower` emits each of its operations.
 static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
                                 MicroKernels &kernels, ModuleOp target,
-                                SharedOperations *shared) {
+                                SharedOperations::Lower lower) {
   // void (frame, offsets of the layer, worker, num_workers)
   MLIRContext *context = target.getContext();
   OpBuilder b = OpBuilder::atBlockEnd(target.getBody());
@@ -80,8 +90,7 @@ static LogicalResult lowerPhase(kern::PhaseOp phase, const ModuleInfo &info,
   PhaseEmitter e(b, phase.getLoc(), info,
                  phase->getParentOfType<func::FuncOp>(), function, kernels);
   for (Operation &op : phase.getBody().front())
-    if (failed(shared ? shared->emitCall(e, op, lowerOperation)
-                      : lowerOperation(e, op)))
+    if (failed(lower(e, op)))
       return failure();
   b.create<LLVM::ReturnOp>(phase.getLoc(), ValueRange{});
   return success();
@@ -113,12 +122,20 @@ private:
     std::optional<SharedOperations> shared;
     if (countOperations() >= shareFrom)
       shared.emplace(info, code, kernels);
+
+    // In a large module the operations of phases are calls.
+    Lowerings lowerings = getLowerings();
+    auto emit = [&](PhaseEmitter &e, Operation &op) {
+      return lowerOperation(lowerings, e, op);
+    };
+    auto emitOrCall = [&](PhaseEmitter &e, Operation &op) {
+      return shared ? shared->emitCall(e, op, emit) : emit(e, op);
+    };
     WalkResult result = getOperation().walk([&](kern::PhaseOp phase) {
       if (phase.getCall())
         return WalkResult::advance();
       ++numPhases;
-      return WalkResult(
-          lowerPhase(phase, info, kernels, code, shared ? &*shared : nullptr));
+      return WalkResult(lowerPhase(phase, info, kernels, code, emitOrCall));
     });
     numShared = shared ? shared->getNumFunctions() : 0;
     numKernels = kernels.getNumKernels();

@@ -305,6 +305,10 @@ void AttentionEmitter::emitKvBlocks(const WorkItem &item,
   });
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::AttentionOp op) {
+static void lowerAttention(PhaseEmitter &e, kern::AttentionOp op) {
   AttentionEmitter(e, op).emit();
+}
+
+void lower::populateAttentionLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::AttentionOp>(lowerAttention);
 }

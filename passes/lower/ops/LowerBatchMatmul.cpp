@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace transom;
 using namespace transom::lower;
 
-void lower::lowerOp(PhaseEmitter &e, kern::BatchMatmulOp op) {
+static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
   kern::BufferType lhs = getBufferType(op.getLhs()),
                    rhs = getBufferType(op.getRhs()),
                    out = getBufferType(op.getOuts());
@@ -63,4 +63,8 @@ void lower::lowerOp(PhaseEmitter &e, kern::BatchMatmulOp op) {
     args.columns = n - column;
     e.ifThen(0 < numRows, [&] { e.kernels().call(e, spec, numRows, args); });
   });
+}
+
+void lower::populateBatchMatmulLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::BatchMatmulOp>(lowerBatchMatmul);
 }

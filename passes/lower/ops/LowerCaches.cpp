@@ -164,7 +164,7 @@ private:
 };
 } // namespace
 
-void lower::lowerOp(PhaseEmitter &e, kern::AppendOp op) {
+static void lowerAppend(PhaseEmitter &e, kern::AppendOp op) {
   CacheWriter writer(e, op);
   int64_t heads = cast<kern::CacheType>(op.getCache().getType()).getHeads();
   // Head by head, so that the lines of a panel stay in the cache while its rows
@@ -174,4 +174,8 @@ void lower::lowerOp(PhaseEmitter &e, kern::AppendOp op) {
     e.forLoop(rows.first, rows.second, 1,
               [&](Index row) { writer.emit(head, row); });
   });
+}
+
+void lower::populateCacheLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::AppendOp>(lowerAppend);
 }

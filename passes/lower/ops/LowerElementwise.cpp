@@ -118,7 +118,7 @@ static Value emitScalar(PhaseEmitter &e, Operation &op, IRMapping &values) {
   return b.create(state)->getResult(0);
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::ElementwiseOp op) {
+static void lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op) {
   kern::BufferType out = getBufferType(op.getOuts());
   SmallVector<Polynomial> dims = out.getDims();
   if (dims.empty())
@@ -155,4 +155,8 @@ void lower::lowerOp(PhaseEmitter &e, kern::ElementwiseOp op) {
       e.storeVector(result, e.advance(line, column * bytes), mask);
     });
   });
+}
+
+void lower::populateElementwiseLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::ElementwiseOp>(lowerElementwise);
 }

@@ -382,6 +382,10 @@ private:
 };
 } // namespace
 
-void lower::lowerOp(PhaseEmitter &e, kern::GemmOp op) {
+static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
   GemmEmitter(e, op).emit();
+}
+
+void lower::populateGemmLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GemmOp>(lowerGemm);
 }

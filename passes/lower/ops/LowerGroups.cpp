@@ -122,11 +122,11 @@ private:
 };
 } // namespace
 
-void lower::lowerOp(PhaseEmitter &e, kern::GroupTokensOp op) {
+static void lowerGroupTokens(PhaseEmitter &e, kern::GroupTokensOp op) {
   GroupEmitter(e, op).emit();
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::CombineGroupsOp op) {
+static void lowerCombineGroups(PhaseEmitter &e, kern::CombineGroupsOp op) {
   Index choices = e.numColumns(op.getPositions());
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
     Row out = getRow(e, op.getOuts(), row);
@@ -149,4 +149,9 @@ void lower::lowerOp(PhaseEmitter &e, kern::CombineGroupsOp op) {
       out.store(sum, column, mask);
     });
   });
+}
+
+void lower::populateGroupLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GroupTokensOp>(lowerGroupTokens);
+  lowerings.add<kern::CombineGroupsOp>(lowerCombineGroups);
 }

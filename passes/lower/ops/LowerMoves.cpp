@@ -61,7 +61,7 @@ static void copyRow(PhaseEmitter &e, Type memory, Value source, Value target,
 //===----------------------------------------------------------------------===//
 
 /// Copies the row of each token from [batch, columns, ...].
-void lower::lowerOp(PhaseEmitter &e, kern::GatherRowsOp op) {
+static void lowerGatherRows(PhaseEmitter &e, kern::GatherRowsOp op) {
   Value ragged = op.getRagged();
   Value sequenceOf =
       e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence));
@@ -166,7 +166,7 @@ private:
 };
 } // namespace
 
-void lower::lowerOp(PhaseEmitter &e, kern::ScatterRowsOp op) {
+static void lowerScatterRows(PhaseEmitter &e, kern::ScatterRowsOp op) {
   ScatterEmitter(e, op).emit();
 }
 
@@ -212,7 +212,7 @@ static IndexPair getPooledTokens(PhaseEmitter &e, kern::PoolOp op,
   return {from, to};
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::PoolOp op) {
+static void lowerPool(PhaseEmitter &e, kern::PoolOp op) {
   Value ragged = op.getRagged();
   Index inner = emitInnerSize(e, op.getOuts(), 1);
   Index stride = e.rowStride(op.getInput());
@@ -251,7 +251,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::PoolOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Numbers the ids of each row that are not padding, from `pad` + 1 on.
-void lower::lowerOp(PhaseEmitter &e, kern::PositionsOp op) {
+static void lowerPositions(PhaseEmitter &e, kern::PositionsOp op) {
   Index columns = e.numColumns(op.getIds()), pad = e.i64(op.getPad());
   e.forWorkerRange(e.numRows(op.getIds()), [&](Index b) {
     e.foldRange(e.i64(0), columns, pad, [&](Index column, Index last) {
@@ -267,7 +267,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::PositionsOp op) {
 }
 
 /// Stores the column of each token in the caller's batch.
-void lower::lowerOp(PhaseEmitter &e, kern::ColumnsOp op) {
+static void lowerColumns(PhaseEmitter &e, kern::ColumnsOp op) {
   Value columnOf = e.raggedTable(op.getRagged(),
                                  offsetof(transom_ragged_batch, token_column));
   e.forWorkerRange(numTokens(e, op.getRagged()), [&](Index token) {
@@ -280,7 +280,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::ColumnsOp op) {
 // Transposition, slices, gathers
 //===----------------------------------------------------------------------===//
 
-void lower::lowerOp(PhaseEmitter &e, kern::TransposeOp op) {
+static void lowerTranspose(PhaseEmitter &e, kern::TransposeOp op) {
   kern::BufferType out = getBufferType(op.getOuts());
   SmallVector<Index> strides = emitStrides(e, getBufferType(op.getInput())),
                      permuted;
@@ -291,7 +291,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::TransposeOp op) {
                       e.pointer(op.getOuts()), out.getElementType()});
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::CopyOp op) {
+static void lowerCopy(PhaseEmitter &e, kern::CopyOp op) {
   kern::BufferType in = getBufferType(op.getInput()),
                    out = getBufferType(op.getOuts());
   auto emitSize = [&](StringRef text) {
@@ -310,7 +310,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::CopyOp op) {
   emitStridedCopy(e, {sizes, from, to, source, target, out.getElementType()});
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::GatherOp op) {
+static void lowerGather(PhaseEmitter &e, kern::GatherOp op) {
   // Rows of a matrix may be apart; those of other ranks are dense.
   Index inner = emitInnerSize(e, op.getTable(), 1);
   bool isMatrix = getBufferType(op.getTable()).getRank() == 2;
@@ -329,4 +329,15 @@ void lower::lowerOp(PhaseEmitter &e, kern::GatherOp op) {
     Value target = e.advance(e.pointer(op.getOuts()), i * to * bytes);
     copyRow(e, memory, source, target, e.i64(0), inner);
   });
+}
+
+void lower::populateMoveLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GatherRowsOp>(lowerGatherRows);
+  lowerings.add<kern::ScatterRowsOp>(lowerScatterRows);
+  lowerings.add<kern::PoolOp>(lowerPool);
+  lowerings.add<kern::PositionsOp>(lowerPositions);
+  lowerings.add<kern::ColumnsOp>(lowerColumns);
+  lowerings.add<kern::TransposeOp>(lowerTranspose);
+  lowerings.add<kern::CopyOp>(lowerCopy);
+  lowerings.add<kern::GatherOp>(lowerGather);
 }

@@ -1,44 +1,44 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lowering of each kern operation: each function emits this worker's share
-// of the operation into the function of its phase.
+// The lowerings of kern operations: each is a function that emits this worker's
+// share of the operation into the function of its phase. Each source adds its
+// own.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
+#include <functional>
 
 namespace transom::lower {
 
-// Matrix products and attention.
-void lowerOp(PhaseEmitter &e, kern::GemmOp op);
-void lowerOp(PhaseEmitter &e, kern::BatchMatmulOp op);
-void lowerOp(PhaseEmitter &e, kern::AttentionOp op);
+/// The lowering of each kern operation.
+class Lowerings {
+public:
+  /// Makes a function the lowering of an operation.
+  template <typename OpT> void add(void (*lower)(PhaseEmitter &, OpT)) {
+    byOperation[mlir::TypeID::get<OpT>()] = [lower](PhaseEmitter &e,
+                                                    mlir::Operation &op) {
+      lower(e, llvm::cast<OpT>(op));
+    };
+  }
+  /// Emits an operation; an error for one without a lowering.
+  mlir::LogicalResult lower(PhaseEmitter &e, mlir::Operation &op) const;
 
-// Rows: norms, casts, softmax, embeddings, elementwise regions.
-void lowerOp(PhaseEmitter &e, kern::NormOp op);
-void lowerOp(PhaseEmitter &e, kern::CastOp op);
-void lowerOp(PhaseEmitter &e, kern::SoftmaxOp op);
-void lowerOp(PhaseEmitter &e, kern::EmbeddingOp op);
-void lowerOp(PhaseEmitter &e, kern::ElementwiseOp op);
+private:
+  using Lower = std::function<void(PhaseEmitter &, mlir::Operation &)>;
+  llvm::DenseMap<mlir::TypeID, Lower> byOperation;
+};
 
-// Decoders: rotary position embeddings, the KV cache.
-void lowerOp(PhaseEmitter &e, kern::RopeTableOp op);
-void lowerOp(PhaseEmitter &e, kern::RopeOp op);
-void lowerOp(PhaseEmitter &e, kern::AppendOp op);
-
-// Groups of tokens.
-void lowerOp(PhaseEmitter &e, kern::GroupTokensOp op);
-void lowerOp(PhaseEmitter &e, kern::CombineGroupsOp op);
-
-// Data movement.
-void lowerOp(PhaseEmitter &e, kern::PositionsOp op);
-void lowerOp(PhaseEmitter &e, kern::ColumnsOp op);
-void lowerOp(PhaseEmitter &e, kern::GatherRowsOp op);
-void lowerOp(PhaseEmitter &e, kern::ScatterRowsOp op);
-void lowerOp(PhaseEmitter &e, kern::PoolOp op);
-void lowerOp(PhaseEmitter &e, kern::PackKeysOp op);
-void lowerOp(PhaseEmitter &e, kern::TransposeOp op);
-void lowerOp(PhaseEmitter &e, kern::CopyOp op);
-void lowerOp(PhaseEmitter &e, kern::GatherOp op);
+/// Add the lowerings of a source.
+void populateAttentionLowerings(Lowerings &lowerings);
+void populateBatchMatmulLowerings(Lowerings &lowerings);
+void populateCacheLowerings(Lowerings &lowerings);
+void populateElementwiseLowerings(Lowerings &lowerings);
+void populateGemmLowerings(Lowerings &lowerings);
+void populateGroupLowerings(Lowerings &lowerings);
+void populateMoveLowerings(Lowerings &lowerings);
+void populatePackKeysLowerings(Lowerings &lowerings);
+void populateRopeLowerings(Lowerings &lowerings);
+void populateRowLowerings(Lowerings &lowerings);
 
 /// A LayerNorm or RMSNorm of rows.
 struct NormRows {

@@ -41,7 +41,7 @@ static void packInterleaved(PhaseEmitter &e, kern::PackKeysOp op, Index row,
   });
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::PackKeysOp op) {
+static void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   const OperandLowering &out = getLowering(op.getOuts());
   Index columns = e.numColumns(op.getInput());
   Index stride = e.rowStride(op.getInput());
@@ -65,4 +65,8 @@ void lower::lowerOp(PhaseEmitter &e, kern::PackKeysOp op) {
                          e.advance(e.pointer(op.getOuts()), to * bytes), mask);
     });
   });
+}
+
+void lower::populatePackKeysLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::PackKeysOp>(lowerPackKeys);
 }

@@ -13,7 +13,7 @@ using namespace transom::lower;
 
 /// Computes cosines and sines of each row's position from two tables: of
 /// multiples of 256 and of the remainder, by the addition theorems.
-void lower::lowerOp(PhaseEmitter &e, kern::RopeTableOp op) {
+static void lowerRopeTable(PhaseEmitter &e, kern::RopeTableOp op) {
   ArrayRef<int64_t> shape = op.getAngles().getType().getShape();
   int64_t pairs = shape[1] / 2, coarseRows = shape[0] - kvBlockSize;
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
@@ -117,7 +117,12 @@ private:
 };
 } // namespace
 
-void lower::lowerOp(PhaseEmitter &e, kern::RopeOp op) {
+static void lowerRope(PhaseEmitter &e, kern::RopeOp op) {
   e.forWorkerRange(e.numRows(op.getOuts()),
                    [&](Index row) { RopeRow(e, op, row).emit(); });
+}
+
+void lower::populateRopeLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::RopeTableOp>(lowerRopeTable);
+  lowerings.add<kern::RopeOp>(lowerRope);
 }

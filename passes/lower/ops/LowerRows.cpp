@@ -119,7 +119,7 @@ void lower::emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from,
             [&](Index row) { NormEmitter(e, norm, row, 1).emit(); });
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::NormOp op) {
+static void lowerNorm(PhaseEmitter &e, kern::NormOp op) {
   NormRows norm{op.getInput(),
                 op.getOuts(),
                 op.getGamma(),
@@ -135,7 +135,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::NormOp op) {
 // Casts and softmax
 //===----------------------------------------------------------------------===//
 
-void lower::lowerOp(PhaseEmitter &e, kern::CastOp op) {
+static void lowerCast(PhaseEmitter &e, kern::CastOp op) {
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
     Row in = getRow(e, op.getInput(), row), out = getRow(e, op.getOuts(), row);
     e.forColumns(e.numColumns(op.getInput()),
@@ -143,7 +143,7 @@ void lower::lowerOp(PhaseEmitter &e, kern::CastOp op) {
   });
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::SoftmaxOp op) {
+static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
   Index count = e.numColumns(op.getInput());
   Value lowest = e.splat(-INFINITY), log2e = e.splat(1.4426950408889634);
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
@@ -198,7 +198,7 @@ static Value loadTable(PhaseEmitter &e, Value table, Index id, Index column,
   return lowering.gatherColumns(e, at, mask);
 }
 
-void lower::lowerOp(PhaseEmitter &e, kern::EmbeddingOp op) {
+static void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op) {
   Index count = e.numColumns(op.getOuts());
   e.forWorkerRange(e.numRows(op.getOuts()), [&](Index row) {
     Row out = getRow(e, op.getOuts(), row);
@@ -218,4 +218,11 @@ void lower::lowerOp(PhaseEmitter &e, kern::EmbeddingOp op) {
       out.store(sum, c, m);
     });
   });
+}
+
+void lower::populateRowLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::NormOp>(lowerNorm);
+  lowerings.add<kern::CastOp>(lowerCast);
+  lowerings.add<kern::SoftmaxOp>(lowerSoftmax);
+  lowerings.add<kern::EmbeddingOp>(lowerEmbedding);
 }
