@@ -20,10 +20,17 @@ def Kern_Definition : NativeOpTrait<"IsDefinition"> {
 }
 
 /// Reads and writes buffers; operands named `outs` are written. `methods` are
-/// those with a default in the interface that the operation defines itself.
+/// those with a default in the interface that the operation defines itself. The
+/// interface also gives the memory effects.
 class Kern_BufferizedOp<string mnemonic, list<Trait> traits = [], list<string> methods = []>
     : Kern_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<Kern_BufferOp, methods>,
-         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
+         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(Effects &effects) {
+      addBufferEffects(*this, effects);
+    }
+  }];
+}
 
 #endif // TRANSOM_DIALECTS_KERN_KERNBASE_TD

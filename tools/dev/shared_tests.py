@@ -10,7 +10,7 @@ SHARED = {
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
     "test/passes/kernel/choose-precision.mlir": ("the second step of the pass; which outputs can be rounded", [
         "CastFuser.cpp", "../../dialects/kern/KernRounding.cpp"]),
-    "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernEffects.cpp"]),
+    "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernBufferOp.cpp"]),
     "test/passes/kernel/fuse-norm.mlir": ("joins a norm for two passes", ["NormJoiner.cpp"]),
     "test/passes/lower/attention/LowerAttentionTest.cpp": ("windows and biases by column, against plain loops", ["AttentionPositions.cpp"]),
     "test/compiler/pipeline/PipelineTest.cpp": ("passes as stages run them, and what they report", ["../../passes/Remarks.cpp"]),
