@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion of types, values, functions and layer bodies.
+// The conversion of types, values, functions and layer bodies. Single
+// operations are converted in AttnConverterElementwise.cpp and others.
 #include "passes/kernel/AttnConverter.h"
 
 using namespace mlir;
@@ -99,20 +100,6 @@ Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
   return own;
 }
 
-Value AttnConverter::keyPanels(Location loc, Value rows, Value ragged) {
-  auto type = cast<kern::BufferType>(rows.getType());
-  std::string keys;
-  for (auto op : entry.function.getOps<kern::RaggedBatchOp>())
-    if (op.getType() == ragged.getType())
-      keys = op.getKeys().str();
-  Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
-  Value panels =
-      alloc(loc, kern::BufferType::get(b.getContext(), dims,
-                                       type.getElementType(), 0, true));
-  b.create<kern::PackKeysOp>(loc, rows, ragged, panels);
-  return panels;
-}
-
 Value AttnConverter::makeWeight(Location loc, StringRef name,
                                 ArrayRef<int64_t> shape,
                                 const WeightExpr &expr) {
@@ -127,19 +114,33 @@ Value AttnConverter::makeWeight(Location loc, StringRef name,
   return b.create<kern::GetWeightOp>(loc, type, FlatSymbolRefAttr::get(symbol));
 }
 
-Value AttnConverter::transposeLast(Location loc, Value buffer) {
-  auto type = cast<kern::BufferType>(buffer.getType());
-  SmallVector<Polynomial> dims = type.getDims();
-  SmallVector<int64_t> permutation(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i)
-    permutation[i] = i;
-  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
-  std::swap(permutation[dims.size() - 1], permutation[dims.size() - 2]);
-  Value out = alloc(
-      loc, kern::BufferType::get(b.getContext(), dims, type.getElementType()));
-  b.create<kern::TransposeOp>(loc, buffer, out,
-                              b.getDenseI64ArrayAttr(permutation));
-  return out;
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static LogicalResult convertLayers(attn::LayersOp op, AttnConverter &c) {
+  return c.convertLayers(op);
+}
+
+static const AttnConversions &getConversions() {
+  static const AttnConversions conversions = [] {
+    AttnConversions all;
+    addElementwiseConversions(all);
+    addShapeConversions(all);
+    addProductConversions(all);
+    addAttentionConversions(all);
+    addRaggedConversions(all);
+    all.add<attn::LayersOp, convertLayers>();
+    return all;
+  }();
+  return conversions;
+}
+
+LogicalResult AttnConverter::convertOp(Operation &op) {
+  ++count;
+  if (AttnConversions::Function convert = getConversions().lookup(op))
+    return convert(op, *this);
+  return op.emitOpError("has no kernel");
 }
 
 //===----------------------------------------------------------------------===//

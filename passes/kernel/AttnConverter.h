@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Converts the functions of one module from attn to kern: values become
-// buffers or weights, operations write buffers.
+// buffers or weights, operations write buffers. Each operation is converted by
+// a function of its own, which its source adds to a table.
 #pragma once
 #include "dialects/attn/Attn.h"
 #include "dialects/kern/Kern.h"
@@ -26,7 +27,40 @@ struct EntryState {
   std::map<std::pair<std::string, std::string>, kern::RaggedBatchOp> uniform;
 };
 
-/// Converts one function; bodies share the state of their entry.
+class AttnConverter;
+
+/// The function that converts each operation.
+class AttnConversions {
+public:
+  using Function = mlir::LogicalResult (*)(mlir::Operation &, AttnConverter &);
+
+  /// Operations of this type are converted by `convert`, which writes the
+  /// buffer of the result.
+  template <typename OpT, mlir::LogicalResult (*convert)(OpT, AttnConverter &)>
+  void add() {
+    functions[mlir::TypeID::get<OpT>()] = [](mlir::Operation &op,
+                                             AttnConverter &c) {
+      return convert(mlir::cast<OpT>(op), c);
+    };
+  }
+  /// Null for an operation that no function converts.
+  Function lookup(mlir::Operation &op) const {
+    return functions.lookup(op.getName().getTypeID());
+  }
+
+private:
+  llvm::DenseMap<mlir::TypeID, Function> functions;
+};
+
+// One function for each source of conversions.
+void addElementwiseConversions(AttnConversions &conversions);
+void addShapeConversions(AttnConversions &conversions);
+void addProductConversions(AttnConversions &conversions);
+void addAttentionConversions(AttnConversions &conversions);
+void addRaggedConversions(AttnConversions &conversions);
+
+/// Converts one function; bodies share the state of their entry. The public
+/// members are for conversions of operations.
 class AttnConverter {
 public:
   using Value = mlir::Value;
@@ -34,52 +68,20 @@ public:
       llvm::function_ref<Value(mlir::OpBuilder &, mlir::ValueRange)>;
 
   AttnConverter(mlir::SymbolTable &symbols, EntryState &entry)
-      : symbols(symbols), entry(entry) {}
+      : b(symbols.getOp()->getContext()), entry(entry), symbols(symbols) {}
 
   /// Converts a public function and its layer bodies to kern.
   mlir::LogicalResult convertEntry(mlir::func::FuncOp source);
+  /// Converts the layers and their bodies.
+  mlir::LogicalResult convertLayers(attn::LayersOp op);
   /// Number of operations converted.
   int64_t converted() const { return count; }
 
-private:
-  mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state,
-                                  mlir::ValueRange invariants);
-  mlir::LogicalResult convertOp(mlir::Operation &op);
-  /// The same for what belongs to ragged rows and to sequences.
-  mlir::LogicalResult convertRagged(mlir::Operation &op);
-
-  // One member a group of operations; each writes the buffer of its result.
-  void convertEmbedding(attn::EmbeddingOp op);
-  mlir::LogicalResult convertNorm(mlir::Operation &op);
-  void convertLinear(attn::LinearOp op);
-  void convertMatmul(attn::MatmulOp op);
-  void convertElementwise(mlir::Operation &op);
-  void convertConcat(attn::ConcatOp op);
-  void convertSlice(attn::SliceOp op);
-  void convertPosition(attn::PositionOp op);
-  void convertPool(attn::PoolOp op);
-  /// What an attention works in, and how.
-  struct AttentionMemory {
-    mlir::Value scratch, partials, counters; ///< the last two may be null
-    kern::AttentionSchedule schedule;
-  };
-  AttentionMemory attentionMemory(mlir::Location loc, attn::SdpaOp op,
-                                  bool ownKeys, int64_t valueSize);
-  mlir::LogicalResult convertSdpa(attn::SdpaOp op);
-  /// The ragged of queries and of keys, and the mask in four dimensions.
-  struct AttentionRows {
-    mlir::Value queries, keys, mask; ///< the mask may be null
-  };
-  AttentionRows attentionRows(attn::SdpaOp op);
-  mlir::LogicalResult convertDecodeBatch(attn::DecodeBatchOp op);
-  void convertRopeTable(attn::RopeTableOp op);
-  void convertConstant(attn::ConstantOp op);
-  mlir::LogicalResult convertRaggedBatch(attn::RaggedBatchOp op);
-  mlir::LogicalResult convertLayers(attn::LayersOp op);
-
+  /// The buffer type of a tensor.
   kern::BufferType bufferType(mlir::Type tensor);
   /// The kern value of an attn value: a buffer, weight, cache or ragged batch.
   Value getLowered(Value value) { return lowered.lookup(value); }
+  void setLowered(Value value, Value kern) { lowered[value] = kern; }
   /// The kern value as a buffer; a weight is copied into one.
   Value buffer(Value value);
   Value alloc(mlir::Location loc, kern::BufferType type);
@@ -90,18 +92,21 @@ private:
   /// Adds a weight to the module and gives its value.
   Value makeWeight(mlir::Location loc, llvm::StringRef name,
                    llvm::ArrayRef<int64_t> shape, const WeightExpr &expr);
-  Value transposeLast(mlir::Location loc, Value buffer);
   /// RaggedBatch in which each of `batch` sequences has `columns` rows.
   Value uniformBatch(mlir::Location loc, const Polynomial &batch,
                      const Polynomial &columns);
-  /// Keys as panels, packed from rows.
-  Value keyPanels(mlir::Location loc, Value rows, Value ragged);
+
+  mlir::OpBuilder b;
+  EntryState &entry;
+
+private:
+  mlir::LogicalResult convertBody(mlir::func::FuncOp source, Value state,
+                                  mlir::ValueRange invariants);
+  mlir::LogicalResult convertOp(mlir::Operation &op);
   void copyInto(mlir::Location loc, Value source, Value out);
 
   mlir::SymbolTable &symbols;
-  EntryState &entry;
-  mlir::func::FuncOp function; ///< the new function
-  mlir::OpBuilder b{symbols.getOp()->getContext()};
+  mlir::func::FuncOp function;          ///< the new function
   llvm::DenseMap<Value, Value> lowered; ///< attn value → kern value
   llvm::DenseMap<mlir::Type, Value>
       uniform; ///< ragged that this function defines itself
@@ -109,14 +114,15 @@ private:
   int64_t count = 0;
 };
 
+/// True for a lowered value that is in the artifact.
+inline bool isWeight(mlir::Value lowered) {
+  return mlir::isa<kern::WeightType>(lowered.getType());
+}
+
 /// The kern type of a static tensor as a weight, its layout not yet chosen.
 kern::WeightType getWeightType(mlir::Type tensor);
 
 /// The kern type of a cache, of f32 until `kern-choose-precision`.
 kern::CacheType getCacheType(mlir::Type cache);
-
-/// Emits the scalar form of an elementwise attn operation on its operands.
-mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation &op,
-                         mlir::ValueRange operands);
 
 } // namespace transom

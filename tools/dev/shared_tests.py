@@ -6,7 +6,9 @@
 
 SHARED = {
     "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),
-    "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", ["AttnConverter.cpp", "AttnConverterOps.cpp"]),
+    "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", [
+        "AttnConverter.cpp", "AttnConverterAttention.cpp", "AttnConverterElementwise.cpp", "AttnConverterProducts.cpp",
+        "AttnConverterRagged.cpp", "AttnConverterShapes.cpp"]),
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
     "test/passes/kernel/choose-precision.mlir": ("the second step of the pass; which outputs can be rounded", [
         "CastFuser.cpp", "../../dialects/kern/KernRounding.cpp"]),

@@ -1,0 +1,181 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The conversion of attention, caches and rope.
+#include "passes/kernel/AttnConverter.h"
+
+using namespace mlir;
+using namespace transom;
+
+namespace {
+
+/// What an attention works in, and how.
+struct AttentionMemory {
+  Value scratch, partials, counters; ///< the last two may be null
+  kern::AttentionSchedule schedule;
+};
+
+/// The ragged of queries and of keys, and the mask in four dimensions.
+struct AttentionRows {
+  Value queries, keys, mask; ///< the mask may be null
+};
+
+} // namespace
+
+static AttentionMemory getAttentionMemory(AttnConverter &c, attn::SdpaOp op,
+                                          bool ownKeys, int64_t valueSize) {
+  Location loc = op.getLoc();
+  auto forced =
+      op->getParentOfType<ModuleOp>()->getAttrOfType<kern::ScheduleAttr>(
+          "transom.attention_schedule");
+  AttentionMemory memory;
+  if (forced)
+    memory.schedule = forced.getValue();
+  kern::AttentionSchedule schedule = memory.schedule;
+  auto perWorker = [&](int64_t count, Type element) {
+    Polynomial dims[] = {Polynomial::symbol("parts"), count};
+    return c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims, element));
+  };
+  memory.scratch = perWorker(
+      kern::getAttentionScratchFloats(schedule, valueSize), c.b.getF32Type());
+  using Kind = kern::AttentionSchedule::Kind;
+  // Where queries are the keys' rows, there are at least as many work items as
+  // KV blocks, and nothing is gained by distributing the blocks.
+  if (schedule.kind != Kind::SplitKv &&
+      (schedule.kind != Kind::Auto || ownKeys))
+    return memory;
+  memory.partials =
+      perWorker(kern::kSplitKvSlots * kern::getAttentionSlotFloats(valueSize),
+                c.b.getF32Type());
+  memory.counters = perWorker(kern::kSplitKvSlots, c.b.getI64Type());
+  auto clear =
+      c.b.create<kern::ElementwiseOp>(loc, ValueRange(), memory.counters);
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.createBlock(&clear.getBody());
+  Value zero = c.b.create<arith::ConstantIntOp>(loc, 0, 64);
+  c.b.create<kern::YieldOp>(loc, zero);
+  return memory;
+}
+
+static AttentionRows getAttentionRows(AttnConverter &c, attn::SdpaOp op) {
+  Location loc = op.getLoc();
+  AttentionRows rows;
+  if (op.getRagged()) {
+    rows.queries = rows.keys = c.getLowered(op.getRagged());
+  } else {
+    SmallVector<Polynomial> queryDims =
+                                attn::getSymbolicShape(op.getQuery().getType()),
+                            keyDims =
+                                attn::getSymbolicShape(op.getKey().getType());
+    rows.queries = c.uniformBatch(loc, queryDims[0], queryDims[1]);
+    rows.keys = c.uniformBatch(loc, keyDims[0], keyDims[1]);
+  }
+  if (!op.getMask())
+    return rows;
+  rows.mask = c.buffer(op.getMask());
+  SmallVector<Polynomial> dims = attn::getSymbolicShape(op.getMask().getType());
+  if (op.getMaskKind() == attn::MaskKind::Keys) {
+    Polynomial wide[] = {dims[0], 1, 1, dims[1]};
+    auto type = kern::BufferType::get(
+        c.b.getContext(), wide,
+        cast<kern::BufferType>(rows.mask.getType()).getElementType());
+    rows.mask = c.b.create<kern::ViewOp>(loc, type, rows.mask);
+  }
+  return rows;
+}
+
+/// Keys as panels, packed from rows.
+static Value keyPanels(AttnConverter &c, Location loc, Value rows,
+                       Value ragged) {
+  auto type = cast<kern::BufferType>(rows.getType());
+  std::string keys;
+  for (auto op : c.entry.function.getOps<kern::RaggedBatchOp>())
+    if (op.getType() == ragged.getType())
+      keys = op.getKeys().str();
+  Polynomial dims[] = {Polynomial::symbol(keys), type.getDims().back()};
+  Value panels =
+      c.alloc(loc, kern::BufferType::get(c.b.getContext(), dims,
+                                         type.getElementType(), 0, true));
+  c.b.create<kern::PackKeysOp>(loc, rows, ragged, panels);
+  return panels;
+}
+
+static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
+  Location loc = op.getLoc();
+  Value query = c.buffer(op.getQuery()), key = c.buffer(op.getKey()),
+        value = c.buffer(op.getValue()), cache, slopes, relativeBias;
+  if (op.getSlopes())
+    slopes = c.getLowered(op.getSlopes());
+  if (op.getRelativeBias())
+    relativeBias = c.getLowered(op.getRelativeBias());
+  if ((slopes && !isWeight(slopes)) ||
+      (relativeBias && !isWeight(relativeBias)))
+    return op.emitOpError("expects slopes and relative bias to be weights");
+  AttentionRows rows = getAttentionRows(c, op);
+  bool hasPast =
+      c.entry.sequences && rows.keys.getType() == c.entry.sequences.getType();
+  if (hasPast != bool(op.getCache()))
+    return op.emitOpError("expects a cache exactly where its ragged are "
+                          "those of 'attn.decode_batch'");
+  // In a ragged batch of a mask some columns have no token.
+  bool byColumn =
+      op.getRagged() && !hasPast && (op.getWindow() || slopes || relativeBias);
+  Value out = c.outBuffer(op.getResult());
+  int64_t dv =
+      *cast<kern::BufferType>(out.getType()).getDims().back().constant() /
+      op.getHeads();
+  bool ownKeys = !op.getCache() && rows.queries == rows.keys;
+  AttentionMemory memory = getAttentionMemory(c, op, ownKeys, dv);
+  if (op.getCache()) {
+    cache = c.getLowered(op.getCache());
+    c.b.create<kern::AppendOp>(loc, key, value, rows.keys, cache);
+    key = value = Value();
+  } else {
+    key = keyPanels(c, loc, key, rows.keys);
+  }
+  c.b.create<kern::AttentionOp>(
+      loc, query, key, value, rows.queries, rows.keys, cache, slopes,
+      relativeBias, rows.mask, memory.scratch, memory.partials, memory.counters,
+      out, op.getHeadsAttr(), op.getKvHeadsAttr(), op.getScaleAttr(),
+      op.getCausalAttr(), op.getWindowAttr(),
+      byColumn ? c.b.getUnitAttr() : UnitAttr(), op.getSoftCapAttr(),
+      op.getMaskValueAttr(),
+      kern::ScheduleAttr::get(c.b.getContext(), memory.schedule));
+  return success();
+}
+
+static LogicalResult convertGetCache(attn::GetCacheOp op, AttnConverter &c) {
+  c.setLowered(op.getResult(),
+               c.b.create<kern::GetCacheOp>(
+                   op.getLoc(), getCacheType(op.getType()), op.getCacheAttr()));
+  return success();
+}
+
+static LogicalResult convertRopeTable(attn::RopeTableOp op, AttnConverter &c) {
+  int64_t limit = op.getLimit();
+  ArrayRef<double> frequencies = op.getFrequencies();
+  int64_t shape[] = {int64_t(llvm::divideCeil(limit, kvBlockSize)) +
+                         kvBlockSize,
+                     2 * int64_t(frequencies.size())};
+  Value angles = c.makeWeight(
+      op.getLoc(), "angles", shape,
+      WeightExpr::angles(limit, op.getFactor().convertToDouble(),
+                         {frequencies.begin(), frequencies.end()}));
+  c.b.create<kern::RopeTableOp>(op.getLoc(), c.buffer(op.getPositions()),
+                                angles, c.outBuffer(op.getResult()));
+  return success();
+}
+
+static LogicalResult convertRope(attn::RopeOp op, AttnConverter &c) {
+  c.b.create<kern::RopeOp>(
+      op.getLoc(), c.buffer(op.getInput()), c.buffer(op.getRopeTable()),
+      c.outBuffer(op.getResult()), op.getHeadsAttr(), op.getInterleavedAttr());
+  return success();
+}
+
+void transom::addAttentionConversions(AttnConversions &conversions) {
+  conversions.add<attn::SdpaOp, convertSdpa>();
+  conversions.add<attn::GetCacheOp, convertGetCache>();
+  conversions.add<attn::RopeTableOp, convertRopeTable>();
+  conversions.add<attn::RopeOp, convertRope>();
+}
