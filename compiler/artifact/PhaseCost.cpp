@@ -38,6 +38,8 @@ static Polynomial getCacheBytes(Operation *op) {
   kern::CacheType type = attention ? attention.getCacheType() : nullptr;
   if (!type)
     return {};
+  if (type.isReadOnly()) // of one sequence
+    return bytes(type, Polynomial(type.getPositions()));
   std::string name =
       "reads_of_" + cast<kern::BufferType>(attention.getQuery().getType())
                         .getRowCount()
@@ -49,7 +51,8 @@ static Polynomial getCacheBytes(Operation *op) {
 
 /// True for a product whose left side is bf16.
 static bool multipliesBf16(Operation *op) {
-  if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(op))
+  if (!isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
+           kern::GroupGemmOp>(op))
     return false;
   return cast<kern::BufferType>(op->getOperand(0).getType())
       .getElementType()

@@ -150,13 +150,15 @@ private:
       ragged.sequences = true;
       ragged.rows = sequences.getRows().str();
       ragged.keys = sequences.getKeys().str();
-      raggedIndex[ragged.rows] = sequences.getType().getIndex();
+      raggedIndex[ragged.keys] = sequences.getType().getIndex();
       entry.ragged.push_back(std::move(ragged));
       step = function;
     }
+    for (auto keys : function.getOps<kern::CacheBatchOp>())
+      entry.ragged.push_back(getCacheBatch(keys, entry));
     std::sort(entry.ragged.begin(), entry.ragged.end(),
               [&](const auto &a, const auto &b) {
-                return raggedIndex[a.rows] < raggedIndex[b.rows];
+                return raggedIndex[a.keys] < raggedIndex[b.keys];
               });
     entry.kind = getKind(entry);
     entry.positionLimit = positionLimit(entry);
@@ -203,6 +205,8 @@ private:
         cache.window = getInteger(group, "window").value_or(0);
         cache.layers = getInteger(group, "layers").value_or(0);
         cache.blockBytes = getInteger(group, "bytes").value_or(0);
+        cache.positions = getInteger(group, "positions").value_or(0);
+        cache.readOnly = cache.positions > 0;
         Type element = group.getAs<TypeAttr>("type").getValue();
         StorageType storage = *kern::findStorageType(element);
         cache.dtype = *dtypeFromName(getStorageName(storage));
@@ -244,7 +248,22 @@ private:
     ragged.columns = op.getColumns().str();
     ragged.rows = op.getRows().str();
     ragged.keys = op.getKeys().str();
-    raggedIndex[ragged.rows] = op.getType().getIndex();
+    raggedIndex[ragged.keys] = op.getType().getIndex();
+    return ragged;
+  }
+
+  /// The keys that a read-only group of caches holds of a step's sequences.
+  ManifestRaggedBatch getCacheBatch(kern::CacheBatchOp op,
+                                    const ManifestEntry &entry) {
+    ManifestRaggedBatch ragged;
+    ragged.sequences = true;
+    ragged.cacheGroup =
+        symbols.lookup<kern::CacheOp>(op.getCache()).getGroup().value_or(0);
+    for (const ManifestRaggedBatch &other : entry.ragged)
+      if (other.sequences && !other.cacheGroup)
+        ragged.rows = other.rows;
+    ragged.keys = op.getKeys().str();
+    raggedIndex[ragged.keys] = op.getType().getIndex();
     return ragged;
   }
 
@@ -368,10 +387,10 @@ private:
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
   DenseMap<Operation *, int32_t> callStep;
-  func::FuncOp step;   // the entry of sequences
-  kern::LayersOp site; // whose body is planned now
-  std::map<std::string, int64_t> raggedIndex;
-  kern::LayerAttr currentLayer; // that is planned now
+  func::FuncOp step;                          // the entry of sequences
+  kern::LayersOp site;                        // whose body is planned now
+  std::map<std::string, int64_t> raggedIndex; // by the symbol of the keys
+  kern::LayerAttr currentLayer;               // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole
 };
 

@@ -65,7 +65,7 @@ KernAttention::KernAttention(AttentionOp op, Evaluation &e)
   const RaggedBatch &others = e.ragged(op.getKeyRagged());
   queries = getTokens(own, false);
   if (op.getCache()) {
-    for (const SequenceRows &step : own.steps) {
+    for (const SequenceRows &step : others.steps) {
       kept.push_back(
           &e.cacheStore().entry(e.cache(op.getCache()), step.sequence));
       auto &positions = keys.emplace_back();
@@ -217,7 +217,7 @@ void KernAttention::run() {
 /// Fails where a cache lacks a position that a row attends to.
 static Result<void> checkCache(AttentionOp op, Evaluation &e) {
   StringRef cache = e.cache(op.getCache());
-  for (const SequenceRows &step : e.ragged(op.getQueryRagged()).steps) {
+  for (const SequenceRows &step : e.ragged(op.getKeyRagged()).steps) {
     size_t length = e.cacheStore().entry(cache, step.sequence).keys.size();
     if (length < static_cast<size_t>(step.past + step.rows))
       return rejected("reads " + std::to_string(step.past + step.rows) +

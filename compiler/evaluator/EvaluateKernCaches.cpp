@@ -24,6 +24,27 @@ static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
   return {};
 }
 
+/// The keys of each sequence of the step are what the cache has of it.
+static Result<void> evaluateCacheBatch(CacheBatchOp op, Evaluation &e) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto steps = function.getOps<DecodeBatchOp>();
+  if (steps.empty())
+    return rejected("is outside of a function of sequences");
+  TRANSOM_ASSIGN(RaggedBatch step, e.stepBatch((*steps.begin()).getRows()));
+  RaggedBatch ragged;
+  ragged.batch = step.batch;
+  int64_t longest = 0;
+  for (const SequenceRows &own : step.steps) {
+    auto length = static_cast<int64_t>(
+        e.cacheStore().entry(op.getCache(), own.sequence).keys.size());
+    ragged.steps.push_back({own.sequence, length, 0});
+    longest = std::max(longest, length);
+  }
+  TRANSOM_TRY(e.bind(op.getKeys().str(), alignToPanel(longest)));
+  e.set(op.getResult(), std::move(ragged));
+  return {};
+}
+
 static Result<void> evaluateGetCache(kern::GetCacheOp op, Evaluation &e) {
   e.setCache(op.getResult(), op.getCache());
   return {};
@@ -148,6 +169,7 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
 
 void attachKernCaches(MLIRContext *context) {
   attachEvaluator<DecodeBatchOp, evaluateDecodeBatch>(context);
+  attachEvaluator<CacheBatchOp, evaluateCacheBatch>(context);
   attachEvaluator<kern::GetCacheOp, evaluateGetCache>(context);
   attachEvaluator<AppendOp, evaluateAppend>(context);
   attachEvaluator<RopeTableOp, evaluateRopeTable>(context);

@@ -211,6 +211,9 @@ static Result<void> prepareArena(func::FuncOp function, Evaluation &e) {
   for (auto sequences : function.getOps<DecodeBatchOp>())
     if (auto done = e.run(sequences.getOperation()); !done)
       return done;
+  for (auto keys : function.getOps<CacheBatchOp>())
+    if (auto done = e.run(keys.getOperation()); !done)
+      return done;
   auto bytes = function->getAttrOfType<StringAttr>("kern.arena_bytes");
   if (!bytes)
     return {};

@@ -93,6 +93,26 @@ static Result<void> evaluateGroupTokens(GroupTokensOp op, Evaluation &e) {
   return e.kern->writeSize(op.getSize(), position, e);
 }
 
+static Result<void> evaluateGroupGemm(GroupGemmOp op, Evaluation &e) {
+  const Tensor &weight = e.tensor(op.getWeight());
+  const Tensor *bias = op.getBias() ? &e.tensor(op.getBias()) : nullptr;
+  const int64_t n = op.getGroupColumns(), k = weight.sizes[1];
+  for (int64_t group = 0; group < weight.sizes[0] / n; ++group) {
+    auto begin = static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group));
+    auto end =
+        static_cast<int64_t>(e.kern->read(op.getOffsets(), 0, group + 1));
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t i = 0; i < n; ++i) {
+        double sum = bias ? bias->real[group * n + i] : 0;
+        for (int64_t j = 0; j < k; ++j)
+          sum += e.kern->read(op.getInput(), row, j) *
+                 weight.real[(group * n + i) * k + j];
+        e.kern->write(op.getOuts(), row, i, sum);
+      }
+  }
+  return {};
+}
+
 static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
   RowRange range = e.kern->share(e.kern->rows(op.getOuts()));
   const int64_t choices = e.kern->columns(op.getPositions());
@@ -113,6 +133,7 @@ static Result<void> evaluateCombineGroups(CombineGroupsOp op, Evaluation &e) {
 
 void attachKernGroups(MLIRContext *context) {
   attachEvaluator<GroupTokensOp, evaluateGroupTokens>(context);
+  attachEvaluator<GroupGemmOp, evaluateGroupGemm>(context);
   attachEvaluator<CombineGroupsOp, evaluateCombineGroups>(context);
 }
 

@@ -71,6 +71,31 @@ def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
   let hasVerifier = 1;
 }
 
+def Kern_CacheBatchOp : Kern_Op<"cache_batch", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the positions that a read-only cache holds of a step's sequences";
+  let description = [{
+    The sequences are those of `kern.decode_batch`, in the same order. The
+    runtime fills the table before the first step: the keys of a sequence are the
+    positions that the group of `cache` holds of it, at least one, and there are
+    no rows.
+    `keys` names the symbol for the most positions of one sequence, rounded up
+    to 32.
+
+    Constraints:
+    1. `keys` has a name.
+    2. The symbol is a `kern.cache` that is read-only.
+
+    Example:
+    ```mlir
+    %k = kern.cache_batch @cross {keys = "source_keys"} : !kern.ragged<1>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$cache, StrAttr:$keys);
+  let results = (outs Kern_RaggedType:$result);
+  let assemblyFormat = "$cache attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

@@ -304,23 +304,31 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     scale of its position and head: the scales of keys, f32 [heads][256], follow
     the keys, those of values the values.
 
+    With `read_only` p the cache does not grow with its sequences: it holds at
+    most p positions of each, filled once, as cross attention needs it.
+
     Constraints:
     1. Heads, key and value are positive, with at most 2^31 - 1 numbers a
        position.
     2. The window is not negative.
     3. Elements are f32, bf16 or i8.
+    4. The positions of a read-only cache are not negative (0: it grows), and
+       such a cache has no window.
 
     Example: `!kern.cache<heads 4, key 64, value 64, f32>`,
-    `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`
+    `!kern.cache<heads 4, key 64, value 64, window 4096, bf16>`,
+    `!kern.cache<heads 8, key 64, value 64, read_only 1500, f32>`
   }];
   let parameters = (ins "int64_t":$heads, "int64_t":$key, "int64_t":$value,
-                        "int64_t":$window, "::mlir::Type":$elementType);
+                        "int64_t":$window, "int64_t":$positions, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// How keys and values are stored.
     ::transom::OperandFormat getFormat() const;
     int64_t getElementBytes() const { return getFormat().getElementBytes(); }
+    /// True if it is filled once and does not grow with its sequences.
+    bool isReadOnly() const { return getPositions() > 0; }
     /// What queries that read it are made of: f32 or bf16.
     ::mlir::Type getQueryType() const;
     /// Numbers of a key with padding: in bf16 rounded up to even.

@@ -35,6 +35,17 @@ FlatSymbolRefAttr GroupTokensOp::getWrittenSize() { return getSizeAttr(); }
 std::optional<Polynomial> GroupTokensOp::ownedRows() { return std::nullopt; }
 Polynomial GroupTokensOp::flops() { return {}; }
 
+bool GroupGemmOp::acceptsStride() { return true; }
+SmallVector<Value> GroupGemmOp::readBuffers() {
+  return {getInput(), getOffsets()};
+}
+SmallVector<Value> GroupGemmOp::writtenBuffers() { return {getOuts()}; }
+std::optional<Polynomial> GroupGemmOp::ownedRows() { return std::nullopt; }
+Polynomial GroupGemmOp::flops() {
+  return Polynomial(2) * product(getSizes(getOuts())) *
+         getSizes(getInput()).back();
+}
+
 bool CombineGroupsOp::acceptsStride() { return true; }
 SmallVector<Value> CombineGroupsOp::readBuffers() {
   return {getInput(), getPositions(), getScales()};
@@ -119,6 +130,67 @@ LogicalResult GroupTokensOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return Constraint{*this, 6}.expects()
            << "a bound of at least '" << entries.str() << "' for '" << getSize()
            << "', got '" << size.getBound() << "'";
+  return success();
+}
+
+/// Constraints 1, 2 and 5: the operands that come from the artifact.
+static LogicalResult verifyGroupWeights(GroupGemmOp op) {
+  WeightType type = op.getWeight().getType();
+  ArrayRef<int64_t> splits = type.getSplits();
+  if (type.getShape().size() != 2 || splits.empty() || !llvm::all_equal(splits))
+    return Constraint{op, 1}.expects()
+           << "a weight [groups*n, k] with equal splits, got " << type;
+  if (!type.getElementType().isF32() && !type.getElementType().isBF16())
+    return Constraint{op, 1}.expects()
+           << "a weight of f32 or bf16, got " << type.getElementType();
+  if (failed(verifyLayout({op, 1}, "the weight", op.getWeight(),
+                          WeightLayout::Panels32)))
+    return failure();
+  if (int64_t longest = getMaxKBlock(type); type.getShape()[1] > longest)
+    return Constraint{op, 2}.expects()
+           << "a k of at most " << longest << ", got " << type.getShape()[1];
+  if (!op.getBias())
+    return success();
+  if (failed(verifyVector({op, 5}, "a bias", op.getBias(), type.getShape()[0],
+                          WeightLayout::Padded32)))
+    return failure();
+  if (llvm::cast<WeightType>(op.getBias().getType()).getSplits() != splits)
+    return Constraint{op, 5}.expects() << "weight and bias with equal splits";
+  return success();
+}
+
+LogicalResult GroupGemmOp::verify() {
+  if (failed(verifyGroupWeights(*this)))
+    return failure();
+  WeightType type = getWeight().getType();
+  Sizes input = getSizes(getInput()), outs = getSizes(getOuts());
+  if (input.size() != 2 || outs.size() != 2 || input[0] != outs[0] ||
+      input[1] != Polynomial(type.getShape()[1]) ||
+      outs[1] != Polynomial(getGroupColumns()))
+    return Constraint{*this, 3}.expects()
+           << "an input [rows, " << type.getShape()[1] << "] and outs [rows, "
+           << getGroupColumns() << "], got " << text(input) << " and "
+           << text(outs);
+  if (failed(verifyRowsOfFloat({*this, 4}, "the input", getInput())) ||
+      failed(verifyRowsOfFloat({*this, 4}, "outs", getOuts())))
+    return failure();
+  if (rules::getBufferType(getInput()).getElementType() !=
+      type.getElementType())
+    return Constraint{*this, 4}.expects()
+           << "input and weight of one type, got "
+           << rules::getBufferType(getInput()).getElementType() << " and "
+           << type.getElementType();
+  if (failed(verifyTable({*this, 6}, "offsets", getOffsets())))
+    return failure();
+  Sizes offsets = getSizes(getOffsets());
+  int64_t numGroups = type.getSplits().size();
+  if (offsets.size() != 1 || offsets[0] != Polynomial(numGroups + 1))
+    return Constraint{*this, 6}.expects()
+           << "offsets of size [" << numGroups + 1 << "], got "
+           << text(offsets);
+  if (getStorage(getInput()) == getStorage(getOuts()))
+    return Constraint{*this, 7}.expects()
+           << "outs in other memory than the input";
   return success();
 }
 

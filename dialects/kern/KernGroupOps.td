@@ -91,6 +91,46 @@ def Kern_GroupTokensOp : Kern_BufferizedOp<"group_tokens",
   }];
 }
 
+def Kern_GroupGemmOp : Kern_BufferizedOp<"group_gemm", [], ["acceptsStride"]> {
+  let summary = "product of the rows of each group with a weight of its own";
+  let description = [{
+    `outs = input x weight_g^T + bias_g` for the rows of group g, offsets[g] <= r
+    < offsets[g + 1]. The weights [n, k] of all groups are one weight
+    [groups*n, k] with a split for each group, and so is the bias. One chain of
+    fused multiply-adds over ascending k for each output, starting from the
+    bias, as in `kern.gemm`, so that results are bit-identical for any rows and
+    number of workers. Rows after the last offset are not written.
+
+    Constraints:
+    1. The weight is [groups*n, k], `panels32` or `unset`, in f32 or bf16 with
+       equal splits, one for each group.
+    2. k is at most what one pass over k takes.
+    3. Input and outs are [rows, k] and [rows, n].
+    4. The input is rows of the weight's type, outs of f32 or bf16, rounded to
+       nearest even.
+    5. The bias is [groups*n], `padded32` or `unset`, with the weight's splits.
+    6. Offsets are i64 and dense, one more than there are groups.
+    7. Outs is not in the input's memory.
+
+    Example:
+    ```mlir
+    kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[routed, 8] x f32>,
+        !kern.weight<[32, 8] x f32, unset, splits [16, 16]>, !kern.weight<[32] x f32, unset, splits [16, 16]>,
+        !kern.buffer<[3] x i64>, !kern.buffer<[routed, 16] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight, Optional<Kern_WeightType>:$bias,
+                       Kern_BufferType:$offsets, Kern_BufferType:$outs);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? `offsets` $offsets `outs` `(` $outs `)` attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Columns of a group's product.
+    int64_t getGroupColumns() { return getWeight().getType().getSplits().front(); }
+  }];
+}
+
 def Kern_CombineGroupsOp : Kern_BufferizedOp<"combine_groups", [], ["acceptsStride"]> {
   let summary = "adds up the scaled rows of each token";
   let description = [{

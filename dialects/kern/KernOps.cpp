@@ -213,9 +213,10 @@ std::string kern::pairsName(StringRef rows, int64_t window) {
 /// its own; with rows of other ragged it is bounded by the columns.
 static Polynomial getPairs(AttentionOp op) {
   Polynomial rows = getBufferType(op.getQuery()).getRowCount();
-  if (op.getCache())
-    return Polynomial::symbol(
-        pairsName(rows.str(), op.getCacheType().getWindow()));
+  if (CacheType cache = op.getCacheType())
+    return cache.isReadOnly()
+               ? rows * Polynomial(cache.getPositions())
+               : Polynomial::symbol(pairsName(rows.str(), cache.getWindow()));
   RaggedBatchOp ragged = getRaggedBatch(op);
   if (!ragged)
     return rows * getBufferType(op.getKey()).getRowCount();

@@ -271,7 +271,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
 
     With a `cache` instead of key and value the keys of a sequence are those at
     positions 0 to keys - 1 in the cache, of which the new rows are the last, and
-    positions are counted from the sequence's start.
+    positions are counted from the sequence's start. Of a read-only cache all
+    keys are visible, those that `key_ragged`, a `kern.cache_batch`, names.
 
     `schedule` selects how the work is divided. A work item is a block of query
     rows of one head. No schedule changes a bit of the result:
@@ -310,8 +311,9 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     16. The window and the soft cap are not negative.
     17. With `causal` or `window` and without `by_column` the query's ragged batch
         has no `keep_first`, since such a row has no index in the order.
-    18. Beside a cache both ragged batches are one table, `causal` is set and
-        there is no mask.
+    18. Beside a cache there is no mask. If the cache grows, both ragged batches
+        are one table and `causal` is set; if it is read-only, they are two
+        tables and `causal` is not set.
     19. The query's type, `kv_heads` and the window are the cache's.
     20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
     21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.

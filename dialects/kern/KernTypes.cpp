@@ -278,7 +278,7 @@ int64_t CacheType::getByteSize() const {
 }
 
 Type CacheType::parse(AsmParser &parser) {
-  int64_t heads = 0, key = 0, value = 0, window = 0;
+  int64_t heads = 0, key = 0, value = 0, window = 0, positions = 0;
   Type element;
   if (parser.parseLess() || parser.parseKeyword("heads") ||
       parser.parseInteger(heads) || parser.parseComma() ||
@@ -289,10 +289,13 @@ Type CacheType::parse(AsmParser &parser) {
   if (succeeded(parser.parseOptionalKeyword("window")) &&
       (parser.parseInteger(window) || parser.parseComma()))
     return {};
+  if (succeeded(parser.parseOptionalKeyword("read_only")) &&
+      (parser.parseInteger(positions) || parser.parseComma()))
+    return {};
   if (parser.parseType(element) || parser.parseGreater())
     return {};
   return parser.getChecked<CacheType>(parser.getContext(), heads, key, value,
-                                      window, element);
+                                      window, positions, element);
 }
 
 void CacheType::print(AsmPrinter &printer) const {
@@ -300,6 +303,8 @@ void CacheType::print(AsmPrinter &printer) const {
           << getValue();
   if (getWindow())
     printer << ", window " << getWindow();
+  if (getPositions())
+    printer << ", read_only " << getPositions();
   printer << ", " << getElementType() << ">";
 }
 

@@ -53,8 +53,13 @@ static LogicalResult verifyKeys(AttentionOp op, int64_t keySize) {
 /// Constraints 5, 18 and 19.
 static LogicalResult verifyCache(AttentionOp op) {
   CacheType cache = op.getCacheType();
-  if (op.getQueryRagged().getType() != op.getKeyRagged().getType() ||
-      !op.getCausal() || op.getMask())
+  bool isOneTable =
+      op.getQueryRagged().getType() == op.getKeyRagged().getType();
+  if (cache.isReadOnly() && (isOneTable || op.getCausal() || op.getMask()))
+    return Constraint{op, 18}.expects()
+           << "ragged of two tables, no 'causal' and no mask beside a "
+              "read-only cache";
+  if (!cache.isReadOnly() && (!isOneTable || !op.getCausal() || op.getMask()))
     return Constraint{op, 18}.expects()
            << "ragged of one table, 'causal' and no mask "
               "beside a cache";

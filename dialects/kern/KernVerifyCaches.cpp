@@ -16,7 +16,8 @@ using namespace transom::kern::rules;
 
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t heads, int64_t key, int64_t value,
-                                int64_t window, Type element) {
+                                int64_t window, int64_t positions,
+                                Type element) {
   auto expects = [&](int constraint) {
     return emitError() << "'!kern.cache' (" << constraint << ") expects ";
   };
@@ -31,6 +32,10 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
     return expects(2) << "a window that is not negative, got " << window;
   if (!element.isF32() && !element.isBF16() && !element.isSignlessInteger(8))
     return expects(3) << "elements of f32, bf16 or i8, got " << element;
+  if (positions < 0 || positions > INT32_MAX || (positions && window))
+    return expects(4) << "positions that are not negative and no window in a "
+                         "read-only cache, got "
+                      << positions << " and the window " << window;
   return success();
 }
 
@@ -59,6 +64,20 @@ LogicalResult GetCacheOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult DecodeBatchOp::verify() {
   if (getRows().empty() || getKeys().empty())
     return Constraint{*this, 1}.expects() << "names for 'rows' and 'keys'";
+  return success();
+}
+
+LogicalResult CacheBatchOp::verify() {
+  if (getKeys().empty())
+    return Constraint{*this, 1}.expects() << "a name for 'keys'";
+  return success();
+}
+
+LogicalResult CacheBatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto cache = symbols.lookupNearestSymbolFrom<CacheOp>(*this, getCacheAttr());
+  if (!cache || !llvm::cast<CacheType>(cache.getType()).isReadOnly())
+    return Constraint{*this, 2}.expects()
+           << "a read-only cache, got '" << getCache() << "'";
   return success();
 }
 

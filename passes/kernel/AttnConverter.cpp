@@ -26,7 +26,7 @@ kern::WeightType transom::getWeightType(Type tensor) {
 kern::CacheType transom::getCacheType(Type cache) {
   auto type = cast<attn::CacheType>(cache);
   return kern::CacheType::get(type.getContext(), type.getHeads(), type.getKey(),
-                              type.getValue(), type.getWindow(),
+                              type.getValue(), type.getWindow(), 0,
                               Float32Type::get(type.getContext()));
 }
 

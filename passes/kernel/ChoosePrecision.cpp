@@ -215,7 +215,8 @@ struct ChoosePrecisionPass
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](kern::CacheType type) -> Type {
       return kern::CacheType::get(&getContext(), type.getHeads(), type.getKey(),
-                                  type.getValue(), type.getWindow(), element);
+                                  type.getValue(), type.getWindow(),
+                                  type.getPositions(), element);
     });
     replacer.recursivelyReplaceElementsIn(getOperation(), true, false, true);
     for (kern::CacheOp cache : all) {

@@ -269,8 +269,8 @@ struct FormPhasesPass
   /// first that reads anything.
   static kern::BufferOp findMainOp(ArrayRef<kern::BufferOp> group) {
     for (kern::BufferOp op : group)
-      if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp>(
-              op.getOperation()))
+      if (isa<kern::GemmOp, kern::AttentionOp, kern::BatchMatmulOp,
+              kern::GroupGemmOp>(op.getOperation()))
         return op;
     for (kern::BufferOp op : group)
       if (!op.readBuffers().empty())

@@ -27,6 +27,9 @@ static std::optional<WeightLayout> getLayoutForUse(OpOperand &use) {
       return WeightLayout::Padded32;
     return WeightLayout::Rows;
   }
+  if (auto gemm = dyn_cast<kern::GroupGemmOp>(use.getOwner()))
+    return use.get() == gemm.getWeight() ? WeightLayout::Panels32
+                                         : WeightLayout::Padded32;
   if (isa<kern::EmbeddingOp>(use.getOwner()))
     return std::nullopt;
   return WeightLayout::Rows;

@@ -227,13 +227,14 @@ def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleO
 def PlanCachesPass : Pass<"kern-plan-caches", "::mlir::ModuleOp"> {
   let summary = "gives each layer its place in the blocks of a cache";
   let description = [{
-    Caches of equal window and type are a group, which has a table of blocks of
+    Caches of equal window, positions and type are a group, which has a table of blocks of
     its own: after a window blocks become free. A block holds 256 positions of
     all layers of the group, in the order of their definition.
 
     Pre-condition: types of caches are final. Post-condition: each cache has a
     group and an offset; `kern.cache_groups` of the module lists window, type,
-    layers and bytes of a block of each group.
+    layers and bytes of a block of each group, and of a read-only one the
+    positions of a sequence.
 
     Example:
     ```mlir

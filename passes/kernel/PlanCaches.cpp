@@ -21,6 +21,7 @@ namespace {
 /// Layers whose keys and values lie in the same blocks.
 struct Group {
   int64_t window;
+  int64_t positions; ///< of a sequence where they are read-only, else 0
   Type element;
   int64_t layers = 0, bytes = 0;
 };
@@ -34,11 +35,12 @@ struct PlanCachesPass
       auto type = cast<kern::CacheType>(cache.getType());
       Group *group = llvm::find_if(all, [&](const Group &known) {
         return known.window == type.getWindow() &&
+               known.positions == type.getPositions() &&
                known.element == type.getElementType();
       });
       if (group == all.end())
-        group =
-            &all.emplace_back(Group{type.getWindow(), type.getElementType()});
+        group = &all.emplace_back(Group{type.getWindow(), type.getPositions(),
+                                        type.getElementType()});
       cache.setGroupAttr(b.getI64IntegerAttr(group - all.begin()));
       cache.setOffsetAttr(b.getI64IntegerAttr(group->bytes));
       group->bytes += type.getByteSize();
@@ -52,12 +54,16 @@ struct PlanCachesPass
 
   static ArrayAttr getTable(ArrayRef<Group> all, Builder &b) {
     SmallVector<Attribute> table;
-    for (const Group &group : all)
-      table.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("window", b.getI64IntegerAttr(group.window)),
-           b.getNamedAttr("type", TypeAttr::get(group.element)),
-           b.getNamedAttr("layers", b.getI64IntegerAttr(group.layers)),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(group.bytes))}));
+    for (const Group &group : all) {
+      NamedAttrList entry;
+      entry.set("window", b.getI64IntegerAttr(group.window));
+      entry.set("type", TypeAttr::get(group.element));
+      entry.set("layers", b.getI64IntegerAttr(group.layers));
+      entry.set("bytes", b.getI64IntegerAttr(group.bytes));
+      if (group.positions)
+        entry.set("positions", b.getI64IntegerAttr(group.positions));
+      table.push_back(entry.getDictionary(b.getContext()));
+    }
     return b.getArrayAttr(table);
   }
 };

@@ -46,6 +46,7 @@ static Lowerings getLowerings() {
   populateCacheLowerings(lowerings);
   populateElementwiseLowerings(lowerings);
   populateGemmLowerings(lowerings);
+  populateGroupGemmLowerings(lowerings);
   populateGroupLowerings(lowerings);
   populateMoveLowerings(lowerings);
   populatePackKeysLowerings(lowerings);

@@ -53,7 +53,10 @@ struct ManifestRaggedBatch {
   std::string batch;      ///< uniform: number of sequences, a polynomial
   std::string columns;    ///< uniform: rows of each, a polynomial
   bool sequences = false; ///< new rows of sequences that are in a cache
-  std::string rows;       ///< symbol that gets the number of rows
+  /// Of sequences: the table has no rows, and its keys are what this read-only
+  /// group of caches holds of each; `rows` is that of the step.
+  std::optional<int64_t> cacheGroup;
+  std::string rows; ///< symbol that gets the number of rows
   /// Symbol that gets the positions in key panels; of sequences the largest
   /// past and new rows of one, rounded up to 32.
   std::string keys;

@@ -75,6 +75,7 @@ void ManifestRaggedBatch::visitFields(Self &self, Visitor &visit) {
   visit.optional("batch", self.batch);
   visit.optional("columns", self.columns);
   visit.optional("sequences", self.sequences);
+  visit.optional("cache_group", self.cacheGroup);
   visit.required("rows", self.rows, manifest::Refers::Symbol);
   visit.required("keys", self.keys, manifest::Refers::Symbol);
   visit.optional("pairs", self.pairs);

@@ -320,6 +320,7 @@ private:
       kept.keepFirst = ragged.keepFirst;
     } else if (ragged.sequences) {
       kept.sequences = true;
+      kept.cacheGroup = ragged.cacheGroup;
     } else {
       Polynomial batch, columns;
       required("batch", batch);
@@ -374,8 +375,23 @@ private:
                       std::to_string(maxCacheGroups) + " are supported");
   }
 
+  /// Tables of keys name read-only groups of caches.
+  void checkCacheGroups(JsonValue root, const Manifest &manifest) {
+    for (const ManifestEntry &entry : manifest.entries)
+      for (const ManifestRaggedBatch &ragged : entry.ragged)
+        if (ragged.cacheGroup &&
+            (!manifest.decoder ||
+             *ragged.cacheGroup >=
+                 static_cast<int64_t>(manifest.decoder->caches.size()) ||
+             !manifest.decoder->caches[*ragged.cacheGroup].readOnly))
+          fail(root, "a ragged batch of the cache group " +
+                         std::to_string(*ragged.cacheGroup) +
+                         ", which is not a read-only group");
+  }
+
   /// A decoder and its step come together; derived entries need both.
   void check(JsonValue root, Manifest &manifest) {
+    checkCacheGroups(root, manifest);
     const ManifestEntry *step = manifest.findEntry(EntryKind::Step);
     bool hasStep = step && std::any_of(step->ragged.begin(), step->ragged.end(),
                                        [](const ManifestRaggedBatch &ragged) {

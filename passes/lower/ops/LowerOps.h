@@ -34,6 +34,7 @@ void populateBatchMatmulLowerings(Lowerings &lowerings);
 void populateCacheLowerings(Lowerings &lowerings);
 void populateElementwiseLowerings(Lowerings &lowerings);
 void populateGemmLowerings(Lowerings &lowerings);
+void populateGroupGemmLowerings(Lowerings &lowerings);
 void populateGroupLowerings(Lowerings &lowerings);
 void populateMoveLowerings(Lowerings &lowerings);
 void populatePackKeysLowerings(Lowerings &lowerings);

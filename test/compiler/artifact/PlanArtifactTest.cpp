@@ -1,9 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An entry in which one phase sorts tokens by group and the next ones use the
-// table and its size: from kern through the artifact to the runtime, compared
-// with the evaluator.
+// An entry in which one phase sorts tokens by group and the next ones multiply
+// the rows of each group with a weight of its own: from kern through the
+// artifact to the runtime, compared with the evaluator.
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/TargetMachine.h"
@@ -32,10 +32,16 @@ constexpr const char *text = R"mlir(
 !offsets = !kern.buffer<[4] x i64>
 !x = !kern.buffer<[rows, 5] x f32>
 !packed = !kern.buffer<[routed, 5] x f32>
-module attributes {attn.name = "routed", kern.weight_bytes = 0 : i64} {
+!product = !kern.buffer<[routed, 6] x f32>
+!y = !kern.buffer<[rows, 6] x f32>
+!w = !kern.weight<[18, 5] x f32, unset, splits [6, 6, 6]>
+!b = !kern.weight<[18] x f32, unset, splits [6, 6, 6]>
+module attributes {attn.name = "routed"} {
+  kern.weight @w : !w = #weight.expr<concat(0, fill([6, 5], 1.0), fill([6, 5], 2.0), fill([6, 5], 4.0))>
+  kern.weight @b : !b = #weight.expr<concat(0, fill([6], 8.0), fill([6], 0.5), fill([6], 0.25))>
   kern.bounded_size @routed bound "2*rows"
   func.func @run(%g: !groups {attn.name = "groups", attn.role = "data"}, %s: !scales {attn.name = "scales", attn.role = "data"},
-                 %x: !x {attn.name = "x", attn.role = "data"}, %y: !x {attn.name = "y"})
+                 %x: !x {attn.name = "x", attn.role = "data"}, %y: !y {attn.name = "y"})
       attributes {kern.inputs = 3 : i64, kern.symbols = ["routed", "rows"]} {
     %t = kern.alloc : !tokens
     %o = kern.alloc : !offsets
@@ -49,13 +55,17 @@ module attributes {attn.name = "routed", kern.weight_bytes = 0 : i64} {
       %b = kern.apply <relu> %a
       kern.yield %b : f32
     } : (!packed) -> !packed
-    kern.combine_groups %q, %p, %s outs(%y) : !packed, !groups, !scales, !x
+    %w = kern.get_weight @w : !w
+    %b = kern.get_weight @b : !b
+    %z = kern.alloc : !product
+    kern.group_gemm %q, %w bias %b offsets %o outs(%z) : !packed, !w, !b, !offsets, !product
+    kern.combine_groups %z, %p, %s outs(%y) : !product, !groups, !scales, !y
     return
   }
 }
 )mlir";
 
-/// No weight is read.
+/// No weight is read from a file.
 struct NoTensors : TensorSource {
   Result<std::vector<int64_t>> shape(const std::string &) const override {
     return internalError("no tensors");
@@ -77,6 +87,7 @@ protected:
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     PassManager manager(&context);
+    manager.addPass(createPackWeightsPass());
     manager.addPass(createFormPhasesPass());
     manager.addPass(createPlanMemoryPass());
     ASSERT_TRUE(succeeded(manager.run(*module)));
@@ -166,6 +177,53 @@ TEST_F(PlanArtifact, runsWithSizesThatPhasesWrite) {
       }
     }
   std::filesystem::remove_all(pattern);
+}
+
+constexpr const char *cross = R"mlir(
+!x = !kern.buffer<[rows, 4] x f32>
+!cache = !kern.cache<heads 1, key 4, value 4, read_only 1500, f32>
+module attributes {attn.name = "cross"} {
+  kern.cache @own : !kern.cache<heads 1, key 4, value 4, f32>
+  kern.cache @cross : !cache
+  func.func @step(%q: !x {attn.name = "q", attn.role = "data"}, %y: !x {attn.name = "y"})
+      attributes {kern.inputs = 1 : i64, kern.symbols = ["keys", "parts", "rows", "source_keys"]} {
+    %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
+    %u = kern.cache_batch @cross {keys = "source_keys"} : !kern.ragged<1>
+    %c = kern.get_cache @cross : !cache
+    %t = kern.alloc : !kern.buffer<[parts, 8640] x f32>
+    kern.attention %q ragged %s, %u cache %c scratch %t outs(%y) heads 1 kv_heads 1 scale 0.5 :
+        !x, !kern.ragged<0>, !kern.ragged<1>, !cache, !kern.buffer<[parts, 8640] x f32>, !x
+    return
+  }
+}
+)mlir";
+
+// The read-only cache of a cross attention is a group of its own, and its keys
+// have a table and a symbol of their own.
+TEST_F(PlanArtifact, describesReadOnlyCaches) {
+  module = parseSourceString<ModuleOp>(cross, &context);
+  ASSERT_TRUE(module);
+  PassManager manager(&context);
+  manager.addPass(createPlanCachesPass());
+  manager.addPass(createFormPhasesPass());
+  manager.addPass(createPlanMemoryPass());
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  Result<ArtifactPlan> plan = planArtifact(*module);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->manifest.decoder);
+  const std::vector<ManifestCache> &caches = plan->manifest.decoder->caches;
+  ASSERT_EQ(caches.size(), 2u);
+  EXPECT_FALSE(caches[0].readOnly);
+  EXPECT_TRUE(caches[1].readOnly);
+  EXPECT_EQ(caches[1].positions, 1500);
+  const ManifestEntry &entry = plan->manifest.entries.at(0);
+  EXPECT_EQ(entry.kind, EntryKind::Step);
+  ASSERT_EQ(entry.ragged.size(), 2u);
+  EXPECT_FALSE(entry.ragged[0].cacheGroup);
+  EXPECT_EQ(entry.ragged[0].keys, "keys");
+  EXPECT_EQ(entry.ragged[1].cacheGroup, 1);
+  EXPECT_EQ(entry.ragged[1].keys, "source_keys");
+  EXPECT_EQ(entry.ragged[1].rows, "rows");
 }
 
 } // namespace

@@ -89,3 +89,19 @@ func.func @layers(%x: !x) {
 func.func private @layer(%x: !x, %g: !kern.weight<[16] x f32, rows>, %c: !cache) {
   return
 }
+
+!cross = !kern.cache<heads 2, key 4, value 4, read_only 1500, f32>
+// CHECK: kern.cache @cross : !kern.cache<heads 2, key 4, value 4, read_only 1500, f32>
+kern.cache @cross : !cross
+
+// CHECK-LABEL: func.func @cross_attention(
+// CHECK: kern.cache_batch @cross {keys = "source_keys"} : <1>
+// CHECK: kern.attention %{{.*}} ragged %{{.*}}, %{{.*}} cache %{{.*}} scratch %{{.*}} outs(%{{.*}})
+func.func @cross_attention(%x: !x, %t: !scratch, %y: !x) {
+  %s = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
+  %u = kern.cache_batch @cross {keys = "source_keys"} : !kern.ragged<1>
+  %c = kern.get_cache @cross : !cross
+  kern.attention %x ragged %s, %u cache %c scratch %t outs(%y) heads 4 kv_heads 2 scale 0.5 :
+      !x, !kern.ragged<0>, !kern.ragged<1>, !cross, !scratch, !x
+  return
+}

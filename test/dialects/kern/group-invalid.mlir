@@ -111,3 +111,83 @@ func.func @f(%g: !kern.buffer<[rows, 2] x i64>, %t: !kern.buffer<[n] x i64>, %o:
   }
   return
 }
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32, splits [20, 12]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (1) expects a weight [groups*n, k] with equal splits, got}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, panels32, splits [20, 12]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (1) expects a weight [groups*n, k] with equal splits, got}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, panels32>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16>, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (1) expects a weight of f32 or bf16, got 'i8'}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 32] x #kern.format<i8, group 32, scales f16>, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, rows, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (1) expects the weight in 'panels32', got 'rows'}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, rows, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 4097] x f32, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (2) expects a k of at most 4096, got 4097}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 4097] x f32, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[m, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (3) expects an input [rows, 8] and outs [rows, 16], got [n, 8] and [m, 16]}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[m, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x bf16>, %w: !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (4) expects input and weight of one type, got 'bf16' and 'f32'}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x bf16>, !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (5) expects weight and bias with equal splits}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, %b: !kern.weight<[32] x f32, padded32, splits [16, 16]>, %o: !kern.buffer<[5] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (6) expects offsets of size [3], got [5]}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[n, 8] x f32>, !kern.weight<[32, 8] x f32, panels32, splits [16, 16]>, !kern.weight<[32] x f32, padded32, splits [16, 16]>, !kern.buffer<[5] x i64>, !kern.buffer<[n, 16] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[n, 8] x f32>, %w: !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, %b: !kern.weight<[16] x f32, padded32, splits [8, 8]>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[n, 16] x f32>) {
+  // expected-error @below {{'kern.group_gemm' op (7) expects outs in other memory than the input}}
+  kern.group_gemm %x, %w bias %b offsets %o outs(%x) : !kern.buffer<[n, 8] x f32>, !kern.weight<[16, 8] x f32, panels32, splits [8, 8]>, !kern.weight<[16] x f32, padded32, splits [8, 8]>, !kern.buffer<[3] x i64>, !kern.buffer<[n, 8] x f32>
+  return
+}

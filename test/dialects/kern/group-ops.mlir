@@ -14,13 +14,24 @@ kern.bounded_size @routed bound "2*rows"
 // CHECK: kern.bounded_size @kept bound "2*rows+7"
 kern.bounded_size @kept bound "2*rows+7"
 
+!w = !kern.weight<[64, 8] x f32, panels32, splits [8, 8, 8, 8, 8, 8, 8, 8]>
+!b = !kern.weight<[64] x f32, padded32, splits [8, 8, 8, 8, 8, 8, 8, 8]>
+kern.weight @w : !w = #weight.expr<file("w")>
+kern.weight @b : !b = #weight.expr<file("b")>
+
 // CHECK-LABEL: func.func @groups(
 // CHECK: kern.group_tokens %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}}) size @routed : !kern.buffer<[rows, 2] x i64>, !kern.buffer<[routed] x i64>, !kern.buffer<[9] x i64>, !kern.buffer<[rows, 2] x i64>
 // CHECK: kern.group_tokens {{.*}} size @kept : !kern.buffer<[rows, 2] x i32>
+// CHECK: kern.group_gemm %{{.*}}, %{{.*}} bias %{{.*}} offsets %{{.*}} outs(%{{.*}}) : !kern.buffer<[routed, 8] x f32, stride 24>
+// CHECK: kern.group_gemm %{{.*}}, %{{.*}} offsets %{{.*}} outs(%{{.*}}) :
 // CHECK: kern.combine_groups %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) : !kern.buffer<[routed, 8] x f32, stride 24>
-func.func @groups(%g: !groups, %n: !narrow, %t: !tokens, %k: !kern.buffer<[kept] x i64>, %o: !offsets, %p: !groups, %s: !scales, %x: !x, %r: !packed) {
+func.func @groups(%g: !groups, %n: !narrow, %t: !tokens, %k: !kern.buffer<[kept] x i64>, %o: !offsets, %p: !groups, %s: !scales, %x: !x, %r: !packed, %z: !packed) {
   kern.group_tokens %g outs(%t, %o, %p) size @routed : !groups, !tokens, !offsets, !groups
   kern.group_tokens %n outs(%k, %o, %p) size @kept : !narrow, !kern.buffer<[kept] x i64>, !offsets, !groups
+  %w = kern.get_weight @w : !w
+  %b = kern.get_weight @b : !b
+  kern.group_gemm %r, %w bias %b offsets %o outs(%z) : !packed, !w, !b, !offsets, !packed
+  kern.group_gemm %r, %w offsets %o outs(%z) : !packed, !w, !offsets, !packed
   kern.combine_groups %r, %p, %s outs(%x) : !packed, !groups, !scales, !x
   return
 }

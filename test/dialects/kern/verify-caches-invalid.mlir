@@ -154,3 +154,31 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32
   kern.rope %x, %r outs(%y) heads 2 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
+
+// -----
+
+// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got -1 and the window 0}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, read_only -1, f32>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got 8 and the window 3}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, window 3, read_only 8, f32>)
+
+// -----
+
+kern.cache @cross : !kern.cache<heads 2, key 4, value 4, read_only 8, f32>
+func.func @f() {
+  // expected-error @below {{'kern.cache_batch' op (1) expects a name for 'keys'}}
+  %u = kern.cache_batch @cross {keys = ""} : !kern.ragged<1>
+  return
+}
+
+// -----
+
+kern.cache @kv : !kern.cache<heads 2, key 4, value 4, f32>
+func.func @f() {
+  // expected-error @below {{'kern.cache_batch' op (2) expects a read-only cache, got 'kv'}}
+  %u = kern.cache_batch @kv {keys = "keys"} : !kern.ragged<1>
+  return
+}

@@ -117,3 +117,18 @@ func.func @a_tied_embedding_reads_the_panels(%x: !x, %y: !x, %i: !kern.buffer<[r
   kern.gemm %x, %w outs(%y) : !x, !w, !x
   return
 }
+
+// -----
+
+// Each group's weight begins at a panel.
+// CHECK: kern.weight @experts : !kern.weight<[40, 8] x f32, panels32, splits [20, 20]>
+// CHECK: kern.weight @biases : !kern.weight<[40] x f32, padded32, splits [20, 20]>
+kern.weight @experts : !kern.weight<[40, 8] x f32, unset, splits [20, 20]> = #weight.expr<file("e")>
+kern.weight @biases : !kern.weight<[40] x f32, unset, splits [20, 20]> = #weight.expr<file("b")>
+func.func @groups(%x: !kern.buffer<[rows, 8] x f32>, %o: !kern.buffer<[3] x i64>, %y: !kern.buffer<[rows, 20] x f32>) {
+  %w = kern.get_weight @experts : !kern.weight<[40, 8] x f32, unset, splits [20, 20]>
+  %b = kern.get_weight @biases : !kern.weight<[40] x f32, unset, splits [20, 20]>
+  kern.group_gemm %x, %w bias %b offsets %o outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[40, 8] x f32, unset, splits [20, 20]>,
+      !kern.weight<[40] x f32, unset, splits [20, 20]>, !kern.buffer<[3] x i64>, !kern.buffer<[rows, 20] x f32>
+  return
+}

@@ -138,6 +138,22 @@ inline Manifest decoderManifest(const char *head = "causal_lm",
   return m;
 }
 
+/// A decoder with cross attention: a read-only group of caches, whose keys have
+/// a table and a symbol of their own.
+inline Manifest crossDecoderManifest() {
+  Manifest m = decoderManifest();
+  m.decoder->caches.push_back({0, DType::F32, 3, 6400, true, 1500});
+  ManifestEntry &e = m.entries[0];
+  e.symbolOrder = {"keys", "parts", "rows", "source_keys", "wanted"};
+  ManifestRaggedBatch keys;
+  keys.sequences = true;
+  keys.cacheGroup = 2;
+  keys.rows = "rows";
+  keys.keys = "source_keys";
+  e.ragged.push_back(keys);
+  return m;
+}
+
 inline std::string decoderErrorWith(const std::string &from,
                                     const std::string &to) {
   Result<Manifest> parsed =

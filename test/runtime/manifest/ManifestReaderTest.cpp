@@ -144,3 +144,19 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
         << read.error().message;
   }
 }
+
+TEST(ManifestReader, cache_groups_of_keys_are_read_only) {
+  auto errorWith = [](const std::string &to) {
+    Result<Manifest> parsed = Manifest::parse(
+        replaced(crossDecoderManifest().toJson(), "\"cache_group\":2", to));
+    return parsed ? "parsed" : parsed.error().message;
+  };
+  EXPECT_EQ(errorWith("\"cache_group\":2"), "parsed");
+  EXPECT_TRUE(contains(errorWith("\"cache_group\":1"),
+                       "a ragged batch of the cache group 1, which is not a "
+                       "read-only group"));
+  EXPECT_TRUE(contains(errorWith("\"cache_group\":3"),
+                       "which is not a read-only group"));
+  EXPECT_TRUE(
+      contains(errorWith("\"cache_group\":-1"), "expected an integer from 0"));
+}

@@ -83,3 +83,18 @@ TEST(Manifest, fields_are_written_by_name) {
   EXPECT_EQ(text, R"({"isas":["avx2","avx512"],"name":"minilm",)"
                   "\"labels\":[\"LABEL_0\",\"caf\xC3\xA9 \\\"x\\\"\"]}");
 }
+
+TEST(Manifest, a_decoder_has_read_only_caches) {
+  Manifest m = crossDecoderManifest();
+  Result<Manifest> read = Manifest::parse(m.toJson());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->toJson(), m.toJson());
+  ASSERT_EQ(read->decoder->caches.size(), 3u);
+  EXPECT_TRUE(read->decoder->caches[2].readOnly);
+  EXPECT_EQ(read->decoder->caches[2].positions, 1500);
+  const std::vector<ManifestRaggedBatch> &ragged = read->entries[0].ragged;
+  ASSERT_EQ(ragged.size(), 2u);
+  EXPECT_FALSE(ragged[0].cacheGroup);
+  EXPECT_EQ(ragged[1].cacheGroup, 2);
+  EXPECT_EQ(ragged[1].keys, "source_keys");
+}

@@ -30,7 +30,8 @@ struct Cached {
   int64_t window = 0;
   double softCap = 0;
   bool slopes = false, bf16 = false, outBf16 = false;
-  bool int8 = false; ///< the cache is
+  bool int8 = false;     ///< the cache is
+  bool readOnly = false; ///< the cache is: all of its keys are visible
   std::string schedule = "auto";
 
   int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
@@ -62,7 +63,8 @@ std::string getModule(const Cached &c) {
   std::string cache = "!kern.cache<heads " + str(c.kvHeads) + ", key " +
                       str(c.dk) + ", value " + str(c.dv) +
                       (c.window ? ", window " + str(c.window) : std::string()) +
-                      ", " + (c.int8 ? "i8" : type) + ">";
+                      (c.readOnly ? ", read_only 5000" : "") + ", " +
+                      (c.int8 ? "i8" : type) + ">";
   std::string query = rows(c.heads * c.dk, type),
               key = rows(c.kvHeads * c.dk, "f32"),
               value = rows(c.kvHeads * c.dv, "f32"),
@@ -90,21 +92,25 @@ std::string getModule(const Cached &c) {
           ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
   if (c.slopes)
     text += "  %l = kern.get_weight @" + c.name + ".slopes : " + slopes + "\n";
+  if (c.readOnly)
+    text += "  %u = kern.cache_batch @" + c.name +
+            ".kv {keys = \"others\"} : !kern.ragged<1>\n";
   text += "  kern.phase \"" + c.name +
-          "\" {\n    kern.attention %q ragged %s, %s cache %c" +
+          "\" {\n    kern.attention %q ragged %s, " +
+          (c.readOnly ? "%u" : "%s") + " cache %c" +
           (c.slopes ? " slopes %l" : "") +
           " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
           " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
-          " {causal, schedule = #kern.schedule<" +
+          (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
           kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
   if (c.window)
     text += ", window = " + str(c.window) + " : i64";
   if (c.softCap != 0)
     text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
-  return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<0>, " +
-         cache + (c.slopes ? ", " + slopes : std::string()) + ", " + scratch +
-         ", " + partials + ", " + counters + ", " + out +
-         "\n  }\n  return\n}\n";
+  return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<" +
+         (c.readOnly ? "1" : "0") + ">, " + cache +
+         (c.slopes ? ", " + slopes : std::string()) + ", " + scratch + ", " +
+         partials + ", " + counters + ", " + out + "\n  }\n  return\n}\n";
 }
 
 /// The blocks of some sequences, each between inaccessible pages.
@@ -181,7 +187,15 @@ private:
     PhaseCall call;
     call.numWorkers = numWorkers;
     call.symbols = {{"rows", table.rows()}, {"keys", 0}};
-    call.ragged = {table.table()};
+    // A read-only cache has a table of its own, without rows.
+    keyTable.assign(table.table().sequences,
+                    table.table().sequences + table.batch());
+    for (transom_sequence &s : keyTable)
+      s.first_token = s.num_tokens = s.past = 0;
+    transom_ragged_batch keys{};
+    keys.num_sequences = table.batch();
+    keys.sequences = keyTable.data();
+    call.ragged = {table.table(), keys};
     call.caches = {{nullptr}, {blocks.table()}};
     return call;
   }
@@ -319,7 +333,8 @@ private:
           r.bf16 = c.bf16;
           r.dot = dot && c.bf16;
           for (int64_t j = 0; j < s.num_keys; ++j) {
-            r.visible.push_back(j <= own && (!c.window || j > own - c.window));
+            r.visible.push_back(
+                c.readOnly || (j <= own && (!c.window || j > own - c.window)));
             if (!c.int8)
               continue;
             r.keyScales.push_back(keyScales[i][j * c.kvHeads + kvHead]);
@@ -334,6 +349,7 @@ private:
 
   std::vector<Cached> list;
   KernelHarness harness;
+  std::vector<transom_sequence> keyTable;
   std::vector<std::vector<float>> allKeys, allValues; ///< by sequence
   std::vector<std::vector<float>> keyScales, valueScales;
 };
@@ -377,6 +393,18 @@ TEST(Caches, HeadShapesInInt8) {
   list.front().slopes = true;
   for (Cached &c : list)
     c.int8 = true;
+  CachedAttentions attentions(list);
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+// As cross attention reads them.
+TEST(Caches, ReadOnly) {
+  std::vector<Cached> list = {
+      cached("plain", 2, 2, 12, 20), cached("grouped", 6, 2, 16, 16),
+      cached("rounded", 4, 2, 16, 24, true), cached("spread", 4, 2, 8, 8)};
+  list.back().schedule = "split-kv";
+  for (Cached &c : list)
+    c.readOnly = true;
   CachedAttentions attentions(list);
   attentions.check(kMixed, {1, 2, 3, 5});
 }

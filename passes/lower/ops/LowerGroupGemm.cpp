@@ -1,0 +1,99 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of groups of rows. The tiles of each group, panel by panel, are
+// divided among the workers, so that all of them share a group with most of the
+// rows.
+#include "passes/lower/ops/LowerOps.h"
+
+using namespace mlir;
+using namespace transom;
+using namespace transom::lower;
+
+namespace {
+/// Emits the products of all groups.
+class GroupGemmEmitter {
+public:
+  GroupGemmEmitter(PhaseEmitter &e, kern::GroupGemmOp op)
+      : e(e), op(op), type(op.getWeight().getType()),
+        format(OperandLowering::get(type.getFormat().getStorage())),
+        columns(op.getGroupColumns()) {}
+
+  void emit() {
+    Value offsets = e.pointer(op.getOffsets());
+    e.forRange(int64_t(type.getSplits().size()), [&](Index group) {
+      Value at = e.advance(offsets, group * 8);
+      Index first = e.loadI64(at);
+      Index rows = e.loadI64(e.advance(at, 8)) - first;
+      emitGroup(group, first, rows);
+    });
+  }
+
+private:
+  /// Emits this worker's tiles of a group. They are numbered panel by panel.
+  void emitGroup(Index group, Index first, Index rows) {
+    int64_t nr = e.kernels().getNr();
+    RowBlocks blocks(first, rows, e.kernels().getMaxMr(format));
+    Index count = min(blocks.count, rows) * llvm::divideCeil(columns, nr);
+    e.forWorkerRange(count, [&](Index tile) {
+      Index column = tile / blocks.count * nr;
+      auto [row, numRows] = blocks.at(tile % blocks.count);
+      e.kernels().call(e, getSpec(), numRows, getArguments(group, row, column));
+    });
+  }
+
+  KernelSpec getSpec() {
+    KernelSpec spec;
+    spec.rhs = &format;
+    spec.out = &getLowering(op.getOuts());
+    spec.k = type.getShape()[1];
+    spec.lhsStride = getBufferType(op.getInput()).getRowStride().constant();
+    spec.rhsStride = panelWidth;
+    if (op.getBias())
+      spec.init = KernelSpec::AccumulatorInit::Bias;
+    return spec;
+  }
+
+  /// The arguments of the kernel for the tile of a group at a row and column.
+  KernelArgs getArguments(Index group, Index row, Index column) {
+    int64_t paddedColumns = llvm::alignTo(columns, panelWidth);
+    KernelArgs args;
+    args.lhsStride = e.rowStride(op.getInput());
+    args.lhs =
+        e.advance(e.pointer(op.getInput()),
+                  row * args.lhsStride * format.getLhs().getElementBytes());
+
+    // Each group begins at a panel.
+    Index panel = group * (paddedColumns / panelWidth) + column / panelWidth;
+    args.rhs = e.advance(e.weight(op.getWeight()),
+                         panel * type.getPanelBytes() +
+                             column % panelWidth *
+                                 format.getFormat().getColumnBytes());
+    if (op.getBias())
+      args.bias = e.advance(e.weight(op.getBias()),
+                            (group * paddedColumns + column) * 4);
+    args.columns = e.i64(columns) - column;
+
+    kern::BufferType out = getBufferType(op.getOuts());
+    args.outputStride = e.rowStride(op.getOuts());
+    args.output =
+        e.advance(e.pointer(op.getOuts()),
+                  (row * args.outputStride + column) * out.getElementBytes());
+    return args;
+  }
+
+  PhaseEmitter &e;
+  kern::GroupGemmOp op;
+  kern::WeightType type;
+  const OperandLowering &format; ///< of the weight
+  int64_t columns;               ///< of a group's product
+};
+} // namespace
+
+static void lowerGroupGemm(PhaseEmitter &e, kern::GroupGemmOp op) {
+  GroupGemmEmitter(e, op).emit();
+}
+
+void lower::populateGroupGemmLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GroupGemmOp>(lowerGroupGemm);
+}
