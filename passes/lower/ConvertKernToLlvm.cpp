@@ -41,26 +41,18 @@ static LogicalResult verifyFormats(Operation &op) {
 /// The lowerings of all operations.
 static Lowerings getLowerings() {
   Lowerings lowerings;
-  populateAttentionLowerings(lowerings);
-  populateBatchMatmulLowerings(lowerings);
-  populateCacheLowerings(lowerings);
-  populateElementwiseLowerings(lowerings);
-  populateGemmLowerings(lowerings);
-  populateGroupGemmLowerings(lowerings);
-  populateGroupLowerings(lowerings);
-  populateMoveLowerings(lowerings);
-  populatePackKeysLowerings(lowerings);
-  populateRopeLowerings(lowerings);
-  populateRowLowerings(lowerings);
+  addAttentionLowerings(lowerings);
+  addBatchMatmulLowerings(lowerings);
+  addCacheLowerings(lowerings);
+  addElementwiseLowerings(lowerings);
+  addGemmLowerings(lowerings);
+  addGroupGemmLowerings(lowerings);
+  addGroupLowerings(lowerings);
+  addMoveLowerings(lowerings);
+  addPackKeysLowerings(lowerings);
+  addRopeLowerings(lowerings);
+  addRowLowerings(lowerings);
   return lowerings;
-}
-
-LogicalResult Lowerings::lower(PhaseEmitter &e, Operation &op) const {
-  auto found = byOperation.find(op.getName().getTypeID());
-  if (found == byOperation.end())
-    return op.emitOpError("has no lowering to vectors");
-  found->second(e, op);
-  return success();
 }
 
 /// Emits one operation of a phase.
@@ -68,8 +60,12 @@ static LogicalResult lowerOperation(const Lowerings &lowerings, PhaseEmitter &e,
                                     Operation &op) {
   if (failed(verifyFormats(op)))
     return failure();
+  Lowerings::Function lower = lowerings.lookup(op);
+  if (!lower)
+    return op.emitOpError("has no lowering to vectors");
   e.setLocation(op.getLoc());
-  return lowerings.lower(e, op);
+  lower(e, op);
+  return success();
 }
 
 /// Emits the function of a phase; `lower` emits each of its operations.

@@ -309,6 +309,6 @@ static void lowerAttention(PhaseEmitter &e, kern::AttentionOp op) {
   AttentionEmitter(e, op).emit();
 }
 
-void lower::populateAttentionLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::AttentionOp>(lowerAttention);
+void lower::addAttentionLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::AttentionOp, lowerAttention>();
 }

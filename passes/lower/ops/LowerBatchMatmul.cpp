@@ -65,6 +65,6 @@ static void lowerBatchMatmul(PhaseEmitter &e, kern::BatchMatmulOp op) {
   });
 }
 
-void lower::populateBatchMatmulLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::BatchMatmulOp>(lowerBatchMatmul);
+void lower::addBatchMatmulLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::BatchMatmulOp, lowerBatchMatmul>();
 }

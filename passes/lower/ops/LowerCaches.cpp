@@ -176,6 +176,6 @@ static void lowerAppend(PhaseEmitter &e, kern::AppendOp op) {
   });
 }
 
-void lower::populateCacheLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::AppendOp>(lowerAppend);
+void lower::addCacheLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::AppendOp, lowerAppend>();
 }

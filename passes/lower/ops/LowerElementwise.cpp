@@ -157,6 +157,6 @@ static void lowerElementwise(PhaseEmitter &e, kern::ElementwiseOp op) {
   });
 }
 
-void lower::populateElementwiseLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::ElementwiseOp>(lowerElementwise);
+void lower::addElementwiseLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::ElementwiseOp, lowerElementwise>();
 }

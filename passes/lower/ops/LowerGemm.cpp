@@ -386,6 +386,6 @@ static void lowerGemm(PhaseEmitter &e, kern::GemmOp op) {
   GemmEmitter(e, op).emit();
 }
 
-void lower::populateGemmLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::GemmOp>(lowerGemm);
+void lower::addGemmLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GemmOp, lowerGemm>();
 }

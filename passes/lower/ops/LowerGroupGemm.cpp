@@ -94,6 +94,6 @@ static void lowerGroupGemm(PhaseEmitter &e, kern::GroupGemmOp op) {
   GroupGemmEmitter(e, op).emit();
 }
 
-void lower::populateGroupGemmLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::GroupGemmOp>(lowerGroupGemm);
+void lower::addGroupGemmLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GroupGemmOp, lowerGroupGemm>();
 }

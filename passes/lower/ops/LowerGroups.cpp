@@ -151,7 +151,7 @@ static void lowerCombineGroups(PhaseEmitter &e, kern::CombineGroupsOp op) {
   });
 }
 
-void lower::populateGroupLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::GroupTokensOp>(lowerGroupTokens);
-  lowerings.add<kern::CombineGroupsOp>(lowerCombineGroups);
+void lower::addGroupLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GroupTokensOp, lowerGroupTokens>();
+  lowerings.add<kern::CombineGroupsOp, lowerCombineGroups>();
 }

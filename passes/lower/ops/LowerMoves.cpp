@@ -331,13 +331,13 @@ static void lowerGather(PhaseEmitter &e, kern::GatherOp op) {
   });
 }
 
-void lower::populateMoveLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::GatherRowsOp>(lowerGatherRows);
-  lowerings.add<kern::ScatterRowsOp>(lowerScatterRows);
-  lowerings.add<kern::PoolOp>(lowerPool);
-  lowerings.add<kern::PositionsOp>(lowerPositions);
-  lowerings.add<kern::ColumnsOp>(lowerColumns);
-  lowerings.add<kern::TransposeOp>(lowerTranspose);
-  lowerings.add<kern::CopyOp>(lowerCopy);
-  lowerings.add<kern::GatherOp>(lowerGather);
+void lower::addMoveLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::GatherRowsOp, lowerGatherRows>();
+  lowerings.add<kern::ScatterRowsOp, lowerScatterRows>();
+  lowerings.add<kern::PoolOp, lowerPool>();
+  lowerings.add<kern::PositionsOp, lowerPositions>();
+  lowerings.add<kern::ColumnsOp, lowerColumns>();
+  lowerings.add<kern::TransposeOp, lowerTranspose>();
+  lowerings.add<kern::CopyOp, lowerCopy>();
+  lowerings.add<kern::GatherOp, lowerGather>();
 }

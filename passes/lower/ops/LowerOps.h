@@ -6,40 +6,42 @@
 // own.
 #pragma once
 #include "passes/lower/PhaseEmitter.h"
-#include <functional>
 
 namespace transom::lower {
 
-/// The lowering of each kern operation.
+/// The function that emits each operation.
 class Lowerings {
 public:
-  /// Makes a function the lowering of an operation.
-  template <typename OpT> void add(void (*lower)(PhaseEmitter &, OpT)) {
-    byOperation[mlir::TypeID::get<OpT>()] = [lower](PhaseEmitter &e,
-                                                    mlir::Operation &op) {
+  using Function = void (*)(PhaseEmitter &, mlir::Operation &);
+
+  /// Operations of this type are emitted by `lower`.
+  template <typename OpT, void (*lower)(PhaseEmitter &, OpT)> void add() {
+    functions[mlir::TypeID::get<OpT>()] = [](PhaseEmitter &e,
+                                             mlir::Operation &op) {
       lower(e, llvm::cast<OpT>(op));
     };
   }
-  /// Emits an operation; an error for one without a lowering.
-  mlir::LogicalResult lower(PhaseEmitter &e, mlir::Operation &op) const;
+  /// Null for an operation that no function emits.
+  Function lookup(mlir::Operation &op) const {
+    return functions.lookup(op.getName().getTypeID());
+  }
 
 private:
-  using Lower = std::function<void(PhaseEmitter &, mlir::Operation &)>;
-  llvm::DenseMap<mlir::TypeID, Lower> byOperation;
+  llvm::DenseMap<mlir::TypeID, Function> functions;
 };
 
-/// Add the lowerings of a source.
-void populateAttentionLowerings(Lowerings &lowerings);
-void populateBatchMatmulLowerings(Lowerings &lowerings);
-void populateCacheLowerings(Lowerings &lowerings);
-void populateElementwiseLowerings(Lowerings &lowerings);
-void populateGemmLowerings(Lowerings &lowerings);
-void populateGroupGemmLowerings(Lowerings &lowerings);
-void populateGroupLowerings(Lowerings &lowerings);
-void populateMoveLowerings(Lowerings &lowerings);
-void populatePackKeysLowerings(Lowerings &lowerings);
-void populateRopeLowerings(Lowerings &lowerings);
-void populateRowLowerings(Lowerings &lowerings);
+// One function for each source of lowerings.
+void addAttentionLowerings(Lowerings &lowerings);
+void addBatchMatmulLowerings(Lowerings &lowerings);
+void addCacheLowerings(Lowerings &lowerings);
+void addElementwiseLowerings(Lowerings &lowerings);
+void addGemmLowerings(Lowerings &lowerings);
+void addGroupGemmLowerings(Lowerings &lowerings);
+void addGroupLowerings(Lowerings &lowerings);
+void addMoveLowerings(Lowerings &lowerings);
+void addPackKeysLowerings(Lowerings &lowerings);
+void addRopeLowerings(Lowerings &lowerings);
+void addRowLowerings(Lowerings &lowerings);
 
 /// A LayerNorm or RMSNorm of rows.
 struct NormRows {

@@ -67,6 +67,6 @@ static void lowerPackKeys(PhaseEmitter &e, kern::PackKeysOp op) {
   });
 }
 
-void lower::populatePackKeysLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::PackKeysOp>(lowerPackKeys);
+void lower::addPackKeysLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::PackKeysOp, lowerPackKeys>();
 }

@@ -122,7 +122,7 @@ static void lowerRope(PhaseEmitter &e, kern::RopeOp op) {
                    [&](Index row) { RopeRow(e, op, row).emit(); });
 }
 
-void lower::populateRopeLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::RopeTableOp>(lowerRopeTable);
-  lowerings.add<kern::RopeOp>(lowerRope);
+void lower::addRopeLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::RopeTableOp, lowerRopeTable>();
+  lowerings.add<kern::RopeOp, lowerRope>();
 }

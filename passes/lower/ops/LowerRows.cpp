@@ -220,9 +220,9 @@ static void lowerEmbedding(PhaseEmitter &e, kern::EmbeddingOp op) {
   });
 }
 
-void lower::populateRowLowerings(Lowerings &lowerings) {
-  lowerings.add<kern::NormOp>(lowerNorm);
-  lowerings.add<kern::CastOp>(lowerCast);
-  lowerings.add<kern::SoftmaxOp>(lowerSoftmax);
-  lowerings.add<kern::EmbeddingOp>(lowerEmbedding);
+void lower::addRowLowerings(Lowerings &lowerings) {
+  lowerings.add<kern::NormOp, lowerNorm>();
+  lowerings.add<kern::CastOp, lowerCast>();
+  lowerings.add<kern::SoftmaxOp, lowerSoftmax>();
+  lowerings.add<kern::EmbeddingOp, lowerEmbedding>();
 }
