@@ -36,9 +36,6 @@ SHARED = {
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp", "Import.cpp", "Parameters.cpp"]),
-    "test/compiler/import/tokenizer/ImportTokenizerTest.cpp": ("a tokenizer.json is read as a whole", [
-        "Bpe.cpp", "Decoders.cpp", "PreTokenizers.cpp", "Steps.cpp", "TablesWriter.cpp", "Template.cpp", "TrieBuilder.cpp", "Vocabulary.cpp"]),
-    "test/compiler/import/tokenizer/RegexTest.cpp": ("parts of the expressions' compiler", ["CharSet.cpp", "RegexTree.cpp"]),
     "test/runtime/text/TextTest.cpp": ("embedding and classification use the model's tokenizer and entries", ["../session/Model.cpp"]),
     "test/runtime/api/ApiTest.cpp": ("each function of the API", ["ApiText.cpp"]),
     "test/runtime/generate/GeneratorTest.cpp": ("the entry `generate` on tensors", ["../session/Generate.cpp"]),

@@ -101,42 +101,6 @@ TEST(TokenizerDecode, Metaspace) {
   EXPECT_EQ(deltas(*loaded.tokenizer, {0, 1}), (Deltas{"a", " b", ""}));
   loaded = withDecoder({"_a_"}, tokens + R"("prepend_scheme": "never"})");
   EXPECT_EQ(deltas(*loaded.tokenizer, {0}), (Deltas{" a ", ""}));
-  auto wrong = importTokenizer(
-      R"({"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": )" +
-          tokens + R"("prepend_scheme": "always", "add_prefix_space": false}})",
-      "t.json");
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().status, Status::Rejected);
-}
-
-TEST(TokenizerDecode, StripAndMetaspaceAreOfOneCharacter) {
-  for (const char *decoder :
-       {R"({"type": "Strip", "content": "ab", "start": 1, "stop": 0})",
-        R"({"type": "Metaspace", "replacement": ""})"}) {
-    auto wrong = importTokenizer(
-        R"({"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": )" +
-            std::string(decoder) + "}",
-        "t.json");
-    ASSERT_FALSE(wrong);
-    EXPECT_EQ(wrong.error().status, Status::Rejected);
-    EXPECT_NE(wrong.error().message.find("expected one character, got '"),
-              std::string::npos);
-  }
-}
-
-TEST(TokenizerDecode, OrdersThatAreNotBuiltAreNamedWhenUsed) {
-  for (
-      const char *order :
-      {R"({"type": "ByteFallback"}, {"type": "Metaspace", "replacement": "_"})",
-       R"({"type": "Fuse"}, {"type": "ByteLevel"})",
-       R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})",
-       R"({"type": "Replace", "pattern": {"String": ""}, "content": "a"})"}) {
-    Loaded loaded = withDecoder({"a"}, R"({"type": "Sequence", "decoders": [)" +
-                                           std::string(order) + "]}");
-    auto text = loaded->decode({0});
-    ASSERT_FALSE(text);
-    EXPECT_EQ(text.error().status, Status::Unsupported);
-  }
 }
 
 TEST(TokenizerDecode, CopiesGoOnAlone) {

@@ -3,7 +3,6 @@
 //
 // Malformed tables: whatever the bytes are, opening and using them stays inside
 // them. Worth most under AddressSanitizer.
-#include "compiler/import/tokenizer/TrieBuilder.h"
 #include "test/runtime/tokenizer/Fixture.h"
 #include <algorithm>
 #include <random>
@@ -96,42 +95,6 @@ TEST(TokenizerTables, WorkAtAnyAlignment) {
   auto opened = Tokenizer::open(std::string_view(shifted).substr(1));
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->encode("the")->ids, (std::vector<int64_t>{1, 8}));
-}
-
-TEST(TokenizerTrie, FindsExactlyItsKeys) {
-  std::mt19937 random(11);
-  for (size_t count : {1, 2, 17, 3000}) {
-    std::vector<std::string> texts;
-    for (size_t i = 0; i < count; ++i) {
-      std::string text;
-      for (size_t n = random() % 7; n > 0; --n)
-        text += static_cast<char>(random() % (count > 100 ? 256 : 3));
-      texts.push_back(text);
-    }
-    std::sort(texts.begin(), texts.end());
-    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
-    std::vector<TrieKey> keys;
-    for (size_t i = 0; i < texts.size(); ++i)
-      keys.push_back({texts[i], static_cast<uint32_t>(i * 3)});
-    std::vector<TrieUnit> units = buildTrie(keys);
-    Trie trie(std::string_view(reinterpret_cast<const char *>(units.data()),
-                               units.size() * sizeof(TrieUnit)));
-    for (const TrieKey &key : keys)
-      ASSERT_EQ(trie.find(key.first), key.second);
-    for (int i = 0; i < 1000; ++i) {
-      std::string text;
-      for (size_t n = random() % 7; n > 0; --n)
-        text += static_cast<char>(random() % 4);
-      bool known = std::binary_search(texts.begin(), texts.end(), text);
-      ASSERT_EQ(trie.find(text) != Trie::none, known);
-    }
-  }
-}
-
-TEST(TokenizerTrie, NoKeys) {
-  EXPECT_TRUE(buildTrie({}).empty());
-  EXPECT_EQ(Trie().find("a"), Trie::none);
-  EXPECT_EQ(Trie().find(""), Trie::none);
 }
 
 } // namespace

@@ -82,19 +82,5 @@ TEST(Tokenizer, JoinsPiecesAndCleansUp) {
   EXPECT_EQ(*loaded->decode({}), "");
 }
 
-TEST(Tokenizer, UnsupportedDecoderIsNamedOnlyWhenUsed) {
-  std::string json = replaceOnce(
-      smallJson(), R"({"type": "WordPiece", "prefix": "##", "cleanup": true})",
-      R"({"type": "CTC"})");
-  Loaded loaded = load(json);
-  EXPECT_TRUE(loaded->encode("a"));
-  auto text = loaded->decode({5});
-  ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().status, Status::Unsupported);
-  EXPECT_EQ(text.error().message,
-            "unsupported decoder 'CTC'; supported: BPEDecoder, ByteFallback, "
-            "ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece");
-}
-
 } // namespace
 } // namespace transom::test

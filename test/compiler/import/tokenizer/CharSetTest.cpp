@@ -1,0 +1,34 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sets of characters in patterns: classes, properties, case.
+#include "test/compiler/import/tokenizer/Matches.h"
+#include <gtest/gtest.h>
+
+namespace transom::tokenizer {
+namespace {
+
+TEST(TokenizerCharSet, Classes) {
+  EXPECT_EQ(cut("[^\\r\\n\\p{L}]", "a1\n\u00e9-"), "a[1]\n\u00e9[-]");
+  EXPECT_EQ(cut("\\p{Lu}\\P{Lu}", "aBcÉé"), "a[Bc][Éé]");
+  EXPECT_EQ(cut("\\p{^L}+", "ab12"), "ab[12]");
+  EXPECT_EQ(cut("[a\\-c]+", "a-cb"), "[a-c]b");
+  EXPECT_EQ(cut("[a-]+", "-a-b"), "[-a-]b");
+  EXPECT_EQ(cut("\\x41\\u00e9", "A\u00e9"), "[A\u00e9]");
+  EXPECT_EQ(cut("\\p{Han}+", "a中文か"), "a[中文]か");
+  EXPECT_EQ(cut("\\d+\\w", "12a ٣_"), "[12a] [٣_]");
+  EXPECT_EQ(cut(".", "a\nb"), "[a]\n[b]");
+  EXPECT_EQ(cut("[^(\\s|[.,!])]+", "a|b (c.d[e])"), "[a]|[b] ([c].[d[e]])");
+  EXPECT_EQ(cut("[a[^b-z]]+", "abAz1"), "[a]b[A]z[1]");
+  EXPECT_EQ(cut("\\.", "a.b"), "a[.]b");
+}
+
+TEST(TokenizerCharSet, IgnoresCaseWhereAsked) {
+  EXPECT_EQ(cut("(?i:'s|'ll)s", "'Ss'lls'sS"), "['Ss]['lls]'sS");
+  EXPECT_EQ(cut("(?i:'s)", "'\u017f"), "['\u017f]");
+  EXPECT_EQ(cut("(?i:k[a-c])", "\u212aBKc"), "[\u212aB][Kc]");
+  EXPECT_EQ(cut("(?i:a(?-i:b))", "AbAB"), "[Ab]AB");
+}
+
+} // namespace
+} // namespace transom::tokenizer

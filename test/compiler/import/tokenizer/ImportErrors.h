@@ -1,0 +1,22 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors of tokenizer.json files that differ in one text from the small ones
+// of Fixture.h.
+#pragma once
+#include "test/runtime/tokenizer/Fixture.h"
+
+namespace transom::test {
+
+/// The error for the small tokenizer with one text replaced.
+Error getError(const std::string &from, const std::string &to);
+
+/// Expects this error, `message` without the file's name.
+void expectError(const std::string &from, const std::string &to, Status status,
+                 const std::string &message);
+
+/// The same for the small byte-pair tokenizer.
+void expectBpeError(const std::string &from, const std::string &to,
+                    Status status, const std::string &message);
+
+} // namespace transom::test

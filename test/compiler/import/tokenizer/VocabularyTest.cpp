@@ -1,0 +1,86 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vocabularies and added tokens: ids, holes, what comes twice.
+#include "test/compiler/import/tokenizer/ImportErrors.h"
+
+namespace transom::test {
+namespace {
+
+TEST(TokenizerVocabulary, VocabularyRules) {
+  expectError(R"("a": 5)", R"("a": 2147483648)", Status::Rejected,
+              "14:75: '/model/vocab/a': expected an integer from 0 to "
+              "2147483647, got 2147483648");
+  expectError(R"("a": 5)", R"("a": 4)", Status::Rejected,
+              "14:75: '/model/vocab/a': id 4 is that of token '##able' too");
+  expectError(R"("unk_token": "[UNK]")", R"("unk_token": "<unk>")",
+              Status::Rejected,
+              "13:45: '/model/unk_token': unknown token '<unk>' is not in the "
+              "vocabulary");
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": -1)").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": 5.0)").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("a": "5")").status, Status::Rejected);
+  EXPECT_EQ(getError(R"("a": 5)", R"("the": 5)").status, Status::Rejected);
+}
+
+TEST(TokenizerVocabulary, HolesInTheVocabulary) {
+  Loaded loaded = load(replaceOnce(
+      replaceOnce(smallJson(), R"("the": 8)", R"("the": 2147483647)"),
+      R"("id": 9)", R"("id": 77)"));
+  EXPECT_EQ(loaded->encode("the", {false, 0})->ids,
+            std::vector<int64_t>{2147483647});
+  EXPECT_EQ(loaded->token(2147483647), "the");
+  EXPECT_EQ(loaded->token(8), std::nullopt);
+  EXPECT_EQ(loaded->token(2147483646), std::nullopt);
+  EXPECT_EQ(loaded->size(), 10u);
+  EXPECT_EQ(loaded->idEnd(), 2147483648u);
+  // The library continues after the number of tokens, whatever the file says.
+  EXPECT_EQ(loaded->getId("New"), 9);
+  ASSERT_EQ(loaded.notes.size(), 1u);
+  EXPECT_EQ(loaded.notes[0],
+            "tokenizer.json:5:2: '/added_tokens/1': added token 'New' has id "
+            "9, not 77, as the tokenizers library counts");
+}
+
+TEST(TokenizerVocabulary, AddedTokenRules) {
+  expectError(R"("the": 8)", R"("the": 9)", Status::Rejected,
+              "5:2: '/added_tokens/1': added token 'New' gets id 9, which is "
+              "that of token 'the'");
+  expectError(R"("content": "New")", "\"content\": \"\u0301\"",
+              Status::Rejected,
+              "5:2: '/added_tokens/1': nothing is left of added token "
+              "'\u0301' when it is normalized");
+  EXPECT_EQ(getError(R"("id": 9)", R"("id": 2147483648)").status,
+            Status::Rejected);
+  EXPECT_EQ(getError(R"("id": 9, )", "").status, Status::Rejected);
+}
+
+TEST(TokenizerVocabulary, AddedTokensThatNormalizeAlike) {
+  Loaded loaded = load(replaceOnce(
+      smallJson(), R"("added_tokens": [)",
+      R"("added_tokens": [{"id": 9, "content": "NEW", "single_word": false, "lstrip": false,
+ "rstrip": false, "normalized": true, "special": false},)"));
+  EXPECT_EQ(loaded->encode("new New", {false, 0})->ids,
+            (std::vector<int64_t>{9, 9}));
+  EXPECT_EQ(loaded->getId("New"), 10);
+  ASSERT_EQ(loaded.notes.size(), 2u);
+  EXPECT_EQ(loaded.notes[1],
+            "tokenizer.json:6:2: '/added_tokens/2': added token 'New' is the "
+            "same as 'NEW' when it is normalized, and is never found in text");
+}
+
+TEST(TokenizerVocabulary, AddedTokensThatComeTwiceAreShownNormalized) {
+  const std::string twice =
+      R"("added_tokens": [{"id": 9, "content": "NEW", "single_word": false, "lstrip": false,
+ "rstrip": false, "normalized": true, "special": true}, {"id": 9, "content": "NEW", "single_word": false,
+ "lstrip": false, "rstrip": false, "normalized": false, "special": true},)";
+  Loaded loaded = load(replaceOnce(smallJson(), R"("added_tokens": [)", twice));
+  // The last definition is found, and the first one's form is shown.
+  EXPECT_EQ(loaded->encode("NEW nEW", {false, 0})->ids,
+            (std::vector<int64_t>{9, 10}));
+  EXPECT_EQ(loaded->token(9), "new");
+  EXPECT_FALSE(loaded->isSpecial(9));
+}
+
+} // namespace
+} // namespace transom::test
