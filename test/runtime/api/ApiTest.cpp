@@ -3,7 +3,7 @@
 //
 // The C API over the artifact by hand: versions of structs, messages of each
 // thread, information, and NULLs.
-#include "test/support/fake/Fake.h"
+#include "test/runtime/api/FakeModelTest.h"
 #include <cstring>
 #include <sys/wait.h>
 #include <thread>
@@ -12,25 +12,7 @@
 using namespace transom;
 using namespace transom::test;
 
-namespace {
-
-/// A loaded model in a temporary folder.
-class Api : public testing::Test {
-protected:
-  void SetUp() override {
-    writeFile(folder.path("model.so"), fakeFile(fakeManifest()));
-    ASSERT_EQ(
-        transom_model_load(folder.path("model.so").c_str(), nullptr, &model),
-        TRANSOM_STATUS_OK)
-        << transom_last_error();
-  }
-  void TearDown() override { transom_model_free(model); }
-
-  TemporaryFolder folder;
-  transom_model *model = nullptr;
-};
-
-} // namespace
+using Api = FakeModelTest;
 
 TEST_F(Api, runs_a_model) {
   transom_session_options options = transom_session_options_default();
@@ -204,24 +186,6 @@ TEST_F(Api, null_arguments_are_told) {
   transom_session_cancel(nullptr);
 }
 
-TEST_F(Api, text_calls_need_a_tokenizer) {
-  transom_text text = {"a", 1};
-  size_t count;
-  EXPECT_EQ(transom_model_tokenize(model, &text, nullptr, nullptr, nullptr, 0,
-                                   &count, nullptr),
-            TRANSOM_STATUS_UNSUPPORTED);
-  EXPECT_EQ(transom_model_detokenize(model, nullptr, 0, 0, nullptr, 0, &count),
-            TRANSOM_STATUS_UNSUPPORTED);
-  transom_session *session = nullptr;
-  ASSERT_EQ(transom_session_create(model, nullptr, &session),
-            TRANSOM_STATUS_OK);
-  float out[4];
-  EXPECT_EQ(transom_session_embed(session, &text, 1, nullptr, out, sizeof out,
-                                  nullptr),
-            TRANSOM_STATUS_UNSUPPORTED);
-  transom_session_free(session);
-}
-
 TEST_F(Api, forced_instruction_sets) {
   transom_model *other = nullptr;
   setenv("TRANSOM_FORCE_ISA", "avx2", 1);
@@ -244,41 +208,6 @@ TEST(ApiNames, have_text) {
   EXPECT_STREQ(transom_dtype_name(TRANSOM_DTYPE_BF16), "bf16");
   EXPECT_EQ(transom_dtype_size(TRANSOM_DTYPE_I64), 8u);
   EXPECT_STREQ(transom_status_name(TRANSOM_STATUS_LIMIT), "limit");
-}
-
-TEST_F(Api, texts_without_data_are_wrong_usage) {
-  transom_session *session = nullptr;
-  ASSERT_EQ(transom_session_create(model, nullptr, &session),
-            TRANSOM_STATUS_OK);
-  const transom_text wrong = {nullptr, 3}, empty = {nullptr, 0};
-  size_t count = 0;
-  float out[4];
-  EXPECT_EQ(transom_model_tokenize(model, &wrong, nullptr, nullptr, nullptr, 0,
-                                   &count, nullptr),
-            TRANSOM_STATUS_USAGE);
-  EXPECT_EQ(transom_model_tokenize(model, &empty, &wrong, nullptr, nullptr, 0,
-                                   &count, nullptr),
-            TRANSOM_STATUS_USAGE);
-  EXPECT_EQ(transom_session_embed(session, &wrong, 1, nullptr, out, sizeof out,
-                                  nullptr),
-            TRANSOM_STATUS_USAGE);
-  EXPECT_NE(std::strstr(transom_last_error(), "data is NULL"), nullptr);
-  EXPECT_EQ(transom_session_classify(session, &wrong, nullptr, 1, out,
-                                     sizeof out, nullptr),
-            TRANSOM_STATUS_USAGE);
-  EXPECT_EQ(transom_session_classify_tokens(session, &wrong, nullptr, 0,
-                                            nullptr, 0, &count, nullptr),
-            TRANSOM_STATUS_USAGE);
-  // Memory without a pointer, a count without an array.
-  EXPECT_EQ(transom_model_tokenize(model, &empty, nullptr, nullptr, nullptr, 24,
-                                   &count, nullptr),
-            TRANSOM_STATUS_USAGE);
-  EXPECT_EQ(
-      transom_session_embed(session, nullptr, 1, nullptr, out, 4, nullptr),
-      TRANSOM_STATUS_USAGE);
-  EXPECT_EQ(transom_model_detokenize(model, nullptr, 2, 0, nullptr, 0, &count),
-            TRANSOM_STATUS_USAGE);
-  transom_session_free(session);
 }
 
 TEST_F(Api, options_out_of_range_are_wrong_usage) {

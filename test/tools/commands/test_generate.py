@@ -227,23 +227,6 @@ class Generate(DecoderTest):
         self.fail_with(6, "generate", self.shared, "--ids", "5", says="is a folder, expected a compiled model")
         self.fail_with(3, "generate", self.text, "-p", b"a\xff", says="UTF-8")
         self.fail_with(3, "generate", self.text, "-p", "a", "--stop", b"\xff", says="stop string 0 is not UTF-8")
-        self.fail_with(6, "generate", self.text, "--file", self.path("none"))
-        for line, says in (
-            ('{"prompt": "a", "ids": [1]}', "expected one of 'prompt' and 'ids'"),
-            ('{"promt": "a"}', "did you mean 'prompt'"),
-            ("{}", "expected one of"),
-            ("5", "a string, a list of ids"),
-            ("[1, 2.5]", "/1"),
-            ('{"prompt": [1]}', "expected a string"),
-            ('{"prompt": "a", "n": 3}', "stdin:2:1: unknown key 'n'; supported: prompt, ids"),
-            ('  ["x"]', "stdin:2:4: "),
-            ('"a', "stdin:2:"),
-            ("plain text", "stdin:2:1: invalid literal; a line is a JSON text, a list of ids, or an object"),
-        ):
-            self.fail_with(3, "generate", self.text, "-", input='"b"\n' + line + "\n", says=says)
-        many = self.tool("generate", self.ids, "-", "-n", "1", input="[5]\n" * 300 + "[999]\n")
-        self.assertEqual((many.returncode, many.stdout.count("\n")), (3, 256))
-        self.assertIn("transom: error: stdin:301: id 999", many.stderr)
 
     def test_usage(self):
         for flags, says in (

@@ -1,0 +1,65 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of the C API on texts, with a model that has no tokenizer and with
+// texts that are none.
+#include "test/runtime/api/FakeModelTest.h"
+#include <cstring>
+
+using namespace transom;
+using namespace transom::test;
+
+using ApiText = FakeModelTest;
+
+TEST_F(ApiText, text_calls_need_a_tokenizer) {
+  transom_text text = {"a", 1};
+  size_t count;
+  EXPECT_EQ(transom_model_tokenize(model, &text, nullptr, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(transom_model_detokenize(model, nullptr, 0, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_UNSUPPORTED);
+  transom_session *session = nullptr;
+  ASSERT_EQ(transom_session_create(model, nullptr, &session),
+            TRANSOM_STATUS_OK);
+  float out[4];
+  EXPECT_EQ(transom_session_embed(session, &text, 1, nullptr, out, sizeof out,
+                                  nullptr),
+            TRANSOM_STATUS_UNSUPPORTED);
+  transom_session_free(session);
+}
+
+TEST_F(ApiText, texts_without_data_are_wrong_usage) {
+  transom_session *session = nullptr;
+  ASSERT_EQ(transom_session_create(model, nullptr, &session),
+            TRANSOM_STATUS_OK);
+  const transom_text wrong = {nullptr, 3}, empty = {nullptr, 0};
+  size_t count = 0;
+  float out[4];
+  EXPECT_EQ(transom_model_tokenize(model, &wrong, nullptr, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_tokenize(model, &empty, &wrong, nullptr, nullptr, 0,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_embed(session, &wrong, 1, nullptr, out, sizeof out,
+                                  nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_NE(std::strstr(transom_last_error(), "data is NULL"), nullptr);
+  EXPECT_EQ(transom_session_classify(session, &wrong, nullptr, 1, out,
+                                     sizeof out, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_classify_tokens(session, &wrong, nullptr, 0,
+                                            nullptr, 0, &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  // Memory without a pointer, a count without an array.
+  EXPECT_EQ(transom_model_tokenize(model, &empty, nullptr, nullptr, nullptr, 24,
+                                   &count, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(
+      transom_session_embed(session, nullptr, 1, nullptr, out, 4, nullptr),
+      TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_detokenize(model, nullptr, 2, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_USAGE);
+  transom_session_free(session);
+}

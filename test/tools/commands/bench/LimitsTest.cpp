@@ -1,0 +1,47 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The limits of the machine are there for each instruction set that runs here,
+// and the best of several bursts counts.
+#include "tools/commands/bench/Limits.h"
+#include "runtime/base/InstructionSet.h"
+#include <gtest/gtest.h>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+TEST(Limits, AreMeasuredForEachInstructionSetThatRunsHere) {
+  for (const InstructionSet &set : getInstructionSets()) {
+    if (!set.runsHere())
+      continue;
+    SCOPED_TRACE(set.name);
+    LimitMeter meter(set.name, 1);
+    meter.burst();
+    EXPECT_GT(meter.best().flops, 0);
+    EXPECT_GT(meter.best().bandwidth, 0);
+    // Without an instruction for bf16 the limit is that of f32.
+    if (!set.dotBf16)
+      EXPECT_EQ(meter.best().bf16Flops, meter.best().flops);
+  }
+}
+
+TEST(Limits, TheBestBurstCounts) {
+  for (const InstructionSet &set : getInstructionSets()) {
+    if (!set.runsHere())
+      continue;
+    SCOPED_TRACE(set.name);
+    LimitMeter meter(set.name, 2);
+    MachineLimits before;
+    for (int burst = 0; burst < 3; ++burst) {
+      meter.burst();
+      EXPECT_GE(meter.best().flops, before.flops);
+      EXPECT_GE(meter.best().bf16Flops, before.bf16Flops);
+      EXPECT_GE(meter.best().bandwidth, before.bandwidth);
+      before = meter.best();
+    }
+  }
+}
+
+} // namespace
