@@ -11,8 +11,6 @@ using namespace transom::testing;
 
 namespace {
 
-using Windows = std::vector<int64_t>;
-
 //===--- Entries of the table ---------------------------------------------===//
 
 /// What a family that differs in one thing reads from a config.
@@ -85,60 +83,7 @@ TEST(ModelConfig, features_that_do_not_combine) {
       << ranks.error.message;
 }
 
-//===--- Windows ---------------------------------------------------------===//
-
-TEST(ModelConfig, a_window_for_all_layers) {
-  EXPECT_EQ(FromConfig(config("mistral", "\"sliding_window\": 5, "
-                                         "\"num_key_value_heads\": 1"))
-                .windows(),
-            (Windows{5, 5, 5}));
-  EXPECT_EQ(FromConfig(config("mistral", "\"sliding_window\": null, "
-                                         "\"num_key_value_heads\": null"))
-                .windows(),
-            (Windows{0, 0, 0}));
-  // The default of 4096 is beyond the context.
-  EXPECT_EQ(
-      FromConfig(config("mistral", "\"num_key_value_heads\": 2")).windows(),
-      (Windows{0, 0, 0}));
-}
-
-TEST(ModelConfig, windows_from_a_layer_on) {
-  const std::string on = "\"num_key_value_heads\": 2, \"sliding_window\": 7, "
-                         "\"max_window_layers\": 1";
-  EXPECT_EQ(FromConfig(config("qwen2", on)).windows(), (Windows{0, 0, 0}));
-  EXPECT_EQ(FromConfig(config("qwen2", on + ", \"use_sliding_window\": true"))
-                .windows(),
-            (Windows{0, 7, 7}));
-  EXPECT_EQ(FromConfig(config("qwen2", on + R"(, "use_sliding_window": true,
-      "layer_types": ["sliding_attention", "full_attention", "full_attention"])"))
-                .windows(),
-            (Windows{7, 0, 0}));
-}
-
-TEST(ModelConfig, windows_in_turn) {
-  const std::string heads = "\"num_key_value_heads\": 1, \"head_dim\": 4, ";
-  EXPECT_EQ(
-      FromConfig(config("gemma2", heads + "\"sliding_window\": 6")).windows(),
-      (Windows{6, 0, 6}));
-}
-
-TEST(ModelConfig, windows_to_both_sides) {
-  // |i - j| <= w / 2, which is a window of w / 2 + 1 of attn.sdpa.
-  EXPECT_EQ(
-      FromConfig(config("modernbert", "\"local_attention\": 8")).windows(),
-      (Windows{0, 5, 5}));
-  EXPECT_EQ(
-      FromConfig(config("modernbert", "\"local_attention\": 7, "
-                                      "\"global_attn_every_n_layers\": 2"))
-          .windows(),
-      (Windows{0, 4, 0}));
-  EXPECT_EQ(FromConfig(config("modernbert", R"("local_attention": 2,
-      "layer_types": ["sliding_attention", "full_attention", "full_attention"])"))
-                .windows(),
-            (Windows{2, 0, 0}));
-  // The default of 128 is 65, beyond the context.
-  EXPECT_EQ(FromConfig(config("modernbert")).windows(), (Windows{0, 0, 0}));
-}
+//===--- Types of layers -------------------------------------------------===//
 
 TEST(ModelConfig, layer_types_that_are_wrong) {
   const std::string heads = "\"num_key_value_heads\": 2, ";
@@ -155,7 +100,7 @@ TEST(ModelConfig, layer_types_that_are_wrong) {
       Status::Unsupported, {"'/layer_types'", "model_type 'mistral'"});
 }
 
-//===--- Heads and scales ------------------------------------------------===//
+//===--- Heads of attention ----------------------------------------------===//
 
 TEST(ModelConfig, heads_that_do_not_divide) {
   expectConfigError(config("llama", "\"num_key_value_heads\": 3"),
@@ -181,44 +126,6 @@ TEST(ModelConfig, any_size_of_heads) {
             std::string::npos);
   expectConfigError(config("llama", "\"head_dim\": 5"), Status::Rejected,
                     {"rope turns 6 numbers of a head of 5"});
-}
-
-TEST(ModelConfig, scales_of_scores) {
-  FromConfig plain(config("gpt2", "\"scale_attn_weights\": false"));
-  ASSERT_TRUE(plain.module) << plain.error.message;
-  EXPECT_EQ(plain.attentions()[2].getScale().convertToDouble(), 1);
-  FromConfig byLayer(
-      config("gpt2", "\"scale_attn_by_inverse_layer_idx\": true"));
-  EXPECT_EQ(byLayer.attentions()[2].getScale().convertToDouble(), 0.5 / 3);
-  FromConfig scalar(config("gemma2", "\"query_pre_attn_scalar\": 100, "
-                                     "\"num_key_value_heads\": 1"));
-  ASSERT_TRUE(scalar.module) << scalar.error.message;
-  EXPECT_EQ(scalar.attentions()[0].getScale().convertToDouble(), 0.1);
-}
-
-TEST(ModelConfig, soft_caps_are_off_when_null) {
-  const std::string heads = "\"num_key_value_heads\": 1, ";
-  FromConfig on(config("gemma2", heads + "\"final_logit_softcapping\": 7"));
-  ASSERT_TRUE(on.module) << on.error.message;
-  EXPECT_EQ(on.attentions()[0].getSoftCap().convertToDouble(), 50);
-  EXPECT_EQ(getCount(on.text(), "activation <tanh>"), 1u);
-  FromConfig off(config("gemma2", heads + R"("final_logit_softcapping": null,
-                                   "attn_logit_softcapping": null)"));
-  ASSERT_TRUE(off.module) << off.error.message;
-  EXPECT_EQ(off.attentions()[0].getSoftCap().convertToDouble(), 0);
-  EXPECT_EQ(getCount(off.text(), "activation <tanh>"), 0u);
-}
-
-TEST(ModelConfig, keys_that_win) {
-  FromConfig gelu(config("gemma2", R"("num_key_value_heads": 1,
-                                      "hidden_act": "relu")"));
-  ASSERT_TRUE(gelu.module) << gelu.error.message;
-  EXPECT_EQ(getCount(gelu.text(), "activation <relu>"), 0u);
-  EXPECT_EQ(gelu.info.notes, std::vector<std::string>{});
-  FromConfig narrow(config("bloom", "\"n_embed\": 6"));
-  ASSERT_TRUE(narrow.module) << narrow.error.message;
-  EXPECT_NE(narrow.text().find("!attn.cache<heads 2, key 3, value 3>"),
-            std::string::npos);
 }
 
 //===--- Heads of the model ----------------------------------------------===//
@@ -248,12 +155,6 @@ TEST(ModelConfig, what_is_not_supported) {
                     Status::Unsupported, {"'quantization_config'"});
   expectConfigError(config("llama", "\"hidden_act\": \"relu6\""),
                     Status::Unsupported, {"'relu6'", "silu"});
-}
-
-TEST(ModelConfig, a_bound_of_positions) {
-  EXPECT_EQ(FromConfig(config("gpt2")).context(), 64);
-  EXPECT_EQ(FromConfig(config("opt")).context(), 64);
-  EXPECT_EQ(FromConfig(config("bloom")).context(), std::nullopt);
 }
 
 //===--- A config alone --------------------------------------------------===//

@@ -1,0 +1,158 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Weights in artifacts: each layout and type, tensors of many blocks, and plans
+// that are wrong.
+#include "runtime/base/Sha256.h"
+#include "test/compiler/artifact/ArtifactFixture.h"
+
+using namespace transom;
+using namespace transom::test;
+
+using WeightWriter = ArtifactFixture;
+
+TEST_F(WeightWriter, PacksEachLayout) {
+  Result<ArtifactReport> report = write(smallPlan());
+  ASSERT_TRUE(report);
+  const transom_artifact_code *code = load(folder / "model.so");
+  ASSERT_NE(code, nullptr);
+  auto *weights = reinterpret_cast<const float *>(code->weights);
+  EXPECT_EQ(weights[31], 31.0f);
+  const float *b = weights + 32; // [3 panels][3][32]
+  EXPECT_EQ(b[0 * 32 + 4], 4000.0f);
+  EXPECT_EQ(b[2 * 32 + 4], 4002.0f);
+  EXPECT_EQ(b[0 * 32 + 5], 0.0f); // after the first split
+  EXPECT_EQ(b[96 + 1 * 32 + 0], 5001.0f);
+  EXPECT_EQ(b[2 * 96 + 2 * 32 + 2], 39002.0f);
+  EXPECT_EQ(b[2 * 96 + 2 * 32 + 3], 0.0f);
+  const float *c = weights + 512;
+  EXPECT_EQ(c[4], 4.0f);
+  EXPECT_EQ(c[5], 0.0f);
+  EXPECT_EQ(c[32], 5.0f);
+  EXPECT_EQ(c[32 + 34], 39.0f);
+  EXPECT_EQ(report->weightsSha256, Sha256::getHex({code->weights, 4096}));
+}
+
+TEST_F(WeightWriter, PacksTensorsOfManyBlocks) {
+  ArtifactPlan plan = smallPlan();
+  const uint64_t bytes = uint64_t(3001) * 999 * 4;
+  plan.weights = {{"rows",
+                   "file(\"3001x999\")",
+                   WeightLayout::Rows,
+                   0,
+                   bytes,
+                   {3001, 999},
+                   {}},
+                  {"wide",
+                   "file(\"2x1500000\")",
+                   WeightLayout::Rows,
+                   12000000,
+                   12000000,
+                   {2, 1500000},
+                   {}},
+                  {"panels",
+                   "file(\"2000x999\")",
+                   WeightLayout::Panels32,
+                   24000000,
+                   2016 * 999 * 4,
+                   {2000, 999},
+                   {}}};
+  plan.weightBytes = 24000000 + 2016 * 999 * 4;
+  Result<ArtifactReport> report = write(plan);
+  ASSERT_TRUE(report) << report.error().message;
+  const transom_artifact_code *code = load(folder / "model.so");
+  ASSERT_NE(code, nullptr);
+  auto *weights = reinterpret_cast<const float *>(code->weights);
+  EXPECT_EQ(weights[3000 * 999 + 998], 3000998.0f);
+  EXPECT_EQ(weights[3000000 + 1500000 + 77], 1077.0f);
+  EXPECT_EQ(weights[3000000 + 1499999], 1499999.0f);
+  for (int64_t n : {0, 31, 32, 1055, 1056, 1999})
+    for (int64_t k : {0, 15, 16, 998})
+      EXPECT_EQ(weights[6000000 + (n / 32 * 999 + k) * 32 + n % 32],
+                static_cast<float>(n * 1000 + k));
+  EXPECT_EQ(report->weightsSha256,
+            Sha256::getHex({code->weights, plan.weightBytes}));
+}
+
+namespace {
+
+/// Numbers that bf16 cannot hold, ties and NaNs among them.
+class AwkwardSource : public IndexSource {
+public:
+  static float at(int64_t i, int64_t j) {
+    const uint32_t bits[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x7F800001,
+                             0xFF7FFFFF, 0x00000001, 0x7F810000, 0xBF80FFFF};
+    float value;
+    memcpy(&value, &bits[(i * 5 + j) % 8], 4);
+    return value;
+  }
+  Result<void> read(const std::string &, const std::vector<int64_t> &offsets,
+                    const std::vector<int64_t> &sizes,
+                    float *out) const override {
+    for (int64_t i = 0; i < sizes[0]; ++i)
+      for (int64_t j = 0; j < sizes[1]; ++j)
+        *out++ = at(offsets[0] + i, offsets[1] + j);
+    return {};
+  }
+  /// What `at` rounds to, written down.
+  static uint16_t rounded(int64_t i, int64_t j) {
+    const uint16_t bits[] = {0x3F80, 0x3F82, 0x3F81, 0x7FC0,
+                             0xFF80, 0x0000, 0x7F81, 0xBF81};
+    return bits[(i * 5 + j) % 8];
+  }
+};
+
+} // namespace
+
+TEST_F(WeightWriter, RoundsToBf16) {
+  ArtifactPlan plan = smallPlan();
+  const uint64_t panels = 3 * 64 * 32 * 2; // 5 and 35 columns, k of 37
+  plan.weights = {
+      {"rows", "file(\"9x3\")", WeightLayout::Rows, 0, 54, {9, 3}, {}},
+      {"panels",
+       "file(\"40x37\")",
+       WeightLayout::Panels32,
+       64,
+       panels,
+       {40, 37},
+       {5, 35}}};
+  for (ArtifactWeight &weight : plan.weights)
+    weight.format = DType::BF16;
+  plan.weightBytes = 64 + panels;
+  Result<ArtifactReport> report =
+      writeArtifact(plan, smallObjects(), AwkwardSource(), nullptr,
+                    folder / "model.so", nullptr);
+  ASSERT_TRUE(report) << report.error().message;
+  const transom_artifact_code *code = load(folder / "model.so");
+  ASSERT_NE(code, nullptr);
+  auto *rows = reinterpret_cast<const uint16_t *>(code->weights);
+  for (int64_t i = 0; i < 27; ++i)
+    EXPECT_EQ(rows[i], AwkwardSource::rounded(i / 3, i % 3)) << i;
+  const uint16_t *packed = rows + 32;
+  for (int64_t column = 0; column < 96; ++column)
+    for (int64_t k = 0; k < 64; ++k) {
+      const bool first = column < 32;
+      const int64_t n = first ? column : column - 27;
+      const bool real = k < 37 && (first ? n < 5 : n < 40);
+      EXPECT_EQ(
+          packed[((column / 32 * 32 + k / 2) * 32 + column % 32) * 2 + k % 2],
+          real ? AwkwardSource::rounded(n, k) : 0)
+          << column << " " << k;
+    }
+}
+
+TEST_F(WeightWriter, OverlappingWeightsAreABug) {
+  ArtifactPlan plan = smallPlan();
+  plan.weights[1].offset = 64;
+  Result<ArtifactReport> report = write(plan);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().status, Status::Internal);
+}
+
+TEST_F(WeightWriter, WeightOfAnotherShapeIsABug) {
+  ArtifactPlan plan = smallPlan();
+  plan.weights[0].expression = "file(\"31\")";
+  Result<ArtifactReport> report = write(plan);
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("'a'"), std::string::npos);
+}
