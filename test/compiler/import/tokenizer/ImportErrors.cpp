@@ -6,32 +6,32 @@
 
 using namespace transom;
 
-static Error getErrorOf(const std::string &json) {
+static Error importWrong(const std::string &json) {
   TRANSOM_ASSIGN(auto imported, importTokenizer(json, "tokenizer.json"));
   ADD_FAILURE() << "accepted";
   return {};
 }
 
-static void expectErrorOf(const std::string &json, Status status,
-                          const std::string &message) {
-  Error error = getErrorOf(json);
+static void expectImportError(const std::string &json, Status status,
+                              const std::string &message) {
+  Error error = importWrong(json);
   EXPECT_EQ(error.status, status);
   EXPECT_EQ(error.message, "tokenizer.json:" + message);
 }
 
 Error test::getError(const std::string &from, const std::string &to) {
   SCOPED_TRACE(to);
-  return getErrorOf(replaceOnce(smallJson(), from, to));
+  return importWrong(replaceOnce(smallJson(), from, to));
 }
 
 void test::expectError(const std::string &from, const std::string &to,
                        Status status, const std::string &message) {
   SCOPED_TRACE(to);
-  expectErrorOf(replaceOnce(smallJson(), from, to), status, message);
+  expectImportError(replaceOnce(smallJson(), from, to), status, message);
 }
 
 void test::expectBpeError(const std::string &from, const std::string &to,
                           Status status, const std::string &message) {
   SCOPED_TRACE(to);
-  expectErrorOf(replaceOnce(smallBpeJson(), from, to), status, message);
+  expectImportError(replaceOnce(smallBpeJson(), from, to), status, message);
 }
