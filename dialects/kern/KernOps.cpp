@@ -4,7 +4,7 @@
 // What each operation of the kern dialect reads and writes, in which row space
 // workers own their rows, and how many floating-point operations it takes.
 #include "dialects/kern/KernBufferOp.h"
-#include "dialects/kern/KernLayers.h"
+#include "dialects/kern/KernControlOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 

@@ -5,6 +5,7 @@
 # test mirrors; check-tests.py checks that all of them exist.
 
 SHARED = {
+    "test/dialects/kern/move-ops-invalid.mlir": ("constraints that many ops share", ["KernVerify.cpp"]),
     "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),
     "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", [
         "AttnConverter.cpp", "AttnConverterAttention.cpp", "AttnConverterElementwise.cpp", "AttnConverterProducts.cpp",

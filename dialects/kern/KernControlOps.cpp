@@ -3,7 +3,7 @@
 //
 // `kern.layers`: its table of layers, the assembly form of that table, and the
 // verifier; numbers are those of the constraints in the description.
-#include "dialects/kern/KernLayers.h"
+#include "dialects/kern/KernControlOps.h"
 #include "dialects/common/LayerList.h"
 #include "dialects/kern/KernVerify.h"
 
