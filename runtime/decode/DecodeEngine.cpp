@@ -99,6 +99,18 @@ static std::string getName(const StepInput &input) {
   return "sequence " + std::to_string(input.sequence);
 }
 
+/// Checks that a sequence has keys in all read-only groups.
+Result<void> DecodeEngine::checkReadOnly(const StepInput &input) const {
+  for (const RaggedBatchRule &rule : entry.ragged)
+    if (rule.cacheGroup &&
+        cache.readOnlyLength(input.sequence, size_t(*rule.cacheGroup)) == 0)
+      return usageError(getName(input) +
+                        " has no positions in the read-only cache " +
+                        std::to_string(*rule.cacheGroup) +
+                        ", which is filled before the first step");
+  return {};
+}
+
 /// Checks input `index` of a step against its sequence and the inputs before.
 Result<void> DecodeEngine::checkInput(const StepInput *inputs,
                                       size_t index) const {
@@ -114,6 +126,7 @@ Result<void> DecodeEngine::checkInput(const StepInput *inputs,
                     " new tokens for " + getName(input) +
                     " and wants logits of " + std::to_string(input.num_logits) +
                     "; it takes 1 or more tokens and gives 0 up to all");
+  TRANSOM_TRY(checkReadOnly(input));
   TRANSOM_TRY(checkLength(input));
   for (int64_t i = 0; i != input.num_tokens; ++i)
     if (input.tokens[i] < 0 || input.tokens[i] >= vocabulary())
@@ -249,7 +262,44 @@ void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
   for (int64_t i = chunk.numLogits; i != 0; --i)
     logitTokens[numLogits++] = ragged.num_tokens - i;
   longestKeys = std::max(longestKeys, past + chunk.count);
+  addReadOnlyKeys(input.sequence);
   ++ragged.num_sequences;
+}
+
+/// Adds the keys of a sequence to the tables of read-only groups.
+void DecodeEngine::addReadOnlyKeys(int32_t sequence) {
+  for (size_t i = 1; i != entry.ragged.size(); ++i) {
+    const RaggedBatchLayout &table = regions.tables[i];
+    transom_sequence &keys =
+        executor.at<transom_sequence>(table.sequences)[ragged.num_sequences];
+    keys = {};
+    keys.num_keys =
+        cache.readOnlyLength(sequence, size_t(*entry.ragged[i].cacheGroup));
+    keys.column0_token = -1;
+    keys.first_block = cache.getFirstTableEntry(sequence);
+  }
+}
+
+/// Writes the tables of the next run and the sizes that they define.
+void DecodeEngine::placeBatches() {
+  auto *symbols = executor.at<int64_t>(regions.symbols);
+  auto *batches = executor.at<transom_ragged_batch>(regions.ragged);
+  ragged.key_positions = alignToPanel(longestKeys);
+  symbols[entry.ragged[0].tokensSymbol] = ragged.num_tokens;
+  symbols[entry.ragged[0].keysSymbol] = ragged.key_positions;
+  batches[0] = ragged;
+  for (size_t i = 1; i != entry.ragged.size(); ++i) {
+    const auto *sequences =
+        executor.at<transom_sequence>(regions.tables[i].sequences);
+    int64_t longest = 0;
+    for (int64_t s = 0; s != ragged.num_sequences; ++s)
+      longest = std::max(longest, sequences[s].num_keys);
+    batches[i] = {};
+    batches[i].num_sequences = ragged.num_sequences;
+    batches[i].key_positions = alignToPanel(longest);
+    batches[i].sequences = sequences;
+    symbols[entry.ragged[i].keysSymbol] = batches[i].key_positions;
+  }
 }
 
 /// Runs the ragged batch and advances `logits` by what it wrote.
@@ -263,11 +313,9 @@ Result<void> DecodeEngine::runBatch(float *&logits) {
     out = executor.at<float>(layout.logits) + maxLogits() * width();
   }
 
-  // Set the symbols and arguments.
-  ragged.key_positions = alignToPanel(longestKeys);
+  // Set the tables, symbols and arguments.
+  placeBatches();
   auto *symbols = executor.at<int64_t>(regions.symbols);
-  symbols[entry.ragged[0].tokensSymbol] = ragged.num_tokens;
-  symbols[entry.ragged[0].keysSymbol] = ragged.key_positions;
   symbols[entry.inputs[1].dims[0].onlySymbol()] = rows;
   if (entry.workersSymbol >= 0)
     symbols[entry.workersSymbol] = executor.config().threads;
@@ -275,7 +323,6 @@ Result<void> DecodeEngine::runBatch(float *&logits) {
   args[0] = executor.at<int64_t>(regions.inputs[0]);
   args[1] = executor.at<int64_t>(regions.inputs[1]);
   args[2] = out;
-  *executor.at<transom_ragged_batch>(regions.ragged) = ragged;
 
   transom_frame frame{};
   TRANSOM_TRY(executor.placeBuffers(entry, symbols, frame));

@@ -94,7 +94,10 @@ private:
   Result<void> checkLength(const StepInput &input) const;
   StepCutter cut(const StepInput *inputs, size_t count) const;
   Result<void> runChunks(StepCutter cutter, float *logits);
+  Result<void> checkReadOnly(const StepInput &input) const;
   void addChunk(const StepInput &input, const StepChunk &chunk);
+  void addReadOnlyKeys(int32_t sequence);
+  void placeBatches();
   Result<void> runBatch(float *&logits);
   void clearBatch();
 

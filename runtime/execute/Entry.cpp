@@ -110,6 +110,7 @@ private:
   Result<void> addLimits();
   Result<void> addCalls();
   Result<void> addStep();
+  Result<void> addCacheBatch(const ManifestRaggedBatch &ragged);
   Result<void> checkUses();
   Result<Formula> compile(const Polynomial &polynomial);
   Result<int> defineSymbol(const char *by, const std::string &name,
@@ -185,6 +186,10 @@ Result<int> EntryBuilder::defineSymbol(const char *by, const std::string &name,
 
 Result<void> EntryBuilder::addRaggedBatches() {
   for (const ManifestRaggedBatch &ragged : source.ragged) {
+    if (ragged.cacheGroup) {
+      TRANSOM_TRY(addCacheBatch(ragged));
+      continue;
+    }
     RaggedBatchRule rule;
     TRANSOM_ASSIGN(int rows, defineSymbol("a ragged batch", ragged.rows,
                                           SymbolKind::Tokens));
@@ -218,6 +223,24 @@ Result<void> EntryBuilder::addRaggedBatches() {
     }
     entry.ragged.push_back(std::move(rule));
   }
+  return {};
+}
+
+/// Adds the keys that a read-only group holds of a step's sequences. The table
+/// of the step's tokens comes first.
+Result<void> EntryBuilder::addCacheBatch(const ManifestRaggedBatch &ragged) {
+  if (entry.ragged.empty() || !entry.ragged[0].sequences ||
+      entry.symbols[entry.ragged[0].tokensSymbol] != ragged.rows)
+    return error("has keys of a cache group, but no table of the tokens '" +
+                 ragged.rows + "' before it");
+  RaggedBatchRule rule;
+  rule.sequences = true;
+  rule.cacheGroup = ragged.cacheGroup;
+  rule.cachePositions = manifest.decoder->caches[*ragged.cacheGroup].positions;
+  rule.tokensSymbol = entry.ragged[0].tokensSymbol;
+  TRANSOM_ASSIGN(rule.keysSymbol,
+                 defineSymbol("a ragged batch", ragged.keys, SymbolKind::Keys));
+  entry.ragged.push_back(std::move(rule));
   return {};
 }
 
@@ -313,10 +336,13 @@ Result<void> EntryBuilder::addStep() {
     return argument.name == name && argument.dtype == TRANSOM_DTYPE_I64 &&
            argument.dims.size() == 1 && argument.dims[0].onlySymbol() >= 0;
   };
+  auto isOfCaches = [](const RaggedBatchRule &rule) {
+    return rule.cacheGroup.has_value();
+  };
   bool right =
-      entry.ragged.size() == 1 && entry.inputs.size() == 2 &&
-      entry.outputs.size() == 1 && isList(entry.inputs[0], "tokens") &&
-      isList(entry.inputs[1], "wanted") &&
+      std::all_of(entry.ragged.begin() + 1, entry.ragged.end(), isOfCaches) &&
+      entry.inputs.size() == 2 && entry.outputs.size() == 1 &&
+      isList(entry.inputs[0], "tokens") && isList(entry.inputs[1], "wanted") &&
       entry.inputs[0].dims[0].onlySymbol() == entry.ragged[0].tokensSymbol &&
       entry.outputs[0].dtype == TRANSOM_DTYPE_F32 &&
       entry.outputs[0].dims.size() == 2 &&

@@ -50,7 +50,11 @@ struct RaggedBatchRule {
   int mask = -1;          ///< index of the mask input; -1: uniform
   bool keepFirst = false; ///< column 0 is a token even if it is masked
   bool sequences = false; ///< new tokens of sequences in a cache
-  Formula batch, columns; ///< their numbers
+  /// Of sequences: there are no tokens, and the keys are those of this
+  /// read-only group of caches.
+  std::optional<int64_t> cacheGroup;
+  int64_t cachePositions = 0; ///< of that group: the most of a sequence
+  Formula batch, columns;     ///< their numbers
   int tokensSymbol = -1, keysSymbol = -1; ///< what the table defines
 };
 

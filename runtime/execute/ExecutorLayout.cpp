@@ -117,9 +117,10 @@ void EntryPlanner::setBounds() {
       bounds.maxima[i] = config.threads;
   }
   if (entry.isStep()) {
-    const RaggedBatchRule &rule = entry.ragged[0];
-    bounds.maxima[rule.tokensSymbol] = config.maxTokens;
-    bounds.maxima[rule.keysSymbol] = (extension->maxKeys + 31) / 32 * 32;
+    bounds.maxima[entry.ragged[0].tokensSymbol] = config.maxTokens;
+    for (const RaggedBatchRule &rule : entry.ragged)
+      bounds.maxima[rule.keysSymbol] = alignToPanel(
+          rule.cacheGroup ? rule.cachePositions : extension->maxKeys);
     bounds.maxima[entry.inputs[1].dims[0].onlySymbol()] =
         std::min(config.maxTokens, extension->maxLogits);
     return;
@@ -150,7 +151,7 @@ RaggedBatchLayout EntryPlanner::planTable(const RaggedBatchRule &rule,
   table.maxBatch = rule.sequences
                        ? std::min(extension->maxSequences, config.maxTokens)
                        : getBound(rule.batch);
-  table.maxTokens = bounds.maxima[rule.tokensSymbol];
+  table.maxTokens = rule.cacheGroup ? 0 : bounds.maxima[rule.tokensSymbol];
   CheckedSize batch = CheckedSize::fromSigned(table.maxBatch);
   CheckedSize rows = CheckedSize::fromSigned(table.maxTokens);
   table.sequences = regions.take(batch * sizeof(transom_sequence));

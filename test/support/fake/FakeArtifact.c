@@ -216,20 +216,43 @@ static void computeLogits(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
-static const transom_phase phases[] = {embed,   reduce, addMean,      scatter,
-                                       combine, append, computeLogits};
+/* The last logit is the sum of the sequence's keys in the third, read-only
+ * group, each times its position + 1. */
+static void addSource(const transom_frame *frame, const int64_t *layer,
+                      int64_t worker, int64_t num_workers) {
+  const transom_ragged_batch *ragged = frame->ragged_batches;
+  const int64_t *logitTokens = (const int64_t *)frame->args[1];
+  float *logits = (float *)frame->args[2];
+  int64_t begin, end;
+  share(frame->symbols[STEP_LOGITS], worker, num_workers, &begin, &end);
+  for (int64_t w = begin; w != end; ++w) {
+    const transom_sequence *source =
+        &ragged[1].sequences[ragged->token_sequence[logitTokens[w]]];
+    float sum = 0;
+    for (int64_t j = 0; j != source->num_keys; ++j)
+      sum += block(frame, 2, source, j)[j % TRANSOM_KV_BLOCK_SIZE] *
+             (float)(j + 1);
+    logits[(w + 1) * FAKE_VOCABULARY - 1] = sum;
+  }
+  (void)layer;
+}
+
+static const transom_phase phases[] = {
+    embed, reduce, addMean, scatter, combine, append, computeLogits, addSource};
 static const transom_isa_code isas[] = {{"avx2", phases}};
 static const transom_dispatch encodeDispatches[] = {
     {0, -1}, {1, -1}, {2, 0}, {2, 1}, {3, -1}};
 static const transom_dispatch combineDispatches[] = {{4, -1}};
 static const transom_dispatch stepDispatches[] = {{5, -1}, {6, -1}};
+static const transom_dispatch crossDispatches[] = {{5, -1}, {6, -1}, {7, -1}};
 static const int64_t layerEntries[] = {16, 20};
 static const transom_entry_code entries[] = {{"encode", encodeDispatches, 5},
                                              {"combine", combineDispatches, 1},
-                                             {"step", stepDispatches, 2}};
+                                             {"step", stepDispatches, 2},
+                                             {"cross", crossDispatches, 3}};
 
 EXPORT const transom_artifact_code transom_artifact = {
-    FAKE_ABI, 1, isas, 7, 3, 0, entries, layerEntries, (const char *)weights};
+    FAKE_ABI, 1, isas, 8, 4, 0, entries, layerEntries, (const char *)weights};
 
 /* Room for the notes and for a tokenizer's tables; the tests fill it. */
 EXPORT __attribute__((section(".note.transom"), used, aligned(4)))

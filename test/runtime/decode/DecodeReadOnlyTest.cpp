@@ -1,0 +1,113 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps with a second ragged table, the keys of a read-only cache: which keys
+// each sequence of a step sees, and what is refused.
+#include "test/support/fake/FakeDecoder.h"
+
+using namespace transom;
+using namespace transom::test;
+
+namespace {
+
+constexpr size_t readOnlyGroup = 2;
+constexpr int64_t maxPositions = 600;
+
+/// The fake decoder with a read-only group, whose keys its step reads.
+Manifest crossManifest() {
+  Manifest manifest = fakeDecoderManifest();
+  manifest.decoder->caches.push_back(
+      {0, DType::F32, 1, FAKE_BLOCK_BYTES, true, maxPositions});
+  manifest.entries.resize(1);
+  ManifestEntry &step = manifest.entries[0];
+  step.name = "cross";
+  step.symbolOrder = {"keys", "parts", "rows", "wanted", "source_keys"};
+  ManifestRaggedBatch source;
+  source.sequences = true;
+  source.cacheGroup = readOnlyGroup;
+  source.rows = "rows";
+  source.keys = "source_keys";
+  step.ragged.push_back(source);
+  for (ManifestEntry &derived : getDerivedEntries(manifest))
+    manifest.entries.push_back(std::move(derived));
+  return manifest;
+}
+
+/// Fills the read-only positions of a sequence with `first`, `first` + 1, ...
+/// and returns the logit that a step gives for them.
+float fill(FakeDecoder &fake, int32_t sequence, int64_t positions,
+           float first) {
+  Result<char *const *> blocks =
+      fake->fillReadOnly(sequence, readOnlyGroup, positions);
+  EXPECT_TRUE(bool(blocks)) << blocks.error().message;
+  float sum = 0;
+  for (int64_t i = 0; i != positions; ++i) {
+    float key = first + float(i % 3);
+    reinterpret_cast<float *>((*blocks)[i / 256])[i % 256] = key;
+    sum += key * float(i + 1);
+  }
+  return sum;
+}
+
+/// The last logit of row `row`.
+float getSource(const float *logits, int64_t row) {
+  return logits[(row + 1) * FAKE_VOCABULARY - 1];
+}
+
+} // namespace
+
+TEST(DecodeReadOnly, each_sequence_sees_its_own_keys) {
+  FakeDecoder fake(decoderConfig(3, 3000), crossManifest());
+  const int32_t a = fake.create(), b = fake.create();
+  const float ofA = fill(fake, a, 1, 7), ofB = fill(fake, b, maxPositions, 2);
+
+  // Sequences of a step come in any order; a long one takes several runs.
+  FakeStep step;
+  step.add(b, randomTokens(150, 1), 1);
+  step.add(a, randomTokens(5, 2), 2);
+  const float *logits = fake.run(step);
+  EXPECT_EQ(getSource(logits, 0), ofB);
+  EXPECT_EQ(getSource(logits, 1), ofA);
+  EXPECT_EQ(getSource(logits, 2), ofA);
+  EXPECT_EQ(getSource(fake.feed(a, {3}, 1), 0), ofA);
+
+  // A copy sees the keys of its origin, also when that is gone.
+  const int32_t copy = fake.copy(b);
+  fake->free(b);
+  EXPECT_EQ(getSource(fake.feed(copy, {4}, 1), 0), ofB);
+  fake.rewind(copy, 0);
+  EXPECT_EQ(getSource(fake.feed(copy, {5, 6}, 1), 0), ofB);
+  fake.checkFed();
+}
+
+TEST(DecodeReadOnly, a_sequence_without_keys_is_refused) {
+  FakeDecoder fake(decoderConfig(2, 1000), crossManifest());
+  const int32_t filled = fake.create(), empty = fake.create();
+  fill(fake, filled, 10, 1);
+  const std::vector<int64_t> tokens = {1, 2};
+  const StepInput inputs[] = {{filled, tokens.data(), 2, 1},
+                              {empty, tokens.data(), 2, 1}};
+  Result<const float *> done = fake->step(inputs, 2);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().status, Status::Usage);
+  EXPECT_NE(done.error().message.find(
+                "sequence 1 has no positions in the read-only cache 2"),
+            std::string::npos)
+      << done.error().message;
+  EXPECT_EQ(fake->length(filled), 0);
+  fill(fake, empty, 20, 1);
+  fake.feed(empty, {1, 2}, 1);
+  fake.checkFed();
+}
+
+TEST(DecodeReadOnly, the_table_of_tokens_comes_first) {
+  Manifest manifest = crossManifest();
+  std::swap(manifest.entries[0].ragged[0], manifest.entries[0].ragged[1]);
+  Result<Entry> entry = Entry::create(manifest, manifest.entries[0], nullptr);
+  ASSERT_FALSE(entry);
+  EXPECT_NE(entry.error().message.find(
+                "has keys of a cache group, but no table of the tokens 'rows' "
+                "before it"),
+            std::string::npos)
+      << entry.error().message;
+}
