@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Raised with every incompatible change of the structs below. */
-#define TRANSOM_ABI_VERSION 3
+#define TRANSOM_ABI_VERSION 4
 
 /* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
  * Attention reads the first num_keys of them; a token after those (a kept first

@@ -5,6 +5,7 @@
 // need to know about a compiled model without running it. It is JSON in a note
 // of the shared object; reading it takes untrusted bytes.
 #pragma once
+#include "runtime/abi/Abi.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/Polynomial.h"
@@ -241,7 +242,7 @@ struct ManifestDecoder {
 };
 
 struct Manifest {
-  int64_t abi = 3; ///< TRANSOM_ABI_VERSION
+  int64_t abi = TRANSOM_ABI_VERSION;
   std::string compiler, name, family, architecture, head = "none";
   uint64_t fileBytes = 0; ///< exact size of the artifact
   std::vector<std::string> isas;

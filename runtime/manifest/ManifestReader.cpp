@@ -16,7 +16,6 @@ using namespace transom::manifest;
 
 namespace {
 
-const int64_t readableAbi = Manifest().abi;
 constexpr size_t maxCallRank = 8;
 constexpr int64_t maxCacheGroups = 64;
 
@@ -265,10 +264,11 @@ private:
   void readAbi(JsonValue root) {
     object = root;
     required("abi", manifest->abi);
-    if (!failure && manifest->abi != readableAbi)
-      fail(*root.find("abi"),
-           "artifact has ABI version " + std::to_string(manifest->abi) +
-               ", this program reads version " + std::to_string(readableAbi));
+    if (!failure && manifest->abi != TRANSOM_ABI_VERSION)
+      fail(*root.find("abi"), "artifact has ABI version " +
+                                  std::to_string(manifest->abi) +
+                                  ", this program reads version " +
+                                  std::to_string(TRANSOM_ABI_VERSION));
   }
 
   template <typename T> void enter(T &) {}

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -193,7 +194,8 @@ class Inspect(ToolTest):
             if kind == 4:
                 note = bytes(data[begin : begin + length])
                 size = struct.unpack_from("<I", note, 4)[0]
-                text = note[20 : 20 + size].replace(b'"abi":3,', b'"abi":9,')
+                text = re.sub(rb'"abi":\d,', b'"abi":9,', note[20 : 20 + size])
+                self.assertIn(b'"abi":9,', text)
                 data[begin + 20 : begin + 20 + size] = text
         digest = digest_place(data)
         data[digest : digest + 32] = digest_of(data, digest)
