@@ -1,8 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# follow-page.py SOURCE BUILD: follows docs/extending.md. Each file of its tables contains the text beside it; each patch
-# applies, and the patched sources compile.
+# follow-page.py SOURCE BUILD NINJA: follows docs/extending.md. Each file of its tables contains the text beside it; each patch
+# applies, and what it changes compiles. The patch of 'An attn op' is linked and computes what it should.
 import json
 import os
 import re
@@ -11,22 +11,37 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import clamp
+
 ROW = re.compile(r"^\| \[[^]]+\]\(\.\./([^)]+)\) \| `([^`]+)` \|", re.MULTILINE)
 PATCH = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
+PRODUCT = ("compiler/", "dialects/", "passes/", "runtime/", "tools/")
 
-
-# Most files that a change may touch, by the section of the page: the costs that the project promises.
+# Most files that a change may touch, by the section of the page: the costs that the project promises. Files are those of the
+# section's table, or of its patches.
 MAX_FILES = {"An instruction set": 3, "A storage format": 3}
+MAX_PATCHED = {"A model family": 1, "An activation": 2, "An attn op": 5}
+
+
+def get_sections(page):
+    """The text of each section by its title."""
+    return dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
 
 
 def check_costs(page):
-    """Sections whose table lists more files than promised."""
-    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    """Sections that name more files than promised."""
+    sections = get_sections(page)
     for section, most in MAX_FILES.items():
         count = len(ROW.findall(sections.get(section, "")))
         if not 1 <= count <= most:
             yield f"'{section}' lists {count} files, expected 1 to {most}"
+    for section, most in MAX_PATCHED.items():
+        patches = PATCH.findall(sections.get(section, ""))
+        count = len({name for patch in patches for name in TARGET.findall(patch) if name.startswith(PRODUCT)})
+        if not 1 <= count <= most:
+            yield f"the patches of '{section}' change {count} sources, expected 1 to {most}"
 
 
 def check_tables(source, page):
@@ -42,51 +57,111 @@ def check_tables(source, page):
             yield f"'{name}' does not contain '{text}'"
 
 
-def compile_flags(build, path):
-    """The compiler and its flags for a source, without output and precompiled header."""
-    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        command = next(entry["command"] for entry in json.load(file) if entry["file"] == path)
-    words = shlex.split(command)
-    start = next(i for i, word in enumerate(words) if "clang" in word)
-    flags = words[start:start + 1]
-    for word, following in zip(words[start + 1:], words[start + 2:] + [""]):
-        if word.startswith(("-D", "-I", "-std=", "-fno-rtti", "-fno-exceptions")):
-            flags.append(word)
-        elif word == "-isystem":
-            flags += [word, following]
-    return flags
+class Build:
+    """The build folder: how it compiles, generates and links."""
+
+    def __init__(self, source, build, ninja):
+        self.source, self.build, self.ninja = source, build, ninja
+        with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+            self.compiles = {entry["file"]: entry["command"] for entry in json.load(file)}
+
+    def get_commands(self, *targets):
+        """The commands that make files of the build folder and what they depend on, as words."""
+        listed = subprocess.run([self.ninja, "-t", "commands", *targets], cwd=self.build, capture_output=True, text=True, check=True)
+        return [shlex.split(part) for line in listed.stdout.splitlines() for part in line.split(" && ")]
+
+    def compile(self, name, folder):
+        """Compiles a source, that of the folder if there is one, before whose headers those of the folder come. Gives the object
+        and the errors."""
+        patched = os.path.join(folder, name)
+        path = os.path.join(self.source, name)
+        words = shlex.split(self.compiles[path])
+        start = next(i for i, word in enumerate(words) if "clang" in word)
+        words = [word for word in words[start:] if not word.startswith("-O")]
+        for flag in ("-c", "-o"):
+            at = words.index(flag)
+            del words[at:at + 2]
+        made = os.path.join(folder, name + ".o")
+        os.makedirs(os.path.dirname(made), exist_ok=True)
+        # The precompiled header may be an optimized one.
+        command = [words[0], "-I", folder, *words[1:], "-O0", "-Xclang", "-fno-validate-pch",
+                   "-Werror=switch", "-o", made, "-c", patched if os.path.exists(patched) else path]
+        return made, subprocess.run(command, cwd=self.build, capture_output=True, text=True)
+
+    def generate(self, name, folder):
+        """Generates what the build generates in the folder of a .td, and gives the sources that are compiled from it."""
+        place = os.path.dirname(name)
+        targets = [f"{place}/{file}" for file in sorted(os.listdir(os.path.join(self.build, place))) if file.endswith(".inc")]
+        for words in self.get_commands(*targets):
+            if "-o" not in words or words[words.index("-o") + 1] not in targets:
+                continue
+            at = words.index("-o")
+            made = words[at + 1]
+            os.makedirs(os.path.join(folder, place), exist_ok=True)
+            yield from report(subprocess.run(
+                [words[0], "-I", folder, *words[1:at], "-o", os.path.join(folder, made)], cwd=self.build,
+                capture_output=True, text=True), f"'{made}' of the patch is not generated")
+
+    def link(self, target, objects, made):
+        """Links a file of the build folder with other objects, which come before those that they replace."""
+        words = next(words for words in reversed(self.get_commands(target)) if "-o" in words and target in words)
+        words[words.index("-o") + 1] = made
+        return subprocess.run([words[0], *objects, "-Wl,--allow-multiple-definition", *words[1:]], cwd=self.build,
+                              capture_output=True, text=True)
 
 
-def check_patch(source, build, patch):
-    """Applies a patch to copies of its files and compiles them; other headers come from the tree."""
+def report(done, what):
+    """The problem that a command found, if any."""
+    if done.returncode:
+        yield f"{what}: {done.stderr.strip() or done.stdout.strip()}"
+
+
+def get_generated_sources(source, name):
+    """The sources beside a .td that are compiled from what it generates."""
+    place = os.path.dirname(name)
+    for file in sorted(os.listdir(os.path.join(source, place))):
+        path = os.path.join(source, place, file)
+        if file.endswith(".cpp") and '.cpp.inc"' in open(path, encoding="utf-8").read():
+            yield f"{place}/{file}"
+
+
+def check_patch(build, patch):
+    """Applies a patch to copies of its files and compiles what it changes; other headers come from the tree. A patch that adds
+    the op of clamp.py is linked and run."""
     with tempfile.TemporaryDirectory() as folder:
         names = TARGET.findall(patch)
         for name in names:
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
-            with open(os.path.join(source, name), "rb") as old, open(os.path.join(folder, name), "wb") as new:
+            with open(os.path.join(build.source, name), "rb") as old, open(os.path.join(folder, name), "wb") as new:
                 new.write(old.read())
         applied = subprocess.run(["git", "apply", "-C1", "-"], cwd=folder, input=patch, capture_output=True, text=True)
         if applied.returncode:
             yield f"the patch of {', '.join(names)} does not apply: {applied.stderr.strip()}"
             return
+
+        # Compile the patched sources and those that are compiled from the patched definitions.
+        sources = [name for name in names if name.endswith(".cpp")]
         for name in names:
-            if not name.endswith(".cpp"):
-                continue
-            flags = compile_flags(build, os.path.join(source, name))
-            command = [*flags[:1], "-I", folder, *flags[1:], "-Werror=switch", "-fsyntax-only", os.path.join(folder, name)]
-            compiled = subprocess.run(command, cwd=build, capture_output=True, text=True)
-            if compiled.returncode:
-                yield f"the patched '{name}' does not compile: {compiled.stderr.strip()}"
+            if name.endswith(".td"):
+                yield from build.generate(name, folder)
+                sources += [other for other in get_generated_sources(build.source, name) if other not in sources]
+        objects = {}
+        for name in sources:
+            objects[name], compiled = build.compile(name, folder)
+            yield from report(compiled, f"with the patch '{name}' does not compile")
+        if "ClampOp" in patch and all(map(os.path.exists, objects.values())):
+            yield from clamp.check(build, objects, folder)
 
 
 def main():
-    source, build = sys.argv[1:3]
+    source, build, ninja = sys.argv[1:4]
     with open(os.path.join(source, "docs", "extending.md"), encoding="utf-8") as file:
         page = file.read()
     patches = PATCH.findall(page)
-    problems = list(check_tables(source, page)) + list(check_costs(page)) + [p for patch in patches for p in check_patch(source, build, patch)]
-    if not patches:
-        problems.append("the page has no patch")
+    build = Build(source, build, ninja)
+    problems = [*check_tables(source, page), *check_costs(page), *(p for patch in patches for p in check_patch(build, patch))]
+    if not any("ClampOp" in patch for patch in patches):
+        problems.append("the page has no patch that adds the op of clamp.py")
     for problem in problems:
         print(f"docs/extending.md: {problem}")
     print(f"{len(patches)} patches, {len(ROW.findall(page))} rows")
