@@ -63,18 +63,23 @@ def shared_sources(test, names):
     return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
 
-def missing(names):
-    """Sources of product code whose test is not where one looks."""
-    shared = {source for test, (_, parts) in SHARED.items() if test in names for source in shared_sources(test, parts)}
+def untested(names):
+    """Sources of product code without a test of their name."""
     tests = {}
     for name in names:
         if name.startswith("test/"):
             folder, file = os.path.split(name.removeprefix("test/"))
             tests.setdefault(folder, []).append(file)
     for source in names:
-        if source.startswith(PRODUCT) and source.endswith(SOURCES) and source not in UNTESTED and source not in shared:
+        if source.startswith(PRODUCT) and source.endswith(SOURCES):
             if not any(is_test_of(test, source) for test in tests.get(os.path.dirname(source), ())):
                 yield source
+
+
+def missing(names):
+    """Sources of product code whose test is not where one looks."""
+    shared = {source for test, (_, parts) in SHARED.items() if test in names for source in shared_sources(test, parts)}
+    return [source for source in untested(names) if source not in UNTESTED and source not in shared]
 
 
 def main():
@@ -93,12 +98,15 @@ def main():
     for source in UNTESTED:
         if os.path.isdir(os.path.join(options.root, os.path.dirname(source))) and source not in names:
             findings.error("tools/dev/check-tests.py", 1, f"names '{source}', which does not exist")
+    without = set(untested(names))
     for test, (_, parts) in SHARED.items():
         if test not in names and any(source in names for source in shared_sources(test, parts)):
             findings.warn("tools/dev/shared_tests.py", 1, f"names '{test}', which does not exist")
         for source in shared_sources(test, parts):
             if test in names and source not in names:
                 findings.warn("tools/dev/shared_tests.py", 1, f"names '{source}', which does not exist")
+            if source in names and source not in without:
+                findings.error("tools/dev/shared_tests.py", 1, f"names '{source}', which has a test of its own")
     findings.finish()
 
 

@@ -16,15 +16,13 @@ SHARED = {
     "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernBufferOp.cpp"]),
     "test/passes/kernel/fuse-norm.mlir": ("joins a norm for two passes", ["NormJoiner.cpp"]),
     "test/passes/lower/attention/LowerAttentionTest.cpp": ("windows and biases by column, against plain loops", ["AttentionPositions.cpp"]),
-    "test/compiler/pipeline/PipelineTest.cpp": ("passes as stages run them, and what they report", ["../../passes/Remarks.cpp"]),
     "test/compiler/artifact/ArtifactTest.cpp": ("parts of writing an artifact", [
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
-    "test/compiler/evaluator/OperationsTest.cpp": ("each op of attn with numbers of another library", [
-        "EvaluateAttention.cpp", "EvaluateElementwise.cpp", "EvaluateProducts.cpp", "EvaluateShapes.cpp", "NormsAndActivations.cpp", "Tensor.cpp"]),
-    "test/compiler/evaluator/DecoderTest.cpp": ("ragged batches and caches", ["EvaluateDecoder.cpp", "EvaluateRagged.cpp"]),
-    "test/compiler/evaluator/KernTest.cpp": ("ops of kern on the byte arena", [
-        "EvaluateKernAttention.cpp", "EvaluateKernCaches.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
-        "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp", "KernMemory.cpp"]),
+    "test/compiler/evaluator/EvaluateProductsTest.cpp": ("norms, softmax and activations of both dialects", ["NormsAndActivations.cpp"]),
+    "test/compiler/evaluator/EvaluateShapesTest.cpp": ("the values of all operations", ["Tensor.cpp"]),
+    "test/compiler/evaluator/KernMemoryTest.cpp": ("ops of kern on the byte arena", [
+        "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
+        "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
     "test/compiler/inspect/InspectModelTest.cpp": ("costs are a part of the report", ["InspectModelCost.cpp"]),
     "test/compiler/import/graphjson/GraphImportTest.cpp": ("a graph.json is read as a whole", [
         "GraphAttention.cpp", "GraphCall.cpp", "GraphElementwise.cpp", "GraphFile.cpp", "GraphLookups.cpp", "GraphNorms.cpp",

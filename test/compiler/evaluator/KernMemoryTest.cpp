@@ -3,10 +3,10 @@
 //
 // The evaluator of kern finds what makes a module of phases wrong: a missing
 // barrier, a lifetime that ends too early, a write that is left out.
-#include "dialects/kern/Kern.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "dialects/kern/Kern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
