@@ -33,9 +33,6 @@ SHARED = {
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp", "Import.cpp", "Parameters.cpp"]),
-    "test/runtime/text/TextTest.cpp": ("embedding and classification use the model's tokenizer and entries", ["../session/Model.cpp"]),
-    "test/runtime/generate/GeneratorTest.cpp": ("the entry `generate` on tensors", ["../session/Generate.cpp"]),
-    "test/runtime/artifact/ArtifactTest.cpp": ("the reader of the file's format and the digest", ["Digest.cpp", "Elf.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", *("../../compiler/driver/" + name for name in (
             "Compile.cpp", "CompileCode.cpp", "CompileModule.cpp", "Diagnostics.cpp", "Hashes.cpp", "ModuleText.cpp",

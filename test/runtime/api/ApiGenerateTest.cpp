@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The C API of generation over the decoder by hand: options, handles, the
-// callback, cancelling, and the entry `generate`.
+// callback and cancelling.
 #include "runtime/session/Generate.h"
-#include "test/support/fake/FakeDecoder.h"
+#include "test/support/fake/FakeGeneration.h"
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,42 +15,7 @@ using namespace transom::test;
 
 namespace {
 
-class ApiGenerate : public FakeDecoderFile {
-protected:
-  void SetUp() override { open(R"({"max_new_tokens":9,"bos_token_id":2})"); }
-  void open(const std::string &settings, std::optional<int64_t> context = 600) {
-    Manifest manifest = fakeDecoderManifest(context);
-    manifest.decoder->generation = settings;
-    openFile(manifest, 2000);
-  }
-  static transom_prompt makePrompt(const std::vector<int64_t> &ids) {
-    return {ids.data(), ids.size(), {nullptr, 0}};
-  }
-  transom_status generate(const std::vector<transom_prompt> &prompts) {
-    transom_generation_free(generation);
-    return transom_session_generate(session, prompts.data(), prompts.size(),
-                                    &options, &generation);
-  }
-  transom_continuation row(size_t index) {
-    transom_continuation row = transom_continuation_default();
-    EXPECT_EQ(transom_generation_get(generation, index, &row),
-              TRANSOM_STATUS_OK)
-        << transom_last_error();
-    return row;
-  }
-  std::vector<int64_t> ids(size_t index) {
-    transom_continuation one = row(index);
-    return {one.ids, one.ids + one.num_ids};
-  }
-  int64_t freeSequences() {
-    transom_decoder_info info = transom_decoder_info_default();
-    EXPECT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
-    return info.free_sequences;
-  }
-
-  transom_generation *generation = nullptr;
-  transom_generate_options options = transom_generate_options_default();
-};
+using ApiGenerate = FakeGeneration;
 
 /// Greedy without the token whose logits are not told.
 std::vector<int64_t> generateGreedily(std::vector<int64_t> past, size_t count) {
@@ -219,107 +184,4 @@ TEST_F(ApiGenerate, older_callers_have_shorter_options) {
             TRANSOM_STATUS_OK);
   EXPECT_EQ(transom_generation_count(generation), 0u);
   transom_generation_free(generation);
-}
-
-TEST_F(ApiGenerate, the_entry) {
-  std::vector<int64_t> ids = {9, 0, 0, 1, 2, 3}, mask = {1, 0, 0, 1, 1, 1};
-  std::vector<int64_t> result(18, -7);
-  transom_tensor inputs[] = {
-      makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 3}, ids),
-      makeTensor("attention_mask", TRANSOM_DTYPE_I64, {2, 3}, mask)};
-  transom_tensor shape{};
-  ASSERT_EQ(transom_session_shape(session, "generate", inputs, 2, "output_ids",
-                                  &shape),
-            TRANSOM_STATUS_OK)
-      << transom_last_error();
-  EXPECT_EQ(shape.shape[0], 2);
-  EXPECT_EQ(shape.shape[1], 9);
-  EXPECT_EQ(shape.capacity, 18 * sizeof(int64_t));
-  transom_tensor output =
-      makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, result);
-  ASSERT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_STATUS_OK)
-      << transom_last_error();
-  const std::vector<int64_t> single = {9}, three = {1, 2, 3};
-  ASSERT_EQ(generate({makePrompt(single), makePrompt(three)}),
-            TRANSOM_STATUS_OK);
-  std::vector<int64_t> expected = this->ids(0), second = this->ids(1);
-  expected.insert(expected.end(), second.begin(), second.end());
-  EXPECT_EQ(result, expected);
-  output.capacity = 8;
-  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_STATUS_LIMIT);
-  mask[0] = 2;
-  output.capacity = 18 * sizeof(int64_t);
-  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
-            TRANSOM_STATUS_REJECTED);
-  EXPECT_EQ(
-      transom_session_shape(session, "generate", inputs, 2, "ids", &shape),
-      TRANSOM_STATUS_REJECTED);
-  transom_generation_free(generation);
-}
-
-TEST_F(ApiGenerate, output_ids_are_filled) {
-  open(R"({"max_new_tokens":4,"pad_token_id":6})");
-  const std::vector<int64_t> prompt = {1};
-  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK);
-  const std::vector<int64_t> whole = ids(0);
-  options.end_ids = whole.data(); // the first row ends at once
-  options.num_end_ids = 1;
-  std::vector<int64_t> other = {3};
-  ASSERT_EQ(generate({makePrompt(prompt), makePrompt(other)}),
-            TRANSOM_STATUS_OK);
-  const size_t columns = std::max(ids(0).size(), ids(1).size());
-  std::vector<int64_t> values(2 * columns);
-  transom_tensor output{};
-  EXPECT_EQ(transom_generation_output_ids(generation, &output),
-            TRANSOM_STATUS_LIMIT);
-  EXPECT_EQ(output.capacity, values.size() * sizeof(int64_t));
-  output.data = values.data();
-  EXPECT_EQ(transom_generation_output_ids(generation, &output),
-            TRANSOM_STATUS_OK);
-  EXPECT_EQ(values[0], whole[0]);
-  EXPECT_EQ(std::vector<int64_t>(values.begin() + 1,
-                                 values.begin() + int64_t(columns)),
-            std::vector<int64_t>(columns - 1, 6));
-  transom_generation_free(generation);
-}
-
-TEST_F(ApiGenerate, settings_that_fit) {
-  transom_session_options fitting = transom_session_options_default();
-  const size_t lengths[] = {100, 300, 5};
-  options.num_return_sequences = 4;
-  options.max_new_tokens = 50;
-  ASSERT_EQ(transom_session_options_fit_generate(model, lengths, 3, &options,
-                                                 &fitting),
-            TRANSOM_STATUS_OK)
-      << transom_last_error();
-  EXPECT_EQ(fitting.max_sequences, 12u);
-  // 100 and 5: a block each; 300: one shared, one of each.
-  EXPECT_EQ(fitting.max_kv_tokens, 256u * (4 + 4 + 5));
-  EXPECT_GE(fitting.max_tokens, 12u);
-  const size_t huge[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
-  EXPECT_EQ(
-      transom_session_options_fit_generate(model, huge, 3, &options, &fitting),
-      TRANSOM_STATUS_OK);
-  EXPECT_LE(fitting.max_kv_tokens, 12u * 768); // the context, in blocks
-  EXPECT_EQ(fitting.max_tokens, 1024u);
-}
-
-TEST_F(ApiGenerate, shapes_without_end_are_refused) {
-  open(R"({"max_new_tokens":9007199254740992,"num_return_sequences":65536})",
-       {});
-  std::vector<int64_t> ids = {1};
-  transom_tensor input =
-      makeTensor("input_ids", TRANSOM_DTYPE_I64, {INT32_MAX, 1}, ids);
-  transom_tensor shape{};
-  EXPECT_EQ(transom_session_shape(session, "generate", &input, 1, "output_ids",
-                                  &shape),
-            TRANSOM_STATUS_REJECTED);
-  EXPECT_NE(std::strstr(transom_last_error(), "are out of range"), nullptr)
-      << transom_last_error();
-  input.shape[0] = 1;
-  transom_tensor output = makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, ids);
-  EXPECT_EQ(transom_session_run(session, "generate", &input, 1, &output, 1),
-            TRANSOM_STATUS_REJECTED);
 }

@@ -1,0 +1,117 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entry `generate` on tensors: its shapes, its results, and the memory that
+// it needs.
+#include "runtime/session/Generate.h"
+#include "test/support/fake/FakeGeneration.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace transom;
+using namespace transom::test;
+
+using Generate = FakeGeneration;
+
+TEST_F(Generate, the_entry) {
+  std::vector<int64_t> ids = {9, 0, 0, 1, 2, 3}, mask = {1, 0, 0, 1, 1, 1};
+  std::vector<int64_t> result(18, -7);
+  transom_tensor inputs[] = {
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 3}, ids),
+      makeTensor("attention_mask", TRANSOM_DTYPE_I64, {2, 3}, mask)};
+  transom_tensor shape{};
+  ASSERT_EQ(transom_session_shape(session, "generate", inputs, 2, "output_ids",
+                                  &shape),
+            TRANSOM_STATUS_OK)
+      << transom_last_error();
+  EXPECT_EQ(shape.shape[0], 2);
+  EXPECT_EQ(shape.shape[1], 9);
+  EXPECT_EQ(shape.capacity, 18 * sizeof(int64_t));
+  transom_tensor output =
+      makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, result);
+  ASSERT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_OK)
+      << transom_last_error();
+  const std::vector<int64_t> single = {9}, three = {1, 2, 3};
+  ASSERT_EQ(generate({makePrompt(single), makePrompt(three)}),
+            TRANSOM_STATUS_OK);
+  std::vector<int64_t> expected = this->ids(0), second = this->ids(1);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(result, expected);
+  output.capacity = 8;
+  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_LIMIT);
+  mask[0] = 2;
+  output.capacity = 18 * sizeof(int64_t);
+  EXPECT_EQ(transom_session_run(session, "generate", inputs, 2, &output, 1),
+            TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(
+      transom_session_shape(session, "generate", inputs, 2, "ids", &shape),
+      TRANSOM_STATUS_REJECTED);
+  transom_generation_free(generation);
+}
+
+TEST_F(Generate, output_ids_are_filled) {
+  open(R"({"max_new_tokens":4,"pad_token_id":6})");
+  const std::vector<int64_t> prompt = {1};
+  ASSERT_EQ(generate({makePrompt(prompt)}), TRANSOM_STATUS_OK);
+  const std::vector<int64_t> whole = ids(0);
+  options.end_ids = whole.data(); // the first row ends at once
+  options.num_end_ids = 1;
+  std::vector<int64_t> other = {3};
+  ASSERT_EQ(generate({makePrompt(prompt), makePrompt(other)}),
+            TRANSOM_STATUS_OK);
+  const size_t columns = std::max(ids(0).size(), ids(1).size());
+  std::vector<int64_t> values(2 * columns);
+  transom_tensor output{};
+  EXPECT_EQ(transom_generation_output_ids(generation, &output),
+            TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(output.capacity, values.size() * sizeof(int64_t));
+  output.data = values.data();
+  EXPECT_EQ(transom_generation_output_ids(generation, &output),
+            TRANSOM_STATUS_OK);
+  EXPECT_EQ(values[0], whole[0]);
+  EXPECT_EQ(std::vector<int64_t>(values.begin() + 1,
+                                 values.begin() + int64_t(columns)),
+            std::vector<int64_t>(columns - 1, 6));
+  transom_generation_free(generation);
+}
+
+TEST_F(Generate, settings_that_fit) {
+  transom_session_options fitting = transom_session_options_default();
+  const size_t lengths[] = {100, 300, 5};
+  options.num_return_sequences = 4;
+  options.max_new_tokens = 50;
+  ASSERT_EQ(transom_session_options_fit_generate(model, lengths, 3, &options,
+                                                 &fitting),
+            TRANSOM_STATUS_OK)
+      << transom_last_error();
+  EXPECT_EQ(fitting.max_sequences, 12u);
+  // 100 and 5: a block each; 300: one shared, one of each.
+  EXPECT_EQ(fitting.max_kv_tokens, 256u * (4 + 4 + 5));
+  EXPECT_GE(fitting.max_tokens, 12u);
+  const size_t huge[] = {SIZE_MAX, SIZE_MAX, size_t(1) << 63};
+  EXPECT_EQ(
+      transom_session_options_fit_generate(model, huge, 3, &options, &fitting),
+      TRANSOM_STATUS_OK);
+  EXPECT_LE(fitting.max_kv_tokens, 12u * 768); // the context, in blocks
+  EXPECT_EQ(fitting.max_tokens, 1024u);
+}
+
+TEST_F(Generate, shapes_without_end_are_refused) {
+  open(R"({"max_new_tokens":9007199254740992,"num_return_sequences":65536})",
+       {});
+  std::vector<int64_t> ids = {1};
+  transom_tensor input =
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {INT32_MAX, 1}, ids);
+  transom_tensor shape{};
+  EXPECT_EQ(transom_session_shape(session, "generate", &input, 1, "output_ids",
+                                  &shape),
+            TRANSOM_STATUS_REJECTED);
+  EXPECT_NE(std::strstr(transom_last_error(), "are out of range"), nullptr)
+      << transom_last_error();
+  input.shape[0] = 1;
+  transom_tensor output = makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, ids);
+  EXPECT_EQ(transom_session_run(session, "generate", &input, 1, &output, 1),
+            TRANSOM_STATUS_REJECTED);
+}
