@@ -1,14 +1,99 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of attention and of its key panels; numbers are those of the
-// constraints in the operations' descriptions.
+// Attention and its key panels: what they read and write, and their verifiers.
+// Numbers are those of the constraints in the descriptions.
+#include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::kern;
 using namespace transom::kern::rules;
+
+//===----------------------------------------------------------------------===//
+// Reads and writes
+//===----------------------------------------------------------------------===//
+
+BUFFER_OP(PackKeysOp, (ValueRange{getInput()}), std::nullopt, Polynomial())
+
+bool AttentionOp::acceptsStride() { return true; }
+Value AttentionOp::getAccessedCache() { return getCache(); }
+
+SmallVector<Value> AttentionOp::readBuffers() {
+  return getBuffers({getQuery(), getKey(), getValue(), getMask()});
+}
+SmallVector<Value> AttentionOp::writtenBuffers() {
+  return getBuffers({getOuts(), getScratch(), getPartials(), getCounters()});
+}
+CacheType AttentionOp::getCacheType() {
+  return getCache() ? llvm::cast<CacheType>(getCache().getType()) : CacheType();
+}
+std::optional<Polynomial> AttentionOp::ownedRows() { return std::nullopt; }
+
+/// The operation that makes the table of these keys. In the body of layers
+/// the table is an argument; the symbol of the keys' number leads to it.
+static RaggedBatchOp getRaggedBatch(AttentionOp op) {
+  if (auto ragged = op.getKeyRagged().getDefiningOp<RaggedBatchOp>())
+    return ragged;
+  RaggedBatchOp found;
+  if (!op.getKey())
+    return found;
+  Polynomial keys = getBufferType(op.getKey()).getDims().front();
+  if (auto module = op->getParentOfType<ModuleOp>())
+    module.walk([&](RaggedBatchOp ragged) {
+      if (Polynomial::symbol(ragged.getKeys().str()) == keys)
+        found = ragged;
+    });
+  return found;
+}
+
+std::string kern::pairsName(StringRef rows, int64_t window) {
+  std::string name = ("pairs_of_" + rows).str();
+  return window ? name + "_window_" + std::to_string(window) : name;
+}
+
+/// How many times a row meets a key. Where a mask decides, that has a name of
+/// its own; with rows of other ragged it is bounded by the columns.
+static Polynomial getPairs(AttentionOp op) {
+  Polynomial rows = getBufferType(op.getQuery()).getRowCount();
+  if (CacheType cache = op.getCacheType())
+    return cache.isReadOnly()
+               ? rows * Polynomial(cache.getPositions())
+               : Polynomial::symbol(pairsName(rows.str(), cache.getWindow()));
+  RaggedBatchOp ragged = getRaggedBatch(op);
+  if (!ragged)
+    return rows * getBufferType(op.getKey()).getRowCount();
+  if (Value mask = ragged.getMask()) {
+    if (op.getQueryRagged().getType() == op.getKeyRagged().getType())
+      return Polynomial::symbol(pairsName(ragged.getRows()));
+    return rows * getBufferType(mask).getDims()[1];
+  }
+  Result<Polynomial> columns = Polynomial::parse(ragged.getColumns().str());
+  return rows * (columns ? *columns : getBufferType(op.getKey()).getRowCount());
+}
+
+Polynomial AttentionOp::flops() {
+  Polynomial width = getBufferType(getQuery()).getDims().back() +
+                     getBufferType(getOuts()).getDims().back();
+  return Polynomial(2) * width * getPairs(*this);
+}
+
+bool AttentionOp::canRoundOutput(Value out, bool onlyRounded,
+                                 StringRef &reason) {
+  if (!replacesOut(getOuts(), out, onlyRounded,
+                   "something else reads the attention's result in f32",
+                   reason))
+    return false;
+  if (llvm::cast<BufferType>(getQuery().getType()).isBf16())
+    return true;
+  reason = "the attention is in f32";
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
 
 /// Constraint 3: fails unless the last size is a constant multiple of `heads`;
 /// else gives the size of one head.

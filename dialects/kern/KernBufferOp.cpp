@@ -1,14 +1,16 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory effects of the operations on buffers. Weights are constant, so reading
-// one is no effect. Kernels have no results and no tensors or memrefs, so
-// DestinationStyleOpInterface does not fit them.
+// What the operations on buffers share, memory effects among it. Weights are
+// constant, so reading one is no effect. Kernels have no results and no tensors
+// or memrefs, so DestinationStyleOpInterface does not fit them.
 #include "dialects/kern/KernBufferOp.h"
+#include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
 using namespace transom;
 using namespace transom::kern;
+using namespace transom::kern::rules;
 
 void kern::addBufferEffects(BufferOp op, Effects &effects) {
   SmallVector<Value> reads = op.readBuffers(), writes = op.writtenBuffers();
@@ -21,4 +23,28 @@ void kern::addBufferEffects(BufferOp op, Effects &effects) {
     if (isCache ? op.writesCache() : llvm::is_contained(writes, value))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
   }
+}
+
+SmallVector<Value> kern::getBuffers(ValueRange values) {
+  SmallVector<Value> buffers;
+  for (Value value : values)
+    if (value && llvm::isa<BufferType>(value.getType()))
+      buffers.push_back(value);
+  return buffers;
+}
+
+Polynomial kern::getElementCount(Value buffer) {
+  return product(getSizes(buffer));
+}
+
+Polynomial kern::getRows(Value buffer) {
+  return getBufferType(buffer).getRowCount();
+}
+
+bool kern::replacesOut(Value outs, Value out, bool onlyRounded,
+                       StringRef refusal, StringRef &reason) {
+  if (outs == out && onlyRounded)
+    return true;
+  reason = refusal;
+  return false;
 }

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of caches and of rope; numbers are those of the constraints in the
-// operations' descriptions.
+// Caches and rope: what the operations read and write, and their verifiers.
+// Numbers are those of the constraints in the descriptions.
+#include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -11,33 +12,33 @@ using namespace transom::kern;
 using namespace transom::kern::rules;
 
 //===----------------------------------------------------------------------===//
-// Storage
+// Reads and writes
 //===----------------------------------------------------------------------===//
 
-LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                int64_t heads, int64_t key, int64_t value,
-                                int64_t window, int64_t positions,
-                                Type element) {
-  auto expects = [&](int constraint) {
-    return emitError() << "'!kern.cache' (" << constraint << ") expects ";
-  };
-  bool fits = heads > 0 && key > 0 && value > 0 && key <= INT32_MAX &&
-              value <= INT32_MAX && key + value <= INT32_MAX / heads;
-  if (!fits)
-    return expects(1) << "positive sizes and at most " << INT32_MAX
-                      << " numbers a position, got " << heads
-                      << " heads with keys of " << key << " and values of "
-                      << value;
-  if (window < 0)
-    return expects(2) << "a window that is not negative, got " << window;
-  if (!element.isF32() && !element.isBF16() && !element.isSignlessInteger(8))
-    return expects(3) << "elements of f32, bf16 or i8, got " << element;
-  if (positions < 0 || positions > INT32_MAX || (positions && window))
-    return expects(4) << "positions that are not negative and no window in a "
-                         "read-only cache, got "
-                      << positions << " and the window " << window;
-  return success();
+bool RopeOp::acceptsStride() { return true; }
+bool RopeTableOp::gathersWeight() { return true; }
+
+BUFFER_OP(RopeTableOp, (ValueRange{getPositions()}), getRows(getOuts()),
+          Polynomial(3) * getElementCount(getOuts()))
+BUFFER_OP(RopeOp, (ValueRange{getInput(), getRopeTable()}), getRows(getOuts()),
+          Polynomial(3) * getElementCount(getOuts()))
+
+SmallVector<Value> AppendOp::readBuffers() { return {getKey(), getValue()}; }
+SmallVector<Value> AppendOp::writtenBuffers() { return {}; }
+bool AppendOp::acceptsStride() { return true; }
+Value AppendOp::getAccessedCache() { return getCache(); }
+bool AppendOp::writesCache() { return true; }
+std::optional<Polynomial> AppendOp::ownedRows() { return getRows(getKey()); }
+Polynomial AppendOp::flops() { return Polynomial(); }
+
+bool RopeOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
+  return replacesOut(getOuts(), out, onlyRounded,
+                     "something else reads the rotated rows in f32", reason);
 }
+
+//===----------------------------------------------------------------------===//
+// Verifiers of storage
+//===----------------------------------------------------------------------===//
 
 LogicalResult CacheOp::verify() {
   if (getGroup().has_value() != getOffset().has_value())
@@ -82,7 +83,7 @@ LogicalResult CacheBatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows
+// Verifiers of operations on rows
 //===----------------------------------------------------------------------===//
 
 /// Constraint 2 of append: rows with so many columns.

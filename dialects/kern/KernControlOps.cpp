@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `kern.layers`: its table of layers, the assembly form of that table, and the
-// verifier; numbers are those of the constraints in the description.
+// Layers and phases: the table of layers, its assembly form, and the verifiers.
+// Numbers are those of the constraints in the descriptions.
 #include "dialects/kern/KernControlOps.h"
 #include "dialects/common/LayerList.h"
 #include "dialects/kern/KernVerify.h"
@@ -13,7 +13,7 @@ using namespace transom::kern;
 using namespace transom::kern::rules;
 
 //===----------------------------------------------------------------------===//
-// Table of layers
+// Layers
 //===----------------------------------------------------------------------===//
 
 void LayersOp::build(OpBuilder &builder, OperationState &state, Value buffer,
@@ -58,7 +58,7 @@ void kern::printLayers(OpAsmPrinter &printer, Operation *, ArrayAttr layers) {
 }
 
 //===----------------------------------------------------------------------===//
-// Verifier
+// Verifier of layers
 //===----------------------------------------------------------------------===//
 
 /// The body of a layer, with arguments that fit.
@@ -95,4 +95,51 @@ LogicalResult LayersOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (failed(verifyLayer(*this, layer, symbols)))
       return failure();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+OneDnnOp PhaseOp::getCall() {
+  Block &body = getBody().front();
+  return llvm::hasSingleElement(body) ? llvm::dyn_cast<OneDnnOp>(body.front())
+                                      : OneDnnOp();
+}
+
+/// Constraint 4: a size that an operation of the phase writes has its value
+/// after the phase.
+static LogicalResult verifyWrittenSizes(Block &body) {
+  for (auto writer : body.getOps<BufferOp>()) {
+    FlatSymbolRefAttr size = writer.getWrittenSize();
+    if (!size)
+      continue;
+    for (auto user : body.getOps<BufferOp>()) {
+      if (user == writer)
+        continue;
+      for (Type type : user->getOperandTypes())
+        if (auto buffer = llvm::dyn_cast<BufferType>(type))
+          for (const Polynomial &dim : buffer.getDims())
+            if (llvm::is_contained(dim.symbols(), size.getValue()))
+              return mlir::emitError(user.getLoc())
+                     << "'kern.phase' op (4) expects no use of the size '"
+                     << size.getValue() << "', which the phase writes";
+    }
+  }
+  return success();
+}
+
+LogicalResult PhaseOp::verify() {
+  if (getName().empty())
+    return Constraint{*this, 1}.expects() << "a name";
+  for (Operation &op : getBody().front())
+    if (!llvm::isa<BufferOp>(op))
+      return mlir::emitError(op.getLoc())
+             << "'kern.phase' op (2) expects operations on buffers, got '"
+             << op.getName() << "'";
+  for (auto call : getBody().front().getOps<OneDnnOp>())
+    if (!getCall())
+      return mlir::emitError(call.getLoc())
+             << "'kern.phase' op (3) expects nothing beside 'kern.onednn'";
+  return verifyWrittenSizes(getBody().front());
 }

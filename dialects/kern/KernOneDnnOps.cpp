@@ -13,12 +13,6 @@ using namespace transom::kern::rules;
 /// Most dimensions of a call's tensor.
 static constexpr int64_t kMaxRank = 8;
 
-OneDnnOp PhaseOp::getCall() {
-  Block &body = getBody().front();
-  return llvm::hasSingleElement(body) ? llvm::dyn_cast<OneDnnOp>(body.front())
-                                      : OneDnnOp();
-}
-
 bool OneDnnOp::supportsActivation(Activation kind) {
   return getActivationInfo(kind).usage & activation::OneDnn;
 }

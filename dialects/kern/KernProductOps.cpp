@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of products; numbers are those of the constraints in the
-// operations' descriptions.
+// Products: what they read and write, and their verifiers. Numbers are those of
+// the constraints in the descriptions.
+#include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 
 using namespace mlir;
@@ -11,7 +12,91 @@ using namespace transom::kern;
 using namespace transom::kern::rules;
 
 //===----------------------------------------------------------------------===//
-// Products
+// Reads and writes
+//===----------------------------------------------------------------------===//
+
+BUFFER_OP(BatchMatmulOp, (ValueRange{getLhs(), getRhs()}), std::nullopt,
+          Polynomial(2) * getElementCount(getOuts()) *
+              getBufferType(getLhs()).getDims().back())
+
+bool GemmOp::acceptsStride() { return true; }
+
+std::optional<Activation> GemmOp::getActivation() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || !epilogue.getActivation() || epilogue.getGlu())
+    return std::nullopt;
+  return epilogue.getActivation().getValue();
+}
+
+std::optional<Activation> GemmOp::getGlu() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || !epilogue.getGlu())
+    return std::nullopt;
+  return epilogue.getActivation().getValue();
+}
+
+std::optional<APFloat> GemmOp::getNormEps() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  if (!epilogue || epilogue.getNorm() == NormKind::None)
+    return std::nullopt;
+  return epilogue.getEps().getValue();
+}
+
+bool GemmOp::getNormRms() {
+  EpilogueAttr epilogue = getEpilogueAttr();
+  return epilogue && epilogue.getNorm() == NormKind::RmsNorm;
+}
+
+SmallVector<Value> GemmOp::readBuffers() {
+  SmallVector<Value> reads{getInput()};
+  if (getResidual())
+    reads.push_back(getResidual());
+  return reads;
+}
+SmallVector<Value> GemmOp::writtenBuffers() {
+  SmallVector<Value> writes(getOuts());
+  llvm::append_range(
+      writes, getBuffers({getNormOut(), getNormOutBf16(), getNormCounters()}));
+  return writes;
+}
+std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
+Polynomial GemmOp::flops() {
+  ArrayRef<int64_t> shape = getWeight().getType().getShape();
+  return Polynomial(2 * shape[0] * shape[1]) *
+         getBufferType(getInput()).getRowCount();
+}
+
+bool GemmOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
+  if (getNormOut() == out && !getNormOutBf16())
+    return true;
+  WeightType weight = getWeight().getType();
+  if (!onlyRounded)
+    reason = "something else reads the product in f32";
+  else if (weight.getShape()[1] > getMaxKBlock(weight))
+    reason = "accumulators of a long k wait in the product's result";
+  else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
+    reason = "the product writes another buffer";
+  else
+    return true;
+  return false;
+}
+
+void GemmOp::roundOutput(Value out, Value rounded, bool onlyRounded) {
+  if (getNormOut() == out) {
+    getNormOutBf16Mutable().assign(rounded);
+    if (onlyRounded)
+      getNormOutMutable().clear();
+    return;
+  }
+  for (OpOperand &own : getOutsMutable())
+    if (own.get() == out) {
+      own.set(rounded);
+      return;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
 //===----------------------------------------------------------------------===//
 
 /// Constraints 2 to 6: the operands that come from the artifact.

@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types of the kern dialect: buffers, weights and ragged, their text forms
-// and their sizes.
+// Types of the kern dialect: buffers, weights, caches and ragged, their text
+// forms, their sizes and their verifiers. Numbers are those of the constraints
+// in the descriptions.
 #include "dialects/common/SizeParser.h"
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
@@ -307,6 +308,112 @@ void CacheType::print(AsmPrinter &printer) const {
     printer << ", read_only " << getPositions();
   printer << ", " << getElementType() << ">";
 }
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+/// The size that a text is, if it is a constant.
+static std::optional<int64_t> getConstant(StringRef size) {
+  Result<Polynomial> polynomial = Polynomial::parse(size.str());
+  return polynomial ? polynomial->constant() : std::nullopt;
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<StringAttr> dims, Type element,
+                                 int64_t stride, bool keyPanels) {
+  auto expects = [&](int constraint) {
+    return emitError() << "'!kern.buffer' (" << constraint << ") expects ";
+  };
+  StringRef last = dims.empty() ? StringRef() : dims.back().getValue();
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (bits == 0 || (bits != 1 && bits % 8))
+    return expects(1) << "elements of i1, or integers or floats of whole bytes,"
+                      << " got " << element;
+  std::optional<int64_t> size = getConstant(last);
+  if (stride && (!size || stride < *size))
+    return expects(2) << "a stride of at least the last size, got " << stride
+                      << " and '" << last << "'";
+  if (keyPanels &&
+      (dims.size() != 2 || stride || !(element.isF32() || element.isBF16())))
+    return expects(3) << "key panels of f32 or bf16, of rank 2 and without a "
+                         "stride";
+  if (keyPanels && element.isBF16() && (!size || *size % 2))
+    return expects(4) << "an even, constant number of columns in key panels of "
+                         "bf16, got '"
+                      << last << "'";
+  return success();
+}
+
+LogicalResult WeightType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape,
+                                 OperandFormatAttr format, WeightLayout layout,
+                                 ArrayRef<int64_t> splits) {
+  auto expects = [&](int constraint) {
+    return emitError() << "'!kern.weight' (" << constraint << ") expects ";
+  };
+  Type element = format.getElementType();
+  const bool isPanel =
+      layout == WeightLayout::Panels32 || layout == WeightLayout::Unset;
+  if (!isPanel && !element.isF32() && !element.isBF16())
+    return expects(1) << "f32 or bf16 in layout '" << getLayoutName(layout)
+                      << "', got " << element;
+  for (int64_t size : shape)
+    if (size < 0)
+      return expects(2) << "sizes that are not negative, got " << size;
+
+  // Splits divide the first size.
+  int64_t sum = 0;
+  for (int64_t split : splits) {
+    if (split <= 0)
+      return expects(3) << "positive splits, got " << split;
+    sum += split;
+  }
+  const int64_t first = shape.empty() ? 0 : shape[0];
+  if (!splits.empty() && sum != first)
+    return expects(4) << "splits that add up to the first size, got " << sum
+                      << " and " << first;
+
+  // Panels and padded vectors have one rank.
+  size_t rank = layout == WeightLayout::Panels32   ? 2
+                : layout == WeightLayout::Padded32 ? 1
+                                                   : shape.size();
+  if (shape.size() != rank)
+    return expects(5) << "rank " << rank << " in layout '"
+                      << getLayoutName(layout) << "', got " << shape.size();
+  if (layout == WeightLayout::Padded32 && !element.isF32())
+    return expects(6) << "f32 in layout 'padded32', got " << element;
+  return success();
+}
+
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t heads, int64_t key, int64_t value,
+                                int64_t window, int64_t positions,
+                                Type element) {
+  auto expects = [&](int constraint) {
+    return emitError() << "'!kern.cache' (" << constraint << ") expects ";
+  };
+  bool fits = heads > 0 && key > 0 && value > 0 && key <= INT32_MAX &&
+              value <= INT32_MAX && key + value <= INT32_MAX / heads;
+  if (!fits)
+    return expects(1) << "positive sizes and at most " << INT32_MAX
+                      << " numbers a position, got " << heads
+                      << " heads with keys of " << key << " and values of "
+                      << value;
+  if (window < 0)
+    return expects(2) << "a window that is not negative, got " << window;
+  if (!element.isF32() && !element.isBF16() && !element.isSignlessInteger(8))
+    return expects(3) << "elements of f32, bf16 or i8, got " << element;
+  if (positions < 0 || positions > INT32_MAX || (positions && window))
+    return expects(4) << "positions that are not negative and no window in a "
+                         "read-only cache, got "
+                      << positions << " and the window " << window;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dialect
+//===----------------------------------------------------------------------===//
 
 void KernDialect::initialize() {
   registerAttributes();

@@ -11,8 +11,7 @@ SHARED = {
         "AttnConverter.cpp", "AttnConverterAttention.cpp", "AttnConverterElementwise.cpp", "AttnConverterProducts.cpp",
         "AttnConverterRagged.cpp", "AttnConverterShapes.cpp"]),
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
-    "test/passes/kernel/choose-precision.mlir": ("the second step of the pass; which outputs can be rounded", [
-        "CastFuser.cpp", "../../dialects/kern/KernRounding.cpp"]),
+    "test/passes/kernel/choose-precision.mlir": ("the second step of the pass", ["CastFuser.cpp"]),
     "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernBufferOp.cpp"]),
     "test/passes/kernel/fuse-norm.mlir": ("joins a norm for two passes", ["NormJoiner.cpp"]),
     "test/passes/lower/attention/LowerAttentionTest.cpp": ("windows and biases by column, against plain loops", ["AttentionPositions.cpp"]),

@@ -1,26 +1,6 @@
 // Constraints of caches and of rope by their numbers.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{'!kern.cache' (1) expects positive sizes and at most 2147483647 numbers a position, got 0 heads with keys of 4 and values of 4}}
-func.func private @f(!kern.cache<heads 0, key 4, value 4, f32>)
-
-// -----
-
-// expected-error @below {{'!kern.cache' (2) expects a window that is not negative, got -1}}
-func.func private @f(!kern.cache<heads 2, key 4, value 4, window -1, f32>)
-
-// -----
-
-// expected-error @below {{'!kern.cache' (1) expects positive sizes and at most 2147483647 numbers a position, got 65536 heads with keys of 32768 and values of 1}}
-func.func private @f(!kern.cache<heads 65536, key 32768, value 1, f32>)
-
-// -----
-
-// expected-error @below {{'!kern.cache' (3) expects elements of f32, bf16 or i8, got 'f16'}}
-func.func private @f(!kern.cache<heads 2, key 4, value 4, f16>)
-
-// -----
-
 // expected-error @below {{'kern.cache' op attribute 'type' failed to satisfy constraint: type attribute of keys and values of a layer, in blocks of positions}}
 kern.cache @kv : f32
 
@@ -154,16 +134,6 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %r: !kern.buffer<[rows, 4] x f32
   kern.rope %x, %r outs(%y) heads 2 : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 4] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
-
-// -----
-
-// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got -1 and the window 0}}
-func.func private @f(!kern.cache<heads 2, key 4, value 4, read_only -1, f32>)
-
-// -----
-
-// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got 8 and the window 3}}
-func.func private @f(!kern.cache<heads 2, key 4, value 4, window 3, read_only 8, f32>)
 
 // -----
 

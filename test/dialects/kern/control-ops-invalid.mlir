@@ -1,4 +1,4 @@
-// Constraints of kern.layers by their numbers.
+// Constraints of layers and of phases by their numbers.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
@@ -34,5 +34,25 @@ func.func private @layer(%x: !kern.buffer<[rows, 16] x f32>) {
 func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
   // expected-error @below {{'kern.layers' op (2) expects a body that takes the state, the invariants and the layer's parameters; 'layer' does not}}
   kern.layers %x [@layer] : !kern.buffer<[rows, 8] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
+  // expected-error @below {{'kern.phase' op (1) expects a name}}
+  kern.phase "" {
+    kern.softmax %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  kern.phase "f.0" {
+    // expected-error @below {{'kern.phase' op (2) expects operations on buffers, got 'kern.alloc'}}
+    %a = kern.alloc : !kern.buffer<[rows, 8] x f32>
+  }
   return
 }

@@ -1,5 +1,4 @@
-// Constraints of buffers and weights, of the operations that define them, and of
-// phases, by their numbers.
+// Constraints of buffers, weights and caches by their numbers.
 // RUN: transom-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @below {{'!kern.buffer' (1) expects elements of i1, or integers or floats of whole bytes, got 'i4'}}
@@ -67,121 +66,35 @@ func.func private @f(!kern.weight<[8, 8] x f32, padded32>)
 
 // -----
 
-// expected-error @below {{'kern.weight' op attribute 'type' failed to satisfy constraint: type attribute of a weight in the artifact, in a layout}}
-kern.weight @w : f32 = #weight.expr<file("w")>
-
-// -----
-
-// expected-error @below {{'#weight.expr' (1) expects a weight expression: }}
-kern.weight @w : !kern.weight<[8] x f32, rows> = #weight.expr<fill([])>
-
-// -----
-
-// expected-error @below {{'kern.weight' op (1) expects an offset that is a multiple of 4, got 6}}
-kern.weight @w : !kern.weight<[8] x f32, rows> = #weight.expr<file("w")> {offset = 6 : i64}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{'kern.get_weight' op (1) expects 'f' to be a 'kern.weight'}}
-  %w = kern.get_weight @f : !kern.weight<[8] x f32, rows>
-  return
-}
-
-// -----
-
-kern.weight @w : !kern.weight<[8] x f32, rows> = #weight.expr<file("w")>
-func.func @f() {
-  // expected-error @below {{'kern.get_weight' op (2) expects the weight's type '!kern.weight<[8] x f32, rows>', got '!kern.weight<[8] x f32, unset>'}}
-  %w = kern.get_weight @w : !kern.weight<[8] x f32, unset>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{'kern.alloc' op (1) expects a slot that is not negative, got -1}}
-  %a = kern.alloc {slot = -1 : i64} : !kern.buffer<[rows, 8] x f32>
-  return
-}
-
-// -----
-
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.view' op (1) expects source and result of one element type, got 'f32' and 'i64'}}
-  %v = kern.view %x : !kern.buffer<[rows, 8] x f32> -> !kern.buffer<[rows, 8] x i64>
-  return
-}
-
-// -----
-
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.view' op (2) expects equally many elements, got [rows, 8] and [rows, 2, 3]}}
-  %v = kern.view %x : !kern.buffer<[rows, 8] x f32> -> !kern.buffer<[rows, 2, 3] x f32>
-  return
-}
-
-// -----
-
-func.func @f(%x: !kern.buffer<[rows, 8] x f32, stride 24>) {
-  // expected-error @below {{'kern.view' op (3) expects dense buffers}}
-  %v = kern.view %x : !kern.buffer<[rows, 8] x f32, stride 24> -> !kern.buffer<[rows, 2, 4] x f32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{'kern.ragged_batch' op (1) expects a size as 'batch', got 'batch*'}}
-  %s = kern.ragged_batch {batch = "batch*", columns = "seq", rows = "r", keys = "k"} : !kern.ragged<0>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{'kern.ragged_batch' op (2) expects a mask beside 'keep_first'}}
-  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "r", keys = "k", keep_first} : !kern.ragged<0>
-  return
-}
-
-// -----
-
-func.func @f(%m: !kern.buffer<[batch, seq] x f32>) {
-  // expected-error @below {{'kern.ragged_batch' op (3) expects a mask [batch, columns] of i64 or i1, got '!kern.buffer<[batch, seq] x f32>'}}
-  %s = kern.ragged_batch mask %m : !kern.buffer<[batch, seq] x f32> {batch = "", columns = "", rows = "r", keys = "k"} : !kern.ragged<0>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{'kern.ragged_batch' op (4) expects names for 'rows' and 'keys'}}
-  %s = kern.ragged_batch {batch = "batch", columns = "seq", rows = "", keys = "k"} : !kern.ragged<0>
-  return
-}
-
-// -----
-
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.phase' op (1) expects a name}}
-  kern.phase "" {
-    kern.softmax %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
-  }
-  return
-}
-
-// -----
-
-func.func @f() {
-  kern.phase "f.0" {
-    // expected-error @below {{'kern.phase' op (2) expects operations on buffers, got 'kern.alloc'}}
-    %a = kern.alloc : !kern.buffer<[rows, 8] x f32>
-  }
-  return
-}
-
-// -----
-
 // expected-error @below {{'!kern.weight' (1) expects f32 or bf16 in layout 'rows', got 'i8'}}
 func.func private @f(!kern.weight<[8, 32] x #kern.format<i8, group 32, scales f16>, rows>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (1) expects positive sizes and at most 2147483647 numbers a position, got 0 heads with keys of 4 and values of 4}}
+func.func private @f(!kern.cache<heads 0, key 4, value 4, f32>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (2) expects a window that is not negative, got -1}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, window -1, f32>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (1) expects positive sizes and at most 2147483647 numbers a position, got 65536 heads with keys of 32768 and values of 1}}
+func.func private @f(!kern.cache<heads 65536, key 32768, value 1, f32>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (3) expects elements of f32, bf16 or i8, got 'f16'}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, f16>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got -1 and the window 0}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, read_only -1, f32>)
+
+// -----
+
+// expected-error @below {{'!kern.cache' (4) expects positions that are not negative and no window in a read-only cache, got 8 and the window 3}}
+func.func private @f(!kern.cache<heads 2, key 4, value 4, window 3, read_only 8, f32>)
