@@ -1,16 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What happens to rows: norms, softmax, embeddings, regions of elements, rows of
-// sequences gathered, scattered and pooled.
+// What happens to rows: norms, casts, softmax, embeddings, regions of elements.
 #ifndef TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
 #define TRANSOM_DIALECTS_KERN_KERNROWOPS_TD
 
 include "dialects/kern/KernBase.td"
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
 
 def Kern_NormOp : Kern_BufferizedOp<"norm", [AttrSizedOperandSegments],
     ["acceptsStride", "canRoundOutput", "roundOutput"]> {
@@ -167,110 +162,6 @@ def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator]> {
   }];
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
-}
-
-def Kern_PositionsOp : Kern_BufferizedOp<"positions"> {
-  let summary = "positions of tokens by `nonpad_rank`";
-  let description = [{
-    A token that is not `pad` gets `pad` + its rank among such tokens of its
-    line, counted from 1; a token that is `pad` gets `pad`. See `attn.position`.
-
-    Constraints:
-    1. Ids and outs are i64.
-    2. They have equal sizes.
-
-    Example:
-    ```mlir
-    kern.positions %ids outs(%y) pad 1 : !kern.buffer<[batch, seq] x i64>, !kern.buffer<[batch, seq] x i64>
-    ```
-  }];
-  let arguments = (ins Kern_BufferType:$ids, Kern_BufferType:$outs, I64Attr:$pad);
-  let assemblyFormat = "$ids `outs` `(` $outs `)` `pad` $pad attr-dict `:` type(operands)";
-  let hasVerifier = 1;
-}
-
-def Kern_ColumnsOp : Kern_BufferizedOp<"columns"> {
-  let summary = "the column of each row in the caller's batch, as i64";
-  let description = [{
-    Constraints:
-    1. Outs is i64.
-
-    Example:
-    ```mlir
-    kern.columns %s outs(%y) : !kern.ragged<0>, !kern.buffer<[rows] x i64>
-    ```
-  }];
-  let arguments = (ins Kern_RaggedType:$ragged, Kern_BufferType:$outs);
-  let assemblyFormat = "$ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
-  let hasVerifier = 1;
-}
-
-def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
-  let summary = "[batch, seq, ...] to the ragged [rows, ...]";
-  let description = [{
-    Row r is the element of the batch at its sequence and column.
-
-    Constraints:
-    1. Input and outs have one element type.
-    2. After its first two sizes the input has those of outs after its first.
-    3. Both are dense.
-
-    Example:
-    ```mlir
-    kern.gather_rows %x ragged %s outs(%y) : !kern.buffer<[batch, seq, 8] x f32>, !kern.ragged<0>,
-        !kern.buffer<[rows, 8] x f32>
-    ```
-  }];
-  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
-  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
-  let hasVerifier = 1;
-}
-
-def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]> {
-  let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
-  let description = [{
-    A kept column 0 that the mask hides is not copied: its place is zero too.
-
-    Constraints:
-    1. Input and outs have one element type.
-    2. After its first two sizes outs has those of the input after its first.
-    3. Outs is dense; an input of rank 2 may be padded rows.
-
-    Example:
-    ```mlir
-    kern.scatter_rows %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
-        !kern.buffer<[batch, seq, 8] x f32>
-    ```
-  }];
-  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
-  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
-  let hasVerifier = 1;
-}
-
-def Kern_PoolOp : Kern_BufferizedOp<"pool", [], ["canRoundOutput"]> {
-  let summary = "one row for each sequence: first, last or mean";
-  let description = [{
-    `last` and `mean` are taken of the keys of each sequence; with `mask` (bool,
-    one for each row) of those where it is true. A sequence without such a row
-    gives zeros. `first` is the row of column 0, whatever the mask; zeros for a
-    sequence without rows.
-
-    Constraints:
-    1. The input is f32 in rows, outs f32 or bf16 in rows.
-    2. Outs is [batch, d], where d is the input's last size.
-    3. The mask is bool.
-
-    Example:
-    ```mlir
-    kern.pool <mean> %x ragged %s outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>,
-        !kern.buffer<[batch, 8] x f32>
-    ```
-  }];
-  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged,
-                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$outs,
-                       Kern_PoolKindAttr:$kind);
-  let assemblyFormat = "$kind $input `ragged` $ragged (`mask` $mask^)? `outs` `(` $outs `)` attr-dict `:` type(operands)";
-  let hasVerifier = 1;
 }
 
 #endif // TRANSOM_DIALECTS_KERN_KERNROWOPS_TD

@@ -1,0 +1,142 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention, and the key panels that it reads.
+#ifndef TRANSOM_DIALECTS_KERN_KERNATTENTIONOPS_TD
+#define TRANSOM_DIALECTS_KERN_KERNATTENTIONOPS_TD
+
+include "dialects/kern/KernBase.td"
+
+def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments],
+    ["acceptsStride", "canRoundOutput", "getAccessedCache"]> {
+  let summary = "attention of several heads over ragged batches";
+  let description = [{
+    `query [rows, heads*dk]`, `key` in key panels [positions, kv_heads*dk], `value
+    [rows, kv_heads*dv]` -> `outs [rows, heads*dv]`. A row of `query_ragged` attends to
+    the keys of its sequence in `key_ragged`. Keys are taken in KV blocks of 256
+    that merge in order: within a block each score is a chain over dk, then
+    scaled (and capped), masked; probabilities are exp2(score - maximum) and
+    their sum runs in 16 lanes; the product with the values is a chain from zero.
+    A row without a visible key gives zeros.
+
+    With `causal` row i sees keys up to i; with `window` w only those nearer than
+    w; queries of other ragged are aligned with the last keys. `mask` is
+    broadcastable to [batch, heads, q, k]: f32 is added to the scores, bool
+    selects, and where it is false the score is `mask_value` or, without one,
+    hidden. `scratch` holds each worker's scores. With `slopes` (ALiBi), one for each
+    head, slope * (j - i) is added to the score of key j for the query at position i;
+    slopes [heads, 2] are one for j <= i and one for j > i;
+    with `relative_bias` [heads, 2R + 1] element [h, min(max(j - i, -R), R) + R].
+
+    Positions are indices among the keys of the sequence. With `by_column`
+    they are the columns of the tokens in the caller's batch, for `causal`,
+    `window`, `slopes` and `relative_bias` alike, so that a ragged batch with
+    holes gives what the padded batch does.
+
+    With a `cache` instead of key and value the keys of a sequence are those at
+    positions 0 to keys - 1 in the cache, of which the new rows are the last, and
+    positions are counted from the sequence's start. Of a read-only cache all
+    keys are visible, those that `key_ragged`, a `kern.cache_batch`, names.
+
+    `schedule` selects how the work is divided. A work item is a block of query
+    rows of one head. No schedule changes a bit of the result:
+
+    - `streaming`: a work item computes one KV block after the other;
+    - `two_pass`: a work item computes all its scores first, for up to 8 KV
+      blocks, then the products with the values;
+    - `split_kv`: the KV blocks of a work item are distributed over workers. Each
+      block leaves its result in `partials`; `counters` (zero before and after)
+      tell which worker is last and merges them. Without room for all blocks the
+      op falls back to `streaming`;
+    - `auto`: `streaming` or `split_kv`, by the lengths and workers of a call.
+
+    In bf16 scores are chains over pairs of dk, probabilities are rounded to bf16
+    before they are summed and multiplied, and their product with the values is a
+    chain over pairs of keys; sums and all else are f32.
+
+    Constraints:
+    1. `heads` is a multiple of `kv_heads`, both are positive.
+    2. Key and value are given, or a cache.
+    3. Query, key, value and outs are f32 or bf16, and their last sizes are
+       constant: heads*dk, kv_heads*dk, kv_heads*dv and heads*dv.
+    4. The key is key panels.
+    5. Query, value and outs are rows.
+    6. Query, key and value have one element type.
+    7. In bf16 dk is even.
+    8. Outs are f32, or bf16 where the query is bf16.
+    9. Query and outs have equal numbers of rows.
+    10. The scratch is f32 [parts, floats] with the floats that the schedule and
+        dv need.
+    11. `split_kv` has partials and counters.
+    12. Partials are f32 [parts, floats] with room for 32 KV blocks.
+    13. Counters are i64 [parts, 32].
+    14. The mask is f32 or bool of rank 4 or less.
+    15. `mask_value` comes with a bool mask only.
+    16. The window and the soft cap are not negative.
+    17. With `causal` or `window` and without `by_column` the query's ragged batch
+        has no `keep_first`, since such a row has no index in the order.
+    18. Beside a cache there is no mask. If the cache grows, both ragged batches
+        are one table and `causal` is set; if it is read-only, they are two
+        tables and `causal` is not set.
+    19. The query's type, `kv_heads` and the window are the cache's.
+    20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
+    21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.
+    22. With `by_column` there is no cache, and both ragged batches are one table.
+
+    Example:
+    ```mlir
+    kern.attention %q, %k, %v ragged %s, %s scratch %t outs(%y) heads 2 kv_heads 2 scale 0.125 {causal} :
+        !kern.buffer<[rows, 128] x f32>, !kern.buffer<[keys, 128] x f32, key_panels>,
+        !kern.buffer<[rows, 128] x f32>, !kern.ragged<0>, !kern.ragged<0>,
+        !kern.buffer<[parts, 10176] x f32>, !kern.buffer<[rows, 128] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$query, Optional<Kern_BufferType>:$key, Optional<Kern_BufferType>:$value,
+                       Kern_RaggedType:$query_ragged, Kern_RaggedType:$key_ragged,
+                       Optional<Kern_CacheType>:$cache, Optional<Kern_WeightType>:$slopes,
+                       Optional<Kern_WeightType>:$relative_bias,
+                       Optional<Kern_BufferType>:$mask, Kern_BufferType:$scratch,
+                       Optional<Kern_BufferType>:$partials, Optional<Kern_BufferType>:$counters,
+                       Kern_BufferType:$outs,
+                       I64Attr:$heads, I64Attr:$kv_heads, F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       UnitAttr:$by_column,
+                       DefaultValuedAttr<F64Attr, "0.0">:$soft_cap,
+                       OptionalAttr<F64Attr>:$mask_value,
+                       DefaultValuedAttr<Kern_ScheduleAttr, "::transom::kern::AttentionSchedule()">:$schedule);
+  let assemblyFormat = [{
+    $query (`,` $key^ `,` $value)? `ragged` $query_ragged `,` $key_ragged
+    (`cache` $cache^)? (`slopes` $slopes^)? (`relative_bias` $relative_bias^)? (`mask` $mask^)? `scratch` $scratch (`partials` $partials^ `counters` $counters)?
+    `outs` `(` $outs `)` `\n` `heads` $heads `kv_heads` $kv_heads `scale` $scale attr-dict `\n` `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of the cache, null without one.
+    ::transom::kern::CacheType getCacheType();
+  }];
+}
+
+def Kern_PackKeysOp : Kern_BufferizedOp<"pack_keys"> {
+  let summary = "rows of keys into key panels";
+  let description = [{
+    Row r goes to the key position of row r in `ragged`; other positions of
+    the panels stay undefined and are masked by whoever reads them.
+
+    Constraints:
+    1. The input is f32 or bf16 in rows.
+    2. Outs is key panels.
+    3. Input and outs have equal last sizes.
+    4. Outs is bf16 if the input is.
+
+    Example:
+    ```mlir
+    kern.pack_keys %x ragged %s outs(%y) : !kern.buffer<[rows, 64] x f32>, !kern.ragged<0>,
+        !kern.buffer<[keys, 64] x f32, key_panels>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_RaggedType:$ragged, Kern_BufferType:$outs);
+  let assemblyFormat = "$input `ragged` $ragged `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+#endif // TRANSOM_DIALECTS_KERN_KERNATTENTIONOPS_TD

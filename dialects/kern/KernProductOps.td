@@ -1,0 +1,128 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with weights and of activations.
+#ifndef TRANSOM_DIALECTS_KERN_KERNPRODUCTOPS_TD
+#define TRANSOM_DIALECTS_KERN_KERNPRODUCTOPS_TD
+
+include "dialects/kern/KernBase.td"
+
+def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
+    ["acceptsStride", "canRoundOutput", "roundOutput"]> {
+  let summary = "product with a packed weight, with an epilogue";
+  let description = [{
+    `outs = activation(input [m, k] x weight [n, k]^T + bias) + residual`. With
+    several `outs` consecutive column ranges of n go to one each (`splits` of the
+    weight's type); an out may be key panels, then row r goes to the key position
+    of row r in `ragged`. One chain of fused multiply-adds over ascending k for
+    each output, starting from the bias, so that results are
+    bit-identical for any m and number of workers.
+
+    With `norm_gamma` the LayerNorm of each row of `outs` goes to `norm_out`,
+    rounded to `norm_out_bf16`, or both, made by the worker that completes the rows;
+    `norm_counters` (zero before and after) tell which worker that is. With
+    `rms_norm` in the epilogue it is the RMSNorm.
+
+    With `glu` in the epilogue the weight's rows are interleaved, 8 of g and 8 of u
+    in turn, and `outs [m, n/2] = activation(g) * u`, made in registers.
+
+    A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
+    products are exact and sums f32, and the activation and the residual are f32.
+    Each out is f32 or bf16, rounded to nearest even, whatever the input is.
+
+    Constraints:
+    1. The input is f32 or bf16 in rows.
+    2. The weight is [n, k], where k is the input's last size.
+    3. The weight is in `panels32` or `unset`.
+    4. The input is bf16 if the weight is, else f32.
+    5. The bias is f32 [n] in `padded32` or `unset`.
+    6. The bias has the weight's splits.
+    7. There is one out for each split of the weight, or one where it has no
+       splits.
+    8. An out is f32 or bf16 and as wide as its split.
+    9. An out in rows has the input's rows.
+    10. An out is f32 if k has several K blocks.
+    11. `ragged` is given exactly if an out is key panels.
+    12. Beside key panels there is no activation, residual or norm.
+    13. A residual is f32 in rows, of the sizes of the single out.
+    14. `norm_gamma`, `norm_counters`, a norm in the epilogue and `norm_out` or
+        `norm_out_bf16` come together; `norm_beta` comes with them only.
+    15. Beside a norm there is a single out, f32 in rows.
+    16. Gamma and beta are f32 [n] in `rows` or `unset`.
+    17. An `rms_norm` has no beta.
+    18. `norm_out` is f32 and `norm_out_bf16` is bf16, in rows of the out's sizes.
+    19. `norm_counters` has an i64 for each row.
+    20. No out, nor that of a norm, is in the input's memory, since other tiles
+        still read it.
+    21. A residual is in the out's memory only without an activation and with a k
+        of one K block, since tiles wait there.
+    22. Beside `glu` there is a single out in rows, no residual, no norm and no
+        splits.
+    23. Beside `glu` n is a multiple of 16 and k has one K block.
+
+    Example:
+    ```mlir
+    kern.gemm %x, %w bias %b outs(%y) epilogue <gelu> : !kern.buffer<[rows, 8] x f32>,
+        !kern.weight<[64, 8] x f32, unset>, !kern.weight<[64] x f32, unset>, !kern.buffer<[rows, 64] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$input, Kern_WeightType:$weight,
+                       Optional<Kern_WeightType>:$bias, Optional<Kern_BufferType>:$residual,
+                       Optional<Kern_RaggedType>:$ragged,
+                       Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
+                       Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
+                       Optional<Kern_BufferType>:$norm_counters,
+                       Variadic<Kern_BufferType>:$outs,
+                       OptionalAttr<Kern_EpilogueAttr>:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
+    (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
+    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)`
+    (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let builders = [
+    /// A product without residual and norm.
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias,
+                   "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
+      ::mlir::Value none;
+      build($_builder, $_state, input, weight, bias, none, none, none, none, none, none, none,
+            outs, epilogue);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The activation of the epilogue, other than that of a GLU.
+    std::optional<::transom::Activation> getActivation();
+    /// The activation of the epilogue's GLU.
+    std::optional<::transom::Activation> getGlu();
+    /// The epsilon of the epilogue's norm.
+    std::optional<::llvm::APFloat> getNormEps();
+    /// True when the epilogue's norm is an RMSNorm.
+    bool getNormRms();
+  }];
+}
+
+def Kern_BatchMatmulOp : Kern_BufferizedOp<"batch_matmul"> {
+  let summary = "product of two activations";
+  let description = [{
+    `lhs [..., m, k] x rhs [..., k, n] -> outs [..., m, n]`; leading dimensions
+    broadcast. One chain of fused multiply-adds over ascending k, from zero.
+
+    Constraints:
+    1. Operands are f32 in rows, of rank 2 or more.
+    2. The last size of lhs is the last but one of rhs.
+    3. Outs has the rows of lhs and the columns of rhs.
+    4. Leading sizes of lhs and rhs equal those of outs or are 1.
+
+    Example:
+    ```mlir
+    kern.batch_matmul %p, %v outs(%y) : !kern.buffer<[batch, 12, seq, seq] x f32>,
+        !kern.buffer<[batch, 12, seq, 64] x f32>, !kern.buffer<[batch, 12, seq, 64] x f32>
+    ```
+  }];
+  let arguments = (ins Kern_BufferType:$lhs, Kern_BufferType:$rhs, Kern_BufferType:$outs);
+  let assemblyFormat = "$lhs `,` $rhs `outs` `(` $outs `)` attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+#endif // TRANSOM_DIALECTS_KERN_KERNPRODUCTOPS_TD
