@@ -185,9 +185,8 @@ Value RowWriter::getOperandOnRows(Operation *op, Value operand) {
   if (form == RowForm::Rows || form == RowForm::Table)
     return getRows(operand, op->getLoc());
   Dims dims = getDims(operand), result = getDims(op->getResult(0));
-  bool elementwise =
-      isa<AddOp, SubOp, MulOp, DivOp, AndOp, OrOp, WhereOp, MaskOp>(op);
-  if (!elementwise || dims.size() < result.size())
+  auto tokenwise = dyn_cast<TokenwiseOpInterface>(op);
+  if (!tokenwise || !tokenwise.isElementwise() || dims.size() < result.size())
     return operand;
   return createReshape(builder, op->getLoc(), operand,
                        ArrayRef(dims).drop_front());
