@@ -233,7 +233,7 @@ TEST_F(Api, a_session_of_the_parent_process_says_so) {
   EncodeCall call(1, 3);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20); // instead of a hang
+    alarm(300); // instead of a hang
     const transom_status status = transom_session_run(
         session, "encode", call.inputs.data(), 3, call.outputs.data(), 2);
     const bool says = std::strstr(transom_last_error(), "fork()") != nullptr;

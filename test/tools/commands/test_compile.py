@@ -83,7 +83,7 @@ class Compile(ToolTest):
     def test_ends_with_one_line_on_a_terminal(self):
         leader, follower = pty.openpty()
         with os.fdopen(leader, "rb", buffering=0) as terminal:
-            done = subprocess.run([TOOL, "compile", BERT, "-o", self.path("m.so")], stderr=follower, timeout=120, env={**os.environ, **QUICK})
+            done = subprocess.run([TOOL, "compile", BERT, "-o", self.path("m.so")], stderr=follower, timeout=400, env={**os.environ, **QUICK})
             os.close(follower)
             self.assertEqual(done.returncode, 0)
             lines = terminal.read(1 << 16).decode().replace("\r\n", "\n").split("\n")

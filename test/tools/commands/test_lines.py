@@ -18,14 +18,14 @@ class Lines(TextsTest):
             for text in ("the cat", "", "the dog sat"):
                 process.stdin.write(text.encode() + b"\n")
                 process.stdin.flush()
-                self.assertTrue(select.select([process.stdout], [], [], 60)[0], f"{command} does not answer '{text}'")
+                self.assertTrue(select.select([process.stdout], [], [], 400)[0], f"{command} does not answer '{text}'")
                 self.assertEqual(json.loads(process.stdout.readline())["text"], text)
             # The last line may lack its end.
             process.stdin.write(b"cat")
             process.stdin.close()
             self.assertEqual(json.loads(process.stdout.read())["text"], "cat")
             process.stdout.close()
-            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(process.wait(timeout=400), 0)
 
     def test_half_a_line_is_waited_for(self):
         process = subprocess.Popen([TOOL, "tokenize", self.models["bert"], "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **QUICK})
@@ -35,7 +35,7 @@ class Lines(TextsTest):
         process.stdin.close()
         self.assertEqual([json.loads(line)["text"] for line in process.stdout], ["the cat", "the dog"])
         process.stdout.close()
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=400), 0)
 
     def test_long_lines(self):
         text = "cat " * 100000
