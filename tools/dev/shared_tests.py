@@ -22,7 +22,6 @@ SHARED = {
     "test/compiler/evaluator/KernMemoryTest.cpp": ("ops of kern on the byte arena", [
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
-    "test/compiler/inspect/InspectModelTest.cpp": ("costs are a part of the report", ["InspectModelCost.cpp"]),
     "test/compiler/import/graphjson/GraphImportTest.cpp": ("a graph.json is read as a whole", [
         "GraphAttention.cpp", "GraphCall.cpp", "GraphElementwise.cpp", "GraphFile.cpp", "GraphLookups.cpp", "GraphNorms.cpp",
         "GraphOrder.cpp", "GraphProducts.cpp", "GraphRope.cpp", "GraphShapes.cpp"]),

@@ -3,24 +3,12 @@
 //
 // What `inspect` tells of a graph: a decoder is known by its sequences, not by
 // the name of its entry.
-#include "compiler/driver/Compile.h"
-#include <filesystem>
-#include <fstream>
+#include "test/compiler/inspect/InspectGraph.h"
 #include <gtest/gtest.h>
 
-using namespace transom;
+using namespace transom::test;
 
 namespace {
-
-/// The report on a graph.json of this text.
-Result<ModelReport> inspectGraph(const std::string &text) {
-  std::string folder = ::testing::TempDir() + "/inspect-model";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder + "/graph.json") << text;
-  Result<ModelReport> report = inspectModel(folder + "/graph.json");
-  std::filesystem::remove_all(folder);
-  return report;
-}
 
 TEST(InspectModel, anEntryNamedStepIsNoDecoder) {
   auto report = inspectGraph(R"json({

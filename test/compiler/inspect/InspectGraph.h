@@ -1,0 +1,23 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reports on graphs written in a test.
+#pragma once
+#include "compiler/driver/Compile.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace transom::test {
+
+/// The report on a graph.json of this text.
+inline Result<ModelReport> inspectGraph(const std::string &text) {
+  std::string folder = ::testing::TempDir() + "/inspect-model";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/graph.json") << text;
+  Result<ModelReport> report = inspectModel(folder + "/graph.json");
+  std::filesystem::remove_all(folder);
+  return report;
+}
+
+} // namespace transom::test
