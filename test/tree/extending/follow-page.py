@@ -1,8 +1,9 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# follow-page.py SOURCE BUILD NINJA: follows docs/extending.md. Each file of its tables contains the text beside it; each patch
-# applies, and what it changes compiles. The patch of 'An attn op' is linked and computes what it should.
+# follow-page.py SOURCE BUILD NINJA [SECTION]: follows docs/extending.md. Each file of its tables contains the text beside it;
+# each patch applies, and what it changes compiles. The patches of 'An attn op' and 'A kern op' are linked and compute what they
+# should. With SECTION only the patches of that section are tried.
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import clamp
+import reverse
 
 ROW = re.compile(r"^\| \[[^]]+\]\(\.\./([^)]+)\) \| `([^`]+)` \|", re.MULTILINE)
 PATCH = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -22,7 +24,10 @@ PRODUCT = ("compiler/", "dialects/", "passes/", "runtime/", "tools/")
 # Most files that a change may touch, by the section of the page: the costs that the project promises. Files are those of the
 # section's table, or of its patches.
 MAX_FILES = {"An instruction set": 3, "A storage format": 3}
-MAX_PATCHED = {"A model family": 1, "An activation": 2, "An attn op": 5}
+MAX_PATCHED = {"A model family": 1, "An activation": 2, "An attn op": 5, "A kern op": 5}
+
+# Sections whose patches are tried by a test of their own.
+SEPARATE = ("A kern op",)
 
 
 def get_sections(page):
@@ -127,7 +132,7 @@ def get_generated_sources(source, name):
 
 def check_patch(build, patch):
     """Applies a patch to copies of its files and compiles what it changes; other headers come from the tree. A patch that adds
-    the op of clamp.py is linked and run."""
+    the op of clamp.py or reverse.py is linked and run."""
     with tempfile.TemporaryDirectory() as folder:
         names = TARGET.findall(patch)
         for name in names:
@@ -151,20 +156,34 @@ def check_patch(build, patch):
             yield from report(compiled, f"with the patch '{name}' does not compile")
         if "ClampOp" in patch and all(map(os.path.exists, objects.values())):
             yield from clamp.check(build, objects, folder)
+        if "ReverseOp" in patch and all(map(os.path.exists, objects.values())):
+            yield from reverse.check(build, objects, folder)
+
+
+def check_section(build, section, text):
+    """Tries the patches of a section; those that add an op add the one that is run."""
+    patches = PATCH.findall(text)
+    for op in [op for name, op in (("An attn op", "ClampOp"), ("A kern op", "ReverseOp")) if name == section]:
+        if not any(op in patch for patch in patches):
+            yield f"'{section}' has no patch that adds {op}"
+    for patch in patches:
+        yield from check_patch(build, patch)
 
 
 def main():
-    source, build, ninja = sys.argv[1:4]
+    source, build, ninja, *only = sys.argv[1:]
     with open(os.path.join(source, "docs", "extending.md"), encoding="utf-8") as file:
         page = file.read()
-    patches = PATCH.findall(page)
     build = Build(source, build, ninja)
-    problems = [*check_tables(source, page), *check_costs(page), *(p for patch in patches for p in check_patch(build, patch))]
-    if not any("ClampOp" in patch for patch in patches):
-        problems.append("the page has no patch that adds the op of clamp.py")
+    sections = {title: text for title, text in get_sections(page).items() if title in (only or set(get_sections(page)) - set(SEPARATE))}
+    problems = [f"the page has no section '{title}'" for title in only if title not in sections]
+    if not only:
+        problems += [*check_tables(source, page), *check_costs(page)]
+    for title, text in sections.items():
+        problems += check_section(build, title, text)
     for problem in problems:
         print(f"docs/extending.md: {problem}")
-    print(f"{len(patches)} patches, {len(ROW.findall(page))} rows")
+    print(f"{sum(len(PATCH.findall(text)) for text in sections.values())} patches, {len(ROW.findall(page))} rows")
     sys.exit(1 if problems else 0)
 
 
