@@ -3,6 +3,7 @@
 //
 // Bounded sizes and groups of tokens: what the operations read and write, and
 // their verifiers. Numbers are those of the constraints in the descriptions.
+#include "dialects/kern/KernBufferOp.h"
 #include "dialects/kern/KernVerify.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -21,11 +22,7 @@ Polynomial BoundedSizeOp::getParsedBound() {
 }
 
 int64_t GroupTokensOp::getNumGroups() {
-  return rules::getBufferType(getOffsets())
-             .getDims()[0]
-             .constant()
-             .value_or(1) -
-         1;
+  return getBufferType(getOffsets()).getDims()[0].constant().value_or(1) - 1;
 }
 SmallVector<Value> GroupTokensOp::readBuffers() { return {getGroups()}; }
 SmallVector<Value> GroupTokensOp::writtenBuffers() {
@@ -36,15 +33,9 @@ std::optional<Polynomial> GroupTokensOp::ownedRows() { return std::nullopt; }
 Polynomial GroupTokensOp::flops() { return {}; }
 
 bool GroupGemmOp::acceptsStride() { return true; }
-SmallVector<Value> GroupGemmOp::readBuffers() {
-  return {getInput(), getOffsets()};
-}
-SmallVector<Value> GroupGemmOp::writtenBuffers() { return {getOuts()}; }
-std::optional<Polynomial> GroupGemmOp::ownedRows() { return std::nullopt; }
-Polynomial GroupGemmOp::flops() {
-  return Polynomial(2) * product(getSizes(getOuts())) *
-         getSizes(getInput()).back();
-}
+BUFFER_OP(GroupGemmOp, (ValueRange{getInput(), getOffsets()}), std::nullopt,
+          Polynomial(2) * getElementCount(getOuts()) *
+              getSizes(getInput()).back())
 
 bool CombineGroupsOp::acceptsStride() { return true; }
 SmallVector<Value> CombineGroupsOp::readBuffers() {
@@ -54,8 +45,8 @@ SmallVector<Value> CombineGroupsOp::writtenBuffers() { return {getOuts()}; }
 /// Any row of the input may be a token's. So no rows are owned if the input
 /// has as many rows as outs.
 std::optional<Polynomial> CombineGroupsOp::ownedRows() {
-  Polynomial rows = rules::getBufferType(getOuts()).getRowCount();
-  if (rules::getBufferType(getInput()).getRowCount() == rows)
+  Polynomial rows = getBufferType(getOuts()).getRowCount();
+  if (getBufferType(getInput()).getRowCount() == rows)
     return std::nullopt;
   return rows;
 }
@@ -89,15 +80,14 @@ LogicalResult BoundedSizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
 /// Fails unless a buffer is dense and of i64.
 static LogicalResult verifyTable(Constraint constraint, const char *name,
                                  Value buffer) {
-  if (isDense(buffer) &&
-      rules::getBufferType(buffer).getElementType().isInteger(64))
+  if (isDense(buffer) && getBufferType(buffer).getElementType().isInteger(64))
     return success();
   return constraint.expects()
          << "a dense buffer of i64 as " << name << ", got " << buffer.getType();
 }
 
 LogicalResult GroupTokensOp::verify() {
-  Type element = rules::getBufferType(getGroups()).getElementType();
+  Type element = getBufferType(getGroups()).getElementType();
   if (!(element.isInteger(64) || element.isInteger(32)) ||
       getSizes(getGroups()).size() != 2 || !isDense(getGroups()))
     return Constraint{*this, 1}.expects()
@@ -174,11 +164,10 @@ LogicalResult GroupGemmOp::verify() {
   if (failed(verifyRowsOfFloat({*this, 4}, "the input", getInput())) ||
       failed(verifyRowsOfFloat({*this, 4}, "outs", getOuts())))
     return failure();
-  if (rules::getBufferType(getInput()).getElementType() !=
-      type.getElementType())
+  if (getBufferType(getInput()).getElementType() != type.getElementType())
     return Constraint{*this, 4}.expects()
            << "input and weight of one type, got "
-           << rules::getBufferType(getInput()).getElementType() << " and "
+           << getBufferType(getInput()).getElementType() << " and "
            << type.getElementType();
   if (failed(verifyTable({*this, 6}, "offsets", getOffsets())))
     return failure();
