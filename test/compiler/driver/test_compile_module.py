@@ -1,0 +1,42 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options of the stages: types, passes that are left out, modules that are read back."""
+import json
+import unittest
+
+from compiles import ALL_TARGETS, BERT, CompileTest
+
+
+class CompileModule(CompileTest):
+    def test_dtype(self):
+        self.succeed("compile", BERT, "-q", "-O0", "--dtype", "bf16", "-o", self.path("m.so"), *ALL_TARGETS)
+        found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
+        self.assertEqual(found["dtype"], "bf16")
+        self.assertEqual(found["options"]["dtype"], "bf16")
+        self.assertEqual(found["isas"], ["avx2", "avx512", "avx512bf16"])
+        # The flag's variable in the environment gives the same code.
+        bf16 = self.succeed("compile", BERT, "--emit", "kern", "--dtype", "bf16").stdout
+        self.assertIn("bf16, panels32", " ".join(bf16.split()))
+        self.assertEqual(self.succeed("compile", BERT, "--emit", "kern", env={"TRANSOM_DTYPE": "bf16"}).stdout, bf16)
+        self.assertNotIn("bf16", self.succeed("compile", BERT, "--emit", "kern").stdout)
+
+    def test_llvm_ir_reads_back(self):
+        self.succeed("compile", BERT, "-o", self.path("m.so"), "--check-stages", "-q")
+
+    def test_disabled_pass_is_recorded(self):
+        self.compile("--disable-pass", "attn-fuse-attention")
+        self.succeed("compile", "-q", "-O0", "-o", self.path("cse.so"), "--target", "x86-64-v3", "--disable-pass", "cse", BERT)
+        found = json.loads(self.succeed("inspect", self.path("m.so"), "--json").stdout)
+        self.assertEqual(found["disabled_passes"], ["attn-fuse-attention"])
+        self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "attn-fuse-atention", says="did you mean 'attn-fuse-attention'?")
+        self.fail_with(2, "compile", BERT, "-o", self.path("n.so"), "--disable-pass", "kern-plan-memory", says="cannot be disabled")
+
+    def test_passes_that_cannot_be_left_out(self):
+        says = self.fail_with(2, "compile", BERT, "-o", self.path("m.so"), "--disable-pass", "attn-fuse-attentio", says="did you mean 'attn-fuse-attention'?")
+        self.assertIn("attn-fuse-projections", says)
+        says = self.fail_with(2, "compile", BERT, "-o", self.path("m.so"), "--disable-pass", "kern-plan-memory", says="cannot be disabled")
+        self.assertIn("attn-fuse-attention", says)
+
+
+if __name__ == "__main__":
+    unittest.main()
