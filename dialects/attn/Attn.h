@@ -46,6 +46,21 @@ void nameResultByLocation(mlir::Operation *op,
 
 } // namespace transom::attn::detail
 
+namespace transom::attn {
+
+/// What is known of values where padding is removed. Rows are the tokens of
+/// `[batch, seq, ...]` without padding: `[tokens, ...]`.
+struct RowQuery {
+  /// Each token has its value by itself.
+  llvm::function_ref<bool(mlir::Value)> isRows;
+  /// Does not depend on the length, such as a weight.
+  llvm::function_ref<bool(mlir::Value)> isFixed;
+  /// The type is `[batch, seq, ...]` without the length in further sizes.
+  llvm::function_ref<bool(mlir::Value)> hasRowsShape;
+};
+
+} // namespace transom::attn
+
 #include "dialects/attn/AttnDialect.h.inc"
 #include "dialects/attn/AttnEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

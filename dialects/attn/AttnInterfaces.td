@@ -48,4 +48,27 @@ def Attn_TokenwiseOpInterface : OpInterface<"TokenwiseOpInterface"> {
       "bool", "isElementwise", (ins), [{}], [{ return false; }]>];
 }
 
+def Attn_RowwiseOpInterface : OpInterface<"RowwiseOpInterface"> {
+  let cppNamespace = "::transom::attn";
+  let description = [{
+    An operation that is not tokenwise, but gives each token its row without
+    those of other tokens for some operands and attributes, such as a transpose
+    that leaves batch and length in place.
+  }];
+  let methods = [
+    InterfaceMethod<
+      [{What keeps the operation from working on rows, as the end of a remark;
+        empty if nothing does.}],
+      "::llvm::StringRef", "getRowObstacle",
+      (ins "const ::transom::attn::RowQuery &":$rows)>,
+    InterfaceMethod<
+      [{Adapts axes and shapes once the operands are rows, which have one
+        leading dimension in place of batch and length.}],
+      "void", "adaptToRows", (ins)>,
+    InterfaceMethod<
+      [{True if a row may depend on other rows of the operands though the
+        result is `[rows, ...]`. A decoder refuses such an operation.}],
+      "bool", "mixesRows", (ins), [{}], [{ return false; }]>];
+}
+
 #endif // TRANSOM_DIALECTS_ATTN_ATTNINTERFACES_TD

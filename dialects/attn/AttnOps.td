@@ -110,7 +110,8 @@ def Attn_ConstantOp : Attn_Op<"constant", [Pure,
 // Products
 //===----------------------------------------------------------------------===//
 
-def Attn_MatmulOp : Attn_ShapedOp<"matmul"> {
+def Attn_MatmulOp : Attn_ShapedOp<"matmul",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface, ["mixesRows"]>]> {
   let summary = "product of two activations";
   let description = [{
     `lhs [..., m, k] x rhs [..., k, n] -> [..., m, n]`, with the last two
@@ -165,7 +166,8 @@ include "dialects/attn/AttnElementwiseOps.td"
 // Shapes
 //===----------------------------------------------------------------------===//
 
-def Attn_TransposeOp : Attn_ShapedOp<"transpose"> {
+def Attn_TransposeOp : Attn_ShapedOp<"transpose",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
   let summary = "permutes dimensions: result dimension i is input dimension permutation[i]";
   let description = [{
     Constraints:
@@ -183,7 +185,8 @@ def Attn_TransposeOp : Attn_ShapedOp<"transpose"> {
   let hasCanonicalizer = 1;
 }
 
-def Attn_ReshapeOp : Attn_ShapedOp<"reshape"> {
+def Attn_ReshapeOp : Attn_ShapedOp<"reshape",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
   let summary = "same elements in row-major order, other dimensions";
   let description = [{
     Constraints:
@@ -201,7 +204,8 @@ def Attn_ReshapeOp : Attn_ShapedOp<"reshape"> {
   let hasCanonicalizer = 1;
 }
 
-def Attn_ConcatOp : Attn_ShapedOp<"concat"> {
+def Attn_ConcatOp : Attn_ShapedOp<"concat",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
   let summary = "joins tensors along an axis";
   let description = [{
     Constraints:
@@ -220,7 +224,8 @@ def Attn_ConcatOp : Attn_ShapedOp<"concat"> {
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` custom<VariadicTypes>(type($inputs))";
 }
 
-def Attn_SliceOp : Attn_ShapedOp<"slice"> {
+def Attn_SliceOp : Attn_ShapedOp<"slice",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface>]> {
   let summary = "a range along an axis";
   let description = [{
     Elements `start <= i < start + size` of `axis`; `size` is a
@@ -244,7 +249,8 @@ def Attn_SliceOp : Attn_ShapedOp<"slice"> {
   }];
 }
 
-def Attn_GatherOp : Attn_ShapedOp<"gather"> {
+def Attn_GatherOp : Attn_ShapedOp<"gather",
+    [DeclareOpInterfaceMethods<Attn_RowwiseOpInterface, ["mixesRows"]>]> {
   let summary = "rows of the first axis by index";
   let description = [{
     `table [n, ...]`, `indices` i64 of any shape -> `[indices..., ...]`. The

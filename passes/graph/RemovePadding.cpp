@@ -40,7 +40,6 @@ private:
   void convertPosition(PositionOp op);
   void convertFirstColumn(SliceOp op);
   void convertByRow(Operation *op);
-  void adaptAttributes(Operation *op);
   Value getOperandOnRows(Operation *op, Value operand);
   Value getRows(Value value, Location loc);
   Value positions(Location loc);
@@ -192,31 +191,13 @@ Value RowWriter::getOperandOnRows(Operation *op, Value operand) {
                        ArrayRef(dims).drop_front());
 }
 
-/// Adapts axes and shapes: rows have one leading dimension instead of two.
-void RowWriter::adaptAttributes(Operation *op) {
-  TypeSwitch<Operation *>(op)
-      .Case<SliceOp, ConcatOp>(
-          [](auto sliced) { sliced.setAxis(sliced.getAxis() - 1); })
-      .Case([&](TransposeOp transpose) {
-        SmallVector<int64_t> order = {0};
-        for (int64_t from : transpose.getPermutation().drop_front(2))
-          order.push_back(from - 1);
-        transpose.setPermutation(order);
-      })
-      .Case([&](ReshapeOp reshape) {
-        Dims dims = reshape.getShape().getDims();
-        dims.erase(dims.begin());
-        dims[0] = getDims(reshape.getInput())[0];
-        reshape.setShapeAttr(ShapeAttr::get(reshape.getContext(), dims));
-      });
-}
-
 void RowWriter::convertByRow(Operation *op) {
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, getOperandOnRows(op, operand));
   Operation *copy = builder.clone(*op, mapping);
-  adaptAttributes(copy);
+  if (auto rowwise = dyn_cast<RowwiseOpInterface>(copy))
+    rowwise.adaptToRows();
   (void)setInferredTypes(copy);
   onRows[op->getResult(0)] = copy->getResult(0);
 }

@@ -1,9 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One forward traversal. `classify` has a rule for each operation that may work
-// on rows. An operand without a form on rows gives a result without one, with
-// the same cause, except for masks, which are recognised by their origin.
+// One forward traversal. `classify` asks the interfaces of operations that may
+// work on rows, and has rules for attention, pooling and tables. An operand
+// without a form on rows gives a result without one, with the same cause,
+// except for masks, which are recognised by their origin.
 #include "passes/graph/RowForms.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -140,11 +141,6 @@ RowForms::Verdict RowForms::classify(Operation *op) {
     return classifyFixed(op);
   using Result = Verdict;
   return TypeSwitch<Operation *, Result>(op)
-      .Case([&](GatherOp gather) {
-        if (of(gather.getTable()) != RowForm::Fixed)
-          return Result(RowForm::Opaque, "its table depends on the length");
-        return rowsIf(gather.getIndices(), 2, "its indices have no rows");
-      })
       .Case([&](RopeOp rope) {
         if (of(rope.getRopeTable()) != RowForm::Rows)
           return Result(RowForm::Opaque, "its rope table has no rows");
@@ -153,16 +149,14 @@ RowForms::Verdict RowForms::classify(Operation *op) {
       .Case([&](TokenwiseOpInterface tokenwise) {
         return classifyTokenwise(tokenwise);
       })
-      .Case([&](ReshapeOp reshape) { return classifyReshape(reshape); })
-      .Case([&](TransposeOp transpose) {
-        ArrayRef<int64_t> order = transpose.getPermutation();
-        if (order.size() < 2 || order[0] != 0 || order[1] != 1)
-          return Result(RowForm::Opaque, "it moves batch or length");
-        return rowsIf(transpose.getInput(), 2, "its input has no rows");
+      .Case([&](ReshapeOp reshape) {
+        return of(reshape.getInput()) == RowForm::Table
+                   ? classifyReshapeOfTable(reshape)
+                   : classifyRowwise(reshape);
       })
       .Case([&](SliceOp slice) { return classifySlice(slice); })
-      .Case([&](ConcatOp concat) { return classifyConcat(concat); })
-      .Case([&](MatmulOp matmul) { return classifyMatmul(matmul); })
+      .Case(
+          [&](RowwiseOpInterface rowwise) { return classifyRowwise(rowwise); })
       .Default([](Operation *) {
         return Result(RowForm::Opaque, "it is not known to work on rows");
       });
@@ -198,14 +192,16 @@ RowForms::Verdict RowForms::classifyElementwise(Operation *op) {
   return {RowForm::Rows, ""};
 }
 
-RowForms::Verdict RowForms::classifyReshape(ReshapeOp op) {
-  Dims to = getDims(op.getResult());
-  if (of(op.getInput()) == RowForm::Rows) {
-    if (isRowsShape(to))
-      return {RowForm::Rows, ""};
-    return {RowForm::Opaque, "it moves or merges batch or length"};
-  }
-  Dims from = getDims(op.getInput()); // a table
+RowForms::Verdict RowForms::classifyRowwise(RowwiseOpInterface op) {
+  auto isRows = [&](Value value) { return of(value) == RowForm::Rows; };
+  auto isFixed = [&](Value value) { return of(value) == RowForm::Fixed; };
+  auto hasRowsShape = [&](Value value) { return isRowsShape(getDims(value)); };
+  StringRef obstacle = op.getRowObstacle({isRows, isFixed, hasRowsShape});
+  return {obstacle.empty() ? RowForm::Rows : RowForm::Opaque, obstacle.str()};
+}
+
+RowForms::Verdict RowForms::classifyReshapeOfTable(ReshapeOp op) {
+  Dims from = getDims(op.getInput()), to = getDims(op.getResult());
   if (to.size() == 3 && to[0] == Polynomial(1) &&
       ArrayRef(to).take_back(2) == ArrayRef(from).take_back(2)) {
     tables[op.getResult()] = tables.lookup(op.getInput());
@@ -214,9 +210,8 @@ RowForms::Verdict RowForms::classifyReshape(ReshapeOp op) {
   return {RowForm::Opaque, "it reshapes a table"};
 }
 
+/// Column 0 of rows is the first row of each sequence.
 RowForms::Verdict RowForms::classifySlice(SliceOp op) {
-  if (of(op.getInput()) == RowForm::Rows && op.getAxis() >= 2)
-    return {RowForm::Rows, ""};
   if (of(op.getInput()) == RowForm::Rows && op.getAxis() == 1 &&
       op.getStart() == 0 && op.getSize().getPolynomial() == Polynomial(1) &&
       getDims(op.getInput()).size() == 3 &&
@@ -225,28 +220,7 @@ RowForms::Verdict RowForms::classifySlice(SliceOp op) {
     sawRows = true;
     return {RowForm::Fixed, ""};
   }
-  return {RowForm::Opaque, "it cuts the batch or the length"};
-}
-
-RowForms::Verdict RowForms::classifyConcat(ConcatOp op) {
-  if (op.getAxis() < 2)
-    return {RowForm::Opaque, "it joins along the batch or the length"};
-  for (Value input : op.getInputs())
-    if (of(input) != RowForm::Rows)
-      return {RowForm::Opaque, "it joins rows with what has none"};
-  return {RowForm::Rows, ""};
-}
-
-RowForms::Verdict RowForms::classifyMatmul(MatmulOp op) {
-  size_t lhs = getDims(op.getLhs()).size(), rhs = getDims(op.getRhs()).size();
-  bool left = of(op.getLhs()) == RowForm::Rows;
-  bool right = of(op.getRhs()) == RowForm::Rows;
-  bool byRow = lhs >= 4 || (lhs == 3 && !op.getTransposeLhs());
-  if (left && of(op.getRhs()) == RowForm::Fixed && rhs == 2 && byRow)
-    return {RowForm::Rows, ""};
-  if (left && right && lhs == rhs && lhs >= 4)
-    return {RowForm::Rows, ""};
-  return {RowForm::Opaque, "a product mixes positions"};
+  return classifyRowwise(op);
 }
 
 RowForms::Verdict RowForms::classifyPool(PoolOp op) {

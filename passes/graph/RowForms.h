@@ -56,10 +56,9 @@ private:
   Verdict classifyFixed(mlir::Operation *op);
   Verdict classifyTokenwise(attn::TokenwiseOpInterface op);
   Verdict classifyElementwise(mlir::Operation *op);
-  Verdict classifyReshape(attn::ReshapeOp op);
+  Verdict classifyRowwise(attn::RowwiseOpInterface op);
+  Verdict classifyReshapeOfTable(attn::ReshapeOp op);
   Verdict classifySlice(attn::SliceOp op);
-  Verdict classifyConcat(attn::ConcatOp op);
-  Verdict classifyMatmul(attn::MatmulOp op);
   Verdict classifyPool(attn::PoolOp op);
   Verdict classifySdpa(attn::SdpaOp op);
   Verdict classifySdpaMask(attn::SdpaOp op);

@@ -62,16 +62,11 @@ static bool isByToken(const Dims &shape, Type type) {
 
 /// True if a row of the result of `op` may depend on other rows of its
 /// operands, though the result is [rows, ...].
-static bool mixesRows(Emitter &emit, Operation *op) {
+static bool mixesRows(Operation *op) {
   if (isa<attn::TokenwiseOpInterface, attn::SdpaOp>(op))
     return false;
-  if (auto gather = dyn_cast<attn::GatherOp>(op))
-    return hasRows(emit, gather.getTable());
-  if (auto matmul = dyn_cast<attn::MatmulOp>(op))
-    return emit.getShape(matmul.getResult()).size() == 2 &&
-           hasRows(emit, matmul.getRhs());
-  return !isa<attn::ReshapeOp, attn::TransposeOp, attn::SliceOp,
-              attn::ConcatOp>(op);
+  auto rowwise = dyn_cast<attn::RowwiseOpInterface>(op);
+  return !rowwise || rowwise.mixesRows();
 }
 
 /// A row depends on the rows of its own sequence only, through the cache of an
@@ -94,7 +89,7 @@ void GraphStep::checkRows(ArrayRef<Value> inputs, ArrayRef<Value> results,
   };
   llvm::for_each(results, visit);
   for (size_t i = 0; i < made.size(); ++i) {
-    mixes = mixes || mixesRows(emit, made[i]);
+    mixes = mixes || mixesRows(made[i]);
     for (Value operand : made[i]->getOperands())
       if (isa<RankedTensorType>(operand.getType()))
         visit(operand);
