@@ -8,9 +8,6 @@ SHARED = {
     "test/dialects/kern/move-ops-invalid.mlir": ("constraints that many ops share", ["KernVerify.cpp"]),
     "test/passes/graph/row-forms-refused.mlir": ("each reason of an op, as a pass reports it", ["../../dialects/attn/AttnRows.cpp"]),
     "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),
-    "test/passes/kernel/convert-attn-to-kern.mlir": ("the conversion of each op", [
-        "AttnConverter.cpp", "AttnConverterAttention.cpp", "AttnConverterElementwise.cpp", "AttnConverterProducts.cpp",
-        "AttnConverterRagged.cpp", "AttnConverterShapes.cpp"]),
     "test/passes/kernel/fuse-epilogues.mlir": ("queries that the fusions share", ["BufferUses.cpp"]),
     "test/passes/kernel/choose-precision.mlir": ("the second step of the pass", ["CastFuser.cpp"]),
     "test/passes/kernel/form-phases.mlir": ("effects decide which ops share a phase", ["../../dialects/kern/KernBufferOp.cpp"]),
