@@ -20,9 +20,6 @@ SHARED = {
     "test/compiler/evaluator/KernMemoryTest.cpp": ("ops of kern on the byte arena", [
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
-    "test/compiler/import/graphjson/GraphImportTest.cpp": ("a graph.json is read as a whole", [
-        "GraphAttention.cpp", "GraphCall.cpp", "GraphElementwise.cpp", "GraphFile.cpp", "GraphLookups.cpp", "GraphNorms.cpp",
-        "GraphOrder.cpp", "GraphProducts.cpp", "GraphRope.cpp", "GraphShapes.cpp"]),
     "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),
     "test/compiler/import/huggingface/GoldenImportTest.cpp": ("drivers of encoders, and of texts beside them", ["Encoder.cpp", "TextConfig.cpp"]),
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
