@@ -156,6 +156,10 @@ Result<void> Packing::block(const std::vector<int64_t> &offsets,
     return atWeight(done.takeError());
   if (weight.format.element == StorageType::BF16)
     return stream.push(rounded(values));
+  if (weight.format.element != StorageType::F32)
+    return internalError("weight '" + weight.symbol +
+                         "': rows of the format '" + weight.format.str() +
+                         "' cannot be written; supported: f32, bf16");
   return stream.push(std::move(values));
 }
 

