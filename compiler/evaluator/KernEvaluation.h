@@ -19,7 +19,7 @@ struct RowRange {
 /// The buffers of a run.
 class KernEvaluation {
 public:
-  /// Parts that share the work, in an order that `seed` shuffles.
+  /// Workers that share the work, in an order that `seed` shuffles.
   static constexpr int numWorkers = 2;
 
   explicit KernEvaluation(mlir::ModuleOp module) : bounds(module) {}

@@ -68,7 +68,8 @@ def Kern_GatherRowsOp : Kern_BufferizedOp<"gather_rows"> {
 def Kern_ScatterRowsOp : Kern_BufferizedOp<"scatter_rows", [], ["acceptsStride"]> {
   let summary = "ragged [rows, ...] to [batch, seq, ...], zero elsewhere";
   let description = [{
-    A kept column 0 that the mask hides is not copied: its place is zero too.
+    A column 0 that only `keep_first` of `kern.ragged_batch` keeps is not copied:
+    its place is zero, too.
 
     Constraints:
     1. Input and outs have one element type.

@@ -22,7 +22,7 @@ namespace transom {
 /// function, and buffers of one phase share no memory.
 static constexpr size_t kMaxOperations = 64;
 
-/// True when both own the rows of this buffer: then each part meets only what
+/// True when both own the rows of this buffer: then each worker meets only what
 /// it wrote itself.
 static bool sameRows(kern::BufferOp a, kern::BufferOp b, Value buffer) {
   std::optional<Polynomial> rows = a.ownedRows(), others = b.ownedRows();
@@ -39,7 +39,7 @@ static bool meetInCache(kern::BufferOp a, kern::BufferOp b) {
 }
 
 /// True when nothing that one of both writes is touched by the other, other
-/// than rows that each part owns in both.
+/// than rows that each worker owns in both.
 static bool independent(kern::BufferOp earlier, kern::BufferOp later) {
   auto clear = [&](kern::BufferOp writer, ArrayRef<Value> written,
                    ArrayRef<Value> touched, kern::BufferOp other) {

@@ -16,8 +16,8 @@ using namespace transom::api;
 
 /// What the handle of a generation points to.
 struct transom_generation {
-  std::vector<Continuation> rows;
-  std::vector<std::vector<transom_token_logprob>> top; ///< by row
+  std::vector<Continuation> continuations;
+  std::vector<std::vector<transom_token_logprob>> top; ///< by continuation
   int64_t fill = 0;
 };
 
@@ -173,17 +173,17 @@ static Result<void> generateInto(Session &session,
       return options.callback(options.callback_context, &token) == 0;
     };
   auto made = std::make_unique<transom_generation>();
-  Result<void> done =
-      generate(source, config, tokenizer, prompts, callback, made->rows);
+  Result<void> done = generate(source, config, tokenizer, prompts, callback,
+                               made->continuations);
   // A cancel after the last step belongs to this call, not to the next one.
   if (done)
     done = session.takeCancel();
   if (!done && done.error().status != cancelledStatus)
     return done;
   made->fill = config.fillToken();
-  for (const Continuation &row : made->rows) {
+  for (const Continuation &continuation : made->continuations) {
     auto &top = made->top.emplace_back();
-    for (const TokenLogprob &token : row.top)
+    for (const TokenLogprob &token : continuation.top)
       top.push_back({token.token, token.logprob});
   }
   *out = made.release();
@@ -279,7 +279,7 @@ void transom_generation_free(transom_generation *generation) {
 }
 
 size_t transom_generation_count(const transom_generation *generation) {
-  return generation ? generation->rows.size() : 0;
+  return generation ? generation->continuations.size() : 0;
 }
 
 transom_status transom_generation_get(const transom_generation *generation,
@@ -287,23 +287,24 @@ transom_status transom_generation_get(const transom_generation *generation,
   return guarded([&]() -> Result<void> {
     if (!generation)
       return nullArgument("generation");
-    if (index >= generation->rows.size())
-      return usageError("there are " + std::to_string(generation->rows.size()) +
-                        " continuations, none of index " +
-                        std::to_string(index));
-    const Continuation &row = generation->rows[index];
+    if (index >= generation->continuations.size())
+      return usageError(
+          "there are " + std::to_string(generation->continuations.size()) +
+          " continuations, none of index " + std::to_string(index));
+    const Continuation &continuation = generation->continuations[index];
     const auto &top = generation->top[index];
     transom_continuation filled = transom_continuation_default();
-    filled.prompt = row.prompt;
-    filled.number = row.number;
-    filled.prompt_tokens = row.promptTokens;
-    filled.ids = row.tokens.data();
-    filled.num_ids = row.tokens.size();
-    filled.text = {row.text.data(), row.text.size()};
-    filled.finish = transom_finish(row.finish);
-    filled.logprobs = row.logprobs.empty() ? nullptr : row.logprobs.data();
+    filled.prompt = continuation.prompt;
+    filled.number = continuation.number;
+    filled.prompt_tokens = continuation.promptTokens;
+    filled.ids = continuation.tokens.data();
+    filled.num_ids = continuation.tokens.size();
+    filled.text = {continuation.text.data(), continuation.text.size()};
+    filled.finish = transom_finish(continuation.finish);
+    filled.logprobs =
+        continuation.logprobs.empty() ? nullptr : continuation.logprobs.data();
     filled.top = top.empty() ? nullptr : top.data();
-    filled.num_top = top.empty() ? 0 : top.size() / row.tokens.size();
+    filled.num_top = top.empty() ? 0 : top.size() / continuation.tokens.size();
     return writeInfo(filled, out);
   });
 }
@@ -314,7 +315,7 @@ transom_generation_output_ids(const transom_generation *generation,
   return guarded([&]() -> Result<void> {
     if (!generation || !result)
       return nullArgument(generation ? "result" : "generation");
-    return writeOutputIds(generation->rows, generation->fill, *result);
+    return writeOutputIds(generation->continuations, generation->fill, *result);
   });
 }
 

@@ -35,7 +35,7 @@ int64_t getMaxMagnitude(StorageType type);
 /// its integer times a factor for each `block` numbers, as is the minimum.
 struct OperandFormat {
   StorageType element = StorageType::F32;
-  int64_t group = 0; ///< numbers along K with one scale; 0: no scales
+  int64_t group = 0; ///< numbers along K with a scale; 0: none, or a cache
   std::optional<StorageType> scales;
   std::optional<StorageType> minimums;
   int64_t block = 0; ///< numbers along K with one factor of scales; 0: none

@@ -128,8 +128,8 @@ private:
   uint64_t state;
 };
 
-/// Packs a weight [n, k] into panels of 32 columns, each worker from a border
-/// on.
+/// Packs a weight [n, k] into panels of 32 columns, each split from a border of
+/// panels on.
 std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
                               const std::vector<int64_t> &splits);
 /// The same in bf16: pairs along k side by side, k filled up with zeros to a
@@ -137,7 +137,7 @@ std::vector<float> packPanels(const std::vector<float> &weight, int64_t k,
 std::vector<uint16_t> packBf16Panels(const std::vector<float> &weight,
                                      int64_t k,
                                      const std::vector<int64_t> &splits);
-/// Packs a vector whose workers start at multiples of 32.
+/// Packs a vector whose splits start at multiples of 32.
 std::vector<float> packPadded(const std::vector<float> &bias,
                               const std::vector<int64_t> &splits);
 

@@ -156,8 +156,8 @@ struct FamilyDefaults {
 };
 
 /// Names of modules, without the prefix of the base model; those inside a layer
-/// without the layer's own name. Empty where the family has none; `rope`,
-/// `attention` and `activation` are for locations and never empty.
+/// without the layer's own name. Empty where the family has none; `attention`,
+/// `activation`, `attentionNorm` and `mlpNorm` are never empty.
 struct FamilyModules {
   const char *embeddings = ""; ///< the module that adds and normalizes; in
                                ///< locations only
@@ -252,10 +252,10 @@ struct ModelFamily {
   MlpKind mlp = MlpKind::Glu;
   bool transposedWeights = false; ///< projections are stored [in, out]
   bool scaledEmbedding = false;   ///< times the root of the hidden size
-  bool headNorms = false;         ///< RMS norms of query and key, head by head
-  bool partialRope = false;       ///< `ropeFraction` may be below 1
-  bool ropeByLayerType = false;   ///< layers with a window have their own rope
-  bool firstLayerNorm = true;     ///< false: attention of layer 0 has no norm
+  bool headNorms = false;       ///< norms (`normKind`) of each head of Q and K
+  bool partialRope = false;     ///< `ropeFraction` may be below 1
+  bool ropeByLayerType = false; ///< layers with a window have their own rope
+  bool firstLayerNorm = true;   ///< false: attention of layer 0 has no norm
   WindowLayers windows = WindowLayers::None;
   WindowSize windowSize = WindowSize::Previous;
   /// Values of `rope_type` that its class takes.

@@ -24,10 +24,10 @@ resolved(const std::function<void(GenerationConfig &)> &change = {}) {
 inline int64_t choose(const GenerationConfig &config,
                       const std::vector<float> &logits,
                       const std::vector<int64_t> &tokens = {},
-                      size_t prompt = 0, uint64_t row = 0) {
+                      size_t prompt = 0, uint64_t continuation = 0) {
   Sampler sampler(config, int64_t(logits.size()));
   Result<int64_t> token = sampler.choose(
-      logits.data(), {tokens.data(), tokens.size(), prompt, row});
+      logits.data(), {tokens.data(), tokens.size(), prompt, continuation});
   EXPECT_TRUE(bool(token)) << token.error().message;
   return token ? *token : -1;
 }

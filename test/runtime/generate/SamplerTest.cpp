@@ -37,8 +37,8 @@ TEST(Sampler, temperature_zero_is_greedy) {
     c.sample = true;
     c.temperature = 0;
   });
-  for (uint64_t row = 0; row != 20; ++row)
-    EXPECT_EQ(choose(config, {1, 1.01f, 1}, {}, 0, row), 1);
+  for (uint64_t number = 0; number != 20; ++number)
+    EXPECT_EQ(choose(config, {1, 1.01f, 1}, {}, 0, number), 1);
 }
 
 TEST(Sampler, the_same_seed_gives_the_same_tokens) {
@@ -46,7 +46,7 @@ TEST(Sampler, the_same_seed_gives_the_same_tokens) {
   for (size_t i = 0; i != logits.size(); ++i)
     logits[i] = float((i * 7919) % 1000) / 250;
   std::vector<int64_t> tokens;
-  auto draw = [&](uint64_t seed, uint64_t row) {
+  auto draw = [&](uint64_t seed, uint64_t continuation) {
     auto config = resolved([&](auto &c) {
       c.sample = true;
       c.seed = seed;
@@ -54,8 +54,8 @@ TEST(Sampler, the_same_seed_gives_the_same_tokens) {
     Sampler sampler(config, 1000);
     tokens.assign(1, 0);
     while (tokens.size() != 9)
-      tokens.push_back(*sampler.choose(logits.data(),
-                                       {tokens.data(), tokens.size(), 1, row}));
+      tokens.push_back(*sampler.choose(
+          logits.data(), {tokens.data(), tokens.size(), 1, continuation}));
     return tokens;
   };
   EXPECT_EQ(draw(1, 0), draw(1, 0));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operand formats: sizes of panels by hand, and codecs that read back what they
-// packed. The rules are tested by test/dialects/kern/formats-invalid.mlir.
+// packed. The rules are tested by test/dialects/kern/attrs-invalid.mlir.
 #include "runtime/weights/OperandFormat.h"
 #include <gtest/gtest.h>
 
