@@ -166,7 +166,7 @@ double KernAttention::score(int64_t sequence, int64_t head, const Token &query,
 }
 
 /// Softmax of probabilities that are rounded to bf16 against the maximum of
-/// their piece, and summed so.
+/// their KV block, and summed so.
 static void roundedSoftmax(std::vector<double> &scores) {
   double maximum = hidden, sum = 0;
   for (double score : scores)

@@ -51,7 +51,7 @@ static Result<void> evaluateGetCache(kern::GetCacheOp op, Evaluation &e) {
 }
 
 Result<void> KernEvaluation::flushCaches(Evaluation &e) {
-  // Parts come in any order, positions may not.
+  // Workers come in any order, positions may not.
   std::vector<Appended> rows = std::move(e.kern->appended);
   e.kern->appended.clear();
   std::sort(rows.begin(), rows.end(), [](const Appended &a, const Appended &b) {

@@ -71,7 +71,7 @@ static Result<void> evaluateRaggedBatch(kern::RaggedBatchOp op, Evaluation &e) {
 // Phases and layers
 //===----------------------------------------------------------------------===//
 
-/// Parts in an order that follows from a number.
+/// Workers in an order that follows from a number.
 static SmallVector<int> getShuffledWorkers(uint64_t seed) {
   SmallVector<int> order;
   for (int worker = 0; worker < KernEvaluation::numWorkers; ++worker)

@@ -86,8 +86,8 @@ static void normalizeRows(GemmOp op, Evaluation &e, int64_t rows,
   }
 }
 
-/// The number of an output of the product before its epilogue: of a gate rows
-/// of g and u lie in turns of 8.
+/// The number of an output of the product before its epilogue: of a GLU, 8
+/// rows of gate and 8 of up alternate.
 static int64_t getGluRow(int64_t column, bool second) {
   return column / 8 * 16 + column % 8 + (second ? 8 : 0);
 }

@@ -117,9 +117,10 @@ def FuseNormPass : Pass<"kern-fuse-norm", "::mlir::ModuleOp"> {
     Pre-condition: epilogues are fused. Post-condition: such a product names the
     norm's weights and writes `norm_out`.
 
-    Refuses: a reader or writer of the product between both, or a reader of the
-    norm's result before it; a norm that overwrites the product or its operand;
-    several outs; a product that makes a GLU.
+    Refuses: a reader or writer of the product between both; a norm that
+    overwrites the product or its operand, or follows an op that does; a norm
+    that is rounded already; several outs; a product that makes a GLU or has a
+    norm already.
 
     Example:
     ```mlir
@@ -202,9 +203,9 @@ def FuseCrossLayerNormPass : Pass<"kern-fuse-cross-layer-norm", "::mlir::ModuleO
   let description = [{
     Where all bodies of layers begin with a norm of the state and end with a
     product that writes it, that product normalizes its rows with the weights of
-    the next row. The rows are an argument of the bodies beside the state. The
-    first norm comes before the layers; a norm of gathered rows after them
-    is the last row's, and the gather takes its rows.
+    the next layer. The normalized rows are an argument of the bodies beside the
+    state. The first norm comes before the layers; a norm of gathered rows after
+    them becomes that of the last layer, and the gather takes its rows.
 
     Pre-condition: types of buffers are final, each body has one call site.
     Post-condition: a layer has a barrier less.

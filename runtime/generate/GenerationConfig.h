@@ -48,7 +48,7 @@ struct GenerationConfig {
   ContextPolicy contextPolicy = ContextPolicy::Stop;
   int64_t topLogprobs = -1; ///< -1: no log-probabilities
   /// Options of the model's files that are not supported, such as
-  /// "num_beam_groups 2"; and those that have an effect with sampling only.
+  /// `'num_beam_groups' 2`; and those that have an effect with sampling only.
   std::vector<std::string> unsupported, unsupportedSampling;
 
   /// Reads the settings that an artifact holds; an empty text gives the
@@ -66,7 +66,7 @@ struct GenerationConfig {
   int64_t mostNewTokens(int64_t promptLength) const;
   int64_t fewestNewTokens(int64_t promptLength) const;
   bool isEnd(int64_t token) const;
-  /// What fills rows that end early: the pad token, else the first end token,
+  /// What fills shorter continuations: the pad token, else the first end token,
   /// else 0.
   int64_t fillToken() const;
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exponentials and sums that have the same bits on every machine: nothing but
-// additions and multiplications of doubles in a fixed order, no libm and no
+// additions, products and quotients of doubles in a fixed order, no libm and no
 // fused operations (the folder is compiled without contraction).
 #pragma once
 #include <cstdint>

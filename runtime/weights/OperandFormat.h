@@ -4,8 +4,8 @@
 // How an operand of a product is stored: the type of its numbers, the groups
 // along K that share a scale, and how numbers are interleaved in a panel. One
 // class per format packs and unpacks panels; `OperandLowering` of passes/lower
-// is the class that emits code for it. A new format is a class of each kind and
-// a table entry.
+// is the class that emits code for it. A new format: see
+// docs/extending.md.
 #pragma once
 #include "runtime/base/DType.h"
 #include <optional>

@@ -221,7 +221,7 @@ void KernelHarness::runFunction(const std::string &isa,
 }
 
 //===----------------------------------------------------------------------===//
-// Segments
+// Ragged batches
 //===----------------------------------------------------------------------===//
 
 RaggedTable::RaggedTable(const std::vector<std::vector<int>> &mask,

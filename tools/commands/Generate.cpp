@@ -62,9 +62,10 @@ private:
                      const std::vector<Prompt> &prompts) const;
   void tellEqual(const transom_generation *generation) const;
   void tellContext(const transom_generation *generation) const;
-  std::string formatLine(const transom_continuation &row,
+  std::string formatLine(const transom_continuation &continuation,
                          const Prompt &prompt) const;
-  void writeTop(JsonWriter &json, const transom_continuation &row) const;
+  void writeTop(JsonWriter &json,
+                const transom_continuation &continuation) const;
   void tellTimes(const transom_generation *generation, const Progress &progress,
                  Clock::time_point begin, Clock::time_point end) const;
 
@@ -168,17 +169,19 @@ static int takeToken(void *context, const transom_generated_token *token) {
 }
 
 void GenerateCommand::writeTop(JsonWriter &json,
-                               const transom_continuation &row) const {
+                               const transom_continuation &continuation) const {
   json.key("logprobs");
-  json.array(std::vector<double>(row.logprobs, row.logprobs + row.num_ids));
-  if (row.num_top == 0)
+  json.array(std::vector<double>(continuation.logprobs,
+                                 continuation.logprobs + continuation.num_ids));
+  if (continuation.num_top == 0)
     return;
   json.key("top_logprobs");
   json.beginArray();
-  for (size_t i = 0; i != row.num_ids; ++i) {
+  for (size_t i = 0; i != continuation.num_ids; ++i) {
     json.beginArray();
-    for (size_t k = 0; k != row.num_top; ++k) {
-      const transom_token_logprob &top = row.top[i * row.num_top + k];
+    for (size_t k = 0; k != continuation.num_top; ++k) {
+      const transom_token_logprob &top =
+          continuation.top[i * continuation.num_top + k];
       json.beginObject();
       json.member("id", top.id);
       if (info.vocabulary_size)
@@ -191,8 +194,9 @@ void GenerateCommand::writeTop(JsonWriter &json,
   json.endArray();
 }
 
-std::string GenerateCommand::formatLine(const transom_continuation &row,
-                                        const Prompt &prompt) const {
+std::string
+GenerateCommand::formatLine(const transom_continuation &continuation,
+                            const Prompt &prompt) const {
   std::string line;
   JsonWriter json(line);
   json.beginObject();
@@ -202,16 +206,18 @@ std::string GenerateCommand::formatLine(const transom_continuation &row,
   } else {
     json.member("prompt", prompt.text);
   }
-  json.member("prompt_tokens", uint64_t(row.prompt_tokens));
+  json.member("prompt_tokens", uint64_t(continuation.prompt_tokens));
   if (continuations > 1)
-    json.member("continuation", uint64_t(row.number));
+    json.member("continuation", uint64_t(continuation.number));
   if (info.vocabulary_size)
-    json.member("text", std::string_view(row.text.data, row.text.size));
+    json.member("text", std::string_view(continuation.text.data,
+                                         continuation.text.size));
   json.key("ids");
-  json.array(std::vector<int64_t>(row.ids, row.ids + row.num_ids));
-  json.member("finish_reason", transom_finish_name(row.finish));
+  json.array(std::vector<int64_t>(continuation.ids,
+                                  continuation.ids + continuation.num_ids));
+  json.member("finish_reason", transom_finish_name(continuation.finish));
   if (flags.generation.values.top_logprobs >= 0)
-    writeTop(json, row);
+    writeTop(json, continuation);
   json.endObject();
   return line + "\n";
 }
@@ -219,18 +225,19 @@ std::string GenerateCommand::formatLine(const transom_continuation &row,
 Result<void> GenerateCommand::print(const transom_generation *generation,
                                     const std::vector<Prompt> &prompts) const {
   for (size_t i = 0; i != transom_generation_count(generation); ++i) {
-    transom_continuation row = transom_continuation_default();
-    if (Result<void> got = check(transom_generation_get(generation, i, &row));
+    transom_continuation continuation = transom_continuation_default();
+    if (Result<void> got =
+            check(transom_generation_get(generation, i, &continuation));
         !got)
       return got;
     std::string line;
     if (common.json) {
-      line = formatLine(row, prompts[row.prompt]);
+      line = formatLine(continuation, prompts[continuation.prompt]);
     } else if (info.vocabulary_size) {
-      line = std::string(row.text.data, row.text.size) + "\n";
+      line = std::string(continuation.text.data, continuation.text.size) + "\n";
     } else {
-      for (size_t k = 0; k != row.num_ids; ++k)
-        line += (k ? "," : "") + std::to_string(row.ids[k]);
+      for (size_t k = 0; k != continuation.num_ids; ++k)
+        line += (k ? "," : "") + std::to_string(continuation.ids[k]);
       line += "\n";
     }
     if (Result<void> written = writeOut(line); !written)
@@ -246,16 +253,18 @@ void GenerateCommand::tellEqual(const transom_generation *generation) const {
   bool several = false;
   transom_continuation first = transom_continuation_default();
   for (size_t i = 0; i != count; ++i) {
-    transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) != TRANSOM_STATUS_OK ||
-        row.num_ids == 0)
+    transom_continuation continuation = transom_continuation_default();
+    if (transom_generation_get(generation, i, &continuation) !=
+            TRANSOM_STATUS_OK ||
+        continuation.num_ids == 0)
       return;
-    if (row.number == 0)
-      first = row;
-    else if (!std::equal(row.ids, row.ids + row.num_ids, first.ids,
+    if (continuation.number == 0)
+      first = continuation;
+    else if (!std::equal(continuation.ids,
+                         continuation.ids + continuation.num_ids, first.ids,
                          first.ids + first.num_ids))
       return;
-    several |= row.number > 0;
+    several |= continuation.number > 0;
   }
   if (several)
     note(common, "the continuations of each prompt are equal; a higher "
@@ -266,11 +275,13 @@ void GenerateCommand::tellEqual(const transom_generation *generation) const {
 void GenerateCommand::tellContext(const transom_generation *generation) const {
   size_t cut = 0, ended = 0;
   for (size_t i = 0; i != transom_generation_count(generation); ++i) {
-    transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) != TRANSOM_STATUS_OK)
+    transom_continuation continuation = transom_continuation_default();
+    if (transom_generation_get(generation, i, &continuation) !=
+        TRANSOM_STATUS_OK)
       continue;
-    cut += row.number == 0 && row.prompt_tokens < lengths[row.prompt];
-    ended += row.finish == TRANSOM_FINISH_CONTEXT;
+    cut += continuation.number == 0 &&
+           continuation.prompt_tokens < lengths[continuation.prompt];
+    ended += continuation.finish == TRANSOM_FINISH_CONTEXT;
   }
   if (cut)
     note(common, std::to_string(cut) +
@@ -287,18 +298,19 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
                                 Clock::time_point begin,
                                 Clock::time_point end) const {
   size_t prompt = 0;
-  const size_t rows = transom_generation_count(generation);
-  for (size_t i = 0; i != rows; ++i) {
-    transom_continuation row = transom_continuation_default();
-    if (transom_generation_get(generation, i, &row) == TRANSOM_STATUS_OK &&
-        row.number == 0)
-      prompt += row.prompt_tokens;
+  const size_t continuations = transom_generation_count(generation);
+  for (size_t i = 0; i != continuations; ++i) {
+    transom_continuation continuation = transom_continuation_default();
+    if (transom_generation_get(generation, i, &continuation) ==
+            TRANSOM_STATUS_OK &&
+        continuation.number == 0)
+      prompt += continuation.prompt_tokens;
   }
   const auto seconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
   };
   char text[256];
-  if (rows == 1 && progress.tokens > 1)
+  if (continuations == 1 && progress.tokens > 1)
     snprintf(text, sizeof text,
              "%zu tokens of the prompt in %.3f s (%.1f tokens/s), then %zu "
              "tokens in %.3f s (%.1f tokens/s)",
@@ -310,7 +322,7 @@ void GenerateCommand::tellTimes(const transom_generation *generation,
     snprintf(text, sizeof text,
              "%zu continuations: %zu tokens of prompts and %zu new tokens in "
              "%.3f s (%.1f tokens/s)",
-             rows, prompt, progress.tokens, seconds(begin, end),
+             continuations, prompt, progress.tokens, seconds(begin, end),
              double(progress.tokens) / seconds(begin, end));
   note(common, text);
 }

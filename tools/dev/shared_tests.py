@@ -17,7 +17,7 @@ SHARED = {
         "PhaseCost.cpp", "PlanCalls.cpp", "Tables.cpp"]),
     "test/compiler/evaluator/EvaluateProductsTest.cpp": ("norms, softmax and activations of both dialects", ["NormsAndActivations.cpp"]),
     "test/compiler/evaluator/EvaluateShapesTest.cpp": ("the values of all operations", ["Tensor.cpp"]),
-    "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values of each op come from the goldens", [
+    "test/compiler/evaluator/KernMemoryTest.cpp": ("one module on the byte arena; values come from goldens, those of oneDNN from test/e2e/random", [
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
     "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),

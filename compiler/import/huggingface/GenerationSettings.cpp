@@ -160,7 +160,7 @@ static bool isNeutral(const Key &key, JsonValue value) {
   return value.isString() ? value.asString()->empty() : value.size() == 0;
 }
 
-/// A key with a scalar value, as in "typical_p 0.5".
+/// A key, with its value if that is a number: `'typical_p' 0.5`.
 static std::string getWords(const Key &key, JsonValue value) {
   std::string text = "'" + std::string(key.name) + "'";
   if (!value.isNumber())

@@ -164,9 +164,12 @@ void ModelReader::readFeatures() {
   model.logitCap = cap(keys.logitCap, defaults.logitCap);
   model.parallelResidual = flag(keys.parallelResidual);
   model.residualFromNorm = config.flag(keys.residualFromNorm, false);
-  bool before =
-      config.flag(keys.normBefore, family.normPlacement == NormPlacement::Pre);
-  model.normPlacement = before ? NormPlacement::Pre : NormPlacement::Post;
+  model.normPlacement = family.normPlacement;
+  if (!keys.normBefore.empty()) {
+    bool before = config.flag(keys.normBefore,
+                              family.normPlacement == NormPlacement::Pre);
+    model.normPlacement = before ? NormPlacement::Pre : NormPlacement::Post;
+  }
   model.finalNorm = *family.modules.finalNorm &&
                     model.normPlacement == NormPlacement::Pre &&
                     !config.flag(keys.noFinalNorm, false);
@@ -189,6 +192,8 @@ void ModelReader::refuseCombinations() {
            "residuals from the norm,");
   if (!model.normsHaveWeights && family.normKind != NormKind::Layer)
     refuse(keys.normsHaveWeights, "RMS norms without weights");
+  if (family.qkv == QkvLayout::ByHead && model.kvHeads != model.heads)
+    refuse(keys.kvHeads, "projections by head with shared keys");
   if (family.kind == ModelKind::Decoder &&
       family.positionIndex == PositionIndex::NonpadRank)
     refuse(keys.positions, "positions by rank in a decoder");

@@ -161,6 +161,7 @@ TEST_F(WeightWriter, RowsOfOtherFormatsAreABug) {
   ArtifactPlan plan = smallPlan();
   plan.weights[0].layout = WeightLayout::Rows;
   plan.weights[0].format = OperandFormat(StorageType::I8);
+  plan.weights[0].bytes = 32;
   Result<ArtifactReport> report = write(plan);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().status, Status::Internal);

@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each operation of the attn dialect against what torch computed in float64
+// Operations of the attn dialect against what torch computed in float64
 // (test/goldens/evaluator, made by
 // tools/dev/goldens/make-evaluator-goldens.py).
 #pragma once

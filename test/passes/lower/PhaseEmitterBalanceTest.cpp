@@ -33,10 +33,10 @@ std::vector<float> untouched(size_t count) {
 /// Runs each worker alone and counts how often each element was written; gives
 /// the work of each worker, `workOf` being that of one element.
 template <typename WorkOf>
-std::vector<double> workOfParts(KernelHarness &harness, const std::string &isa,
-                                const std::string &phase, PhaseCall call,
-                                size_t outArg, size_t elements,
-                                WorkOf getWork) {
+std::vector<double>
+getWorkOfWorkers(KernelHarness &harness, const std::string &isa,
+                 const std::string &phase, PhaseCall call, size_t outArg,
+                 size_t elements, WorkOf getWork) {
   std::vector<double> work;
   std::vector<int> writes(elements);
   for (int64_t worker = 0; worker < call.numWorkers; ++worker) {
@@ -137,8 +137,8 @@ void checkAttention(KernelHarness &harness,
     call.numWorkers = numWorkers;
     for (const std::string &isa : harness.isas()) {
       std::vector<double> work =
-          workOfParts(harness, isa, "attention", call, 4, query.size(),
-                      [&](size_t i) { return costs[i / row]; });
+          getWorkOfWorkers(harness, isa, "attention", call, 4, query.size(),
+                           [&](size_t i) { return costs[i / row]; });
       EXPECT_LE(imbalance(work, 24 * costOfRow(longest)), 1.15)
           << lengths.size() << " sequences, the longest " << longest << ", "
           << numWorkers << " workers, " << isa;
@@ -191,8 +191,8 @@ TEST(Balance, products_of_any_rows) {
           call.args = {input.data(), nullptr};
           call.numWorkers = numWorkers;
           std::vector<double> work =
-              workOfParts(harness, isa, name, call, 1, size_t(rows * n),
-                          [](size_t) { return 1.0; });
+              getWorkOfWorkers(harness, isa, name, call, 1, size_t(rows * n),
+                               [](size_t) { return 1.0; });
           double grain = double(std::min<int64_t>(rows, 14) * 64);
           EXPECT_LE(imbalance(work, grain), 1.15)
               << name << ", " << rows << " rows, " << numWorkers << " workers, "

@@ -39,13 +39,13 @@ static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
   }
   EXPECT_TRUE(bool(config.resolve()));
   Result<DecoderSource> source = DecoderSource::create(session);
-  std::vector<Continuation> rows;
+  std::vector<Continuation> continuations;
   const size_t before = allocations;
   Result<void> done = generate(
       *source, config, nullptr, {randomTokens(30, 1), randomTokens(5, 2)},
-      [](const GenerationEvent &) { return true; }, rows);
+      [](const GenerationEvent &) { return true; }, continuations);
   EXPECT_TRUE(bool(done)) << done.error().message;
-  EXPECT_EQ(rows[5].tokens.size(), size_t(tokens));
+  EXPECT_EQ(continuations[5].tokens.size(), size_t(tokens));
   return allocations - before;
 }
 

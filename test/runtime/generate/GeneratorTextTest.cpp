@@ -61,12 +61,12 @@ struct Said {
           ++events;
           return true;
         },
-        rows);
+        continuations);
     EXPECT_TRUE(bool(done)) << done.error().message;
-    EXPECT_EQ(streamed, rows[0].text);
+    EXPECT_EQ(streamed, continuations[0].text);
   }
-  const Continuation &row() const { return rows[0]; }
-  std::vector<Continuation> rows;
+  const Continuation &continuation() const { return continuations[0]; }
+  std::vector<Continuation> continuations;
   std::string streamed;
   size_t events = 0;
 };
@@ -89,7 +89,8 @@ TEST(GeneratorText, goes_on_where_the_prompt_ends) {
       all.insert(all.end(), tokens.begin(), tokens.end());
       Result<std::string> whole = golden.tokenizer->decode(all);
       ASSERT_TRUE(bool(whole));
-      EXPECT_EQ(*begin + said.row().text, *whole) << name << ": " << text;
+      EXPECT_EQ(*begin + said.continuation().text, *whole)
+          << name << ": " << text;
       EXPECT_EQ(said.events, tokens.size());
     }
   }
@@ -103,12 +104,13 @@ TEST(GeneratorText, stop_strings_across_tokens) {
   for (const char *stop : {"\n\nUser:", "User", "r: m", "more", "\u20ac"}) {
     Said said(golden, prompt, tokens, {"never", stop});
     std::string expected = "An answer.\n\nUser: more \u20ac";
-    EXPECT_EQ(said.row().text, expected.substr(0, expected.find(stop)));
-    EXPECT_EQ(said.row().finish, FinishReason::Stop) << stop;
+    EXPECT_EQ(said.continuation().text,
+              expected.substr(0, expected.find(stop)));
+    EXPECT_EQ(said.continuation().finish, FinishReason::Stop) << stop;
   }
   Said said(golden, prompt, tokens, {"\u20ac\u20ac"});
-  EXPECT_EQ(said.row().text, "An answer.\n\nUser: more \u20ac");
-  EXPECT_EQ(said.row().finish, FinishReason::Length);
+  EXPECT_EQ(said.continuation().text, "An answer.\n\nUser: more \u20ac");
+  EXPECT_EQ(said.continuation().finish, FinishReason::Length);
 }
 
 TEST(GeneratorText, half_a_character) {
@@ -117,7 +119,8 @@ TEST(GeneratorText, half_a_character) {
   std::vector<int64_t> bytes = golden.ids("\U0001f6f8");
   ASSERT_GT(bytes.size(), 1u);
   std::vector<int64_t> first(bytes.begin(), bytes.end() - 1);
-  EXPECT_EQ(Said(golden, golden.ids("Q"), first).row().text, "\ufffd");
+  EXPECT_EQ(Said(golden, golden.ids("Q"), first).continuation().text, "\ufffd");
   // The prompt ends in the middle: the text completes it.
-  EXPECT_EQ(Said(golden, first, {bytes.back()}).row().text, "\U0001f6f8");
+  EXPECT_EQ(Said(golden, first, {bytes.back()}).continuation().text,
+            "\U0001f6f8");
 }

@@ -81,6 +81,13 @@ TEST(ModelConfig, features_that_do_not_combine) {
   EXPECT_EQ(ranks.error.status, Status::Unsupported);
   EXPECT_NE(ranks.error.message.find("rank"), std::string::npos)
       << ranks.error.message;
+  ReadBy shared("gpt_neox", "\"num_key_value_heads\": 1",
+                [](ModelFamily &family) {
+                  family.keys.kvHeads = {"num_key_value_heads"};
+                });
+  EXPECT_EQ(shared.error.status, Status::Unsupported);
+  EXPECT_NE(shared.error.message.find("by head"), std::string::npos)
+      << shared.error.message;
 }
 
 //===--- Types of layers -------------------------------------------------===//
