@@ -36,8 +36,9 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     `slope[h] * (j - i)` to its score of a key at position j, after the soft cap
     and before masks. Slopes [heads, 2] are one for earlier and one for later keys:
     `slope[h, 0] * (j - i)` for j <= i, else `slope[h, 1] * (j - i)`; so [s, -s]
-    subtracts `s * |j - i|`, as encoders with ALiBi do. `relative_bias` [heads, 2R + 1] (Shaw et al. 2018; T5): it
-    adds `relative_bias[h, min(max(j - i, -R), R) + R]` there.
+    subtracts `s * |j - i|`, as encoders with ALiBi do. `relative_bias` [heads, 2R + 1],
+    a number for each head and distance (T5, Raffel et al. 2020), adds
+    `relative_bias[h, min(max(j - i, -R), R) + R]` there.
 
     A row without a visible key gives zeros. In a ragged batch the keys of a
     sequence are its tokens that are keys. The position of a token, query or key,

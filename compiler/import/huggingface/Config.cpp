@@ -114,10 +114,20 @@ void Config::requireText(const ConfigKey &key, const std::string &supported) {
                           Status::Unsupported));
 }
 
-void Config::requireFalse(const ConfigKey &key) {
-  if (flag(key, false))
-    fail(find(key)->error("'" + std::string(key[0]) +
-                              "' is true; supported: false",
+void Config::requireFlag(const ConfigKey &key, bool supported) {
+  if (flag(key, supported) != supported)
+    fail(find(key)->error(
+        "'" + std::string(key[0]) + "' is " +
+            (supported ? "false; supported: true" : "true; supported: false"),
+        Status::Unsupported));
+}
+
+void Config::requireInteger(const ConfigKey &key, int64_t supported) {
+  int64_t value = integer(key, supported, INT64_MIN, INT64_MAX);
+  if (value != supported && !failed())
+    fail(find(key)->error("'" + std::string(key[0]) + "' is " +
+                              std::to_string(value) +
+                              "; supported: " + std::to_string(supported),
                           Status::Unsupported));
 }
 

@@ -37,7 +37,8 @@ public:
                                        const std::string &absent);
   /// Refuses (`Unsupported`) a key whose value is set and not `supported`.
   void requireText(const ConfigKey &key, const std::string &supported);
-  void requireFalse(const ConfigKey &key);
+  void requireFlag(const ConfigKey &key, bool supported);
+  void requireInteger(const ConfigKey &key, int64_t supported);
   /// Refuses a key that is there and neither null nor empty.
   void requireAbsent(const ConfigKey &key, const std::string &why);
 

@@ -105,8 +105,8 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
 
 /// Refuses checkpoints whose tensors are not what the class of the model has.
 static void checkCheckpoint(Config &config) {
-  config.requireFalse({"add_cross_attention"});
-  config.requireFalse({"is_encoder_decoder"});
+  config.requireFlag({"add_cross_attention"}, false);
+  config.requireFlag({"is_encoder_decoder"}, false);
   config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");
   config.requireAbsent({"quantization_config"},
                        "quantized checkpoints are not supported; use the one "

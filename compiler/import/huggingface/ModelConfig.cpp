@@ -6,6 +6,7 @@
 // no window.
 #include "compiler/import/huggingface/ModelConfig.h"
 #include "compiler/import/PositionBias.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace transom;
@@ -82,8 +83,11 @@ bool ModelReader::flag(const FlagRule &rule) {
 void ModelReader::refuseUnsupported() {
   auto require = [&](const SupportedValue &supported) {
     const std::string value = supported.value;
-    if (value == "false")
-      config.requireFalse({supported.key});
+    int64_t number;
+    if (value == "false" || value == "true")
+      config.requireFlag({supported.key}, value == "true");
+    else if (llvm::to_integer(value, number))
+      config.requireInteger({supported.key}, number);
     else if (value == "null")
       config.requireAbsent({supported.key}, "supported: null");
     else

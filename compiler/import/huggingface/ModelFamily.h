@@ -96,8 +96,8 @@ struct FlagRule {
 /// exit code 4. An absent or null key is accepted.
 struct SupportedValue {
   const char *key;
-  const char *value; ///< a text, "false", or "null" (the key must be absent,
-                     ///< null or empty)
+  const char *value; ///< a text, "true", "false", an integer, or "null" (the
+                     ///< key must be absent, null or empty)
 };
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +118,8 @@ struct FamilyKeys {
   FlagRule headBias, vocabularyBias = {true};
   ConfigKey theta, localTheta, ropeFraction;
   ConfigKey window, windowPeriod;
-  ConfigKey biasBuckets; ///< of the relative position bias
+  ConfigKey biasBuckets; ///< rows of the stored table of the relative bias, of
+                         ///< which `defaults.biasBuckets` are used
   ConfigKey attentionCap, logitCap;
   ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
   ConfigKey scaleScores;      ///< false: scores are not scaled by the head size

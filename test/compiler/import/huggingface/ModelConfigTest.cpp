@@ -50,16 +50,21 @@ TEST(ModelConfig, an_absent_flag_has_the_value_of_the_entry) {
 
 TEST(ModelConfig, an_entry_refuses_values) {
   auto refuse = [](ModelFamily &family) {
-    family.supportedValues = {
-        {"causal", "false"}, {"scale_base", "null"}, {"glu", "swiglu"}};
+    family.supportedValues = {{"causal", "false"},
+                              {"scale_base", "null"},
+                              {"glu", "swiglu"},
+                              {"scaled", "true"},
+                              {"distance", "64"}};
   };
   EXPECT_EQ(ReadBy("bert", R"("causal": false, "scale_base": null,
-                              "glu": "swiglu")",
+                              "glu": "swiglu", "scaled": true,
+                              "distance": 64)",
                    refuse)
                 .error.message,
             "");
   for (const char *wrong :
-       {"\"causal\": true", "\"scale_base\": 512", "\"glu\": \"geglu\""}) {
+       {"\"causal\": true", "\"scale_base\": 512", "\"glu\": \"geglu\"",
+        "\"scaled\": false", "\"distance\": 63"}) {
     ReadBy read("bert", wrong, refuse);
     EXPECT_EQ(read.error.status, Status::Unsupported) << wrong;
     EXPECT_NE(read.error.message.find("supported: "), std::string::npos)

@@ -3,6 +3,7 @@
 //
 // Products of groups of rows against one chain of multiply-adds an output, with
 // every buffer and weight next to an inaccessible page.
+#include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/PhaseText.h"
 #include "test/support/KernelHarness.h"
 #include "test/support/Reference.h"
@@ -145,8 +146,9 @@ private:
       std::vector<float> own(weight.begin() + group * c.n * c.k,
                              weight.begin() + (group + 1) * c.n * c.k);
       const float *start = c.bias ? bias.data() + group * c.n : nullptr;
-      auto *linear =
-          c.bf16 && isa == "avx512bf16" ? referenceDotLinear : referenceLinear;
+      auto *linear = c.bf16 && transom::findInstructionSet(isa)->dotBf16
+                         ? referenceDotLinear
+                         : referenceLinear;
       for (float value : linear(in, own, start, rows, c.n, c.k))
         result.push_back(c.bf16 ? widenBf16(roundToBf16(value)) : value);
     }
