@@ -8,6 +8,7 @@
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
 #include <optional>
 
@@ -252,6 +253,23 @@ void DecodeStream::strip(Stage &stage, std::string_view token, bool starts) {
   }
 }
 
+/// Holds whitespace back until something else follows.
+void DecodeStream::stripWhitespace(Stage &stage, std::string_view token) {
+  for (size_t at = 0; at < token.size();) {
+    size_t begin = at;
+    char32_t code = utf8::decode(token, at);
+    std::string_view character = token.substr(begin, at - begin);
+    if (unicode::isWhitespace(code)) {
+      if (!stage.stripping)
+        stage.pending += character;
+      continue;
+    }
+    stage.stripping = false;
+    (stage.made += stage.pending) += character;
+    stage.pending.clear();
+  }
+}
+
 void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
   const Step &step = stage.step;
   std::string_view first = getText(step.first);
@@ -281,6 +299,8 @@ void DecodeStream::runStage(Stage &stage, std::string_view token, bool starts) {
     return;
   case DecoderStep::Strip:
     return strip(stage, token, starts);
+  case DecoderStep::StripWhitespace:
+    return stripWhitespace(stage, token);
   case DecoderStep::Replace:
     made = token;
     return replaceAll(made, first, getText(step.second));

@@ -59,6 +59,7 @@ private:
   void finish(Stage &stage);
   void byteLevel(Stage &stage, std::string_view token);
   void strip(Stage &stage, std::string_view token, bool starts);
+  void stripWhitespace(Stage &stage, std::string_view token);
 
   tokenizer::Tables tables;
   bool skipSpecial;

@@ -6,6 +6,8 @@
 // the characters but not the bytes they stand for, as Hugging Face has it.
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/base/Utf8.h"
+#include "runtime/tokenizer/Aligner.h"
+#include "runtime/tokenizer/CharacterMap.h"
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
@@ -57,9 +59,8 @@ static void spaceChinese(Characters &text) {
 }
 
 namespace {
-/// A character on its way through decomposition and composition. `change` is
-/// how Hugging Face aligns it: 1 shares the place of the character before it,
-/// 0 takes the next source character's, and -n skips n more of them.
+/// A character on its way through decomposition and composition, and its
+/// change as `Aligner` takes it.
 struct Unit {
   char32_t code;
   uint8_t combiningClass;
@@ -158,17 +159,11 @@ static void normalizeCanonically(Characters &text, bool composed) {
   Units units = Decomposer().run(text);
   if (composed)
     compose(units);
-  Characters result;
-  result.reserve(units.size());
-  size_t taken = 0;
-  for (const Unit &unit : units) {
-    size_t place = unit.change > 0 ? std::max<size_t>(taken, 1) - 1 : taken;
-    const Character &source = text[std::min(place, text.size() - 1)];
-    result.push_back({unit.code, source.begin, source.end});
-    if (unit.change <= 0)
-      taken += static_cast<size_t>(1 - unit.change);
-  }
-  text = std::move(result);
+  Aligner aligner(text);
+  aligner.reserve(units.size());
+  for (const Unit &unit : units)
+    aligner.add(unit.code, unit.change);
+  text = aligner.take();
 }
 
 static void lowercase(Characters &text) {
@@ -212,6 +207,19 @@ static void strip(Characters &text, bool left) {
                text.end());
 }
 
+static void collapseSpaces(Characters &text) {
+  Characters result;
+  result.reserve(text.size());
+  for (const Character &character : text)
+    if (character.code != U' ' ||
+        (!result.empty() && result.back().code != U' '))
+      result.push_back(character);
+  while (!result.empty() &&
+         (result.back().code == U' ' || result.back().code == U'\u2581'))
+    result.pop_back();
+  text = std::move(result);
+}
+
 static void removeFlagged(Characters &text, unicode::Flag flag) {
   removeIf(text, [flag](char32_t code) { return unicode::has(code, flag); });
 }
@@ -242,6 +250,11 @@ static void runStep(const StepList &list, Step step, Characters &text) {
   case NormalizerStep::StripRight:
     return strip(text,
                  step.kind == static_cast<uint32_t>(NormalizerStep::StripLeft));
+  case NormalizerStep::MapCharacters:
+    return (step.option ? mapLongest : mapCharacters)(
+        list.text(step.first), list.text(step.second), text);
+  case NormalizerStep::CollapseSpaces:
+    return collapseSpaces(text);
   }
 }
 

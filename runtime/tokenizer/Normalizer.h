@@ -36,9 +36,13 @@ enum class NormalizerStep : uint32_t {
   Replace,          ///< each match of the program `first` becomes `second`
   StripLeft,        ///< drop whitespace at the start
   StripRight,       ///< drop whitespace at the end
+  MapCharacters,    ///< by the character map of trie `first`, strings
+                    ///< `second`; option 1: as SentencePiece does itself
+  CollapseSpaces,   ///< runs of spaces to one, none at the ends, and no U+2581
+                    ///< at the end
 };
 /// One more than the last step's number.
-inline constexpr uint32_t normalizerStepEnd = 12;
+inline constexpr uint32_t normalizerStepEnd = 14;
 
 /// True where `first` is a program.
 inline bool normalizerHasProgram(Step step) {

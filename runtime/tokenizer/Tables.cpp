@@ -62,6 +62,8 @@ static size_t elementSize(Section section) {
   case Section::MergeResults:
   case Section::ByteTokens:
     return sizeof(uint32_t);
+  case Section::Scores:
+    return sizeof(double);
   case Section::Text:
     return 1;
   }
@@ -156,7 +158,7 @@ template <typename Enum> static bool inRange(Enum value, Enum last) {
 }
 
 Result<void> Tables::checkContents() const {
-  if (!inRange(params.model, ModelKind::Bpe))
+  if (!inRange(params.model, ModelKind::Unigram))
     return bad("unknown model kind " +
                std::to_string(static_cast<uint32_t>(params.model)));
   // Parameters.
@@ -179,10 +181,13 @@ Result<void> Tables::checkContents() const {
   if (!validTemplate(array<TemplateItem>(Section::SingleTemplate), false) ||
       !validTemplate(array<TemplateItem>(Section::PairTemplate), true))
     return bad("malformed template");
-  if (params.model == ModelKind::Bpe &&
+  if (params.model != ModelKind::WordPiece &&
       array<uint32_t>(Section::ByteTokens).size() !=
           (params.flags & ByteFallback ? 256u : 0u))
     return bad("malformed tokens of bytes");
+  if (params.model == ModelKind::Unigram &&
+      array<double>(Section::Scores).size() == 0)
+    return bad("no scores");
   return {};
 }
 

@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 3;
+inline constexpr uint32_t tablesVersion = 4;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -40,11 +40,14 @@ enum class Section : uint32_t {
   Merges,            ///< `MergeSlot`s, a hash table of pairs
   MergeResults,      ///< u32, the token of each merge by its rank
   ByteTokens,        ///< u32, tokens of the bytes 0 to 255 or `Trie::none`
+  Scores,            ///< f64 of each id, NaN for one that is not found in
+                     ///< text, then that of an unknown character; an id from
+                     ///< `Parameters::idEnd` on stands for the unknown token
 };
-inline constexpr size_t sectionCount = 16;
+inline constexpr size_t sectionCount = 17;
 
-/// The kinds of model; Unigram takes a further number.
-enum class ModelKind : uint32_t { WordPiece = 1, Bpe };
+/// The kinds of model.
+enum class ModelKind : uint32_t { WordPiece = 1, Bpe, Unigram };
 /// How ids become text: the stages of a decoder.
 enum class DecoderStep : uint32_t {
   JoinWithSpaces = 1, ///< no decoder: a space between tokens
@@ -54,6 +57,7 @@ enum class DecoderStep : uint32_t {
   Fuse,               ///< all tokens are one
   Strip,              ///< drop characters `first` at both ends of a token:
                       ///< option at the start, second option at the end
+  StripWhitespace,    ///< drop whitespace at both ends of the text
   Replace,            ///< each `first` becomes `second`
   Metaspace,          ///< `first` becomes a space; option 1: not at the start
   WordEnd,            ///< `first` becomes a space, but not in the last token
@@ -83,13 +87,15 @@ struct Step {
   TextRef first, second;
 };
 
-/// The bits of `Parameters::flags`, all of BPE.
+/// The bits of `Parameters::flags`.
 enum ModelFlag : uint32_t {
-  FuseUnknown = 1,  ///< neighbouring unknown characters are one token
-  ByteFallback = 2, ///< an unknown character is the tokens of its bytes
-  IgnoreMerges = 4, ///< a word that is a token needs no merges
-  TrimOffsets = 8,  ///< offsets leave out spaces at both ends of a token
-  PrefixSpace = 16, ///< but not the first, which was put before the text
+  FuseUnknown = 1,    ///< neighbouring unknown characters are one token
+  ByteFallback = 2,   ///< an unknown character is the tokens of its bytes
+  IgnoreMerges = 4,   ///< a word that is a token needs no merges
+  TrimOffsets = 8,    ///< offsets leave out spaces at both ends of a token
+  PrefixSpace = 16,   ///< but not the first, which was put before the text
+  SingleScores = 32,  ///< sums of scores are rounded to single precision
+  LanguageCodes = 64, ///< a `>>xx<<` that begins a text is a token
 };
 
 /// Everything that is one of a kind.

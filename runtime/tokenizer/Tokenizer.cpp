@@ -12,6 +12,7 @@
 #include "runtime/tokenizer/DecodeStream.h"
 #include "runtime/tokenizer/PreTokenizer.h"
 #include "runtime/tokenizer/Unicode.h"
+#include "runtime/tokenizer/Unigram.h"
 #include "runtime/tokenizer/WordPiece.h"
 #include <algorithm>
 #include <utility>
@@ -37,8 +38,7 @@ namespace {
 class SequenceEncoder {
 public:
   explicit SequenceEncoder(const Tables &tables)
-      : tables(tables), wordPiece(tables), bpe(tables),
-        isBpe(tables.parameters().model == ModelKind::Bpe),
+      : tables(tables), wordPiece(tables), bpe(tables), unigram(tables),
         added(tables.array<AddedToken>(Section::AddedTokens)),
         rawTrie(tables.trie(Section::RawTrie)),
         normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
@@ -78,8 +78,28 @@ private:
     tokens.push_back(token);
   }
 
+  /// A text that begins with `>>` and has `<<` begins with one token, which may
+  /// be unknown.
+  void takeLanguageCode(Characters &text) {
+    auto isPair = [&](size_t at, char32_t code) {
+      return text[at].code == code && text[at + 1].code == code;
+    };
+    if (text.size() < 4 || !isPair(0, U'>'))
+      return;
+    size_t end = 2;
+    while (end + 1 < text.size() && !isPair(end, U'<'))
+      ++end;
+    if (end + 1 >= text.size())
+      return;
+    end += 2;
+    unigram.addWhole(text, {0, end}, tokens);
+    text.erase(text.begin(), text.begin() + static_cast<ptrdiff_t>(end));
+  }
+
   /// Text between the added tokens that were found before normalizing.
   void encodeBetween(Characters &text) {
+    if (tables.parameters().flags & LanguageCodes)
+      takeLanguageCode(text);
     normalize(tables.steps(Section::NormalizerSteps), text);
     std::vector<Split> splits = splitAdded(normalizedTrie, added, text);
     if (splits.size() == 1 && !splits[0].id)
@@ -99,17 +119,24 @@ private:
   void encodeWords(Characters &text) {
     for (Span word :
          preTokenize(tables.steps(Section::PreTokenizerSteps), text)) {
-      if (isBpe)
-        bpe.tokenize(text, word, tokens);
-      else
+      switch (tables.parameters().model) {
+      case ModelKind::WordPiece:
         wordPiece.tokenize(text, word, tokens);
+        break;
+      case ModelKind::Bpe:
+        bpe.tokenize(text, word, tokens);
+        break;
+      case ModelKind::Unigram:
+        unigram.tokenize(text, word, tokens);
+        break;
+      }
     }
   }
 
   const Tables &tables;
   WordPiece wordPiece;
   Bpe bpe;
-  bool isBpe;
+  Unigram unigram;
   ArrayView<AddedToken> added;
   Trie rawTrie, normalizedTrie;
   std::vector<Token> tokens;
@@ -330,7 +357,8 @@ std::optional<int64_t> Tokenizer::getId(std::string_view token) const {
   uint32_t id = tables.trie(Section::AddedNames).find(token);
   if (id == Trie::none)
     id = tables.trie(Section::ModelTrie).find(token);
-  return id == Trie::none ? std::nullopt : std::optional<int64_t>(id);
+  return id >= tables.parameters().idEnd ? std::nullopt
+                                         : std::optional<int64_t>(id);
 }
 
 size_t Tokenizer::size() const {

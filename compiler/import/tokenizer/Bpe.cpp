@@ -58,13 +58,13 @@ static Result<void> readOptions(JsonValue model, Draft &draft) {
   return {};
 }
 
-static void addByteTokens(Draft &draft, const TokenIds &ids) {
+void addByteTokens(Draft &draft) {
   static constexpr char digits[] = "0123456789ABCDEF";
   for (unsigned byte = 0; byte < 256; ++byte) {
     std::string name =
         std::string("<0x") + digits[byte / 16] + digits[byte % 16] + ">";
-    auto found = ids.find(name);
-    draft.byteTokens.push_back(found == ids.end() ? Trie::none : found->second);
+    const uint32_t *id = findToken(draft, name);
+    draft.byteTokens.push_back(id ? *id : Trie::none);
   }
 }
 
@@ -125,9 +125,9 @@ Result<void> readBpe(JsonValue model, Draft &draft) {
   TRANSOM_TRY(readTokens(vocabulary, draft));
   TRANSOM_TRY(readUnknown(model, draft));
   TRANSOM_TRY(readOptions(model, draft));
-  TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
   if (draft.parameters.flags & ByteFallback)
-    addByteTokens(draft, ids);
+    addByteTokens(draft);
+  TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
   return readEach(model, "merges", [&](JsonValue value) -> Result<void> {
     return isVersionLine(value) ? Result<void>() : readMerge(value, ids, draft);
   });

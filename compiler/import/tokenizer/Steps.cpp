@@ -4,6 +4,7 @@
 // Normalizers and truncation, and what the readers of all parts share. A
 // BertNormalizer or a Sequence is flattened into the steps it is made of.
 #include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/CharacterMap.h"
 #include "compiler/import/tokenizer/Regex.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/Normalizer.h"
@@ -93,7 +94,7 @@ Result<void> readEach(JsonValue object, std::string_view key,
 
 //===-- Normalizers -------------------------------------------------------===//
 
-static Step &add(Draft &draft, NormalizerStep kind) {
+Step &addStep(Draft &draft, NormalizerStep kind) {
   Step step{};
   step.kind = static_cast<uint32_t>(kind);
   draft.normalizerSteps.push_back(step);
@@ -110,28 +111,28 @@ static Result<void> readBertNormalizer(JsonValue value, Draft &draft) {
     stripAccents = flag;
   }
   if (clean)
-    add(draft, NormalizerStep::CleanText);
+    addStep(draft, NormalizerStep::CleanText);
   if (chinese)
-    add(draft, NormalizerStep::SpaceChinese);
+    addStep(draft, NormalizerStep::SpaceChinese);
   if (stripAccents) {
-    add(draft, NormalizerStep::Decompose);
-    add(draft, NormalizerStep::RemoveNonspacing);
+    addStep(draft, NormalizerStep::Decompose);
+    addStep(draft, NormalizerStep::RemoveNonspacing);
   }
   if (lowercase)
-    add(draft, NormalizerStep::Lowercase);
+    addStep(draft, NormalizerStep::Lowercase);
   return {};
 }
 
 static Result<void> readPrepend(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto text, readText(value, "prepend"));
-  add(draft, NormalizerStep::Prepend).first = draft.addStepText(text);
+  addStep(draft, NormalizerStep::Prepend).first = draft.addStepText(text);
   return {};
 }
 
 static Result<void> readReplace(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto program, readPattern(value));
   TRANSOM_ASSIGN(auto content, readText(value, "content"));
-  Step &step = add(draft, NormalizerStep::Replace);
+  Step &step = addStep(draft, NormalizerStep::Replace);
   step.first = draft.addStepText(program);
   step.second = draft.addStepText(content);
   return {};
@@ -141,9 +142,24 @@ static Result<void> readStrip(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto left, readFlag(value, "strip_left"));
   TRANSOM_ASSIGN(auto right, readFlag(value, "strip_right"));
   if (left)
-    add(draft, NormalizerStep::StripLeft);
+    addStep(draft, NormalizerStep::StripLeft);
   if (right)
-    add(draft, NormalizerStep::StripRight);
+    addStep(draft, NormalizerStep::StripRight);
+  return {};
+}
+
+static Result<void> readPrecompiled(JsonValue value, Draft &draft) {
+  TRANSOM_ASSIGN(auto map, value.get("precompiled_charsmap"));
+  TRANSOM_ASSIGN(auto text, map.asString());
+  std::optional<std::string> bytes = decodeBase64(text);
+  if (!bytes)
+    return map.error("expected a text in base 64");
+  auto read = readCharacterMap(*bytes);
+  if (!read)
+    return map.error(read.error().message, read.error().status);
+  Step &step = addStep(draft, NormalizerStep::MapCharacters);
+  step.first = draft.addStepText(read->trie);
+  step.second = draft.addStepText(read->strings);
   return {};
 }
 
@@ -155,6 +171,8 @@ Result<void> readNormalizer(JsonValue value, Draft &draft) {
     return readEach(value, "normalizers", [&](JsonValue element) {
       return readNormalizer(element, draft);
     });
+  if (type == "Precompiled")
+    return readPrecompiled(value, draft);
   if (type == "Prepend")
     return readPrepend(value, draft);
   if (type == "Replace")
@@ -162,17 +180,17 @@ Result<void> readNormalizer(JsonValue value, Draft &draft) {
   if (type == "Strip")
     return readStrip(value, draft);
   if (type == "Lowercase")
-    add(draft, NormalizerStep::Lowercase);
+    addStep(draft, NormalizerStep::Lowercase);
   else if (type == "NFC")
-    add(draft, NormalizerStep::Compose);
+    addStep(draft, NormalizerStep::Compose);
   else if (type == "NFD")
-    add(draft, NormalizerStep::Decompose);
+    addStep(draft, NormalizerStep::Decompose);
   else if (type == "StripAccents")
-    add(draft, NormalizerStep::RemoveMarks);
+    addStep(draft, NormalizerStep::RemoveMarks);
   else
     return unsupportedType(value, "normalizer", type,
-                           "BertNormalizer, Lowercase, NFC, NFD, Prepend, "
-                           "Replace, Sequence, Strip, StripAccents");
+                           "BertNormalizer, Lowercase, NFC, NFD, Precompiled, "
+                           "Prepend, Replace, Sequence, Strip, StripAccents");
   return {};
 }
 

@@ -5,12 +5,15 @@
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "runtime/json/Json.h"
+#include "runtime/tokenizer/Normalizer.h"
 #include <functional>
 
 namespace transom::tokenizer {
 
 /// `normalizer`: appends its steps.
 Result<void> readNormalizer(JsonValue value, Draft &draft);
+/// Appends a step of the normalizer.
+Step &addStep(Draft &draft, NormalizerStep kind);
 /// `pre_tokenizer`: appends its steps.
 Result<void> readPreTokenizer(JsonValue value, Draft &draft);
 /// `post_processor`: its templates for one text and for two, and whether

@@ -30,6 +30,7 @@ public:
     at(Section::PreTokenizerSteps) = getBytes(draft.preTokenizerSteps);
     at(Section::DecoderSteps) = getBytes(draft.decoderSteps);
     at(Section::ByteTokens) = getBytes(draft.byteTokens);
+    at(Section::Scores) = getBytes(draft.scores);
     at(Section::SingleTemplate) = getBytes(draft.single);
     at(Section::PairTemplate) = getBytes(draft.pair);
     at(Section::ModelTrie) = getTrie(draft.modelTokens);

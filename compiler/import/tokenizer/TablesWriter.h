@@ -41,6 +41,7 @@ struct Draft {
   std::vector<TemplateItem> single, pair;
   std::vector<DraftMerge> merges;
   std::vector<uint32_t> byteTokens; ///< of all bytes, or none
+  std::vector<double> scores;       ///< of each id and of an unknown character
   std::vector<DraftEntry> entries;  ///< by ascending id
   /// Sorted by text; the texts live as long as the JSON document.
   std::vector<std::pair<std::string_view, uint32_t>> modelTokens;

@@ -62,6 +62,8 @@ static Result<std::string_view> readModelType(JsonValue model) {
     return std::string_view("WordPiece");
   if (!model.find("type") && model.find("merges"))
     return std::string_view("BPE");
+  if (!model.find("type") && model.find("unk_id"))
+    return std::string_view("Unigram");
   return readType(model);
 }
 
@@ -92,7 +94,10 @@ Result<void> readModel(JsonValue model, Draft &draft) {
     return readWordPiece(model, draft);
   if (type == "BPE")
     return readBpe(model, draft);
-  return unsupportedType(model, "tokenizer model", type, "BPE, WordPiece");
+  if (type == "Unigram")
+    return readUnigram(model, draft);
+  return unsupportedType(model, "tokenizer model", type,
+                         "BPE, Unigram, WordPiece");
 }
 
 //===-- Added tokens ------------------------------------------------------===//

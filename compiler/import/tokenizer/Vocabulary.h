@@ -16,6 +16,13 @@ Result<void> readModel(JsonValue model, Draft &draft);
 
 /// `model` of type BPE.
 Result<void> readBpe(JsonValue model, Draft &draft);
+/// `model` of type Unigram.
+Result<void> readUnigram(JsonValue model, Draft &draft);
+/// Completes a Unigram model whose entries, tokens and scores are by id: sorts
+/// the tokens by text, and adds the score of an unknown character.
+void finishScores(Draft &draft);
+/// The tokens `<0x00>` to `<0xFF>`.
+void addByteTokens(Draft &draft);
 /// `vocab`: entries, sorted by id, and tokens, sorted by text.
 Result<void> readTokens(JsonValue vocabulary, Draft &draft);
 /// The id of a token of the model, or null.

@@ -1,8 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Byte-pair tokenizers as decoders have them: ids, offsets and texts equal to
-// those of the PyPI package tokenizers.
+// Byte-pair and Unigram tokenizers as real models have them: ids, offsets and
+// texts equal to those of the PyPI package tokenizers.
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -15,7 +15,7 @@ namespace {
 class BpeGolden : public testing::TestWithParam<std::string> {
 protected:
   std::string file(const std::string &ending) const {
-    return golden("bpe/" + GetParam() + ending);
+    return golden(GetParam() + ending);
   }
 };
 
@@ -116,17 +116,23 @@ TEST_P(BpeCorpus, IdsOffsetsAndTexts) {
 }
 
 std::string getName(const testing::TestParamInfo<std::string> &info) {
-  return info.param;
+  return info.param.substr(info.param.find('/') + 1);
 }
 
-const auto withCorpus =
-    testing::Values("gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta",
-                    "o200k", "cl100k", "scripts");
+const auto withCorpus = testing::Values(
+    "bpe/gpt2", "bpe/llama3", "bpe/qwen2", "bpe/llama2", "bpe/metaspace",
+    "bpe/roberta", "bpe/o200k", "bpe/cl100k", "bpe/scripts");
 INSTANTIATE_TEST_SUITE_P(Decoders, BpeGolden, withCorpus, getName);
 INSTANTIATE_TEST_SUITE_P(Decoders, BpeCorpus, withCorpus, getName);
 // The reference takes too long on the corpus with these.
 INSTANTIATE_TEST_SUITE_P(WholeWords, BpeGolden,
-                         testing::Values("word_end", "no_unknown"), getName);
+                         testing::Values("bpe/word_end", "bpe/no_unknown"),
+                         getName);
+const auto unigram =
+    testing::Values("unigram/t5", "unigram/xlmr", "unigram/unigram_bytes",
+                    "unigram/unigram_first");
+INSTANTIATE_TEST_SUITE_P(Unigram, BpeGolden, unigram, getName);
+INSTANTIATE_TEST_SUITE_P(Unigram, BpeCorpus, unigram, getName);
 
 } // namespace
 } // namespace transom::test

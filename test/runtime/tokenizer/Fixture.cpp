@@ -5,6 +5,7 @@
 #include "test/runtime/tokenizer/Fixture.h"
 #include "runtime/base/File.h"
 #include <cstdlib>
+#include <map>
 
 namespace transom::test {
 
@@ -78,6 +79,52 @@ std::string smallBpeJson() {
  "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
  "vocab": {"a": 0, "b": 1, "c": 2, "Ġ": 3, "Ã": 4, "©": 5, "Ċ": 6, "ab": 7, "bc": 8, "abc": 9, "Ġa": 10, "Ġab": 11, "Ã©": 12},
  "merges": ["b c", ["a", "b"], ["Ġ", "a"], ["a", "bc"], "Ġa b", ["Ã", "©"]]}})";
+}
+
+std::string smallUnigramJson() {
+  return R"({"version": "1.0",
+"truncation": null, "padding": null, "added_tokens": [],
+"normalizer": null,
+"pre_tokenizer": null,
+"post_processor": null,
+"decoder": {"type": "Fuse"},
+"model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false,
+ "vocab": [["<unk>", 0], ["a", 0.0], ["b", 0.0], ["c", 0.0], ["d", 0.0], ["cd", 1.0],
+ ["ab", 2.0], ["abc", 5.0], ["abcd", 10.0], ["<0xC3>", 0], ["<0xA9>", 0]]}})";
+}
+
+/// Each state of the double array has 256 places for its children.
+std::string makeCharacterMap(
+    const std::vector<std::pair<std::string, std::string>> &rules) {
+  std::vector<uint32_t> units(256, 0);
+  std::map<std::string, uint32_t> states{{"", 0}}; ///< places of their units
+  auto getChildren = [&](uint32_t at) {
+    if (units[at] >> 10 == 0) {
+      units[at] |= (at ^ static_cast<uint32_t>(units.size())) << 10;
+      units.resize(units.size() + 256, 0);
+    }
+    return at ^ units[at] >> 10;
+  };
+  std::string strings;
+  for (const auto &[key, value] : rules) {
+    uint32_t at = 0;
+    for (size_t i = 0; i < key.size(); ++i) {
+      uint8_t label = static_cast<uint8_t>(key[i]);
+      auto [state, fresh] = states.insert({key.substr(0, i + 1), 0});
+      if (fresh) {
+        state->second = getChildren(at) ^ label;
+        units[state->second] |= label;
+      }
+      at = state->second;
+    }
+    units[getChildren(at)] = 1u << 31 | static_cast<uint32_t>(strings.size());
+    units[at] |= 1u << 8;
+    strings += value + '\0';
+  }
+  uint32_t size = static_cast<uint32_t>(units.size() * sizeof units[0]);
+  std::string map(reinterpret_cast<const char *>(&size), sizeof size);
+  map.append(reinterpret_cast<const char *>(units.data()), size);
+  return map + strings;
 }
 
 } // namespace transom::test

@@ -38,4 +38,12 @@ std::string smallJson();
 /// A byte-level BPE of a dozen tokens, likewise.
 std::string smallBpeJson();
 
+/// A Unigram model of a dozen tokens, likewise.
+std::string smallUnigramJson();
+
+/// A precompiled character map of these texts to others, in SentencePiece's
+/// format.
+std::string
+makeCharacterMap(const std::vector<std::pair<std::string, std::string>> &rules);
+
 } // namespace transom::test

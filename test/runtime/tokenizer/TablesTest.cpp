@@ -47,6 +47,7 @@ void changeEveryByte(const std::string &tables) {
 TEST(TokenizerTables, EveryByteChanged) {
   changeEveryByte(*load(smallJson()).tables);
   changeEveryByte(*load(smallBpeJson()).tables);
+  changeEveryByte(*load(smallUnigramJson()).tables);
 }
 
 TEST(TokenizerTables, CutShortIsRejected) {
@@ -70,7 +71,8 @@ void changeRandomBytes(const std::string &tables) {
 }
 
 TEST(TokenizerTables, RandomBytesBehindAGoodHeader) {
-  for (const std::string &json : {smallJson(), smallBpeJson()})
+  for (const std::string &json :
+       {smallJson(), smallBpeJson(), smallUnigramJson()})
     changeRandomBytes(*load(json).tables);
 }
 
@@ -84,8 +86,8 @@ TEST(TokenizerTables, HeaderIsChecked) {
   };
   EXPECT_EQ(getMessage(0, 'x'),
             "tokenizer tables: do not start with 'trnsmtok'");
-  EXPECT_EQ(getMessage(8, 9), "tokenizer tables: version 9 with 16 sections; "
-                              "supported: 3 with 16");
+  EXPECT_EQ(getMessage(8, 9), "tokenizer tables: version 9 with 17 sections; "
+                              "supported: 4 with 17");
   EXPECT_NE(getMessage(16, 1), "");
   EXPECT_NE(getMessage(24, 1), "");
 }

@@ -22,6 +22,7 @@ import tempfile
 from tokenizers import Tokenizer
 
 import bpe_tokenizers
+import unigram_tokenizers  # noqa: F401, adds its tokenizers
 
 
 def byte_offsets(text, offsets):

@@ -2,12 +2,13 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Makes test/goldens/tokenizer/bpe with the PyPI package `tokenizers`: small
-# byte-pair tokenizers, cases in full, and hashes of the results of the corpus
-# of make-tokenizer-goldens.py, which test/runtime/tokenizer/Corpus.cpp generates.
+# Makes test/goldens/tokenizer/bpe and unigram with the PyPI package
+# `tokenizers`: small tokenizers, cases in full, and hashes of the results of
+# the corpus of make-tokenizer-goldens.py, which
+# test/runtime/tokenizer/Corpus.cpp generates.
 #
 #   pip install tokenizers==0.23.3
-#   tools/dev/goldens/make-bpe-goldens.py [--train] [FOLDER]      --train makes the tokenizers anew, too
+#   tools/dev/goldens/make-bpe-goldens.py [--train] [FOLDER] [NAME]...      --train makes the tokenizers anew, too
 #
 # NAME.json        the tokenizer
 # NAME.cases.json  text, pair, ids, type ids, byte offsets, decoded with and without special tokens
@@ -22,10 +23,12 @@ import sys
 from tokenizers import Tokenizer
 
 import bpe_tokenizers
+import unigram_tokenizers  # adds its tokenizers
 
 corpus = importlib.import_module("make-tokenizer-goldens")
 
 NAMES = ["gpt2", "llama3", "qwen2", "llama2", "metaspace", "roberta", "o200k", "cl100k", "scripts", "word_end", "no_unknown"]
+UNIGRAM = ["t5", "xlmr", "unigram_bytes", "unigram_first"]
 FULL = ["gpt2", "llama3", "qwen2", "llama2", "metaspace"]  # with more cases
 # The package takes too long on the corpus with these.
 WITHOUT_CORPUS = ["word_end", "no_unknown"]
@@ -64,7 +67,7 @@ def make(folder, name, anew):
     path = os.path.join(folder, name)
     if anew or not os.path.exists(path + ".json"):
         with open(path + ".json", "w") as file:
-            file.write(bpe_tokenizers.make(name, 1000))
+            file.write(bpe_tokenizers.make(name, 1000 if name in NAMES else 600))
     tokenizer = Tokenizer.from_str(open(path + ".json").read())
     added = bpe_tokenizers.added_of(tokenizer)
     texts = TEXTS + [" x ".join(added)] + [bpe_tokenizers.string("golden %s %d" % (name, i), added) for i in range(400 if name in FULL else 60)]
@@ -79,10 +82,11 @@ def make(folder, name, anew):
 def main():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     arguments = [a for a in sys.argv[1:] if a != "--train"]
-    folder = arguments[0] if arguments else os.path.join(root, "test/goldens/tokenizer/bpe")
-    os.makedirs(folder, exist_ok=True)
-    for name in NAMES:
-        make(folder, name, "--train" in sys.argv)
+    folder = arguments[0] if arguments else os.path.join(root, "test/goldens/tokenizer")
+    for name in arguments[1:] or NAMES + UNIGRAM:
+        kind = os.path.join(folder, "unigram" if name in unigram_tokenizers.TOKENIZERS else "bpe")
+        os.makedirs(kind, exist_ok=True)
+        make(kind, name, "--train" in sys.argv)
 
 
 if __name__ == "__main__":

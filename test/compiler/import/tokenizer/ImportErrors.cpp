@@ -35,3 +35,9 @@ void test::expectBpeError(const std::string &from, const std::string &to,
   SCOPED_TRACE(to);
   expectImportError(replaceOnce(smallBpeJson(), from, to), status, message);
 }
+
+void test::expectUnigramError(const std::string &from, const std::string &to,
+                              Status status, const std::string &message) {
+  SCOPED_TRACE(to);
+  expectImportError(replaceOnce(smallUnigramJson(), from, to), status, message);
+}

@@ -19,4 +19,8 @@ void expectError(const std::string &from, const std::string &to, Status status,
 void expectBpeError(const std::string &from, const std::string &to,
                     Status status, const std::string &message);
 
+/// The same for the small Unigram tokenizer.
+void expectUnigramError(const std::string &from, const std::string &to,
+                        Status status, const std::string &message);
+
 } // namespace transom::test

@@ -1,0 +1,71 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Unigram model: a list of tokens with scores. A token's id is its place;
+// of tokens that come twice, the last one is found in text.
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include <algorithm>
+
+namespace transom::tokenizer {
+
+/// How much lower the score of an unknown character is than any token's.
+static constexpr double unknownPenalty = 10;
+
+static Result<void> readToken(JsonValue value, Draft &draft) {
+  if (!value.isArray() || value.size() != 2)
+    return value.error("expected a token and its score");
+  TRANSOM_ASSIGN(auto text, value[0].asString());
+  TRANSOM_ASSIGN(auto score, value[1].asDouble());
+  uint32_t id = static_cast<uint32_t>(draft.entries.size());
+  draft.entries.push_back({id, std::string(text), false});
+  draft.modelTokens.push_back({text, id});
+  draft.scores.push_back(score);
+  return {};
+}
+
+void finishScores(Draft &draft) {
+  auto &tokens = draft.modelTokens;
+  // The last of equal texts stays.
+  std::sort(tokens.begin(), tokens.end(), [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
+  tokens.erase(std::unique(tokens.begin(), tokens.end(),
+                           [](const auto &a, const auto &b) {
+                             return a.first == b.first;
+                           }),
+               tokens.end());
+  double least = *std::min_element(draft.scores.begin(), draft.scores.end());
+  draft.scores.push_back(least - unknownPenalty);
+}
+
+static Result<void> readUnknown(JsonValue model, Draft &draft) {
+  auto value = model.find("unk_id");
+  if (!value || value->isNull())
+    return model.error("unsupported Unigram model without an unknown token",
+                       Status::Unsupported);
+  TRANSOM_ASSIGN(auto id, value->asInt(0, idLimit - 1));
+  if (static_cast<size_t>(id) >= draft.entries.size())
+    return value->error("unknown token " + std::to_string(id) +
+                        " is not in the vocabulary of " +
+                        std::to_string(draft.entries.size()) + " tokens");
+  draft.parameters.unknownId = static_cast<uint32_t>(id);
+  return {};
+}
+
+Result<void> readUnigram(JsonValue model, Draft &draft) {
+  draft.parameters.model = ModelKind::Unigram;
+  TRANSOM_TRY(readEach(model, "vocab", [&](JsonValue value) {
+    return readToken(value, draft);
+  }));
+  TRANSOM_TRY(readUnknown(model, draft));
+  TRANSOM_ASSIGN(auto fallback, readFlag(model, "byte_fallback", false));
+  finishScores(draft);
+  if (fallback) {
+    draft.parameters.flags |= ByteFallback;
+    addByteTokens(draft);
+  }
+  return {};
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,150 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A cluster is replaced as a whole by what its shortest key becomes, even where
+// that key is only its start: so has Hugging Face it, to get SentencePiece's
+// results.
+#include "runtime/tokenizer/CharacterMap.h"
+#include "runtime/base/Utf8.h"
+#include "runtime/tokenizer/Aligner.h"
+#include "runtime/tokenizer/Graphemes.h"
+#include <optional>
+
+namespace transom::tokenizer {
+
+/// The string at `place`, if there is one.
+static std::optional<std::string_view> getString(std::string_view strings,
+                                                 uint32_t place) {
+  if (place >= strings.size())
+    return std::nullopt;
+  std::string_view string = strings.substr(place);
+  string = string.substr(0, string.find('\0'));
+  if (!utf8::isValid(string))
+    return std::nullopt;
+  return string;
+}
+
+namespace {
+/// One pass over a text.
+class Mapper {
+public:
+  Mapper(std::string_view trie, std::string_view strings,
+         const Characters &text)
+      : trie(trie), strings(strings), text(text) {}
+
+  /// Nothing where no key is found.
+  std::optional<Characters> run() {
+    changes.reserve(text.size());
+    for (size_t at = 0; at < text.size();) {
+      size_t end = getGraphemeEnd(text, at);
+      if (end - at > 1 && isShort(at, end) && replace(at, end)) {
+        at = end;
+        continue;
+      }
+      for (; at < end; ++at)
+        if (!replace(at, at + 1))
+          changes.push_back({text[at].code, 0});
+    }
+    if (!found)
+      return std::nullopt;
+    Aligner aligner(text);
+    aligner.reserve(changes.size());
+    for (Change change : changes)
+      aligner.add(change.code, change.change);
+    return aligner.take();
+  }
+
+private:
+  /// A character of the new text, as `Aligner` takes it.
+  struct Change {
+    char32_t code;
+    int64_t change;
+  };
+
+  bool isShort(size_t begin, size_t end) {
+    bytes.clear();
+    for (size_t at = begin; at < end && bytes.size() <= longestClusterKey; ++at)
+      utf8::append(bytes, text[at].code);
+    return bytes.size() <= longestClusterKey;
+  }
+
+  /// The replacement for the shortest key that [begin, end) begins with.
+  std::optional<std::string_view> find(size_t begin, size_t end) {
+    bytes.clear();
+    uint32_t state = Trie::root, place = Trie::none;
+    for (size_t at = begin; at < end && place == Trie::none; ++at) {
+      bytes.clear();
+      utf8::append(bytes, text[at].code);
+      for (size_t i = 0; i < bytes.size() && place == Trie::none; ++i) {
+        state = trie.step(state, static_cast<uint8_t>(bytes[i]));
+        if (state == Trie::none)
+          return std::nullopt;
+        place = trie.value(state);
+      }
+    }
+    return getString(strings, place);
+  }
+
+  /// Puts what [begin, end) becomes. Added characters share the place of the
+  /// one before them, and the last one takes the places of removed ones.
+  bool replace(size_t begin, size_t end) {
+    std::optional<std::string_view> string = find(begin, end);
+    if (!string)
+      return false;
+    found = true;
+    const size_t before = end - begin;
+    size_t count = 0;
+    for (size_t at = 0; at < string->size(); ++count)
+      changes.push_back({utf8::decode(*string, at), count < before ? 0 : 1});
+    if (count < before && !changes.empty())
+      changes.back().change -= static_cast<int64_t>(before - count);
+    return true;
+  }
+
+  Trie trie;
+  std::string_view strings;
+  const Characters &text;
+  std::vector<Change> changes;
+  std::string bytes; ///< of some characters
+  bool found = false;
+};
+} // namespace
+
+void mapCharacters(std::string_view trie, std::string_view strings,
+                   Characters &text) {
+  if (auto mapped = Mapper(trie, strings, text).run())
+    text = std::move(*mapped);
+}
+
+void mapLongest(std::string_view trieBytes, std::string_view strings,
+                Characters &text) {
+  Trie trie(trieBytes);
+  Characters result;
+  result.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    // Find the longest key that begins here.
+    uint32_t state = Trie::root, place = Trie::none;
+    size_t end = at + 1;
+    for (size_t i = at; i < text.size(); ++i) {
+      state = trie.stepCode(state, text[i].code);
+      if (state == Trie::none)
+        break;
+      if (uint32_t value = trie.value(state); value != Trie::none) {
+        place = value;
+        end = i + 1;
+      }
+    }
+    // Put what it becomes, or the character.
+    const uint32_t begin = text[at].begin, last = text[end - 1].end;
+    if (auto string = getString(strings, place))
+      for (size_t i = 0; i < string->size();)
+        result.push_back({utf8::decode(*string, i), begin, last});
+    else
+      result.insert(result.end(), text.begin() + static_cast<ptrdiff_t>(at),
+                    text.begin() + static_cast<ptrdiff_t>(end));
+    at = end;
+  }
+  text = std::move(result);
+}
+
+} // namespace transom::tokenizer

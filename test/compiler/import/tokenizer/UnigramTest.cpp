@@ -1,0 +1,64 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files of Unigram models: the list of tokens and the unknown token.
+#include "test/compiler/import/tokenizer/ImportErrors.h"
+
+namespace transom::test {
+namespace {
+
+TEST(TokenizerUnigramImport, TheUnknownToken) {
+  expectUnigramError(R"("unk_id": 0)", R"("unk_id": 11)", Status::Rejected,
+                     "7:40: '/model/unk_id': unknown token 11 is not in the "
+                     "vocabulary of 11 tokens");
+  expectUnigramError(
+      R"("unk_id": 0)", R"("unk_id": null)", Status::Unsupported,
+      "7:10: '/model': unsupported Unigram model without an unknown token");
+  expectUnigramError(R"("unk_id": 0)", R"("unk_id": -1)", Status::Rejected,
+                     "7:40: '/model/unk_id': expected an integer from 0 to "
+                     "2147483647, got -1");
+}
+
+TEST(TokenizerUnigramImport, MalformedVocabularies) {
+  expectUnigramError(R"(["b", 0.0])", R"(["b"])", Status::Rejected,
+                     "8:38: '/model/vocab/2': expected a token and its score");
+  expectUnigramError(
+      R"(["b", 0.0])", R"(["b", "c"])", Status::Rejected,
+      "8:44: '/model/vocab/2/1': expected a number, got a string");
+  expectUnigramError(
+      R"(["b", 0.0])", R"([7, 0.0])", Status::Rejected,
+      "8:39: '/model/vocab/2/0': expected a string, got an integer");
+  expectUnigramError(R"("vocab": [)", R"("vocab": {}, "x": [)",
+                     Status::Rejected,
+                     "8:11: '/model/vocab': expected an array, got an object");
+}
+
+TEST(TokenizerUnigramImport, ATypeThatIsNotNamed) {
+  Loaded loaded =
+      load(replaceOnce(smallUnigramJson(), R"("type": "Unigram", )", ""));
+  EXPECT_EQ(loaded->encode("ab")->ids, std::vector<int64_t>{6});
+}
+
+/// Each character replaced by others: an error or a tokenizer, never a crash.
+TEST(TokenizerUnigramImport, ChangedCharactersNeverCrash) {
+  std::string json = smallUnigramJson();
+  size_t accepted = 0;
+  for (size_t i = 0; i < json.size(); ++i)
+    for (char c : {'0', '"', '}', 'x', ' ', '-'}) {
+      std::string changed = json;
+      changed[i] = c;
+      auto imported = importTokenizer(changed, "t.json");
+      if (!imported)
+        continue;
+      ++accepted;
+      auto tokenizer = Tokenizer::open(imported->tables);
+      ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+      auto encoding = tokenizer->encode("abcd \u00e9x<unk>");
+      ASSERT_TRUE(encoding);
+      (void)tokenizer->decode(encoding->ids);
+    }
+  EXPECT_GT(accepted, 0u);
+}
+
+} // namespace
+} // namespace transom::test
