@@ -1,12 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer-compare TOKENIZER.json STRINGS RESULTS: what tools/dev/
+// tokenizer-compare TOKENIZER STRINGS RESULTS: what tools/dev/
 // compare-tokenizers.py reads. Strings are u32 lengths and bytes; a length with
 // the highest bit is that of u32 ids to decode. A result is the number of ids,
 // ids, offsets, and the decoded text with and without special tokens. Fails
 // where a stream gives half a character.
-#include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/ImportMarian.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/DecodeStream.h"
@@ -72,14 +72,26 @@ static Encoding getIds(std::string_view bytes) {
   return encoding;
 }
 
+/// A tokenizer.json, or a folder with source.spm and vocab.json.
+static Result<ImportedTokenizer> importFrom(const std::string &path) {
+  const std::string pieces = joinPath(path, "source.spm");
+  if (!fileExists(pieces)) {
+    TRANSOM_ASSIGN(std::string json, readSmallFile(path, 256 << 20));
+    return importTokenizer(json, path);
+  }
+  const std::string vocabulary = joinPath(path, "vocab.json");
+  TRANSOM_ASSIGN(std::string model, readSmallFile(pieces, 256 << 20));
+  TRANSOM_ASSIGN(std::string ids, readSmallFile(vocabulary, 256 << 20));
+  return importMarianTokenizer({model, pieces}, {ids, vocabulary});
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
-    return fail("expected TOKENIZER.json STRINGS RESULTS");
-  auto json = readSmallFile(argv[1], 256 << 20);
+    return fail("expected TOKENIZER STRINGS RESULTS");
   auto strings = readSmallFile(argv[2], uint64_t(1) << 30);
-  if (!json || !strings)
-    return fail((json ? strings.error() : json.error()).message);
-  auto imported = importTokenizer(*json, argv[1]);
+  if (!strings)
+    return fail(strings.error().message);
+  auto imported = importFrom(argv[1]);
   if (!imported)
     return fail(imported.error().message);
   auto tokenizer = Tokenizer::open(imported->tables);
