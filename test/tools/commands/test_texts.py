@@ -33,9 +33,9 @@ class Texts(TextsTest):
         folder = self.path("model")
         shutil.copytree(os.path.join(GOLDENS, "bert"), folder)
         with open(os.path.join(folder, "tokenizer.json"), "w") as file:
-            json.dump(dict(tokenizer(), model={"type": "Unigram", "unk_id": 0, "vocab": [["a", 0.0]]}), file)
+            json.dump(dict(tokenizer(), model={"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}}), file)
         result = self.succeed("compile", folder, "-o", self.path("m.so"))
-        self.assertIn("Unigram", result.stderr)
+        self.assertIn("WordLevel", result.stderr)
         self.assertTrue(all(line.startswith("transom: note: ") for line in result.stderr.splitlines()))
         self.fail_with(4, "tokenize", self.path("m.so"), "--text", "a", says="no tokenizer")
 
