@@ -10,14 +10,9 @@ using namespace transom::test;
 
 namespace {
 
-constexpr size_t readOnlyGroup = 2;
-constexpr int64_t maxPositions = 600;
-
 /// The fake decoder with a read-only group, whose keys its step reads.
 Manifest crossManifest() {
-  Manifest manifest = fakeDecoderManifest();
-  manifest.decoder->caches.push_back(
-      {0, DType::F32, 1, FAKE_BLOCK_BYTES, true, maxPositions});
+  Manifest manifest = withReadOnlyCache();
   manifest.entries.resize(1);
   ManifestEntry &step = manifest.entries[0];
   step.name = "cross";
@@ -59,7 +54,8 @@ float getSource(const float *logits, int64_t row) {
 TEST(DecodeReadOnly, each_sequence_sees_its_own_keys) {
   FakeDecoder fake(decoderConfig(3, 3000), crossManifest());
   const int32_t a = fake.create(), b = fake.create();
-  const float ofA = fill(fake, a, 1, 7), ofB = fill(fake, b, maxPositions, 2);
+  const float ofA = fill(fake, a, 1, 7),
+              ofB = fill(fake, b, readOnlyPositions, 2);
 
   // Sequences of a step come in any order; a long one takes several runs.
   FakeStep step;

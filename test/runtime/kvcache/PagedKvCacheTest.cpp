@@ -11,17 +11,6 @@ using namespace transom::test;
 
 namespace {
 
-constexpr size_t readOnlyGroup = 2;
-constexpr int64_t maxPositions = 600;
-
-/// The fake decoder's manifest with a third, read-only group of caches.
-Manifest withReadOnlyCache() {
-  Manifest manifest = fakeDecoderManifest();
-  ManifestCache cache{0, DType::F32, 1, FAKE_BLOCK_BYTES, true, maxPositions};
-  manifest.decoder->caches.push_back(cache);
-  return manifest;
-}
-
 /// Fills the blocks of a sequence with a number each.
 void fill(FakeDecoder &fake, int32_t sequence, int64_t positions, float value) {
   Result<char *const *> blocks =
@@ -78,7 +67,7 @@ TEST(PagedKvCache, copies_share_a_read_only_cache) {
   // All blocks are free again: three sequences can fill their caches.
   for (float value : {1.0f, 2.0f, 3.0f}) {
     const int32_t sequence = fake.create();
-    fill(fake, sequence, maxPositions, value);
+    fill(fake, sequence, readOnlyPositions, value);
     EXPECT_EQ(getNumbers(fake, sequence)[0], value);
   }
 }
@@ -94,7 +83,8 @@ TEST(PagedKvCache, a_read_only_cache_is_filled_once) {
   EXPECT_EQ(status(sequence, 3, 10), Status::Usage); // no such group
   EXPECT_EQ(status(5, readOnlyGroup, 10), Status::Usage);
   EXPECT_EQ(status(sequence, readOnlyGroup, 0), Status::Usage);
-  EXPECT_EQ(status(sequence, readOnlyGroup, maxPositions + 1), Status::Usage);
+  EXPECT_EQ(status(sequence, readOnlyGroup, readOnlyPositions + 1),
+            Status::Usage);
   EXPECT_EQ(status(sequence, readOnlyGroup, 257), Status::Ok);
   EXPECT_EQ(status(sequence, readOnlyGroup, 10), Status::Usage);
 }

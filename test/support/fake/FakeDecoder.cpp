@@ -18,6 +18,13 @@ SessionConfig transom::test::decoderConfig(int64_t sequences, int64_t positions,
   return config;
 }
 
+Manifest transom::test::withReadOnlyCache() {
+  Manifest manifest = fakeDecoderManifest();
+  manifest.decoder->caches.push_back(
+      {0, DType::F32, 1, FAKE_BLOCK_BYTES, true, readOnlyPositions});
+  return manifest;
+}
+
 std::vector<int64_t> transom::test::randomTokens(size_t count, unsigned seed) {
   std::mt19937 random(seed + 1);
   std::vector<int64_t> tokens(count);

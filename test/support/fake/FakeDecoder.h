@@ -13,6 +13,12 @@ namespace transom::test {
 SessionConfig decoderConfig(int64_t sequences, int64_t positions,
                             int64_t maxTokens = 64);
 
+/// The fake decoder's manifest with a third, read-only group of caches, and
+/// that group and its positions of a sequence.
+Manifest withReadOnlyCache();
+inline constexpr size_t readOnlyGroup = 2;
+inline constexpr int64_t readOnlyPositions = 600;
+
 /// Ids without the one that gives NaN.
 std::vector<int64_t> randomTokens(size_t count, unsigned seed);
 
