@@ -68,25 +68,9 @@ TEST(TokenizerBpeImport, Options) {
                  "2147483647, got -1");
 }
 
-/// Each character replaced by others: an error or a tokenizer, never a crash.
 TEST(TokenizerBpeImport, ChangedCharactersNeverCrash) {
-  std::string json = smallBpeJson();
-  size_t accepted = 0;
-  for (size_t i = 0; i < json.size(); ++i)
-    for (char c : {'0', '"', '}', 'x', ' ', '('}) {
-      std::string changed = json;
-      changed[i] = c;
-      auto imported = importTokenizer(changed, "t.json");
-      if (!imported)
-        continue;
-      ++accepted;
-      auto tokenizer = Tokenizer::open(imported->tables);
-      ASSERT_TRUE(tokenizer) << tokenizer.error().message;
-      auto encoding = tokenizer->encode("ab abc\n e\u0301x<|end|>");
-      ASSERT_TRUE(encoding);
-      (void)tokenizer->decode(encoding->ids);
-    }
-  EXPECT_GT(accepted, 0u);
+  expectChangesNeverCrash(smallBpeJson(), "0\"}x (",
+                          "ab abc\n e\u0301x<|end|>");
 }
 
 } // namespace

@@ -41,3 +41,24 @@ void test::expectUnigramError(const std::string &from, const std::string &to,
   SCOPED_TRACE(to);
   expectImportError(replaceOnce(smallUnigramJson(), from, to), status, message);
 }
+
+void test::expectChangesNeverCrash(const std::string &json,
+                                   std::string_view others,
+                                   const std::string &text) {
+  size_t accepted = 0;
+  for (size_t i = 0; i < json.size(); ++i)
+    for (char c : others) {
+      std::string changed = json;
+      changed[i] = c;
+      auto imported = importTokenizer(changed, "t.json");
+      if (!imported)
+        continue;
+      ++accepted;
+      auto tokenizer = Tokenizer::open(imported->tables);
+      ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+      auto encoding = tokenizer->encode(text);
+      ASSERT_TRUE(encoding);
+      (void)tokenizer->decode(encoding->ids);
+    }
+  EXPECT_GT(accepted, 0u);
+}

@@ -23,4 +23,9 @@ void expectBpeError(const std::string &from, const std::string &to,
 void expectUnigramError(const std::string &from, const std::string &to,
                         Status status, const std::string &message);
 
+/// Replaces each character of a tokenizer.json by each of `others`: an error,
+/// or a tokenizer that encodes `text` and decodes its ids; never a crash.
+void expectChangesNeverCrash(const std::string &json, std::string_view others,
+                             const std::string &text);
+
 } // namespace transom::test

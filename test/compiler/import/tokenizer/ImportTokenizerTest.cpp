@@ -48,23 +48,9 @@ TEST(TokenizerImport, CutShortAnywhereIsAnError) {
   }
 }
 
-/// Each character replaced by others: an error or a tokenizer, never a crash.
 TEST(TokenizerImport, ChangedCharactersNeverCrash) {
-  std::string json = smallJson();
-  size_t accepted = 0;
-  for (size_t i = 0; i < json.size(); ++i)
-    for (char c : {'0', '"', '}', 'x', '\xff'}) {
-      std::string changed = json;
-      changed[i] = c;
-      auto imported = importTokenizer(changed, "t.json");
-      if (!imported)
-        continue;
-      ++accepted;
-      auto tokenizer = Tokenizer::open(imported->tables);
-      ASSERT_TRUE(tokenizer) << tokenizer.error().message;
-      ASSERT_TRUE(tokenizer->encode("the [CLS] unaffable, a new x"));
-    }
-  EXPECT_GT(accepted, 0u);
+  expectChangesNeverCrash(smallJson(), "0\"}x\xff",
+                          "the [CLS] unaffable, a new x");
 }
 
 TEST(TokenizerImport, OldFilesWithoutModelType) {

@@ -39,25 +39,8 @@ TEST(TokenizerUnigramImport, ATypeThatIsNotNamed) {
   EXPECT_EQ(loaded->encode("ab")->ids, std::vector<int64_t>{6});
 }
 
-/// Each character replaced by others: an error or a tokenizer, never a crash.
 TEST(TokenizerUnigramImport, ChangedCharactersNeverCrash) {
-  std::string json = smallUnigramJson();
-  size_t accepted = 0;
-  for (size_t i = 0; i < json.size(); ++i)
-    for (char c : {'0', '"', '}', 'x', ' ', '-'}) {
-      std::string changed = json;
-      changed[i] = c;
-      auto imported = importTokenizer(changed, "t.json");
-      if (!imported)
-        continue;
-      ++accepted;
-      auto tokenizer = Tokenizer::open(imported->tables);
-      ASSERT_TRUE(tokenizer) << tokenizer.error().message;
-      auto encoding = tokenizer->encode("abcd \u00e9x<unk>");
-      ASSERT_TRUE(encoding);
-      (void)tokenizer->decode(encoding->ids);
-    }
-  EXPECT_GT(accepted, 0u);
+  expectChangesNeverCrash(smallUnigramJson(), "0\"}x -", "abcd \u00e9x<unk>");
 }
 
 } // namespace
