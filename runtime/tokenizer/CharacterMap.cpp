@@ -70,7 +70,6 @@ private:
 
   /// The replacement for the shortest key that [begin, end) begins with.
   std::optional<std::string_view> find(size_t begin, size_t end) {
-    bytes.clear();
     uint32_t state = Trie::root, place = Trie::none;
     for (size_t at = begin; at < end && place == Trie::none; ++at) {
       bytes.clear();

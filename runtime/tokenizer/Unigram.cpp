@@ -11,6 +11,7 @@
 
 namespace transom::tokenizer {
 
+/// The last score is that of an unknown character.
 Unigram::Unigram(const Tables &tables)
     : trie(tables.trie(Section::ModelTrie)),
       scores(tables.array<double>(Section::Scores)),

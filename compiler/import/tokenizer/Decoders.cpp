@@ -9,7 +9,7 @@
 
 namespace transom::tokenizer {
 
-static Step &add(Draft &draft, DecoderStep kind) {
+Step &addStep(Draft &draft, DecoderStep kind) {
   Step step{};
   step.kind = static_cast<uint32_t>(kind);
   draft.decoderSteps.push_back(step);
@@ -17,13 +17,13 @@ static Step &add(Draft &draft, DecoderStep kind) {
 }
 
 static void addUnsupported(Draft &draft, std::string_view name) {
-  add(draft, DecoderStep::Unsupported).first = draft.addStepText(name);
+  addStep(draft, DecoderStep::Unsupported).first = draft.addStepText(name);
 }
 
 static Result<void> readWordPiece(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto cleanup, readFlag(value, "cleanup"));
   TRANSOM_ASSIGN(auto prefix, readText(value, "prefix"));
-  Step &step = add(draft, DecoderStep::WordPiece);
+  Step &step = addStep(draft, DecoderStep::WordPiece);
   step.first = draft.addStepText(prefix);
   step.option = cleanup;
   return {};
@@ -42,7 +42,7 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
     addUnsupported(draft, "Replace of an empty text");
     return {};
   }
-  Step &step = add(draft, DecoderStep::Replace);
+  Step &step = addStep(draft, DecoderStep::Replace);
   step.first = draft.addStepText(text);
   step.second = draft.addStepText(content);
   return {};
@@ -50,7 +50,7 @@ static Result<void> readReplace(JsonValue value, Draft &draft) {
 
 static Result<void> readStrip(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto content, readCharacter(value, "content"));
-  Step &step = add(draft, DecoderStep::Strip);
+  Step &step = addStep(draft, DecoderStep::Strip);
   step.first = draft.addStepText(content);
   const std::pair<const char *, uint32_t *> counts[] = {
       {"start", &step.option}, {"stop", &step.secondOption}};
@@ -65,7 +65,7 @@ static Result<void> readStrip(JsonValue value, Draft &draft) {
 static Result<void> readMetaspace(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto replacement, readCharacter(value, "replacement"));
   TRANSOM_ASSIGN(auto scheme, readPrependScheme(value));
-  Step &step = add(draft, DecoderStep::Metaspace);
+  Step &step = addStep(draft, DecoderStep::Metaspace);
   step.first = draft.addStepText(replacement);
   step.option = scheme != PrependScheme::Never;
   return {};
@@ -73,7 +73,7 @@ static Result<void> readMetaspace(JsonValue value, Draft &draft) {
 
 static Result<void> readWordEnd(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto suffix, readText(value, "suffix"));
-  add(draft, DecoderStep::WordEnd).first = draft.addStepText(suffix);
+  addStep(draft, DecoderStep::WordEnd).first = draft.addStepText(suffix);
   return {};
 }
 
@@ -93,11 +93,11 @@ static Result<void> readOne(JsonValue value, Draft &draft) {
     if (type == name)
       return reader(value, draft);
   if (type == "ByteLevel")
-    add(draft, DecoderStep::ByteLevel);
+    addStep(draft, DecoderStep::ByteLevel);
   else if (type == "ByteFallback")
-    add(draft, DecoderStep::ByteFallback);
+    addStep(draft, DecoderStep::ByteFallback);
   else if (type == "Fuse")
-    add(draft, DecoderStep::Fuse);
+    addStep(draft, DecoderStep::Fuse);
   else
     addUnsupported(draft, type);
   return {};
@@ -128,7 +128,7 @@ static void refuseUnusualOrder(Draft &draft) {
 
 Result<void> readDecoder(std::optional<JsonValue> value, Draft &draft) {
   if (!value || value->isNull()) {
-    add(draft, DecoderStep::JoinWithSpaces);
+    addStep(draft, DecoderStep::JoinWithSpaces);
     return {};
   }
   TRANSOM_TRY(readOne(*value, draft));

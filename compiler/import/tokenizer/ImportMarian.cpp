@@ -150,16 +150,11 @@ static Result<void> readVocabulary(JsonValue root, Draft &draft) {
 }
 
 static void addDecoder(Draft &draft) {
-  auto add = [&](DecoderStep kind) -> Step & {
-    draft.decoderSteps.push_back(Step{});
-    draft.decoderSteps.back().kind = static_cast<uint32_t>(kind);
-    return draft.decoderSteps.back();
-  };
-  Step &replace = add(DecoderStep::Replace);
+  Step &replace = addStep(draft, DecoderStep::Replace);
   replace.first = draft.addStepText(space);
   replace.second = draft.addStepText(" ");
-  add(DecoderStep::Fuse);
-  add(DecoderStep::StripWhitespace);
+  addStep(draft, DecoderStep::Fuse);
+  addStep(draft, DecoderStep::StripWhitespace);
 }
 
 Result<ImportedTokenizer> importMarianTokenizer(const NamedFile &pieces,

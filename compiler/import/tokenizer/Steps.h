@@ -12,8 +12,9 @@ namespace transom::tokenizer {
 
 /// `normalizer`: appends its steps.
 Result<void> readNormalizer(JsonValue value, Draft &draft);
-/// Appends a step of the normalizer.
+/// Appends a step of the normalizer, or a stage of the decoder.
 Step &addStep(Draft &draft, NormalizerStep kind);
+Step &addStep(Draft &draft, DecoderStep kind);
 /// `pre_tokenizer`: appends its steps.
 Result<void> readPreTokenizer(JsonValue value, Draft &draft);
 /// `post_processor`: its templates for one text and for two, and whether

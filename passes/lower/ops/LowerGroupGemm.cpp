@@ -56,7 +56,7 @@ private:
 
   /// The arguments of the kernel for the tile of a group at a row and column.
   KernelArgs getArguments(Index group, Index row, Index column) {
-    int64_t paddedColumns = llvm::alignTo(columns, panelWidth);
+    int64_t paddedColumns = alignToPanel(columns);
     KernelArgs args;
     args.lhsStride = e.rowStride(op.getInput());
     args.lhs =
