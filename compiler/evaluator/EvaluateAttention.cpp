@@ -3,7 +3,8 @@
 //
 // `attn.sdpa` by its definition: for each query row and head the scores of all
 // keys, the rule of each mask, softmax, and the weighted sum of values. With a
-// cache the keys and values are those of the store.
+// cache the keys and values are those of the store. `attn.cross_sdpa` is the
+// same over all keys of the store.
 #include "compiler/evaluator/Evaluation.h"
 #include "compiler/evaluator/NormsAndActivations.h"
 #include "dialects/attn/Attn.h"
@@ -225,8 +226,63 @@ static Result<void> evaluateSdpa(SdpaOp op, Evaluation &e) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Cross attention
+//===----------------------------------------------------------------------===//
+
+/// The query heads of one row, and the keys and values of its sequence.
+struct CrossRow {
+  ArrayRef<double> query;          ///< [heads, dk]
+  const CacheStore::Entry &source; ///< by position [kv_heads, dk], [.., dv]
+};
+
+/// Adds attention of query head `head` to `out` [dv].
+static void attendToSource(CrossSdpaOp op, const CrossRow &row, int64_t head,
+                           MutableArrayRef<double> out) {
+  CacheType cache = op.getCache().getType();
+  int64_t dk = cache.getKey(), dv = cache.getValue();
+  int64_t from =
+      head / (static_cast<int64_t>(op.getHeads()) / cache.getHeads());
+  double cap = op.getSoftCap().convertToDouble();
+  std::vector<double> weights;
+  for (const std::vector<double> &key : row.source.keys) {
+    double score = 0;
+    for (int64_t i = 0; i < dk; ++i)
+      score += row.query[head * dk + i] * key[from * dk + i];
+    score *= op.getScale().convertToDouble();
+    weights.push_back(cap > 0 ? cap * std::tanh(score / cap) : score);
+  }
+  softmax(weights);
+  for (auto [weight, value] : llvm::zip_equal(weights, row.source.values))
+    for (int64_t i = 0; i < dv; ++i)
+      out[i] += weight * value[from * dv + i];
+}
+
+static Result<void> evaluateCrossSdpa(CrossSdpaOp op, Evaluation &e) {
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  const Tensor &query = e.tensor(op.getQuery());
+  if (ragged.steps.empty() && ragged.batch > 0)
+    return rejected("its rows are not those of 'attn.decode_batch'");
+  auto heads = static_cast<int64_t>(op.getHeads());
+  int64_t dv = op.getCache().getType().getValue(), width = query.sizes[1];
+  Tensor result = Tensor::floats({query.sizes[0], heads * dv});
+  for (auto [row, entry] : llvm::enumerate(ragged.rows)) {
+    CrossRow cross = {
+        ArrayRef(query.real).slice(row * width, width),
+        e.cacheStore().entry(e.cache(op.getCache()),
+                             ragged.steps[entry.sequence].sequence)};
+    for (int64_t head = 0; head < heads; ++head)
+      attendToSource(
+          op, cross, head,
+          MutableArrayRef(result.real).slice((row * heads + head) * dv, dv));
+  }
+  e.set(op.getResult(), std::move(result));
+  return {};
+}
+
 void attachAttention(MLIRContext *context) {
   attachEvaluator<SdpaOp, evaluateSdpa>(context);
+  attachEvaluator<CrossSdpaOp, evaluateCrossSdpa>(context);
 }
 
 } // namespace transom

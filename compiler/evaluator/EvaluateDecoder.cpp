@@ -1,11 +1,12 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder's step has besides attention: the rows of its sequences, the
-// store of keys and values, and rope.
+// What a decoder has besides attention: the rows of the sequences of a step,
+// the store of keys and values, operations that fill it, and rope.
 #include "compiler/evaluator/Evaluation.h"
 #include "dialects/attn/Attn.h"
 #include <cmath>
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -73,6 +74,33 @@ Result<RaggedBatch> Evaluation::stepBatch(StringRef rows) const {
   return getRaggedBatch({SequenceRows{0, 0, count}});
 }
 
+Result<std::vector<int64_t>>
+Evaluation::getSequences(const RaggedBatch &ragged) const {
+  ArrayRef<SequenceRows> sequences = ragged.steps;
+  if (sequences.empty())
+    sequences = options.sequences;
+  std::vector<int64_t> numbers(ragged.batch);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (sequences.empty())
+    return numbers;
+  if (sequences.size() != numbers.size())
+    return rejected("the batch has " + std::to_string(numbers.size()) +
+                    " sequences, the options name " +
+                    std::to_string(sequences.size()));
+  for (auto [number, sequence] : llvm::zip_equal(numbers, sequences))
+    number = sequence.sequence;
+  return numbers;
+}
+
+std::vector<int64_t> getKeyRanks(const RaggedBatch &ragged) {
+  std::vector<int64_t> ranks, counts(ragged.batch);
+  for (const RaggedBatch::Row &row : ragged.rows) {
+    ranks.push_back(counts[row.sequence]);
+    counts[row.sequence] += row.isKey;
+  }
+  return ranks;
+}
+
 static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
   auto type = cast<RaggedType>(op.getResult().getType());
   TRANSOM_ASSIGN(RaggedBatch ragged, e.stepBatch(type.getRows().getValue()));
@@ -85,6 +113,22 @@ static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
 
 static Result<void> evaluateGetCache(GetCacheOp op, Evaluation &e) {
   e.setCache(op.getResult(), op.getCache());
+  return {};
+}
+
+static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
+  const RaggedBatch &ragged = e.ragged(op.getRagged());
+  const Tensor &key = e.tensor(op.getKey()), &value = e.tensor(op.getValue());
+  TRANSOM_ASSIGN(std::vector<int64_t> sequences, e.getSequences(ragged));
+  std::vector<int64_t> ranks = getKeyRanks(ragged);
+  int64_t keyWidth = key.sizes[1], valueWidth = value.sizes[1];
+  for (auto [row, entry] : llvm::enumerate(ragged.rows))
+    if (entry.isKey)
+      TRANSOM_TRY(e.cacheStore().put(
+          e.cache(op.getCache()), sequences[entry.sequence], ranks[row],
+          ArrayRef(key.real).slice(row * keyWidth, keyWidth),
+          ArrayRef(value.real).slice(row * valueWidth, valueWidth)));
+  e.alias(op.getResult(), op.getState());
   return {};
 }
 
@@ -141,6 +185,7 @@ static Result<void> evaluateRope(RopeOp op, Evaluation &e) {
 void attachDecoder(MLIRContext *context) {
   attachEvaluator<DecodeBatchOp, evaluateDecodeBatch>(context);
   attachEvaluator<GetCacheOp, evaluateGetCache>(context);
+  attachEvaluator<AppendOp, evaluateAppend>(context);
   attachEvaluator<RopeTableOp, evaluateRopeTable>(context);
   attachEvaluator<RopeOp, evaluateRope>(context);
 }

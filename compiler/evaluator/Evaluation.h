@@ -31,6 +31,10 @@ struct RaggedBatch {
   std::vector<SequenceRows> steps;
 };
 
+/// For each row its number among the keys of its sequence, counted from 0; for
+/// a row that is not a key the number of keys.
+std::vector<int64_t> getKeyRanks(const RaggedBatch &ragged);
+
 /// One row for each 1 of a mask [batch, columns].
 RaggedBatch getRaggedBatch(const Tensor &mask, bool keepFirst);
 
@@ -100,6 +104,10 @@ public:
   mlir::SymbolTable &symbolTable() { return table; }
   /// The rows of the step that runs; `rows` is the symbol for their number.
   Result<RaggedBatch> stepBatch(llvm::StringRef rows) const;
+  /// The numbers that the sequences of a ragged batch have in the cache store:
+  /// those of its steps; without a past those of the options, or 0, 1, ... An
+  /// error where the options have another number of sequences.
+  Result<std::vector<int64_t>> getSequences(const RaggedBatch &ragged) const;
   /// Where keys and values of the sequences are kept.
   CacheStore &cacheStore() {
     return options.caches ? *options.caches : ownCaches;

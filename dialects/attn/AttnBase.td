@@ -16,11 +16,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
-/// An operation without side effects whose shape rule is `inferShapes`. Its
-/// assembly form has the types of the operands only.
-class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
+/// An operation whose shape rule is `inferShapes`. Its assembly form has the
+/// types of the operands only.
+class Attn_InferredOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, !listconcat(traits,
-        [Pure, DeclareOpInterfaceMethods<Attn_ShapeInferable>,
+        [DeclareOpInterfaceMethods<Attn_ShapeInferable>,
          DeclareOpInterfaceMethods<InferTypeOpInterface, ["refineReturnTypes"]>,
          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
   let extraClassDefinition = [{
@@ -44,6 +44,10 @@ class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
     }
   }];
 }
+
+/// Such an operation without side effects.
+class Attn_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : Attn_InferredOp<mnemonic, !listconcat(traits, [Pure])>;
 
 /// An operation of which each output row depends on the same row of the inputs
 /// alone; a row of its first operand has at least `minRowRank` dimensions.

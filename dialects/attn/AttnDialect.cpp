@@ -188,7 +188,7 @@ void RaggedType::print(AsmPrinter &printer) const {
 static constexpr int64_t largestCacheSize = INT32_MAX;
 
 Type CacheType::parse(AsmParser &parser) {
-  int64_t heads, key, value, window = 0;
+  int64_t heads, key, value, window = 0, positions = 0;
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseKeyword("heads") ||
       parser.parseInteger(heads) || parser.parseComma() ||
@@ -196,13 +196,16 @@ Type CacheType::parse(AsmParser &parser) {
       parser.parseComma() || parser.parseKeyword("value") ||
       parser.parseInteger(value))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("window") || parser.parseInteger(window)))
-    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    bool isReadOnly = succeeded(parser.parseOptionalKeyword("read_only"));
+    if ((!isReadOnly && parser.parseKeyword("window")) ||
+        parser.parseInteger(isReadOnly ? positions : window))
+      return {};
+  }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<CacheType>(location, parser.getContext(), heads, key,
-                                      value, window);
+                                      value, window, positions);
 }
 
 void CacheType::print(AsmPrinter &printer) const {
@@ -210,12 +213,14 @@ void CacheType::print(AsmPrinter &printer) const {
           << getValue();
   if (getWindow() > 0)
     printer << ", window " << getWindow();
+  if (isReadOnly())
+    printer << ", read_only " << getPositions();
   printer << ">";
 }
 
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t heads, int64_t key, int64_t value,
-                                int64_t window) {
+                                int64_t window, int64_t positions) {
   for (auto [name, size, least] :
        {std::make_tuple("heads", heads, int64_t(1)),
         std::make_tuple("key", key, int64_t(1)),
@@ -229,6 +234,11 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "'!attn.cache' (2) expects at most "
                        << largestCacheSize << " numbers a position, got "
                        << heads << " heads of " << key << " and " << value;
+  if (positions < 0 || positions > largestCacheSize || (positions && window))
+    return emitError() << "'!attn.cache' (4) expects positions between 0 and "
+                       << largestCacheSize
+                       << " and no window in a read-only cache, got "
+                       << positions << " and the window " << window;
   return success();
 }
 

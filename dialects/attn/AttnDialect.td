@@ -104,18 +104,33 @@ def Attn_CacheType : TypeDef<Attn_Dialect, "Cache"> {
     the last w positions are read. Sequences and their lengths are not part of the
     type: they are state of the session.
 
+    A cache grows with its sequences unless it is `read_only`. A read-only cache is
+    filled once for a sequence (`attn.append`) and then only read
+    (`attn.cross_sdpa`); `read_only` p holds at most p positions of a sequence.
+
     Constraints:
     1. Heads, key and value are between 1 and 2^31 - 1.
     2. All heads have at most 2^31 - 1 numbers a position.
     3. The window is between 0 (no window, not printed) and 2^31 - 1.
+    4. The positions of a read-only cache are between 0 (it grows, not printed) and
+       2^31 - 1, and such a cache has no window.
 
     Example: `!attn.cache<heads 4, key 64, value 64>`,
-    `!attn.cache<heads 1, key 16, value 32, window 4096>`
+    `!attn.cache<heads 1, key 16, value 32, window 4096>`,
+    `!attn.cache<heads 4, key 64, value 64, read_only 512>`
   }];
   let parameters = (ins "int64_t":$heads, "int64_t":$key, "int64_t":$value,
-                        "int64_t":$window);
+                        "int64_t":$window, "int64_t":$positions);
+  let builders = [TypeBuilder<(ins "int64_t":$heads, "int64_t":$key,
+                                   "int64_t":$value, "int64_t":$window), [{
+    return $_get($_ctxt, heads, key, value, window, /*positions=*/0);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// True if it is filled once and does not grow with its sequences.
+    bool isReadOnly() const { return getPositions() > 0; }
+  }];
 }
 
 def Attn_ActivationAttr : Transom_ActivationAttr<Attn_Dialect>;

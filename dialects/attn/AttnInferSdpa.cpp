@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape rule of `attn.sdpa`: heads, widths, lengths, masks, cache, slopes.
+// The shape rules of attention: those of `attn.sdpa` (heads, widths, lengths,
+// masks, cache, slopes), `attn.append` and `attn.cross_sdpa`.
 #include "dialects/attn/AttnShapeRules.h"
 
 using namespace mlir;
@@ -162,6 +163,86 @@ Types SdpaOp::inferShapes(EmitError emitError) {
     return failure();
   query.dims.back() = Polynomial(*width);
   return oneResult(query.dims, query.element);
+}
+
+//===----------------------------------------------------------------------===//
+// Read-only caches
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The operands that both operations have.
+struct ReadOnlyCache {
+  CacheType cache;
+  Polynomial tokens; ///< the number of tokens of the ragged batch
+};
+
+} // namespace
+
+/// Constraint 1. The operands of an operation that is parsed may have any type.
+static FailureOr<ReadOnlyCache> getReadOnlyCache(Value ragged, Value cache,
+                                                 EmitError emitError) {
+  auto batch = dyn_cast<RaggedType>(ragged.getType());
+  if (!batch)
+    return emitError() << "expects a ragged batch, got " << ragged.getType();
+  auto type = dyn_cast<CacheType>(cache.getType());
+  if (!type || !type.isReadOnly())
+    return violated(emitError, 1)
+           << "expects a read-only cache, got " << cache.getType();
+  return ReadOnlyCache{type,
+                       Polynomial::symbol(batch.getRows().getValue().str())};
+}
+
+/// Constraint 2 of `attn.append` for the key or the value.
+static LogicalResult checkAppended(const Shaped &got, StringRef name,
+                                   ArrayRef<Polynomial> dims, Type element,
+                                   EmitError emitError) {
+  if (got.isFloat() && got.element == element && ArrayRef(got.dims) == dims)
+    return success();
+  return violated(emitError, 2) << "expects a float " << name << " "
+                                << text(dims) << ", got " << text(got);
+}
+
+Types AppendOp::inferShapes(EmitError emitError) {
+  Operation *op = getOperation();
+  FailureOr<ReadOnlyCache> to =
+      getReadOnlyCache(op->getOperand(3), op->getOperand(4), emitError);
+  if (failed(to))
+    return failure();
+  CacheType cache = to->cache;
+  Shaped state(getState()), key(getKey()), value(getValue());
+  for (auto [shaped, name, width] :
+       {std::make_tuple(&key, "key", cache.getKey()),
+        std::make_tuple(&value, "value", cache.getValue())})
+    if (failed(checkAppended(*shaped, name,
+                             {to->tokens, Polynomial(cache.getHeads() * width)},
+                             key.element, emitError)))
+      return failure();
+  return oneResult(state.dims, state.element);
+}
+
+Types CrossSdpaOp::inferShapes(EmitError emitError) {
+  Operation *op = getOperation();
+  FailureOr<ReadOnlyCache> from =
+      getReadOnlyCache(op->getOperand(1), op->getOperand(2), emitError);
+  if (failed(from))
+    return failure();
+  CacheType cache = from->cache;
+  Polynomial rows = from->tokens;
+  Shaped query(getQuery());
+  if (!query.isFloat() || query.rank() != 2 || query.dims[0] != rows)
+    return violated(emitError, 2) << "expects a float query ['" << rows.str()
+                                  << "', ...], got " << text(query);
+  auto heads = static_cast<int64_t>(getHeads());
+  if (heads < 1 || heads % cache.getHeads() != 0)
+    return violated(emitError, 3)
+           << "expects heads to be a positive multiple of the cache's "
+           << cache.getHeads() << ", got " << heads;
+  if (query.last() != Polynomial(heads * cache.getKey()))
+    return violated(emitError, 4)
+           << "expects a query of " << heads << " heads of " << cache.getKey()
+           << ", got '" << query.last().str() << "'";
+  return oneResult({rows, Polynomial(heads * cache.getValue())}, query.element);
 }
 
 } // namespace transom::attn

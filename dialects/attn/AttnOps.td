@@ -56,8 +56,9 @@ def Attn_CacheOp : Attn_Op<"cache", [Symbol]> {
   let description = [{
     The keys and values that the attention of a layer keeps from call to call. The
     contents are state of the session; the symbol has the layer's name. At most one
-    attention uses a cache, so the order of appends does not matter: only the
-    attention's own result depends on them.
+    attention of a function uses a cache, so the order of appends does not matter:
+    only the attention's own result depends on them. A read-only cache is filled by
+    an `attn.append` of another function.
 
     Example:
     ```mlir

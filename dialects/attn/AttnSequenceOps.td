@@ -92,6 +92,77 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Attn_AppendOp : Attn_InferredOp<"append"> {
+  let summary = "fills a read-only cache with the keys and values of sequences";
+  let description = [{
+    Row r of `key [rows, heads*dk]` and `value [rows, heads*dv]` is stored in the
+    cache as the key and value of its sequence at position n, where n is the number
+    of keys of the sequence before r. So padding between two tokens leaves no hole.
+    What the cache had of the sequence before is dropped. A token that is not a key
+    (see `keep_first`) is not stored.
+
+    The result is `state`, unchanged. Through it the operation belongs to a layer:
+    layers that only fill caches pass their input on.
+
+    A function that fills a cache does not read it.
+
+    Constraints:
+    1. The cache is read-only.
+    2. Key and value are float [rows, the cache's heads * its key or value] of one
+       type, where rows is the number of tokens of the ragged batch.
+
+    Example:
+    ```mlir
+    %x1 = attn.append %x, %k, %v ragged(%s : <rows, keys>)
+          cache(%c : !attn.cache<heads 2, key 4, value 4, read_only 96>) : [rows, 16] f32, [rows, 8] f32, [rows, 8] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$state, AnyTensor:$key, AnyTensor:$value,
+                       Attn_RaggedType:$ragged, Arg<Attn_CacheType, "", [MemWrite]>:$cache);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $state `,` $key `,` $value `ragged` `(` $ragged `:` custom<Types>(type($ragged)) `)`
+    `cache` `(` $cache `:` qualified(type($cache)) `)` attr-dict `:`
+    custom<Types>(type($state), type($key), type($value))
+  }];
+}
+
+def Attn_CrossSdpaOp : Attn_ShapedOp<"cross_sdpa"> {
+  let summary = "attention to the keys and values of a read-only cache";
+  let description = [{
+    softmax(scale * Q K^T) V for each head, where K and V are all that the cache has
+    of a query's sequence: attention of a decoder to the encoder (Vaswani et al.
+    2017, 3.2.3). `query [rows, heads*dk]` -> `[rows, heads*dv]`; query head h reads
+    head h / (heads / kv_heads) of the cache, whose heads are kv_heads. `soft_cap`
+    c > 0 turns a score s into c tanh(s / c). Keys have no positions, so there is no
+    mask and no bias. A sequence without keys gives zeros.
+
+    `ragged` is an `attn.decode_batch`.
+
+    Constraints:
+    1. The cache is read-only.
+    2. The query is float [rows, ...], where rows is the number of tokens of the
+       ragged batch.
+    3. Heads is a positive multiple of the cache's heads.
+    4. The query is heads times the cache's key wide.
+
+    Example:
+    ```mlir
+    %y = attn.cross_sdpa %q ragged(%s : <rows, keys>)
+         cache(%c : !attn.cache<heads 2, key 4, value 4, read_only 96>) heads 2 scale 0.5 : [rows, 8] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$query, Attn_RaggedType:$ragged, Attn_CacheType:$cache,
+                       I64Attr:$heads, F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$soft_cap);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = [{
+    $query `ragged` `(` $ragged `:` custom<Types>(type($ragged)) `)`
+    `cache` `(` $cache `:` qualified(type($cache)) `)` `heads` $heads `scale` $scale attr-dict `:`
+    custom<Types>(type($query))
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Ragged rows and layers
 //===----------------------------------------------------------------------===//

@@ -63,7 +63,7 @@ static bool isByToken(const Dims &shape, Type type) {
 /// True if a row of the result of `op` may depend on other rows of its
 /// operands, though the result is [rows, ...].
 static bool mixesRows(Operation *op) {
-  if (isa<attn::TokenwiseOpInterface, attn::SdpaOp>(op))
+  if (isa<attn::TokenwiseOpInterface, attn::SdpaOp, attn::CrossSdpaOp>(op))
     return false;
   auto rowwise = dyn_cast<attn::RowwiseOpInterface>(op);
   return !rowwise || rowwise.mixesRows();

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Steps of a small decoder in the reference evaluator: any chunks, neighbours
-// and pasts give what one pass over each whole sequence gives.
+// and pasts give what one pass over each whole sequence gives. Cross attention
+// gives a softmax over the tokens of the source.
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/attn/Attn.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -313,6 +314,164 @@ TEST_F(Decoder, turnsPairsOfHalvesOrNeighbours) {
     for (int i = 0; i < 8; ++i)
       EXPECT_NEAR((*got)[0].tensor.real[i], expected[i], 1e-14) << i;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Cross attention
+//===----------------------------------------------------------------------===//
+
+/// `source` fills a read-only cache, `step` reads it with two query heads for
+/// each of its heads.
+constexpr const char *crossAttention = R"mlir(
+!states = tensor<?x?x12xf32, #attn.shape<[batch, seq, 12]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!q = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!y = tensor<?x16xf32, #attn.shape<[rows, 16]>>
+!cross = !attn.cache<heads 2, key 2, value 4, read_only 96>
+attn.cache @cross : !cross
+
+func.func @source(%x: !states {attn.name = "states"}, %mask: !mask {attn.name = "mask"}) {
+  %s = attn.ragged_batch %mask : !mask -> <source_rows, source_keys>
+  %r = attn.gather_rows %x, %s : !states, <source_rows, source_keys>
+  %k = attn.slice %r axis 1 from 0 size 4 : [source_rows, 12] f32
+  %v = attn.slice %r axis 1 from 4 size 8 : [source_rows, 12] f32
+  %c = attn.get_cache @cross : !cross
+  %y = attn.append %r, %k, %v ragged(%s : <source_rows, source_keys>) cache(%c : !cross) : [source_rows, 12] f32, [source_rows, 4] f32, [source_rows, 8] f32
+  return
+}
+func.func @step(%q: !q {attn.name = "q"}) -> (!y {attn.name = "y"}) {
+  %s = attn.decode_batch : !attn.ragged<rows, keys>
+  %c = attn.get_cache @cross : !cross
+  %y = attn.cross_sdpa %q ragged(%s : <rows, keys>) cache(%c : !cross) heads 4 scale 0.5 SOFT_CAP : !q
+  return %y : !y
+}
+)mlir";
+
+class Cross : public ::testing::Test {
+protected:
+  Cross() {
+    context.loadDialect<attn::AttnDialect, func::FuncDialect>();
+    options.caches = &store;
+  }
+
+  void parse(const std::string &softCap) {
+    std::string text = crossAttention;
+    text.replace(text.find("SOFT_CAP"), 8, softCap);
+    module = parseSourceString<ModuleOp>(text, &context);
+  }
+
+  static std::vector<double> randomNumbers(int64_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> numbers(count);
+    for (double &number : numbers)
+      number = normal(random);
+    return numbers;
+  }
+
+  /// Fills the caches of `sequences`; the error's message or "".
+  std::string fill(std::vector<SequenceRows> sequences, const Tensor &states,
+                   const Tensor &mask) {
+    options.sequences = std::move(sequences);
+    auto done = evaluate(*module, "source",
+                         {{"states", states}, {"mask", mask}}, options);
+    return done ? "" : done.error().message;
+  }
+
+  std::vector<double> step(std::vector<SequenceRows> sequences,
+                           const std::vector<double> &query) {
+    options.sequences = std::move(sequences);
+    int64_t rows = static_cast<int64_t>(query.size()) / 8;
+    auto result = evaluate(*module, "step",
+                           {{"q", Tensor::of({rows, 8}, query)}}, options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? (*result)[0].tensor.real : std::vector<double>();
+  }
+
+  /// Attention of one query [4 heads, 2] to the given columns of `states`
+  /// [columns, 12]: keys [2 heads, 2], then values [2 heads, 4].
+  static std::vector<double> attend(ArrayRef<double> query,
+                                    ArrayRef<double> states,
+                                    const std::vector<int64_t> &columns,
+                                    double softCap) {
+    std::vector<double> result(16);
+    for (int64_t head = 0; head < 4; ++head) {
+      std::vector<double> shares;
+      double sum = 0;
+      for (int64_t column : columns) {
+        const double *key = &states[column * 12 + head / 2 * 2];
+        double score =
+            0.5 * (query[head * 2] * key[0] + query[head * 2 + 1] * key[1]);
+        if (softCap > 0)
+          score = softCap * std::tanh(score / softCap);
+        shares.push_back(std::exp(score));
+        sum += shares.back();
+      }
+      for (auto [share, column] : llvm::zip_equal(shares, columns))
+        for (int64_t i = 0; i < 4; ++i)
+          result[head * 4 + i] +=
+              share / sum * states[column * 12 + 4 + head / 2 * 4 + i];
+    }
+    return result;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  CacheStore store;
+  EvaluateOptions options;
+};
+
+TEST_F(Cross, readsTheTokensOfTheSource) {
+  for (double softCap : {0.0, 1.5}) {
+    parse(softCap > 0 ? "{soft_cap = 1.5}" : "");
+    std::vector<double> states = randomNumbers(3 * 5 * 12, 3);
+    std::vector<int64_t> mask = {1,      0, 1, 1, 0, /**/ 0, 0, 0, 1, 0,
+                                 /**/ 1, 1, 1, 1, 1};
+    std::vector<std::vector<int64_t>> columns = {
+        {0, 2, 3}, {3}, {0, 1, 2, 3, 4}};
+    // A longer source before it leaves nothing.
+    ASSERT_EQ(fill({{7}, {5}, {6}}, Tensor::of({3, 5, 12}, states),
+                   Tensor::of({3, 5}, std::vector<int64_t>(15, 1))),
+              "");
+    ASSERT_EQ(fill({{7}, {5}, {6}}, Tensor::of({3, 5, 12}, states),
+                   Tensor::of({3, 5}, mask)),
+              "");
+    EXPECT_EQ(store.entry("cross", 7).keys.size(), 3u);
+
+    // Two rows of sequence 6, one of 7, with different pasts.
+    std::vector<double> query = randomNumbers(3 * 8, 4);
+    std::vector<double> got = step({{6, 4, 2}, {7, 0, 1}}, query);
+    ASSERT_EQ(got.size(), 3u * 16);
+    for (int64_t row = 0; row < 3; ++row) {
+      int64_t source = row < 2 ? 2 : 0;
+      std::vector<double> expected = attend(
+          ArrayRef(query).slice(row * 8, 8),
+          ArrayRef(states).slice(source * 60, 60), columns[source], softCap);
+      for (int64_t i = 0; i < 16; ++i)
+        EXPECT_NEAR(got[row * 16 + i], expected[i], 1e-14) << row << " " << i;
+    }
+  }
+}
+
+TEST_F(Cross, sequencesAreNumberedFromZeroWithoutOptions) {
+  parse("");
+  std::vector<double> states = randomNumbers(2 * 2 * 12, 5);
+  ASSERT_EQ(fill({}, Tensor::of({2, 2, 12}, states),
+                 Tensor::of({2, 2}, std::vector<int64_t>{1, 1, 0, 1})),
+            "");
+  EXPECT_EQ(store.entry("cross", 0).keys.size(), 2u);
+  EXPECT_EQ(store.entry("cross", 1).keys,
+            (std::vector<std::vector<double>>{
+                {states[36], states[37], states[38], states[39]}}));
+  // A sequence without keys gives zeros.
+  EXPECT_EQ(step({{4, 0, 1}}, randomNumbers(8, 6)), std::vector<double>(16));
+}
+
+TEST_F(Cross, refusesAnotherNumberOfSequences) {
+  parse("");
+  EXPECT_EQ(fill({{1}}, Tensor::of({2, 1, 12}, randomNumbers(24, 7)),
+                 Tensor::of({2, 1}, std::vector<int64_t>{1, 1})),
+            "'attn.append': the batch has 2 sequences, the options name 1");
 }
 
 } // namespace

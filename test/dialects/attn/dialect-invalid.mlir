@@ -78,3 +78,13 @@ attn.cache @c : !attn.cache<heads 65536, key 32768, value 1>
 
 // expected-error @below {{'!attn.cache' (3) expects window between 0 and 2147483647, got -1}}
 attn.cache @c : !attn.cache<heads 1, key 4, value 4, window -1>
+
+// -----
+
+// expected-error @below {{'!attn.cache' (4) expects positions between 0 and 2147483647 and no window in a read-only cache, got -1 and the window 0}}
+attn.cache @c : !attn.cache<heads 1, key 4, value 4, read_only -1>
+
+// -----
+
+// expected-error @below {{'!attn.cache' (4) expects positions between 0 and 2147483647 and no window in a read-only cache, got 96 and the window 8}}
+attn.cache @c : !attn.cache<heads 1, key 4, value 4, window 8, read_only 96>

@@ -125,3 +125,64 @@ func.func @f(%x: tensor<1x4x8xf32>, %b: tensor<2x4xf32>) {
   %0 = attn.sdpa %x, %x, %x relative_bias(%b : [2, 4] f32) heads 2 kv_heads 2 scale 1.0 <none> : [1, 4, 8] f32
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %v: tensor<?x12xf32, #attn.shape<[rows, 12]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 6>) {
+  // expected-error @below {{'attn.append' op (1) expects a read-only cache, got '!attn.cache<heads 2, key 4, value 6>'}}
+  %0 = attn.append %x, %x, %v ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 2, key 4, value 6>) : [rows, 8] f32, [rows, 8] f32, [rows, 12] f32
+  return
+}
+
+// -----
+
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !cross) {
+  // expected-error @below {{'attn.append' op (2) expects a float value [rows, 12], got f32 [rows, 8]}}
+  %0 = attn.append %x, %x, %x ragged(%s : <rows, keys>) cache(%c : !cross) : [rows, 8] f32
+  return
+}
+
+// -----
+
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %v: tensor<?x12xf32, #attn.shape<[rows, 12]>>, %s: !attn.ragged<tokens, keys>, %c: !cross) {
+  // expected-error @below {{'attn.append' op (2) expects a float key [tokens, 8], got f32 [rows, 8]}}
+  %0 = attn.append %x, %x, %v ragged(%s : <tokens, keys>) cache(%c : !cross) : [rows, 8] f32, [rows, 8] f32, [rows, 12] f32
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 6>) {
+  // expected-error @below {{'attn.cross_sdpa' op (1) expects a read-only cache, got '!attn.cache<heads 2, key 4, value 6>'}}
+  %0 = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 2, key 4, value 6>) heads 2 scale 1.0 : [rows, 8] f32
+  return
+}
+
+// -----
+
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<tokens, keys>, %c: !cross) {
+  // expected-error @below {{'attn.cross_sdpa' op (2) expects a float query ['tokens', ...], got f32 [rows, 8]}}
+  %0 = attn.cross_sdpa %x ragged(%s : <tokens, keys>) cache(%c : !cross) heads 2 scale 1.0 : [rows, 8] f32
+  return
+}
+
+// -----
+
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+func.func @f(%x: tensor<?x12xf32, #attn.shape<[rows, 12]>>, %s: !attn.ragged<rows, keys>, %c: !cross) {
+  // expected-error @below {{'attn.cross_sdpa' op (3) expects heads to be a positive multiple of the cache's 2, got 3}}
+  %0 = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !cross) heads 3 scale 1.0 : [rows, 12] f32
+  return
+}
+
+// -----
+
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>, %c: !cross) {
+  // expected-error @below {{'attn.cross_sdpa' op (4) expects a query of 4 heads of 4, got '8'}}
+  %0 = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !cross) heads 4 scale 1.0 : [rows, 8] f32
+  return
+}

@@ -155,6 +155,32 @@ func.func private @decoder(%x: !rows, %s: !attn.ragged<rows, keys>, %c: !attn.ca
   return %y : !rows
 }
 
+// CHECK: attn.cache @h.0.cross : !attn.cache<heads 1, key 4, value 6, read_only 96>
+attn.cache @h.0.cross : !attn.cache<heads 1, key 4, value 6, read_only 96>
+
+// CHECK-LABEL: func @source
+func.func @source(%x: !hidden, %mask: tensor<?x?xi1, #attn.shape<[batch, seq]>>, %wk: tensor<4x8xf32>, %wv: tensor<6x8xf32>) {
+  %s = attn.ragged_batch %mask : [batch, seq] i1 -> <rows, keys>
+  %r = attn.gather_rows %x, %s : !hidden, <rows, keys>
+  // CHECK: %[[K:.*]] = attn.linear
+  %k = attn.linear %r, %wk : [rows, 8] f32, [4, 8] f32
+  // CHECK: %[[V:.*]] = attn.linear
+  %v = attn.linear %r, %wv : [rows, 8] f32, [6, 8] f32
+  %c = attn.get_cache @h.0.cross : !attn.cache<heads 1, key 4, value 6, read_only 96>
+  // CHECK: attn.append %{{.*}}, %[[K]], %[[V]] ragged(%{{.*}} : <rows, keys>) cache(%{{.*}} : !attn.cache<heads 1, key 4, value 6, read_only 96>) : [rows, 8] f32, [rows, 4] f32, [rows, 6] f32
+  %y = attn.append %r, %k, %v ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 1, key 4, value 6, read_only 96>) : [rows, 8] f32, [rows, 4] f32, [rows, 6] f32
+  return
+}
+
+// CHECK-LABEL: func @cross
+func.func @cross(%x: !rows) -> tensor<?x12xf32, #attn.shape<[rows, 12]>> {
+  %s = attn.decode_batch : !attn.ragged<rows, keys>
+  %c = attn.get_cache @h.0.cross : !attn.cache<heads 1, key 4, value 6, read_only 96>
+  // CHECK: attn.cross_sdpa %{{.*}} ragged(%{{.*}} : <rows, keys>) cache(%{{.*}} : !attn.cache<heads 1, key 4, value 6, read_only 96>) heads 2 scale 5.000000e-01 {soft_cap = 3.000000e+00 : f64} : [rows, 8] f32
+  %y = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 1, key 4, value 6, read_only 96>) heads 2 scale 0.5 {soft_cap = 3.0} : !rows
+  return %y : tensor<?x12xf32, #attn.shape<[rows, 12]>>
+}
+
 // CHECK-LABEL: func @relative_bias
 func.func @relative_bias(%x: tensor<2x4x8xf32>, %b: tensor<2x5xf32>) -> tensor<2x4x8xf32> {
   // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} relative_bias(%{{.*}} : {{[^)]*}}) heads 2 kv_heads 2 scale 1.000000e+00 <none> :
