@@ -38,8 +38,8 @@ struct CompileOptions {
   std::vector<std::string> targets; ///< `--target`; empty: all
   /// Type of weights and of what products and attention read: `f32`, `bf16`.
   std::string dtype = "f32";
-  /// Type of cached keys and values, `f32`, `bf16` or `int8`; empty: `dtype` if
-  /// caches support it, else `f32`.
+  /// Type of cached keys and values, one of `getCacheOptions()`; empty: `dtype`
+  /// if it is one of them, else `f32`.
   std::string kvDtype;
   /// How attention divides its work: a schedule of `kern.attention`, optionally
   /// with the most query rows of a work item, `streaming:12`. Results are the

@@ -285,15 +285,12 @@ Result<void> ModuleCompiler::writeLibrary(std::vector<IsaObject> objects) {
   return {};
 }
 
-/// The types that `--kv-dtype` names.
-static constexpr llvm::StringLiteral kCacheTypes[] = {"f32", "bf16", "int8"};
-
 /// The type of caches. Without `--kv-dtype` it is that of weights if caches
 /// support it, else f32.
 static std::string getCacheType(const CompileOptions &options) {
   if (!options.kvDtype.empty())
     return options.kvDtype;
-  return llvm::is_contained(kCacheTypes, options.dtype) ? options.dtype : "f32";
+  return parseCacheOption(options.dtype) ? options.dtype : "f32";
 }
 
 Result<CompileReport> ModuleCompiler::run() {
@@ -341,10 +338,9 @@ Result<void> transom::checkOptions(const CompileOptions &options) {
   if (options.dtype != "f32" && options.dtype != "bf16")
     return usageError("unknown dtype '" + options.dtype +
                       "'; supported: f32, bf16");
-  if (!llvm::is_contained(kCacheTypes, getCacheType(options)))
-    return usageError(
-        "unknown dtype of caches '" + options.kvDtype + "'; supported: " +
-        llvm::join(std::begin(kCacheTypes), std::end(kCacheTypes), ", "));
+  if (!parseCacheOption(getCacheType(options)))
+    return usageError("unknown dtype of caches '" + options.kvDtype +
+                      "'; supported: " + llvm::join(getCacheOptions(), ", "));
   if (!kern::AttentionSchedule::parse(options.attentionSchedule))
     return usageError(
         "unknown attention schedule '" + options.attentionSchedule +

@@ -91,7 +91,7 @@ static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
   OperandFormat format = type.getFormat();
   if (!format.hasScales()) {
     for (double &number : line)
-      number = KernEvaluation::roundTo(format.element, number);
+      number = roundToStorage(format.element, number);
     return line;
   }
   // Each head has a scale.

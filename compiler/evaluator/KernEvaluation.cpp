@@ -85,11 +85,7 @@ int64_t KernEvaluation::columns(Value buffer) const {
 }
 
 double KernEvaluation::toBf16(double value) {
-  return bfloat16ToFloat(floatToBfloat16(static_cast<float>(value)));
-}
-
-double KernEvaluation::roundTo(StorageType type, double value) {
-  return type == StorageType::BF16 ? toBf16(value) : value;
+  return roundToStorage(StorageType::BF16, value);
 }
 
 /// The numbers of rows of `depth` after a panel has packed and unpacked them.
@@ -143,9 +139,9 @@ double KernEvaluation::read(Value buffer, int64_t row, int64_t column) {
 void KernEvaluation::write(Value buffer, int64_t row, int64_t column,
                            double value) {
   const Held &held = buffers.find(buffer)->second;
-  memory.write(held.extent, getByteOffset(held, row, column), held.width,
-               held.format ? roundTo(held.format->element, value) : value,
-               turn);
+  memory.write(
+      held.extent, getByteOffset(held, row, column), held.width,
+      held.format ? roundToStorage(held.format->element, value) : value, turn);
 }
 
 /// The row of an index.

@@ -42,8 +42,6 @@ public:
 
   /// A number rounded to bf16, to nearest even.
   static double toBf16(double value);
-  /// A number as a plain operand of this type holds it; f32 is not rounded.
-  static double roundTo(StorageType type, double value);
   /// A weight as a value of this type holds it.
   static Tensor weightAs(mlir::Type type, const Tensor &weight);
 

@@ -106,7 +106,8 @@ def Kern_AppendOp : Kern_BufferizedOp<"append", [],
   let description = [{
     Row r of a sequence goes to the position that is its column, in the block
     that the sequence has there: the key into panels, the value into rows, f32
-    rounded to nearest even where the cache is bf16. Nothing else of the block
+    rounded to nearest even to a cache of narrower floats, or to whole numbers
+    with a scale for each head. Nothing else of the block
     changes.
 
     Constraints:

@@ -311,7 +311,7 @@ def Kern_CacheType : TypeDef<Kern_Dialect, "Cache"> {
     1. Heads, key and value are positive, with at most 2^31 - 1 numbers a
        position.
     2. The window is not negative.
-    3. Elements are f32, bf16 or i8.
+    3. Elements are of a type that `--kv-dtype` names.
     4. The positions of a read-only cache are not negative (0: it grows), and
        such a cache has no window.
 

@@ -8,6 +8,7 @@
 #include "dialects/kern/Kern.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -402,8 +403,11 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError,
                       << value;
   if (window < 0)
     return expects(2) << "a window that is not negative, got " << window;
-  if (!element.isF32() && !element.isBF16() && !element.isSignlessInteger(8))
-    return expects(3) << "elements of f32, bf16 or i8, got " << element;
+  std::optional<StorageType> storage = findStorageType(element);
+  if (!storage || !isCacheStorage(*storage))
+    return expects(3) << "elements of "
+                      << llvm::join(getCacheStorageNames(), ", ") << ", got "
+                      << element;
   if (positions < 0 || positions > INT32_MAX || (positions && window))
     return expects(4) << "positions that are not negative and no window in a "
                          "read-only cache, got "

@@ -37,17 +37,10 @@ static kern::BufferType inBf16(kern::BufferType type) {
 static const std::pair<const char *, OperandFormat> kWeightFormats[] = {
     {"bf16", OperandFormat(StorageType::BF16)}};
 
-/// The numbers of caches, by the value of `transom.kv_dtype`.
-static constexpr std::pair<const char *, StorageType> kCacheTypes[] = {
-    {"bf16", StorageType::BF16}, {"int8", StorageType::I8}};
-
-/// Fails for an attribute whose value is neither f32 nor in the table.
-template <typename Table>
+/// Fails for an attribute whose value is not supported; empty: it is absent.
 static LogicalResult checkDType(ModuleOp module, StringRef attribute,
-                                StringRef dtype, const Table &table) {
-  SmallVector<StringRef> supported{"f32"};
-  for (const auto &entry : table)
-    supported.push_back(entry.first);
+                                StringRef dtype,
+                                ArrayRef<std::string> supported) {
   if (dtype.empty() || llvm::is_contained(supported, dtype))
     return success();
   return module.emitError()
@@ -95,8 +88,12 @@ struct ChoosePrecisionPass
     if (weights.empty() && caches.empty())
       return;
     ModuleOp module = getOperation();
-    if (failed(checkDType(module, "transom.dtype", weights, kWeightFormats)) ||
-        failed(checkDType(module, "transom.kv_dtype", caches, kCacheTypes)))
+    std::vector<std::string> formats{"f32"};
+    for (const auto &entry : kWeightFormats)
+      formats.emplace_back(entry.first);
+    if (failed(checkDType(module, "transom.dtype", weights, formats)) ||
+        failed(
+            checkDType(module, "transom.kv_dtype", caches, getCacheOptions())))
       return signalPassFailure();
     Remarks remarks(getOperation(), DEBUG_TYPE);
     for (const auto &[dtype, format] : kWeightFormats)
@@ -105,9 +102,9 @@ struct ChoosePrecisionPass
         if (format.getOperandType() == StorageType::BF16)
           chooseAttention(remarks);
       }
-    for (auto [dtype, element] : kCacheTypes)
-      if (caches == dtype)
-        chooseCaches(element, remarks);
+    std::optional<StorageType> storage = parseCacheOption(caches);
+    if (storage && storage != StorageType::F32)
+      chooseCaches(*storage, remarks);
     for (auto function : getOperation().getOps<func::FuncOp>())
       insertCasts(function);
     SmallVector<kern::LayersOp> runs;

@@ -145,9 +145,10 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
     nothing else reads, a norm (beside its f32 result where that is read too), a
     pool, an elementwise region; else by a `kern.cast`. A state that layers read in bf16 is
     carried from layer to layer in a second buffer that the last norm writes.
-    Where the module says `transom.kv_dtype = "bf16"`, caches of keys and values are
-    bf16, and so are the queries that meet them; what is appended is rounded then.
-    With "int8" each key and value of a head is stored in bytes with a scale.
+    `transom.kv_dtype` gives the type of caches of keys and values (`storageTypes` of
+    runtime/weights/OperandFormat.cpp); what is appended is rounded then. With "bf16"
+    the queries that meet them are bf16, too. With "int8" each key and value of a head
+    is stored in bytes with a scale.
 
     Pre-condition: fusions are done, weights have no layout. Post-condition: a
     product's input is bf16 exactly when its weight is.
@@ -169,7 +170,7 @@ def ChoosePrecisionPass : Pass<"kern-choose-precision", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"products", "products", "products in bf16">,
     Statistic<"attentions", "attentions", "attention in bf16">,
-    Statistic<"caches", "caches", "caches in bf16 or int8">,
+    Statistic<"caches", "caches", "caches of another type than f32">,
     Statistic<"fused", "fused", "casts that a producer took over">,
     Statistic<"casts", "casts", "casts that stay">];
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include "runtime/abi/Layout.h"
 #include "runtime/manifest/Manifest.h"
+#include "runtime/weights/OperandFormat.h"
 
 namespace transom::manifest {
 
@@ -184,7 +185,7 @@ template <typename Self, typename Visitor>
 void ManifestCache::visitFields(Self &self, Visitor &visit) {
   visit.optional("window", self.window,
                  manifest::Range{0, manifest::maxPositions});
-  visit.required("dtype", self.dtype, manifest::Choice{{"f32", "bf16", "i8"}});
+  visit.required("dtype", self.dtype, manifest::Choice{getCacheStorageNames()});
   visit.required("layers", self.layers,
                  manifest::Range{1, manifest::maxLayers});
   visit.required("block_bytes", self.blockBytes,

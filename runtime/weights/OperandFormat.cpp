@@ -22,15 +22,28 @@ struct StorageEntry {
   int64_t maxMagnitude; ///< of whole numbers
   int64_t interleave;   ///< of the plain format
   StorageType operand;  ///< type of the other operand of a product
+  const char *cache;    ///< value of `--kv-dtype`; null: not a type of caches
+  double (*round)(double);
 };
+
+double keep(double value) { return value; }
+double roundToF16(double value) {
+  return halfToFloat(floatToHalf(static_cast<float>(value)));
+}
+double roundToBf16(double value) {
+  return bfloat16ToFloat(floatToBfloat16(static_cast<float>(value)));
+}
+
+constexpr StorageType F32 = StorageType::F32;
 constexpr StorageEntry storageTypes[] = {
-    {StorageType::F32, "f32", 32, 0, 1, StorageType::F32},
-    {StorageType::F16, "f16", 16, 0, 1, StorageType::F32},
-    {StorageType::BF16, "bf16", 16, 0, 2, StorageType::BF16},
-    {StorageType::I8, "i8", 8, 127, 1, StorageType::F32},
-    {StorageType::U8, "ui8", 8, 255, 1, StorageType::F32},
-    {StorageType::I4, "i4", 4, 7, 1, StorageType::F32},
-    {StorageType::U4, "ui4", 4, 15, 1, StorageType::F32},
+    {F32, "f32", 32, 0, 1, F32, "f32", keep},
+    {StorageType::F16, "f16", 16, 0, 1, F32, nullptr, roundToF16},
+    {StorageType::BF16, "bf16", 16, 0, 2, StorageType::BF16, "bf16",
+     roundToBf16},
+    {StorageType::I8, "i8", 8, 127, 1, F32, "int8", keep},
+    {StorageType::U8, "ui8", 8, 255, 1, F32, nullptr, keep},
+    {StorageType::I4, "i4", 4, 7, 1, F32, nullptr, keep},
+    {StorageType::U4, "ui4", 4, 15, 1, F32, nullptr, keep},
 };
 const StorageEntry &getEntry(StorageType type) {
   return storageTypes[static_cast<size_t>(type)];
@@ -53,6 +66,37 @@ int64_t transom::getMaxMagnitude(StorageType type) {
 std::optional<StorageType> transom::parseStorageType(std::string_view name) {
   for (const StorageEntry &entry : storageTypes)
     if (name == entry.name)
+      return entry.type;
+  return std::nullopt;
+}
+
+double transom::roundToStorage(StorageType type, double value) {
+  return getEntry(type).round(value);
+}
+
+bool transom::isCacheStorage(StorageType type) {
+  return getEntry(type).cache != nullptr;
+}
+
+std::vector<std::string> transom::getCacheOptions() {
+  std::vector<std::string> options;
+  for (const StorageEntry &entry : storageTypes)
+    if (entry.cache)
+      options.emplace_back(entry.cache);
+  return options;
+}
+
+std::vector<std::string> transom::getCacheStorageNames() {
+  std::vector<std::string> names;
+  for (const StorageEntry &entry : storageTypes)
+    if (entry.cache)
+      names.emplace_back(entry.name);
+  return names;
+}
+
+std::optional<StorageType> transom::parseCacheOption(std::string_view option) {
+  for (const StorageEntry &entry : storageTypes)
+    if (entry.cache && option == entry.cache)
       return entry.type;
   return std::nullopt;
 }

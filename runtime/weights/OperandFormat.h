@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace transom {
 
@@ -27,6 +28,18 @@ std::optional<StorageType> parseStorageType(std::string_view name);
 bool isIntegerStorage(StorageType type);
 /// The largest magnitude of whole numbers, which a scale maps to; 0 for floats.
 int64_t getMaxMagnitude(StorageType type);
+/// A number as float types narrower than f32 hold it, rounded to nearest even.
+/// Other types keep it: f32 is exact enough, whole numbers need their scale.
+double roundToStorage(StorageType type, double value);
+
+/// The values of `--kv-dtype` and of `transom.kv_dtype`: the types of caches.
+std::vector<std::string> getCacheOptions();
+/// The type of such a value, nothing for another.
+std::optional<StorageType> parseCacheOption(std::string_view option);
+/// True for a type of caches.
+bool isCacheStorage(StorageType type);
+/// The names of the types of caches, as the IR spells them.
+std::vector<std::string> getCacheStorageNames();
 
 /// How an operand is stored. Its numbers are
 ///   element * scale - minimum

@@ -4,6 +4,7 @@
 // transom compile: compiles a model folder or graph.json to a shared object, or
 // to the text of an earlier stage.
 #include "runtime/json/Json.h"
+#include "runtime/weights/OperandFormat.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
@@ -197,7 +198,7 @@ static void addList(CLI::App &app, const std::string &flag,
 static void addNumberFlags(CLI::App &app, CompileFlags &flags) {
   addChoice(app, "--dtype", flags.options.dtype, {"f32", "bf16"},
             "type of weights and activations (default f32)");
-  addChoice(app, "--kv-dtype", flags.options.kvDtype, {"f32", "bf16", "int8"},
+  addChoice(app, "--kv-dtype", flags.options.kvDtype, getCacheOptions(),
             "type of a decoder's cached keys and values (default: as --dtype)");
   // Of the interface, but not supported: not in the help.
   addChoice(app, "--quantize", flags.quantize, {"int8", "int4"}, "")->group("");

@@ -28,7 +28,7 @@ LAYERS = {
     "runtime/json": ["runtime/json", "runtime/base", "nlohmann"],
     "runtime/weights": ["runtime/weights", "runtime/base", *ABI],
     "runtime/safetensors": ["runtime/safetensors", "runtime/weights", "runtime/json", "runtime/base"],
-    "runtime/manifest": ["runtime/manifest", "runtime/json", "runtime/base", *ABI],
+    "runtime/manifest": ["runtime/manifest", "runtime/weights", "runtime/json", "runtime/base", *ABI],
     "runtime/tokenizer": ["runtime/tokenizer", *SUPPORT],
     # The runtime from the bottom to the top; a folder may include those before it.
     "runtime/artifact": ["runtime/artifact", *ABI, *SUPPORT],

@@ -86,7 +86,7 @@ func.func private @f(!kern.cache<heads 65536, key 32768, value 1, f32>)
 
 // -----
 
-// expected-error @below {{'!kern.cache' (3) expects elements of f32, bf16 or i8, got 'f16'}}
+// expected-error @below {{'!kern.cache' (3) expects elements of f32, bf16, i8, got 'f16'}}
 func.func private @f(!kern.cache<heads 2, key 4, value 4, f16>)
 
 // -----
