@@ -45,6 +45,15 @@ template <typename T> static bool isGiven(T value) {
   return value != T(TRANSOM_FROM_MODEL);
 }
 
+template <typename T, typename Field>
+static void assign(T &member, Field value) {
+  member = T(value);
+}
+template <typename T, typename Field>
+static void assign(std::optional<T> &member, Field value) {
+  member = T(value);
+}
+
 /// Copies what the caller set over the numbers of the configuration.
 static void overrideNumbers(const transom_generate_options &options,
                             GenerationConfig &config) {
@@ -53,7 +62,7 @@ static void overrideNumbers(const transom_generate_options &options,
       [&](const GenerationOption &option, auto member, auto field) {
         if constexpr (!std::is_null_pointer_v<decltype(field)>)
           if (isGiven(options.*field)) {
-            config.*member = options.*field;
+            assign(config.*member, options.*field);
             turnsOnSampling |= option.turnsOnSampling;
           }
       });
@@ -64,6 +73,27 @@ static void overrideNumbers(const transom_generate_options &options,
   config.seed = options.seed;
   config.ignoreEnd = options.ignore_end != 0;
   config.topLogprobs = options.top_logprobs;
+}
+
+/// Takes the caller's sequences that are never generated.
+static Result<void> takeBadWords(const transom_generate_options &options,
+                                 int64_t vocabulary, GenerationConfig &config) {
+  if (!options.bad_words)
+    return options.num_bad_words ? nullArgument("bad_words") : Result<void>();
+  if (options.num_bad_words && !options.bad_word_sizes)
+    return nullArgument("bad_word_sizes");
+  config.badWords.clear();
+  const int64_t *at = options.bad_words;
+  for (size_t i = 0; i != options.num_bad_words; ++i) {
+    const size_t size = options.bad_word_sizes[i];
+    const std::string name = "bad word " + std::to_string(i);
+    if (size == 0)
+      return usageError(name + " has no ids");
+    TRANSOM_TRY(checkTokens(at, size, vocabulary, name));
+    config.badWords.emplace_back(at, at + size);
+    at += size;
+  }
+  return {};
 }
 
 /// The settings for a call: the model's, and the caller's over them.
@@ -98,6 +128,7 @@ configFor(const Model &model, const transom_generate_options &options) {
   for (size_t i = 0; i != options.num_biases; ++i)
     config->logitBias.emplace_back(options.biases[i].id,
                                    options.biases[i].bias);
+  TRANSOM_TRY(takeBadWords(options, vocabulary, *config));
   if (options.stops)
     config->stopStrings.clear();
   TRANSOM_TRY(checkTexts("stops", options.stops, options.num_stops));

@@ -36,6 +36,17 @@ private:
                           std::numeric_limits<int64_t>::max()),
          out);
   }
+  void readValue(JsonValue value, EarlyStopping &out) {
+    bool flag = false;
+    if (value.isString())
+      out = EarlyStopping::Never;
+    else if (take(value.asBool(), flag); flag)
+      out = EarlyStopping::True;
+  }
+  void readValue(JsonValue value, std::vector<std::vector<int64_t>> &out) {
+    for (JsonValue element : value.elements())
+      readValue(element, out.emplace_back());
+  }
   void readValue(JsonValue value, std::vector<std::string> &out) {
     take(value.asStringArray(), out);
   }
@@ -97,7 +108,8 @@ static Result<void> checkRange(const char *key, double value, double low,
 
 /// The value of a numeric option; nothing for an unset one and other types.
 template <typename T> static std::optional<double> getNumber(const T &value) {
-  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double> ||
+                std::is_enum_v<T>)
     return double(value);
   return std::nullopt;
 }
@@ -141,6 +153,11 @@ Result<void> GenerationConfig::resolve() {
   topK = std::max<int64_t>(0, topK.value_or(0));
   topP = topP.value_or(1);
   minP = minP.value_or(0);
+  if (forcedBegin && *forcedBegin < 0)
+    forcedBegin.reset();
+  forcedEnd.erase(std::remove_if(forcedEnd.begin(), forcedEnd.end(),
+                                 [](int64_t token) { return token < 0; }),
+                  forcedEnd.end());
 
   // Refuse what the model's files ask for and has an effect now.
   std::vector<std::string> refused = unsupported;

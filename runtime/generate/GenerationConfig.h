@@ -23,6 +23,13 @@ enum class ContextPolicy {
   Shift     ///< goes on with the last tokens, as many as half of the context
 };
 
+/// When beam search stops although beams could go on: its `early_stopping`.
+enum class EarlyStopping {
+  False, ///< when the best beam, ended now, could not improve the results
+  True,  ///< as soon as there are as many results as beams
+  Never  ///< when no beam could improve the results at any length
+};
+
 /// All settings of a generation. An optional one is unset until a file, a flag
 /// or a caller gives it a value; `resolve()` sets the unset ones that the
 /// sampler reads. Options that files, flags and the C API can set are
@@ -32,16 +39,25 @@ struct GenerationConfig {
   std::optional<int64_t> maxLength, minLength; ///< with the prompt
   int64_t numReturnSequences = 1;
   int64_t numBeams = 1;
-  std::optional<bool> sample; ///< `do_sample`
+  double lengthPenalty = 1; ///< beams: scores are divided by length^this
+  EarlyStopping earlyStopping = EarlyStopping::False;
+  bool renormalizeLogits = false; ///< beams: after the processors
+  std::optional<bool> sample;     ///< `do_sample`
   std::optional<double> temperature;
   std::optional<int64_t> topK; ///< 0: off
   std::optional<double> topP, minP;
   double repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0;
-  int64_t noRepeatNgramSize = 0; ///< 0: off
+  int64_t noRepeatNgramSize = 0;              ///< 0: off
+  int64_t encoderNoRepeatNgramSize = 0;       ///< 0: off
+  std::vector<std::vector<int64_t>> badWords; ///< none of them is empty
   std::vector<std::pair<int64_t, double>> logitBias;
   std::vector<int64_t> suppressed, suppressedAtBegin;
   std::vector<int64_t> endTokens;
-  std::optional<int64_t> beginToken, padToken;
+  /// The token after a prompt of one token, and those of which one is the last
+  /// of the maximum length; resolve() removes negative ids, which mean none.
+  std::optional<int64_t> forcedBegin;
+  std::vector<int64_t> forcedEnd;
+  std::optional<int64_t> beginToken, padToken, decoderStart;
   std::vector<std::string> stopStrings;
   uint64_t seed = 0;
   bool ignoreEnd = false; ///< an end token may be chosen and does not stop

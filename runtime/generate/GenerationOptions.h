@@ -24,6 +24,9 @@ struct GenerationOption {
   const char *help = nullptr;
   bool turnsOnSampling = false; ///< a caller who sets it wants sampling
   double flagLow = low;         ///< least value of the flag
+  /// Of an option that is one of several words: the words of the values 0, 1,
+  /// ... of its field, with commas between them.
+  const char *words = nullptr;
 };
 
 /// Calls `visit(option, member, field)` for each option in the order in which
@@ -50,6 +53,18 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
         &Config::numReturnSequences, &Api::num_return_sequences);
   visit(Option{"num_beams", 1, unbounded, "--num-beams", "beams; 1: none"},
         &Config::numBeams, &Api::num_beams);
+  visit(Option{"length_penalty", -1e6, 1e6, "--length-penalty",
+               "beams: divide scores by the number of new tokens to this power "
+               "(default 1)"},
+        &Config::lengthPenalty, &Api::length_penalty);
+  visit(Option{"early_stopping", 0, 2, "--early-stopping",
+               "beams: stop as soon as there are as many results as beams",
+               false, 0, "false,true,never"},
+        &Config::earlyStopping, &Api::early_stopping);
+  visit(Option{"renormalize_logits", 0, 1, "--renormalize-logits",
+               "beams: make probabilities sum to one after all penalties",
+               false, 0, "false,true"},
+        &Config::renormalizeLogits, &Api::renormalize_logits);
 
   // Sampling. `do_sample` has no field: the C API's `sample` has a third value.
   visit(Option{"do_sample"}, &Config::sample, nullptr);
@@ -84,10 +99,24 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"no_repeat_ngram_size", 0, unbounded, "--no-repeat-ngram-size",
                "never generate the same N tokens in a row twice; 0: off"},
         &Config::noRepeatNgramSize, &Api::no_repeat_ngram_size);
+  visit(
+      Option{"encoder_no_repeat_ngram_size", 0, unbounded,
+             "--encoder-no-repeat-ngram-size",
+             "never generate N tokens in a row that the source or prompt has; "
+             "0: off"},
+      &Config::encoderNoRepeatNgramSize, &Api::encoder_no_repeat_ngram_size);
 
   // Tokens and strings, any values.
   visit(Option{"suppress_tokens"}, &Config::suppressed, nullptr);
   visit(Option{"begin_suppress_tokens"}, &Config::suppressedAtBegin, nullptr);
+  visit(Option{"bad_words_ids"}, &Config::badWords, nullptr);
+  visit(Option{"forced_bos_token_id", -unbounded, unbounded,
+               "--forced-bos-token-id",
+               "the token after a prompt of one token; -1: none"},
+        &Config::forcedBegin, &Api::forced_bos_id);
+  visit(Option{"forced_eos_token_id"}, &Config::forcedEnd, nullptr);
+  visit(Option{"decoder_start_token_id", -unbounded}, &Config::decoderStart,
+        nullptr);
   visit(Option{"eos_token_id"}, &Config::endTokens, nullptr);
   visit(Option{"bos_token_id", -unbounded}, &Config::beginToken, nullptr);
   visit(Option{"pad_token_id", -unbounded}, &Config::padToken, nullptr);

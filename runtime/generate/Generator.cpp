@@ -359,9 +359,10 @@ FinishReason Generation::addText(ContinuationState &state, int64_t token,
 /// Chooses the next token of a continuation and does all that follows from it.
 Result<void> Generation::choose(ContinuationState &state, const float *logits) {
   Continuation &out = *state.out;
-  Result<int64_t> token =
-      sampler.choose(logits, {state.tokens.data(), state.tokens.size(),
-                              state.promptCount, out.number});
+  Result<int64_t> token = sampler.choose(
+      logits, {state.tokens.data(), state.tokens.size(), state.promptCount,
+               out.number, state.promptCount + size_t(state.mostNew),
+               state.tokens.data(), state.promptCount});
   if (!token) {
     if (firstNonFinite(logits, source.width()) < 0)
       return token.takeError();

@@ -1,19 +1,55 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each processor costs at most the length of the sequence; which tokens were
-// seen is kept by numbering the sets, so that nothing has to be cleared.
+// Each processor costs at most the length of the sequence or the source; which
+// tokens were seen is kept by numbering the sets, so that nothing has to be
+// cleared.
 #include "runtime/generate/LogitProcessors.h"
-#include <algorithm>
 #include <limits>
 
 using namespace transom;
 
 static constexpr float never = -std::numeric_limits<float>::infinity();
 
+//===----------------------------------------------------------------------===//
+// EditedRow
+//===----------------------------------------------------------------------===//
+
+EditedRow::EditedRow(int64_t width) : places(size_t(width)) {
+  edits.reserve(size_t(width));
+}
+
+void EditedRow::begin(const float *row, double sum) {
+  logits = row;
+  logSum = sum;
+  uniform.reset();
+  edits.clear();
+}
+
+void EditedRow::set(int64_t token, float value) {
+  uint32_t &place = places[size_t(token)];
+  if (place < edits.size() && edits[place].token == token) {
+    edits[place].value = value;
+    return;
+  }
+  place = uint32_t(edits.size());
+  edits.push_back({token, value});
+}
+
+void EditedRow::setAll(float value) {
+  uniform = value;
+  edits.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// LogitProcessors
+//===----------------------------------------------------------------------===//
+
 LogitProcessors::LogitProcessors(const GenerationConfig &config,
                                  int64_t vocabulary)
     : config(config), vocabulary(vocabulary) {
+  if (config.forcedBegin)
+    forcedBegin = {*config.forcedBegin};
   if (config.repetitionPenalty == 1 && config.presencePenalty == 0 &&
       config.frequencyPenalty == 0)
     return;
@@ -27,18 +63,44 @@ bool LogitProcessors::barsEnd(const SamplingPosition &position) const {
              config.fewestNewTokens(int64_t(position.promptCount));
 }
 
-bool LogitProcessors::changes(const SamplingPosition &position) const {
-  return !config.logitBias.empty() || !seenAt.empty() ||
-         config.noRepeatNgramSize > 0 || barsEnd(position) ||
-         !config.suppressed.empty() ||
-         (position.made() == 0 && !config.suppressedAtBegin.empty());
+bool LogitProcessors::forcesBegin(const SamplingPosition &position) const {
+  return !forcedBegin.empty() && position.count == 1;
 }
 
-void LogitProcessors::ban(float *logits,
-                          const std::vector<int64_t> &tokens) const {
+bool LogitProcessors::forcesEnd(const SamplingPosition &position) const {
+  return !config.forcedEnd.empty() && position.count + 1 == position.maxLength;
+}
+
+/// Whether begin_suppress_tokens count here: at the first new token that is
+/// not forced.
+bool LogitProcessors::isBegin(const SamplingPosition &position) const {
+  const bool isForced = position.promptCount == 1 && !forcedBegin.empty();
+  return position.made() == (isForced ? 1 : 0);
+}
+
+bool LogitProcessors::changes(const SamplingPosition &position) const {
+  return !config.logitBias.empty() || !seenAt.empty() ||
+         config.noRepeatNgramSize > 0 || config.encoderNoRepeatNgramSize > 0 ||
+         !config.badWords.empty() || barsEnd(position) ||
+         forcesBegin(position) || forcesEnd(position) ||
+         !config.suppressed.empty() ||
+         (isBegin(position) && !config.suppressedAtBegin.empty());
+}
+
+template <typename Row>
+void LogitProcessors::ban(Row &row, const std::vector<int64_t> &tokens) const {
   for (int64_t token : tokens)
     if (inVocabulary(token))
-      logits[token] = never;
+      row.set(token, never);
+}
+
+template <typename Row>
+void LogitProcessors::force(Row &row,
+                            const std::vector<int64_t> &tokens) const {
+  row.setAll(never);
+  for (int64_t token : tokens)
+    if (inVocabulary(token))
+      row.set(token, 0);
 }
 
 void LogitProcessors::beginSeen() {
@@ -48,7 +110,8 @@ void LogitProcessors::beginSeen() {
   set = 1;
 }
 
-void LogitProcessors::applyRepetition(float *logits,
+template <typename Row>
+void LogitProcessors::applyRepetition(Row &row,
                                       const SamplingPosition &position) {
   if (config.repetitionPenalty == 1)
     return;
@@ -59,13 +122,13 @@ void LogitProcessors::applyRepetition(float *logits,
     if (!inVocabulary(token) || seenAt[size_t(token)] == set)
       continue;
     seenAt[size_t(token)] = set;
-    float &logit = logits[token];
-    logit = logit < 0 ? logit * penalty : logit / penalty;
+    const float logit = row.get(token);
+    row.set(token, logit < 0 ? logit * penalty : logit / penalty);
   }
 }
 
-void LogitProcessors::applyCounts(float *logits,
-                                  const SamplingPosition &position) {
+template <typename Row>
+void LogitProcessors::applyCounts(Row &row, const SamplingPosition &position) {
   if (config.presencePenalty == 0 && config.frequencyPenalty == 0)
     return;
   beginSeen();
@@ -79,40 +142,69 @@ void LogitProcessors::applyCounts(float *logits,
     ++counts[token];
   }
   for (size_t i = position.promptCount; i != position.count; ++i) {
-    const size_t token = size_t(position.tokens[i]);
-    if (!inVocabulary(position.tokens[i]) || seenAt[token] != set)
+    const int64_t token = position.tokens[i];
+    if (!inVocabulary(token) || seenAt[size_t(token)] != set)
       continue;
-    seenAt[token] = set - 1; // once is enough
-    const double penalty = config.frequencyPenalty * double(counts[token]) +
-                           config.presencePenalty;
-    logits[token] = float(double(logits[token]) - penalty);
+    seenAt[size_t(token)] = set - 1; // once is enough
+    const double penalty =
+        config.frequencyPenalty * double(counts[size_t(token)]) +
+        config.presencePenalty;
+    row.set(token, float(double(row.get(token)) - penalty));
   }
 }
 
-void LogitProcessors::applyNgrams(float *logits,
-                                  const SamplingPosition &position) const {
-  const size_t size = size_t(config.noRepeatNgramSize);
+template <typename Row>
+void LogitProcessors::applyNgrams(Row &row, const SamplingPosition &position,
+                                  size_t size, const int64_t *among,
+                                  size_t count) const {
   if (size == 0 || position.count + 1 < size)
     return;
   const int64_t *tail = position.tokens + position.count - (size - 1);
-  for (size_t i = 0; i + size <= position.count; ++i) {
-    const int64_t *gram = position.tokens + i;
+  for (size_t i = 0; i + size <= count; ++i) {
+    const int64_t *gram = among + i;
     if (std::equal(tail, tail + (size - 1), gram) &&
         inVocabulary(gram[size - 1]))
-      logits[gram[size - 1]] = never;
+      row.set(gram[size - 1], never);
   }
 }
 
-void LogitProcessors::apply(float *logits, const SamplingPosition &position) {
+/// An end token is not a bad word, whatever the list says.
+template <typename Row>
+void LogitProcessors::applyBadWords(Row &row,
+                                    const SamplingPosition &position) const {
+  const int64_t *end = position.tokens + position.count;
+  for (const std::vector<int64_t> &word : config.badWords) {
+    const size_t before = word.size() - 1;
+    if (!inVocabulary(word.back()) || before > position.count ||
+        !std::equal(word.begin(), word.end() - 1, end - before) ||
+        (before == 0 && config.isEnd(word.back())))
+      continue;
+    row.set(word.back(), never);
+  }
+}
+
+template <typename Row>
+void LogitProcessors::apply(Row &row, const SamplingPosition &position) {
   for (auto [token, bias] : config.logitBias)
     if (inVocabulary(token))
-      logits[token] = float(double(logits[token]) + bias);
-  applyRepetition(logits, position);
-  applyCounts(logits, position);
-  applyNgrams(logits, position);
+      row.set(token, float(double(row.get(token)) + bias));
+  applyRepetition(row, position);
+  applyCounts(row, position);
+  applyNgrams(row, position, size_t(config.noRepeatNgramSize), position.tokens,
+              position.count);
+  applyNgrams(row, position, size_t(config.encoderNoRepeatNgramSize),
+              position.source, position.sourceCount);
+  applyBadWords(row, position);
   if (barsEnd(position))
-    ban(logits, config.endTokens);
-  ban(logits, config.suppressed);
-  if (position.made() == 0)
-    ban(logits, config.suppressedAtBegin);
+    ban(row, config.endTokens);
+  if (forcesBegin(position))
+    force(row, forcedBegin);
+  if (forcesEnd(position))
+    force(row, config.forcedEnd);
+  ban(row, config.suppressed);
+  if (isBegin(position))
+    ban(row, config.suppressedAtBegin);
 }
+
+template void LogitProcessors::apply(DenseRow &, const SamplingPosition &);
+template void LogitProcessors::apply(EditedRow &, const SamplingPosition &);

@@ -33,7 +33,8 @@ Result<int64_t> Sampler::choose(const float *logits,
   row = logits;
   if (processors.changes(position)) {
     std::copy_n(logits, vocabulary, processed.data());
-    processors.apply(processed.data(), position);
+    DenseRow changed(processed.data(), vocabulary);
+    processors.apply(changed, position);
     row = processed.data();
     scan.scan(row);
     if (scan.maximum() < -std::numeric_limits<float>::max())

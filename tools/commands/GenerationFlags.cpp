@@ -6,10 +6,13 @@
 #include "tools/commands/GenerationFlags.h"
 #include "runtime/generate/GenerationOptions.h"
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
+#include <sstream>
 
 using namespace transom;
 using namespace transom::tools;
@@ -40,6 +43,22 @@ static void addOption(CLI::App &command, const GenerationOption &option,
           snprintf(range, sizeof range, "expected a number in [%g, %g]", low,
                    high);
         return range + (", got '" + text + "'");
+      });
+}
+
+/// The flag of an option that is one of several words: the value is the number
+/// of the word.
+static void addOption(CLI::App &command, const GenerationOption &option,
+                      int32_t &value) {
+  std::vector<std::string> words;
+  std::stringstream list(option.words);
+  for (std::string word; std::getline(list, word, ',');)
+    words.push_back(word);
+  auto given = std::make_shared<std::string>();
+  addChoice(command, option.flag, *given, words, option.help)
+      ->each([given, words, &value](const std::string &word) {
+        value = int32_t(std::find(words.begin(), words.end(), word) -
+                        words.begin());
       });
 }
 
@@ -79,17 +98,6 @@ static void addEnds(CLI::App &command, GenerationFlags &flags) {
       ->excludes(truncate);
 }
 
-/// Flags that beam search would read. They are accepted and not shown, since
-/// only one beam is supported.
-static void addBeams(CLI::App &command, GenerationFlags &flags) {
-  command.add_option("--length-penalty", flags.lengthPenalty)
-      ->check(CLI::Range(-1e6, 1e6))
-      ->group("");
-  addChoice(command, "--early-stopping", flags.earlyStopping,
-            {"true", "false", "never"}, "")
-      ->group("");
-}
-
 void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
   visitGenerationOptions([&](const GenerationOption &option, auto, auto field) {
     if constexpr (!std::is_null_pointer_v<decltype(field)>)
@@ -108,7 +116,6 @@ void tools::addGenerationFlags(CLI::App &command, GenerationFlags &flags) {
       ->type_name("N")
       ->check(wholeNumber(0, UINT64_MAX));
   addEnds(command, flags);
-  addBeams(command, flags);
 }
 
 void tools::addIds(CLI::App &command, std::vector<std::string> &lists) {

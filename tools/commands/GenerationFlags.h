@@ -13,8 +13,6 @@ namespace transom::tools {
 /// The values of the flags; the model's files decide about unset ones.
 struct GenerationFlags {
   transom_generate_options values = transom_generate_options_default();
-  std::string earlyStopping; ///< of beams
-  double lengthPenalty = 1;  ///< of beams
   std::vector<int64_t> endIds;
   std::vector<std::string> stops, biases;
   bool ignoreEnd = false, truncate = false, shift = false;

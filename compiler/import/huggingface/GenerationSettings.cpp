@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Options come from the table of generation options; a second table says what
-// becomes of all other keys. An absent key and a null are the same.
+// becomes of all other keys. An absent key and a null are the same, except that
+// a null in config.json hides the default of the model's family.
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -39,8 +40,6 @@ constexpr Key keys[] = {
     {"penalty_alpha", KeyKind::Unsupported},
     {"dola_layers", KeyKind::Unsupported},
     {"encoder_repetition_penalty", KeyKind::Unsupported, 1},
-    {"encoder_no_repeat_ngram_size", KeyKind::Unsupported},
-    {"bad_words_ids", KeyKind::Unsupported},
     {"force_words_ids", KeyKind::Unsupported},
     {"constraints", KeyKind::Unsupported},
     {"sequence_bias", KeyKind::Unsupported},
@@ -48,8 +47,6 @@ constexpr Key keys[] = {
     {"exponential_decay_length_penalty", KeyKind::Unsupported},
     {"watermarking_config", KeyKind::Unsupported},
     {"token_healing", KeyKind::Unsupported},
-    {"forced_bos_token_id", KeyKind::Unsupported, -1},
-    {"forced_eos_token_id", KeyKind::Unsupported, -1},
     {"max_time", KeyKind::Unsupported},
     {"use_mtp", KeyKind::Unsupported},
     {"typical_p", KeyKind::UnsupportedSampling, 1},
@@ -57,12 +54,7 @@ constexpr Key keys[] = {
     {"eta_cutoff", KeyKind::UnsupportedSampling},
     {"top_h", KeyKind::UnsupportedSampling},
 
-    // Beam search, which is not supported, would read these two.
-    {"length_penalty", KeyKind::Ignored},
-    {"early_stopping", KeyKind::Ignored},
-    {"renormalize_logits", KeyKind::Ignored},
     {"remove_invalid_values", KeyKind::Ignored},
-    {"decoder_start_token_id", KeyKind::Ignored},
     {"transformers_version", KeyKind::Ignored},
     {"_from_model_config", KeyKind::Ignored},
     {"_name_or_path", KeyKind::Ignored},
@@ -106,12 +98,15 @@ bool isOption(std::string_view name) {
 /// Merges the two files into one JSON object.
 class SettingsReader {
 public:
-  explicit SettingsReader(const std::string &folder) : folder(folder) {}
+  SettingsReader(const std::string &folder,
+                 const std::vector<GenerationDefault> &defaults)
+      : folder(folder), defaults(defaults) {}
   Result<GenerationSettings> read(bool ignoreFile);
 
 private:
   Result<std::optional<JsonDocument>> open(const std::string &name);
   Result<void> writeOptions(JsonWriter &json) const;
+  std::optional<int64_t> findDefault(const char *key) const;
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
   void noteUnsupported(const Key &key, const std::string &words);
@@ -119,6 +114,7 @@ private:
   std::optional<JsonValue> find(const char *key) const;
 
   const std::string &folder;
+  const std::vector<GenerationDefault> &defaults;
   GenerationSettings settings;
   std::vector<JsonDocument> documents;
   std::vector<std::string> unsupported, unsupportedSampling;
@@ -146,6 +142,20 @@ std::optional<JsonValue> SettingsReader::find(const char *key) const {
   for (const JsonDocument &document : documents)
     if (auto value = document.root().find(key); value && !value->isNull())
       return value;
+  return std::nullopt;
+}
+
+/// The default of the family. transformers knows it only where there is no
+/// generation_config.json, from the class of config.json.
+std::optional<int64_t> SettingsReader::findDefault(const char *key) const {
+  if (!settings.files.empty())
+    return std::nullopt;
+  for (const JsonDocument &document : documents)
+    if (document.root().find(key))
+      return std::nullopt;
+  for (const GenerationDefault &entry : defaults)
+    if (std::string_view(key) == entry.key)
+      return entry.value;
   return std::nullopt;
 }
 
@@ -221,6 +231,31 @@ public:
     json.member(option.key, flag);
     return {};
   }
+  /// A boolean or "never".
+  Result<void> write(JsonValue value, EarlyStopping) {
+    if (value.isBool())
+      return write(value, bool());
+    if (!value.isString() || *value.asString() != "never")
+      return value.typeError("true, false or \"never\"");
+    json.member(option.key, "never");
+    return {};
+  }
+  /// A list of lists of ids, none of which is empty.
+  Result<void> write(JsonValue value,
+                     const std::vector<std::vector<int64_t>> &) {
+    TRANSOM_TRY(value.expectArray());
+    json.key(option.key);
+    json.beginArray();
+    for (JsonValue element : value.elements()) {
+      constexpr auto high = std::numeric_limits<int64_t>::max();
+      TRANSOM_ASSIGN(std::vector<int64_t> ids, element.asIntArray(0, high));
+      if (ids.empty())
+        return element.error("expected at least one id");
+      json.array(ids);
+    }
+    json.endArray();
+    return {};
+  }
   /// An integer or a list of them.
   Result<void> write(JsonValue value, const std::vector<int64_t> &) {
     std::vector<int64_t> ids;
@@ -253,6 +288,16 @@ public:
     return {};
   }
 
+  /// A default: an integer, or the only element of a list.
+  template <typename T> void writeDefault(int64_t number, const T &) {
+    if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+      json.key(option.key);
+      json.array(std::vector<int64_t>{number});
+    } else {
+      json.member(option.key, number);
+    }
+  }
+
 private:
   JsonWriter &json;
   const GenerationOption &option;
@@ -267,6 +312,8 @@ Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
       [&](const GenerationOption &option, auto member, auto) {
         if (auto value = find(option.key); value && result)
           result = OptionWriter(json, option).write(*value, types.*member);
+        else if (auto number = findDefault(option.key))
+          OptionWriter(json, option).writeDefault(*number, types.*member);
       });
   return result;
 }
@@ -331,7 +378,8 @@ Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
   return std::move(settings);
 }
 
-Result<GenerationSettings>
-transom::readGenerationSettings(const std::string &folder, bool ignoreFile) {
-  return SettingsReader(folder).read(ignoreFile);
+Result<GenerationSettings> transom::readGenerationSettings(
+    const std::string &folder, bool ignoreFile,
+    const std::vector<GenerationDefault> &defaults) {
+  return SettingsReader(folder, defaults).read(ignoreFile);
 }

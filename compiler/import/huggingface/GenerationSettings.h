@@ -21,11 +21,20 @@ struct GenerationSettings {
   std::vector<std::string> notes; ///< keys that are unknown or not supported
 };
 
-/// Reads the files; a missing file is treated as an empty one.
+/// The value that a family's class has for a key that its config.json lacks.
+struct GenerationDefault {
+  const char *key;
+  int64_t value;
+};
+
+/// Reads the files; a missing file is treated as an empty one. `defaults` count
+/// where there is no generation_config.json, for keys that config.json does not
+/// have; a null in it means that there is no value.
 /// `Rejected` for a key whose value has a wrong type or is out of range, with
 /// file and location. With `ignoreFile` generation_config.json is not read.
-Result<GenerationSettings> readGenerationSettings(const std::string &folder,
-                                                  bool ignoreFile = false);
+Result<GenerationSettings>
+readGenerationSettings(const std::string &folder, bool ignoreFile = false,
+                       const std::vector<GenerationDefault> &defaults = {});
 
 /// True for a key of generation_config.json that is an option, not supported,
 /// or without effect. config.json may hold such keys, too.

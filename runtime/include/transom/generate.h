@@ -140,6 +140,27 @@ typedef struct transom_generate_options {
   transom_token_callback callback;
   /** first argument of `callback` */
   void *callback_context;
+  /** (beams) scores are divided by the number of new tokens to this power, in
+   * [-1e6, 1e6] [1] */
+  double length_penalty;
+  /** (beams) 0: ends when the best beam, ended now, could not improve the
+   * results; 1: as soon as there are as many results as beams; 2: when no beam
+   * could improve them at any length [0] */
+  int32_t early_stopping;
+  /** (beams) 1: probabilities sum to one after penalties and exclusions [0] */
+  int32_t renormalize_logits;
+  /** size of n-grams of the source, or of the prompt of a decoder, that may not
+   * be generated; 0 is off [0] */
+  int64_t encoder_no_repeat_ngram_size;
+  /** token after a prompt (or target prefix) of one token; -1: none [-1] */
+  int64_t forced_bos_id;
+  /** sequences of ids that are never generated, one after another; NULL: as the
+   * model's files say */
+  const int64_t *bad_words;
+  /** number of ids of each sequence, at least 1; [num_bad_words] */
+  const size_t *bad_word_sizes;
+  /** number of sequences */
+  size_t num_bad_words;
 } transom_generate_options;
 
 /** Returns the default options: TRANSOM_FROM_MODEL for what may come from the

@@ -38,12 +38,18 @@ static GenerationConfig getConfig(JsonValue from) {
     if (member.key == "logit_bias")
       continue;
     json.key(member.key);
-    if (member.value.isArray())
+    if (member.key == "bad_words_ids") {
+      json.beginArray();
+      for (JsonValue word : member.value.elements())
+        json.array(*word.asIntArray(0, 1000));
+      json.endArray();
+    } else if (member.value.isArray()) {
       json.array(*member.value.asIntArray(0, 1000));
-    else if (member.value.isInteger())
+    } else if (member.value.isInteger()) {
       json.value(*member.value.asInt());
-    else
+    } else {
       json.value(*member.value.asDouble());
+    }
   }
   json.endObject();
   Result<GenerationConfig> config = GenerationConfig::parse(text);
@@ -57,6 +63,25 @@ static GenerationConfig getConfig(JsonValue from) {
   return *config;
 }
 
+namespace {
+/// The position of a case.
+struct GoldenPosition {
+  explicit GoldenPosition(JsonValue golden)
+      : tokens(*golden.find("tokens")->asIntArray(0, 1000)),
+        source(*golden.find("source")->asIntArray(0, 1000)) {
+    position.tokens = tokens.data();
+    position.count = tokens.size();
+    position.promptCount = size_t(*golden.find("prompt")->asInt());
+    position.maxLength =
+        size_t(*golden.find("config")->find("max_length")->asInt());
+    position.source = source.data();
+    position.sourceCount = source.size();
+  }
+  std::vector<int64_t> tokens, source;
+  SamplingPosition position;
+};
+} // namespace
+
 TEST(Golden, processors) {
   JsonDocument document = goldens();
   size_t changed = 0;
@@ -64,13 +89,13 @@ TEST(Golden, processors) {
     GenerationConfig config = getConfig(*golden.find("config"));
     std::vector<float> logits = getFloats(*golden.find("logits"));
     std::vector<float> expected = getFloats(*golden.find("processed"));
-    std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
-    SamplingPosition position{tokens.data(), tokens.size(),
-                              size_t(*golden.find("prompt")->asInt()), 0};
+    const GoldenPosition at(golden);
+    const SamplingPosition &position = at.position;
     LogitProcessors processors(config, int64_t(logits.size()));
     const std::vector<float> before = logits;
+    DenseRow row(logits.data(), int64_t(logits.size()));
     if (processors.changes(position))
-      processors.apply(logits.data(), position);
+      processors.apply(row, position);
     changed += before != logits;
     for (size_t i = 0; i != logits.size(); ++i)
       if (expected[i] == banned)
@@ -88,9 +113,8 @@ TEST(Golden, candidates_and_their_probabilities) {
     GenerationConfig config = getConfig(*golden.find("config"));
     std::vector<float> logits = getFloats(*golden.find("logits"));
     std::vector<float> processed = getFloats(*golden.find("processed"));
-    std::vector<int64_t> tokens = *golden.find("tokens")->asIntArray(0, 1000);
-    SamplingPosition position{tokens.data(), tokens.size(),
-                              size_t(*golden.find("prompt")->asInt()), 0};
+    const GoldenPosition at(golden);
+    const SamplingPosition &position = at.position;
     Sampler sampler(config, int64_t(logits.size()));
     ASSERT_TRUE(bool(sampler.choose(logits.data(), position)));
     JsonValue left = *golden.find("left");

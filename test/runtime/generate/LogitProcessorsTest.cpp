@@ -4,6 +4,7 @@
 // Penalties, biases and excluded tokens, seen through the choice that they lead
 // to.
 #include "runtime/generate/LogitProcessors.h"
+#include "runtime/generate/Softmax.h"
 #include "test/runtime/generate/Choose.h"
 #include <limits>
 
@@ -31,6 +32,60 @@ TEST(LogitProcessors, bias_bans_and_wishes) {
   EXPECT_EQ(choose(config, {1, 9, 5.5f}), 0);
   auto outside = resolved([](auto &c) { c.logitBias = {{77, 5}, {-1, 5}}; });
   EXPECT_EQ(choose(outside, {1, 9, 5.5f}), 1);
+}
+
+TEST(LogitProcessors, forced_tokens) {
+  auto first = resolved([](auto &c) { c.forcedBegin = 1; });
+  EXPECT_EQ(choose(first, {9, 1, 5}, {0}, 1), 1);
+  EXPECT_EQ(choose(first, {9, 1, 5}, {0, 1}, 1), 0);
+  EXPECT_EQ(choose(first, {9, 1, 5}, {0, 1}, 2), 0);
+  auto off = resolved([](auto &c) {
+    c.forcedBegin = -1;
+    c.forcedEnd = {-1};
+  });
+  EXPECT_EQ(choose(off, {9, 1, 5}, {0}, 1), 0);
+  // Suppression at the beginning waits for the token after the forced one.
+  auto both = resolved([](auto &c) {
+    c.forcedBegin = 1;
+    c.suppressedAtBegin = {0, 1};
+  });
+  EXPECT_EQ(choose(both, {9, 1, 5}, {0}, 1), 1);
+  EXPECT_EQ(choose(both, {9, 1, 5}, {0, 1}, 1), 2);
+  EXPECT_EQ(choose(both, {9, 1, 5}, {0, 1}, 2), 2);
+}
+
+/// What processors leave of the log-probabilities of a row: as a list of
+/// changes, and in a copy of the row.
+TEST(LogitProcessors, edits_are_the_changes_of_a_row) {
+  auto config = resolved([](auto &c) {
+    c.repetitionPenalty = 1.5;
+    c.frequencyPenalty = 0.25;
+    c.noRepeatNgramSize = 2;
+    c.logitBias = {{6, 2}, {3, -1}};
+    c.suppressed = {4};
+    c.forcedEnd = {2, 4};
+  });
+  const std::vector<float> logits = {1, -2, 3, 0.5f, 2, -1, 0, 4};
+  const std::vector<int64_t> tokens = {3, 7, 1, 3};
+  for (size_t maxLength : {size_t(5), size_t(9)}) {
+    SamplingPosition position{tokens.data(), tokens.size(), 2};
+    position.maxLength = maxLength;
+    LogitProcessors processors(config, 8);
+    const double sum = logSumExp(logits.data(), 8);
+    std::vector<float> copy;
+    for (float logit : logits)
+      copy.push_back(float(double(logit) - sum));
+    DenseRow dense(copy.data(), 8);
+    processors.apply(dense, position);
+    EditedRow edited(8);
+    edited.begin(logits.data(), sum);
+    edited.set(0, 77); // begin() forgets it
+    edited.begin(logits.data(), sum);
+    processors.apply(edited, position);
+    EXPECT_EQ(edited.isUniform(), maxLength == 5);
+    for (int64_t token = 0; token != 8; ++token)
+      EXPECT_EQ(edited.get(token), copy[size_t(token)]) << token;
+  }
 }
 
 TEST(LogitProcessors, nothing_left_is_an_error) {

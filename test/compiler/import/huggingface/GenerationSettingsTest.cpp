@@ -68,11 +68,10 @@ TEST_F(GenerationSettingsTest, unsupportedOptionsAreKept) {
   write("generation_config.json",
         R"({"num_beams": 4, "penalty_alpha": 0.6, "num_beam_groups": 1,
             "typical_p": 0.5, "eta_cutoff": 0.0, "guidance_scale": 1.0,
-            "bad_words_ids": [[3]], "dola_layers": ""})");
-  EXPECT_EQ(
-      json(),
-      R"({"num_beams":4,"unsupported":["'penalty_alpha' 0.6",)"
-      R"("'bad_words_ids'"],"unsupported_sampling":["'typical_p' 0.5"]})");
+            "constraints": [[3]], "dola_layers": ""})");
+  EXPECT_EQ(json(),
+            R"({"num_beams":4,"unsupported":["'penalty_alpha' 0.6",)"
+            R"("'constraints'"],"unsupported_sampling":["'typical_p' 0.5"]})");
 }
 
 TEST_F(GenerationSettingsTest, an_option_is_not_listed_as_unsupported) {
@@ -88,6 +87,48 @@ TEST_F(GenerationSettingsTest, an_option_is_not_listed_as_unsupported) {
       });
   EXPECT_TRUE(isGenerationKey("typical_p"));
   EXPECT_FALSE(isGenerationKey("hidden_size"));
+}
+
+TEST_F(GenerationSettingsTest, options_of_encoder_decoders) {
+  write("generation_config.json",
+        R"({"early_stopping": "never", "length_penalty": 2,
+            "bad_words_ids": [[3], [4, 5]], "forced_bos_token_id": 250,
+            "forced_eos_token_id": 2, "renormalize_logits": true,
+            "decoder_start_token_id": 7, "encoder_no_repeat_ngram_size": 3})");
+  EXPECT_EQ(json(),
+            R"({"length_penalty":2.0,"early_stopping":"never",)"
+            R"("renormalize_logits":true,"encoder_no_repeat_ngram_size":3,)"
+            R"("bad_words_ids":[[3],[4,5]],"forced_bos_token_id":250,)"
+            R"("forced_eos_token_id":[2],"decoder_start_token_id":7})");
+  Result<GenerationConfig> config = GenerationConfig::parse(json());
+  ASSERT_TRUE(bool(config)) << config.error().message;
+  EXPECT_EQ(config->earlyStopping, EarlyStopping::Never);
+  EXPECT_EQ(config->badWords, (std::vector<std::vector<int64_t>>{{3}, {4, 5}}));
+  EXPECT_TRUE(config->renormalizeLogits);
+  write("generation_config.json", R"({"early_stopping": true})");
+  config = GenerationConfig::parse(json());
+  EXPECT_EQ(config->earlyStopping, EarlyStopping::True);
+}
+
+TEST_F(GenerationSettingsTest, defaults_of_the_family) {
+  const std::vector<GenerationDefault> defaults = {{"forced_eos_token_id", 0},
+                                                   {"pad_token_id", 58100}};
+  auto read = [&](bool ignoreFile = false) {
+    Result<GenerationSettings> settings =
+        readGenerationSettings(folder, ignoreFile, defaults);
+    EXPECT_TRUE(bool(settings)) << settings.error().message;
+    return settings ? settings->json : "";
+  };
+  EXPECT_EQ(read(), R"({"forced_eos_token_id":[0],"pad_token_id":58100})");
+  // A null means that there is no value.
+  write("config.json", R"({"forced_eos_token_id": null, "pad_token_id": 3})");
+  EXPECT_EQ(read(), R"({"pad_token_id":3})");
+  // The class of config.json says nothing beside generation_config.json.
+  write("config.json", "{}");
+  write("generation_config.json", R"({"top_k": 4})");
+  EXPECT_EQ(read(), R"({"top_k":4})");
+  EXPECT_EQ(read(/*ignoreFile=*/true),
+            R"({"forced_eos_token_id":[0],"pad_token_id":58100})");
 }
 
 TEST_F(GenerationSettingsTest, unsupported_keys_are_noted) {
@@ -131,6 +172,15 @@ TEST_F(GenerationSettingsTest, wrong_values) {
             std::string::npos);
   EXPECT_NE(error(R"({"do_sample": 1})").find("/do_sample"), std::string::npos);
   EXPECT_NE(error(R"({"stop_strings": [""]})").find("stop string is empty"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"early_stopping": "always"})")
+                .find("expected true, false or \"never\""),
+            std::string::npos);
+  EXPECT_NE(error(R"({"bad_words_ids": [[]]})").find("at least one id"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"bad_words_ids": [3]})").find("/bad_words_ids/0"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"bad_words_ids": [[-3]]})").find("/bad_words_ids/0/0"),
             std::string::npos);
   error("[]");
   error(R"({"top_k": 1, "top_k": 2})");
