@@ -6,10 +6,12 @@
 #include "compiler/artifact/PlanArtifact.h"
 #include "compiler/artifact/PhaseCost.h"
 #include "compiler/artifact/PlanCalls.h"
+#include "compiler/artifact/PlanDecoder.h"
 #include "dialects/common/Location.h"
 #include "dialects/kern/SizeBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -61,7 +63,7 @@ public:
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic())
         planEntry(function);
-    planDecoder();
+    TRANSOM_TRY(addDecoder());
     return std::move(result);
   }
 
@@ -122,8 +124,14 @@ private:
       }
   }
 
-  /// A function of sequences is a step; one that takes token ids encodes them.
-  static EntryKind getKind(const ManifestEntry &entry) {
+  /// A function says what it is with the attribute `transom.kind`. Otherwise
+  /// one of sequences is a step, and one that takes token ids encodes them.
+  static EntryKind getKind(func::FuncOp function, const ManifestEntry &entry) {
+    if (auto kind = function->getAttrOfType<StringAttr>("transom.kind"))
+      for (EntryKind known :
+           {EntryKind::Run, EntryKind::Encode, EntryKind::Source})
+        if (kind == getEntryKindName(known))
+          return known;
     if (llvm::any_of(entry.ragged, [](const ManifestRaggedBatch &ragged) {
           return ragged.sequences;
         }))
@@ -143,24 +151,12 @@ private:
     for (int64_t i = 0; i < function.getNumArguments(); ++i)
       (i < inputs ? entry.inputs : entry.outputs)
           .push_back(getTensor(function, i));
-    for (auto ragged : function.getOps<kern::RaggedBatchOp>())
-      entry.ragged.push_back(getRaggedBatch(ragged, entry));
-    for (auto sequences : function.getOps<kern::DecodeBatchOp>()) {
-      ManifestRaggedBatch ragged;
-      ragged.sequences = true;
-      ragged.rows = sequences.getRows().str();
-      ragged.keys = sequences.getKeys().str();
-      raggedIndex[ragged.keys] = sequences.getType().getIndex();
-      entry.ragged.push_back(std::move(ragged));
+    planRaggedBatches(function, entry);
+    entry.kind = getKind(function, entry);
+    if (entry.kind == EntryKind::Step)
       step = function;
-    }
-    for (auto keys : function.getOps<kern::CacheBatchOp>())
-      entry.ragged.push_back(getCacheBatch(keys, entry));
-    std::sort(entry.ragged.begin(), entry.ragged.end(),
-              [&](const auto &a, const auto &b) {
-                return raggedIndex[a.keys] < raggedIndex[b.keys];
-              });
-    entry.kind = getKind(entry);
+    if (entry.kind == EntryKind::Source)
+      source = function;
     entry.positionLimit = positionLimit(entry);
     for (Attribute symbol : function->getAttrOfType<ArrayAttr>("kern.symbols"))
       entry.symbolOrder.push_back(cast<StringAttr>(symbol).getValue().str());
@@ -187,34 +183,34 @@ private:
     result.manifest.entries.push_back(std::move(entry));
   }
 
-  /// What the runtime has to know to run the entry of sequences, and the
-  /// entries that are its loops.
-  void planDecoder() {
+  /// The tables of the entry's ragged batches, in the order of their indices.
+  void planRaggedBatches(func::FuncOp function, ManifestEntry &entry) {
+    std::map<int64_t, ManifestRaggedBatch> tables;
+    for (auto ragged : function.getOps<kern::RaggedBatchOp>())
+      tables[ragged.getType().getIndex()] = getRaggedBatch(ragged, entry);
+    std::string rows;
+    for (auto sequences : function.getOps<kern::DecodeBatchOp>()) {
+      ManifestRaggedBatch &ragged = tables[sequences.getType().getIndex()];
+      ragged.sequences = true;
+      ragged.rows = rows = sequences.getRows().str();
+      ragged.keys = sequences.getKeys().str();
+    }
+    for (auto keys : function.getOps<kern::CacheBatchOp>())
+      tables[keys.getType().getIndex()] = getCacheBatch(keys, rows);
+    for (auto &[index, ragged] : tables)
+      entry.ragged.push_back(std::move(ragged));
+  }
+
+  /// Describes the decoder, and adds the entries that are derived from its
+  /// step.
+  Result<void> addDecoder() {
     if (!step)
-      return;
-    ManifestDecoder decoder;
-    if (auto context = step->getAttrOfType<IntegerAttr>("transom.context"))
-      decoder.context = context.getInt();
-    if (auto vocabulary =
-            step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
-      decoder.vocabulary = vocabulary.getInt();
-    if (auto groups = module->getAttrOfType<ArrayAttr>("kern.cache_groups"))
-      for (Attribute attribute : groups) {
-        auto group = cast<DictionaryAttr>(attribute);
-        ManifestCache cache;
-        cache.window = getInteger(group, "window").value_or(0);
-        cache.layers = getInteger(group, "layers").value_or(0);
-        cache.blockBytes = getInteger(group, "bytes").value_or(0);
-        cache.positions = getInteger(group, "positions").value_or(0);
-        cache.readOnly = cache.positions > 0;
-        Type element = group.getAs<TypeAttr>("type").getValue();
-        StorageType storage = *kern::findStorageType(element);
-        cache.dtype = *dtypeFromName(getStorageName(storage));
-        decoder.caches.push_back(cache);
-      }
+      return {};
+    TRANSOM_ASSIGN(ManifestDecoder decoder, planDecoder(module, step, source));
     result.manifest.decoder = std::move(decoder);
-    for (ManifestEntry &loop : getDerivedEntries(result.manifest))
-      result.manifest.entries.push_back(std::move(loop));
+    for (ManifestEntry &entry : getDerivedEntries(result.manifest))
+      result.manifest.entries.push_back(std::move(entry));
+    return {};
   }
 
   ManifestTensor getTensor(func::FuncOp function, int64_t index) {
@@ -248,22 +244,19 @@ private:
     ragged.columns = op.getColumns().str();
     ragged.rows = op.getRows().str();
     ragged.keys = op.getKeys().str();
-    raggedIndex[ragged.keys] = op.getType().getIndex();
     return ragged;
   }
 
-  /// The keys that a read-only group of caches holds of a step's sequences.
+  /// The keys that a read-only group of caches holds of the sequences of a step
+  /// whose tokens `rows` counts.
   ManifestRaggedBatch getCacheBatch(kern::CacheBatchOp op,
-                                    const ManifestEntry &entry) {
+                                    const std::string &rows) {
     ManifestRaggedBatch ragged;
     ragged.sequences = true;
     ragged.cacheGroup =
         symbols.lookup<kern::CacheOp>(op.getCache()).getGroup().value_or(0);
-    for (const ManifestRaggedBatch &other : entry.ragged)
-      if (other.sequences && !other.cacheGroup)
-        ragged.rows = other.rows;
+    ragged.rows = rows;
     ragged.keys = op.getKeys().str();
-    raggedIndex[ragged.keys] = op.getType().getIndex();
     return ragged;
   }
 
@@ -387,10 +380,10 @@ private:
   ArtifactPlan result;
   DenseMap<Operation *, size_t> phaseIndex;
   DenseMap<Operation *, int32_t> callStep;
-  func::FuncOp step;                          // the entry of sequences
-  kern::LayersOp site;                        // whose body is planned now
-  std::map<std::string, int64_t> raggedIndex; // by the symbol of the keys
-  kern::LayerAttr currentLayer;               // that is planned now
+  func::FuncOp step;            // the entry of sequences
+  func::FuncOp source;          // the entry that fills read-only caches
+  kern::LayersOp site;          // whose body is planned now
+  kern::LayerAttr currentLayer; // that is planned now
   std::set<StringRef> streamed; // weights that the entry reads whole
 };
 

@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/* Raised with every incompatible change of the structs below. */
-#define TRANSOM_ABI_VERSION 4
+/* Raised with every incompatible change of the structs below and of the
+ * manifest. */
+#define TRANSOM_ABI_VERSION 5
 
 /* One sequence of a ragged batch. Its tokens are consecutive in ragged tensors.
  * Attention reads the first num_keys of them; a token after those (a kept first

@@ -11,43 +11,122 @@ namespace {
 
 Polynomial sym(const char *name) { return Polynomial::symbol(name); }
 
-ManifestEntry makeDerivedEntry(const Manifest &manifest, EntryKind kind) {
-  ManifestEntry entry;
-  entry.name = getEntryKindName(kind);
-  entry.kind = kind;
-  entry.derivedFrom = manifest.findEntry(EntryKind::Step)->name;
-  entry.symbolOrder = {"batch", "seq"};
-  ManifestTensor ids, mask;
-  ids.name = "input_ids";
-  ids.role = "ids";
-  ids.bound = manifest.decoder->vocabulary;
-  mask.name = "attention_mask";
-  mask.role = "mask";
-  mask.fallback = 1;
-  ids.dtype = mask.dtype = DType::I64;
-  ids.shape = mask.shape = {sym("batch"), sym("seq")};
-  entry.inputs = {ids, mask};
-  return entry;
-}
-
-void addResult(ManifestEntry &entry, const char *name, DType dtype,
-               std::vector<Polynomial> shape) {
+ManifestTensor makeTensor(const char *name, DType dtype,
+                          std::vector<Polynomial> shape) {
   ManifestTensor tensor;
   tensor.name = name;
   tensor.dtype = dtype;
   tensor.shape = std::move(shape);
-  entry.outputs.push_back(std::move(tensor));
+  return tensor;
 }
 
-ManifestEntry makeGenerateEntry(const Manifest &manifest) {
-  ManifestEntry entry = makeDerivedEntry(manifest, EntryKind::Generate);
-  // `returned` continuations of each row, the longest of `tokens` tokens: both
-  // follow from the settings and the run.
-  entry.symbolOrder = {"batch", "returned", "seq", "tokens"};
-  addResult(entry, "output_ids", DType::I64,
-            {sym("batch") * sym("returned"), sym("tokens")});
-  return entry;
+/// Adds ids [batch, columns] below `bound`, and their mask, which may be left
+/// out.
+void addIds(ManifestEntry &entry, const char *idsName, const char *maskName,
+            const char *columns, std::optional<int64_t> bound) {
+  ManifestTensor ids =
+      makeTensor(idsName, DType::I64, {sym("batch"), sym(columns)});
+  ManifestTensor mask =
+      makeTensor(maskName, DType::I64, {sym("batch"), sym(columns)});
+  ids.role = "ids";
+  ids.bound = bound;
+  mask.role = "mask";
+  mask.fallback = 1;
+  entry.inputs.push_back(std::move(ids));
+  entry.inputs.push_back(std::move(mask));
 }
+
+/// Makes the entries of one manifest.
+class DerivedEntryMaker {
+public:
+  DerivedEntryMaker(const Manifest &manifest, const ManifestEntry &step)
+      : manifest(manifest), step(step),
+        encoder(manifest.findEntry(manifest.decoder->encoder)) {}
+
+  std::vector<ManifestEntry> make() const {
+    if (encoder)
+      return {makeLogits("target"), makeTargetScore(), makeGenerate()};
+    if (manifest.head == "causal_lm")
+      return {makeLogits("seq"), makeScore(), makeGenerate()};
+    return {makeEncode()};
+  }
+
+private:
+  const ManifestTensor &result() const { return step.outputs[0]; }
+  const Polynomial &width() const { return result().shape[1]; }
+
+  /// An entry of the batch's token ids: of an encoder-decoder those of the
+  /// sources.
+  ManifestEntry makeEntry(EntryKind kind) const {
+    ManifestEntry entry;
+    entry.name = getEntryKindName(kind);
+    entry.kind = kind;
+    entry.derivedFrom = step.name;
+    entry.symbolOrder = {"batch", "seq"};
+    std::optional<int64_t> bound = manifest.decoder->vocabulary;
+    if (encoder && !encoder->inputs.empty())
+      bound = encoder->inputs[0].bound;
+    addIds(entry, "input_ids", "attention_mask", "seq", bound);
+    return entry;
+  }
+
+  /// The logits of each token, in the columns that `columns` counts.
+  ManifestEntry makeLogits(const char *columns) const {
+    ManifestEntry entry = makeEntry(EntryKind::Logits);
+    if (encoder) {
+      entry.symbolOrder = {"batch", "seq", "target"};
+      addIds(entry, "decoder_input_ids", "decoder_attention_mask", columns,
+             manifest.decoder->vocabulary);
+    }
+    entry.outputs = {makeTensor("logits", DType::F32,
+                                {sym("batch"), sym(columns), width()})};
+    return entry;
+  }
+
+  ManifestEntry makeScore() const {
+    ManifestEntry entry = makeEntry(EntryKind::Score);
+    entry.outputs = {makeTensor("logprobs", DType::F32,
+                                {sym("batch"), sym("seq") - Polynomial(1)})};
+    return entry;
+  }
+
+  /// The log-probability of each token of a target, given the tokens before it.
+  /// Padding of `labels` is -100.
+  ManifestEntry makeTargetScore() const {
+    ManifestEntry entry = makeEntry(EntryKind::Score);
+    entry.symbolOrder = {"batch", "seq", "target"};
+    const std::vector<Polynomial> shape = {sym("batch"), sym("target")};
+    entry.inputs.push_back(makeTensor("labels", DType::I64, shape));
+    entry.inputs.back().role = "data";
+    entry.outputs = {makeTensor("logprobs", DType::F32, shape)};
+    return entry;
+  }
+
+  /// `returned` continuations of each row, the longest of `tokens` tokens: both
+  /// follow from the settings and the run.
+  ManifestEntry makeGenerate() const {
+    ManifestEntry entry = makeEntry(EntryKind::Generate);
+    entry.symbolOrder = {"batch", "returned", "seq", "tokens"};
+    entry.outputs = {
+        makeTensor("output_ids", DType::I64,
+                   {sym("batch") * sym("returned"), sym("tokens")})};
+    return entry;
+  }
+
+  ManifestEntry makeEncode() const {
+    ManifestEntry entry = makeEntry(EntryKind::Encode);
+    std::vector<Polynomial> shape = {sym("batch"), sym("seq"), width()};
+    if (result().name == "logits")
+      shape.erase(shape.begin() + 1);
+    entry.outputs = {
+        makeTensor(result().name.c_str(), DType::F32, std::move(shape))};
+    return entry;
+  }
+
+  const Manifest &manifest;
+  const ManifestEntry &step;
+  const ManifestEntry *encoder; ///< NULL: not an encoder-decoder
+};
 
 } // namespace
 
@@ -56,25 +135,7 @@ std::vector<ManifestEntry> getDerivedEntries(const Manifest &manifest) {
   if (!manifest.decoder || !step || step->outputs.empty() ||
       step->outputs[0].shape.size() != 2)
     return {};
-  const ManifestTensor &result = step->outputs[0];
-  const Polynomial &width = result.shape[1];
-  std::vector<Polynomial> perToken = {sym("batch"), sym("seq"), width};
-  std::vector<ManifestEntry> entries;
-  if (manifest.head == "causal_lm") {
-    entries.push_back(makeDerivedEntry(manifest, EntryKind::Logits));
-    addResult(entries[0], "logits", DType::F32, perToken);
-    entries.push_back(makeDerivedEntry(manifest, EntryKind::Score));
-    addResult(entries[1], "logprobs", DType::F32,
-              {sym("batch"), sym("seq") - Polynomial(1)});
-    entries.push_back(makeGenerateEntry(manifest));
-    return entries;
-  }
-  entries.push_back(makeDerivedEntry(manifest, EntryKind::Encode));
-  if (result.name == "logits")
-    addResult(entries[0], "logits", DType::F32, {sym("batch"), width});
-  else
-    addResult(entries[0], result.name.c_str(), DType::F32, perToken);
-  return entries;
+  return DerivedEntryMaker(manifest, *step).make();
 }
 
 } // namespace transom

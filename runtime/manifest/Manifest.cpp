@@ -28,6 +28,8 @@ const char *transom::getEntryKindName(EntryKind kind) {
     return "encode";
   case EntryKind::Step:
     return "step";
+  case EntryKind::Source:
+    return "source";
   case EntryKind::Logits:
     return "logits";
   case EntryKind::Score:

@@ -156,9 +156,12 @@ struct ManifestCall {
 /// What an entry computes. The runtime and the tools choose by it, never by the
 /// entry's name.
 enum class EntryKind {
-  Run,      ///< any function of tensors
-  Encode,   ///< hidden states or logits of a batch of token ids
-  Step,     ///< a decode step: new tokens of sequences in a cache
+  Run,    ///< any function of tensors
+  Encode, ///< hidden states or logits of a batch of token ids
+  Step,   ///< a decode step: new tokens of sequences in a cache
+  /// Keys and values of the states of an encoder, into the read-only caches of
+  /// a decoder. No results.
+  Source,
   Logits,   ///< the logits of each token of a batch of token ids
   Score,    ///< the log-probability of each token of a batch of token ids
   Generate, ///< continuations of a batch of token ids
@@ -214,6 +217,22 @@ struct ManifestTokenizer {
   static void visitFields(Self &self, Visitor &visit);
 };
 
+/// Where the keys, the values or the scales of layers lie in a block of their
+/// group. Every head has a run of 256 positions; the runs of a layer's heads
+/// follow each other.
+struct ManifestCacheRegion {
+  int64_t offset = 0;     ///< of the first layer's first run in a block
+  int64_t layers = 1;     ///< consecutive layers that have this region
+  int64_t layerBytes = 0; ///< from a layer's region to that of the next layer
+  int64_t heads = 1;      ///< runs of a layer
+  int64_t positions = 1;  ///< of a unit: those that share bytes, such as the 32
+                          ///< of a panel; a run has 256 / positions units
+  int64_t bytes = 1;      ///< of a unit
+
+  template <typename Self, typename Visitor>
+  static void visitFields(Self &self, Visitor &visit);
+};
+
 /// One group of a decoder's caches: those of equal window and type.
 struct ManifestCache {
   int64_t window = 0; ///< positions that a token attends to, itself included;
@@ -224,7 +243,11 @@ struct ManifestCache {
   /// Filled once for a sequence, as cross attention needs it; else it grows by
   /// the tokens of its sequence.
   bool readOnly = false;
-  int64_t positions = 0; ///< of a read-only group: maximum of a sequence
+  int64_t positions = 0; ///< of a read-only group: maximum of a sequence;
+                         ///< manifest::maxPositions: any number
+  /// What a block consists of, apart from padding: by these the runtime copies
+  /// and clears positions.
+  std::vector<ManifestCacheRegion> regions;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -236,6 +259,15 @@ struct ManifestDecoder {
   int64_t vocabulary = 0;            ///< ids lie in [0, vocabulary)
   std::vector<ManifestCache> caches; ///< by group
   std::string generation; ///< JSON text of the settings for generation
+  /// Of an encoder-decoder: the entry whose first result the entry of the kind
+  /// `source` takes. Empty for other models.
+  std::string encoder;
+  /// The token before a target's first: empty: `decoder_start_token_id` of
+  /// `generation`; `last_label`: the target's last token.
+  std::string startRule;
+  /// The token that a classification head looks at: empty: the last one;
+  /// `last_end`: the last end token.
+  std::string classRow;
 
   template <typename Self, typename Visitor>
   static void visitFields(Self &self, Visitor &visit);
@@ -282,8 +314,8 @@ struct Manifest {
 
 /// The entries that the runtime derives from the step of a decoder: their
 /// names, arguments and results. Empty for other models. A causal language
-/// model has `logits`, `score` and `generate`; one with labels, or without a
-/// head, has `encode`.
+/// model and an encoder-decoder have `logits`, `score` and `generate`; a
+/// decoder with labels, or without a head, has `encode`.
 std::vector<ManifestEntry> getDerivedEntries(const Manifest &manifest);
 
 } // namespace transom

@@ -182,6 +182,21 @@ void ManifestTokenizer::visitFields(Self &self, Visitor &visit) {
 }
 
 template <typename Self, typename Visitor>
+void ManifestCacheRegion::visitFields(Self &self, Visitor &visit) {
+  const manifest::Range counts = {1, INT32_MAX},
+                        sizes = {1, manifest::maxBlockBytes};
+  visit.required("offset", self.offset,
+                 manifest::Range{0, manifest::maxBlockBytes});
+  visit.required("layers", self.layers,
+                 manifest::Range{1, manifest::maxLayers});
+  visit.required("layer_bytes", self.layerBytes,
+                 manifest::Range{0, manifest::maxBlockBytes});
+  visit.required("heads", self.heads, counts);
+  visit.required("positions", self.positions, manifest::Range{1, kvBlockSize});
+  visit.required("bytes", self.bytes, sizes);
+}
+
+template <typename Self, typename Visitor>
 void ManifestCache::visitFields(Self &self, Visitor &visit) {
   visit.optional("window", self.window,
                  manifest::Range{0, manifest::maxPositions});
@@ -193,6 +208,7 @@ void ManifestCache::visitFields(Self &self, Visitor &visit) {
   visit.optional("read_only", self.readOnly);
   visit.optional("positions", self.positions,
                  manifest::Range{0, manifest::maxPositions});
+  visit.required("regions", self.regions);
 }
 
 template <typename Self, typename Visitor>
@@ -202,6 +218,10 @@ void ManifestDecoder::visitFields(Self &self, Visitor &visit) {
   visit.required("vocabulary", self.vocabulary, manifest::Range{1, INT32_MAX});
   visit.required("caches", self.caches);
   visit.optional("generation", self.generation);
+  visit.optional("encoder", self.encoder);
+  visit.optional("start_rule", self.startRule,
+                 manifest::Choice{{"last_label"}});
+  visit.optional("class_row", self.classRow, manifest::Choice{{"last_end"}});
 }
 
 template <typename Self, typename Visitor>

@@ -5,6 +5,7 @@
 // and ranges; the `check` functions check what involves several fields, such as
 // references to inputs and buffers.
 #include "runtime/abi/Layout.h"
+#include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/Json.h"
@@ -119,9 +120,10 @@ private:
       fail(value, "unknown symbol '" + utf8::printable(target) + "'");
   }
   void readValue(JsonValue value, EntryKind &target) {
-    const EntryKind kinds[] = {EntryKind::Run,   EntryKind::Encode,
-                               EntryKind::Step,  EntryKind::Logits,
-                               EntryKind::Score, EntryKind::Generate};
+    const EntryKind kinds[] = {EntryKind::Run,     EntryKind::Encode,
+                               EntryKind::Step,    EntryKind::Source,
+                               EntryKind::Logits,  EntryKind::Score,
+                               EntryKind::Generate};
     Choice choice;
     for (EntryKind kind : kinds)
       choice.names.push_back(getEntryKindName(kind));
@@ -366,6 +368,28 @@ private:
       fail(value, "block of " + std::to_string(cache.blockBytes) +
                       " bytes, which is no multiple of " +
                       std::to_string(bufferAlignment));
+    if (cache.regions.empty())
+      fail(value, "cache group without regions");
+    for (const ManifestCacheRegion &region : cache.regions)
+      checkRegion(value, cache, region);
+  }
+
+  /// A region has whole units and ends in its block.
+  void checkRegion(JsonValue value, const ManifestCache &cache,
+                   const ManifestCacheRegion &region) {
+    if (kvBlockSize % region.positions)
+      return fail(value, "region of a cache in units of " +
+                             std::to_string(region.positions) +
+                             " positions, which do not divide " +
+                             std::to_string(kvBlockSize));
+    auto size = [](int64_t number) { return CheckedSize::fromSigned(number); };
+    const CheckedSize end = size(region.offset) +
+                            size(region.layers - 1) * size(region.layerBytes) +
+                            size(region.heads) * size(region.bytes) *
+                                size(kvBlockSize / region.positions);
+    if (!end.value() || *end.value() > static_cast<uint64_t>(cache.blockBytes))
+      fail(value, "region of a cache that reaches beyond its block of " +
+                      std::to_string(cache.blockBytes) + " bytes");
   }
 
   void check(JsonValue value, ManifestDecoder &decoder) {
@@ -389,9 +413,27 @@ private:
                          ", which is not a read-only group");
   }
 
+  /// An entry of the kind `source` and a decoder's `encoder` come together.
+  void checkSource(JsonValue root, const Manifest &manifest) {
+    const std::string encoder =
+        manifest.decoder ? manifest.decoder->encoder : "";
+    if (manifest.findEntry(EntryKind::Source) == nullptr) {
+      if (!encoder.empty())
+        fail(root, "an 'encoder' without an entry of the kind 'source'");
+      return;
+    }
+    const ManifestEntry *found = manifest.findEntry(encoder);
+    if (!found || !found->derivedFrom.empty() || found->outputs.empty() ||
+        found->kind == EntryKind::Source || found->kind == EntryKind::Step)
+      fail(root, "the encoder '" + utf8::printable(encoder) +
+                     "' of the entry of the kind 'source' is not an entry "
+                     "with code and a result");
+  }
+
   /// A decoder and its step come together; derived entries need both.
   void check(JsonValue root, Manifest &manifest) {
     checkCacheGroups(root, manifest);
+    checkSource(root, manifest);
     const ManifestEntry *step = manifest.findEntry(EntryKind::Step);
     bool hasStep = step && std::any_of(step->ragged.begin(), step->ragged.end(),
                                        [](const ManifestRaggedBatch &ragged) {

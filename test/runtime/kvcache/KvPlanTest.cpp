@@ -11,8 +11,7 @@ TEST(KvPlan, counts_read_only_caches) {
   constexpr int64_t maxPositions = 600;
   const ManifestDecoder without = *fakeDecoderManifest().decoder;
   ManifestDecoder with = without;
-  with.caches.push_back(
-      {0, DType::F32, 1, FAKE_BLOCK_BYTES, true, maxPositions});
+  with.caches.push_back(makeFakeCache(0, maxPositions));
   Result<KvPlan> small = KvPlan::create(without, 4, 2000, 64);
   Result<KvPlan> large = KvPlan::create(with, 4, 2000, 64);
   ASSERT_TRUE(small && large);

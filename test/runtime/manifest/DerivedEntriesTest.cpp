@@ -26,3 +26,30 @@ TEST(DerivedEntries, of_each_head) {
   EXPECT_EQ(bare.entries[1].outputs[0].shape.size(), 3u);
   EXPECT_TRUE(getDerivedEntries(fullManifest()).empty());
 }
+
+TEST(DerivedEntries, of_an_encoder_decoder) {
+  Manifest m = encoderDecoderManifest();
+  ASSERT_EQ(m.entries.size(), 6u);
+  auto getNames = [&](const char *entry) {
+    std::vector<std::string> names;
+    for (const ManifestTensor &input : m.findEntry(entry)->inputs)
+      names.push_back(input.name);
+    return names;
+  };
+  EXPECT_EQ(getNames("logits"),
+            (std::vector<std::string>{"input_ids", "attention_mask",
+                                      "decoder_input_ids",
+                                      "decoder_attention_mask"}));
+  EXPECT_EQ(getNames("score"), (std::vector<std::string>{
+                                   "input_ids", "attention_mask", "labels"}));
+  EXPECT_EQ(getNames("generate"),
+            (std::vector<std::string>{"input_ids", "attention_mask"}));
+  // The ids of a source are the encoder's, those of a target the decoder's.
+  const ManifestEntry *logits = m.findEntry("logits");
+  EXPECT_EQ(logits->inputs[0].bound, 30522);
+  EXPECT_EQ(logits->inputs[2].bound, 500);
+  EXPECT_EQ(logits->outputs[0].shape[1], poly("target"));
+  EXPECT_EQ(logits->derivedFrom, "step");
+  EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("target"));
+  EXPECT_EQ(m.findEntry("encode")->derivedFrom, "");
+}

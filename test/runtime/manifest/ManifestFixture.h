@@ -116,7 +116,8 @@ inline Manifest decoderManifest(const char *head = "causal_lm",
   ManifestDecoder d;
   d.context = 1024;
   d.vocabulary = 500;
-  d.caches = {{0, DType::F32, 3, 6400}, {128, DType::BF16, 2, 64}};
+  d.caches = {{0, DType::F32, 3, 6400, false, 0, {{0, 3, 2112, 1, 32, 128}}},
+              {128, DType::BF16, 2, 4096, false, 0, {{0, 2, 2048, 1, 2, 8}}}};
   d.generation = "{\"top_k\":5}";
   m.decoder = d;
   ManifestEntry e;
@@ -138,11 +139,16 @@ inline Manifest decoderManifest(const char *head = "causal_lm",
   return m;
 }
 
+/// The caches of cross attention: filled once.
+inline ManifestCache makeReadOnlyCache() {
+  return {0, DType::F32, 3, 6400, true, 1500, {{0, 3, 2112, 1, 32, 128}}};
+}
+
 /// A decoder with cross attention: a read-only group of caches, whose keys have
 /// a table and a symbol of their own.
 inline Manifest crossDecoderManifest() {
   Manifest m = decoderManifest();
-  m.decoder->caches.push_back({0, DType::F32, 3, 6400, true, 1500});
+  m.decoder->caches.push_back(makeReadOnlyCache());
   ManifestEntry &e = m.entries[0];
   e.symbolOrder = {"keys", "parts", "rows", "source_keys", "wanted"};
   ManifestRaggedBatch keys;
@@ -151,6 +157,35 @@ inline Manifest crossDecoderManifest() {
   keys.rows = "rows";
   keys.keys = "source_keys";
   e.ragged.push_back(keys);
+  return m;
+}
+
+/// An encoder-decoder: an encoder, an entry that fills the read-only caches,
+/// the step, and what is derived from it.
+inline Manifest encoderDecoderManifest() {
+  Manifest m = crossDecoderManifest();
+  m.entries.resize(1);
+  m.decoder->encoder = "encode";
+  m.decoder->startRule = "last_label";
+  m.decoder->classRow = "last_end";
+  ManifestEntry encode = fullManifest().entries[0], source;
+  encode.kind = EntryKind::Encode;
+  encode.calls.clear();
+  source.name = "source";
+  source.kind = EntryKind::Source;
+  source.symbolOrder = {"batch", "keys", "rows", "seq"};
+  source.inputs = {{"encoder_hidden_states",
+                    DType::F32,
+                    {poly("batch"), poly("seq"), 768},
+                    "data",
+                    {},
+                    {}},
+                   encode.inputs[1]};
+  source.ragged = {encode.ragged[0]};
+  source.ragged[0].columnsOf = "attention_mask";
+  m.entries.insert(m.entries.begin(), {encode, source});
+  for (ManifestEntry &derived : getDerivedEntries(m))
+    m.entries.push_back(std::move(derived));
   return m;
 }
 

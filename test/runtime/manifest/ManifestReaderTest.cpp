@@ -146,6 +146,59 @@ TEST(ManifestReader, every_missing_required_key_is_an_error) {
   }
 }
 
+TEST(ManifestReader, regions_of_a_cache_are_in_its_block) {
+  const std::string region =
+      R"({"offset":0,"layers":3,"layer_bytes":2112,"heads":1,"positions":32,)"
+      R"("bytes":128})";
+  auto getErrorWith = [&](const std::string &from, const std::string &to) {
+    return decoderErrorWith(region, replaced(region, from, to));
+  };
+  EXPECT_TRUE(contains(decoderErrorWith("[" + region + "]", "[]"),
+                       "cache group without regions"));
+  EXPECT_TRUE(contains(decoderErrorWith("\"regions\":", "\"region\":"),
+                       "missing key 'regions'"));
+  EXPECT_TRUE(contains(getErrorWith("\"positions\":32", "\"positions\":24"),
+                       "units of 24 positions, which do not divide 256"));
+  EXPECT_TRUE(contains(getErrorWith("\"positions\":32", "\"positions\":0"),
+                       "expected an integer from 1"));
+  // The last region may end where the block ends, and not after it.
+  EXPECT_EQ(getErrorWith("\"offset\":0", "\"offset\":1152"), "parsed");
+  for (const char *wrong : {"\"offset\":1153", "\"offset\":1099511627776"})
+    EXPECT_TRUE(contains(getErrorWith("\"offset\":0", wrong),
+                         "reaches beyond its block of 6400 bytes"));
+  EXPECT_TRUE(contains(getErrorWith("\"heads\":1", "\"heads\":2147483647"),
+                       "reaches beyond its block"));
+  EXPECT_TRUE(contains(getErrorWith("\"bytes\":128", "\"bytes\":1099511627776"),
+                       "reaches beyond its block"));
+}
+
+TEST(ManifestReader, a_source_and_its_encoder_come_together) {
+  auto errorWith = [](auto change) {
+    Manifest manifest = encoderDecoderManifest();
+    change(manifest);
+    Result<Manifest> parsed = Manifest::parse(manifest.toJson());
+    return parsed ? "parsed" : parsed.error().message;
+  };
+  EXPECT_EQ(errorWith([](Manifest &) {}), "parsed");
+  for (const char *encoder : {"", "none", "source", "step", "logits"})
+    EXPECT_TRUE(contains(
+        errorWith([&](Manifest &m) { m.decoder->encoder = encoder; }),
+        "the encoder '" + std::string(encoder) +
+            "' of the entry of the kind 'source' is not an entry with code"));
+  EXPECT_TRUE(
+      contains(errorWith([](Manifest &m) { m.entries[0].outputs.clear(); }),
+               "the encoder 'encode'"));
+  EXPECT_TRUE(contains(
+      errorWith([](Manifest &m) { m.entries[1].kind = EntryKind::Run; }),
+      "an 'encoder' without an entry of the kind 'source'"));
+  EXPECT_TRUE(
+      contains(errorWith([](Manifest &m) { m.decoder->startRule = "first"; }),
+               "unknown start_rule 'first'; supported: last_label"));
+  EXPECT_TRUE(
+      contains(errorWith([](Manifest &m) { m.decoder->classRow = "first"; }),
+               "unknown class_row 'first'; supported: last_end"));
+}
+
 TEST(ManifestReader, cache_groups_of_keys_are_read_only) {
   auto errorWith = [](const std::string &to) {
     Result<Manifest> parsed = Manifest::parse(

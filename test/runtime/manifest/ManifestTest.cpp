@@ -98,3 +98,21 @@ TEST(Manifest, a_decoder_has_read_only_caches) {
   EXPECT_EQ(ragged[1].cacheGroup, 2);
   EXPECT_EQ(ragged[1].keys, "source_keys");
 }
+
+TEST(Manifest, an_encoder_decoder_round_trips) {
+  const Manifest m = encoderDecoderManifest();
+  Result<Manifest> read = Manifest::parse(m.toJson());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->toJson(), m.toJson());
+  EXPECT_EQ(read->decoder->encoder, "encode");
+  EXPECT_EQ(read->decoder->startRule, "last_label");
+  EXPECT_EQ(read->decoder->classRow, "last_end");
+  ASSERT_EQ(read->decoder->caches[2].regions.size(), 1u);
+  const ManifestCacheRegion &region = read->decoder->caches[2].regions[0];
+  EXPECT_EQ(region.layers, 3);
+  EXPECT_EQ(region.layerBytes, 2112);
+  EXPECT_EQ(region.positions, 32);
+  EXPECT_EQ(region.bytes, 128);
+  ASSERT_TRUE(read->findEntry(EntryKind::Source));
+  EXPECT_EQ(read->findEntry(EntryKind::Source)->name, "source");
+}

@@ -95,6 +95,17 @@ Manifest transom::test::fakeManifest() {
   return manifest;
 }
 
+ManifestCache transom::test::makeFakeCache(int64_t window,
+                                           int64_t readOnlyPositions) {
+  return {window,
+          DType::F32,
+          1,
+          FAKE_BLOCK_BYTES,
+          readOnlyPositions > 0,
+          readOnlyPositions,
+          {{0, 1, FAKE_BLOCK_BYTES, 1, 1, sizeof(float)}}};
+}
+
 Manifest transom::test::fakeDecoderManifest(std::optional<int64_t> context,
                                             const char *head,
                                             const char *result) {
@@ -107,8 +118,7 @@ Manifest transom::test::fakeDecoderManifest(std::optional<int64_t> context,
   ManifestDecoder decoder;
   decoder.context = context;
   decoder.vocabulary = FAKE_VOCABULARY;
-  decoder.caches = {{0, DType::F32, 1, FAKE_BLOCK_BYTES},
-                    {FAKE_WINDOW, DType::F32, 1, FAKE_BLOCK_BYTES}};
+  decoder.caches = {makeFakeCache(0), makeFakeCache(FAKE_WINDOW)};
   manifest.decoder = decoder;
   ManifestEntry entry;
   entry.name = "step";

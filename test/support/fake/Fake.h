@@ -21,6 +21,9 @@ namespace transom::test {
 /// The manifest that fits FakeArtifact.c.
 Manifest fakeManifest();
 
+/// A group of caches of one number a position.
+ManifestCache makeFakeCache(int64_t window, int64_t readOnlyPositions = 0);
+
 /// The manifest of the decoder in FakeArtifact.c, with its loops. No context:
 /// no limit. `head` and `result` as of a compiled model.
 Manifest fakeDecoderManifest(std::optional<int64_t> context = 2000,

@@ -20,8 +20,7 @@ SessionConfig transom::test::decoderConfig(int64_t sequences, int64_t positions,
 
 Manifest transom::test::withReadOnlyCache() {
   Manifest manifest = fakeDecoderManifest();
-  manifest.decoder->caches.push_back(
-      {0, DType::F32, 1, FAKE_BLOCK_BYTES, true, readOnlyPositions});
+  manifest.decoder->caches.push_back(makeFakeCache(0, readOnlyPositions));
   return manifest;
 }
 
