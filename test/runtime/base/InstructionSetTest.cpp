@@ -27,6 +27,10 @@ TEST(InstructionSet, entriesAreConsistent) {
     EXPECT_GE(isa.tileRows, isa.bf16Rows) << isa.name;
     // A panel of 32 columns holds whole tiles.
     EXPECT_TRUE(isa.tileVectors == 1 || isa.tileVectors == 2) << isa.name;
+    // Key panels are transposed in squares of 16 rows, one vector each.
+    if (isa.vectorBits == 512)
+      EXPECT_EQ(isa.tileVectors, 2) << isa.name;
+    EXPECT_LE(isa.tileRows, 16) << isa.name;
     // The name is a part of symbols and file names.
     EXPECT_TRUE(isLowerCaseAlphanumeric(isa.name)) << isa.name;
   }
