@@ -58,7 +58,7 @@ typedef struct transom_model_info {
   const char *head;
   /** version of the compiler */
   const char *compiler;
-  /** element type of the computation, such as "f32" */
+  /** type of weights and products, the value of `--dtype`, such as "f32" */
   const char *dtype;
   /** instruction set in use, such as "avx512" */
   const char *isa;
