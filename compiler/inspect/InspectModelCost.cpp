@@ -78,6 +78,9 @@ static std::vector<ModelCache> getCaches(ModuleOp module) {
   std::vector<ModelCache> caches;
   for (auto op : module.getOps<attn::CacheOp>()) {
     auto type = cast<attn::CacheType>(op.getType());
+    // Keys of a source do not grow with the sequence.
+    if (type.isReadOnly())
+      continue;
     auto known =
         std::find_if(caches.begin(), caches.end(), [&](const ModelCache &c) {
           return c.window == type.getWindow();

@@ -230,10 +230,15 @@ transom_status transom_session_options_fit(const transom_model *model,
         options->struct_size >= offsetof(transom_session_options, mem_limit);
     Capacity capacity{int64_t(options->max_batch),
                       limited(options->max_tokens)};
+    const bool holdsSources =
+        options->struct_size >
+        offsetof(transom_session_options, max_source_tokens);
     if (holdsCache) {
       capacity.maxSequences = int64_t(options->max_sequences);
       capacity.maxKvTokens = limited(options->max_kv_tokens);
     }
+    if (holdsSources)
+      capacity.maxSourceTokens = limited(options->max_source_tokens);
     if (Result<void> done =
             fitCapacity(*model->model, entry, inputs, num_inputs, capacity);
         !done)
@@ -244,6 +249,8 @@ transom_status transom_session_options_fit(const transom_model *model,
       options->max_sequences = uint32_t(capacity.maxSequences);
       options->max_kv_tokens = uint64_t(capacity.maxKvTokens);
     }
+    if (holdsSources)
+      options->max_source_tokens = uint64_t(capacity.maxSourceTokens);
     return {};
   });
 }

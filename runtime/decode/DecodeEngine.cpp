@@ -17,6 +17,7 @@ static KvStorage getStorage(const Executor &executor,
           executor.at<char *>(layout.blockTables),
           executor.at<uint32_t>(layout.refCounts),
           executor.at<uint32_t>(layout.freeBlocks),
+          executor.at<uint32_t>(layout.usedPositions),
           executor.at<transom_kv_cache>(layout.caches),
           executor.getMapping() + layout.blocks.offset};
 }
@@ -31,6 +32,8 @@ DecodeEngine::DecodeEngine(Executor &executor, const DecodeLayout &layout)
   ragged.token_sequence = executor.at<int32_t>(table.tokenSequence);
   ragged.token_column = executor.at<int32_t>(table.tokenColumn);
   ragged.token_key = executor.at<int64_t>(table.tokenKey);
+  if (executor.program().findEntry(EntryKind::Source))
+    sources.emplace(executor, layout, cache);
 }
 
 std::optional<int64_t> DecodeEngine::context() const {
@@ -71,6 +74,14 @@ Result<void> DecodeEngine::rewind(int32_t sequence, int64_t length) {
 
 int64_t DecodeEngine::length(int32_t sequence) const {
   return cache.length(sequence);
+}
+
+Result<void> DecodeEngine::addSources(const SourceInput *inputs, size_t count,
+                                      int32_t *sequences) {
+  if (!sources)
+    return usageError(
+        "the model has no encoder, its sequences have no sources");
+  return sources->add(inputs, count, sequences);
 }
 
 Result<char *const *> DecodeEngine::fillReadOnly(int32_t sequence, size_t group,

@@ -9,6 +9,7 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
 #include "runtime/decode/DecodeLayout.h"
+#include "runtime/decode/SourceEncoder.h"
 #include "runtime/execute/Executor.h"
 #include "runtime/kvcache/PagedKvCache.h"
 #include <cstdint>
@@ -42,6 +43,21 @@ public:
   bool exists(int32_t sequence) const { return cache.exists(sequence); }
   /// Number of tokens of a sequence; 0 if it does not exist.
   int64_t length(int32_t sequence) const;
+
+  /// Whether the model is an encoder-decoder, whose sequences are created from
+  /// sources.
+  bool hasSources() const { return sources.has_value(); }
+  /// Encodes sources and creates a sequence for each, in their order. Copies of
+  /// a sequence share what is computed here. A source's row of the encoder and
+  /// its keys and values do not depend on the other sources.
+  ///
+  /// Errors: `Rejected` (a source without a token, wrong ids or masks), `Limit`
+  /// (longer than longestSource(), no free sequences, no room in the caches),
+  /// `Usage` (not an encoder-decoder). On error no sequence is created.
+  Result<void> addSources(const SourceInput *inputs, size_t count,
+                          int32_t *sequences);
+  /// Maximum number of columns of a source up to its last token.
+  int64_t longestSource() const { return sources ? sources->longest() : 0; }
 
   /// Gives a sequence blocks for `positions` positions of a read-only cache,
   /// and the pointers to them. The caller fills them before the next step;
@@ -85,6 +101,8 @@ public:
   /// Positions in free blocks, and in all blocks.
   int64_t freePositions() const { return cache.freePositions(); }
   int64_t allPositions() const { return cache.allPositions(); }
+  /// Positions of sources in free blocks.
+  int64_t freeSourcePositions() const { return cache.freeSourcePositions(); }
   /// Maximum number of positions of a sequence of this session.
   int64_t longest() const { return cache.longest(); }
 
@@ -106,7 +124,8 @@ private:
   const EntryLayout &regions;
   const DecodeLayout &layout;
   PagedKvCache cache;
-  std::string digest; // of the model, for files
+  std::optional<SourceEncoder> sources; // of an encoder-decoder
+  std::string digest;                   // of the model, for files
   // The ragged batch of the next run.
   transom_ragged_batch ragged{};
   int64_t numLogits = 0;   // its tokens with logits

@@ -13,24 +13,26 @@ using namespace transom;
 constexpr int64_t maxLogitBytes = int64_t(32) << 20;
 
 Result<DecodeLayout> DecodeLayout::create(const ManifestDecoder &decoder,
-                                          int64_t width,
+                                          const DecodeWidths &widths,
                                           const ExecutorConfig &config,
                                           const DecodeConfig &decode) {
   DecodeLayout layout;
   TRANSOM_ASSIGN(KvPlan plan,
-                 KvPlan::create(decoder, decode.maxSequences,
-                                decode.maxKvTokens, config.maxTokens));
+                 KvPlan::create(decoder, decode, config.maxTokens));
   layout.plan = std::move(plan);
   layout.maxLogits =
       std::max(decode.maxSequences,
-               std::min(config.maxTokens, maxLogitBytes / (4 * width)));
+               std::min(config.maxTokens, maxLogitBytes / (4 * widths.logits)));
   return layout;
 }
 
-void DecodeLayout::addTo(ExecutorExtension &extension, int64_t width) const {
+void DecodeLayout::addTo(ExecutorExtension &extension,
+                         const DecodeWidths &widths,
+                         const ExecutorConfig &config) const {
   CheckedSize sequences = CheckedSize::fromSigned(plan.sequences);
   CheckedSize groups(plan.groups.size()), numBlocks(0);
   for (const KvGroup &group : plan.groups) {
+    extension.maxReadOnlyKeys.push_back(group.maxPositions);
     numBlocks += CheckedSize::fromSigned(group.numBlocks);
     extension.lazyBytes += CheckedSize::fromSigned(group.numBlocks) *
                            CheckedSize::fromSigned(group.blockBytes);
@@ -42,9 +44,20 @@ void DecodeLayout::addTo(ExecutorExtension &extension, int64_t width) const {
           8,                             // block tables
       numBlocks * 4,                     // ref counts
       numBlocks * 4,                     // free blocks
+      numBlocks * 4,                     // used positions
       groups * sizeof(transom_kv_cache), // caches
-      CheckedSize::fromSigned(maxLogits + 1) * CheckedSize::fromSigned(width) *
-          sizeof(float)}; // logits
+      CheckedSize::fromSigned(maxLogits + 1) *
+          CheckedSize::fromSigned(widths.logits) * sizeof(float)}; // logits
+  const bool hasSources = widths.states > 0;
+  const CheckedSize columns =
+      CheckedSize::fromSigned(hasSources ? config.maxTokens : 0);
+  const CheckedSize batch =
+      CheckedSize::fromSigned(hasSources ? config.maxBatch : 0);
+  for (CheckedSize bytes :
+       {columns * 8, columns * 8,
+        columns * CheckedSize::fromSigned(widths.states) * sizeof(float),
+        batch * 8, (hasSources ? sequences : 0) * sizeof(SourceOrder)})
+    extension.regions.push_back(bytes);
   extension.maxSequences = plan.sequences;
   extension.maxKeys = plan.longest;
   extension.maxLogits = maxLogits;
@@ -57,7 +70,13 @@ void DecodeLayout::place(const ExecutorLayout &executor) {
   blockTables = regions[2];
   refCounts = regions[3];
   freeBlocks = regions[4];
-  caches = regions[5];
-  logits = regions[6];
+  usedPositions = regions[5];
+  caches = regions[6];
+  logits = regions[7];
+  sourceIds = regions[8];
+  sourceMask = regions[9];
+  states = regions[10];
+  sourceBlocks = regions[11];
+  sourceOrder = regions[12];
   blocks = executor.lazy;
 }

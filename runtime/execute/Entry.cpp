@@ -90,7 +90,7 @@ public:
           &EntryBuilder::addBoundedSizes, &EntryBuilder::bindSymbols,
           &EntryBuilder::addMemory, &EntryBuilder::addLimits,
           &EntryBuilder::addCalls, &EntryBuilder::addStep,
-          &EntryBuilder::checkUses})
+          &EntryBuilder::addSource, &EntryBuilder::checkUses})
       if (Result<void> done = (this->*step)(); !done)
         return done;
     return {};
@@ -110,6 +110,9 @@ private:
   Result<void> addLimits();
   Result<void> addCalls();
   Result<void> addStep();
+  bool encodesStates() const;
+  Result<void> addSource();
+  int64_t getWidth(const Formula &width) const;
   Result<void> addCacheBatch(const ManifestRaggedBatch &ragged);
   Result<void> checkUses();
   Result<Formula> compile(const Polynomial &polynomial);
@@ -236,7 +239,6 @@ Result<void> EntryBuilder::addCacheBatch(const ManifestRaggedBatch &ragged) {
   RaggedBatchRule rule;
   rule.sequences = true;
   rule.cacheGroup = ragged.cacheGroup;
-  rule.cachePositions = manifest.decoder->caches[*ragged.cacheGroup].positions;
   rule.tokensSymbol = entry.ragged[0].tokensSymbol;
   TRANSOM_ASSIGN(rule.keysSymbol,
                  defineSymbol("a ragged batch", ragged.keys, SymbolKind::Keys));
@@ -349,13 +351,59 @@ Result<void> EntryBuilder::addStep() {
       entry.outputs[0].dims[0].onlySymbol() ==
           entry.inputs[1].dims[0].onlySymbol();
 
-  // The width is a constant.
-  std::vector<int64_t> none(entry.symbols.size(), 0);
-  if (!right ||
-      !entry.outputs[0].dims[1].evaluate(none.data(), entry.stepWidth) ||
-      entry.stepWidth < 1 || entry.stepWidth > INT_MAX || !manifest.decoder)
+  entry.stepWidth = right ? getWidth(entry.outputs[0].dims[1]) : 0;
+  if (entry.stepWidth == 0 || !manifest.decoder)
     return error("is over sequences, but not a decoder's step: tokens [rows], "
                  "wanted [wanted] to one f32 result [wanted, width]");
+  return {};
+}
+
+/// The value of a constant width; 0 if it is not one, or out of range.
+int64_t EntryBuilder::getWidth(const Formula &width) const {
+  const std::vector<int64_t> none(entry.symbols.size(), 0);
+  int64_t value = 0;
+  const bool right = width.evaluate(none.data(), value);
+  return right && value > 0 && value <= INT_MAX ? value : 0;
+}
+
+/// Whether the decoder's encoder takes ids and a mask and gives states of the
+/// width that this entry takes.
+bool EntryBuilder::encodesStates() const {
+  const ManifestEntry *encoder =
+      manifest.decoder ? manifest.findEntry(manifest.decoder->encoder)
+                       : nullptr;
+  auto hasInput = [&](const char *role) {
+    return std::any_of(encoder->inputs.begin(), encoder->inputs.end(),
+                       [&](const ManifestTensor &input) {
+                         return input.role == role && input.shape.size() == 2;
+                       });
+  };
+  return encoder && encoder->inputs.size() == 2 && hasInput("ids") &&
+         hasInput("mask") && encoder->outputs.size() == 1 &&
+         encoder->outputs[0].dtype == DType::F32 &&
+         encoder->outputs[0].shape.size() == 3 && !source.inputs.empty() &&
+         source.inputs[0].shape.size() == 3 &&
+         encoder->outputs[0].shape[2] == source.inputs[0].shape[2];
+}
+
+/// Checks an entry that fills caches: it takes states [batch, columns, width]
+/// and the mask of the tables' rows, and gives nothing.
+Result<void> EntryBuilder::addSource() {
+  if (source.kind != EntryKind::Source)
+    return {};
+  auto isOfMask = [](const RaggedBatchRule &rule) {
+    return rule.mask == 1 && !rule.keepFirst;
+  };
+  const bool right =
+      encodesStates() && entry.inputs.size() == 2 && entry.outputs.empty() &&
+      entry.inputs[0].dtype == TRANSOM_DTYPE_F32 &&
+      entry.inputs[0].dims.size() == 3 && !entry.ragged.empty() &&
+      std::all_of(entry.ragged.begin(), entry.ragged.end(), isOfMask);
+  entry.sourceWidth = right ? getWidth(entry.inputs[0].dims[2]) : 0;
+  if (entry.sourceWidth == 0)
+    return error("is a source, but does not take the f32 states [batch, "
+                 "columns, width] of an encoder of ids and a mask, and that "
+                 "mask, without a result");
   return {};
 }
 

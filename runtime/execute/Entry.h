@@ -53,8 +53,7 @@ struct RaggedBatchRule {
   /// Of sequences: there are no tokens, and the keys are those of this
   /// read-only group of caches.
   std::optional<int64_t> cacheGroup;
-  int64_t cachePositions = 0; ///< of that group: the most of a sequence
-  Formula batch, columns;     ///< their numbers
+  Formula batch, columns;                 ///< their numbers
   int tokensSymbol = -1, keysSymbol = -1; ///< what the table defines
 };
 
@@ -82,9 +81,13 @@ struct Entry {
   std::vector<OneDnnCall> calls; ///< of dispatches with a negative phase
   /// Of a decode step: the width of its result; else 0.
   int64_t stepWidth = 0;
+  /// Of a source entry: the width of the states that it takes; else 0.
+  int64_t sourceWidth = 0;
 
   /// True for a decode step, which takes sequences with a past.
   bool isStep() const { return stepWidth > 0; }
+  /// True for an entry that fills read-only caches with an encoder's states.
+  bool isSource() const { return sourceWidth > 0; }
   /// True for an entry without code, which the runtime derives from another.
   bool isDerived() const { return !manifest->derivedFrom.empty(); }
   EntryKind kind() const { return manifest->kind; }

@@ -325,12 +325,12 @@ Result<void> Executor::takeCancel() {
   return {};
 }
 
-Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
-                           size_t inputCount, transom_tensor *outputs,
-                           size_t outputCount) {
+/// Checks and stages the inputs of a call and builds its tables.
+Result<void> Executor::prepare(const Entry &entry, Call &call,
+                               const transom_tensor *inputs,
+                               size_t inputCount) {
   // Check the inputs and bind the symbols.
   const EntryLayout &regions = getLayout(entry);
-  Call call(entry, getStorage(entry));
   TRANSOM_TRY(call.bindInputs(inputs, inputCount, true));
   TRANSOM_TRY(call.checkMaxima());
   TRANSOM_TRY(call.checkCapacity(settings));
@@ -340,9 +340,18 @@ Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
   // Stage the inputs and build the tables that depend on them.
   void **args = at<void *>(regions.args);
   TRANSOM_TRY(stageInputs(entry, regions, call, args));
-  TRANSOM_TRY(buildRaggedBatches(entry, regions, call, args));
+  return buildRaggedBatches(entry, regions, call, args);
+}
+
+Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
+                           size_t inputCount, transom_tensor *outputs,
+                           size_t outputCount) {
+  Call call(entry, getStorage(entry));
+  TRANSOM_TRY(prepare(entry, call, inputs, inputCount));
 
   // Lay out results and buffers, run, and copy the results that need it.
+  const EntryLayout &regions = getLayout(entry);
+  void **args = at<void *>(regions.args);
   TRANSOM_TRY(call.bindOutputs(outputs, outputCount, settings.holdResults));
   void **results = args + entry.inputs.size();
   TRANSOM_TRY(placeOutputs(entry, regions, call, results));
@@ -351,6 +360,25 @@ Result<void> Executor::run(const Entry &entry, const transom_tensor *inputs,
   TRANSOM_TRY(execute(entry, frame));
   finishOutputs(entry, call, results, outputs, outputCount);
   return {};
+}
+
+Result<void> Executor::fill(const Entry &entry, const transom_tensor *inputs,
+                            size_t inputCount, const SourceCaches &caches) {
+  Call call(entry, getStorage(entry));
+  TRANSOM_TRY(prepare(entry, call, inputs, inputCount));
+
+  // Rows go to the blocks of their sequence.
+  const EntryLayout &regions = getLayout(entry);
+  const auto *tables = at<transom_ragged_batch>(regions.ragged);
+  for (size_t i = 0; i != entry.ragged.size(); ++i) {
+    auto *sequences = at<transom_sequence>(regions.tables[i].sequences);
+    for (int64_t b = 0; b != tables[i].num_sequences; ++b)
+      sequences[b].first_block = caches.firstBlocks[b];
+  }
+  transom_frame frame{};
+  TRANSOM_TRY(placeBuffers(entry, call.symbols(), frame));
+  frame.caches = caches.caches;
+  return execute(entry, frame);
 }
 
 Result<void> Executor::shape(const Entry &entry, const transom_tensor *inputs,

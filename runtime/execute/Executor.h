@@ -52,6 +52,12 @@ struct ShapeStorage {
   std::vector<ShapeValue> shapes;
 };
 
+/// The caches that a call of a source entry fills.
+struct SourceCaches {
+  const transom_kv_cache *caches; ///< [groups]
+  const int64_t *firstBlocks;     ///< [batch] first entry in each block table
+};
+
 class Executor {
 public:
   /// Maps the memory and starts the threads. `program` outlives the executor.
@@ -66,6 +72,10 @@ public:
   Result<void> run(const Entry &entry, const transom_tensor *inputs,
                    size_t inputCount, transom_tensor *outputs,
                    size_t outputCount);
+  /// Runs a source entry: writes keys and values of the rows of its batch into
+  /// blocks that exist.
+  Result<void> fill(const Entry &entry, const transom_tensor *inputs,
+                    size_t inputCount, const SourceCaches &caches);
   /// The shape of a result, as transom_session_shape().
   static Result<void> shape(const Entry &entry, const transom_tensor *inputs,
                             size_t inputCount, const char *result,
@@ -116,6 +126,8 @@ private:
     return mapping.base() + layout.restOffset + region.offset;
   }
   Result<void> startThreads();
+  Result<void> prepare(const Entry &entry, Call &call,
+                       const transom_tensor *inputs, size_t inputCount);
   Result<void> stageInputs(const Entry &entry, const EntryLayout &regions,
                            const Call &call, void **args);
   Result<void> stage(const Argument &argument, const Region &room,

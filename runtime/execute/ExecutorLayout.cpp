@@ -57,9 +57,8 @@ public:
       layout.tables.push_back(planTable(rule, regions));
     for (const Argument &input : entry.inputs)
       layout.inputs.push_back(
-          !entry.isDerived() && (input.alwaysStaged() || config.holdResults)
-              ? regions.take(getByteSize(input, input.stagedSize()))
-              : Region());
+          isStaged(input) ? regions.take(getByteSize(input, input.stagedSize()))
+                          : Region());
     // Held results have an element for padding too.
     if (entry.isRagged())
       bounds.batchTimesLength = config.maxTokens;
@@ -74,6 +73,11 @@ public:
 
 private:
   static CheckedSize words(size_t count) { return CheckedSize(count) * 8; }
+  /// The states that a source entry takes are the session's, and dense.
+  bool isStaged(const Argument &input) const {
+    return !entry.isDerived() &&
+           (input.alwaysStaged() || (config.holdResults && !entry.isSource()));
+  }
   /// The results of a step belong to its caller. A result over a symbol that
   /// nothing bounds, as of `generate`, is not held.
   bool holdsResult(const Argument &output) const {
@@ -120,7 +124,8 @@ void EntryPlanner::setBounds() {
     bounds.maxima[entry.ragged[0].tokensSymbol] = config.maxTokens;
     for (const RaggedBatchRule &rule : entry.ragged)
       bounds.maxima[rule.keysSymbol] = alignToPanel(
-          rule.cacheGroup ? rule.cachePositions : extension->maxKeys);
+          rule.cacheGroup ? extension->maxReadOnlyKeys[size_t(*rule.cacheGroup)]
+                          : extension->maxKeys);
     bounds.maxima[entry.inputs[1].dims[0].onlySymbol()] =
         std::min(config.maxTokens, extension->maxLogits);
     return;
@@ -182,13 +187,19 @@ void planShared(const Program &program, const ExecutorConfig &config,
       layout.extension.push_back(shared.take(bytes));
 }
 
-/// Plans the entries, which share space. A derived entry runs another one, so
-/// its regions follow those of all entries with code over sequences. False on
-/// overflow.
+/// Whether derived entries run this one.
+bool isRunByDerived(const Program &program, const Entry &entry) {
+  const auto &decoder = program.manifest().decoder;
+  return entry.isStep() || entry.isSource() ||
+         (decoder && entry.manifest->name == decoder->encoder);
+}
+
+/// Plans the entries, which share space. A derived entry runs others, so its
+/// regions follow those of all of them. False on overflow.
 bool planEntries(const Program &program, const ExecutorConfig &config,
                  const ExecutorExtension *extension, const Regions &shared,
                  ExecutorLayout &layout) {
-  Regions afterStep = shared;
+  Regions afterCode = shared;
   layout.restBytes = shared.end().value().value_or(0);
   layout.entries.resize(program.entries().size());
   for (bool derived : {false, true})
@@ -196,15 +207,16 @@ bool planEntries(const Program &program, const ExecutorConfig &config,
       const Entry &entry = program.entries()[i];
       if (entry.isDerived() != derived)
         continue;
-      Regions regions = derived ? afterStep : shared;
+      Regions regions = derived ? afterCode : shared;
       EntryLayout &made = layout.entries[i];
       if (!EntryPlanner(entry, config, extension).plan(regions, made) ||
           !regions.end().value())
         return false;
       layout.arena.bytes = std::max(layout.arena.bytes, made.arenaBytes);
       layout.restBytes = std::max(layout.restBytes, *regions.end().value());
-      if (entry.isStep())
-        afterStep = regions;
+      if (isRunByDerived(program, entry) &&
+          *regions.end().value() > *afterCode.end().value())
+        afterCode = regions;
     }
   return true;
 }

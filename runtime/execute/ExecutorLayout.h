@@ -56,6 +56,8 @@ struct ExecutorExtension {
   /// Bounds of entries over sequences with a past: number of sequences, keys of
   /// one sequence, tokens with logits.
   int64_t maxSequences = 0, maxKeys = 0, maxLogits = 0;
+  /// By group of caches: keys of one sequence in a read-only group, else 0.
+  std::vector<int64_t> maxReadOnlyKeys;
   /// Ends the error for a session that needs too much memory.
   std::string limitHint;
 };

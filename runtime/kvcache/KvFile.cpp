@@ -250,5 +250,6 @@ Result<int32_t> transom::loadSequence(PagedKvCache &pool,
     return done.takeError();
   }
   file.copyTo(*sequence);
+  pool.markAllUsed(*sequence);
   return sequence;
 }

@@ -41,8 +41,24 @@ static bool countWindowBlocks(int64_t window, int64_t sequences,
   return true;
 }
 
-Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder, int64_t sequences,
-                              int64_t kvTokens, int64_t runTokens) {
+/// Plans a group that is filled once; false on overflow.
+static bool planReadOnly(const ManifestDecoder &decoder,
+                         const DecodeConfig &sizes, int64_t runTokens,
+                         KvGroup &group) {
+  if (!decoder.encoder.empty())
+    group.maxPositions = std::min(group.maxPositions, runTokens);
+  const int64_t most = getNumKvBlocks(group.maxPositions);
+  if (__builtin_mul_overflow(most, sizes.maxSequences, &group.numBlocks))
+    return false;
+  if (sizes.maxSourceTokens > 0)
+    group.numBlocks = std::min(
+        group.numBlocks, std::max(getNumKvBlocks(sizes.maxSourceTokens), most));
+  return true;
+}
+
+Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder,
+                              const DecodeConfig &sizes, int64_t runTokens) {
+  const int64_t sequences = sizes.maxSequences, kvTokens = sizes.maxKvTokens;
   const Error overflow = limitError(
       "the sizes of a cache for max_sequences " + std::to_string(sequences) +
       " and max_kv_tokens " + std::to_string(kvTokens) + " overflow");
@@ -54,12 +70,9 @@ Result<KvPlan> KvPlan::create(const ManifestDecoder &decoder, int64_t sequences,
   plan.blocksPerSequence =
       decoder.context ? getNumKvBlocks(*decoder.context) : all;
   for (const ManifestCache &cache : decoder.caches) {
-    KvGroup group{cache.readOnly, cache.window, cache.blockBytes, all,
-                  cache.positions};
-    // Every sequence may fill a read-only group.
-    if (cache.readOnly &&
-        __builtin_mul_overflow(getNumKvBlocks(cache.positions), sequences,
-                               &group.numBlocks))
+    KvGroup group{cache.readOnly,  cache.window, cache.blockBytes, all,
+                  cache.positions, cache.regions};
+    if (cache.readOnly && !planReadOnly(decoder, sizes, runTokens, group))
       return overflow;
     if (cache.window > 0 && !countWindowBlocks(cache.window, sequences,
                                                runTokens, all, group.numBlocks))

@@ -8,18 +8,24 @@
 // be cancelled between its runs.
 #include "runtime/kvcache/PagedKvCache.h"
 #include <algorithm>
-#include <cstring>
 
 using namespace transom;
+
+/// How many of a sequence's first `positions` positions are in its block
+/// `index`.
+static int64_t countInBlock(int64_t index, int64_t positions) {
+  return std::min(positions - index * kvBlockSize, kvBlockSize);
+}
 
 PagedKvCache::PagedKvCache(const KvPlan &given, const KvStorage &storage)
     : plan(given), memory(storage) {
   std::fill_n(memory.lengths, plan.sequences, int64_t(-1));
   char *begin = memory.blocks;
   uint32_t *refCounts = memory.refCounts, *free = memory.freeBlocks;
+  uint32_t *used = memory.usedPositions;
   for (size_t g = 0; g != plan.groups.size(); ++g) {
     const KvGroup &group = plan.groups[g];
-    pools.push_back({begin, refCounts, free, group.numBlocks, 0});
+    pools.push_back({begin, refCounts, free, used, group.numBlocks});
     // Block 0 is taken first.
     for (int64_t i = 0; i != group.numBlocks; ++i)
       free[i] = uint32_t(group.numBlocks - 1 - i);
@@ -27,6 +33,7 @@ PagedKvCache::PagedKvCache(const KvPlan &given, const KvStorage &storage)
     begin += group.numBlocks * group.blockBytes;
     refCounts += group.numBlocks;
     free += group.numBlocks;
+    used += group.numBlocks;
   }
 }
 
@@ -34,22 +41,48 @@ PagedKvCache::PagedKvCache(const KvPlan &given, const KvStorage &storage)
 // Blocks
 //===----------------------------------------------------------------------===//
 
-uint32_t &PagedKvCache::getRefCount(size_t group, const char *block) const {
-  return pools[group]
-      .refCounts[(block - pools[group].begin) / plan.groups[group].blockBytes];
+size_t PagedKvCache::getIndex(size_t group, const char *block) const {
+  return size_t((block - pools[group].begin) / plan.groups[group].blockBytes);
 }
 
-/// Takes a block of zeros with a reference count of one.
-char *PagedKvCache::take(size_t group) {
+uint32_t &PagedKvCache::getRefCount(size_t group, const char *block) const {
+  return pools[group].refCounts[getIndex(group, block)];
+}
+
+/// The number of a block's first positions that may be other than zero.
+uint32_t &PagedKvCache::getUsed(size_t group, const char *block) const {
+  return pools[group].used[getIndex(group, block)];
+}
+
+/// Takes a block with a reference count of one. Its used positions hold what
+/// its last owner wrote.
+char *PagedKvCache::takeUncleared(size_t group) {
   Pool &pool = pools[group];
-  int64_t bytes = plan.groups[group].blockBytes;
-  uint32_t index = pool.free[--pool.numFree];
-  char *block = pool.begin + index * bytes;
+  const uint32_t index = pool.free[--pool.numFree];
   pool.refCounts[index] = 1;
-  if (int64_t(index) < pool.firstUnused)
-    std::memset(block, 0, size_t(bytes));
-  else
-    pool.firstUnused = int64_t(index) + 1; // the system's pages are zero
+  return pool.begin + index * plan.groups[group].blockBytes;
+}
+
+/// Takes a block of zeros of which `positions` positions will be used.
+char *PagedKvCache::take(size_t group, int64_t positions) {
+  char *block = takeUncleared(group);
+  uint32_t &used = getUsed(group, block);
+  clearPositions(plan.groups[group].regions, block, 0, used);
+  used = uint32_t(positions);
+  return block;
+}
+
+/// Takes a block with the first `positions` positions of another one and zeros
+/// after them.
+char *PagedKvCache::takeCopy(size_t group, const char *from,
+                             int64_t positions) {
+  const KvRegions &regions = plan.groups[group].regions;
+  char *block = takeUncleared(group);
+  uint32_t &used = getUsed(group, block);
+  copyPositions(regions, from, block, positions);
+  clearPositions(regions, block, positions, used);
+  // The unit of the last position may have positions after it.
+  used = std::min(getUsed(group, from), uint32_t(alignToPanel(positions)));
   return block;
 }
 
@@ -180,9 +213,16 @@ Result<void> PagedKvCache::fillReadOnly(int32_t sequence, size_t group,
   if (blocks > pools[group].numFree)
     return makeFullError(blocks, group);
   for (int64_t i = 0; i != blocks; ++i)
-    table(sequence, group)[i] = take(group);
+    table(sequence, group)[i] = take(group, countInBlock(i, positions));
   filled = positions;
   return {};
+}
+
+void PagedKvCache::markAllUsed(int32_t sequence) {
+  for (size_t g = 0; g != pools.size(); ++g)
+    for (int64_t i = 0; i != plan.blocksPerSequence; ++i)
+      if (const char *owned = block(sequence, g, i))
+        getUsed(g, owned) = kvBlockSize;
 }
 
 Result<void> PagedKvCache::rewind(int32_t sequence, int64_t length) {
@@ -221,7 +261,7 @@ Result<int32_t> PagedKvCache::importSequence(int64_t length) {
       continue;
     getFirstBlock(made, g) = getFirstVisibleBlock(g, length);
     for (int64_t i = getFirstBlock(made, g); i != getNumKvBlocks(length); ++i)
-      table(made, g)[i] = take(g);
+      table(made, g)[i] = take(g, countInBlock(i, length));
   }
   return made;
 }
@@ -283,7 +323,9 @@ Error PagedKvCache::makeFullError(int64_t blocks, size_t group) const {
       " more positions are needed in blocks of 256, " +
       std::to_string(pools[group].numFree * kvBlockSize) + " are free of " +
       std::to_string(plan.groups[group].numBlocks * kvBlockSize) +
-      "; a session with a larger max_kv_tokens holds more" +
+      "; a session with a larger " +
+      (isReadOnly(group) ? "max_source_tokens" : "max_kv_tokens") +
+      " holds more" +
       (plan.groups[group].window ? ", a step of fewer tokens needs less" : ""));
 }
 
@@ -309,17 +351,21 @@ void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count) {
     for (int64_t i = old; i < visible; ++i)
       if (blocks[i])
         drop(g, blocks[i]);
-    // Copy the last block if another sequence shares it.
+    // Copy what is used of the last block if another sequence shares it.
     char *&last = blocks[from / kvBlockSize];
     if (from % kvBlockSize && getRefCount(g, last) > 1) {
-      char *copy = take(g);
-      std::memcpy(copy, last, size_t(plan.groups[g].blockBytes));
+      char *copy = takeCopy(g, last, from % kvBlockSize);
       drop(g, last);
       last = copy;
     }
-    for (int64_t i = getNumKvBlocks(from); i != getNumKvBlocks(from + count);
-         ++i)
-      blocks[i] = take(g);
+    // Take new blocks, and note which positions the step may write.
+    const int64_t end = from + count;
+    if (from % kvBlockSize) {
+      uint32_t &used = getUsed(g, last);
+      used = std::max(used, uint32_t(countInBlock(from / kvBlockSize, end)));
+    }
+    for (int64_t i = getNumKvBlocks(from); i != getNumKvBlocks(end); ++i)
+      blocks[i] = take(g, countInBlock(i, end));
   }
 }
 
@@ -360,4 +406,12 @@ int64_t PagedKvCache::freePositions() const {
 int64_t PagedKvCache::allPositions() const {
   const std::optional<size_t> group = findScarcestGroup();
   return group ? plan.groups[*group].numBlocks * kvBlockSize : plan.longest;
+}
+
+int64_t PagedKvCache::freeSourcePositions() const {
+  int64_t free = INT64_MAX;
+  for (size_t g = 0; g != pools.size(); ++g)
+    if (isReadOnly(g))
+      free = std::min(free, pools[g].numFree * kvBlockSize);
+  return free;
 }

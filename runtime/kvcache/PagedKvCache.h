@@ -6,9 +6,10 @@
 // reference count per block.
 //
 // Copies of a sequence share its blocks. A growing group gets the positions of
-// the sequence's tokens; the last block is copied when one of its owners
-// continues, and blocks outside of a window are freed. A read-only group, as
-// for cross attention, is filled once and then only shared and freed.
+// the sequence's tokens; the used positions of the last block are copied when
+// one of its owners continues, and blocks outside of a window are freed. A
+// read-only group, as for cross attention, is filled once and then only shared
+// and freed.
 #pragma once
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
@@ -25,6 +26,7 @@ struct KvStorage {
   char **blockTables;       ///< [groups][sequences][blocksPerSequence]
   uint32_t *refCounts;      ///< [groups][blocks of all groups in turn]
   uint32_t *freeBlocks;     ///< likewise: a stack of free blocks of each group
+  uint32_t *usedPositions;  ///< likewise: positions that may not be zero
   transom_kv_cache *caches; ///< [groups]
   char *blocks;             ///< the groups' blocks, one group after another
 };
@@ -50,6 +52,10 @@ public:
   /// read-only or the sequence has positions in it, `Limit` if there is no
   /// room.
   Result<void> fillReadOnly(int32_t sequence, size_t group, int64_t positions);
+
+  /// Says that the caller wrote whole blocks of a sequence, not only its
+  /// positions.
+  void markAllUsed(int32_t sequence);
 
   bool exists(int32_t sequence) const {
     return sequence >= 0 && sequence < plan.sequences &&
@@ -98,14 +104,15 @@ public:
   int64_t freePositions() const;
   int64_t allPositions() const;
   int64_t longest() const { return plan.longest; }
+  /// Positions in free blocks of the read-only group with the fewest of them.
+  int64_t freeSourcePositions() const;
 
 private:
   /// The blocks of a group, and which of them are free.
   struct Pool {
     char *begin = nullptr;
-    uint32_t *refCounts = nullptr, *free = nullptr;
+    uint32_t *refCounts = nullptr, *free = nullptr, *used = nullptr;
     int64_t numFree = 0;
-    int64_t firstUnused = 0; ///< blocks from here on were never taken
   };
 
   bool isReadOnly(size_t group) const { return plan.groups[group].readOnly; }
@@ -119,8 +126,12 @@ private:
   int64_t &getFirstBlock(int32_t sequence, size_t group) const {
     return memory.firstBlocks[size_t(sequence) * plan.groups.size() + group];
   }
+  size_t getIndex(size_t group, const char *block) const;
   uint32_t &getRefCount(size_t group, const char *block) const;
-  char *take(size_t group);
+  uint32_t &getUsed(size_t group, const char *block) const;
+  char *takeUncleared(size_t group);
+  char *take(size_t group, int64_t positions);
+  char *takeCopy(size_t group, const char *from, int64_t positions);
   void drop(size_t group, char *&block);
   void share(int32_t from, int32_t to, size_t group, int64_t begin,
              int64_t end);

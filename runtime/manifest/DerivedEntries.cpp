@@ -44,6 +44,8 @@ public:
         encoder(manifest.findEntry(manifest.decoder->encoder)) {}
 
   std::vector<ManifestEntry> make() const {
+    if (!manifest.decoder->classRow.empty())
+      return {makeEncode()};
     if (encoder)
       return {makeLogits("target"), makeTargetScore(), makeGenerate()};
     if (manifest.head == "causal_lm")

@@ -2,91 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rows of the batch run in groups: as many whole sequences as a step, its
-// logits and the cache hold, or one longer sequence in chunks.
+// logits and the cache hold, or one longer sequence in chunks. In an
+// encoder-decoder the sequences of a group are created from their sources.
 #include "runtime/session/DerivedEntries.h"
 #include "runtime/execute/Tensor.h"
 #include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Softmax.h"
 #include "runtime/session/Session.h"
+#include "runtime/session/TensorViews.h"
 #include <algorithm>
-#include <cstring>
 
 using namespace transom;
 
 namespace {
-
-/// Integers [batch, columns] of the caller, as they lie; absent ones are 1.
-class IntegerView {
-public:
-  IntegerView(const transom_tensor *tensor, int64_t columns) : tensor(tensor) {
-    if (!tensor)
-      return;
-    bool dense = tensor->strides[0] == 0 && tensor->strides[1] == 0;
-    rowStride = dense ? columns : tensor->strides[0];
-    columnStride = dense ? 1 : tensor->strides[1];
-  }
-  int64_t operator()(int64_t row, int64_t column) const {
-    if (!tensor)
-      return 1;
-    int64_t at = row * rowStride + column * columnStride;
-    auto data = static_cast<const char *>(tensor->data);
-    if (tensor->dtype == TRANSOM_DTYPE_I64) {
-      int64_t value;
-      std::memcpy(&value, data + at * 8, sizeof value);
-      return value;
-    }
-    int32_t value;
-    std::memcpy(&value, data + at * 4, sizeof value);
-    return value;
-  }
-
-private:
-  const transom_tensor *tensor;
-  int64_t rowStride = 0, columnStride = 0;
-};
-
-/// A result of floats that the caller or the session holds.
-class FloatsOut {
-public:
-  FloatsOut(void *data, const ShapeValue &shape, const int64_t *given)
-      : data(static_cast<char *>(data)), shape(shape) {
-    bool dense = !given || std::all_of(given, given + shape.rank,
-                                       [](int64_t s) { return s == 0; });
-    int64_t stride = 1;
-    for (int64_t i = shape.rank; i-- != 0; stride *= shape.dims[i])
-      strides[i] = dense ? stride : given[i];
-  }
-  void set(int64_t offset, float value) {
-    std::memcpy(data + offset * int64_t(sizeof value), &value, sizeof value);
-  }
-  /// Element [row, column].
-  int64_t at(int64_t row, int64_t column) const {
-    return row * strides[0] + column * strides[1];
-  }
-  /// Writes the last dimension, which begins at `offset`.
-  void setRow(int64_t offset, const float *values) {
-    int64_t last = shape.rank - 1, width = shape.dims[last];
-    if (strides[last] == 1) {
-      std::memcpy(data + offset * int64_t(sizeof(float)), values,
-                  size_t(width) * sizeof(float));
-      return;
-    }
-    for (int64_t i = 0; i != width; ++i)
-      set(offset + i * strides[last], values[i]);
-  }
-  /// Writes zeros where the last dimension begins at `offset`.
-  void clearRow(int64_t offset) {
-    int64_t last = shape.rank - 1;
-    for (int64_t i = 0; i != shape.dims[last]; ++i)
-      set(offset + i * strides[last], 0);
-  }
-  int64_t rowStride() const { return strides[0]; }
-
-private:
-  char *data;
-  ShapeValue shape;
-  int64_t strides[TRANSOM_MAX_RANK];
-};
 
 /// What a derived entry computes from the logits.
 enum class Kind {
@@ -105,13 +33,15 @@ Kind getKind(const Entry &entry) {
 class DerivedCall {
 public:
   DerivedCall(Session &session, const Entry &entry, const Call &call,
-              const DerivedEntryStorage &storage, FloatsOut out)
-      : decoder(*session.decoder()), storage(storage), kind(getKind(entry)),
-        ids(call.input(0), call.inputShape(0).dims[1]),
-        mask(call.input(1), call.inputShape(0).dims[1]),
-        batch(call.inputShape(0).dims[0]), columns(call.inputShape(0).dims[1]),
-        out(out) {
-    maxStepTokens = session.config().maxTokens;
+              FloatsOut out)
+      : decoder(*session.decoder()), settings(session.generation()),
+        storage(session.derivedEntryStorage()), kind(getKind(entry)),
+        startsWithLast(session.model().manifest().decoder->startRule ==
+                       "last_label"),
+        tokens(getTokens(entry, call, decoder)),
+        sources(TokenRows::fromMask(entry, call, 0)),
+        batch(call.inputShape(0).dims[0]), out(out) {
+    maxStepTokens = maxSourceColumns = session.config().maxTokens;
     if (kind != Kind::LastToken)
       maxStepTokens = std::min(maxStepTokens, decoder.maxLogits());
   }
@@ -121,123 +51,209 @@ public:
   Result<void> run();
 
 private:
+  /// The tokens of the decoder.
+  static TokenRows getTokens(const Entry &entry, const Call &call,
+                             const DecodeEngine &decoder) {
+    if (!decoder.hasSources() || getKind(entry) == Kind::LastToken)
+      return TokenRows::fromMask(entry, call, 0);
+    if (entry.kind() == EntryKind::Score)
+      return TokenRows::fromLabels(entry, call, 2, decoder.vocabulary());
+    return TokenRows::fromMask(entry, call, 2);
+  }
+  /// Whether each token is predicted from the one before it, the first one from
+  /// the start token.
+  bool isShifted() const {
+    return decoder.hasSources() && kind != Kind::PerToken;
+  }
   Result<void> checkRow(int64_t row) const;
-  int64_t countTokens(int64_t row) const;
-  Result<void> add(int64_t row, int64_t rows);
+  Result<void> checkSource(int64_t row) const;
+  int64_t countFed(int64_t row) const;
+  int64_t countToEnd(int64_t row) const;
+  int64_t countSourceColumns(int64_t row) const {
+    return sources.getPrevious(row, sources.columns) + 1;
+  }
+  bool isFull(int64_t row, int64_t fed) const;
+  Result<void> add(int64_t row, int64_t fed);
+  void addSource(int64_t row);
+  Result<void> open(size_t count);
   Result<void> runGroup();
-  Result<void> runLong(int64_t row, int64_t rows);
-  void gather(int64_t row, int64_t &column, int64_t count, int64_t *tokens);
+  Result<void> runLong(int64_t row, int64_t fed);
+  Result<void> runChunks(int64_t row, int64_t fed, int32_t sequence);
+  int64_t getFed(int64_t row, int64_t column) const;
+  void gather(int64_t row, int64_t &column, int64_t count, int64_t *to) const;
   Result<void> give(int64_t row, int64_t column, int64_t index, int64_t count,
                     const float *logits);
   Result<void> giveScore(int64_t row, int64_t column, int64_t index,
                          const float *logits);
   void clear(int64_t row);
-  /// The first column from `column` on that holds a token; `columns` without
-  /// one.
-  int64_t realFrom(int64_t row, int64_t column) const {
-    while (column < columns && !mask(row, column))
-      ++column;
-    return column;
+  void clearGroup() {
+    grouped = 0;
+    groupedTokens = groupedBlocks = sourceColumns = sourceBlocks = 0;
   }
 
   DecodeEngine &decoder;
+  const GenerationConfig &settings; // of an encoder-decoder
   const DerivedEntryStorage storage;
-  Kind kind;
-  IntegerView ids, mask;
-  int64_t batch, columns;
+  const Kind kind;
+  const bool startsWithLast; // the token before the first is the last one
+  const TokenRows tokens;    // of the decoder
+  const TokenRows sources;   // of the encoder
+  const int64_t batch;
   FloatsOut out;
-  int64_t maxStepTokens; // of a step
-  size_t grouped = 0;    // sequences in the group
+  int64_t maxStepTokens;    // of a step
+  int64_t maxSourceColumns; // of the sources of a group
+  size_t grouped = 0;       // sequences in the group
   int64_t groupedTokens = 0, groupedBlocks = 0;
+  int64_t sourceColumns = 0, sourceBlocks = 0; // of the group
 };
 
-/// Rows that the step gets of a row of the batch: of a score, the last token
-/// has no next.
-int64_t DerivedCall::countTokens(int64_t row) const {
-  int64_t tokens = 0;
-  for (int64_t column = 0; column != columns; ++column)
-    tokens += mask(row, column) != 0;
-  return kind == Kind::Score ? std::max<int64_t>(tokens - 1, 0) : tokens;
+/// The tokens that the step gets of a row: a score of a decoder alone does not
+/// need the last one, which has no next, and a classification by an
+/// encoder-decoder only those up to the last end token.
+int64_t DerivedCall::countFed(int64_t row) const {
+  const int64_t count = tokens.count(row);
+  if (kind == Kind::LastToken && decoder.hasSources())
+    return countToEnd(row);
+  return kind == Kind::Score && !isShifted() ? std::max<int64_t>(count - 1, 0)
+                                             : count;
+}
+
+/// The number of tokens up to the last end token, 0 without one.
+int64_t DerivedCall::countToEnd(int64_t row) const {
+  int64_t count = tokens.count(row), column = tokens.columns;
+  for (; count > 0; --count) {
+    column = tokens.getPrevious(row, column);
+    if (settings.isEnd(tokens(row, column)))
+      break;
+  }
+  return count;
 }
 
 Result<void> DerivedCall::checkRow(int64_t row) const {
-  int64_t tokens = 0;
-  for (int64_t column = 0; column != columns; ++column) {
-    int64_t real = mask(row, column), id = ids(row, column);
-    auto at = [&] {
-      return " at [" + std::to_string(row) + ", " + std::to_string(column) +
-             "]";
-    };
-    if (real != 0 && real != 1)
-      return rejected("input 'attention_mask' has the value " +
-                      std::to_string(real) + at() + "; masks hold 0 and 1");
-    if (real && (id < 0 || id >= decoder.vocabulary()))
-      return rejected("input 'input_ids' has the value " + std::to_string(id) +
-                      at() + "; ids of this model are 0 to " +
-                      std::to_string(decoder.vocabulary() - 1));
-    tokens += real;
-  }
-  if (tokens > decoder.context().value_or(INT64_MAX))
+  TRANSOM_ASSIGN(const int64_t count, tokens.check(row));
+  if (count > decoder.context().value_or(INT64_MAX))
     return limitError("row " + std::to_string(row) + " has " +
-                      std::to_string(tokens) +
+                      std::to_string(count) +
                       " tokens, over the model's context of " +
                       std::to_string(*decoder.context()));
-  if (countTokens(row) > decoder.longest())
+  if (countFed(row) > decoder.longest())
     return limitError("row " + std::to_string(row) + " has " +
-                      std::to_string(tokens) + " tokens, the cache holds " +
+                      std::to_string(count) + " tokens, the cache holds " +
                       std::to_string(decoder.longest()) +
                       " of one sequence; a session with a larger "
                       "max_kv_tokens holds more");
+  if (!decoder.hasSources())
+    return {};
+  TRANSOM_TRY(checkSource(row));
+  if (kind == Kind::LastToken && countToEnd(row) == 0)
+    return rejected("row " + std::to_string(row) +
+                    " of 'input_ids' has no end token, by which the model "
+                    "classifies");
+  return {};
+}
+
+Result<void> DerivedCall::checkSource(int64_t row) const {
+  TRANSOM_ASSIGN(const int64_t count, sources.check(row, true));
+  const std::string name = "row " + std::to_string(row) + " of 'input_ids'";
+  if (count == 0)
+    return rejected(name + " has no tokens; a source has 1 or more");
+  if (const int64_t columns = countSourceColumns(row);
+      columns > decoder.longestSource())
+    return limitError(name + " has " + std::to_string(columns) +
+                      " columns up to its last token, over the maximum " +
+                      std::to_string(decoder.longestSource()) +
+                      " of the model and of the session's max_tokens");
+  if (alignToKvBlock(count) > decoder.freeSourcePositions())
+    return limitError(name + " has " + std::to_string(count) +
+                      " tokens, the caches have room for " +
+                      std::to_string(decoder.freeSourcePositions()) +
+                      " of sources; a session with a larger "
+                      "max_source_tokens holds more");
   return {};
 }
 
 Result<void> DerivedCall::check() const {
+  if (isShifted() && !startsWithLast && !settings.decoderStart)
+    return rejected("the model's files have no 'decoder_start_token_id', from "
+                    "which the first token is predicted");
   int64_t longest = 0;
   for (int64_t row = 0; row != batch; ++row) {
-    if (Result<void> done = checkRow(row); !done)
-      return done;
-    longest = std::max(longest, countTokens(row));
+    TRANSOM_TRY(checkRow(row));
+    longest = std::max(longest, countFed(row));
   }
   return longest ? decoder.checkRoom(longest) : Result<void>();
 }
 
 Result<void> DerivedCall::run() {
-  Result<void> done;
-  for (int64_t row = 0; row != batch && done; ++row) {
+  for (int64_t row = 0; row != batch; ++row) {
     clear(row);
-    int64_t rows = countTokens(row);
-    if (rows > maxStepTokens) {
-      done = runGroup();
-      if (done)
-        done = runLong(row, rows);
-    } else if (rows > 0) {
-      done = add(row, rows);
+    const int64_t fed = countFed(row);
+    if (fed > maxStepTokens) {
+      TRANSOM_TRY(runGroup());
+      TRANSOM_TRY(runLong(row, fed));
+    } else if (fed > 0) {
+      TRANSOM_TRY(add(row, fed));
     }
   }
-  if (done)
-    return runGroup();
-  for (size_t i = 0; i != grouped; ++i)
-    decoder.free(storage.inputs[i].sequence);
-  return done;
+  return runGroup();
+}
+
+/// Whether the group has no room for another row.
+bool DerivedCall::isFull(int64_t row, int64_t fed) const {
+  const int64_t blocks = groupedBlocks + getNumKvBlocks(fed);
+  if (groupedTokens + fed > maxStepTokens ||
+      int64_t(grouped) == decoder.freeSequences() ||
+      blocks * kvBlockSize > decoder.freePositions())
+    return true;
+  return decoder.hasSources() &&
+         (sourceColumns + countSourceColumns(row) > maxSourceColumns ||
+          (sourceBlocks + getNumKvBlocks(sources.count(row))) * kvBlockSize >
+              decoder.freeSourcePositions());
 }
 
 /// Adds a whole sequence to the group; runs the group first if it is full.
-Result<void> DerivedCall::add(int64_t row, int64_t rows) {
-  bool full = groupedTokens + rows > maxStepTokens ||
-              decoder.freeSequences() == 0 ||
-              (groupedBlocks + getNumKvBlocks(rows)) * kvBlockSize >
-                  decoder.freePositions();
-  if (full && grouped)
-    if (Result<void> done = runGroup(); !done)
-      return done;
-  TRANSOM_ASSIGN(int32_t sequence, decoder.create());
-  int64_t column = 0, *tokens = storage.tokens + groupedTokens;
-  gather(row, column, rows, tokens);
-  storage.inputs[grouped] = {sequence, tokens, rows,
-                             kind == Kind::LastToken ? 1 : rows};
+Result<void> DerivedCall::add(int64_t row, int64_t fed) {
+  if (grouped && isFull(row, fed))
+    TRANSOM_TRY(runGroup());
+  int64_t column = 0, *to = storage.tokens + groupedTokens;
+  gather(row, column, fed, to);
+  addSource(row);
+  storage.inputs[grouped] = {-1, to, fed, kind == Kind::LastToken ? 1 : fed};
   storage.batchRows[grouped++] = row;
-  groupedTokens += rows;
-  groupedBlocks += getNumKvBlocks(rows);
+  groupedTokens += fed;
+  groupedBlocks += getNumKvBlocks(fed);
+  return {};
+}
+
+/// Adds the source of a row to those of the group.
+void DerivedCall::addSource(int64_t row) {
+  if (!decoder.hasSources())
+    return;
+  const int64_t columns = countSourceColumns(row);
+  int64_t *ids = storage.sourceIds + sourceColumns;
+  int64_t *mask = storage.sourceMask + sourceColumns;
+  for (int64_t i = 0; i != columns; ++i) {
+    ids[i] = sources(row, i);
+    mask[i] = sources.isToken(row, i);
+  }
+  storage.sources[grouped] = {ids, mask, columns};
+  sourceColumns += columns;
+  sourceBlocks += getNumKvBlocks(sources.count(row));
+}
+
+/// Creates the sequences of the group.
+Result<void> DerivedCall::open(size_t count) {
+  if (decoder.hasSources())
+    return decoder.addSources(storage.sources, count, storage.sequences);
+  for (size_t i = 0; i != count; ++i) {
+    Result<int32_t> sequence = decoder.create();
+    if (!sequence) {
+      while (i-- != 0)
+        decoder.free(storage.sequences[i]);
+      return sequence.takeError();
+    }
+    storage.sequences[i] = *sequence;
+  }
   return {};
 }
 
@@ -245,55 +261,76 @@ Result<void> DerivedCall::add(int64_t row, int64_t rows) {
 Result<void> DerivedCall::runGroup() {
   if (grouped == 0)
     return {};
+  const size_t count = grouped;
+  clearGroup();
+  TRANSOM_TRY(open(count));
+  for (size_t i = 0; i != count; ++i)
+    storage.inputs[i].sequence = storage.sequences[i];
   Result<void> done;
-  Result<const float *> logits = decoder.step(storage.inputs, grouped);
+  Result<const float *> logits = decoder.step(storage.inputs, count);
   if (!logits)
     done = logits.takeError();
-  for (size_t i = 0; i != grouped; ++i) {
-    const StepInput &rows = storage.inputs[i];
-    decoder.free(rows.sequence);
+  for (size_t i = 0; i != count; ++i) {
+    const StepInput &input = storage.inputs[i];
+    decoder.free(input.sequence);
     if (!done)
       continue;
-    done = give(storage.batchRows[i], 0, 0, rows.num_tokens, *logits);
-    *logits += rows.num_logits * decoder.width();
+    done = give(storage.batchRows[i], 0, 0, input.num_tokens, *logits);
+    *logits += input.num_logits * decoder.width();
   }
-  grouped = 0;
-  groupedTokens = groupedBlocks = 0;
   return done;
 }
 
 /// Runs one sequence in chunks.
-Result<void> DerivedCall::runLong(int64_t row, int64_t rows) {
-  TRANSOM_ASSIGN(int32_t sequence, decoder.create());
-  Result<void> done;
-  int64_t column = 0;
-  for (int64_t begin = 0; begin != rows && done;) {
-    int64_t count = std::min(maxStepTokens, rows - begin), first = column;
-    gather(row, column, count, storage.tokens);
-    bool last = begin + count == rows;
-    StepInput chunk{sequence, storage.tokens, count,
-                    kind != Kind::LastToken ? count : int64_t(last)};
-    Result<const float *> logits = decoder.step(&chunk, 1);
-    done = !logits            ? Result<void>(logits.takeError())
-           : chunk.num_logits ? give(row, first, begin, count, *logits)
-                              : Result<void>();
-    begin += count;
-  }
+Result<void> DerivedCall::runLong(int64_t row, int64_t fed) {
+  addSource(row);
+  clearGroup();
+  TRANSOM_TRY(open(1));
+  const int32_t sequence = storage.sequences[0];
+  Result<void> done = runChunks(row, fed, sequence);
   decoder.free(sequence);
   return done;
 }
 
-/// The next real tokens of a row; moves `column` after them.
+Result<void> DerivedCall::runChunks(int64_t row, int64_t fed,
+                                    int32_t sequence) {
+  int64_t column = 0;
+  for (int64_t begin = 0; begin != fed;) {
+    const int64_t count = std::min(maxStepTokens, fed - begin), first = column;
+    gather(row, column, count, storage.tokens);
+    const bool last = begin + count == fed;
+    StepInput chunk{sequence, storage.tokens, count,
+                    kind != Kind::LastToken ? count : int64_t(last)};
+    TRANSOM_ASSIGN(const float *logits, decoder.step(&chunk, 1));
+    if (chunk.num_logits)
+      TRANSOM_TRY(give(row, first, begin, count, logits));
+    begin += count;
+  }
+  return {};
+}
+
+/// The token that the step gets for the one at `column`.
+int64_t DerivedCall::getFed(int64_t row, int64_t column) const {
+  if (!isShifted())
+    return tokens(row, column);
+  const int64_t previous = tokens.getPrevious(row, column);
+  if (previous >= 0)
+    return tokens(row, previous);
+  return startsWithLast ? tokens(row, tokens.getPrevious(row, tokens.columns))
+                        : *settings.decoderStart;
+}
+
+/// What the step gets for the next tokens of a row; moves `column` after them.
 void DerivedCall::gather(int64_t row, int64_t &column, int64_t count,
-                         int64_t *tokens) {
+                         int64_t *to) const {
   for (int64_t i = 0; i != count; ++i) {
-    column = realFrom(row, column);
-    tokens[i] = ids(row, column++);
+    column = tokens.getNext(row, column);
+    to[i] = getFed(row, column++);
   }
 }
 
-/// Makes results of logits: those of `count` real tokens from a column on, the
-/// first being token `index`, or those of the last of them.
+/// Makes results of logits: those of `count` tokens from a column on, the first
+/// being token `index`, or those of the last of them.
 Result<void> DerivedCall::give(int64_t row, int64_t column, int64_t index,
                                int64_t count, const float *logits) {
   if (kind == Kind::LastToken) {
@@ -301,25 +338,25 @@ Result<void> DerivedCall::give(int64_t row, int64_t column, int64_t index,
     return {};
   }
   for (int64_t i = 0; i != count; ++i, logits += decoder.width()) {
-    column = realFrom(row, column);
+    column = tokens.getNext(row, column);
     if (kind == Kind::PerToken)
       out.setRow(out.at(row, column), logits);
-    else if (Result<void> done = giveScore(row, column, index + i, logits);
-             !done)
-      return done;
+    else
+      TRANSOM_TRY(giveScore(row, column, index + i, logits));
     ++column;
   }
   return {};
 }
 
-/// The log-probability of the real token after the one at `column`.
+/// The log-probability of the token at `column`, or of the one after it, whose
+/// result is one column before it.
 Result<void> DerivedCall::giveScore(int64_t row, int64_t column, int64_t index,
                                     const float *logits) {
   if (firstNonFinite(logits, decoder.width()) >= 0)
     return nonFiniteLogit(index, "row " + std::to_string(row));
-  int64_t next = realFrom(row, column + 1);
-  double target = logits[ids(row, next)];
-  out.set(out.at(row, next - 1),
+  const int64_t scored = isShifted() ? column : tokens.getNext(row, column + 1);
+  const double target = logits[tokens(row, scored)];
+  out.set(out.at(row, isShifted() ? scored : scored - 1),
           float(target - logSumExp(logits, decoder.width())));
   return {};
 }
@@ -328,31 +365,41 @@ Result<void> DerivedCall::giveScore(int64_t row, int64_t column, int64_t index,
 void DerivedCall::clear(int64_t row) {
   if (kind != Kind::PerToken)
     return out.clearRow(out.at(row, 0));
-  for (int64_t column = 0; column != columns; ++column)
-    if (!mask(row, column))
+  for (int64_t column = 0; column != tokens.columns; ++column)
+    if (!tokens.isToken(row, column))
       out.clearRow(out.at(row, column));
 }
 
 } // namespace
 
 void DerivedEntryLayout::addTo(ExecutorExtension &extension, int64_t maxTokens,
-                               int64_t maxSequences) {
+                               int64_t maxSequences, bool hasSources) {
   const CheckedSize sequences = CheckedSize::fromSigned(maxSequences);
-  extension.regions.push_back(CheckedSize::fromSigned(maxTokens) * 8);
-  extension.regions.push_back(sequences * sizeof(StepInput));
-  extension.regions.push_back(sequences * 8);
+  const CheckedSize columns =
+      CheckedSize::fromSigned(hasSources ? maxTokens : 0);
+  for (CheckedSize bytes :
+       {CheckedSize::fromSigned(maxTokens) * 8, sequences * sizeof(StepInput),
+        sequences * 8, sequences * 4, columns * 8, columns * 8,
+        (hasSources ? sequences : 0) * sizeof(SourceInput)})
+    extension.regions.push_back(bytes);
 }
 
 void DerivedEntryLayout::place(const ExecutorLayout &executor, size_t first) {
   tokens = executor.extension[first];
   inputs = executor.extension[first + 1];
   batchRows = executor.extension[first + 2];
+  sequences = executor.extension[first + 3];
+  sourceIds = executor.extension[first + 4];
+  sourceMask = executor.extension[first + 5];
+  sources = executor.extension[first + 6];
 }
 
 DerivedEntryStorage
 DerivedEntryLayout::getStorage(const Executor &executor) const {
-  return {executor.at<int64_t>(tokens), executor.at<StepInput>(inputs),
-          executor.at<int64_t>(batchRows)};
+  return {executor.at<int64_t>(tokens),     executor.at<StepInput>(inputs),
+          executor.at<int64_t>(batchRows),  executor.at<int32_t>(sequences),
+          executor.at<int64_t>(sourceIds),  executor.at<int64_t>(sourceMask),
+          executor.at<SourceInput>(sources)};
 }
 
 /// The memory of the result: the caller's, or the executor's if the caller
@@ -385,14 +432,15 @@ Result<void> transom::runDerivedEntry(Session &session, const Entry &entry,
   Call call(entry, session.executor().getStorage(entry));
   if (Result<void> done = call.bindInputs(inputs, inputCount, true); !done)
     return done;
-  if (getKind(entry) == Kind::Score && call.inputShape(0).dims[1] < 2)
+  if (getKind(entry) == Kind::Score && !session.decoder()->hasSources() &&
+      call.inputShape(0).dims[1] < 2)
     return rejected("entry 'score' needs two tokens or more, got 1");
   if (Result<void> done = call.bindOutputs(outputs, outputCount, true); !done)
     return done;
   const ShapeValue &shape = call.outputShape(0);
   const transom_tensor *given = call.output(0);
   TRANSOM_ASSIGN(void *data, findResult(session, entry, call));
-  DerivedCall derived(session, entry, call, session.derivedEntryStorage(),
+  DerivedCall derived(session, entry, call,
                       FloatsOut(data, shape, given ? given->strides : nullptr));
   if (Result<void> done = derived.check(); !done)
     return done;

@@ -19,6 +19,12 @@ Result<std::unique_ptr<Session>> Session::create(const Model &model,
   if (session->layout.decode)
     session->enginePart = std::make_unique<DecodeEngine>(
         *session->executorPart, *session->layout.decode);
+  if (session->enginePart && session->enginePart->hasSources()) {
+    TRANSOM_ASSIGN(
+        GenerationConfig settings,
+        GenerationConfig::parse(model.manifest().decoder->generation));
+    session->settingsOfFiles = std::move(settings);
+  }
   return session;
 }
 
@@ -26,8 +32,7 @@ Result<void> Session::run(const char *name, const transom_tensor *inputs,
                           size_t inputCount, transom_tensor *outputs,
                           size_t outputCount) {
   TRANSOM_ASSIGN(const Entry *entry, findEntry(model(), name));
-  if (entry->isStep())
-    return stepIsNotRunnable(*entry);
+  TRANSOM_TRY(checkRunnable(*entry));
   TRANSOM_TRY(takeCancel());
   if (entry->kind() == EntryKind::Generate)
     return runGenerate(*this, *entry, inputs, inputCount, outputs, outputCount);
@@ -41,8 +46,7 @@ Result<void> Session::shape(const char *name, const transom_tensor *inputs,
                             size_t inputCount, const char *result,
                             transom_tensor &out) const {
   TRANSOM_ASSIGN(const Entry *entry, findEntry(model(), name));
-  if (entry->isStep())
-    return stepIsNotRunnable(*entry);
+  TRANSOM_TRY(checkRunnable(*entry));
   if (entry->kind() == EntryKind::Generate)
     return shapeGenerate(*this, *entry, inputs, inputCount, result, out);
   return Executor::shape(*entry, inputs, inputCount, result, out);

@@ -6,6 +6,7 @@
 #pragma once
 #include "runtime/decode/DecodeEngine.h"
 #include "runtime/execute/Executor.h"
+#include "runtime/generate/GenerationConfig.h"
 #include "runtime/session/SessionConfig.h"
 #include <memory>
 
@@ -37,6 +38,9 @@ public:
   const SessionConfig &config() const { return settings; }
   /// Bytes that are mapped.
   uint64_t memory() const { return executorPart->memory(); }
+  /// Of an encoder-decoder: the settings of its files, which name the start
+  /// token and the end tokens.
+  const GenerationConfig &generation() const { return settingsOfFiles; }
   /// The storage of derived entries; only for a session with a decoder.
   DerivedEntryStorage derivedEntryStorage() const {
     return layout.derived.getStorage(*executorPart);
@@ -51,6 +55,7 @@ private:
   SessionLayout layout;
   std::unique_ptr<Executor> executorPart;
   std::unique_ptr<DecodeEngine> enginePart; // NULL: no decoder
+  GenerationConfig settingsOfFiles;         // of an encoder-decoder
 };
 
 } // namespace transom

@@ -16,27 +16,6 @@ constexpr int64_t defaultStepRows = 1024;
 /// What a context that the model does not bound counts as.
 constexpr int64_t defaultContext = 4096;
 
-/// Fills in what only decoders have.
-static Result<void> configDecoder(const ManifestDecoder &decoder,
-                                  const transom_session_options &options,
-                                  SessionConfig &config) {
-  constexpr int64_t mostSequences = 1 << 20, mostPositions = int64_t(1) << 40;
-  config.maxSequences =
-      options.max_sequences ? options.max_sequences : config.maxBatch;
-  if (config.maxSequences > mostSequences ||
-      options.max_kv_tokens > uint64_t(mostPositions))
-    return usageError("max_sequences is at most 1048576 and max_kv_tokens at "
-                      "most 1099511627776, got " +
-                      std::to_string(config.maxSequences) + " and " +
-                      std::to_string(options.max_kv_tokens));
-  int64_t context = decoder.context.value_or(defaultContext);
-  config.maxKvTokens = options.max_kv_tokens ? int64_t(options.max_kv_tokens)
-                                             : config.maxSequences * context;
-  if (options.max_tokens == 0)
-    config.maxTokens = std::min(defaultStepRows, config.maxSequences * context);
-  return {};
-}
-
 /// The longest sequence that a model's entries take, if there is a limit.
 static std::optional<int64_t> longestSequence(const Model &model) {
   std::optional<int64_t> longest;
@@ -45,6 +24,44 @@ static std::optional<int64_t> longestSequence(const Model &model) {
       if (entry.kinds[i] == SymbolKind::Length && entry.maxima[i])
         longest = std::max(longest.value_or(0), *entry.maxima[i]);
   return longest;
+}
+
+/// Fills in what only decoders have.
+static Result<void> configDecoder(const Model &model,
+                                  const transom_session_options &options,
+                                  SessionConfig &config) {
+  const ManifestDecoder &decoder = *model.manifest().decoder;
+  constexpr int64_t mostSequences = 1 << 20, mostPositions = int64_t(1) << 40;
+  config.maxSequences =
+      options.max_sequences ? options.max_sequences : config.maxBatch;
+  if (config.maxSequences > mostSequences ||
+      options.max_kv_tokens > uint64_t(mostPositions) ||
+      options.max_source_tokens > uint64_t(mostPositions))
+    return usageError("max_sequences is at most 1048576, max_kv_tokens and "
+                      "max_source_tokens at most 1099511627776, got " +
+                      std::to_string(config.maxSequences) + ", " +
+                      std::to_string(options.max_kv_tokens) + " and " +
+                      std::to_string(options.max_source_tokens));
+  int64_t context = decoder.context.value_or(defaultContext);
+  config.maxKvTokens = options.max_kv_tokens ? int64_t(options.max_kv_tokens)
+                                             : config.maxSequences * context;
+  config.maxSourceTokens = int64_t(options.max_source_tokens);
+  if (options.max_tokens == 0) {
+    config.maxTokens = std::min(defaultStepRows, config.maxSequences * context);
+    // One run computes a whole source.
+    if (!decoder.encoder.empty())
+      config.maxTokens = std::max(
+          config.maxTokens, longestSequence(model).value_or(defaultStepRows));
+  }
+  return {};
+}
+
+/// Whether a model embeds or classifies texts. An encoder-decoder has an
+/// encoder, too, but is for other things.
+static bool isForTexts(const Model &model) {
+  const auto &decoder = model.manifest().decoder;
+  const bool isEncoderDecoder = decoder && !decoder->encoder.empty();
+  return model.classification() || (model.embedding() && !isEncoderDecoder);
 }
 
 Result<SessionConfig>
@@ -77,15 +94,14 @@ SessionConfig::from(const Model &model, const transom_session_options *given) {
     config.maxTokens = std::min(
         defaultTokens, std::min(longest, defaultTokens) * config.maxBatch);
   }
-  if (const auto &decoder = model.manifest().decoder)
-    TRANSOM_TRY(configDecoder(*decoder, options, config));
+  if (model.manifest().decoder)
+    TRANSOM_TRY(configDecoder(model, options, config));
   if (options.mem_limit)
     config.memLimit = options.mem_limit;
   config.parallel = options.parallel;
   config.parallelContext = options.parallel_context;
   config.holdResults =
-      options.hold_results == 1 ||
-      (holdsByModel && (model.embedding() || model.classification()));
+      options.hold_results == 1 || (holdsByModel && isForTexts(model));
   config.profile = options.profile != 0;
   config.trace = options.profile >= 2;
   return config;
@@ -103,13 +119,16 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
     return layout;
   }
   // Add the caches and the storage of derived entries to the executor's memory.
-  TRANSOM_ASSIGN(DecodeLayout decode,
-                 DecodeLayout::create(*model.manifest().decoder,
-                                      step->stepWidth, config, config));
+  const Entry *source = model.findEntry(EntryKind::Source);
+  const DecodeWidths widths{step->stepWidth, source ? source->sourceWidth : 0};
+  TRANSOM_ASSIGN(
+      DecodeLayout decode,
+      DecodeLayout::create(*model.manifest().decoder, widths, config, config));
   ExecutorExtension extension;
-  decode.addTo(extension, step->stepWidth);
+  decode.addTo(extension, widths, config);
   const size_t first = extension.regions.size();
-  DerivedEntryLayout::addTo(extension, config.maxTokens, config.maxSequences);
+  DerivedEntryLayout::addTo(extension, config.maxTokens, config.maxSequences,
+                            source != nullptr);
   extension.limitHint = "max_kv_tokens, max_sequences or max_tokens";
   TRANSOM_ASSIGN(ExecutorLayout executor,
                  ExecutorLayout::plan(model, config, &extension));
@@ -121,28 +140,43 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   return layout;
 }
 
-/// A step takes sequences, which are not tensors.
-Error transom::stepIsNotRunnable(const Entry &entry) {
-  return usageError("entry '" + entry.manifest->name +
-                    "' is called by transom_session_step(), not on tensors");
+Result<void> transom::checkRunnable(const Entry &entry) {
+  if (entry.isStep())
+    return usageError("entry '" + entry.manifest->name +
+                      "' is called by transom_session_step(), not on tensors");
+  if (entry.isSource())
+    return usageError("entry '" + entry.manifest->name +
+                      "' fills the caches of sequences, it is not called on "
+                      "tensors");
+  return {};
 }
 
 /// A derived entry splits its tokens into steps, so any max_tokens is enough;
 /// it is fastest if a step holds all tokens or 1024. Its sequences may use the
 /// cache one after another. What `generate` adds depends on its options.
-static void fitDerivedEntry(const Entry &entry, const Call &call,
-                            Capacity &capacity) {
+/// A source of an encoder-decoder runs as a whole.
+static void fitDerivedEntry(const Model &model, const Entry &entry,
+                            const Call &call, Capacity &capacity) {
   constexpr int64_t stepTokens = 1024, together = 8;
   int64_t batch = call.inputShape(0).dims[0];
   int64_t columns = call.inputShape(0).dims[1];
+  const int64_t sourceColumns = columns;
+  const bool hasSources = !model.manifest().decoder->encoder.empty();
+  if (hasSources && entry.inputs.size() > 2)
+    columns = std::max(columns, call.inputShape(2).dims[1]);
   capacity.maxBatch = std::max(capacity.maxBatch, batch);
   capacity.maxTokens =
       std::max(capacity.maxTokens, columns >= stepTokens
                                        ? stepTokens
                                        : std::min(stepTokens, batch * columns));
+  if (hasSources)
+    capacity.maxTokens = std::max(capacity.maxTokens, sourceColumns);
   if (entry.kind() == EntryKind::Generate)
     return;
   int64_t sequences = std::min(batch, together);
+  if (hasSources)
+    capacity.maxSourceTokens = std::max(
+        capacity.maxSourceTokens, sequences * alignToKvBlock(sourceColumns));
   capacity.maxSequences = std::max(capacity.maxSequences, sequences);
   capacity.maxKvTokens = std::max(capacity.maxKvTokens, sequences * columns);
 }
@@ -151,14 +185,13 @@ Result<void> transom::fitCapacity(const Model &model, const char *name,
                                   const transom_tensor *inputs,
                                   size_t inputCount, Capacity &capacity) {
   TRANSOM_ASSIGN(const Entry *entry, findEntry(model, name));
-  if (entry->isStep())
-    return stepIsNotRunnable(*entry);
+  TRANSOM_TRY(checkRunnable(*entry));
   ShapeStorage storage(*entry);
   Call call(*entry, storage.view());
   if (Result<void> done = call.bindInputs(inputs, inputCount, false); !done)
     return done;
   if (entry->isDerived()) {
-    fitDerivedEntry(*entry, call, capacity);
+    fitDerivedEntry(model, *entry, call, capacity);
     return {};
   }
   if (Result<void> done = call.checkMaxima(); !done)

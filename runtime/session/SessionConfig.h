@@ -34,6 +34,7 @@ struct SessionLayout {
 struct Capacity {
   int64_t maxBatch = 0, maxTokens = 0;
   int64_t maxSequences = 0, maxKvTokens = 0; ///< of a decoder
+  int64_t maxSourceTokens = 0;               ///< of an encoder-decoder
 };
 
 /// Raises a capacity so that a session for it takes a run of the entry on
@@ -42,7 +43,7 @@ Result<void> fitCapacity(const Model &model, const char *entry,
                          const transom_tensor *inputs, size_t inputCount,
                          Capacity &capacity);
 
-/// The error for running a step like an entry over tensors.
-Error stepIsNotRunnable(const Entry &entry);
+/// The error for running an entry on tensors that takes sequences.
+Result<void> checkRunnable(const Entry &entry);
 
 } // namespace transom

@@ -129,20 +129,23 @@ static std::optional<int64_t> getValue(const Polynomial &formula,
   return value ? std::optional<int64_t>(*value) : std::nullopt;
 }
 
-/// Bytes of the cache for one position of one sequence.
-static int64_t positionBytes(const ManifestDecoder &decoder) {
+/// Bytes of the caches for one token of one sequence, or of its source.
+static int64_t positionBytes(const ManifestDecoder &decoder, bool ofSource) {
   int64_t bytes = 0;
   for (const ManifestCache &cache : decoder.caches)
-    bytes += cache.blockBytes / kvBlockSize;
+    if (cache.readOnly == ofSource)
+      bytes += cache.blockBytes / kvBlockSize;
   return bytes;
 }
 
-/// Bytes of the blocks of one sequence of so many positions.
+/// Bytes of the blocks of one sequence of so many positions, without those of
+/// its source.
 static int64_t sequenceBytes(const ManifestDecoder &decoder,
                              int64_t positions) {
   int64_t bytes = 0;
   for (const ManifestCache &cache : decoder.caches)
-    bytes += getNumKvBlocks(positions) * cache.blockBytes;
+    if (!cache.readOnly)
+      bytes += getNumKvBlocks(positions) * cache.blockBytes;
   return bytes;
 }
 
@@ -242,12 +245,14 @@ static void writeDecoder(JsonWriter &json, const ManifestDecoder &decoder) {
   for (const ManifestCache &cache : decoder.caches) {
     json.beginObject();
     json.member("window", cache.window);
-    manifest::Writer(json).writeFields(cache,
-                                       {"dtype", "layers", "block_bytes"});
+    manifest::Writer(json).writeFields(
+        cache, {"dtype", "layers", "block_bytes", "read_only"});
     json.endObject();
   }
   json.endArray();
-  json.member("cache_bytes_per_position", positionBytes(decoder));
+  json.member("cache_bytes_per_position", positionBytes(decoder, false));
+  if (const int64_t bytes = positionBytes(decoder, true))
+    json.member("cache_bytes_per_source_token", bytes);
   if (decoder.context)
     json.member("cache_bytes", sequenceBytes(decoder, *decoder.context));
   json.endObject();
@@ -368,9 +373,10 @@ static void addDecoder(Page &page, const ManifestDecoder &decoder) {
     page.add("context            any number of positions\n");
   page.add("vocabulary         %" PRId64 "\n", decoder.vocabulary);
   for (const ManifestCache &cache : decoder.caches) {
-    page.add("cache              %s a position in %" PRId64
+    page.add("%s   %s a position in %" PRId64
              " layers (%s), in blocks of %" PRId64 " positions: %" PRId64
              " bytes",
+             cache.readOnly ? "cache of sources" : "cache           ",
              formatBytes(cache.blockBytes / kvBlockSize).c_str(), cache.layers,
              std::string(dtypeName(cache.dtype)).c_str(), kvBlockSize,
              cache.blockBytes);

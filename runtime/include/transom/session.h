@@ -61,16 +61,21 @@ typedef struct transom_session_options {
   int32_t hold_results;
   /** 1: record the time of each dispatch; 2: also of each worker */
   uint32_t profile;
+  /** for an encoder-decoder: maximum number of tokens of the sources whose keys
+   * and values are in the caches, over all sequences. A source takes whole
+   * blocks of 256 tokens, and copies of its sequence share them. Default:
+   * max_sequences times the longest source, which is at most max_tokens */
+  uint64_t max_source_tokens;
 } transom_session_options;
 
 /** Returns the default options. */
 TRANSOM_API transom_session_options transom_session_options_default(void);
 
-/** Raises max_batch and max_tokens of `options`, and for a decoder
- * max_sequences and max_kv_tokens, to what a run of `entry` on inputs of these
- * shapes needs (for `generate`: without the new tokens). The inputs' data is
- * not read. Call it once for each kind of run. Errors: as transom_session_run()
- * for wrong inputs. */
+/** Raises max_batch and max_tokens of `options`, for a decoder max_sequences
+ * and max_kv_tokens, and for an encoder-decoder max_source_tokens, to what a
+ * run of `entry` on inputs of these shapes needs (for `generate`: without the
+ * new tokens). The inputs' data is not read. Call it once for each kind of run.
+ * Errors: as transom_session_run() for wrong inputs. */
 TRANSOM_API transom_status transom_session_options_fit(
     const transom_model *model, const char *entry, const transom_tensor *inputs,
     size_t num_inputs, transom_session_options *options);

@@ -10,24 +10,6 @@ using namespace transom::test;
 
 namespace {
 
-/// The fake decoder with a read-only group, whose keys its step reads.
-Manifest crossManifest() {
-  Manifest manifest = withReadOnlyCache();
-  manifest.entries.resize(1);
-  ManifestEntry &step = manifest.entries[0];
-  step.name = "cross";
-  step.symbolOrder = {"keys", "parts", "rows", "wanted", "source_keys"};
-  ManifestRaggedBatch source;
-  source.sequences = true;
-  source.cacheGroup = readOnlyGroup;
-  source.rows = "rows";
-  source.keys = "source_keys";
-  step.ragged.push_back(source);
-  for (ManifestEntry &derived : getDerivedEntries(manifest))
-    manifest.entries.push_back(std::move(derived));
-  return manifest;
-}
-
 /// Fills the read-only positions of a sequence with `first`, `first` + 1, ...
 /// and returns the logit that a step gives for them.
 float fill(FakeDecoder &fake, int32_t sequence, int64_t positions,

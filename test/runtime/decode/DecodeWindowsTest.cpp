@@ -19,7 +19,7 @@ static Manifest windowManifest(int64_t window) {
 TEST(DecoderWindows, a_window_frees_what_lies_behind_it) {
   FakeDecoder fake(decoderConfig(1, 3000, 64), fakeDecoderManifest(3000));
   const KvPlan plan =
-      *KvPlan::create(*fakeDecoderManifest(3000).decoder, 1, 3000, 64);
+      *KvPlan::create(*fakeDecoderManifest(3000).decoder, {1, 3000}, 64);
   EXPECT_EQ(plan.groups[0].numBlocks, 12);
   // (300 + 254 + 64) / 256 + 1, and one window more for steps that are
   // cancelled.
@@ -34,7 +34,8 @@ TEST(DecoderWindows, a_long_context_takes_the_blocks_of_its_windows) {
   Manifest manifest = windowManifest(1000);
   const ManifestDecoder &decoder = *manifest.decoder;
   for (int64_t sequences : {1, 4}) {
-    KvPlan plan = *KvPlan::create(decoder, sequences, sequences * 32768, 1024);
+    KvPlan plan =
+        *KvPlan::create(decoder, {sequences, sequences * 32768}, 1024);
     EXPECT_EQ(plan.groups[0].numBlocks,
               (sequences * 1254 + 1024) / 256 + sequences + 5);
     EXPECT_EQ(plan.longest, 32768);

@@ -5,7 +5,7 @@
 // value before the call and so cannot use a bounded size.
 #include "runtime/execute/Entry.h"
 #include "test/runtime/execute/ExpectError.h"
-#include "test/support/fake/Fake.h"
+#include "test/support/fake/FakeDecoder.h"
 
 using namespace transom;
 using namespace transom::test;
@@ -130,4 +130,50 @@ TEST(Entry, symbols_of_any_name_and_sizes_without_symbols) {
   fixed.arenaBytes = 64;
   runWith(manifest);
   runWith(*Manifest::parse(manifest.toJson()));
+}
+
+TEST(Entry, a_source_takes_what_its_encoder_gives) {
+  const Manifest right = sourceManifest();
+  auto getMessage = [&](auto change) {
+    Manifest manifest = right;
+    change(manifest, manifest.entries[1], manifest.entries[2]);
+    Result<Entry> made = Entry::create(manifest, manifest.entries[2], nullptr);
+    return made ? "" : made.error().message;
+  };
+  Result<Entry> source = Entry::create(right, right.entries[2], nullptr);
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_TRUE(source->isSource());
+  EXPECT_EQ(source->sourceWidth, FAKE_WIDTH);
+  Result<Entry> encoder = Entry::create(right, right.entries[1], nullptr);
+  ASSERT_TRUE(encoder) << encoder.error().message;
+  EXPECT_FALSE(encoder->isSource());
+
+  const std::string expected =
+      "entry 'fill': is a source, but does not take the f32 states [batch, "
+      "columns, width] of an encoder of ids and a mask, and that mask, without "
+      "a result";
+  using Change = void (*)(Manifest &, ManifestEntry &, ManifestEntry &);
+  for (Change change : {
+           Change([](Manifest &m, auto &, auto &) { m.decoder.reset(); }),
+           Change([](Manifest &m, auto &, auto &) { m.decoder->encoder = ""; }),
+           Change([](auto &, auto &encoder, auto &) {
+             encoder.inputs.pop_back();
+           }),
+           Change([](auto &, auto &encoder, auto &) {
+             encoder.inputs[0].role = "data";
+           }),
+           Change([](auto &, auto &encoder, auto &) {
+             encoder.outputs[0].shape[2] = 8;
+           }),
+           Change([](auto &, auto &, auto &source) {
+             source.inputs[0].dtype = DType::I64;
+           }),
+           Change([](auto &, auto &, auto &source) {
+             source.ragged[0].keepFirst = true;
+           }),
+           Change([](auto &, auto &encoder, auto &source) {
+             source.outputs = encoder.outputs;
+           }),
+       })
+    EXPECT_EQ(getMessage(change), expected);
 }

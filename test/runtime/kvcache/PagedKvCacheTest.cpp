@@ -3,6 +3,7 @@
 //
 // A decoder with a growing and a read-only cache, as cross attention needs it:
 // copies share the read-only blocks, and files hold them.
+#include "test/runtime/kvcache/CacheFormats.h"
 #include "test/support/fake/FakeDecoder.h"
 #include <cstring>
 
@@ -42,7 +43,149 @@ std::vector<float> getNumbers(FakeDecoder &fake, int32_t sequence) {
   return numbers;
 }
 
+/// A cache of one growing group for four sequences, whose blocks were full of
+/// NaN once.
+class Pool {
+public:
+  explicit Pool(const CacheFormat &format)
+      : format(format), plan(*KvPlan::create(getDecoder(), {4, 2048}, 512)),
+        blocks(size_t(plan.groups[0].numBlocks * format.blockBytes)),
+        tables(size_t(4 * plan.blocksPerSequence)), counts(3 * 64), lengths(4),
+        firsts(4), cache(plan, getStorage()) {
+    const int32_t sequence = *cache.create();
+    extend(sequence, plan.groups[0].numBlocks * kvBlockSize);
+    std::fill(blocks.begin(), blocks.end(), char(0xff));
+    clearPadding();
+    cache.free(sequence);
+  }
+
+  /// Gives a sequence positions up to `length`.
+  void extend(int32_t sequence, int64_t length) {
+    const int64_t past = cache.length(sequence);
+    cache.extend(sequence, past, length - past);
+    cache.commit(sequence, length, past);
+  }
+  /// Fills the positions of a sequence's first block with bytes of `value`, as
+  /// generated code does: only those from `begin` to `end`.
+  void write(int32_t sequence, int64_t begin, int64_t end, char value) {
+    char *block = cache.block(sequence, 0, 0);
+    for (const ManifestCacheRegion &region : format.regions)
+      for (int64_t layer = 0; layer != region.layers; ++layer)
+        for (int64_t head = 0; head != region.heads; ++head)
+          for (int64_t position = begin; position != end; ++position)
+            writePosition(block + region.offset + layer * region.layerBytes +
+                              head * (kvBlockSize / region.positions) *
+                                  region.bytes,
+                          region, position, value);
+  }
+  std::string read(int32_t sequence) const {
+    return {cache.block(sequence, 0, 0), size_t(format.blockBytes)};
+  }
+
+  CacheFormat format;
+  KvPlan plan;
+  std::vector<char> blocks;
+  std::vector<char *> tables;
+  std::vector<uint32_t> counts;
+  std::vector<int64_t> lengths, firsts;
+  transom_kv_cache table{};
+  PagedKvCache cache;
+
+private:
+  ManifestDecoder getDecoder() const {
+    ManifestDecoder decoder;
+    decoder.caches = {
+        {0, DType::F32, 2, format.blockBytes, false, 0, format.regions}};
+    return decoder;
+  }
+  KvStorage getStorage() {
+    return {lengths.data(), firsts.data(),      tables.data(),
+            counts.data(),  counts.data() + 64, counts.data() + 128,
+            &table,         blocks.data()};
+  }
+  /// Nothing writes padding.
+  void clearPadding() {
+    const std::vector<int16_t> owners = getPositions(format);
+    for (size_t i = 0; i != blocks.size(); ++i)
+      if (owners[i % owners.size()] < 0)
+        blocks[i] = 0;
+  }
+  /// The bytes of one position in a unit lie `positions` apart, as far as the
+  /// test is concerned.
+  static void writePosition(char *run, const ManifestCacheRegion &region,
+                            int64_t position, char value) {
+    char *unit = run + position / region.positions * region.bytes;
+    for (int64_t i = position % region.positions; i < region.bytes;
+         i += region.positions)
+      unit[i] = value;
+  }
+};
+
 } // namespace
+
+TEST(PagedKvCache, a_block_is_taken_with_zeros) {
+  for (const CacheFormat &format : cacheFormats()) {
+    SCOPED_TRACE(format.name);
+    Pool pool(format);
+    for (int64_t length : {256, 1, 20, 33}) {
+      const int32_t sequence = *pool.cache.create();
+      pool.extend(sequence, length);
+      EXPECT_EQ(pool.read(sequence),
+                std::string(size_t(format.blockBytes), '\0'));
+      pool.write(sequence, 0, length, 'x');
+      pool.cache.free(sequence);
+    }
+  }
+}
+
+TEST(PagedKvCache, a_copied_block_has_the_used_positions_and_zeros) {
+  for (const CacheFormat &format : cacheFormats())
+    for (int64_t length : {1, 2, 20, 33, 255}) {
+      SCOPED_TRACE(format.name + " " + std::to_string(length));
+      Pool pool(format);
+      const int32_t first = *pool.cache.create();
+      pool.extend(first, length);
+      pool.write(first, 0, length, 'x');
+      const std::string past = pool.read(first);
+      const int32_t second = *pool.cache.copy(first);
+
+      // The first one to go on gets a copy, of which the rest is zero.
+      pool.extend(second, length + 1);
+      EXPECT_NE(pool.cache.block(first, 0, 0), pool.cache.block(second, 0, 0));
+      EXPECT_EQ(pool.read(second), past);
+      pool.write(second, length, length + 1, 'y');
+      EXPECT_EQ(pool.read(first), past);
+
+      // The other keeps its block.
+      const char *block = pool.cache.block(first, 0, 0);
+      pool.extend(first, length + 1);
+      EXPECT_EQ(pool.cache.block(first, 0, 0), block);
+      EXPECT_EQ(pool.read(first), past);
+
+      // Blocks that were copied are clean when they are taken again.
+      pool.cache.free(second);
+      const int32_t third = *pool.cache.create();
+      pool.extend(third, 3);
+      EXPECT_EQ(pool.read(third), std::string(size_t(format.blockBytes), '\0'));
+    }
+}
+
+TEST(PagedKvCache, a_copy_takes_only_the_units_of_used_positions) {
+  for (const CacheFormat &format : cacheFormats()) {
+    SCOPED_TRACE(format.name);
+    Pool pool(format);
+    const int32_t first = *pool.cache.create();
+    pool.extend(first, 200);
+    pool.write(first, 0, 200, 'x');
+    ASSERT_TRUE(pool.cache.rewind(first, 20));
+    const int32_t second = *pool.cache.copy(first);
+    pool.extend(second, 21);
+    const std::vector<int16_t> owners = getPositions(format);
+    const std::string copy = pool.read(second), past = pool.read(first);
+    for (size_t i = 0; i != copy.size(); ++i)
+      ASSERT_EQ(copy[i], owners[i] < 20 ? past[i] : 0) << i;
+  }
+}
 
 TEST(PagedKvCache, copies_share_a_read_only_cache) {
   FakeDecoder fake(decoderConfig(3, 3000), withReadOnlyCache());

@@ -237,22 +237,78 @@ static void addSource(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
+/* The encoder of sources: the state of a token is its id + 1, its column, and
+ * the sum of the ids of its source; zero at padding. */
+int64_t transom_fake_encoded;
+static void encodeSources(const transom_frame *frame, const int64_t *layer,
+                          int64_t worker, int64_t num_workers) {
+  const transom_ragged_batch *ragged = frame->ragged_batches;
+  const int64_t *ids = (const int64_t *)frame->args[0];
+  float *states = (float *)frame->args[2];
+  int64_t begin, end;
+  share(ragged->num_sequences, worker, num_workers, &begin, &end);
+  for (int64_t b = begin; b != end; ++b) {
+    const transom_sequence *sequence = &ragged->sequences[b];
+    const int64_t *row = ids + b * ragged->columns;
+    float *out = states + b * ragged->columns * WIDTH, sum = 0;
+    for (int64_t i = 0; i != ragged->columns * WIDTH; ++i)
+      out[i] = 0;
+    for (int64_t i = 0; i != sequence->num_tokens; ++i)
+      sum += (float)row[ragged->token_column[sequence->first_token + i]];
+    for (int64_t i = 0; i != sequence->num_tokens; ++i) {
+      int64_t column = ragged->token_column[sequence->first_token + i];
+      out[column * WIDTH] = (float)(row[column] + 1);
+      out[column * WIDTH + 1] = (float)column;
+      out[column * WIDTH + 2] = sum;
+    }
+    __atomic_add_fetch(&transom_fake_encoded, 1, __ATOMIC_RELAXED);
+  }
+  (void)layer;
+}
+
+/* The key of a token, at its rank in the third group: the numbers of its state
+ * with weights. */
+static void fillSources(const transom_frame *frame, const int64_t *layer,
+                        int64_t worker, int64_t num_workers) {
+  const transom_ragged_batch *ragged = frame->ragged_batches;
+  const float *states = (const float *)frame->args[0];
+  int64_t begin, end;
+  share(frame->symbols[ROWS], worker, num_workers, &begin, &end);
+  for (int64_t r = begin; r != end; ++r) {
+    const transom_sequence *sequence =
+        &ragged->sequences[ragged->token_sequence[r]];
+    int64_t rank = ragged->token_key[r] - sequence->key_base;
+    const float *state = states + (ragged->token_sequence[r] * ragged->columns +
+                                   ragged->token_column[r]) *
+                                      WIDTH;
+    block(frame, 2, sequence, rank)[rank % TRANSOM_KV_BLOCK_SIZE] =
+        (state[0] + 2 * state[1]) / 1024 + state[2] / 4096;
+  }
+  (void)layer;
+}
+
 static const transom_phase phases[] = {
-    embed, reduce, addMean, scatter, combine, append, computeLogits, addSource};
+    embed,  reduce,        addMean,   scatter,       combine,
+    append, computeLogits, addSource, encodeSources, fillSources};
 static const transom_isa_code isas[] = {{"avx2", phases}};
 static const transom_dispatch encodeDispatches[] = {
     {0, -1}, {1, -1}, {2, 0}, {2, 1}, {3, -1}};
 static const transom_dispatch combineDispatches[] = {{4, -1}};
 static const transom_dispatch stepDispatches[] = {{5, -1}, {6, -1}};
 static const transom_dispatch crossDispatches[] = {{5, -1}, {6, -1}, {7, -1}};
+static const transom_dispatch encodeSourcesDispatches[] = {{8, -1}};
+static const transom_dispatch fillSourcesDispatches[] = {{9, -1}};
 static const int64_t layerEntries[] = {16, 20};
-static const transom_entry_code entries[] = {{"encode", encodeDispatches, 5},
-                                             {"combine", combineDispatches, 1},
-                                             {"step", stepDispatches, 2},
-                                             {"cross", crossDispatches, 3}};
+static const transom_entry_code entries[] = {
+    {"encode", encodeDispatches, 5},
+    {"combine", combineDispatches, 1},
+    {"step", stepDispatches, 2},
+    {"cross", crossDispatches, 3},
+    {"encode_sources", encodeSourcesDispatches, 1},
+    {"fill", fillSourcesDispatches, 1}};
 
 EXPORT const transom_artifact_code transom_artifact = {
-    FAKE_ABI, 1, isas, 8, 4, 0, entries, layerEntries, (const char *)weights};
+    FAKE_ABI, 1, isas, 10, 6, 0, entries, layerEntries, (const char *)weights};
 
 /* Room for the notes and for a tokenizer's tables; the tests fill it. */
 EXPORT __attribute__((section(".note.transom"), used, aligned(4)))

@@ -24,6 +24,89 @@ Manifest transom::test::withReadOnlyCache() {
   return manifest;
 }
 
+Manifest transom::test::crossManifest() {
+  Manifest manifest = withReadOnlyCache();
+  manifest.entries.resize(1);
+  ManifestEntry &step = manifest.entries[0];
+  step.name = "cross";
+  step.symbolOrder = {"keys", "parts", "rows", "wanted", "source_keys"};
+  ManifestRaggedBatch source;
+  source.sequences = true;
+  source.cacheGroup = readOnlyGroup;
+  source.rows = "rows";
+  source.keys = "source_keys";
+  step.ragged.push_back(source);
+  for (ManifestEntry &derived : getDerivedEntries(manifest))
+    manifest.entries.push_back(std::move(derived));
+  return manifest;
+}
+
+/// An input or result [batch, seq] or [batch, seq, width].
+static ManifestTensor makeBatchTensor(const char *name, const char *role,
+                                      int64_t width = 0) {
+  ManifestTensor tensor;
+  tensor.name = name;
+  tensor.role = role;
+  tensor.dtype = width ? DType::F32 : DType::I64;
+  tensor.shape = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
+  if (width)
+    tensor.shape.push_back(Polynomial(width));
+  return tensor;
+}
+
+/// An entry over the tokens that a mask leaves.
+static ManifestEntry makeMaskedEntry(const char *name, EntryKind kind,
+                                     ManifestTensor first) {
+  ManifestEntry entry;
+  entry.name = name;
+  entry.kind = kind;
+  entry.symbolOrder = {"batch", "keys", "parts", "rows", "seq"};
+  entry.inputs = {std::move(first), makeBatchTensor("attention_mask", "mask")};
+  entry.inputs[1].fallback = 1;
+  ManifestRaggedBatch ragged;
+  ragged.mask = ragged.columnsOf = "attention_mask";
+  ragged.rows = "rows";
+  ragged.keys = "keys";
+  entry.ragged = {ragged};
+  return entry;
+}
+
+Manifest transom::test::sourceManifest() {
+  Manifest manifest = crossManifest();
+  manifest.entries.resize(1);
+  manifest.decoder->context.reset();
+  manifest.decoder->encoder = "encode_sources";
+  manifest.decoder->generation = R"({"decoder_start_token_id":3})";
+  manifest.entries.push_back(
+      makeMaskedEntry("encode_sources", EntryKind::Encode,
+                      makeBatchTensor("input_ids", "ids")));
+  manifest.entries[1].inputs[0].bound = 100;
+  manifest.entries[1].outputs = {
+      makeBatchTensor("last_hidden_state", "", FAKE_WIDTH)};
+  manifest.entries.push_back(makeMaskedEntry(
+      "fill", EntryKind::Source,
+      makeBatchTensor("encoder_hidden_states", "data", FAKE_WIDTH)));
+  for (ManifestEntry &derived : getDerivedEntries(manifest))
+    manifest.entries.push_back(std::move(derived));
+  return manifest;
+}
+
+float transom::test::expectedSource(const std::vector<int64_t> &ids,
+                                    const std::vector<int64_t> &mask) {
+  float total = 0, sum = 0;
+  for (size_t i = 0; i != ids.size(); ++i)
+    total += mask[i] ? float(ids[i]) : 0;
+  int64_t rank = 0;
+  for (size_t i = 0; i != ids.size(); ++i)
+    if (mask[i])
+      sum += ((float(ids[i] + 1) + 2 * float(i)) / 1024 + total / 4096) *
+             float(++rank);
+  return sum;
+}
+
+extern "C" int64_t transom_fake_encoded;
+int64_t transom::test::countEncoded() { return transom_fake_encoded; }
+
 std::vector<int64_t> transom::test::randomTokens(size_t count, unsigned seed) {
   std::mt19937 random(seed + 1);
   std::vector<int64_t> tokens(count);

@@ -19,6 +19,22 @@ Manifest withReadOnlyCache();
 inline constexpr size_t readOnlyGroup = 2;
 inline constexpr int64_t readOnlyPositions = 600;
 
+/// The same with a step that reads the read-only group: its last logit depends
+/// on it.
+Manifest crossManifest();
+
+/// The same with an encoder and an entry that fills the read-only group; the
+/// start token is 3. Without a context.
+Manifest sourceManifest();
+inline constexpr int64_t fakeStartToken = 3;
+
+/// The last logit that a step gives for a source: the ids of the columns in
+/// which `mask` is set.
+float expectedSource(const std::vector<int64_t> &ids,
+                     const std::vector<int64_t> &mask);
+/// The number of sources that were encoded by all sessions.
+int64_t countEncoded();
+
 /// Ids without the one that gives NaN.
 std::vector<int64_t> randomTokens(size_t count, unsigned seed);
 

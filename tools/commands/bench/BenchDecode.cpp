@@ -80,8 +80,9 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
 double tools::cacheBytes(const Manifest &manifest, const StepSizes &sizes) {
   double bytes = 0;
   for (const ManifestCache &cache : manifest.decoder->caches)
-    bytes += static_cast<double>(cache.blockBytes) / kvBlockSize *
-             static_cast<double>(getReads(sizes, cache.window));
+    if (!cache.readOnly)
+      bytes += static_cast<double>(cache.blockBytes) / kvBlockSize *
+               static_cast<double>(getReads(sizes, cache.window));
   return bytes;
 }
 

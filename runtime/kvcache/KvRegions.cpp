@@ -1,0 +1,47 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A run of 256 positions consists of units, such as panels of 32 keys or pairs
+// of values. The units of the first positions are consecutive.
+#include "runtime/kvcache/KvRegions.h"
+#include "runtime/abi/Layout.h"
+#include <cstring>
+
+using namespace transom;
+
+/// Units with at least one of the first `positions` positions.
+static int64_t countUnits(const ManifestCacheRegion &region,
+                          int64_t positions) {
+  return (positions + region.positions - 1) / region.positions;
+}
+
+/// Calls `function` with the offset of each run of a region in its block.
+template <typename Function>
+static void forRuns(const ManifestCacheRegion &region, Function function) {
+  const int64_t runBytes = kvBlockSize / region.positions * region.bytes;
+  for (int64_t layer = 0; layer != region.layers; ++layer)
+    for (int64_t head = 0; head != region.heads; ++head)
+      function(region.offset + layer * region.layerBytes + head * runBytes);
+}
+
+void transom::copyPositions(const KvRegions &regions, const char *from,
+                            char *to, int64_t count) {
+  for (const ManifestCacheRegion &region : regions) {
+    const auto bytes = size_t(countUnits(region, count) * region.bytes);
+    forRuns(region, [&](int64_t offset) {
+      std::memcpy(to + offset, from + offset, bytes);
+    });
+  }
+}
+
+void transom::clearPositions(const KvRegions &regions, char *block,
+                             int64_t begin, int64_t end) {
+  for (const ManifestCacheRegion &region : regions) {
+    const int64_t first = countUnits(region, begin) * region.bytes;
+    const int64_t last = countUnits(region, end) * region.bytes;
+    if (first < last)
+      forRuns(region, [&](int64_t offset) {
+        std::memset(block + offset + first, 0, size_t(last - first));
+      });
+  }
+}
