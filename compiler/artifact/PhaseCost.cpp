@@ -4,7 +4,8 @@
 // An operation's buffers and operations come from its interface; its weights
 // are its operands. What it reads of a cache depends on the past, which costs
 // name `reads_of_ROWS`: the sum over the sequences of the positions that any of
-// the new rows sees.
+// the new rows sees; `reads_of_ROWS_source` is the sum of the positions that
+// read-only caches hold of them.
 #include "compiler/artifact/PhaseCost.h"
 
 using namespace mlir;
@@ -38,12 +39,12 @@ static Polynomial getCacheBytes(Operation *op) {
   kern::CacheType type = attention ? attention.getCacheType() : nullptr;
   if (!type)
     return {};
-  if (type.isReadOnly()) // of one sequence
-    return bytes(type, Polynomial(type.getPositions()));
   std::string name =
       "reads_of_" + cast<kern::BufferType>(attention.getQuery().getType())
                         .getRowCount()
                         .str();
+  if (type.isReadOnly())
+    name += "_source";
   if (type.getWindow())
     name += "_window_" + std::to_string(type.getWindow());
   return bytes(type, Polynomial::symbol(name));

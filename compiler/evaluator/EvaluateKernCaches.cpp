@@ -20,21 +20,19 @@ static Result<void> evaluateDecodeBatch(DecodeBatchOp op, Evaluation &e) {
   TRANSOM_ASSIGN(RaggedBatch ragged, e.stepBatch(op.getRows()));
   if (auto bound = bindRagged(e, op.getRows(), op.getKeys(), ragged); !bound)
     return bound;
+  e.kern->step = ragged;
   e.set(op.getResult(), std::move(ragged));
   return {};
 }
 
 /// The keys of each sequence of the step are what the cache has of it.
 static Result<void> evaluateCacheBatch(CacheBatchOp op, Evaluation &e) {
-  auto function = op->getParentOfType<func::FuncOp>();
-  auto steps = function.getOps<DecodeBatchOp>();
-  if (steps.empty())
+  if (!e.kern->step)
     return rejected("is outside of a function of sequences");
-  TRANSOM_ASSIGN(RaggedBatch step, e.stepBatch((*steps.begin()).getRows()));
   RaggedBatch ragged;
-  ragged.batch = step.batch;
+  ragged.batch = e.kern->step->batch;
   int64_t longest = 0;
-  for (const SequenceRows &own : step.steps) {
+  for (const SequenceRows &own : e.kern->step->steps) {
     auto length = static_cast<int64_t>(
         e.cacheStore().entry(op.getCache(), own.sequence).keys.size());
     ragged.steps.push_back({own.sequence, length, 0});
@@ -105,13 +103,16 @@ static std::vector<double> cachedRow(Evaluation &e, Value buffer, int64_t row,
 static Result<void> evaluateAppend(AppendOp op, Evaluation &e) {
   const RaggedBatch &ragged = e.ragged(op.getRagged());
   CacheType type = op.getCache().getType();
+  TRANSOM_ASSIGN(std::vector<int64_t> sequences, e.getSequences(ragged));
+  std::vector<int64_t> ranks = getKeyRanks(ragged);
   RowRange range = e.kern->share(e.kern->rows(op.getKey()));
   for (int64_t row = range.begin; row < range.end; ++row) {
     const RaggedBatch::Row &place = ragged.rows[row];
-    e.kern->appended.push_back(
-        {e.cache(op.getCache()).str(), ragged.steps[place.sequence].sequence,
-         place.column, cachedRow(e, op.getKey(), row, type),
-         cachedRow(e, op.getValue(), row, type)});
+    e.kern->appended.push_back({e.cache(op.getCache()).str(),
+                                sequences[place.sequence],
+                                type.isReadOnly() ? ranks[row] : place.column,
+                                cachedRow(e, op.getKey(), row, type),
+                                cachedRow(e, op.getValue(), row, type)});
   }
   // In a phase that is for its end to do.
   return isa<PhaseOp>(op->getParentOp()) ? Result<void>()

@@ -84,6 +84,9 @@ public:
   /// Gives the sizes their values, and the buffers that have them theirs.
   Result<void> flushSizes(Evaluation &e);
 
+  /// The sequences of `kern.decode_batch`, for layer bodies as well.
+  std::optional<RaggedBatch> step;
+
   /// What the operations of the phase in turn append; nobody reads it before
   /// the phase ends.
   std::vector<Appended> appended;

@@ -68,4 +68,8 @@ mlir::Value getStorage(mlir::Value buffer);
 /// count.
 std::string pairsName(llvm::StringRef rows, int64_t window = 0);
 
+/// The name in costs for the sum over the sequences of rows times the positions
+/// that read-only caches hold of them.
+std::string sourcePairsName(llvm::StringRef rows);
+
 } // namespace transom::kern

@@ -53,14 +53,18 @@ std::string kern::pairsName(StringRef rows, int64_t window) {
   return window ? name + "_window_" + std::to_string(window) : name;
 }
 
+std::string kern::sourcePairsName(StringRef rows) {
+  return pairsName(rows) + "_source";
+}
+
 /// How many times a row meets a key. Where a mask decides, that has a name of
 /// its own; with rows of other ragged it is bounded by the columns.
 static Polynomial getPairs(AttentionOp op) {
   Polynomial rows = getBufferType(op.getQuery()).getRowCount();
   if (CacheType cache = op.getCacheType())
-    return cache.isReadOnly()
-               ? rows * Polynomial(cache.getPositions())
-               : Polynomial::symbol(pairsName(rows.str(), cache.getWindow()));
+    return Polynomial::symbol(cache.isReadOnly()
+                                  ? sourcePairsName(rows.str())
+                                  : pairsName(rows.str(), cache.getWindow()));
   RaggedBatchOp ragged = getRaggedBatch(op);
   if (!ragged)
     return rows * getBufferType(op.getKey()).getRowCount();

@@ -104,11 +104,12 @@ def Kern_AppendOp : Kern_BufferizedOp<"append", [],
     ["acceptsStride", "getAccessedCache", "writesCache"]> {
   let summary = "writes keys and values of new rows into a cache";
   let description = [{
-    Row r of a sequence goes to the position that is its column, in the block
-    that the sequence has there: the key into panels, the value into rows, f32
-    rounded to nearest even to a cache of narrower floats, or to whole numbers
-    with a scale for each head. Nothing else of the block
-    changes.
+    Row r of a sequence goes to a position, in the block that the sequence has
+    there: the key into panels, the value into rows, f32 rounded to nearest even
+    to a cache of narrower floats, or to whole numbers with a scale for each head.
+    Nothing else of the block changes. The position in a cache that grows is the
+    row's column. In a read-only cache it is the number of keys of the sequence
+    before the row, and each row is a key.
 
     Constraints:
     1. Key and value have one element type: f32, or bf16 where the cache is bf16.

@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups projections by the attention that reads them and by their input, and
-// replaces each group by one product. Between a projection and the attention,
-// rope, norms of heads and reshapes are allowed. The new weight is an
-// expression of the old ones; no data is read.
+// Groups projections by the attention or `attn.append` that reads them and by
+// their input, and replaces each group by one product. Between a projection and
+// the attention, rope, norms of heads and reshapes are allowed. The new weight
+// is an expression of the old ones; no data is read.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -22,7 +22,7 @@ namespace transom {
 
 namespace {
 
-/// The linears of one input that one attention reads.
+/// The linears of one input that one operation reads.
 struct Siblings {
   Value input;
   SmallVector<LinearOp> projections;
@@ -36,7 +36,8 @@ public:
     module.walk([&](GetWeightOp op) { ++readers[op.getWeight()]; });
   }
 
-  void run(SdpaOp op);
+  /// Joins the projections among these operands of an operation.
+  void run(Operation *op, ValueRange operands);
   int64_t joinedProjections() const { return joined; }
 
 private:
@@ -78,7 +79,7 @@ std::optional<std::string> ProjectionJoiner::obstacle(LinearOp linear) {
   return std::nullopt;
 }
 
-/// The product that an operand of attention comes from, through operations that
+/// The product that an operand comes from, through operations that
 /// work on each row alone and have no other reader.
 static LinearOp findProjection(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -92,10 +93,10 @@ static LinearOp findProjection(Value value) {
   return {};
 }
 
-void ProjectionJoiner::run(SdpaOp op) {
-  // Group the projections of query, key and value by input and element type.
+void ProjectionJoiner::run(Operation *op, ValueRange operands) {
+  // Group the projections by input and element type.
   SmallVector<Siblings> groups;
-  for (Value value : {op.getQuery(), op.getKey(), op.getValue()}) {
+  for (Value value : operands) {
     LinearOp linear = findProjection(value);
     if (!linear)
       continue;
@@ -241,7 +242,11 @@ public:
   void runOnOperation() override {
     Remarks remarks(getOperation(), DEBUG_TYPE);
     ProjectionJoiner joiner(getOperation(), remarks);
-    getOperation().walk([&](SdpaOp op) { joiner.run(op); });
+    getOperation().walk([&](SdpaOp op) {
+      joiner.run(op, {op.getQuery(), op.getKey(), op.getValue()});
+    });
+    getOperation().walk(
+        [&](AppendOp op) { joiner.run(op, {op.getKey(), op.getValue()}); });
     joined += joiner.joinedProjections();
     for (func::FuncOp entry : getEntries(getOperation()))
       eraseDeadOps(entry.getBody().front());

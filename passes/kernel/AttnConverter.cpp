@@ -26,7 +26,8 @@ kern::WeightType transom::getWeightType(Type tensor) {
 kern::CacheType transom::getCacheType(Type cache) {
   auto type = cast<attn::CacheType>(cache);
   return kern::CacheType::get(type.getContext(), type.getHeads(), type.getKey(),
-                              type.getValue(), type.getWindow(), 0,
+                              type.getValue(), type.getWindow(),
+                              type.getPositions(),
                               Float32Type::get(type.getContext()));
 }
 
@@ -89,13 +90,43 @@ Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
         b.getStringAttr(columns.str()), b.getStringAttr(rows),
         b.getStringAttr(keys), UnitAttr());
   }
-  // A layer body names the same table of the frame by an operation of its own.
-  Value &own = uniform[known.getType()];
+  return getOwnTable(known);
+}
+
+Value AttnConverter::cacheBatch(Location loc, kern::CacheType type) {
+  kern::CacheBatchOp &known = entry.sources[type.getPositions()];
+  if (!known) {
+    // All caches of these positions are in one group; name the first.
+    kern::CacheOp cache;
+    for (auto op : symbols.getOp()->getRegion(0).getOps<kern::CacheOp>())
+      if (!cache && cast<kern::CacheType>(op.getType()).getPositions() ==
+                        type.getPositions())
+        cache = op;
+
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&entry.function.getBody().front());
+    std::string keys = "source_keys";
+    if (entry.sources.size() > 1)
+      keys += std::to_string(entry.sources.size());
+    entry.symbols.insert(keys);
+    known = b.create<kern::CacheBatchOp>(
+        loc, kern::RaggedType::get(b.getContext(), entry.raggedBatches++),
+        FlatSymbolRefAttr::get(cache), b.getStringAttr(keys));
+  }
+  return getOwnTable(known);
+}
+
+/// The value of a table that the entry defines. A layer body names the same
+/// table of the frame by an operation of its own.
+Value AttnConverter::getOwnTable(Operation *definition) {
+  Value result = definition->getResult(0);
+  Value &own = tables[result.getType()];
   if (!own && function == entry.function)
-    own = known;
+    own = result;
   if (!own) {
+    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&function.getBody().front());
-    own = cast<kern::RaggedBatchOp>(b.clone(*known));
+    own = b.clone(*definition)->getResult(0);
   }
   return own;
 }
@@ -151,7 +182,7 @@ LogicalResult AttnConverter::convertOp(Operation &op) {
 static bool ownsBuffer(Value value) {
   Operation *op = value.getDefiningOp();
   return op && !isa<attn::ReshapeOp, attn::GetWeightOp, attn::LayersOp,
-                    attn::ConstantOp>(op);
+                    attn::ConstantOp, attn::AppendOp>(op);
 }
 
 LogicalResult AttnConverter::convertEntry(func::FuncOp source) {
@@ -204,7 +235,7 @@ static bool mayUpdateInPlace(Value result, Value state) {
   if (!ownsBuffer(result) || !result.hasOneUse())
     return false;
   for (Operation *user : state.getUsers()) {
-    if (isa<attn::ReshapeOp>(user))
+    if (isa<attn::ReshapeOp, attn::AppendOp>(user)) // their results show it
       return false;
     if (user == producer
             ? !isa<attn::AddOp, attn::LayerNormOp, attn::RmsNormOp>(user)

@@ -25,6 +25,9 @@ struct EntryState {
   kern::DecodeBatchOp sequences;
   /// Uniform ragged of the entry by their batch and columns.
   std::map<std::pair<std::string, std::string>, kern::RaggedBatchOp> uniform;
+  /// What read-only caches hold of `sequences`, by the most positions of the
+  /// caches: those of equal positions share their blocks.
+  std::map<int64_t, kern::CacheBatchOp> sources;
 };
 
 class AttnConverter;
@@ -95,6 +98,9 @@ public:
   /// RaggedBatch in which each of `batch` sequences has `columns` rows.
   Value uniformBatch(mlir::Location loc, const Polynomial &batch,
                      const Polynomial &columns);
+  /// The keys that a read-only cache of this type holds of the sequences of
+  /// `attn.decode_batch`.
+  Value cacheBatch(mlir::Location loc, kern::CacheType type);
 
   mlir::OpBuilder b;
   EntryState &entry;
@@ -104,12 +110,13 @@ private:
                                   mlir::ValueRange invariants);
   mlir::LogicalResult convertOp(mlir::Operation &op);
   void copyInto(mlir::Location loc, Value source, Value out);
+  Value getOwnTable(mlir::Operation *definition);
 
   mlir::SymbolTable &symbols;
   mlir::func::FuncOp function;          ///< the new function
   llvm::DenseMap<Value, Value> lowered; ///< attn value → kern value
-  llvm::DenseMap<mlir::Type, Value>
-      uniform; ///< ragged that this function defines itself
+  /// Tables of the frame that this function defines itself, by their type.
+  llvm::DenseMap<mlir::Type, Value> tables;
   llvm::DenseMap<Value, Value> chosen; ///< result → the buffer it is written to
   int64_t count = 0;
 };

@@ -22,9 +22,9 @@ struct AttentionRows {
 
 } // namespace
 
-static AttentionMemory getAttentionMemory(AttnConverter &c, attn::SdpaOp op,
+static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
                                           bool ownKeys, int64_t valueSize) {
-  Location loc = op.getLoc();
+  Location loc = op->getLoc();
   auto forced =
       op->getParentOfType<ModuleOp>()->getAttrOfType<kern::ScheduleAttr>(
           "transom.attention_schedule");
@@ -144,6 +144,46 @@ static LogicalResult convertSdpa(attn::SdpaOp op, AttnConverter &c) {
   return success();
 }
 
+/// True for the table of a mask with rows that are not keys.
+static bool keepsFirst(AttnConverter &c, Type ragged) {
+  return llvm::any_of(c.entry.function.getOps<kern::RaggedBatchOp>(),
+                      [&](kern::RaggedBatchOp op) {
+                        return op.getType() == ragged && op.getKeepFirst();
+                      });
+}
+
+static LogicalResult convertAppend(attn::AppendOp op, AttnConverter &c) {
+  Value ragged = c.getLowered(op.getRagged());
+  if (keepsFirst(c, ragged.getType()))
+    return op.emitOpError("expects a ragged batch without 'keep_first'");
+  c.b.create<kern::AppendOp>(op.getLoc(), c.buffer(op.getKey()),
+                             c.buffer(op.getValue()), ragged,
+                             c.getLowered(op.getCache()));
+  c.setLowered(op.getResult(), c.getLowered(op.getState()));
+  return success();
+}
+
+static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
+  Location loc = op.getLoc();
+  Value query = c.buffer(op.getQuery()), rows = c.getLowered(op.getRagged()),
+        cache = c.getLowered(op.getCache());
+  if (!c.entry.sequences || rows.getType() != c.entry.sequences.getType())
+    return op.emitOpError("expects the ragged batch of 'attn.decode_batch'");
+  auto type = cast<kern::CacheType>(cache.getType());
+  Value keys = c.cacheBatch(loc, type), out = c.outBuffer(op.getResult());
+  AttentionMemory memory =
+      getAttentionMemory(c, op, /*ownKeys=*/false, type.getValue());
+  c.b.create<kern::AttentionOp>(
+      loc, query, /*key=*/Value(), /*value=*/Value(), rows, keys, cache,
+      /*slopes=*/Value(), /*relative_bias=*/Value(), /*mask=*/Value(),
+      memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
+      c.b.getI64IntegerAttr(type.getHeads()), op.getScaleAttr(),
+      /*causal=*/UnitAttr(), /*window=*/c.b.getI64IntegerAttr(0),
+      /*by_column=*/UnitAttr(), op.getSoftCapAttr(), /*mask_value=*/FloatAttr(),
+      kern::ScheduleAttr::get(c.b.getContext(), memory.schedule));
+  return success();
+}
+
 static LogicalResult convertGetCache(attn::GetCacheOp op, AttnConverter &c) {
   c.setLowered(op.getResult(),
                c.b.create<kern::GetCacheOp>(
@@ -175,6 +215,8 @@ static LogicalResult convertRope(attn::RopeOp op, AttnConverter &c) {
 
 void transom::addAttentionConversions(AttnConversions &conversions) {
   conversions.add<attn::SdpaOp, convertSdpa>();
+  conversions.add<attn::AppendOp, convertAppend>();
+  conversions.add<attn::CrossSdpaOp, convertCrossSdpa>();
   conversions.add<attn::GetCacheOp, convertGetCache>();
   conversions.add<attn::RopeTableOp, convertRopeTable>();
   conversions.add<attn::RopeOp, convertRope>();

@@ -35,25 +35,35 @@ struct ConvertAttnToKernPass
         return signalPassFailure();
   }
 
-  /// A cache has one attention, so that no order of theirs shows in it.
+  /// A cache has one user, so that no order of users shows in it; a read-only
+  /// one has one in each function.
   LogicalResult checkCaches(SymbolTable &symbols) {
-    DenseSet<StringAttr> taken;
-    auto take = [&](FlatSymbolRefAttr name) {
-      return taken.insert(name.getAttr()).second;
+    DenseSet<std::pair<Operation *, StringAttr>> taken;
+    auto take = [&](FlatSymbolRefAttr name, Operation *user) {
+      auto cache = symbols.lookup<attn::CacheOp>(name.getValue());
+      if (!cache)
+        return true; // a weight of a layer
+      Operation *scope =
+          cast<attn::CacheType>(cache.getType()).isReadOnly()
+              ? user->getParentOfType<func::FuncOp>().getOperation()
+              : nullptr;
+      return taken.insert({scope, name.getAttr()}).second;
     };
-    auto takeLayer = [&](attn::LayerAttr layer) {
-      return llvm::all_of(layer.getParameters(), [&](FlatSymbolRefAttr name) {
-        return !symbols.lookup<attn::CacheOp>(name.getValue()) || take(name);
-      });
+    auto takeOperand = [&](Value operand, Operation *user) {
+      if (!isa<attn::CacheType>(operand.getType()))
+        return true;
+      auto get = operand.getDefiningOp<attn::GetCacheOp>();
+      return get ? take(get.getCacheAttr(), user) : operand.hasOneUse();
     };
     auto takeAll = [&](Operation *op) {
       if (auto layers = dyn_cast<attn::LayersOp>(op))
-        return llvm::all_of(layers.getLayerRange(), takeLayer);
-      auto sdpa = dyn_cast<attn::SdpaOp>(op);
-      if (!sdpa || !sdpa.getCache())
-        return true;
-      auto get = sdpa.getCache().getDefiningOp<attn::GetCacheOp>();
-      return get ? take(get.getCacheAttr()) : sdpa.getCache().hasOneUse();
+        for (attn::LayerAttr layer : layers.getLayerRange())
+          for (FlatSymbolRefAttr name : layer.getParameters())
+            if (!take(name, op))
+              return false;
+      return llvm::all_of(op->getOperands(), [&](Value operand) {
+        return takeOperand(operand, op);
+      });
     };
     auto check = [&](Operation *op) -> WalkResult {
       if (takeAll(op))

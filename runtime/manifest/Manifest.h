@@ -63,7 +63,8 @@ struct ManifestRaggedBatch {
   std::string keys;
   /// Name for the sum over the sequences of rows times keys, which costs alone
   /// may use; empty where nothing does. Costs over `sequences` may use all
-  /// names that begin with `pairs_of_ROWS` or `reads_of_ROWS`.
+  /// names that begin with `pairs_of_ROWS` or `reads_of_ROWS`; those that end
+  /// in `_source` count the positions of read-only caches.
   std::string pairs;
 
   template <typename Self, typename Visitor>

@@ -84,7 +84,7 @@ static std::vector<Example> getExamples(const Manifest &manifest,
 }
 
 /// The value of a symbol in a step of a decoder; `pairs_of_...` are rows times
-/// positions that they see.
+/// positions that they see. Sources are as long as the sequences.
 static int64_t stepValue(std::string_view name,
                          const ManifestRaggedBatch &ragged,
                          const Example &example) {
@@ -92,6 +92,8 @@ static int64_t stepValue(std::string_view name,
   const int64_t seen = example.past + example.length;
   if (name == ragged.keys)
     return alignToPanel(seen);
+  if (name == pairs + "_source")
+    return example.batch * example.length * seen;
   if (name.substr(0, pairs.size()) != pairs)
     return example.batch * (name == ragged.rows ? example.length : 1);
   const size_t digits = name.find_last_not_of("0123456789") + 1;

@@ -33,14 +33,9 @@ public:
     Index sequence = e.loadI32(
         e.raggedTable(ragged, offsetof(transom_ragged_batch, token_sequence)),
         row);
-    Index position = e.loadI32(
-        e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column)),
-        row);
-    Value sequences =
-        e.raggedTable(ragged, offsetof(transom_ragged_batch, sequences));
-    Index first = e.loadI64(
-        e.advance(e.advance(sequences, sequence * sizeof(transom_sequence)),
-                  offsetof(transom_sequence, first_block)));
+    Index position = getPosition(row, sequence);
+    Index first =
+        loadOfSequence(sequence, offsetof(transom_sequence, first_block));
     Index index = first + position / kvBlockSize;
     Value block = e.loadPtr(e.advance(e.blockTable(op.getCache()), index * 8));
     layer = e.advance(block, e.offsetInBlock(op.getCache()));
@@ -51,6 +46,27 @@ public:
   }
 
 private:
+  /// The position of a row in the cache.
+  Index getPosition(Index row, Index sequence) {
+    Value ragged = op.getRagged();
+    if (!type.isReadOnly())
+      return e.loadI32(
+          e.raggedTable(ragged, offsetof(transom_ragged_batch, token_column)),
+          row);
+    Value keys =
+        e.raggedTable(ragged, offsetof(transom_ragged_batch, token_key));
+    return e.loadI64(e.advance(keys, row * 8)) -
+           loadOfSequence(sequence, offsetof(transom_sequence, key_base));
+  }
+
+  /// A field of a sequence in the table of the batch.
+  Index loadOfSequence(Index sequence, int64_t offset) {
+    Value sequences = e.raggedTable(op.getRagged(),
+                                    offsetof(transom_ragged_batch, sequences));
+    return e.loadI64(e.advance(
+        e.advance(sequences, sequence * sizeof(transom_sequence)), offset));
+  }
+
   /// Where the elements of a row's head are stored: in groups of `groupSize`
   /// consecutive elements, `stride` bytes from one group to the next.
   struct Target {

@@ -72,3 +72,29 @@ func.func @rotated_queries_with_another_reader(%x: !x, %r: !r, %s: !attn.ragged<
   %y = attn.mul %g, %u : !x
   return %y, %qr : !x, !x
 }
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.ragged<rows, keys>
+!cross = !attn.cache<heads 2, key 4, value 6, read_only 96>
+attn.weight @cross.key.weight : [8, 8] f32 = #weight.expr<file("k")>
+attn.weight @cross.value.weight : [12, 8] f32 = #weight.expr<file("v")>
+attn.cache @c : !cross
+
+// What fills a cache reads one product, too.
+// CHECK: attn.weight @"cross.key+value.weight" : [20, 8] f32 = #weight.expr<concat(0, file("k"), file("v"))>
+// CHECK-LABEL: func.func @joins_key_and_value_of_an_append(
+// CHECK: %[[P:.*]] = attn.linear
+// CHECK: %[[K:.*]] = attn.slice %[[P]] axis 1 from 0 size 8
+// CHECK: %[[V:.*]] = attn.slice %[[P]] axis 1 from 8 size 12
+// CHECK: attn.append %{{.*}}, %[[K]], %[[V]]
+func.func @joins_key_and_value_of_an_append(%x: !x, %s: !seg) {
+  %wk = attn.get_weight @cross.key.weight : [8, 8] f32
+  %k = attn.linear %x, %wk : !x, [8, 8] f32
+  %wv = attn.get_weight @cross.value.weight : [12, 8] f32
+  %v = attn.linear %x, %wv : !x, [12, 8] f32
+  %c = attn.get_cache @c : !cross
+  %y = attn.append %x, %k, %v ragged(%s : !seg) cache(%c : !cross) : !x, !x, [rows, 12] f32
+  return
+}

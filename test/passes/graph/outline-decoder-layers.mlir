@@ -80,3 +80,57 @@ func.func @windows_alternate(%x: !x) -> !x {
   %x5 = attn.add %a4, %x4 : !x loc("layers.4.add")
   return %x5 : !x
 }
+
+// -----
+
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.ragged<rows, keys>
+!cross = !attn.cache<heads 2, key 4, value 4, read_only 96>
+attn.weight @k0 : [8, 8] f32 = #weight.expr<file("k0")>
+attn.weight @v0 : [8, 8] f32 = #weight.expr<file("v0")>
+attn.weight @k1 : [8, 8] f32 = #weight.expr<file("k1")>
+attn.weight @v1 : [8, 8] f32 = #weight.expr<file("v1")>
+attn.weight @k2 : [8, 8] f32 = #weight.expr<file("k2")>
+attn.weight @v2 : [8, 8] f32 = #weight.expr<file("v2")>
+attn.cache @c0 : !cross
+attn.cache @c1 : !cross
+attn.cache @c2 : !cross
+
+// Layers that fill read-only caches pass their input on. The last one's result
+// has no user.
+// CHECK-LABEL: func.func @appends_are_layers(
+// CHECK: %[[S:.*]] = attn.ragged_batch
+// CHECK: %[[X:.*]] = attn.gather_rows
+// CHECK: attn.layers %[[X]] invariants(%[[S]] : {{.*}}) [@layer(@k0, @v0, @c0), @layer(@k1, @v1, @c1), @layer(@k2, @v2, @c2)]
+// CHECK-NEXT: return
+// CHECK: func.func private @layer(%[[X:[a-z0-9]*]]: !{{[a-z0-9_]+}}, %[[S:[a-z0-9]*]]: !attn.ragged<rows, keys>,
+// CHECK-SAME: %[[C:[a-z0-9]*]]: !attn.cache<heads 2, key 4, value 4, read_only 96>)
+// CHECK: %[[K:.*]] = attn.linear %[[X]]
+// CHECK: %[[V:.*]] = attn.linear %[[X]]
+// CHECK: %[[Y:.*]] = attn.append %[[X]], %[[K]], %[[V]] ragged(%[[S]] : {{.*}}) cache(%[[C]] :
+// CHECK: return %[[Y]]
+func.func @appends_are_layers(%states: !states {attn.name = "encoder_hidden_states"}, %mask: !mask {attn.name = "attention_mask"}) attributes {transom.kind = "source"} {
+  %s = attn.ragged_batch %mask : !mask -> <rows, keys>
+  %x = attn.gather_rows %states, %s : !states, <rows, keys>
+  %wk0 = attn.get_weight @k0 : [8, 8] f32
+  %wv0 = attn.get_weight @v0 : [8, 8] f32
+  %c0 = attn.get_cache @c0 : !cross
+  %k0 = attn.linear %x, %wk0 : !x, [8, 8] f32
+  %v0 = attn.linear %x, %wv0 : !x, [8, 8] f32
+  %x1 = attn.append %x, %k0, %v0 ragged(%s : !seg) cache(%c0 : !cross) : !x
+  %wk1 = attn.get_weight @k1 : [8, 8] f32
+  %wv1 = attn.get_weight @v1 : [8, 8] f32
+  %c1 = attn.get_cache @c1 : !cross
+  %k1 = attn.linear %x1, %wk1 : !x, [8, 8] f32
+  %v1 = attn.linear %x1, %wv1 : !x, [8, 8] f32
+  %x2 = attn.append %x1, %k1, %v1 ragged(%s : !seg) cache(%c1 : !cross) : !x
+  %wk2 = attn.get_weight @k2 : [8, 8] f32
+  %wv2 = attn.get_weight @v2 : [8, 8] f32
+  %c2 = attn.get_cache @c2 : !cross
+  %k2 = attn.linear %x2, %wk2 : !x, [8, 8] f32
+  %v2 = attn.linear %x2, %wv2 : !x, [8, 8] f32
+  %x3 = attn.append %x2, %k2, %v2 ragged(%s : !seg) cache(%c2 : !cross) : !x
+  return
+}

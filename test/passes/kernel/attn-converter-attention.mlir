@@ -74,3 +74,114 @@ func.func @rope(%x: !x, %p: !p) -> !x {
   %y = attn.rope %x, %r heads 2 : !x, [rows, 4] f32
   return %y : !x
 }
+
+// -----
+
+!states = tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!x1 = tensor<?x8xf32, #attn.shape<[rows1, 8]>>
+!seg = !attn.ragged<rows, keys>
+!seg1 = !attn.ragged<rows1, keys1>
+!self = !attn.cache<heads 1, key 8, value 8>
+!cross = !attn.cache<heads 2, key 4, value 4, read_only 96>
+!wide = !attn.cache<heads 1, key 8, value 8, read_only 96>
+!other = !attn.cache<heads 1, key 8, value 8, read_only 7>
+attn.cache @self : !self
+// CHECK: kern.cache @cross0 : !kern.cache<heads 2, key 4, value 4, read_only 96, f32>
+attn.cache @cross0 : !cross
+attn.cache @cross1 : !cross
+attn.cache @wide : !wide
+attn.cache @other : !other
+
+// A body updates its state in place, but this one leaves it as it is. So no row
+// is copied.
+// CHECK-LABEL: func.func @source(
+// CHECK: %[[S:.*]] = kern.ragged_batch mask %{{.*}} {batch = "", columns = "", keys = "keys1", rows = "rows1"} :
+// CHECK: kern.layers %{{.*}} invariants(%[[S]] : {{.*}}) [@fill(@cross0), @fill(@cross1)]
+// CHECK-NEXT: %[[C:.*]] = kern.get_cache @wide
+// CHECK-NEXT: kern.append %[[X:.*]], %[[X]] ragged %[[S]] cache %[[C]] :
+// CHECK-NEXT: %[[C:.*]] = kern.get_cache @other
+// CHECK-NEXT: kern.append %[[X]], %[[X]] ragged %[[S]] cache %[[C]] :
+// CHECK-NEXT: return
+func.func @source(%states: !states, %mask: !mask) {
+  %s = attn.ragged_batch %mask : !mask -> <rows1, keys1>
+  %x = attn.gather_rows %states, %s : !states, <rows1, keys1>
+  %x1 = attn.layers %x invariants(%s : !seg1) [@fill(@cross0), @fill(@cross1)] : !x1
+  %wide = attn.get_cache @wide : !wide
+  %x2 = attn.append %x1, %x1, %x1 ragged(%s : !seg1) cache(%wide : !wide) : !x1
+  %other = attn.get_cache @other : !other
+  %x3 = attn.append %x2, %x2, %x2 ragged(%s : !seg1) cache(%other : !other) : !x1
+  return
+}
+// CHECK-LABEL: func.func private @fill(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows1, 8] x f32>, %[[S:.*]]: !kern.ragged<0>, %[[C:.*]]: !kern.cache<heads 2, key 4, value 4, read_only 96, f32>)
+// CHECK-NEXT: kern.append %[[X]], %[[X]] ragged %[[S]] cache %[[C]] :
+// CHECK-NEXT: return
+func.func private @fill(%x: !x1, %s: !seg1, %c: !cross) -> !x1 {
+  %y = attn.append %x, %x, %x ragged(%s : !seg1) cache(%c : !cross) : !x1
+  return %y : !x1
+}
+
+// Caches of equal positions share a table, which a body defines again.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: kern.symbols = [{{.*}}"source_keys", "source_keys2"]
+// CHECK-DAG: %[[U:.*]] = kern.cache_batch @cross0 {keys = "source_keys"} : <1>
+// CHECK-DAG: %[[V:.*]] = kern.cache_batch @other {keys = "source_keys2"} : <2>
+// CHECK: %[[S:.*]] = kern.decode_batch
+// CHECK: kern.layers %{{.*}} invariants(%[[S]] : {{.*}}) [@layer(@cross0), @layer(@cross1)]
+// CHECK: %[[C:.*]] = kern.get_cache @wide
+// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 2 kv_heads 1 scale 2.500000e-01 {soft_cap = 3.000000e+00 : f64}
+// CHECK: %[[C:.*]] = kern.get_cache @other
+// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[V]] cache %[[C]] scratch
+func.func @step(%x: !x, %q: tensor<?x16xf32, #attn.shape<[rows, 16]>>) -> !x {
+  %s = attn.decode_batch : !seg
+  %x1 = attn.layers %x invariants(%s : !seg) [@layer(@cross0), @layer(@cross1)] : !x
+  %wide = attn.get_cache @wide : !wide
+  %y = attn.cross_sdpa %q ragged(%s : !seg) cache(%wide : !wide) heads 2 scale 0.25 {soft_cap = 3.0} : [rows, 16] f32
+  %other = attn.get_cache @other : !other
+  %z = attn.cross_sdpa %x1 ragged(%s : !seg) cache(%other : !other) heads 1 scale 0.25 : !x
+  return %z : !x
+}
+// CHECK-LABEL: func.func private @layer(
+// CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.ragged<0>, %[[C:.*]]: !kern.cache<heads 2, key 4, value 4, read_only 96, f32>)
+// CHECK-NEXT: %[[U:.*]] = kern.cache_batch @cross0 {keys = "source_keys"} : <1>
+// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK-NEXT: heads 4 kv_heads 2
+func.func private @layer(%x: !x, %s: !seg, %c: !cross) -> !x {
+  %p = attn.concat %x, %x axis 1 : !x, !x
+  %y = attn.cross_sdpa %p ragged(%s : !seg) cache(%c : !cross) heads 4 scale 0.5 : [rows, 16] f32
+  %z = attn.slice %y axis 1 from 0 size 8 : [rows, 16] f32
+  return %z : !x
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!cross = !attn.cache<heads 1, key 8, value 8, read_only 96>
+attn.cache @cross : !cross
+
+func.func @source(%x: !x, %mask: !mask) {
+  %s = attn.ragged_batch %mask {keep_first} : !mask -> <rows, keys>
+  %c = attn.get_cache @cross : !cross
+  // expected-error @below {{expects a ragged batch without 'keep_first'}}
+  %y = attn.append %x, %x, %x ragged(%s : <rows, keys>) cache(%c : !cross) : !x
+  return
+}
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!mask = tensor<?x?xi64, #attn.shape<[batch, seq]>>
+!cross = !attn.cache<heads 1, key 8, value 8, read_only 96>
+attn.cache @cross : !cross
+
+func.func @encode(%x: !x, %mask: !mask) -> !x {
+  %s = attn.ragged_batch %mask : !mask -> <rows, keys>
+  %c = attn.get_cache @cross : !cross
+  // expected-error @below {{expects the ragged batch of 'attn.decode_batch'}}
+  %y = attn.cross_sdpa %x ragged(%s : <rows, keys>) cache(%c : !cross) heads 1 scale 1.0 : !x
+  return %y : !x
+}

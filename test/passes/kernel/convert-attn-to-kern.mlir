@@ -59,3 +59,19 @@ func.func @on_buffers_already(%x: !kern.buffer<[rows, 8] x f32>, %y: !kern.buffe
   kern.softmax %x outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
+
+// -----
+
+!x = tensor<?x8xf32, #attn.shape<[rows, 8]>>
+!seg = !attn.ragged<rows, keys>
+!cross = !attn.cache<heads 1, key 8, value 8, read_only 96>
+attn.cache @cross : !cross
+
+func.func @step(%x: !x) -> !x {
+  %s = attn.decode_batch : !seg
+  %c = attn.get_cache @cross : !cross
+  %a = attn.cross_sdpa %x ragged(%s : !seg) cache(%c : !cross) heads 1 scale 1.0 : !x
+  // expected-error @below {{expects a cache of its own}}
+  %b = attn.append %a, %a, %a ragged(%s : !seg) cache(%c : !cross) : !x
+  return %b : !x
+}

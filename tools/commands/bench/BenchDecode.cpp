@@ -70,6 +70,11 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
       values["reads_of_" + ragged.rows + suffix] = getReads(sizes, window);
     };
     add("", 0);
+    // Sources are as long as the sequences with their new tokens.
+    const int64_t source = sizes.past + sizes.tokens;
+    values["pairs_of_" + ragged.rows + "_source"] =
+        sizes.sequences * sizes.tokens * source;
+    values["reads_of_" + ragged.rows + "_source"] = sizes.sequences * source;
     for (const ManifestCache &cache : bench.manifest.decoder->caches)
       if (cache.window)
         add("_window_" + std::to_string(cache.window), cache.window);

@@ -28,6 +28,7 @@ struct Cached {
   std::string name;
   int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
   int64_t window = 0;
+  int64_t reach = 0; ///< of a relative bias, 0: none
   double softCap = 0;
   bool slopes = false, bf16 = false, outBf16 = false;
   bool int8 = false;     ///< the cache is
@@ -72,7 +73,9 @@ std::string getModule(const Cached &c) {
               scratch = rows(c.scratchFloats(), "f32", "parts"),
               partials = rows(c.partialFloats(), "f32", "parts"),
               counters = rows(32, "i64", "parts"),
-              slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>";
+              slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>",
+              bias = "!kern.weight<[" + str(c.heads) + ", " +
+                     str(2 * c.reach + 1) + "] x f32, rows>";
   std::string head =
       ") attributes {kern.symbols = [\"keys\", \"parts\", \"rows\"]} {\n"
       "  %s = kern.decode_batch {rows = \"rows\", keys = \"keys\"} : "
@@ -88,28 +91,34 @@ std::string getModule(const Cached &c) {
   if (c.slopes)
     text += "kern.weight @" + c.name + ".slopes : " + slopes +
             " = #weight.expr<file(\"w\")>\n";
+  if (c.reach)
+    text += "kern.weight @" + c.name + ".bias : " + bias +
+            " = #weight.expr<file(\"b\")>\n";
   text += "func.func @" + c.name + "(%q: " + query + ", %t: " + scratch +
           ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
   if (c.slopes)
     text += "  %l = kern.get_weight @" + c.name + ".slopes : " + slopes + "\n";
+  if (c.reach)
+    text += "  %b = kern.get_weight @" + c.name + ".bias : " + bias + "\n";
   if (c.readOnly)
     text += "  %u = kern.cache_batch @" + c.name +
             ".kv {keys = \"others\"} : !kern.ragged<1>\n";
-  text += "  kern.phase \"" + c.name +
-          "\" {\n    kern.attention %q ragged %s, " +
-          (c.readOnly ? "%u" : "%s") + " cache %c" +
-          (c.slopes ? " slopes %l" : "") +
-          " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
-          " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
-          (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
-          kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
+  text +=
+      "  kern.phase \"" + c.name + "\" {\n    kern.attention %q ragged %s, " +
+      (c.readOnly ? "%u" : "%s") + " cache %c" +
+      (c.slopes ? " slopes %l" : "") + (c.reach ? " relative_bias %b" : "") +
+      " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
+      " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
+      (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
+      kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
   if (c.window)
     text += ", window = " + str(c.window) + " : i64";
   if (c.softCap != 0)
     text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
   return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<" +
          (c.readOnly ? "1" : "0") + ">, " + cache +
-         (c.slopes ? ", " + slopes : std::string()) + ", " + scratch + ", " +
+         (c.slopes ? ", " + slopes : std::string()) +
+         (c.reach ? ", " + bias : std::string()) + ", " + scratch + ", " +
          partials + ", " + counters + ", " + out + "\n  }\n  return\n}\n";
 }
 
@@ -200,16 +209,34 @@ private:
     return call;
   }
 
-  /// Writes the keys and values from `first` to `last` of each sequence.
+  /// The tokens of a mask with holes: as many of each sequence as it has keys.
+  static RaggedTable getSources(const RaggedTable &whole) {
+    std::vector<std::vector<int>> mask(whole.batch());
+    size_t columns = 0;
+    for (int64_t i = 0; i < whole.batch(); ++i) {
+      for (int64_t key = 0; key < whole.sequence(i).num_keys; ++key) {
+        mask[i].insert(mask[i].end(), (key + i) % 3, 0);
+        mask[i].push_back(1);
+      }
+      columns = std::max(columns, mask[i].size() + 1);
+    }
+    for (std::vector<int> &row : mask)
+      row.resize(columns, 0);
+    return RaggedTable(mask);
+  }
+
+  /// Writes the past of each sequence or its new tokens; all keys of a
+  /// read-only cache at once.
   void append(const std::string &isa, const Cached &c, const Blocks &blocks,
               const RaggedTable &whole, bool past) {
     Steps steps;
     for (int64_t i = 0; i < whole.batch(); ++i) {
       const transom_sequence &s = whole.sequence(i);
-      steps.push_back(past ? std::pair<int64_t, int64_t>{0, s.past}
-                           : std::pair<int64_t, int64_t>{s.past, s.num_tokens});
+      int64_t from = past || c.readOnly ? 0 : s.past;
+      steps.push_back({from, past ? s.past : s.num_keys - from});
     }
-    RaggedTable table = RaggedTable::ofSteps(steps);
+    RaggedTable table =
+        c.readOnly ? getSources(whole) : RaggedTable::ofSteps(steps);
     std::vector<float> keys, values;
     for (int64_t i = 0; i < whole.batch(); ++i) {
       auto take = [&](const std::vector<float> &all, int64_t width,
@@ -243,7 +270,8 @@ private:
     std::vector<float> query =
         numbers(table.rows() * c.heads * c.dk, c.bf16, 99);
     Blocks blocks(c, table);
-    append(isa, c, blocks, table, true);
+    if (!c.readOnly)
+      append(isa, c, blocks, table, true);
     append(isa, c, blocks, table, false);
     keyScales.assign(table.batch(), {});
     valueScales.assign(table.batch(), {});
@@ -262,6 +290,10 @@ private:
     if (c.slopes)
       std::copy(slopes.begin(), slopes.end(),
                 harness.weight(c.name + ".slopes"));
+    relativeBias = numbers(c.heads * (2 * c.reach + 1), false, 98);
+    if (c.reach)
+      std::copy(relativeBias.begin(), relativeBias.end(),
+                harness.weight(c.name + ".bias"));
     std::vector<float> expected =
         reference(c, table, query, slopes, findInstructionSet(isa)->dotBf16);
     for (int64_t count : numWorkers)
@@ -335,6 +367,10 @@ private:
           for (int64_t j = 0; j < s.num_keys; ++j) {
             r.visible.push_back(
                 c.readOnly || (j <= own && (!c.window || j > own - c.window)));
+            if (c.reach)
+              r.added.push_back(
+                  relativeBias[h * (2 * c.reach + 1) + c.reach +
+                               std::clamp(j - own, -c.reach, c.reach)]);
             if (!c.int8)
               continue;
             r.keyScales.push_back(keyScales[i][j * c.kvHeads + kvHead]);
@@ -352,6 +388,7 @@ private:
   std::vector<transom_sequence> keyTable;
   std::vector<std::vector<float>> allKeys, allValues; ///< by sequence
   std::vector<std::vector<float>> keyScales, valueScales;
+  std::vector<float> relativeBias; ///< [heads, 2 * reach + 1]
 };
 
 Cached cached(const std::string &name, int64_t heads, int64_t kvHeads,
@@ -397,14 +434,30 @@ TEST(Caches, HeadShapesInInt8) {
   attentions.check(kMixed, {1, 2, 3, 5});
 }
 
-// As cross attention reads them.
+// As cross attention reads them, filled from a mask with holes.
 TEST(Caches, ReadOnly) {
   std::vector<Cached> list = {
-      cached("plain", 2, 2, 12, 20), cached("grouped", 6, 2, 16, 16),
-      cached("rounded", 4, 2, 16, 24, true), cached("spread", 4, 2, 8, 8)};
+      cached("plain", 2, 2, 12, 20),         cached("grouped", 6, 2, 16, 16),
+      cached("rounded", 4, 2, 16, 24, true), cached("odd", 5, 1, 9, 33, true),
+      cached("quantized", 4, 2, 12, 20),     cached("spread", 4, 2, 8, 8)};
+  list[4].int8 = true;
   list.back().schedule = "split-kv";
   for (Cached &c : list)
     c.readOnly = true;
+  CachedAttentions attentions(list);
+  attentions.check(kMixed, {1, 2, 3, 5});
+}
+
+// Distances are counted from the sequence's start, in groups of query heads,
+// too.
+TEST(Caches, RelativeBias) {
+  std::vector<Cached> list = {
+      cached("alone", 2, 2, 8, 8), cached("grouped", 6, 2, 16, 16),
+      cached("rounded", 4, 2, 16, 24, true), cached("quantized", 4, 1, 12, 20)};
+  for (Cached &c : list)
+    c.reach = 40;
+  list[0].reach = 300;
+  list.back().int8 = true;
   CachedAttentions attentions(list);
   attentions.check(kMixed, {1, 2, 3, 5});
 }
