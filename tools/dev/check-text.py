@@ -22,7 +22,7 @@ DOCUMENTED = [
     "runtime/abi", "dialects/common", "dialects/weights", "dialects/attn", "dialects/kern", "passes", "passes/graph", "passes/kernel",
     "passes/lower", "compiler/import", "compiler/import/huggingface", "compiler/import/graphjson", "compiler/import/tokenizer",
     "compiler/pipeline", "compiler/codegen", "compiler/artifact", "compiler/evaluator", "compiler/inspect",
-    "compiler/driver", "tools", "tools/dev", "test", "examples",
+    "compiler/driver", "tools", "tools/commands/attention", "tools/dev", "test", "examples",
 ]
 
 # Data and texts of others.

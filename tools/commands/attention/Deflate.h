@@ -1,0 +1,23 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Deflate (RFC 1951) for matrices of bytes: Huffman codes of bytes and of runs
+// of equal bytes. It does not look for other repetitions, which weights of
+// attention do not have, and so needs no library.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace transom::tools {
+
+/// `bytes` in the raw deflate format.
+std::string deflate(std::string_view bytes);
+
+/// `bytes` in the zlib format (RFC 1950), as PNG has it.
+std::string deflateZlib(std::string_view bytes);
+
+/// The CRC-32 of PNG and gzip.
+uint32_t getCrc32(std::string_view bytes);
+
+} // namespace transom::tools

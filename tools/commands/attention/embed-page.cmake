@@ -1,0 +1,17 @@
+# embed-page.cmake: writes OUTPUT, a C++ source with the files of FOLDER: page.html, page.css, and the scripts in SCRIPTS one
+# after another in one function.
+file(READ ${FOLDER}/page.html template)
+file(READ ${FOLDER}/page.css style)
+set(script "'use strict';\n(() => {\n")
+string(REPLACE "," ";" names "${SCRIPTS}")
+foreach(name ${names})
+  file(READ ${FOLDER}/${name} text)
+  string(APPEND script "${text}\n")
+endforeach()
+string(APPEND script "})();\n")
+set(source "// Written by embed-page.cmake.\n#include \"tools/commands/attention/PageFiles.h\"\n\n")
+foreach(name Template Style Script)
+  string(TOLOWER ${name} variable)
+  string(APPEND source "const std::string_view transom::tools::page${name} = R\"~~(${${variable}})~~\";\n")
+endforeach()
+file(WRITE ${OUTPUT} "${source}")

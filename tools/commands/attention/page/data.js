@@ -1,0 +1,114 @@
+// The matrices of the page: how they are stored, and how they are decoded.
+// A matrix is raw deflate in base64: a code for each weight, then the planes of
+// the f32 bits of the largest weights of each row, lowest bytes last.
+
+const KEPT = 8;       // weights of a row that are stored in f32
+const LARGEST = 248;  // code LARGEST + r: the r-th largest of its row
+const SCALE = 741;    // other codes: (code / SCALE) ** 2
+const CACHED = 96;    // matrices that stay decoded
+
+class Matrix {
+  constructor(bytes, rows, columns) {
+    this.rows = rows;
+    this.columns = columns;
+    this.kept = Math.min(KEPT, columns);
+    this.codes = bytes.subarray(0, rows * columns);
+    const count = rows * this.kept;
+    const planes = bytes.subarray(rows * columns);
+    const bits = new Uint32Array(count);
+    for (let i = 0; i < count; ++i)
+      bits[i] = planes[i] << 24 | planes[count + i] << 16 | planes[2 * count + i] << 8 | planes[3 * count + i];
+    this.largest = new Float32Array(bits.buffer);
+  }
+
+  /** The weight of a key for a query; exact if `isExact`, else within 1/2222. */
+  value(query, key) {
+    const code = this.codes[query * this.columns + key];
+    if (code >= LARGEST)
+      return this.largest[query * this.kept + code - LARGEST];
+    return (code / SCALE) ** 2;
+  }
+
+  isExact(query, key) {
+    // Where a row has fewer weights that are not zero than are stored in f32, the others are zeros.
+    const code = this.codes[query * this.columns + key];
+    return code >= LARGEST || this.columns <= KEPT || this.largest[(query + 1) * this.kept - 1] === 0;
+  }
+
+  /** The keys of the largest weights of a query, the largest first. */
+  top(query) {
+    const found = [];
+    for (let key = 0; key < this.columns; ++key) {
+      const code = this.codes[query * this.columns + key];
+      if (code >= LARGEST)
+        found[code - LARGEST] = key;
+    }
+    return found;
+  }
+
+  /** Positions and weights of all that are stored in f32, once per matrix. */
+  strong() {
+    if (this.found)
+      return this.found;
+    const found = [];
+    for (let i = 0, query = 0; query < this.rows; ++query)
+      for (let key = 0; key < this.columns; ++key, ++i)
+        if (this.codes[i] >= LARGEST)
+          found.push([this.largest[query * this.kept + this.codes[i] - LARGEST], query, key]);
+    return this.found = found.sort((a, b) => b[0] - a[0]);
+  }
+}
+
+const page = JSON.parse(document.getElementById('attention').textContent);
+const decoded = new Map();  // id to promise, oldest first
+
+function fromBase64(text) {
+  if (Uint8Array.fromBase64)
+    return Uint8Array.fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i)
+    bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+async function decode(id, rows, columns) {
+  const packed = fromBase64(document.getElementById(id).textContent);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return new Matrix(new Uint8Array(await new Response(stream).arrayBuffer()), rows, columns);
+}
+
+/** A promise of the matrix of a layer and head, by their indices in the group. */
+function getMatrix(group, layer, head) {
+  const id = `w${group}-${layer}-${head}`;
+  let promise = decoded.get(id);
+  decoded.delete(id);
+  if (!promise) {
+    const {queries, keys} = page.groups[group];
+    promise = decode(id, queries.length, keys.length);
+  }
+  decoded.set(id, promise);
+  for (const old of decoded.keys()) {
+    if (decoded.size <= CACHED)
+      break;
+    decoded.delete(old);
+  }
+  return promise;
+}
+
+/** The shortest decimal that reads back as the same f32. */
+function formatF32(value) {
+  for (let digits = 1; digits < 10; ++digits) {
+    const text = value.toPrecision(digits);
+    if (Math.fround(Number(text)) === value)
+      return value >= 1e-5 || value === 0 ? String(Number(text)) : text;
+  }
+  return String(value);
+}
+
+function formatWeight(matrix, query, key) {
+  const value = matrix.value(query, key);
+  if (matrix.isExact(query, key))
+    return formatF32(value);
+  return value === 0 ? '< 5e-7' : `≈ ${Number(value.toPrecision(2))}`;
+}
