@@ -68,6 +68,39 @@ transom_status transom_model_tokenize(const transom_model *model,
   });
 }
 
+/// The tokenizer of a model, or an error.
+static Result<const Tokenizer *> getTokenizer(const transom_model *model) {
+  if (!model->model->tokenizer())
+    return unsupported("the model has no tokenizer");
+  return &*model->model->tokenizer();
+}
+
+transom_status transom_model_language_token(const transom_model *model,
+                                            const char *language, int64_t *id) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !language || !id)
+      return nullArgument(!model ? "model" : !language ? "language" : "id");
+    TRANSOM_ASSIGN(const Tokenizer *tokenizer, getTokenizer(model));
+    TRANSOM_ASSIGN(*id, tokenizer->findLanguage(language));
+    return {};
+  });
+}
+
+transom_status transom_model_language_name(const transom_model *model,
+                                           size_t index, char *text,
+                                           size_t capacity, size_t *size) {
+  return guarded([&]() -> Result<void> {
+    if (!model || !size)
+      return nullArgument(model ? "size" : "model");
+    TRANSOM_ASSIGN(const Tokenizer *tokenizer, getTokenizer(model));
+    const std::vector<TokenizerLanguage> languages = tokenizer->getLanguages();
+    if (index >= languages.size())
+      return usageError("language " + std::to_string(index) + " of " +
+                        std::to_string(languages.size()));
+    return writeText(languages[index].name, text, capacity, size);
+  });
+}
+
 transom_status transom_model_detokenize(const transom_model *model,
                                         const int64_t *ids, size_t count,
                                         uint32_t skip_special, char *text,

@@ -28,6 +28,12 @@ Result<Encoding> transom::encodeText(const Model &model,
   std::optional<std::string_view> second;
   if (pair && pair->data)
     second = getView(*pair);
+  if (options.language) {
+    TRANSOM_ASSIGN(how.language,
+                   model.tokenizer()->findLanguage(options.language));
+  }
+  if (options.target)
+    return model.tokenizer()->getTarget().encode(getView(text), second, how);
   return model.tokenizer()->encode(getView(text), second, how);
 }
 

@@ -9,6 +9,8 @@
 #include "runtime/tokenizer/Bpe.h"
 #include "runtime/base/Utf8.h"
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace transom::tokenizer {
 
@@ -17,12 +19,17 @@ Bpe::Bpe(const Tables &tables)
       prefix(tables.text(tables.parameters().continuingPrefix)),
       suffix(tables.text(tables.parameters().wordSuffix)),
       unknownId(tables.parameters().unknownId),
-      flags(tables.parameters().flags), probe(tables.parameters().mergeProbe),
+      idEnd(tables.parameters().idEnd), flags(tables.parameters().flags),
+      probe(tables.parameters().mergeProbe),
       merges(tables.array<MergeSlot>(Section::Merges)),
       results(tables.array<uint32_t>(Section::MergeResults)),
-      byteTokens(tables.array<uint32_t>(Section::ByteTokens)) {
+      byteTokens(tables.array<uint32_t>(Section::ByteTokens)),
+      scores(tables.array<double>(Section::Scores)) {
   continuingRoot = trie.step(Trie::root, prefix);
 }
+
+/// What stands for a space in the tokens of SentencePiece.
+static constexpr char32_t spaceCharacter = 0x2581;
 
 static uint32_t getBytes(char32_t code) {
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
@@ -33,6 +40,11 @@ uint32_t Bpe::wholeWord(const Characters &text, Span word) const {
   for (size_t at = word.begin; at < word.end && state != Trie::none; ++at)
     state = trie.stepCode(state, text[at].code);
   return state == Trie::none ? Trie::none : trie.value(state);
+}
+
+/// True if a token is one of those that text is cut into.
+bool Bpe::isCut(uint32_t id) const {
+  return scores.size() == 0 || (id < scores.size() && !std::isnan(scores[id]));
 }
 
 void Bpe::addSymbol(uint32_t id, uint32_t bytes) {
@@ -81,7 +93,7 @@ void Bpe::split(const Characters &text, Span word) {
     if (last)
       state = trie.step(state, suffix);
     uint32_t id = trie.value(state);
-    if (id == Trie::none) {
+    if (id == Trie::none || !isCut(id)) {
       addUnknown(text[at].code, first, last);
       continue;
     }
@@ -140,7 +152,39 @@ void Bpe::merge(const Candidate &candidate) {
   queuePair(candidate.left);
 }
 
+/// The same for few symbols: looks for the next merge among all pairs.
+void Bpe::mergeFew() {
+  std::array<Merge, fewSymbols> found;
+  size_t count = symbols.size();
+  for (size_t i = 0; i + 1 < count; ++i)
+    found[i] = getMerge(symbols[i].id, symbols[i + 1].id);
+  while (count > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < count; ++i)
+      if (found[i].rank < found[best].rank)
+        best = i;
+    if (found[best].rank == none)
+      break;
+    symbols[best].id = found[best].result;
+    symbols[best].bytes += symbols[best + 1].bytes;
+    --count;
+    for (size_t i = best + 1; i < count; ++i) {
+      symbols[i] = symbols[i + 1];
+      found[i - 1] = found[i];
+    }
+    if (best > 0)
+      found[best - 1] = getMerge(symbols[best - 1].id, symbols[best].id);
+    if (best + 1 < count)
+      found[best] = getMerge(symbols[best].id, symbols[best + 1].id);
+  }
+  symbols.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    symbols[i].next = i + 1 < count ? static_cast<uint32_t>(i + 1) : none;
+}
+
 void Bpe::mergeAll() {
+  if (symbols.size() <= fewSymbols)
+    return mergeFew();
   queue.clear();
   for (uint32_t i = 0; i < symbols.size(); ++i)
     queuePair(i);
@@ -165,9 +209,14 @@ void Bpe::give(const Characters &text, Span word,
   };
   for (uint32_t i = symbols.empty() ? none : 0; i != none;
        i = symbols[i].next) {
-    uint32_t first = seek(begin).begin;
+    uint32_t first = seek(begin).begin, id = symbols[i].id;
+    const size_t firstAt = at;
     uint64_t end = begin + symbols[i].bytes;
-    tokens.push_back({symbols[i].id, first, seek(end - 1).end});
+    uint32_t last = seek(end - 1).end;
+    // Unknown characters can make a token together that is not cut from text.
+    if (id == unknownId && scores.size() != 0)
+      id = wholeWord(text, {firstAt, at + 1});
+    tokens.push_back({id < idEnd ? id : unknownId, first, last});
     begin = end;
   }
 }
@@ -179,9 +228,19 @@ void Bpe::tokenize(const Characters &text, Span word,
       tokens.push_back({id, text[word.begin].begin, text[word.end - 1].end});
       return;
     }
-  split(text, word);
-  mergeAll();
-  give(text, word, tokens);
+  for (size_t begin = word.begin; begin < word.end;) {
+    size_t end = word.end;
+    if (flags & SeparateSpaces) {
+      end = begin + 1;
+      while (end < word.end && (text[end].code != spaceCharacter ||
+                                text[end - 1].code == spaceCharacter))
+        ++end;
+    }
+    split(text, {begin, end});
+    mergeAll();
+    give(text, {begin, end}, tokens);
+    begin = end;
+  }
 }
 
 } // namespace transom::tokenizer

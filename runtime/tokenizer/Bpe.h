@@ -24,6 +24,8 @@ public:
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
+  /// So many symbols are merged faster without a heap.
+  static constexpr size_t fewSymbols = 32;
 
   /// A symbol of the word; symbols are linked in the order of the word.
   struct Symbol {
@@ -44,11 +46,13 @@ private:
   };
 
   uint32_t wholeWord(const Characters &text, Span word) const;
+  bool isCut(uint32_t id) const;
   void split(const Characters &text, Span word);
   void addUnknown(char32_t code, bool first, bool last);
   void flushUnknown();
   void addSymbol(uint32_t id, uint32_t bytes);
   void mergeAll();
+  void mergeFew();
   void merge(const Candidate &candidate);
   void queuePair(uint32_t left);
   Merge getMerge(uint32_t left, uint32_t right) const;
@@ -58,9 +62,10 @@ private:
   Trie trie;
   uint32_t continuingRoot; ///< the state after the continuing prefix
   std::string_view prefix, suffix;
-  uint32_t unknownId, flags, probe;
+  uint32_t unknownId, idEnd, flags, probe;
   ArrayView<MergeSlot> merges;
   ArrayView<uint32_t> results, byteTokens;
+  ArrayView<double> scores; ///< where not all tokens are cut from text
 
   std::vector<Symbol> symbols;
   std::vector<Candidate> queue; ///< a heap

@@ -20,7 +20,7 @@ static constexpr std::string_view replacement = "\xef\xbf\xbd";
 
 Result<DecodeStream> DecodeStream::create(const Tokenizer &tokenizer,
                                           bool skipSpecial) {
-  const Tables &tables = tokenizer.data();
+  const Tables tables = tokenizer.getTarget().data();
   StepList list = tables.steps(Section::DecoderSteps);
   for (size_t i = 0; i < list.steps.size(); ++i)
     if (Step step = list.steps[i];

@@ -40,6 +40,22 @@ static void cleanText(Characters &text) {
       character.code = U' ';
 }
 
+/// What SentencePiece's rule nmt removes and takes for spaces.
+static void cleanControls(Characters &text) {
+  removeIf(text, [](char32_t c) {
+    return (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) ||
+           c == 0x7F || c == 0x8F || c == 0x9F;
+  });
+  auto isSpace = [](char32_t c) {
+    return c == 0x9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 ||
+           (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 ||
+           c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+  };
+  for (Character &character : text)
+    if (isSpace(character.code))
+      character.code = U' ';
+}
+
 static void spaceChinese(Characters &text) {
   auto chinese = [](const Character &c) { return unicode::isChinese(c.code); };
   if (std::none_of(text.begin(), text.end(), chinese))
@@ -68,12 +84,16 @@ struct Unit {
 };
 using Units = std::vector<Unit>;
 
-/// The canonical decomposition, in canonical order.
+/// The canonical or the compatibility decomposition, in canonical order.
 class Decomposer {
 public:
+  explicit Decomposer(bool compatible) : compatible(compatible) {}
+
   Units run(const Characters &source) {
     units.reserve(source.size());
     for (const Character &character : source) {
+      if (compatible && addCompatible(character.code))
+        continue;
       unicode::Image image = unicode::decompose(character.code);
       for (unsigned i = 0; i < image.size; ++i)
         add(image.codes[i], i != 0);
@@ -83,6 +103,13 @@ public:
   }
 
 private:
+  bool addCompatible(char32_t code) {
+    unicode::LongImage image = unicode::decomposeCompatibly(code);
+    for (unsigned i = 0; i < image.size; ++i)
+      add(image.codes[i], i != 0);
+    return image.size != 0;
+  }
+
   void add(char32_t code, int32_t change) {
     uint8_t combiningClass = unicode::getRecord(code).combiningClass;
     if (combiningClass == 0)
@@ -112,6 +139,7 @@ private:
     std::copy(ordered.begin(), ordered.end(), begin);
   }
 
+  bool compatible;
   Units units, ordered;
   size_t runBegin = 0; ///< after the last starter
 };
@@ -142,22 +170,37 @@ static void compose(Units &units) {
   units.resize(size);
 }
 
-static bool isStable(const Characters &text, bool composed) {
-  return std::all_of(text.begin(), text.end(), [composed](const Character &c) {
-    // Nothing below the first combining mark changes in NFC.
-    if (composed)
-      return c.code < 0x300;
+namespace {
+/// A normal form of Unicode.
+struct NormalForm {
+  bool composed, compatible;
+};
+} // namespace
+
+/// True if no character changes by itself or joins the one before it.
+static bool isStable(const Characters &text, NormalForm form) {
+  // Below, nothing changes in NFC; and no character without a combining class
+  // joins the one before it.
+  constexpr char32_t firstMark = 0x300, firstJoining = 0x900;
+  return std::all_of(text.begin(), text.end(), [form](const Character &c) {
+    if (c.code < 0x80)
+      return true;
+    if (form.compatible && unicode::decomposeCompatibly(c.code).size != 0)
+      return false;
+    if (form.composed && c.code < firstMark)
+      return true;
     const unicode::Record &record = unicode::getRecord(c.code);
-    return !(record.flags & unicode::Decomposes) && record.combiningClass == 0;
+    return !(record.flags & unicode::Decomposes) &&
+           record.combiningClass == 0 &&
+           !(form.composed && c.code >= firstJoining);
   });
 }
 
-/// NFD, or NFC where `composed`.
-static void normalizeCanonically(Characters &text, bool composed) {
-  if (isStable(text, composed))
+static void toNormalForm(Characters &text, NormalForm form) {
+  if (isStable(text, form))
     return;
-  Units units = Decomposer().run(text);
-  if (composed)
+  Units units = Decomposer(form.compatible).run(text);
+  if (form.composed)
     compose(units);
   Aligner aligner(text);
   aligner.reserve(units.size());
@@ -231,9 +274,15 @@ static void runStep(const StepList &list, Step step, Characters &text) {
   case NormalizerStep::SpaceChinese:
     return spaceChinese(text);
   case NormalizerStep::Decompose:
-    return normalizeCanonically(text, false);
+    return toNormalForm(text, {false, false});
   case NormalizerStep::Compose:
-    return normalizeCanonically(text, true);
+    return toNormalForm(text, {true, false});
+  case NormalizerStep::DecomposeCompatibly:
+    return toNormalForm(text, {false, true});
+  case NormalizerStep::ComposeCompatibly:
+    return toNormalForm(text, {true, true});
+  case NormalizerStep::CleanControls:
+    return cleanControls(text);
   case NormalizerStep::RemoveNonspacing:
     return removeFlagged(text, unicode::Nonspacing);
   case NormalizerStep::RemoveMarks:

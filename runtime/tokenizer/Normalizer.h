@@ -40,9 +40,12 @@ enum class NormalizerStep : uint32_t {
                     ///< `second`; option 1: as SentencePiece does itself
   CollapseSpaces,   ///< runs of spaces to one, none at the ends, and no U+2581
                     ///< at the end
+  DecomposeCompatibly, ///< NFKD
+  ComposeCompatibly,   ///< NFKC
+  CleanControls,       ///< Nmt: drop controls; other spaces to space
 };
 /// One more than the last step's number.
-inline constexpr uint32_t normalizerStepEnd = 14;
+inline constexpr uint32_t normalizerStepEnd = 17;
 
 /// True where `first` is a program.
 inline bool normalizerHasProgram(Step step) {

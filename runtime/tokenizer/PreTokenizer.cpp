@@ -9,7 +9,6 @@
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/Unicode.h"
 #include <algorithm>
-#include <functional>
 
 namespace transom::tokenizer {
 
@@ -60,9 +59,8 @@ static void cutByProgram(const StepList &list, Step step,
   words = std::move(next);
 }
 
-/// Appends the new form of a word to a text.
-using Rewriter = std::function<void(const Characters &, Span, Characters &)>;
-
+/// Replaces each word by what `rewriter` appends to the new text for it.
+template <typename Rewriter>
 static void rewrite(Characters &text, Words &words, const Rewriter &rewriter) {
   Characters result;
   result.reserve(text.size() + words.size());
@@ -108,6 +106,12 @@ static void toBytes(Characters &text, Words &words) {
   rewrite(text, words,
           [&](const Characters &from, Span word, Characters &result) {
             for (size_t i = word.begin; i < word.end; ++i) {
+              if (from[i].code < 0x80) {
+                result.push_back(
+                    {characterOfByte(static_cast<uint8_t>(from[i].code)),
+                     from[i].begin, from[i].end});
+                continue;
+              }
               bytes.clear();
               utf8::append(bytes, from[i].code);
               for (char byte : bytes)

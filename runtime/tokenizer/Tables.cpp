@@ -64,7 +64,10 @@ static size_t elementSize(Section section) {
     return sizeof(uint32_t);
   case Section::Scores:
     return sizeof(double);
+  case Section::Languages:
+    return sizeof(LanguageEntry);
   case Section::Text:
+  case Section::Target:
     return 1;
   }
   return 1;
@@ -132,7 +135,7 @@ static bool validTemplate(ArrayView<TemplateItem> items, bool pair) {
     TemplateItem item = items[i];
     bool known = item.kind == TemplateItemKind::SequenceA ||
                  (item.kind == TemplateItemKind::SequenceB && pair) ||
-                 (item.kind == TemplateItemKind::Token && item.id < idLimit);
+                 (isToken(item.kind) && item.id < idLimit);
     if (!known || item.typeId >= idLimit)
       return false;
   }
@@ -164,7 +167,7 @@ Result<void> Tables::checkContents() const {
   // Parameters.
   bool unknownIsToken =
       params.unknownId < params.idEnd ||
-      (params.model == ModelKind::Bpe && params.unknownId == Trie::none);
+      (params.model != ModelKind::WordPiece && params.unknownId == Trie::none);
   if (!inRange(params.truncationStrategy, TruncationStrategy::OnlySecond) ||
       !inRange(params.truncationSide, TruncationSide::Left) ||
       params.idEnd > idLimit || !unknownIsToken)

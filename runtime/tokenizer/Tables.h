@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 4;
+inline constexpr uint32_t tablesVersion = 5;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 
@@ -41,10 +41,13 @@ enum class Section : uint32_t {
   MergeResults,      ///< u32, the token of each merge by its rank
   ByteTokens,        ///< u32, tokens of the bytes 0 to 255 or `Trie::none`
   Scores,            ///< f64 of each id, NaN for one that is not found in
-                     ///< text, then that of an unknown character; an id from
-                     ///< `Parameters::idEnd` on stands for the unknown token
+                     ///< text, and of a Unigram model then that of an unknown
+                     ///< character; an id from `Parameters::idEnd` on means the
+                     ///< unknown token. Empty for most BPEs
+  Languages,         ///< `LanguageEntry`s, sorted by name
+  Target,            ///< tables of texts in the target language; empty: these
 };
-inline constexpr size_t sectionCount = 17;
+inline constexpr size_t sectionCount = 19;
 
 /// The kinds of model.
 enum class ModelKind : uint32_t { WordPiece = 1, Bpe, Unigram };
@@ -96,12 +99,14 @@ enum ModelFlag : uint32_t {
   PrefixSpace = 16,   ///< but not the first, which was put before the text
   SingleScores = 32,  ///< sums of scores are rounded to single precision
   LanguageCodes = 64, ///< a `>>xx<<` that begins a text is a token
+  SeparateSpaces =
+      128, ///< no token of a BPE has U+2581 after another character
 };
 
 /// Everything that is one of a kind.
 struct Parameters {
   ModelKind model;
-  uint32_t unknownId; ///< `Trie::none`: a BPE without one
+  uint32_t unknownId; ///< `Trie::none`: the model has no unknown token
   TextRef continuingPrefix;
   TextRef wordSuffix;         ///< of a token that ends a word
   uint32_t maxWordCharacters; ///< a longer word is the unknown token
@@ -114,7 +119,17 @@ struct Parameters {
 };
 
 /// The kind of an item of the template.
-enum class TemplateItemKind : uint32_t { SequenceA = 1, SequenceB, Token };
+enum class TemplateItemKind : uint32_t {
+  SequenceA = 1,
+  SequenceB,
+  Token,
+  SourceLanguage, ///< the token of the language, `id` where none is asked for
+};
+/// True for an item that is one token.
+inline bool isToken(TemplateItemKind kind) {
+  return kind == TemplateItemKind::Token ||
+         kind == TemplateItemKind::SourceLanguage;
+}
 
 struct TemplateItem {
   TemplateItemKind kind;
@@ -126,6 +141,12 @@ struct VocabularyEntry {
   uint32_t id;
   TextRef text;
   uint32_t special; ///< 1: left out by `decode` on demand
+};
+
+/// A language and its token.
+struct LanguageEntry {
+  uint32_t id;
+  TextRef name;
 };
 
 /// The bits of `AddedToken::flags`.

@@ -5,6 +5,7 @@
 // lies between them, find added tokens again, cut into words, words to tokens
 // by the model, cut to the maximum length, fill the template.
 #include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/AddedTokens.h"
 #include "runtime/tokenizer/Bpe.h"
@@ -23,7 +24,46 @@ using namespace tokenizer;
 
 Result<Tokenizer> Tokenizer::open(std::string_view bytes) {
   TRANSOM_ASSIGN(Tables tables, Tables::open(bytes));
-  return Tokenizer(tables);
+  Tokenizer tokenizer(tables);
+  if (std::string_view inner = tables.section(Section::Target);
+      !inner.empty()) {
+    TRANSOM_ASSIGN(tokenizer.target, Tables::open(inner));
+  }
+  return tokenizer;
+}
+
+Tokenizer Tokenizer::getTarget() const {
+  return Tokenizer(target.value_or(tables));
+}
+
+//===-- Languages ---------------------------------------------------------===//
+
+std::vector<TokenizerLanguage> Tokenizer::getLanguages() const {
+  std::vector<TokenizerLanguage> languages;
+  auto entries = tables.array<LanguageEntry>(Section::Languages);
+  for (size_t i = 0; i < entries.size(); ++i)
+    languages.push_back({tables.text(entries[i].name), entries[i].id});
+  return languages;
+}
+
+Result<int64_t> Tokenizer::findLanguage(std::string_view name) const {
+  std::vector<std::string> names;
+  std::string variant; // `en_XX` for `en`
+  for (const TokenizerLanguage &language : getLanguages()) {
+    if (language.name == name)
+      return language.id;
+    names.emplace_back(language.name);
+    if (variant.empty() && !name.empty() &&
+        language.name.substr(0, name.size() + 1) == std::string(name) + "_")
+      variant = language.name;
+  }
+  if (names.empty())
+    return unsupported("the tokenizer has no languages");
+  const std::string near = variant.empty()
+                               ? suggest(name, names)
+                               : "; did you mean '" + variant + "'?";
+  return usageError("unknown language '" + utf8::printable(name) + "'" + near +
+                    "; supported: " + joinNames(names));
 }
 
 //===-- Text to tokens ----------------------------------------------------===//
@@ -43,13 +83,22 @@ public:
         rawTrie(tables.trie(Section::RawTrie)),
         normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
 
-  std::vector<Token> encode(std::string_view text) {
+  /// `Rejected` where a character needs an unknown token and the model has no
+  /// such token.
+  Result<std::vector<Token>> encode(std::string_view text) {
     Characters characters = getCharacters(text);
+    encodeAll(characters);
+    if (auto missing = unigram.getMissing())
+      return rejected("the character at byte " + std::to_string(*missing) +
+                      " is not in the vocabulary, which has no unknown token");
+    return std::move(tokens);
+  }
+
+private:
+  void encodeAll(Characters &characters) {
     std::vector<Split> splits = splitAdded(rawTrie, added, characters);
-    if (splits.size() == 1 && !splits[0].id) {
-      encodeBetween(characters);
-      return std::move(tokens);
-    }
+    if (splits.size() == 1 && !splits[0].id)
+      return encodeBetween(characters);
     Characters between;
     for (const Split &split : splits) {
       if (split.id) {
@@ -60,10 +109,8 @@ public:
                      characters.begin() + split.span.end);
       encodeBetween(between);
     }
-    return std::move(tokens);
   }
 
-private:
   void addToken(const Characters &text, const Split &split) {
     auto [begin, end] = split.span;
     if (begin == end)
@@ -266,7 +313,7 @@ static void trimOffsets(const Tables &tables, std::string_view text,
 static size_t templateTokens(ArrayView<TemplateItem> items) {
   size_t count = 0;
   for (size_t i = 0; i < items.size(); ++i)
-    count += items[i].kind == TemplateItemKind::Token;
+    count += isToken(items[i].kind);
   return count;
 }
 
@@ -279,14 +326,18 @@ static void append(Encoding &encoding, int64_t id, uint32_t typeId,
   encoding.sequence.push_back(sequence);
 }
 
-static Encoding fillTemplate(ArrayView<TemplateItem> items, bool addSpecial,
+static Encoding fillTemplate(ArrayView<TemplateItem> items,
+                             const EncodeOptions &options,
                              const std::vector<Token> (&sequences)[2]) {
   Encoding encoding;
   for (size_t i = 0; i < items.size(); ++i) {
     TemplateItem item = items[i];
-    if (item.kind == TemplateItemKind::Token) {
-      if (addSpecial)
-        append(encoding, item.id, item.typeId, {0, 0}, 2);
+    if (isToken(item.kind)) {
+      const bool isLanguage = item.kind == TemplateItemKind::SourceLanguage;
+      const int64_t id =
+          isLanguage ? options.language.value_or(item.id) : item.id;
+      if (options.addSpecial)
+        append(encoding, id, item.typeId, {0, 0}, 2);
       continue;
     }
     uint8_t which = item.kind == TemplateItemKind::SequenceB;
@@ -301,10 +352,10 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
                                    const EncodeOptions &options) const {
   std::vector<Token> sequences[2];
   TRANSOM_TRY(checkText(text));
-  sequences[0] = SequenceEncoder(tables).encode(text);
+  TRANSOM_ASSIGN(sequences[0], SequenceEncoder(tables).encode(text));
   if (pair) {
     TRANSOM_TRY(checkText(*pair));
-    sequences[1] = SequenceEncoder(tables).encode(*pair);
+    TRANSOM_ASSIGN(sequences[1], SequenceEncoder(tables).encode(*pair));
   }
   auto items = tables.array<TemplateItem>(pair ? Section::PairTemplate
                                                : Section::SingleTemplate);
@@ -325,7 +376,7 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
     trimOffsets(tables, text, sequences[0]);
     trimOffsets(tables, pair.value_or(""), sequences[1]);
   }
-  Encoding encoding = fillTemplate(items, options.addSpecial, sequences);
+  Encoding encoding = fillTemplate(items, options, sequences);
   encoding.truncatedTokens = truncated;
   return encoding;
 }

@@ -23,6 +23,10 @@ struct EncodeOptions {
   /// and by the strategy that tokenizer.json names (longest first, on the
   /// right, where it names none). 0: as long as the text is.
   size_t maxLength = 0;
+  /// The token that the template puts where the source language's token is;
+  /// absent: the language that the tokenizer's files name. `findLanguage` gives
+  /// it. For a text in the target language, that of the target language.
+  std::optional<int64_t> language = std::nullopt;
 };
 
 /// Bytes [begin, end) of the text that a token stands for (of the second text,
@@ -43,6 +47,12 @@ struct Encoding {
   size_t truncatedTokens = 0;       ///< how many were cut off
 };
 
+/// A language of a translator and its token.
+struct TokenizerLanguage {
+  std::string_view name; ///< `en_XX`, `eng_Latn`, `en`
+  int64_t id;
+};
+
 /// Immutable; may be used by several threads at once.
 class Tokenizer {
 public:
@@ -60,6 +70,12 @@ public:
                           const EncodeOptions &options = {}) const {
     return encode(text, std::nullopt, options);
   }
+
+  /// The languages of a translator, sorted by name; none of other models.
+  std::vector<TokenizerLanguage> getLanguages() const;
+  /// The token of a language. `Usage` for one that is not known, naming those
+  /// that are; `Unsupported` where the tokenizer has none.
+  Result<int64_t> findLanguage(std::string_view name) const;
 
   /// The text of `ids`; ids without a token are left out, special tokens too
   /// with `skipSpecial`. `Unsupported` where tokenizer.json has a decoder that
@@ -80,12 +96,17 @@ public:
   /// The maximum length that tokenizer.json asks for, if any.
   std::optional<size_t> truncation() const;
 
+  /// The tokenizer of texts in the target language: another one where a
+  /// translator's files have two, else the same.
+  Tokenizer getTarget() const;
+
   /// What it reads.
   const tokenizer::Tables &data() const { return tables; }
 
 private:
   explicit Tokenizer(tokenizer::Tables tables) : tables(tables) {}
   tokenizer::Tables tables;
+  std::optional<tokenizer::Tables> target;
 };
 
 } // namespace transom

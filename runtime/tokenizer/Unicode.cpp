@@ -41,6 +41,18 @@ static Image getImage(char32_t code, const Expansion *table, size_t count,
   return image;
 }
 
+LongImage decomposeCompatibly(char32_t code) {
+  if (code < 0xA0)
+    return {nullptr, 0};
+  const Expansion *end = compatibilities + compatibilityCount;
+  const Expansion *found = std::lower_bound(
+      compatibilities, end, code,
+      [](const Expansion &entry, char32_t code) { return entry.code < code; });
+  if (found == end || found->code != code)
+    return {nullptr, 0};
+  return {compatible + found->offset, found->length};
+}
+
 static Image decomposeHangul(char32_t syllable) {
   constexpr unsigned trailCount = 28, vowelCount = 21;
   char32_t lead = 0x1100 + syllable / (vowelCount * trailCount);

@@ -30,6 +30,15 @@ struct Image {
 /// The full canonical decomposition of `code`, not reordered.
 Image decompose(char32_t code);
 
+/// The full compatibility decomposition of a character.
+struct LongImage {
+  const char32_t *codes;
+  unsigned size;
+};
+
+/// That of `code` where it is not the canonical one, else nothing (size 0).
+LongImage decomposeCompatibly(char32_t code);
+
 /// The character that canonical composition makes of two, or 0.
 char32_t compose(char32_t first, char32_t second);
 

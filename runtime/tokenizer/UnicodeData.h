@@ -47,6 +47,10 @@ extern const Record records[];
 extern const size_t decompositionCount;
 extern const Expansion decompositions[]; ///< sorted by code, without Hangul
 extern const char32_t decomposed[];
+extern const size_t compatibilityCount;
+extern const Expansion compatibilities[]; ///< sorted by code; those that are
+                                          ///< not canonical
+extern const char32_t compatible[];
 extern const size_t compositionCount;
 extern const Composition compositions[]; ///< sorted, without Hangul
 extern const size_t lowerExpansionCount;

@@ -22,13 +22,15 @@ Unigram::Unigram(const Tables &tables)
 
 /// Takes the token of `length` characters at `at` if no way to its end has a
 /// higher score.
-void Unigram::extend(size_t at, size_t length, uint32_t id, double score) {
+bool Unigram::extend(size_t at, size_t length, uint32_t id, double score) {
   Node &end = nodes[at + length];
   double sum = score + nodes[at].score;
   if (flags & SingleScores)
     sum = static_cast<float>(sum);
-  if (end.length == 0 || sum > end.score)
-    end = {sum, id, static_cast<uint32_t>(length)};
+  if (end.length != 0 && sum <= end.score)
+    return false;
+  end = {sum, id, static_cast<uint32_t>(length)};
+  return true;
 }
 
 void Unigram::findBest(const Characters &text, Span word) {
@@ -50,8 +52,9 @@ void Unigram::findBest(const Characters &text, Span word) {
       single |= end == at;
     }
     // A character that is not a token by itself may be unknown.
-    if (!single)
-      extend(at, 1, unknownId, unknownScore);
+    if (!single && extend(at, 1, unknownId, unknownScore) &&
+        unknownId == Trie::none && !missing)
+      missing = text[word.begin + at].begin;
   }
 }
 
@@ -112,6 +115,8 @@ void Unigram::addUnknown(const Characters &text, Span part,
 void Unigram::tokenize(const Characters &text, Span word,
                        std::vector<Token> &tokens) {
   findBest(text, word);
+  if (missing)
+    return;
   linkForward();
   size_t size = word.end - word.begin;
   for (size_t at = 0; at < size;) {

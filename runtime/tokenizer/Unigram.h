@@ -7,6 +7,7 @@
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Token.h"
+#include <optional>
 
 namespace transom::tokenizer {
 
@@ -18,13 +19,18 @@ public:
 
   /// Appends the tokens of `word` of `text`, which is not empty. Neighbouring
   /// characters that are in no token become one unknown token, or the tokens
-  /// of their bytes. Time is bounded by the word's length times that of the
-  /// longest token.
+  /// of their bytes; without an unknown token they are reported by
+  /// `getMissing`, and the tokens are incomplete. Time is bounded by the word's
+  /// length times that of the longest token.
   void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
 
   /// Appends `part` as one token, or the unknown token if it is not one.
   void addWhole(const Characters &text, Span part,
                 std::vector<Token> &tokens) const;
+
+  /// The byte of the text where a character is that needs an unknown token, if
+  /// there was one.
+  std::optional<uint32_t> getMissing() const { return missing; }
 
 private:
   /// The best way to cut the characters before some place: its score, and its
@@ -36,7 +42,8 @@ private:
   };
 
   uint32_t find(const Characters &text, Span part) const;
-  void extend(size_t at, size_t length, uint32_t id, double score);
+  /// True if the way is the best one now.
+  bool extend(size_t at, size_t length, uint32_t id, double score);
   void findBest(const Characters &text, Span word);
   void linkForward();
   void addUnknown(const Characters &text, Span part,
@@ -47,6 +54,7 @@ private:
   ArrayView<uint32_t> byteTokens;
   double unknownScore;
   uint32_t unknownId, idEnd, flags;
+  std::optional<uint32_t> missing;
   std::vector<Node> nodes; ///< by the place where the last token ends
 };
 

@@ -18,6 +18,10 @@ struct TokenizeFlags {
   TextInput input;
   std::vector<std::string> pairs; ///< of `--pair`, beside `--text`
   bool noSpecial = false, noTruncation = false, decode = false;
+  std::string sourceLanguage, targetLanguage;
+
+  /// True for texts in the target language.
+  bool target() const { return !targetLanguage.empty(); }
 };
 } // namespace
 
@@ -155,6 +159,10 @@ static Result<void> validate(const TokenizeFlags &flags) {
   TRANSOM_TRY(flags.input.validate());
   if (flags.decode && !flags.pairs.empty())
     return usageError("'--pair' and '--decode' exclude each other");
+  if (!flags.sourceLanguage.empty() && flags.target())
+    return usageError("'--source-lang' and '--target-lang' exclude each other");
+  if (flags.decode && (!flags.sourceLanguage.empty() || flags.target()))
+    return usageError("'--decode' takes no language");
   return checkPairs(flags.input, flags.pairs);
 }
 
@@ -166,6 +174,11 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   transom_tokenize_options options = transom_tokenize_options_default();
   options.no_special = flags.noSpecial;
   options.no_truncation = flags.noTruncation;
+  const std::string &language =
+      flags.target() ? flags.targetLanguage : flags.sourceLanguage;
+  if (!language.empty())
+    options.language = language.c_str();
+  options.target = flags.target();
   CutTexts cuts;
   size_t index = 0;
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
@@ -211,6 +224,12 @@ void tools::addTokenize(CLI::App &app, CommandList &commands) {
       "special tokens");
   command.app->add_flag("--no-truncation", flags->noTruncation,
                         "do not truncate texts to the model's limit");
+  command.app->add_option("--source-lang", flags->sourceLanguage,
+                          "the language of the texts, of a translator that has "
+                          "tokens for languages");
+  command.app->add_option("--target-lang", flags->targetLanguage,
+                          "the same for texts in the language that a model "
+                          "translates into");
   command.run = [flags](const CommonFlags &common) {
     return runTokenize(*flags, common);
   };

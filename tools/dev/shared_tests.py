@@ -24,6 +24,8 @@ SHARED = {
     "test/compiler/import/huggingface/GoldenImportTest.cpp": ("drivers of encoders, and of texts beside them", ["Encoder.cpp", "TextConfig.cpp"]),
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
+    "test/compiler/import/tokenizer/ImportPiecesTest.cpp": ("what the classes share", ["PieceImporter.cpp"]),
+    "test/compiler/import/tokenizer/ImportMarianTest.cpp": ("pieces with ids of a vocabulary", ["VocabularyPieces.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),

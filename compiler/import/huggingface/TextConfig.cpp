@@ -1,11 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tokenizer.json, or source.spm and vocab.json; sentence_bert_config.json,
-// modules.json and the pooling's config.json.
+// The tokenizer's files; sentence_bert_config.json, modules.json and the
+// pooling's config.json.
 #include "compiler/import/huggingface/TextConfig.h"
-#include "compiler/import/tokenizer/ImportMarian.h"
-#include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
 
@@ -27,10 +26,6 @@ private:
   /// A JSON file of the folder, nothing when it is not there.
   Result<std::optional<JsonDocument>> json(const std::string &name);
   Result<void> pooling(const std::string &name);
-  /// source.spm and vocab.json of a Marian folder.
-  Result<void> marian();
-  Result<void> keep(Result<ImportedTokenizer> imported,
-                    const std::vector<std::string> &names);
 
   const std::string &folder;
   TextConfig &config;
@@ -48,50 +43,24 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
   return std::optional<JsonDocument>(document);
 }
 
-Result<void> TextReader::tokenizer(bool expected) {
-  const std::string name = "tokenizer.json";
-  const std::string path = joinPath(folder, name);
-  if (!fileExists(path)) {
-    if (fileExists(joinPath(folder, "source.spm")) &&
-        fileExists(joinPath(folder, "vocab.json")))
-      return marian();
-    if (expected)
-      config.notes.push_back("no tokenizer.json: texts cannot be given");
-    return {};
-  }
-  TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
-  return keep(importTokenizer(text, path), {name});
-}
-
-Result<void> TextReader::marian() {
-  const std::string source = joinPath(folder, "source.spm");
-  const std::string vocabulary = joinPath(folder, "vocab.json");
-  if (fileExists(joinPath(folder, "target_vocab.json"))) {
-    config.notes.push_back("a vocabulary of its own for the target language is "
-                           "not supported; texts cannot be given");
-    return {};
-  }
-  TRANSOM_ASSIGN(std::string model, readSmallFile(source, jsonMaxBytes));
-  TRANSOM_ASSIGN(std::string ids, readSmallFile(vocabulary, jsonMaxBytes));
-  return keep(importMarianTokenizer({model, source}, {ids, vocabulary}),
-              {"source.spm", "vocab.json"});
-}
-
 /// A tokenizer that is not supported is no error, but noted.
-Result<void> TextReader::keep(Result<ImportedTokenizer> imported,
-                              const std::vector<std::string> &names) {
-  if (!imported) {
-    if (imported.error().status != Status::Unsupported)
-      return imported.takeError();
-    config.notes.push_back(imported.error().message +
-                           "; texts cannot be given");
+Result<void> TextReader::tokenizer(bool expected) {
+  Result<std::optional<FolderTokenizer>> read = importTokenizerFolder(folder);
+  if (!read && read.error().status != Status::Unsupported)
+    return read.takeError();
+  if (!read)
+    config.notes.push_back(read.error().message + "; texts cannot be given");
+  else if (!*read && expected)
+    config.notes.push_back("no tokenizer.json: texts cannot be given");
+  if (!read || !*read)
     return {};
-  }
-  truncation = imported->truncation;
-  config.tokenizer = std::move(imported->tables);
-  config.files.insert(config.files.end(), names.begin(), names.end());
-  config.notes.insert(config.notes.end(), imported->notes.begin(),
-                      imported->notes.end());
+  ImportedTokenizer &imported = (*read)->tokenizer;
+  truncation = imported.truncation;
+  config.tokenizer = std::move(imported.tables);
+  config.files.insert(config.files.end(), (*read)->files.begin(),
+                      (*read)->files.end());
+  config.notes.insert(config.notes.end(), imported.notes.begin(),
+                      imported.notes.end());
   return {};
 }
 

@@ -5,20 +5,23 @@
 // vocab.json gives their ids.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/TokenizerSettings.h"
+#include <optional>
 
 namespace transom {
 
-/// A file's bytes, and its name in errors.
-struct NamedFile {
-  std::string_view bytes;
-  std::string name;
+/// The files of a Marian folder.
+struct MarianFiles {
+  NamedFile pieces, vocabulary; ///< source.spm, vocab.json
+  std::optional<NamedFile> targetPieces = std::nullopt; ///< target.spm
+  /// target_vocab.json, where the languages do not share a vocabulary.
+  std::optional<NamedFile> targetVocabulary = std::nullopt;
 };
 
 /// Tables with the ids and texts of the class MarianTokenizer of transformers,
 /// without its optional normalization of punctuation. `Rejected` where a file
-/// is malformed or both contradict each other, `Unsupported` where the model
+/// is malformed or they contradict each other, `Unsupported` where the model
 /// of the pieces is not supported.
-Result<ImportedTokenizer> importMarianTokenizer(const NamedFile &pieces,
-                                                const NamedFile &vocabulary);
+Result<ImportedTokenizer> importMarianTokenizer(const MarianFiles &files);
 
 } // namespace transom

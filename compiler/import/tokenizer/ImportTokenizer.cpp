@@ -4,10 +4,11 @@
 // The top level of tokenizer.json. The model is read first, since its kind
 // decides whether the rest is worth reading.
 #include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/AddedTokens.h"
+#include "compiler/import/tokenizer/Languages.h"
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include "runtime/json/Json.h"
-#include <algorithm>
 
 namespace transom {
 
@@ -35,16 +36,6 @@ static Result<void> readSteps(JsonValue root, Draft &draft) {
   return readTruncation(root.find("truncation"), draft.parameters);
 }
 
-/// One more than the largest id that encoding can give.
-static uint32_t getIdEnd(const Draft &draft) {
-  uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
-  for (auto *items : {&draft.single, &draft.pair})
-    for (const TemplateItem &item : *items)
-      if (item.kind == TemplateItemKind::Token)
-        end = std::max(end, item.id + 1);
-  return end;
-}
-
 Result<ImportedTokenizer> importTokenizer(std::string_view json,
                                           const std::string &fileName) {
   TRANSOM_ASSIGN(auto document, parseJson(json, fileName));
@@ -57,7 +48,7 @@ Result<ImportedTokenizer> importTokenizer(std::string_view json,
   TRANSOM_TRY(readModel(model, draft));
   TRANSOM_TRY(readSteps(root, draft));
   TRANSOM_TRY(readAddedTokens(root.find("added_tokens"), draft, result.notes));
-  draft.parameters.idEnd = getIdEnd(draft);
+  findLanguages(draft);
   auto tables = writeTables(draft);
   if (!tables) {
     Error error = tables.takeError();

@@ -148,18 +148,23 @@ static Result<void> readStrip(JsonValue value, Draft &draft) {
   return {};
 }
 
+Result<void> addCharacterMap(std::string_view bytes, Draft &draft) {
+  TRANSOM_ASSIGN(CharacterMap map, readCharacterMap(bytes));
+  Step &step = addStep(draft, NormalizerStep::MapCharacters);
+  step.first = draft.addStepText(map.trie);
+  step.second = draft.addStepText(map.strings);
+  return {};
+}
+
 static Result<void> readPrecompiled(JsonValue value, Draft &draft) {
   TRANSOM_ASSIGN(auto map, value.get("precompiled_charsmap"));
   TRANSOM_ASSIGN(auto text, map.asString());
   std::optional<std::string> bytes = decodeBase64(text);
   if (!bytes)
     return map.error("expected a text in base 64");
-  auto read = readCharacterMap(*bytes);
-  if (!read)
-    return map.error(read.error().message, read.error().status);
-  Step &step = addStep(draft, NormalizerStep::MapCharacters);
-  step.first = draft.addStepText(read->trie);
-  step.second = draft.addStepText(read->strings);
+  Result<void> added = addCharacterMap(*bytes, draft);
+  if (!added)
+    return map.error(added.error().message, added.error().status);
   return {};
 }
 
@@ -179,19 +184,24 @@ Result<void> readNormalizer(JsonValue value, Draft &draft) {
     return readReplace(value, draft);
   if (type == "Strip")
     return readStrip(value, draft);
-  if (type == "Lowercase")
-    addStep(draft, NormalizerStep::Lowercase);
-  else if (type == "NFC")
-    addStep(draft, NormalizerStep::Compose);
-  else if (type == "NFD")
-    addStep(draft, NormalizerStep::Decompose);
-  else if (type == "StripAccents")
-    addStep(draft, NormalizerStep::RemoveMarks);
-  else
-    return unsupportedType(value, "normalizer", type,
-                           "BertNormalizer, Lowercase, NFC, NFD, Precompiled, "
-                           "Prepend, Replace, Sequence, Strip, StripAccents");
-  return {};
+  static constexpr std::pair<const char *, NormalizerStep> steps[] = {
+      {"Lowercase", NormalizerStep::Lowercase},
+      {"NFC", NormalizerStep::Compose},
+      {"NFD", NormalizerStep::Decompose},
+      {"NFKC", NormalizerStep::ComposeCompatibly},
+      {"NFKD", NormalizerStep::DecomposeCompatibly},
+      {"Nmt", NormalizerStep::CleanControls},
+      {"StripAccents", NormalizerStep::RemoveMarks}};
+  for (auto &[name, step] : steps)
+    if (type == name) {
+      addStep(draft, step);
+      return {};
+    }
+  return unsupportedType(
+      value, "normalizer", type,
+      "BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
+      "Precompiled, Prepend, Replace, Sequence, Strip, "
+      "StripAccents");
 }
 
 //===-- Truncation --------------------------------------------------------===//

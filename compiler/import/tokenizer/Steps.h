@@ -15,6 +15,8 @@ Result<void> readNormalizer(JsonValue value, Draft &draft);
 /// Appends a step of the normalizer, or a stage of the decoder.
 Step &addStep(Draft &draft, NormalizerStep kind);
 Step &addStep(Draft &draft, DecoderStep kind);
+/// Appends the step of a normalizer Precompiled with the map of some bytes.
+Result<void> addCharacterMap(std::string_view bytes, Draft &draft);
 /// `pre_tokenizer`: appends its steps.
 Result<void> readPreTokenizer(JsonValue value, Draft &draft);
 /// `post_processor`: its templates for one text and for two, and whether

@@ -19,6 +19,43 @@ static std::string getTrie(std::vector<TrieKey> keys) {
   return getBytes(buildTrie(keys));
 }
 
+/// One more than the largest id that encoding can give.
+static uint32_t getIdEnd(const Draft &draft) {
+  uint32_t end = draft.entries.empty() ? 0 : draft.entries.back().id + 1;
+  for (auto *items : {&draft.single, &draft.pair})
+    for (const TemplateItem &item : *items)
+      if (isToken(item.kind))
+        end = std::max(end, item.id + 1);
+  for (const DraftLanguage &language : draft.languages)
+    end = std::max(end, language.id + 1);
+  return end;
+}
+
+/// True if the BPE tokens of a text before a space, U+2581, do not depend on
+/// what follows, nor their offsets.
+static bool hasSeparateSpaces(const Draft &draft) {
+  static constexpr std::string_view space = "\u2581";
+  const bool dropsNothing =
+      draft.parameters.unknownId != Trie::none ||
+      ((draft.parameters.flags & ByteFallback) &&
+       std::find(draft.byteTokens.begin(), draft.byteTokens.end(),
+                 Trie::none) == draft.byteTokens.end());
+  if (draft.parameters.model != ModelKind::Bpe || !dropsNothing ||
+      !draft.continuingPrefix.empty() || !draft.wordSuffix.empty() ||
+      (draft.parameters.flags & IgnoreMerges))
+    return false;
+  bool hasSpace = false;
+  for (auto &[text, id] : draft.modelTokens) {
+    hasSpace |= text == space;
+    for (size_t at = text.find(space, 1); at != std::string_view::npos;
+         at = text.find(space, at + 1))
+      if (at < space.size() ||
+          text.substr(at - space.size(), space.size()) != space)
+        return false;
+  }
+  return hasSpace;
+}
+
 namespace {
 class Writer {
 public:
@@ -36,6 +73,8 @@ public:
     at(Section::ModelTrie) = getTrie(draft.modelTokens);
     addVocabulary();
     addAddedTokens();
+    addLanguages();
+    at(Section::Target) = draft.target;
     TRANSOM_TRY(addMerges());
     addParameters();
     return join();
@@ -80,6 +119,13 @@ private:
     at(Section::NormalizedTrie) = getTrie(std::move(normalized));
   }
 
+  void addLanguages() {
+    std::vector<LanguageEntry> languages;
+    for (const DraftLanguage &language : draft.languages)
+      languages.push_back({language.id, addText(language.name)});
+    at(Section::Languages) = getBytes(languages);
+  }
+
   /// Three quarters of the slots are taken; by chance, runs of taken ones stay
   /// far below `probeLimit`.
   Result<void> addMerges() {
@@ -88,8 +134,9 @@ private:
                                  {0, 0, Trie::none});
     std::vector<uint32_t> results;
     for (const DraftMerge &merge : draft.merges) {
-      uint32_t rank = static_cast<uint32_t>(results.size());
-      results.push_back(merge.result);
+      if (!merge.sameRank)
+        results.push_back(merge.result);
+      uint32_t rank = static_cast<uint32_t>(results.size() - 1);
       putMerge(slots, {merge.left, merge.right, rank});
       if (draft.parameters.mergeProbe > probeLimit)
         return rejected("tokenizer tables with more than " +
@@ -117,6 +164,9 @@ private:
   }
 
   void addParameters() {
+    draft.parameters.idEnd = getIdEnd(draft);
+    if (hasSeparateSpaces(draft))
+      draft.parameters.flags |= SeparateSpaces;
     draft.parameters.continuingPrefix = addText(draft.continuingPrefix);
     draft.parameters.wordSuffix = addText(draft.wordSuffix);
     at(Section::Parameters) =

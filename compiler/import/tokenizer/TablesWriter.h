@@ -4,6 +4,7 @@
 // What a tokenizer.json means, in memory, and its layout as tables.
 #pragma once
 #include "runtime/tokenizer/Tables.h"
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,17 @@ struct DraftAdded {
   std::string shown;   ///< what it is when it is decoded
 };
 
-/// A merge of two tokens; its rank is its place in the list.
+/// A merge of two tokens; those later in the list have a higher rank.
 struct DraftMerge {
   uint32_t left, right, result;
+  /// It has the rank of the one before it, which makes the same token.
+  bool sameRank = false;
+};
+
+/// A language and its token.
+struct DraftLanguage {
+  std::string name;
+  uint32_t id;
 };
 
 /// Everything that goes into the tables.
@@ -43,9 +52,12 @@ struct Draft {
   std::vector<uint32_t> byteTokens; ///< of all bytes, or none
   std::vector<double> scores;       ///< of each id and of an unknown character
   std::vector<DraftEntry> entries;  ///< by ascending id
-  /// Sorted by text; the texts live as long as the JSON document.
+  /// Sorted by text; the texts live as long as the files, or are in `ownTexts`.
   std::vector<std::pair<std::string_view, uint32_t>> modelTokens;
+  std::deque<std::string> ownTexts;
   std::vector<DraftAdded> added;
+  std::vector<DraftLanguage> languages; ///< sorted by name
+  std::string target; ///< tables for the target language, if they differ
 
   /// Keeps a text for a step.
   TextRef addStepText(std::string_view text) {

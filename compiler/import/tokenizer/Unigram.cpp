@@ -6,6 +6,7 @@
 #include "compiler/import/tokenizer/Steps.h"
 #include "compiler/import/tokenizer/Vocabulary.h"
 #include <algorithm>
+#include <limits>
 
 namespace transom::tokenizer {
 
@@ -35,15 +36,17 @@ void finishScores(Draft &draft) {
                              return a.first == b.first;
                            }),
                tokens.end());
-  double least = *std::min_element(draft.scores.begin(), draft.scores.end());
+  double least = std::numeric_limits<double>::infinity();
+  for (double score : draft.scores)
+    least = std::min(least, score);
   draft.scores.push_back(least - unknownPenalty);
 }
 
 static Result<void> readUnknown(JsonValue model, Draft &draft) {
   auto value = model.find("unk_id");
+  draft.parameters.unknownId = Trie::none;
   if (!value || value->isNull())
-    return model.error("unsupported Unigram model without an unknown token",
-                       Status::Unsupported);
+    return {};
   TRANSOM_ASSIGN(auto id, value->asInt(0, idLimit - 1));
   if (static_cast<size_t>(id) >= draft.entries.size())
     return value->error("unknown token " + std::to_string(id) +

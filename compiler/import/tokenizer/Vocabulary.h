@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vocabulary of the model and the tokens added to it.
+// The vocabulary of the model.
 #pragma once
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "runtime/json/Json.h"
@@ -29,11 +29,5 @@ Result<void> readTokens(JsonValue vocabulary, Draft &draft);
 const uint32_t *findToken(const Draft &draft, std::string_view text);
 /// A token as errors show it.
 std::string quoted(std::string_view text);
-
-/// `added_tokens`; `draft` has model and normalizer. Ids are given as
-/// Hugging Face's tokenizers gives them: that of the model's vocabulary, else
-/// the next one after it; a note where the file says another one.
-Result<void> readAddedTokens(std::optional<JsonValue> value, Draft &draft,
-                             std::vector<std::string> &notes);
 
 } // namespace transom::tokenizer

@@ -41,6 +41,13 @@ typedef struct transom_tokenize_options {
   uint32_t no_special;
   /** 1: without truncation */
   uint32_t no_truncation;
+  /** the language of the text, as transom_model_language_token() takes it;
+   * NULL: the source language that the tokenizer's files name. Its token is put
+   * where the model expects that of the source language */
+  const char *language;
+  /** 1: a text in the target language, which some translators tokenize in
+   * another way */
+  uint32_t target;
 } transom_tokenize_options;
 
 /** Returns the default options. */
@@ -51,11 +58,26 @@ TRANSOM_API transom_tokenize_options transom_tokenize_options_default(void);
  * to the number of tokens also if they do not fit, which is LIMIT; then nothing
  * is written to `tokens`. `truncated` (may be NULL) is set to 1 if the text was
  * truncated, else to 0.
- * Errors: REJECTED (not UTF-8), UNSUPPORTED (no tokenizer), LIMIT. */
+ * Errors: REJECTED (not UTF-8), UNSUPPORTED (no tokenizer), LIMIT, USAGE (a
+ * language that the tokenizer does not know). */
 TRANSOM_API transom_status transom_model_tokenize(
     const transom_model *model, const transom_text *text,
     const transom_text *pair, const transom_tokenize_options *options,
     transom_token *tokens, size_t capacity, size_t *count, uint32_t *truncated);
+
+/** Gets the token of a language of a translator, such as `en_XX`, `eng_Latn` or
+ * `en`. A model that is told its target language generates this token first.
+ * Errors: USAGE (not known; the message lists the languages), UNSUPPORTED (the
+ * tokenizer has no languages). */
+TRANSOM_API transom_status transom_model_language_token(
+    const transom_model *model, const char *language, int64_t *id);
+
+/** Gets the name of the language `index`, in the order of the names. `text`,
+ * `capacity` and `size` as in transom_model_detokenize(). USAGE if there are
+ * not so many. */
+TRANSOM_API transom_status
+transom_model_language_name(const transom_model *model, size_t index,
+                            char *text, size_t capacity, size_t *size);
 
 /** Converts ids into text. `text` is [size] bytes without a final 0; `capacity`
  * is in bytes. `size` is set also if the text does not fit, which is LIMIT.

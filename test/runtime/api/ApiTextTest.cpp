@@ -19,6 +19,11 @@ TEST_F(ApiText, text_calls_need_a_tokenizer) {
             TRANSOM_STATUS_UNSUPPORTED);
   EXPECT_EQ(transom_model_detokenize(model, nullptr, 0, 0, nullptr, 0, &count),
             TRANSOM_STATUS_UNSUPPORTED);
+  int64_t id;
+  EXPECT_EQ(transom_model_language_token(model, "en", &id),
+            TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(transom_model_language_name(model, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_UNSUPPORTED);
   transom_session *session = nullptr;
   ASSERT_EQ(transom_session_create(model, nullptr, &session),
             TRANSOM_STATUS_OK);
@@ -60,6 +65,8 @@ TEST_F(ApiText, texts_without_data_are_wrong_usage) {
       transom_session_embed(session, nullptr, 1, nullptr, out, 4, nullptr),
       TRANSOM_STATUS_USAGE);
   EXPECT_EQ(transom_model_detokenize(model, nullptr, 2, 0, nullptr, 0, &count),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_model_language_token(model, nullptr, nullptr),
             TRANSOM_STATUS_USAGE);
   transom_session_free(session);
 }

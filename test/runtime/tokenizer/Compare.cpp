@@ -6,7 +6,7 @@
 // the highest bit is that of u32 ids to decode. A result is the number of ids,
 // ids, offsets, and the decoded text with and without special tokens. Fails
 // where a stream gives half a character.
-#include "compiler/import/tokenizer/ImportMarian.h"
+#include "compiler/import/tokenizer/ImportFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/tokenizer/DecodeStream.h"
@@ -72,17 +72,16 @@ static Encoding getIds(std::string_view bytes) {
   return encoding;
 }
 
-/// A tokenizer.json, or a folder with source.spm and vocab.json.
+/// A tokenizer.json, or a folder.
 static Result<ImportedTokenizer> importFrom(const std::string &path) {
-  const std::string pieces = joinPath(path, "source.spm");
-  if (!fileExists(pieces)) {
+  if (path.size() > 5 && path.substr(path.size() - 5) == ".json") {
     TRANSOM_ASSIGN(std::string json, readSmallFile(path, 256 << 20));
     return importTokenizer(json, path);
   }
-  const std::string vocabulary = joinPath(path, "vocab.json");
-  TRANSOM_ASSIGN(std::string model, readSmallFile(pieces, 256 << 20));
-  TRANSOM_ASSIGN(std::string ids, readSmallFile(vocabulary, 256 << 20));
-  return importMarianTokenizer({model, pieces}, {ids, vocabulary});
+  TRANSOM_ASSIGN(auto folder, importTokenizerFolder(path));
+  if (!folder)
+    return unavailable("no tokenizer in " + path);
+  return std::move(folder->tokenizer);
 }
 
 int main(int argc, char **argv) {

@@ -9,10 +9,13 @@
 
 namespace transom::test {
 
-std::string golden(const std::string &name) {
+std::string getGoldenPath(const std::string &name) {
   const char *root = std::getenv("TRANSOM_SOURCE_DIR");
-  std::string path = joinPath(root ? root : ".", "test/goldens/tokenizer");
-  auto bytes = readSmallFile(joinPath(path, name), 16 << 20);
+  return joinPath(joinPath(root ? root : ".", "test/goldens/tokenizer"), name);
+}
+
+std::string golden(const std::string &name) {
+  auto bytes = readSmallFile(getGoldenPath(name), 16 << 20);
   if (!bytes) {
     ADD_FAILURE() << bytes.error().message;
     return {};

@@ -14,6 +14,9 @@
 
 namespace transom::test {
 
+/// The path of a file of test/goldens/tokenizer.
+std::string getGoldenPath(const std::string &name);
+
 /// The bytes of a file of test/goldens/tokenizer.
 std::string golden(const std::string &name);
 

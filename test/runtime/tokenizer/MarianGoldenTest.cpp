@@ -13,8 +13,8 @@ namespace {
 TEST(MarianGolden, IdsAndTexts) {
   const std::string pieces = golden("marian/source.spm");
   const std::string vocabulary = golden("marian/vocab.json");
-  auto imported =
-      importMarianTokenizer({pieces, "source.spm"}, {vocabulary, "vocab.json"});
+  auto imported = importMarianTokenizer(
+      {{pieces, "source.spm"}, {vocabulary, "vocab.json"}});
   ASSERT_TRUE(imported) << imported.error().message;
   auto tokenizer = Tokenizer::open(imported->tables);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
@@ -45,8 +45,8 @@ TEST(MarianGolden, ChangedPieces) {
     std::string changed = pieces;
     changed[i] = static_cast<char>(changed[i] ^ 0x81);
     for (const std::string &bytes : {changed, pieces.substr(0, i)}) {
-      auto imported = importMarianTokenizer({bytes, "source.spm"},
-                                            {vocabulary, "vocab.json"});
+      auto imported = importMarianTokenizer(
+          {{bytes, "source.spm"}, {vocabulary, "vocab.json"}});
       if (!imported)
         continue;
       auto tokenizer = Tokenizer::open(imported->tables);

@@ -4,6 +4,7 @@
 // Steps of normalizers, by the characters for which versions of Unicode or
 // rules differ.
 #include "runtime/tokenizer/Normalizer.h"
+#include "runtime/tokenizer/Unicode.h"
 #include "test/runtime/tokenizer/Steps.h"
 #include <gtest/gtest.h>
 
@@ -37,6 +38,39 @@ TEST(Normalizer, OrderingIsLinear) {
   EXPECT_EQ(ordered.size(), marks.size());
   EXPECT_EQ(ordered.substr(1, 2), "\u0323");
   EXPECT_EQ(ordered.substr(ordered.size() - 2), "\u0301");
+}
+
+TEST(Normalizer, CompatibilityForms) {
+  auto decompose = [](std::string_view text) {
+    return apply({NormalizerStep::DecomposeCompatibly}, text);
+  };
+  auto compose = [](std::string_view text) {
+    return apply({NormalizerStep::ComposeCompatibly}, text);
+  };
+  EXPECT_EQ(decompose("\ufb01 \u00bd \u2460"), "fi 1\u20442 1");
+  EXPECT_EQ(decompose("\uff76\uff9e \u00e9"), "\u30ab\u3099 e\u0301");
+  EXPECT_EQ(compose("\uff76\uff9e \u00e9"), "\u30ac \u00e9");
+  EXPECT_EQ(decompose("\u1e9b\u0323"), "s\u0323\u0307");
+  EXPECT_EQ(compose("\u1e9b\u0323"), "\u1e69");
+  EXPECT_EQ(getCharacters(compose("\ufdfa")).size(), 18u);
+  EXPECT_EQ(compose("a\u0430\u05d0"), "a\u0430\u05d0");
+}
+
+/// What lets composition leave short texts alone.
+TEST(Normalizer, NoEarlyCharacterJoinsTheOneBeforeIt) {
+  for (size_t i = 0; i < unicode::compositionCount; ++i) {
+    const char32_t second = unicode::compositions[i].second;
+    EXPECT_TRUE(second >= 0x900 ||
+                unicode::getRecord(second).combiningClass != 0);
+    EXPECT_GE(second, 0x300u);
+  }
+}
+
+TEST(Normalizer, CleansControlsAsNmtDoes) {
+  EXPECT_EQ(
+      apply({NormalizerStep::CleanControls},
+            std::string_view("a\x01\x0b\x7f b\t\u200b\u2581\ufeff\0", 17)),
+      std::string("a b    \0", 8));
 }
 
 TEST(Normalizer, Composes) {

@@ -47,6 +47,27 @@ class Tokenize(DecoderTest):
         self.fail_with(3, "tokenize", self.text, "--decode", "--text", "1 3000", says="the tokenizer has no token of id 3000")
         self.fail_with(2, "tokenize", self.text, "--decode", "--text", "1", "--text", "x", says="text 1: expected ids for '--decode', got 'x'")
 
+    def test_languages(self):
+        parts = tokenizer()
+        names = ["eng_Latn", "fra_Latn"]
+        ids = {name: len(TOKENS) + 3 + i for i, name in enumerate(names)}
+        parts["model"]["vocab"] = {**TOKENS, **ids}
+        flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+        parts["added_tokens"] += [{"id": id, "content": name, **flags} for name, id in ids.items()]
+        text, end = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|end|>", "type_id": 0}}
+        special = {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in {**ids, "<|end|>": TOKENS["<|end|>"]}.items()}
+        template = [{"SpecialToken": {"id": "eng_Latn", "type_id": 0}}, text, end]
+        parts["post_processor"] = {"type": "TemplateProcessing", "single": template, "pair": template, "special_tokens": special}
+        model = self.variant("gpt2", "languages", tokenizer=parts)
+        for flag, name in (((), "eng_Latn"), (("--source-lang", "fra_Latn"), "fra_Latn"), (("--target-lang", "fra_Latn"), "fra_Latn")):
+            (line,) = self.lines("tokenize", model, "--text", "the", *flag)
+            self.assertEqual(line["ids"], [ids[name], TOKENS["the"], TOKENS["<|end|>"]])
+        says = "unknown language 'fra'; did you mean 'fra_Latn'?; supported: eng_Latn, fra_Latn"
+        self.fail_with(2, "tokenize", model, "--text", "a", "--source-lang", "fra", says=says)
+        self.fail_with(2, "tokenize", model, "--text", "a", "--source-lang", "eng_Latn", "--target-lang", "eng_Latn", says="exclude each other")
+        self.fail_with(2, "tokenize", model, "--text", "1", "--decode", "--target-lang", "eng_Latn", says="'--decode' takes no language")
+        self.fail_with(4, "tokenize", self.text, "--text", "a", "--source-lang", "en", says="the tokenizer has no languages")
+
     def test_mpnet(self):
         with open(os.path.join(GOLDENS, "mpnet", "texts.json"), encoding="utf-8") as file:
             cases = json.load(file)

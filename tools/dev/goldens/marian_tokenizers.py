@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Tokenizers of Marian folders, trained on generated text with the PyPI package
-# `sentencepiece`. Used by make-marian-goldens.py and compare-marian.py.
+# `sentencepiece`. Used by make-marian-goldens.py and folder_tokenizers.py.
 import io
 import json
 import os

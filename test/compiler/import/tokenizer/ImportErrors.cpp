@@ -57,7 +57,12 @@ void test::expectChangesNeverCrash(const std::string &json,
       auto tokenizer = Tokenizer::open(imported->tables);
       ASSERT_TRUE(tokenizer) << tokenizer.error().message;
       auto encoding = tokenizer->encode(text);
-      ASSERT_TRUE(encoding);
+      // A Unigram model may have lost its unknown token.
+      if (!encoding) {
+        EXPECT_NE(encoding.error().message.find("no unknown token"),
+                  std::string::npos);
+        continue;
+      }
       (void)tokenizer->decode(encoding->ids);
     }
   EXPECT_GT(accepted, 0u);

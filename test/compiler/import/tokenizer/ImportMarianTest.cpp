@@ -21,7 +21,7 @@ std::string getPieces() {
 
 Result<ImportedTokenizer> importFolder(const std::string &pieces,
                                        const std::string &ids) {
-  return importMarianTokenizer({pieces, "source.spm"}, {ids, "vocab.json"});
+  return importMarianTokenizer({{pieces, "source.spm"}, {ids, "vocab.json"}});
 }
 
 Ids encode(const std::string &text) {
@@ -83,8 +83,8 @@ void expectPiecesError(const std::string &pieces, Status status,
 
 TEST(MarianImport, PiecesThatAreNotSupported) {
   const std::string start = "unsupported SentencePiece model with ";
-  expectPiecesError(getPieces() + bytes(2, number(3, 2)), Status::Unsupported,
-                    start + "a model that is not Unigram");
+  expectPiecesError(getPieces() + bytes(2, number(3, 3)), Status::Unsupported,
+                    start + "a model that is neither Unigram nor BPE");
   expectPiecesError(getPieces() + bytes(2, number(35, 1)), Status::Unsupported,
                     start + "byte fallback");
   expectPiecesError(getPieces() + bytes(2, number(24, 1)), Status::Unsupported,

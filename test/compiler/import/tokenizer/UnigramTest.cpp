@@ -11,12 +11,23 @@ TEST(TokenizerUnigramImport, TheUnknownToken) {
   expectUnigramError(R"("unk_id": 0)", R"("unk_id": 11)", Status::Rejected,
                      "7:40: '/model/unk_id': unknown token 11 is not in the "
                      "vocabulary of 11 tokens");
-  expectUnigramError(
-      R"("unk_id": 0)", R"("unk_id": null)", Status::Unsupported,
-      "7:10: '/model': unsupported Unigram model without an unknown token");
   expectUnigramError(R"("unk_id": 0)", R"("unk_id": -1)", Status::Rejected,
                      "7:40: '/model/unk_id': expected an integer from 0 to "
                      "2147483647, got -1");
+}
+
+TEST(TokenizerUnigramImport, WithoutAnUnknownToken) {
+  for (const char *none : {R"("unk_id": null)", R"("unk": 0)"}) {
+    Loaded loaded =
+        load(replaceOnce(smallUnigramJson(), R"("unk_id": 0)", none));
+    EXPECT_EQ(loaded->encode("ab")->ids, std::vector<int64_t>{6});
+    auto encoding = loaded->encode("abxa");
+    ASSERT_FALSE(encoding);
+    EXPECT_EQ(encoding.error().status, Status::Rejected);
+    EXPECT_EQ(encoding.error().message,
+              "the character at byte 2 is not in the vocabulary, which has no "
+              "unknown token");
+  }
 }
 
 TEST(TokenizerUnigramImport, MalformedVocabularies) {

@@ -1,0 +1,174 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files are read first; the importers get their bytes.
+#include "compiler/import/tokenizer/ImportFolder.h"
+#include "compiler/import/tokenizer/ImportM2M100.h"
+#include "compiler/import/tokenizer/ImportMarian.h"
+#include "compiler/import/tokenizer/ImportPieces.h"
+#include "runtime/base/File.h"
+#include "runtime/json/Json.h"
+#include <deque>
+
+namespace transom {
+
+using namespace tokenizer;
+
+/// The classes of model types whose folders may be without `tokenizer_class`.
+static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
+    {"llama", "LlamaTokenizer"},     {"m2m_100", "M2M100Tokenizer"},
+    {"marian", "MarianTokenizer"},   {"mbart", "MBartTokenizer"},
+    {"mistral", "LlamaTokenizer"},   {"mixtral", "LlamaTokenizer"},
+    {"mt5", "T5Tokenizer"},          {"nllb-moe", "NllbTokenizer"},
+    {"pegasus", "PegasusTokenizer"}, {"phi3", "LlamaTokenizer"},
+    {"t5", "T5Tokenizer"},           {"xlm-roberta", "XLMRobertaTokenizer"}};
+
+/// Files that only tokenizers have.
+static constexpr const char *tokenizerFiles[] = {
+    "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"};
+
+namespace {
+/// Reads the files of a folder.
+class FolderReader {
+public:
+  explicit FolderReader(const std::string &folder) : folder(folder) {}
+
+  Result<std::optional<FolderTokenizer>> run() {
+    if (has("tokenizer.json")) {
+      TRANSOM_ASSIGN(NamedFile file, read("tokenizer.json"));
+      return give(importTokenizer(file.bytes, file.name));
+    }
+    TRANSOM_ASSIGN(std::string name, getClassName());
+    if (name == "MarianTokenizer" || (name.empty() && has("source.spm")))
+      return readMarian();
+    if (name == "M2M100Tokenizer")
+      return readM2M100();
+    if (const char *file = getPieceFileName(name))
+      return readPieces(name, file);
+    for (const char *file : tokenizerFiles)
+      if (!name.empty() && has(file))
+        return unsupported("unsupported tokenizer class '" + name +
+                           "' without tokenizer.json; supported: "
+                           "M2M100Tokenizer, MarianTokenizer, " +
+                           getPieceClassNames());
+    return std::optional<FolderTokenizer>();
+  }
+
+private:
+  bool has(const std::string &name) const {
+    return fileExists(joinPath(folder, name));
+  }
+
+  Result<NamedFile> read(const std::string &name) {
+    const std::string path = joinPath(folder, name);
+    TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
+    files.push_back(name);
+    texts.push_back(std::move(text));
+    return NamedFile{texts.back(), path};
+  }
+
+  Result<void> readOptional(const std::string &name,
+                            std::optional<NamedFile> &file) {
+    if (has(name)) {
+      TRANSOM_ASSIGN(file, read(name));
+    }
+    return {};
+  }
+
+  /// The text of a key in a JSON file; empty where one of both is absent.
+  Result<std::string> readKey(const std::string &name, const char *key) const {
+    if (!has(name))
+      return std::string();
+    TRANSOM_ASSIGN(JsonDocument document,
+                   parseJsonFile(joinPath(folder, name)));
+    auto value = document.root().find(key);
+    return value && value->isString() ? std::string(*value->asString())
+                                      : std::string();
+  }
+
+  /// The class without "Fast"; empty where no file says which.
+  Result<std::string> getClassName() const {
+    for (const char *name : {"tokenizer_config.json", "config.json"}) {
+      TRANSOM_ASSIGN(std::string text, readKey(name, "tokenizer_class"));
+      const size_t end = text.size() - std::min<size_t>(text.size(), 4);
+      if (text.substr(end) == "Fast")
+        text.resize(end);
+      if (!text.empty() && text != "PreTrainedTokenizer" &&
+          text != "TokenizersBackend")
+        return text;
+    }
+    TRANSOM_ASSIGN(std::string type, readKey("config.json", "model_type"));
+    for (auto &[each, name] : classesOfTypes)
+      if (type == each)
+        return std::string(name);
+    return std::string();
+  }
+
+  /// Completes the result with the names of the files.
+  Result<std::optional<FolderTokenizer>>
+  give(Result<ImportedTokenizer> imported) {
+    FolderTokenizer result;
+    TRANSOM_ASSIGN(result.tokenizer, std::move(imported));
+    result.files = files;
+    return std::optional<FolderTokenizer>(std::move(result));
+  }
+
+  Result<SettingFiles> readSettings() {
+    SettingFiles settings;
+    TRANSOM_TRY(readOptional("tokenizer_config.json", settings.config));
+    TRANSOM_TRY(
+        readOptional("special_tokens_map.json", settings.specialTokens));
+    TRANSOM_TRY(readOptional("added_tokens.json", settings.addedTokens));
+    return settings;
+  }
+
+  Result<std::optional<FolderTokenizer>>
+  readPieces(const std::string &className, const char *fileName) {
+    if (!has(fileName))
+      return std::optional<FolderTokenizer>();
+    PieceFiles from;
+    TRANSOM_ASSIGN(from.pieces, read(fileName));
+    TRANSOM_ASSIGN(from.settings, readSettings());
+    return give(importPieceTokenizer(className, from));
+  }
+
+  Result<std::optional<FolderTokenizer>> readM2M100() {
+    if (!has("sentencepiece.bpe.model") || !has("vocab.json"))
+      return std::optional<FolderTokenizer>();
+    M2M100Files from;
+    TRANSOM_ASSIGN(from.pieces, read("sentencepiece.bpe.model"));
+    TRANSOM_ASSIGN(from.vocabulary, read("vocab.json"));
+    TRANSOM_ASSIGN(from.settings, readSettings());
+    return give(importM2M100Tokenizer(from));
+  }
+
+  /// target_vocab.json counts where `separate_vocabs` says so.
+  Result<std::optional<FolderTokenizer>> readMarian() {
+    if (!has("source.spm") || !has("vocab.json"))
+      return std::optional<FolderTokenizer>();
+    SettingFiles settings;
+    TRANSOM_TRY(readOptional("tokenizer_config.json", settings.config));
+    TRANSOM_ASSIGN(TokenizerSettings read, readTokenizerSettings(settings));
+    TRANSOM_ASSIGN(bool separate, read.getFlag("separate_vocabs", false));
+    MarianFiles from;
+    TRANSOM_ASSIGN(from.pieces, this->read("source.spm"));
+    TRANSOM_ASSIGN(from.vocabulary, this->read("vocab.json"));
+    TRANSOM_TRY(readOptional("target.spm", from.targetPieces));
+    if (separate) {
+      TRANSOM_ASSIGN(from.targetVocabulary, this->read("target_vocab.json"));
+    }
+    return give(importMarianTokenizer(from));
+  }
+
+  const std::string &folder;
+  std::vector<std::string> files;
+  std::deque<std::string> texts; ///< that views point into
+};
+} // namespace
+
+Result<std::optional<FolderTokenizer>>
+importTokenizerFolder(const std::string &folder) {
+  return FolderReader(folder).run();
+}
+
+} // namespace transom

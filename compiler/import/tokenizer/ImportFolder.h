@@ -1,0 +1,25 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tokenizer of a model folder: tokenizer.json, or the files that folders
+// hold without one.
+#pragma once
+#include "compiler/import/tokenizer/ImportTokenizer.h"
+#include <optional>
+
+namespace transom {
+
+/// A folder's tokenizer and the files that were read for it.
+struct FolderTokenizer {
+  ImportedTokenizer tokenizer;
+  std::vector<std::string> files;
+};
+
+/// Reads the tokenizer of a folder; nothing where it holds no file of one.
+/// Without tokenizer.json, `tokenizer_class` of tokenizer_config.json, else
+/// config.json, says which files are read and how. Errors as those of
+/// `importTokenizer`; `Unsupported` for a class that is not supported.
+Result<std::optional<FolderTokenizer>>
+importTokenizerFolder(const std::string &folder);
+
+} // namespace transom

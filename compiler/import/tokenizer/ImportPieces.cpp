@@ -1,0 +1,305 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each class makes a vocabulary of the pieces, sets normalizer, pre-tokenizer
+// and decoder, adds tokens and makes the template, in this order. The class
+// decides whether the pieces are a Unigram or a BPE model, not the file.
+#include "compiler/import/tokenizer/ImportPieces.h"
+#include "compiler/import/tokenizer/Languages.h"
+#include "compiler/import/tokenizer/PieceImporter.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include <algorithm>
+#include <cmath>
+
+namespace transom {
+
+using namespace tokenizer;
+
+//===-- Parts of tokenizer.json -------------------------------------------===//
+
+static constexpr const char *spaces =
+    R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"})";
+static constexpr const char *wordsWithSpaces = R"({"type": "Sequence",
+  "pretokenizers": [{"type": "WhitespaceSplit"},
+    {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}]})";
+static constexpr const char *spacesWithoutPrefix =
+    R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never"})";
+static constexpr const char *wordsWithoutPrefix = R"({"type": "Sequence",
+  "pretokenizers": [{"type": "WhitespaceSplit"},
+    {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never"}]})";
+static constexpr const char *joinSpaces = R"({"type": "Replace",
+  "pattern": {"Regex": " {2,}"}, "content": " "})";
+static constexpr const char *joinLines = R"({"type": "Replace",
+  "pattern": {"String": "\n"}, "content": " "})";
+static constexpr const char *bytes = R"({"type": "Sequence",
+  "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+    {"type": "ByteFallback"}, {"type": "Fuse"}]})";
+static constexpr const char *bytesAfterPrefix = R"({"type": "Sequence",
+  "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+    {"type": "ByteFallback"}, {"type": "Fuse"},
+    {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
+
+//===-- The classes -------------------------------------------------------===//
+
+static Result<void> makeT5(PieceImporter &importer) {
+  TRANSOM_ASSIGN(int64_t count,
+                 importer.settings.getNumber("extra_ids", 100, 1 << 20));
+  auto getName = [](int64_t i) {
+    return "<extra_id_" + std::to_string(i) + ">";
+  };
+  importer.addPieces(0);
+  for (int64_t i = count - 1; i >= 0; --i)
+    importer.addToken(getName(i), 0);
+  TRANSOM_TRY(importer.finishUnigram(2));
+  TRANSOM_TRY(importer.addMap());
+  TRANSOM_TRY(importer.setSteps(wordsWithSpaces, spaces));
+  importer.addPieceTokens();
+  for (int64_t i = 0; i < count; ++i)
+    importer.addSpecial(getName(i));
+  TRANSOM_TRY(importer.addTokens(
+      {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}}));
+  const uint32_t end = importer.getRoleId("eos_token", "</s>");
+  importer.addTemplate({}, {end}, {end});
+  return {};
+}
+
+static std::vector<RoleDefault> getFairseqRoles(RoleDefault mask) {
+  return {{"bos_token", "<s>"},
+          {"eos_token", "</s>"},
+          {"unk_token", "<unk>"},
+          {"sep_token", "</s>"},
+          {"pad_token", "<pad>"},
+          {"cls_token", "<s>"},
+          mask};
+}
+
+static Result<void> makeXlmRoberta(PieceImporter &importer) {
+  importer.addFairseqTokens("bos_token");
+  importer.addToken(importer.getRole("mask_token", "<mask>"), 0);
+  TRANSOM_TRY(importer.finishUnigram(3));
+  TRANSOM_TRY(importer.addMap());
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", true));
+  TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
+                                prefix ? spaces : spacesWithoutPrefix));
+  importer.addPieceTokens();
+  TRANSOM_TRY(importer.addTokens(getFairseqRoles({"mask_token", "<mask>"})));
+  const uint32_t begin = importer.getRoleId("bos_token", "<s>");
+  const uint32_t end = importer.getRoleId("eos_token", "</s>");
+  importer.addTemplate({begin}, {end, end}, {end});
+  return {};
+}
+
+/// No character map: the class leaves it out.
+static Result<void> makeMbart(PieceImporter &importer) {
+  importer.addFairseqTokens("bos_token");
+  for (const char *code : mbartLanguages)
+    importer.addToken(code, 0);
+  importer.addToken(importer.getRole("mask_token", "<mask>"), 0);
+  TRANSOM_TRY(importer.finishUnigram(3));
+  TRANSOM_TRY(importer.setSteps(wordsWithSpaces, spaces));
+  for (const char *code : mbartLanguages)
+    importer.addSpecial(code);
+  importer.addPieceTokens();
+  TRANSOM_TRY(
+      importer.addTokens(getFairseqRoles({"mask_token", "<mask>", true})));
+  return importer.addLanguageTemplate("en_XX", false);
+}
+
+static Result<void> makeMbart50(PieceImporter &importer) {
+  importer.addFairseqTokens("cls_token");
+  auto addLanguages = [](auto &&add) {
+    for (const char *code : mbartLanguages)
+      add(code);
+    for (const char *code : mbart50Languages)
+      add(code);
+  };
+  addLanguages([&](const char *code) { importer.addToken(code, 0); });
+  importer.addToken(importer.getRole("mask_token", "<mask>"), 0);
+  TRANSOM_TRY(importer.finishUnigram(3));
+  TRANSOM_TRY(importer.addMap());
+  TRANSOM_TRY(importer.addNormalizer(joinSpaces));
+  TRANSOM_TRY(importer.setSteps(spaces, spaces));
+  importer.addPieceTokens();
+  addLanguages([&](const char *code) { importer.addSpecial(code); });
+  TRANSOM_TRY(importer.addTokens({{"eos_token", "</s>"},
+                                  {"unk_token", "<unk>"},
+                                  {"sep_token", "</s>"},
+                                  {"pad_token", "<pad>"},
+                                  {"cls_token", "<s>"},
+                                  {"mask_token", "<mask>", true}}));
+  return importer.addLanguageTemplate("en_XX", true);
+}
+
+/// A BPE model. Its pieces follow the special tokens of fairseq.
+static Result<void> makeNllb(PieceImporter &importer) {
+  TRANSOM_TRY(importer.makeBpe({importer.getRole("bos_token", "<s>"),
+                                importer.getRole("pad_token", "<pad>"),
+                                importer.getRole("eos_token", "</s>"),
+                                importer.getRole("unk_token", "<unk>")}));
+  importer.draft.parameters.flags |= FuseUnknown;
+  importer.draft.parameters.unknownId = 3;
+  if (!importer.characterMap.empty()) {
+    TRANSOM_TRY(importer.addMap());
+    TRANSOM_TRY(importer.addNormalizer(joinSpaces));
+  }
+  TRANSOM_TRY(importer.setSteps(spaces, spaces));
+  importer.addPieceTokens();
+  TRANSOM_TRY(importer.addTokens(
+      getFairseqRoles({"mask_token", "<mask>", true, true})));
+  TRANSOM_ASSIGN(bool legacy,
+                 importer.settings.getFlag("legacy_behaviour", false));
+  return importer.addLanguageTemplate("eng_Latn", !legacy);
+}
+
+static Result<void> makePegasus(PieceImporter &importer) {
+  TRANSOM_ASSIGN(int64_t offset,
+                 importer.settings.getNumber("offset", 103, 1 << 20));
+  // The two masks and unused tokens come instead of the first two pieces.
+  TRANSOM_ASSIGN(std::optional<std::string> sentenceMask,
+                 importer.settings.getText("mask_token_sent"));
+  const std::string mask = importer.getRole("mask_token", "<mask_1>");
+  const std::string second = sentenceMask.value_or("<mask_2>");
+  auto getName = [](int64_t i) { return "<unk_" + std::to_string(i) + ">"; };
+  importer.addToken(importer.getRole("pad_token", "<pad>"), 0);
+  importer.addToken(importer.getRole("eos_token", "</s>"), 0);
+  importer.addToken(mask, 0);
+  if (second != mask)
+    importer.addToken(second, 0);
+  for (int64_t i = 2; i < offset; ++i)
+    importer.addToken(getName(i), -100);
+  importer.addPieces(2);
+  const std::string unknown = importer.getRole("unk_token", "<unk>");
+  size_t unknownId = 1;
+  const auto &entries = importer.draft.entries;
+  while (unknownId < entries.size() && (entries[unknownId].text != unknown ||
+                                        importer.draft.scores[unknownId] != 0))
+    ++unknownId;
+  TRANSOM_TRY(importer.finishUnigram(unknownId));
+  TRANSOM_TRY(importer.addMap());
+  if (importer.characterMap.empty())
+    TRANSOM_TRY(importer.addNormalizer(joinLines));
+  TRANSOM_TRY(importer.addNormalizer(joinSpaces));
+  TRANSOM_TRY(importer.setSteps(spaces, spaces));
+  importer.addSpecial(sentenceMask.value_or("<mask_1>"));
+  for (int64_t i = 2; i < offset; ++i)
+    importer.addSpecial(getName(i));
+  TRANSOM_TRY(importer.addTokens({{"eos_token", "</s>"},
+                                  {"unk_token", "<unk>"},
+                                  {"pad_token", "<pad>"},
+                                  {"mask_token", "<mask_2>"}}));
+  importer.addTemplate({}, {}, {importer.getRoleId("eos_token", "</s>")});
+  return {};
+}
+
+/// A BPE model with byte fallback. With `legacy` each text between added tokens
+/// gets a space at its beginning, else the first alone.
+static Result<void> makeLlama(PieceImporter &importer) {
+  TRANSOM_TRY(importer.makeBpe({}));
+  importer.draft.parameters.flags |= FuseUnknown | ByteFallback;
+  importer.draft.parameters.unknownId = Trie::none;
+  addByteTokens(importer.draft);
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", true));
+  TRANSOM_ASSIGN(bool legacy, importer.settings.getFlag("legacy", false));
+  const std::string scheme = !prefix ? "never" : legacy ? "always" : "first";
+  TRANSOM_TRY(importer.setSteps(
+      (R"({"type": "Metaspace", "replacement": "▁", "split": false,
+           "prepend_scheme": ")" +
+       scheme + "\"}")
+          .c_str(),
+      prefix ? bytesAfterPrefix : bytes));
+  importer.addPieceTokens();
+  TRANSOM_TRY(importer.addTokens(
+      {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}}));
+  TRANSOM_ASSIGN(bool begins,
+                 importer.settings.getFlag("add_bos_token", false));
+  TRANSOM_ASSIGN(bool ends, importer.settings.getFlag("add_eos_token", false));
+  importer.addBoundaryTemplate(begins, ends);
+  return {};
+}
+
+//===-- The model file ----------------------------------------------------===//
+
+namespace {
+/// A tokenizer class of transformers.
+struct PieceClass {
+  std::string_view name;
+  const char *fileName;
+  Result<void> (*make)(PieceImporter &);
+};
+} // namespace
+
+static constexpr const char *fairseqFile = "sentencepiece.bpe.model";
+static constexpr PieceClass classes[] = {
+    {"LlamaTokenizer", "tokenizer.model", makeLlama},
+    {"MBart50Tokenizer", fairseqFile, makeMbart50},
+    {"MBartTokenizer", fairseqFile, makeMbart},
+    {"NllbTokenizer", fairseqFile, makeNllb},
+    {"PegasusTokenizer", "spiece.model", makePegasus},
+    {"T5Tokenizer", "spiece.model", makeT5},
+    {"XLMRobertaTokenizer", fairseqFile, makeXlmRoberta}};
+
+static const PieceClass *findClass(std::string_view name) {
+  for (const PieceClass &each : classes)
+    if (each.name == name)
+      return &each;
+  return nullptr;
+}
+
+const char *getPieceFileName(std::string_view className) {
+  const PieceClass *found = findClass(className);
+  return found ? found->fileName : nullptr;
+}
+
+std::string getPieceClassNames() {
+  std::string names;
+  for (const PieceClass &each : classes)
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+/// Each piece comes once, and its score is a number.
+static Result<void> checkPieces(const SentencePieceModel &model) {
+  std::vector<std::string_view> texts;
+  for (const Piece &piece : model.pieces) {
+    if (!std::isfinite(piece.score))
+      return rejected("piece " + quoted(piece.text) + " has no finite score");
+    texts.push_back(piece.text);
+  }
+  std::sort(texts.begin(), texts.end());
+  auto twice = std::adjacent_find(texts.begin(), texts.end());
+  if (twice != texts.end())
+    return rejected("piece " + quoted(*twice) + " comes twice");
+  return {};
+}
+
+Result<ImportedTokenizer> importPieceTokenizer(std::string_view className,
+                                               const PieceFiles &files) {
+  ImportedTokenizer result;
+  Draft draft;
+  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
+  draft.parameters.truncationSide = TruncationSide::Right;
+  TRANSOM_ASSIGN(TokenizerSettings settings,
+                 readTokenizerSettings(files.settings));
+  auto make = [&]() -> Result<void> {
+    TRANSOM_ASSIGN(SentencePieceModel model,
+                   readSentencePiece(files.pieces.bytes));
+    TRANSOM_TRY(checkPieces(model));
+    PieceImporter importer(model, settings, draft, result.notes);
+    return findClass(className)->make(importer);
+  };
+  if (Result<void> made = make(); !made) {
+    Error error = made.takeError();
+    // Errors in other files name those.
+    if (error.message.find(files.settings.config->name) != 0)
+      error.message = files.pieces.name + ": " + error.message;
+    return error;
+  }
+  findLanguages(draft);
+  TRANSOM_ASSIGN(result.tables, writeTables(draft));
+  return result;
+}
+
+} // namespace transom

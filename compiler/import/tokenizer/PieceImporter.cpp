@@ -1,0 +1,265 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tokens are added in the order of TokenizersBackend in transformers 5.
+#include "compiler/import/tokenizer/PieceImporter.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include "runtime/base/Utf8.h"
+#include <algorithm>
+#include <unordered_map>
+
+namespace transom::tokenizer {
+
+//===-- Vocabulary --------------------------------------------------------===//
+
+std::string PieceImporter::getRole(const char *key,
+                                   const char *fallback) const {
+  const NamedToken *named = settings.find(key);
+  return named && named->token ? named->token->content : fallback;
+}
+
+void PieceImporter::addToken(std::string text, double score) {
+  const uint32_t id = static_cast<uint32_t>(draft.entries.size());
+  draft.ownTexts.push_back(text);
+  draft.modelTokens.push_back({draft.ownTexts.back(), id});
+  draft.entries.push_back({id, std::move(text), false});
+  draft.scores.push_back(score);
+}
+
+void PieceImporter::addPieces(size_t from) {
+  for (size_t i = from; i < pieces.size(); ++i)
+    addToken(std::string(pieces[i].text), pieces[i].score);
+}
+
+void PieceImporter::addFairseqTokens(const char *first) {
+  addToken(getRole(first, "<s>"), 0);
+  addToken(getRole("pad_token", "<pad>"), 0);
+  addToken(getRole("eos_token", "</s>"), 0);
+  addToken(getRole("unk_token", "<unk>"), 0);
+  addPieces(3);
+}
+
+Result<void> PieceImporter::finishUnigram(size_t unknownId) {
+  draft.parameters.model = ModelKind::Unigram;
+  if (unknownId >= draft.entries.size())
+    return rejected("unknown token " + std::to_string(unknownId) +
+                    " is not in the vocabulary of " +
+                    std::to_string(draft.entries.size()) + " tokens");
+  draft.parameters.unknownId = static_cast<uint32_t>(unknownId);
+  finishScores(draft);
+  return {};
+}
+
+/// All pairs of pieces that are a piece together: of pieces in their order, and
+/// of each with the shortest left part first.
+void PieceImporter::addMerges() {
+  std::unordered_map<std::string_view, uint32_t> ids;
+  for (const Piece &piece : pieces)
+    ids[piece.text] = *findToken(draft, piece.text);
+  for (const Piece &piece : pieces)
+    for (size_t at = 0; at < piece.text.size();) {
+      utf8::decode(piece.text, at);
+      auto left = ids.find(piece.text.substr(0, at));
+      auto right = ids.find(piece.text.substr(at));
+      if (left != ids.end() && right != ids.end())
+        draft.merges.push_back(
+            {left->second, right->second, ids.find(piece.text)->second});
+    }
+}
+
+Result<void> PieceImporter::makeBpe(const std::vector<std::string> &first) {
+  draft.parameters.model = ModelKind::Bpe;
+  for (const std::string &token : first) {
+    if (findToken(draft, token))
+      return rejected("token " + quoted(token) + " has two roles");
+    addToken(token, 0);
+    std::sort(draft.modelTokens.begin(), draft.modelTokens.end());
+  }
+  for (const Piece &piece : pieces)
+    if (std::find(first.begin(), first.end(), piece.text) == first.end())
+      addToken(std::string(piece.text), 0);
+  std::sort(draft.modelTokens.begin(), draft.modelTokens.end());
+  draft.scores.clear();
+  addMerges();
+  return {};
+}
+
+//===-- Steps -------------------------------------------------------------===//
+
+/// Reads a part of a tokenizer.json that the classes fix.
+static Result<void> readPart(const char *json,
+                             Result<void> (*read)(JsonValue, Draft &),
+                             Draft &draft) {
+  TRANSOM_ASSIGN(JsonDocument document, parseJson(json, "tokenizer.json"));
+  return read(document.root(), draft);
+}
+
+static Result<void> readStages(JsonValue value, Draft &draft) {
+  return readDecoder(value, draft);
+}
+
+Result<void> PieceImporter::addMap() {
+  return characterMap.empty() ? Result<void>()
+                              : addCharacterMap(characterMap, draft);
+}
+
+Result<void> PieceImporter::addNormalizer(const char *json) {
+  return readPart(json, readNormalizer, draft);
+}
+
+Result<void> PieceImporter::setSteps(const char *preTokenizer,
+                                     const char *decoder) {
+  TRANSOM_TRY(readPart(preTokenizer, readPreTokenizer, draft));
+  return readPart(decoder, readStages, draft);
+}
+
+//===-- Added tokens and templates ----------------------------------------===//
+
+void PieceImporter::addPieceTokens() {
+  for (const Piece &piece : pieces)
+    if (piece.type == PieceType::Control ||
+        piece.type == PieceType::UserDefined) {
+      TokenSetting token;
+      token.content = piece.text;
+      token.special = piece.type == PieceType::Control;
+      token.normalized = false;
+      extra.push_back(std::move(token));
+    }
+}
+
+void PieceImporter::addSpecial(const std::string &text) {
+  TokenSetting token;
+  token.content = text;
+  token.special = true;
+  extra.push_back(std::move(token));
+}
+
+static AddedElement getElement(const TokenSetting &token, bool special) {
+  AddedElement element;
+  element.content = token.content;
+  element.id = token.id;
+  element.special = token.special || special;
+  element.singleWord = token.singleWord;
+  element.leftStrip = token.leftStrip;
+  element.rightStrip = token.rightStrip;
+  element.normalized = token.normalized.value_or(!element.special);
+  element.value = token.value;
+  return element;
+}
+
+/// The tokens with a role, in the order in which they are added.
+std::vector<NamedToken>
+PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
+  std::vector<NamedToken> named;
+  auto add = [&](const NamedToken &token) {
+    for (const NamedToken &known : named)
+      if (known.key == token.key)
+        return;
+    named.push_back(token);
+  };
+  for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token",
+                          "pad_token", "cls_token", "mask_token"}) {
+    const NamedToken *given = settings.find(key);
+    for (const RoleDefault &role : roles) {
+      if (std::string_view(role.key) != key)
+        continue;
+      TokenSetting token;
+      token.content =
+          given && given->token ? given->token->content : role.token;
+      token.leftStrip = role.leftStrip;
+      token.normalized = role.normalized;
+      if (!given || (given->token && given->token->isText))
+        add({key, token});
+    }
+    if (given)
+      add(*given);
+  }
+  for (const NamedToken &token : settings.named)
+    add(token);
+  return named;
+}
+
+Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
+  const std::vector<NamedToken> named = getNamed(roles);
+  auto isNamed = [&](const std::string &content) {
+    return std::any_of(named.begin(), named.end(),
+                       [&](const NamedToken &token) {
+                         return token.token && token.token->content == content;
+                       });
+  };
+  auto isAdded = [&](const std::string &content) {
+    return std::any_of(
+        settings.added.begin(), settings.added.end(),
+        [&](const TokenSetting &token) { return token.content == content; });
+  };
+  std::vector<AddedElement> elements;
+  for (const TokenSetting &token : settings.added)
+    elements.push_back(getElement(token, isNamed(token.content)));
+  for (const NamedToken &token : named)
+    if (token.token && !isAdded(token.token->content))
+      elements.push_back(getElement(*token.token, true));
+  for (const TokenSetting &token : settings.extra ? *settings.extra : extra)
+    if (!isAdded(token.content))
+      elements.push_back(getElement(token, isNamed(token.content)));
+  return tokenizer::addTokens(elements, draft, notes);
+}
+
+uint32_t PieceImporter::getId(std::string_view text) const {
+  for (const DraftAdded &token : draft.added)
+    if (token.content == text)
+      return token.id;
+  if (const uint32_t *id = findToken(draft, text))
+    return *id;
+  const std::string unknown = getRole("unk_token", "<unk>");
+  return text == unknown ? draft.parameters.unknownId : getId(unknown);
+}
+
+void PieceImporter::addTemplate(const std::vector<uint32_t> &before,
+                                const std::vector<uint32_t> &between,
+                                const std::vector<uint32_t> &after) {
+  auto add = [](std::vector<TemplateItem> &items,
+                const std::vector<uint32_t> &ids) {
+    for (uint32_t id : ids)
+      items.push_back({TemplateItemKind::Token, id, 0});
+  };
+  for (auto *items : {&draft.single, &draft.pair}) {
+    add(*items, before);
+    items->push_back({TemplateItemKind::SequenceA, 0, 0});
+    if (items == &draft.pair) {
+      add(*items, between);
+      items->push_back({TemplateItemKind::SequenceB, 0, 0});
+    }
+    add(*items, after);
+  }
+}
+
+void PieceImporter::addBoundaryTemplate(bool begins, bool ends) {
+  for (auto *items : {&draft.single, &draft.pair})
+    for (uint32_t text = 0; text < (items == &draft.pair ? 2u : 1u); ++text) {
+      if (begins)
+        items->push_back(
+            {TemplateItemKind::Token, getRoleId("bos_token", "<s>"), text});
+      items->push_back({text == 0 ? TemplateItemKind::SequenceA
+                                  : TemplateItemKind::SequenceB,
+                        0, text});
+      if (ends)
+        items->push_back(
+            {TemplateItemKind::Token, getRoleId("eos_token", "</s>"), text});
+    }
+}
+
+Result<void> PieceImporter::addLanguageTemplate(const char *fallback,
+                                                bool codeFirst) {
+  TRANSOM_ASSIGN(std::optional<std::string> language,
+                 settings.getText("src_lang"));
+  const uint32_t code = getId(language.value_or(fallback));
+  const uint32_t end = getRoleId("eos_token", "</s>");
+  if (codeFirst)
+    addTemplate({code}, {}, {end});
+  else
+    addTemplate({}, {}, {end, code});
+  return {};
+}
+
+} // namespace transom::tokenizer

@@ -1,0 +1,91 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Making a tokenizer of the pieces of a SentencePiece model, with the parts
+// that the tokenizer classes of transformers have in common.
+#pragma once
+#include "compiler/import/tokenizer/SentencePiece.h"
+#include "compiler/import/tokenizer/TokenizerSettings.h"
+
+namespace transom::tokenizer {
+
+/// The token that a class gives a role. The flags are those of a token that a
+/// file names without flags, too.
+struct RoleDefault {
+  const char *key;
+  const char *token;
+  bool leftStrip = false, normalized = false;
+};
+
+/// Makes the draft of one tokenizer.
+class PieceImporter {
+public:
+  PieceImporter(const SentencePieceModel &model,
+                const TokenizerSettings &settings, Draft &draft,
+                std::vector<std::string> &notes)
+      : pieces(model.pieces), characterMap(model.characterMap),
+        settings(settings), draft(draft), notes(notes) {}
+
+  // The vocabulary.
+
+  /// The token that has a role in the vocabulary.
+  std::string getRole(const char *key, const char *fallback) const;
+  void addToken(std::string text, double score);
+  /// The pieces from some place on.
+  void addPieces(size_t from);
+  /// The special tokens of fairseq, instead of the first three pieces; the
+  /// first has the role `first`.
+  void addFairseqTokens(const char *first);
+  /// Completes a Unigram model of the tokens.
+  Result<void> finishUnigram(size_t unknownId);
+  /// Makes a BPE model of the tokens `first` and all other pieces,
+  /// in this order.
+  Result<void> makeBpe(const std::vector<std::string> &first);
+
+  // Steps.
+
+  /// Appends the character map of the model file, if it has one.
+  Result<void> addMap();
+  /// Appends a normalizer as tokenizer.json has it.
+  Result<void> addNormalizer(const char *json);
+  /// Sets the pre-tokenizer and the decoder, as tokenizer.json has them.
+  Result<void> setSteps(const char *preTokenizer, const char *decoder);
+
+  // Added tokens and templates.
+
+  /// Control symbols and those that the user of SentencePiece defined.
+  void addPieceTokens();
+  /// A further special token of the class.
+  void addSpecial(const std::string &text);
+  /// Adds all tokens: those of the settings with ids, those with a role, and of
+  /// the others those of the settings or else those of class and model file.
+  Result<void> addTokens(const std::vector<RoleDefault> &roles);
+  /// The id of a token, or that of the unknown token.
+  uint32_t getId(std::string_view text) const;
+  uint32_t getRoleId(const char *key, const char *fallback) const {
+    return getId(getRole(key, fallback));
+  }
+  /// Token ids before, between and after the texts.
+  void addTemplate(const std::vector<uint32_t> &before,
+                   const std::vector<uint32_t> &between,
+                   const std::vector<uint32_t> &after);
+  /// The role bos before each text and the role eos after it, if asked for.
+  void addBoundaryTemplate(bool begins, bool ends);
+  /// The end and the source language: the latter before the text, or after
+  /// all. `fallback` is the language without `src_lang`.
+  Result<void> addLanguageTemplate(const char *fallback, bool codeFirst);
+
+  const std::vector<Piece> &pieces;
+  std::string_view characterMap;
+  const TokenizerSettings &settings;
+  Draft &draft;
+
+private:
+  void addMerges();
+  std::vector<NamedToken> getNamed(const std::vector<RoleDefault> &roles) const;
+
+  std::vector<std::string> &notes;
+  std::vector<TokenSetting> extra; ///< of class and model file
+};
+
+} // namespace transom::tokenizer

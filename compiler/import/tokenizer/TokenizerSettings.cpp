@@ -1,0 +1,264 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of precedence is that of PreTrainedTokenizerBase._from_pretrained
+// in transformers 5: where tokenizer_config.json has `added_tokens_decoder`, as
+// newer folders have it, the two other files have no effect.
+#include "compiler/import/tokenizer/TokenizerSettings.h"
+#include <algorithm>
+#include <charconv>
+
+namespace transom::tokenizer {
+
+/// The roles that each tokenizer of transformers has.
+static constexpr const char *roles[] = {"bos_token", "eos_token", "unk_token",
+                                        "sep_token", "pad_token", "cls_token",
+                                        "mask_token"};
+
+static bool isRole(std::string_view key) {
+  return std::find(std::begin(roles), std::end(roles), key) != std::end(roles);
+}
+
+const NamedToken *TokenizerSettings::find(std::string_view key) const {
+  for (const NamedToken &token : named)
+    if (token.key == key)
+      return &token;
+  return nullptr;
+}
+
+static std::optional<JsonValue> findSetting(const TokenizerSettings &settings,
+                                            std::string_view key) {
+  auto value = settings.documents[0].root().find(key);
+  return value && value->isNull() ? std::nullopt : value;
+}
+
+Result<bool> TokenizerSettings::getFlag(std::string_view key,
+                                        bool fallback) const {
+  auto value = findSetting(*this, key);
+  return value ? value->asBool() : fallback;
+}
+
+Result<std::optional<std::string>>
+TokenizerSettings::getText(std::string_view key) const {
+  auto value = findSetting(*this, key);
+  if (!value)
+    return std::optional<std::string>();
+  TRANSOM_ASSIGN(std::string_view text, value->asString());
+  return std::optional<std::string>(text);
+}
+
+Result<int64_t> TokenizerSettings::getNumber(std::string_view key,
+                                             int64_t fallback,
+                                             int64_t limit) const {
+  auto value = findSetting(*this, key);
+  return value ? value->asInt(0, limit) : fallback;
+}
+
+//===-- Tokens ------------------------------------------------------------===//
+
+static Result<TokenSetting> readToken(JsonValue value, bool special) {
+  TokenSetting token;
+  token.value = value;
+  token.special = special;
+  if (value.isString()) {
+    token.isText = token.special = true;
+    token.content = *value.asString();
+    return token;
+  }
+  TRANSOM_TRY(value.expectObject());
+  TRANSOM_ASSIGN(JsonValue content, value.get("content"));
+  TRANSOM_ASSIGN(std::string_view text, content.asString());
+  token.content = text;
+  const std::pair<const char *, bool *> flags[] = {
+      {"special", &token.special},
+      {"single_word", &token.singleWord},
+      {"lstrip", &token.leftStrip},
+      {"rstrip", &token.rightStrip}};
+  for (auto &[key, target] : flags)
+    if (auto flag = value.find(key)) {
+      TRANSOM_ASSIGN(*target, flag->asBool());
+    }
+  token.special |= special;
+  if (auto flag = value.find("normalized"); flag && !flag->isNull()) {
+    TRANSOM_ASSIGN(token.normalized, flag->asBool());
+  }
+  return token;
+}
+
+static Result<std::vector<TokenSetting>> readList(JsonValue list) {
+  std::vector<TokenSetting> tokens;
+  if (list.isNull())
+    return tokens;
+  TRANSOM_TRY(list.expectArray());
+  for (JsonValue element : list.elements()) {
+    TRANSOM_ASSIGN(TokenSetting token, readToken(element, false));
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+namespace {
+/// Reads the files one after the other.
+class Reader {
+public:
+  Result<TokenizerSettings> run(const SettingFiles &files) {
+    TRANSOM_TRY(readConfig(files.config));
+    if (auto decoder =
+            settings.documents[0].root().find("added_tokens_decoder")) {
+      TRANSOM_TRY(readDecoder(*decoder));
+    } else {
+      if (files.specialTokens)
+        TRANSOM_TRY(readSpecialTokens(*files.specialTokens));
+      if (files.addedTokens)
+        TRANSOM_TRY(readAdded(*files.addedTokens));
+    }
+    return std::move(settings);
+  }
+
+private:
+  void name(std::string_view key, std::optional<TokenSetting> token) {
+    for (NamedToken &known : settings.named)
+      if (known.key == key) {
+        known.token = std::move(token);
+        return;
+      }
+    settings.named.push_back({std::string(key), std::move(token)});
+  }
+
+  Result<void> readNamed(JsonValue root, bool special) {
+    for (JsonValue::Member member : root.members()) {
+      const bool suffix =
+          member.key.size() > 6 &&
+          member.key.substr(member.key.size() - 6) == "_token" &&
+          (member.value.isString() || member.value.isObject());
+      if (isRole(member.key) && member.value.isNull())
+        name(member.key, std::nullopt);
+      else if (isRole(member.key) || suffix) {
+        TRANSOM_ASSIGN(TokenSetting token, readToken(member.value, special));
+        name(member.key, std::move(token));
+      }
+    }
+    return {};
+  }
+
+  /// A list of tokens, or an object of tokens with roles of their own.
+  Result<void> readExtra(JsonValue value) {
+    if (!value.isObject()) {
+      TRANSOM_ASSIGN(std::vector<TokenSetting> tokens, readList(value));
+      if (!settings.extra)
+        settings.extra.emplace();
+      settings.extra->insert(settings.extra->end(), tokens.begin(),
+                             tokens.end());
+      return {};
+    }
+    for (JsonValue::Member member : value.members()) {
+      TRANSOM_ASSIGN(TokenSetting token, readToken(member.value, false));
+      name(member.key, std::move(token));
+    }
+    return {};
+  }
+
+  Result<void> readConfig(const std::optional<NamedFile> &file) {
+    TRANSOM_ASSIGN(JsonDocument document,
+                   parseJson(file ? file->bytes : "{}",
+                             file ? file->name : "tokenizer_config.json"));
+    settings.documents.push_back(document);
+    JsonValue root = document.root();
+    TRANSOM_TRY(root.expectObject());
+    TRANSOM_TRY(readNamed(root, false));
+    auto extra = root.find("extra_special_tokens");
+    auto additional = root.find("additional_special_tokens");
+    const bool isEmpty =
+        !extra || extra->isNull() || (!extra->isString() && extra->size() == 0);
+    if (additional && isEmpty)
+      extra = additional;
+    return extra ? readExtra(*extra) : Result<void>();
+  }
+
+  static Result<uint32_t> readId(JsonValue value, std::string_view text) {
+    uint32_t id = 0;
+    auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), id);
+    if (error != std::errc() || end != text.data() + text.size() ||
+        id >= idLimit)
+      return value.error("expected an id as the key");
+    return id;
+  }
+
+  Result<void> readDecoder(JsonValue decoder) {
+    TRANSOM_TRY(decoder.expectObject());
+    for (JsonValue::Member member : decoder.members()) {
+      TRANSOM_ASSIGN(TokenSetting token, readToken(member.value, false));
+      TRANSOM_ASSIGN(token.id, readId(member.value, member.key));
+      settings.added.push_back(std::move(token));
+    }
+    sortAdded();
+    // Tokens with a role are those of the list, with its flags.
+    for (NamedToken &named : settings.named)
+      for (const TokenSetting &token : settings.added)
+        if (named.token && isRole(named.key) &&
+            named.token->content == token.content)
+          named.token = token;
+    return {};
+  }
+
+  Result<void> readSpecialTokens(const NamedFile &file) {
+    TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
+    JsonValue root = document.root();
+    TRANSOM_TRY(root.expectObject());
+    TRANSOM_TRY(readNamed(root, true));
+    if (auto extra = root.find("extra_special_tokens"))
+      TRANSOM_TRY(readExtra(*extra));
+    if (auto list = root.find("additional_special_tokens")) {
+      TRANSOM_ASSIGN(settings.additional, readList(*list));
+    }
+    settings.documents.push_back(document);
+    return {};
+  }
+
+  /// Texts and ids; those that another key names are special.
+  Result<void> readAdded(const NamedFile &file) {
+    TRANSOM_ASSIGN(JsonDocument document, parseJson(file.bytes, file.name));
+    TRANSOM_TRY(document.root().expectObject());
+    for (JsonValue::Member member : document.root().members()) {
+      TokenSetting token;
+      token.content = member.key;
+      token.value = member.value;
+      TRANSOM_ASSIGN(int64_t id, member.value.asInt(0, idLimit - 1));
+      token.id = static_cast<uint32_t>(id);
+      token.special = isSpecial(member.key);
+      token.normalized = !token.special;
+      settings.added.push_back(std::move(token));
+    }
+    sortAdded();
+    settings.documents.push_back(document);
+    return {};
+  }
+
+  bool isSpecial(std::string_view text) const {
+    for (const NamedToken &named : settings.named)
+      if (isRole(named.key) && named.token && named.token->content == text)
+        return true;
+    if (!settings.extra)
+      return false;
+    return std::any_of(
+        settings.extra->begin(), settings.extra->end(),
+        [&](const TokenSetting &token) { return token.content == text; });
+  }
+
+  void sortAdded() {
+    std::sort(settings.added.begin(), settings.added.end(),
+              [](const TokenSetting &a, const TokenSetting &b) {
+                return *a.id < *b.id;
+              });
+  }
+
+  TokenizerSettings settings;
+};
+} // namespace
+
+Result<TokenizerSettings> readTokenizerSettings(const SettingFiles &files) {
+  return Reader().run(files);
+}
+
+} // namespace transom::tokenizer

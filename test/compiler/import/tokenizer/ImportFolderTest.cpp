@@ -1,0 +1,100 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which files of a folder are read.
+#include "compiler/import/tokenizer/ImportFolder.h"
+#include "compiler/import/tokenizer/ImportPieces.h"
+#include "test/compiler/import/tokenizer/SentencePieces.h"
+#include "test/runtime/base/TestSupport.h"
+#include "test/runtime/tokenizer/Fixture.h"
+
+namespace transom::test {
+namespace {
+
+std::string getFolderPieces() {
+  return piece("<s>", 0, 3) + piece("</s>", 0, 3) + piece("<unk>", 0, 2) +
+         piece("\u2581a", -1) + piece("b", -2);
+}
+
+const char *const folderVocabulary =
+    R"({"</s>": 0, "<unk>": 1, "▁a": 2, "b": 3, "<pad>": 4})";
+
+std::string joinNames(const std::vector<std::string> &names) {
+  std::string all;
+  for (const std::string &name : names)
+    all += name + " ";
+  return all;
+}
+
+/// The files that are read.
+std::string getFiles(const TempFolder &folder) {
+  auto read = importTokenizerFolder(folder.path());
+  EXPECT_TRUE(read) << read.error().message;
+  return *read ? joinNames((*read)->files) : "none";
+}
+
+TEST(ImportFolder, TheClassDecides) {
+  TempFolder folder;
+  EXPECT_EQ(getFiles(folder), "none");
+  folder.write("spiece.model", getFolderPieces());
+  EXPECT_EQ(getFiles(folder), "none");
+  folder.write("config.json", R"({"model_type": "t5"})");
+  EXPECT_EQ(getFiles(folder), "spiece.model ");
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "PegasusTokenizerFast"})");
+  EXPECT_EQ(getFiles(folder), "spiece.model tokenizer_config.json ");
+  folder.write("tokenizer.json", smallJson());
+  EXPECT_EQ(getFiles(folder), "tokenizer.json ");
+}
+
+TEST(ImportFolder, ClassesThatAreNotSupported) {
+  TempFolder folder;
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "XLNetTokenizer"})");
+  EXPECT_EQ(getFiles(folder), "none");
+  folder.write("spiece.model", getFolderPieces());
+  auto read = importTokenizerFolder(folder.path());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().status, Status::Unsupported);
+  EXPECT_EQ(read.error().message,
+            "unsupported tokenizer class 'XLNetTokenizer' without "
+            "tokenizer.json; supported: M2M100Tokenizer, MarianTokenizer, " +
+                getPieceClassNames());
+}
+
+TEST(ImportFolder, MarianWithTwoVocabularies) {
+  TempFolder folder;
+  folder.write("source.spm", getFolderPieces());
+  folder.write("vocab.json", folderVocabulary);
+  EXPECT_EQ(getFiles(folder), "source.spm vocab.json ");
+  folder.write("target.spm", getFolderPieces() + piece("ab", -0.5f));
+  EXPECT_EQ(getFiles(folder), "source.spm vocab.json target.spm ");
+  folder.write("tokenizer_config.json", R"({"separate_vocabs": true})");
+  EXPECT_EQ(importTokenizerFolder(folder.path()).error().status,
+            Status::Unavailable);
+  folder.write("target_vocab.json",
+               R"({"</s>": 0, "<unk>": 1, "<pad>": 2, "b": 3, "▁a": 4})");
+  EXPECT_EQ(getFiles(folder), "tokenizer_config.json source.spm vocab.json "
+                              "target.spm target_vocab.json ");
+
+  // Texts of the target language have its ids, and ids are decoded with it.
+  auto read = importTokenizerFolder(folder.path());
+  auto tokenizer = Tokenizer::open((*read)->tokenizer.tables);
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(tokenizer->encode("ab")->ids, (Ids{2, 3, 0}));
+  EXPECT_EQ(tokenizer->getTarget().encode("ab")->ids, (Ids{4, 3, 0}));
+  EXPECT_EQ(*tokenizer->decode({4, 3, 0}), "ab");
+}
+
+TEST(ImportFolder, M2M100NeedsBothFiles) {
+  TempFolder folder;
+  folder.write("config.json", R"({"model_type": "m2m_100"})");
+  folder.write("sentencepiece.bpe.model", getFolderPieces());
+  EXPECT_EQ(getFiles(folder), "none");
+  folder.write("vocab.json", folderVocabulary);
+  EXPECT_EQ(getFiles(folder), "sentencepiece.bpe.model vocab.json ");
+}
+
+} // namespace
+} // namespace transom::test

@@ -1,0 +1,139 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Tokenizers of folders without tokenizer.json, trained on generated text with
+# the PyPI package `sentencepiece`, for the classes of transformers that read
+# them. Used by make-folder-goldens.py and compare-folders.py.
+import io
+import json
+import os
+
+import sentencepiece
+import transformers
+from sentencepiece import sentencepiece_model_pb2
+
+import bpe_tokenizers
+import marian_tokenizers
+import unigram_tokenizers
+
+FIRST = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1)  # T5 and Pegasus
+NLLB = ["ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans"]
+M2M100 = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et".split()
+
+
+def train(size, kind="unigram", rule=None, characters=180, **options):
+    """A model file; without a rule of normalization it has the small character map."""
+    texts = [t for t in unigram_tokenizers.training_text(characters) if t.strip()]
+    written = io.BytesIO()
+    if rule:
+        options["normalization_rule_name"] = rule
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(texts), model_writer=written, vocab_size=size, hard_vocab_limit=False, character_coverage=1.0,
+                                             minloglevel=2, num_threads=1, model_type=kind, **options)
+    model = sentencepiece_model_pb2.ModelProto.FromString(written.getvalue())
+    if not rule:
+        model.normalizer_spec.precompiled_charsmap = unigram_tokenizers.charsmap()
+    return model
+
+
+def token(content, **flags):
+    return dict({"content": content, "lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}, **flags)
+
+
+def added(content, **flags):
+    return dict(token(content, **flags), __type="AddedToken")
+
+
+class Folder:
+    """How a folder is made: its class, its model file and its settings."""
+
+    def __init__(self, name, file, model, config=(), special=None, tokens=None, vocabulary=None):
+        self.name, self.file, self.model, self.config = name, file, model, dict(config)
+        self.special, self.tokens, self.vocabulary = special, tokens, vocabulary
+
+    def write(self, folder, size):
+        os.makedirs(folder, exist_ok=True)
+        model = self.model(size)
+        files = {"tokenizer_config.json": dict(self.config, tokenizer_class=self.name), "special_tokens_map.json": self.special,
+                 "added_tokens.json": self.tokens and self.tokens(model), "vocab.json": self.vocabulary and self.vocabulary(model)}
+        with open(os.path.join(folder, self.file), "wb") as out:
+            out.write(model.SerializeToString())
+        for name, content in files.items():
+            if content is not None:
+                with open(os.path.join(folder, name), "w") as out:
+                    json.dump(content, out, ensure_ascii=False, separators=(",", ":"))
+
+    def load(self, folder):
+        return getattr(transformers, self.name).from_pretrained(folder)
+
+
+def m2m100_vocabulary(model):
+    pieces = [p.piece for i, p in enumerate(model.pieces) if p.type == 1 and i % 23 != 7]
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", *pieces, "\u4e2d\u6587", "madeupword0000"]
+    return {t: i for i, t in enumerate(tokens)}
+
+
+XLMR = "sentencepiece.bpe.model"
+LLAMA = dict(kind="bpe", byte_fallback=True)
+FOLDERS = {
+    "t5": Folder("T5Tokenizer", "spiece.model", lambda size: train(size, **FIRST), {"extra_ids": 12}),
+    "t5_settings": Folder("T5Tokenizer", "spiece.model", lambda size: train(size, user_defined_symbols=["<n>"], **FIRST),
+                          {"extra_ids": 3, "legacy": False, "additional_special_tokens": ["<extra_id_0>", "<extra_id_1>", "<extra_id_2>", "<new>"]}),
+    "xlm_roberta": Folder("XLMRobertaTokenizer", XLMR, lambda size: train(size)),
+    "xlm_roberta_settings": Folder("XLMRobertaTokenizer", XLMR, lambda size: train(size), {"add_prefix_space": False, "mask_token": added("<mask>", lstrip=True)}, tokens=lambda m: {"plus": len(m.pieces) + 2}),
+    "mbart": Folder("MBartTokenizer", XLMR, lambda size: train(size), {"src_lang": "fr_XX"}),
+    "mbart50": Folder("MBart50Tokenizer", XLMR, lambda size: train(size), {"additional_special_tokens": ["<x>"]}),
+    "nllb": Folder("NllbTokenizer", XLMR, lambda size: train(size, "bpe"), {"src_lang": "fra_Latn", "additional_special_tokens": NLLB}),
+    "nllb_legacy": Folder("NllbTokenizer", XLMR, lambda size: train(size, "bpe"), {"legacy_behaviour": True, "extra_special_tokens": [*NLLB, "<plus>"]}),
+    "nllb_plain": Folder("NllbTokenizer", XLMR, lambda size: train(size, "bpe")),
+    "pegasus": Folder("PegasusTokenizer", "spiece.model", lambda size: train(size, **FIRST), {"mask_token": "<mask_2>", "mask_token_sent": "<mask_1>", "offset": 12}),
+    "llama": Folder("LlamaTokenizer", "tokenizer.model", lambda size: train(size + 256, **LLAMA), {"add_bos_token": True}),
+    "llama_legacy": Folder("LlamaTokenizer", "tokenizer.model", lambda size: train(size + 256, user_defined_symbols=["[INST]"], **LLAMA),
+                           {"legacy": True, "add_bos_token": True, "add_eos_token": True},
+                           special={"bos_token": token("<s>", normalized=True), "pad_token": "<pad>", "unk_token": "<unk>"},
+                           tokens=lambda m: {"<pad>": len(m.pieces), "plus": len(m.pieces) + 1}),
+    "llama_decoder": Folder("LlamaTokenizer", "tokenizer.model", lambda size: train(size + 256, **LLAMA),
+                            {"legacy": False, "add_prefix_space": False, "pad_token": None,
+                             "added_tokens_decoder": {"0": token("<unk>"), "1": token("<s>"), "2": token("</s>", rstrip=True), "9": token("<0x06>", special=False),
+                                                      "4000": token("<|user|>"), "4001": token("any", special=False, single_word=True, normalized=True)}}),
+    "m2m100": Folder("M2M100Tokenizer", XLMR, lambda size: train(size), vocabulary=m2m100_vocabulary),
+    "m2m100_settings": Folder("M2M100Tokenizer", XLMR, lambda size: train(size), {"src_lang": "de"}, special={"additional_special_tokens": ["__%s__" % c for c in M2M100]}, vocabulary=m2m100_vocabulary),
+    "m2m100_bpe": Folder("M2M100Tokenizer", XLMR, lambda size: train(size, "bpe"), {"src_lang": "fr"}, vocabulary=m2m100_vocabulary),
+}
+
+
+class Marian:
+    """A Marian folder, with one vocabulary or two."""
+
+    def __init__(self, separate):
+        self.separate = separate
+
+    def write(self, folder, size):
+        marian_tokenizers.make(folder, size, rule=None)
+        if not self.separate:
+            return
+        with open(os.path.join(folder, "tokenizer_config.json"), "w") as file:
+            json.dump({"tokenizer_class": "MarianTokenizer", "separate_vocabs": True}, file)
+        model = sentencepiece_model_pb2.ModelProto()
+        with open(os.path.join(folder, "target.spm"), "rb") as file:
+            model.ParseFromString(file.read())
+        tokens = ["</s>", "<unk>", *(p.piece for p in model.pieces if p.type == 1), "<pad>"]
+        with open(os.path.join(folder, "target_vocab.json"), "w") as file:
+            json.dump({t: i for i, t in enumerate(tokens)}, file, ensure_ascii=False, separators=(",", ":"))
+
+    def load(self, folder):
+        tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+        tokenizer.punc_normalizer = lambda text: text
+        return tokenizer
+
+
+FOLDERS["marian"] = Marian(False)
+FOLDERS["marian_two"] = Marian(True)
+
+OTHERS = ["</s>", "<unk>", "<pad>", "<s>", "<mask>", "\u2581", " \u2581 ", "\u4e2d\u6587", "\u00e6\u00e6", "en_XX", "eng_Latn", "__de__", "<0x0A>", ">>", "<<"]
+
+
+def string(seed, tokenizer):
+    known = [str(t) for t in tokenizer.added_tokens_decoder.values()]
+    text = bpe_tokenizers.string(seed, known[:40] + OTHERS)
+    head = bpe_tokenizers.random.Random(seed + " head")
+    return head.choice(marian_tokenizers.CODES + [">>yy<< "]) + head.choice(["", " "]) + text if head.random() < 0.1 else text

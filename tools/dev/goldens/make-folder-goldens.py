@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Makes test/goldens/tokenizer/folders: small folders without tokenizer.json, and
+# in cases.json of each texts, ids, offsets and decoded texts as the classes of
+# transformers have them. Of classes that are written in Python there are neither
+# offsets nor texts with special tokens.
+#
+#   pip install transformers==5.23.0 sentencepiece==0.2.3
+#   tools/dev/goldens/make-folder-goldens.py [FOLDER]
+import functools
+import importlib
+import itertools
+import json
+import os
+import sys
+
+import folder_tokenizers
+
+compare_tokenizers = importlib.import_module("compare-tokenizers")
+NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
+         "marian_two"]
+TEXTS = ["", " ", "\u2581", "a", " a  b ", "ka</s>lo", "ka <unk> lo <pad>", "\ufb01 \u00bd \u2026", "e\u0301\u0301 q\u0323", "ka\u2581lo \u2581", "\u4e2d\u6587", "<s>ka <mask> lo",
+         "1234567", "KA Lo", "\u0640\u200b", "\r\n ka\r\n", "a\nb", "\U0001f600\u0000"]
+
+
+def case(tokenizer, text):
+    encoding = tokenizer(text, return_offsets_mapping=tokenizer.is_fast)
+    ids = encoding.input_ids
+    if hasattr(tokenizer, "separate_vocabs"):
+        # In texts of the target language, the class gives <pad> the id of the source language.
+        target = tokenizer(text_target=text.replace("<pad>", "")).input_ids
+        found = {"text": text, "ids": ids, "target": target, "plain": tokenizer.decode(target, skip_special_tokens=True)}
+        return {key: found[key] for key in (["text", "ids"] if "<pad>" in text else found)}
+    found = {"text": text, "ids": ids, "plain": tokenizer.decode(ids, skip_special_tokens=True)}
+    if tokenizer.is_fast:
+        found["decoded"] = tokenizer.decode(ids)
+        found["offsets"] = list(itertools.chain(*compare_tokenizers.byte_offsets(text, encoding.offset_mapping)))
+    return found
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(root, "test/goldens/tokenizer/folders")
+    train = folder_tokenizers.train
+    folder_tokenizers.train = functools.partial(train, characters=60)
+    for name in NAMES:
+        folder = os.path.join(top, name)
+        folder_tokenizers.FOLDERS[name].write(folder, 500 if name == "marian_two" else 200)
+        tokenizer = folder_tokenizers.FOLDERS[name].load(folder)
+        texts = TEXTS + [folder_tokenizers.string("golden %d" % i, tokenizer) for i in range(40)]
+        with open(os.path.join(folder, "cases.json"), "w") as file:
+            file.write("[\n" + ",\n".join(json.dumps(case(tokenizer, t), separators=(",", ":")) for t in texts) + "\n]\n")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
