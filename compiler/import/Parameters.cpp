@@ -16,7 +16,9 @@ Parameters::Parameters(Emitter &emit, const ModelFiles &files,
                        const ModuleNaming &naming)
     : emit(emit), files(files), prefix(naming.prefix),
       locationPrefix(naming.bare ? "" : naming.prefix),
-      prefixed(files.find(naming.prefix + naming.knownTensor) != nullptr) {
+      prefixed(llvm::any_of(naming.knownTensors, [&](const auto &tensor) {
+        return files.find(naming.prefix + tensor) != nullptr;
+      })) {
   for (const std::string &module : naming.baseModules)
     if (!module.empty())
       tops.insert(firstWord(module));

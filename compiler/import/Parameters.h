@@ -16,9 +16,10 @@ struct ModuleNaming {
   std::string prefix; ///< of the base model's tensors under a head: `bert.`
   /// Modules of the base model; their first words are what has the prefix.
   std::vector<std::string> baseModules;
-  std::string knownTensor; ///< a tensor that every base model has; tells if
-                           ///< tensors carry the prefix
-  bool bare = false;       ///< no head: locations carry no prefix
+  /// Tensors of which every base model has one; tell if tensors carry the
+  /// prefix.
+  std::vector<std::string> knownTensors;
+  bool bare = false; ///< no head: locations carry no prefix
 };
 
 /// Finds parameters and sets locations. Errors are the emitter's.

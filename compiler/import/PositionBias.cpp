@@ -33,9 +33,9 @@ WeightExpr transom::symmetricSlopes(const std::vector<double> &slopes) {
   return WeightExpr::values({static_cast<int64_t>(slopes.size()), 2}, bySide);
 }
 
-std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
-                                              int64_t distance) {
-  int64_t half = buckets / 2, exact = half / 2;
+std::vector<int64_t> transom::relativeBuckets(const DistanceBuckets &rule) {
+  int64_t count = rule.causal ? rule.buckets : rule.buckets / 2;
+  int64_t exact = rule.getExact(), distance = rule.distance;
   // As transformers, in single precision where a distance is not exact.
   auto getBucket = [&](int64_t apart) {
     if (apart < exact)
@@ -44,18 +44,19 @@ std::vector<int64_t> transom::relativeBuckets(int64_t buckets,
         std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
         static_cast<float>(std::log(static_cast<double>(distance) /
                                     static_cast<double>(exact))) *
-        static_cast<float>(half - exact);
-    return std::min(exact + static_cast<int64_t>(share), half - 1);
+        static_cast<float>(count - exact);
+    return std::min(exact + static_cast<int64_t>(share), count - 1);
   };
   std::vector<int64_t> result;
   for (int64_t d = -distance; d <= distance; ++d)
-    result.push_back(d > 0 ? half + getBucket(d) : getBucket(-d));
+    result.push_back(d <= 0        ? getBucket(-d)
+                     : rule.causal ? 0
+                                   : count + getBucket(d));
   return result;
 }
 
-WeightExpr transom::relativeBiasByDistance(WeightExpr table, int64_t buckets,
-                                           int64_t distance) {
+WeightExpr transom::relativeBiasByDistance(WeightExpr table,
+                                           const DistanceBuckets &rule) {
   return WeightExpr::transpose(
-      WeightExpr::gather(std::move(table), relativeBuckets(buckets, distance)),
-      {1, 0});
+      WeightExpr::gather(std::move(table), relativeBuckets(rule)), {1, 0});
 }

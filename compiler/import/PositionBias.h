@@ -16,14 +16,26 @@ std::vector<double> alibiSlopes(int64_t heads);
 /// Slopes [heads, 2] of `attn.sdpa` that subtract slope * |distance|.
 WeightExpr symmetricSlopes(const std::vector<double> &slopes);
 
-/// The bucket of each distance from -`distance` to `distance` of key and query
-/// (Raffel et al. 2020, 2.1): half of the buckets for each direction, exact up
-/// to half of those, then by the logarithm. At least 4 buckets.
-std::vector<int64_t> relativeBuckets(int64_t buckets, int64_t distance);
+/// How the distances of key and query fall into buckets (Raffel et al. 2020,
+/// 2.1).
+struct DistanceBuckets {
+  int64_t buckets = 0;
+  int64_t distance = 0; ///< keys this far apart share the last bucket
+  /// Only keys at or before the query: they have all buckets, and later keys
+  /// fall into bucket 0. Otherwise half of the buckets are for later keys.
+  bool causal = false;
+
+  /// Number of distances that have buckets of their own; the others share
+  /// buckets by the logarithm. Not 0.
+  int64_t getExact() const { return causal ? buckets / 2 : buckets / 4; }
+};
+
+/// The bucket of each distance key - query from -`distance` to `distance`.
+std::vector<int64_t> relativeBuckets(const DistanceBuckets &rule);
 
 /// The relative bias of `attn.sdpa`, [heads, 2 * distance + 1], from a table
 /// [buckets or more, heads].
-WeightExpr relativeBiasByDistance(WeightExpr table, int64_t buckets,
-                                  int64_t distance);
+WeightExpr relativeBiasByDistance(WeightExpr table,
+                                  const DistanceBuckets &rule);
 
 } // namespace transom

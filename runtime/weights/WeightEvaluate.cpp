@@ -281,15 +281,38 @@ private:
     }
   }
 
+  /// Angles are rounded as fairseq's code rounds them: each step in f32.
+  static void fairseqSinusoid(const WeightExpr &e, const Block &block,
+                              float *out) {
+    int64_t half = (*e).dims[1] / 2;
+    auto step =
+        static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
+    for (int64_t r = 0; r < block.sizes[0]; ++r)
+      for (int64_t i = 0; i < block.sizes[1]; ++i) {
+        int64_t column = block.offsets[1] + i;
+        float exponent = static_cast<float>(column % half) * -step;
+        auto frequency =
+            static_cast<float>(std::exp(static_cast<double>(exponent)));
+        double angle = static_cast<float>(block.offsets[0] + r) * frequency;
+        double value = column < half       ? std::sin(angle)
+                       : column < 2 * half ? std::cos(angle)
+                                           : 0;
+        *out++ = static_cast<float>(value);
+      }
+  }
+
   static void sinusoid(const WeightExpr &e, const Block &block, float *out) {
+    if ((*e).order == SinusoidOrder::Fairseq)
+      return fairseqSinusoid(e, block, out);
+    bool halves = (*e).order == SinusoidOrder::Halves;
     int64_t width = (*e).dims[1], sines = (width + 1) / 2;
     int64_t columns = block.sizes[1];
     std::vector<double> rates(static_cast<size_t>(columns));
     std::vector<char> isSine(static_cast<size_t>(columns));
     for (int64_t i = 0; i < columns; ++i) {
       int64_t column = block.offsets[1] + i;
-      isSine[i] = (*e).halves ? column < sines : column % 2 == 0;
-      int64_t pair = !(*e).halves     ? column / 2
+      isSine[i] = halves ? column < sines : column % 2 == 0;
+      int64_t pair = !halves          ? column / 2
                      : column < sines ? column
                                       : column - sines;
       rates[i] = std::pow(10000.0, 2.0 * static_cast<double>(pair) /

@@ -88,10 +88,11 @@ WeightExpr WeightExpr::fill(Shape shape, double value) {
   return WeightExpr(std::move(node));
 }
 
-WeightExpr WeightExpr::sinusoid(int64_t positions, int64_t width, bool halves) {
+WeightExpr WeightExpr::sinusoid(int64_t positions, int64_t width,
+                                SinusoidOrder order) {
   auto node = makeNode(Kind::Sinusoid);
   node->dims = {positions, width};
-  node->halves = halves;
+  node->order = order;
   return WeightExpr(std::move(node));
 }
 
@@ -212,7 +213,7 @@ std::string WeightExpr::str() const {
     return "fill(" + shapeText(n.dims) + ", " + numberText(n.number) + ")";
   case Kind::Sinusoid:
     return "sinusoid(" + number(n.dims[0]) + ", " + number(n.dims[1]) + ", " +
-           (n.halves ? "1" : "0") + ")";
+           number(static_cast<int64_t>(n.order)) + ")";
   case Kind::Values:
     return "values(" + shapeText(n.dims) + ", " + listText(n.data, numberText) +
            ")";
@@ -375,6 +376,10 @@ Result<Shape> literalShape(const WeightExpr &e) {
     return shapeError(e, "shape " + shapeText(n.dims) + " takes " +
                              std::to_string(*count) + " values, got " +
                              std::to_string(n.data.size()));
+  if (n.kind == Kind::Sinusoid && n.order == SinusoidOrder::Fairseq &&
+      n.dims[1] < 4)
+    return shapeError(e,
+                      "width " + std::to_string(n.dims[1]) + " is less than 4");
   return n.dims;
 }
 

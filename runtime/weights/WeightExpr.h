@@ -29,6 +29,16 @@ public:
                             float *out) const = 0;
 };
 
+/// The columns of a table of sine and cosine positions (Vaswani et al. 2017,
+/// 3.5), and their frequencies.
+enum class SinusoidOrder {
+  InTurn, ///< sine and cosine of each frequency 10000^(-2i / width) in turn
+  Halves, ///< all sines, then all cosines
+  Fairseq ///< as Halves with n = width / 2 frequencies 10000^(-i / (n - 1)) and
+          ///< angles in single precision; the last column of an odd width is
+          ///< zero. The width is at least 4
+};
+
 /// An immutable expression over file tensors. Its text is the form in the IR:
 ///   file("a.weight")                     a tensor of the files
 ///   transpose(E, [1, 0])                 dimensions permuted
@@ -39,8 +49,9 @@ public:
 ///   pad(E, axis, size)                   zeros at the end, up to size
 ///   reshape(E, [2, 3])                   same elements, row-major
 ///   fill([2, 3], 1.0)                    a constant tensor
-///   sinusoid(positions, width, halves)   the table of sine and cosine
-///                                        positions; halves = 0 or 1
+///   sinusoid(positions, width, order)    the table of sine and cosine
+///                                        positions; order = 0, 1 or 2, see
+///                                        SinusoidOrder
 ///   values([2, 2], [1.0, 2.0, ...])      small literal tensor
 ///   angles(limit, factor, [f, ...])      cosines and sines of positions below
 ///                                        limit for n frequencies: [C + 256,
@@ -80,7 +91,8 @@ public:
   static WeightExpr pad(WeightExpr e, int64_t axis, int64_t size);
   static WeightExpr reshape(WeightExpr e, std::vector<int64_t> shape);
   static WeightExpr fill(std::vector<int64_t> shape, double value);
-  static WeightExpr sinusoid(int64_t positions, int64_t width, bool halves);
+  static WeightExpr sinusoid(int64_t positions, int64_t width,
+                             SinusoidOrder order);
   static WeightExpr values(std::vector<int64_t> shape,
                            std::vector<double> data);
   static WeightExpr angles(int64_t limit, double factor,

@@ -26,8 +26,8 @@ struct WeightExpr::Node {
   int64_t start = 0;         ///< Slice
   int64_t size = 0;          ///< Slice, Pad, Interleave; Angles: limit
   double number = 0;         ///< Scale, Fill; Angles: factor
-  bool halves = false;       ///< Sinusoid
-  std::vector<double> data;  ///< Values; Angles: frequencies
+  SinusoidOrder order = SinusoidOrder::InTurn; ///< Sinusoid
+  std::vector<double> data;                    ///< Values; Angles: frequencies
 
   const WeightExpr &operand(size_t i = 0) const { return operands[i]; }
 };

@@ -189,10 +189,11 @@ private:
       e = WeightExpr::angles(limit, factor, std::move(frequencies));
     } else if (op == "sinusoid") {
       int64_t positions = integer(), width = nextInteger(),
-              halves = nextInteger();
-      if (halves != 0 && halves != 1)
-        fail("expected 0 or 1");
-      e = WeightExpr::sinusoid(positions, width, halves == 1);
+              order = nextInteger();
+      if (order < 0 || order > 2)
+        fail("expected 0, 1 or 2");
+      e = WeightExpr::sinusoid(positions, width,
+                               static_cast<SinusoidOrder>(order));
     }
     return failure ? std::nullopt : e;
   }

@@ -97,7 +97,7 @@ static Value makeRelativeBias(OpCall &call, int64_t heads) {
     return {};
   return call.emit.weight(
       tensor + ".by_distance",
-      relativeBiasByDistance(WeightExpr::file(tensor), buckets, distance));
+      relativeBiasByDistance(WeightExpr::file(tensor), {buckets, distance}));
 }
 
 /// The cache that the node names; null after an error.

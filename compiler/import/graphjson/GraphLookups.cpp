@@ -68,10 +68,11 @@ static Values buildSinusoid(OpCall &call) {
   bool halves = call.flag("halves");
   if (!call.emit.failed() && width % 2)
     return {call.fail("'width' " + std::to_string(width) + " is odd")};
-  Value table =
-      call.emit.weight("sinusoid." + std::to_string(rows) + "x" +
-                           std::to_string(width) + (halves ? ".halves" : ""),
-                       WeightExpr::sinusoid(rows, width, halves));
+  Value table = call.emit.weight(
+      "sinusoid." + std::to_string(rows) + "x" + std::to_string(width) +
+          (halves ? ".halves" : ""),
+      WeightExpr::sinusoid(
+          rows, width, halves ? SinusoidOrder::Halves : SinusoidOrder::InTurn));
   if (call.inputs.empty() || call.emit.failed())
     return {table};
   Value columns = positions(call, attn::PositionKind::Column, 0);

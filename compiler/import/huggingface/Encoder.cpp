@@ -18,7 +18,8 @@ static Value zeroPadding(BlockContext &context, Value result,
                    0.0);
 }
 
-void transom::buildEncoder(BlockContext &context) {
+void transom::buildEncoder(BlockContext &context,
+                           const std::vector<HeadResult> &results) {
   Emitter &emit = context.emit;
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
@@ -49,15 +50,15 @@ void transom::buildEncoder(BlockContext &context) {
   state = head.finish(state);
 
   // Results.
-  std::vector<EntryOutput> results;
-  for (const HeadResult &result : context.head.results) {
+  std::vector<EntryOutput> outputs;
+  for (const HeadResult &result : results) {
     Value value = zeroPadding(context, head.build(result, state), result.name);
     if (result.isNumber)
       value = emit.reshape(value, context.tokens);
-    results.push_back({result.name, value});
+    outputs.push_back({result.name, value});
   }
   if (head.hasPooler())
-    results.push_back({"pooler_output", head.pooler(state)});
+    outputs.push_back({"pooler_output", head.pooler(state)});
   emit.at("encode", "/architectures");
-  emit.endEntry(results);
+  emit.endEntry(outputs);
 }

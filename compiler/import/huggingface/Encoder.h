@@ -9,6 +9,7 @@ namespace transom {
 
 /// Builds the entry `encode`: embeddings, layers, the results of the head, zero
 /// at padding. Errors are the emitter's.
-void buildEncoder(BlockContext &context);
+void buildEncoder(BlockContext &context,
+                  const std::vector<HeadResult> &results);
 
 } // namespace transom

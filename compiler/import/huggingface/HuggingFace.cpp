@@ -7,6 +7,7 @@
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
+#include "compiler/import/huggingface/HeadSteps.h"
 #include "runtime/base/Suggest.h"
 
 using namespace mlir;
@@ -39,6 +40,8 @@ private:
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
   void prepare(Emitter &emit);
+  /// What the manifest says of the lengths of an encoder's texts.
+  void setLengths(const ModelFamily &family, const ModelConfig &model);
   void set(StringRef name, Attribute value) {
     extra.push_back(builder.getNamedAttr(name, value));
   }
@@ -104,9 +107,14 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
 }
 
 /// Refuses checkpoints whose tensors are not what the class of the model has.
-static void checkCheckpoint(Config &config) {
+static void checkCheckpoint(Config &config, const ModelFamily &family,
+                            const FamilyHead &head) {
   config.requireFlag({"add_cross_attention"}, false);
-  config.requireFlag({"is_encoder_decoder"}, false);
+  if (family.kind != ModelKind::EncoderDecoder)
+    config.requireFlag({"is_encoder_decoder"}, false);
+  else if (!head.isBare()) // the encoder of a bare model is built in any case
+    config.requireFlag({"is_encoder_decoder"}, true);
+  config.ignore({"is_encoder_decoder"});
   config.requireAbsent({"pruned_heads"}, "pruned heads are not supported");
   config.requireAbsent({"quantization_config"},
                        "quantized checkpoints are not supported; use the one "
@@ -164,31 +172,48 @@ static Attribute positionLimit(OpBuilder &builder, const ModelFamily &family,
   return builder.getDictionaryAttr(fields);
 }
 
+void HuggingFaceImport::setLengths(const ModelFamily &family,
+                                   const ModelConfig &model) {
+  if (!model.context)
+    return;
+  if (family.kind == ModelKind::Encoder)
+    set("position_limit", positionLimit(builder, family, model));
+  set("max_length", builder.getI64IntegerAttr(*model.context));
+}
+
 Result<OwningOpRef<ModuleOp>>
 HuggingFaceImport::importFamily(const ModelFamily &family) {
   // The config, all of it, before any file is opened.
   config.ignore(family.ignoredKeys);
   TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
-  ModelConfig model = readModelConfig(config, family);
-  Result<void> headInfo = readHeadInfo(*head, model.labels);
+  checkCheckpoint(config, family, *head);
+  refuseUnsupportedValues(config, family);
+  bool whole = family.halves.empty();
+  ArrayRef<ModelFamily> halves(family);
+  if (!whole)
+    halves = family.halves;
+  std::vector<ModelConfig> models;
+  for (const ModelFamily &half : halves)
+    models.push_back(readModelConfig(config, half));
+  Result<void> headInfo = readHeadInfo(*head, models.back().labels);
   if (!config.failed() && !headInfo)
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
                         std::string(family.className) + head->suffix));
 
-  // What the manifest says of lengths.
-  bool encoder = family.kind == ModelKind::Encoder;
-  if (encoder && model.context)
-    set("position_limit", positionLimit(builder, family, model));
-  if (model.context)
-    set("max_length", builder.getI64IntegerAttr(*model.context));
-
+  // The module.
+  setLengths(halves.front(), models.front());
   Emitter emit(context, info.files, "config.json");
   prepare(emit);
-  BlockContext blocks(emit, info.files, family, *head, model);
-  if (encoder) {
-    buildEncoder(blocks);
-    emit.finish(info, {{"batch", -1}, {"seq", model.context.value_or(-1)}},
+  BlockContext blocks(emit, info.files, halves.front(), *head, models.front());
+  if (halves.front().kind == ModelKind::Encoder) {
+    if (!whole && !head->isBare())
+      info.notes.push_back("config.json: only the encoder of '" +
+                           info.architecture +
+                           "' is compiled, as entry 'encode'");
+    buildEncoder(blocks, whole ? head->results : head::bare().results);
+    emit.finish(info,
+                {{"batch", -1}, {"seq", models.front().context.value_or(-1)}},
                 extra);
   } else {
     buildDecoder(blocks);
@@ -210,7 +235,6 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
     return config.root().error("missing key 'model_type'" + supported);
   TRANSOM_ASSIGN(std::string_view text, type->asString());
   const std::string name(text);
-  checkCheckpoint(config);
   if (const ModelFamily *family = findModelFamily(name))
     return importFamily(*family);
   return type->error("unsupported model_type '" + name + "'" + supported,

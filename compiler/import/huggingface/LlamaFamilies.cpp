@@ -160,7 +160,7 @@ static ModelFamily gemma2() {
   family.modules.mlpNorm = "pre_feedforward_layernorm";
   family.modules.mlpPostNorm = "post_feedforward_layernorm";
   family.normKind = NormKind::RmsOnePlus;
-  family.scaledEmbedding = true;
+  family.keys.scaledEmbedding = {true};
   family.windows = WindowLayers::Even;
   family.ignoredKeys = {"attention_dropout", "cache_implementation",
                         "hidden_act"};

@@ -5,7 +5,6 @@
 // differ: an absent `sliding_window` has the class's default, a null one means
 // no window.
 #include "compiler/import/huggingface/ModelConfig.h"
-#include "compiler/import/PositionBias.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -28,13 +27,14 @@ public:
   ModelConfig read();
 
 private:
-  void refuseUnsupported();
   void readSizes();
   void readHeads();
   void readFeatures();
+  void readMlp();
   void readPooling();
   void refuseCombinations();
   void readPositions();
+  void readRelativeBias();
   void readRopes(int64_t positions);
   void readScales();
   void readWindows();
@@ -79,8 +79,8 @@ bool ModelReader::flag(const FlagRule &rule) {
   return config.flag(rule.key, rule.absent);
 }
 
-/// Refuses what no block builds.
-void ModelReader::refuseUnsupported() {
+void transom::refuseUnsupportedValues(Config &config,
+                                      const ModelFamily &family) {
   auto require = [&](const SupportedValue &supported) {
     const std::string value = supported.value;
     int64_t number;
@@ -98,7 +98,11 @@ void ModelReader::refuseUnsupported() {
 }
 
 void ModelReader::readSizes() {
-  model.vocab = config.integer({"vocab_size"}, defaults.vocab, 1, maxDim);
+  model.sharedWord = flag(keys.sharedWord);
+  model.vocab = config.integer(keys.vocab, defaults.vocab, 1, maxDim);
+  if (int64_t own = config.integer(keys.ownVocab, 0, 0, maxDim);
+      own && !model.sharedWord)
+    model.vocab = own;
   model.hidden = config.integer(keys.hidden, defaults.hidden, 1, maxDim);
   model.layers.resize(
       config.integer(keys.layers, defaults.layers, 0, maxLayers));
@@ -152,12 +156,13 @@ void ModelReader::readHeads() {
 
 void ModelReader::readFeatures() {
   model.epsilon = config.number(keys.epsilon, defaults.epsilon);
-  model.activation = config.activation(keys.activation, defaults.activation);
+  readMlp();
   model.headActivation =
       keys.headActivation.empty()
           ? model.activation
           : config.activation(keys.headActivation, defaults.headActivation);
   model.tied = config.flag({"tie_word_embeddings"}, defaults.tied);
+  model.scaledEmbedding = flag(keys.scaledEmbedding);
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
   model.mlpBias = flag(keys.mlpBias);
@@ -180,6 +185,28 @@ void ModelReader::readFeatures() {
   model.normsHaveWeights = config.flag(keys.normsHaveWeights, true);
   readPooling();
   refuseCombinations();
+}
+
+/// The kind of the MLP and its activation. T5 writes both as one text, such as
+/// `gated-silu`, in which `gelu` of a GLU means its form with tanh.
+void ModelReader::readMlp() {
+  model.mlp = family.mlp;
+  if (keys.feedForward.empty()) {
+    model.activation = config.activation(keys.activation, defaults.activation);
+    return;
+  }
+  std::string text = config.text(keys.feedForward, defaults.feedForward);
+  llvm::StringRef name = text;
+  bool gated = name.consume_front("gated-");
+  if (gated && name == "gelu")
+    name = "gelu_new";
+  if (!activationNamed(name.str()).known)
+    return fail(keys.feedForward,
+                "'" + std::string(keys.feedForward[0]) + "' is '" + text +
+                    "'; supported: an activation, or 'gated-' and one",
+                Status::Unsupported);
+  model.mlp = config.flag(keys.gated, gated) ? MlpKind::Glu : MlpKind::Plain;
+  model.activation = config.activation(keys.activation, name.str());
 }
 
 /// Refuses features that are supported alone but not together.
@@ -222,9 +249,7 @@ void ModelReader::readPositions() {
   if (config.failed())
     return;
   if (*family.modules.relativeBias)
-    model.relativeBias = {config.integer(keys.biasBuckets, defaults.biasBuckets,
-                                         defaults.biasBuckets, maxHeads),
-                          defaults.biasBuckets, defaults.biasDistance};
+    readRelativeBias();
   switch (family.positions) {
   case PositionEncoding::Rope:
     readRopes(positions);
@@ -240,12 +265,49 @@ void ModelReader::readPositions() {
                                " leaves no position after the padding id " +
                                std::to_string(model.pad));
     return;
+  case PositionEncoding::Sinusoid:
+    model.positions = positions;
+    model.context = positions;
+    if (family.sinusoid == SinusoidOrder::Fairseq && model.hidden < 4)
+      fail(keys.hidden, "'" + std::string(keys.hidden[0]) + "' " +
+                            std::to_string(model.hidden) +
+                            " is less than 4, the least width of the family's "
+                            "positions");
+    return;
   case PositionEncoding::Alibi:
     model.slopes = alibiSlopes(model.heads);
     return;
   case PositionEncoding::None:
     return;
   }
+}
+
+void ModelReader::readRelativeBias() {
+  DistanceBuckets &rule = model.relativeBias.rule;
+  rule.causal = family.kind == ModelKind::Decoder;
+  bool own = !keys.biasDistance.empty();
+  int64_t entries = config.integer(keys.biasBuckets, defaults.biasBuckets,
+                                   own ? 1 : defaults.biasBuckets, maxHeads);
+  model.relativeBias.entries = entries;
+  rule.buckets = own ? entries : defaults.biasBuckets;
+  rule.distance =
+      config.integer(keys.biasDistance, defaults.biasDistance, 1, 1 << 20);
+
+  // The logarithm of distance / exact divides.
+  auto counts = [](const ConfigKey &key, int64_t value) {
+    return "'" + std::string(key[0]) + "' " + std::to_string(value);
+  };
+  if (config.failed() || !own)
+    return;
+  if (rule.getExact() < 1)
+    fail(keys.biasBuckets, counts(keys.biasBuckets, entries) +
+                               " is too few; the least are " +
+                               (rule.causal ? "2" : "4"));
+  else if (rule.distance <= rule.getExact())
+    fail(keys.biasDistance,
+         counts(keys.biasDistance, rule.distance) + " is not above " +
+             std::to_string(rule.getExact()) + ", the distances that " +
+             counts(keys.biasBuckets, entries) + " tells apart");
 }
 
 /// One rope for all layers, or one for layers with and without a window each.
@@ -383,7 +445,6 @@ void ModelReader::readWindows() {
 }
 
 ModelConfig ModelReader::read() {
-  refuseUnsupported();
   readSizes();
   readHeads();
   readFeatures();

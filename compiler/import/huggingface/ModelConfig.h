@@ -4,6 +4,7 @@
 // One model as its config.json describes it: sizes and features, read by the
 // family's entry and checked against each other.
 #pragma once
+#include "compiler/import/PositionBias.h"
 #include "compiler/import/huggingface/Rope.h"
 
 namespace transom {
@@ -17,9 +18,8 @@ struct LayerConfig {
 
 /// A bias of scores by the distance of key and query (T5, MPNet).
 struct RelativeBias {
-  int64_t entries = 0;  ///< of the stored table; 0 = no such bias
-  int64_t buckets = 0;  ///< that distances fall into
-  int64_t distance = 0; ///< positions this far apart share the last bucket
+  int64_t entries = 0; ///< of the stored table; 0 = no such bias
+  DistanceBuckets rule;
 };
 
 /// The sizes and features of one model.
@@ -27,7 +27,7 @@ struct ModelConfig {
   int64_t vocab = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0,
           intermediate = 0;
   int64_t embeddingWidth = 0; ///< of the token embedding
-  int64_t positions = 0;      ///< entries of a learned table after its offset
+  int64_t positions = 0;      ///< entries of a position table after its offset
   int64_t types = 0;          ///< token types; 0 where the family has none
   int64_t pad = 0;            ///< padding id, of `PositionIndex::NonpadRank`
   int64_t labels = 0;
@@ -45,12 +45,19 @@ struct ModelConfig {
   bool parallelResidual = false, residualFromNorm = false;
   bool qkvBias = false, outputBias = false, mlpBias = false, normBias = false;
   bool headBias = false, vocabularyBias = false;
-  bool meanPooling = false; ///< `HeadStep::Kind::Pool` takes the mean
-  bool tied = false;        ///< the head's weight may be the token embedding
+  MlpKind mlp = MlpKind::Plain;
+  bool scaledEmbedding = false; ///< times the root of the hidden size
+  bool sharedWord = true;       ///< `FamilyModules::sharedWord` counts
+  bool meanPooling = false;     ///< `HeadStep::Kind::Pool` takes the mean
+  bool tied = false; ///< the head's weight may be the token embedding
 };
 
-/// Reads a config by a family's entry, and refuses what the family's features
-/// do not cover. Errors are the config's.
+/// Refuses values of keys that no block of the family builds. Errors are the
+/// config's.
+void refuseUnsupportedValues(Config &config, const ModelFamily &family);
+
+/// Reads a config by the entry of a family or of a half of one, and refuses
+/// what its features do not cover. Errors are the config's.
 ModelConfig readModelConfig(Config &config, const ModelFamily &family);
 
 } // namespace transom

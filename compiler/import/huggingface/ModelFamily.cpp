@@ -10,7 +10,8 @@ using namespace transom;
 const std::vector<ModelFamily> &transom::modelFamilies() {
   static const std::vector<ModelFamily> families = [] {
     std::vector<ModelFamily> all;
-    for (auto list : {bertFamilies, gptFamilies, llamaFamilies})
+    for (auto list :
+         {bertFamilies, gptFamilies, llamaFamilies, seq2SeqFamilies})
       for (ModelFamily &family : list())
         all.push_back(std::move(family));
     std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
@@ -33,7 +34,11 @@ const std::vector<SupportedValue> &transom::getSupportedValues(ModelKind kind) {
       {"is_decoder", "false"}, {"position_embedding_type", "absolute"}};
   static const std::vector<SupportedValue> decoder = {
       {"use_bidirectional_attention", "false"}, {"use_mrope", "false"}};
-  return kind == ModelKind::Encoder ? encoder : decoder;
+  static const std::vector<SupportedValue> both = {
+      {"position_embedding_type", "absolute"}};
+  return kind == ModelKind::Encoder   ? encoder
+         : kind == ModelKind::Decoder ? decoder
+                                      : both;
 }
 
 const std::vector<const char *> &transom::commonIgnoredKeys() {

@@ -8,6 +8,7 @@
 // features, never families.
 #pragma once
 #include "compiler/import/huggingface/Config.h"
+#include "runtime/weights/WeightExpr.h"
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace transom {
 //===----------------------------------------------------------------------===//
 
 enum class ModelKind {
-  Encoder, ///< entry `encode`: all tokens of a batch see each other
-  Decoder  ///< entry `step`: new tokens of sequences, over a cache
+  Encoder,       ///< entry `encode`: all tokens of a batch see each other
+  Decoder,       ///< entry `step`: new tokens of sequences, over a cache
+  EncoderDecoder ///< an encoder, and a decoder that attends to its states
 };
 
 enum class NormKind {
@@ -37,12 +39,13 @@ enum class NormPlacement {
 /// How a model encodes positions, besides a relative bias.
 enum class PositionEncoding {
   None,
-  Learned, ///< a table of embeddings
-  Rope,    ///< halves of each head are turned (`rotate_half`), not pairs
+  Learned,  ///< a table of embeddings
+  Sinusoid, ///< a table of sines and cosines, `ModelFamily::sinusoid`
+  Rope,     ///< halves of each head are turned (`rotate_half`), not pairs
   Alibi ///< slope * (key - query) on scores; of encoders -slope * |key - query|
 };
 
-/// How the entries of a learned position table are counted.
+/// How the entries of a position table are counted.
 enum class PositionIndex {
   Column,    ///< the token's column: its index in the padded sequence
   NonpadRank ///< RoBERTa: padding id + rank (from 1) among the other ids;
@@ -108,6 +111,10 @@ struct SupportedValue {
 /// the config sets is read, the others are ignored. An empty list means that
 /// the family has no such key; its feature is off, or as the defaults say.
 struct FamilyKeys {
+  ConfigKey vocab = {"vocab_size"};
+  ConfigKey ownVocab; ///< the vocabulary of an embedding that is not shared
+  FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` counts
+  FlagRule scaledEmbedding;     ///< times the root of the hidden size
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
   ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
@@ -118,8 +125,12 @@ struct FamilyKeys {
   FlagRule headBias, vocabularyBias = {true};
   ConfigKey theta, localTheta, ropeFraction;
   ConfigKey window, windowPeriod;
-  ConfigKey biasBuckets; ///< rows of the stored table of the relative bias, of
-                         ///< which `defaults.biasBuckets` are used
+  /// Rows of the stored table of the relative bias. All are used by families
+  /// with `biasDistance`, `defaults.biasBuckets` by the others.
+  ConfigKey biasBuckets;
+  ConfigKey biasDistance; ///< positions this far apart share the last bucket
+  ConfigKey feedForward;  ///< an activation, with `gated-` before it for a GLU
+  ConfigKey gated;        ///< the MLP is a GLU, whatever `feedForward` says
   ConfigKey attentionCap, logitCap;
   ConfigKey queryScalar;      ///< scores are scaled by its -1/2 power
   ConfigKey scaleScores;      ///< false: scores are not scaled by the head size
@@ -146,6 +157,7 @@ struct FamilyDefaults {
   int64_t embeddingWidth = 0; ///< 0 = hidden size
   double epsilon = 1e-6;
   const char *activation = "silu";
+  const char *feedForward = "relu";
   const char *headActivation = "gelu";
   bool tied = false;
   int64_t window = 0; ///< 0 = none
@@ -163,6 +175,9 @@ struct FamilyModules {
   const char *embeddings = ""; ///< the module that adds and normalizes; in
                                ///< locations only
   const char *word = "", *position = "", *type = "", *embeddingNorm = "";
+  /// Other modules whose table `word` may share, in the order in which they are
+  /// looked for where the files have none for `word`.
+  std::vector<const char *> sharedWord = {};
   const char *projectIn = "", *projectOut = "";
   const char *rope = "", *relativeBias = "";
   const char *layer = "";     ///< with `{i}` for the number
@@ -174,8 +189,13 @@ struct FamilyModules {
   const char *attentionAdd = "";      ///< the module of the first residual sum
   const char *attentionNorm = "";     ///< of the input, or of the sum
   const char *attentionPostNorm = ""; ///< between attention and the sum
+  /// The attention of a decoder to the states of the encoder.
+  const char *crossAttention = "", *crossQuery = "", *crossKey = "",
+             *crossValue = "", *crossOutput = "", *crossAdd = "",
+             *crossNorm = "";
   const char *gate = "", *up = "", *activation = "", *down = "";
-  const char *mlpAdd = ""; ///< the module of the second residual sum
+  const char *plainUp = ""; ///< `up` of a plain MLP where its name differs
+  const char *mlpAdd = "";  ///< the module of the second residual sum
   const char *mlpNorm = "", *mlpPostNorm = "";
   const char *finalNorm = ""; ///< with `NormPlacement::Pre` only
   const char *pooler = "";
@@ -248,11 +268,14 @@ struct ModelFamily {
   /// Entries of the position table before the first position: 2 for OPT. It
   /// stays 0 with `NonpadRank`, which counts from padding id + 1.
   int64_t positionOffset = 0;
+  SinusoidOrder sinusoid = SinusoidOrder::Halves;
+  /// The table of sines and cosines is read where the files have it. False: it
+  /// is always computed.
+  bool sinusoidFromFile = true;
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
   bool transposedWeights = false; ///< projections are stored [in, out]
-  bool scaledEmbedding = false;   ///< times the root of the hidden size
   bool headNorms = false;       ///< norms (`normKind`) of each head of Q and K
   bool partialRope = false;     ///< `ropeFraction` may be below 1
   bool ropeByLayerType = false; ///< layers with a window have their own rope
@@ -265,6 +288,10 @@ struct ModelFamily {
   std::vector<FamilyHead> heads = {}; ///< the first of a decoder's is meant
                                       ///< where `architectures` says nothing
   std::vector<const char *> ignoredKeys = {}; ///< besides those of all families
+  /// The encoder and the decoder of a `ModelKind::EncoderDecoder`, each an
+  /// entry of its own kind. Type, class, prefix, heads, `ignoredKeys` and
+  /// `supportedValues` are those of the outer entry, all else is theirs.
+  std::vector<ModelFamily> halves = {};
   /// Features of the family's class that no block builds. List each key that
   /// selects one: a key that changes results and is only ignored gives wrong
   /// results silently.
@@ -284,5 +311,6 @@ const std::vector<const char *> &commonIgnoredKeys();
 std::vector<ModelFamily> bertFamilies();
 std::vector<ModelFamily> gptFamilies();
 std::vector<ModelFamily> llamaFamilies();
+std::vector<ModelFamily> seq2SeqFamilies();
 
 } // namespace transom

@@ -18,7 +18,7 @@ TEST(PositionBias, slopes_of_any_number_of_heads) {
 }
 
 TEST(PositionBias, buckets_of_t5) {
-  std::vector<int64_t> buckets = relativeBuckets(32, 128);
+  std::vector<int64_t> buckets = relativeBuckets({32, 128});
   ASSERT_EQ(buckets.size(), 257U);
   // transformers.models.t5.modeling_t5.T5Attention._relative_position_bucket
   const std::pair<int64_t, int64_t> expected[] = {
@@ -33,7 +33,7 @@ TEST(PositionBias, buckets_of_t5) {
 
 TEST(PositionBias, few_buckets) {
   std::vector<int64_t> left = {3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 1};
-  std::vector<int64_t> buckets = relativeBuckets(8, 20);
+  std::vector<int64_t> buckets = relativeBuckets({8, 20});
   for (int64_t i = 0; i < 12; ++i) {
     EXPECT_EQ(buckets[8 + i], left[i]) << i - 12;
     EXPECT_EQ(buckets[32 - i], left[i] + 4) << 12 - i;
@@ -41,8 +41,21 @@ TEST(PositionBias, few_buckets) {
   EXPECT_EQ(buckets[20], 0);
 }
 
+TEST(PositionBias, causal_buckets_are_for_earlier_keys) {
+  std::vector<int64_t> buckets = relativeBuckets({8, 20, /*causal=*/true});
+  ASSERT_EQ(buckets.size(), 41U);
+  // transformers.models.t5.modeling_t5.T5Attention._relative_position_bucket
+  // with bidirectional=False
+  const int64_t expected[] = {0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6,
+                              6, 6, 6, 7, 7, 7, 7, 7, 7, 7};
+  for (int64_t i = 0; i <= 20; ++i) {
+    EXPECT_EQ(buckets[20 - i], expected[i]) << i;
+    EXPECT_EQ(buckets[20 + i], 0) << i;
+  }
+}
+
 TEST(PositionBias, gathers_the_table_by_distance) {
-  EXPECT_EQ(relativeBiasByDistance(WeightExpr::file("t"), 4, 2).str(),
+  EXPECT_EQ(relativeBiasByDistance(WeightExpr::file("t"), {4, 2}).str(),
             "transpose(gather(file(\"t\"), [1, 1, 0, 3, 3]), [1, 0])");
 }
 

@@ -267,6 +267,31 @@ TEST(WeightEvaluate, sinusoids_interleave_or_stand_in_halves) {
             std::vector<float>(halves.begin() + 23, halves.begin() + 26));
 }
 
+// transformers' M2M100SinusoidalPositionalEmbedding.get_embedding.
+TEST(WeightEvaluate, sinusoids_of_fairseq) {
+  MemorySource source;
+  std::vector<float> odd = evaluateAll(expr("sinusoid(1001, 7, 2)"), source);
+  std::vector<std::pair<int64_t, std::vector<float>>> expected = {
+      {1,
+       {0.841470957f, 0.00999983307f, 9.99999902e-05f, 0.540302336f,
+        0.999949992f, 1, 0}},
+      {5,
+       {-0.958924294f, 0.0499791652f, 0.000499999966f, 0.2836622f, 0.998750269f,
+        0.999999881f, 0}},
+      {1000,
+       {0.826879561f, -0.54402113f, 0.0998334065f, 0.562379062f, -0.839071512f,
+        0.995004177f, 0}}};
+  for (const auto &[row, numbers] : expected)
+    for (int64_t c = 0; c < 7; ++c)
+      EXPECT_NEAR(odd[row * 7 + c], numbers[c], 1e-7) << row << " " << c;
+  EXPECT_EQ(evaluate(expr("sinusoid(1001, 7, 2)"), source, {5, 2}, {2, 4}),
+            (std::vector<float>{odd[37], odd[38], odd[39], odd[40], odd[44],
+                                odd[45], odd[46], odd[47]}));
+  // The least width has the frequencies 1 and 1e-4.
+  EXPECT_NEAR(evaluateAll(expr("sinusoid(1001, 4, 2)"), source)[4001],
+              0.0998334065f, 1e-7);
+}
+
 TEST(WeightEvaluate, angles_have_coarse_and_fine_rows) {
   MemorySource source;
   std::vector<double> frequencies = {1.0, 0.37, 1e-4};

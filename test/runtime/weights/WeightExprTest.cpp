@@ -38,6 +38,7 @@ TEST(WeightExpr, shapes_are_checked) {
                            "fill([4294967296, 4294967296], 0)",
                            "values([2], [1])",
                            "sinusoid(-1, 2, 0)",
+                           "sinusoid(2, 3, 2)",
                            "interleave(2, file(\"a\"), file(\"b\"))",
                            "interleave(4, file(\"a\"), file(\"a\"))",
                            "interleave(0, file(\"a\"))",

@@ -20,8 +20,9 @@ TEST(WeightParser, text_round_trips) {
         "scale(file(\"a\"), 0.125)", "scale(file(\"a\"), 1e-30)",
         "add(file(\"a\"), file(\"b\"))", "pad(file(\"a\"), 1, 32)",
         "reshape(file(\"a\"), [2, 3])", "fill([], -inf)",
-        "sinusoid(512, 768, 0)", "values([2, 1], [1.0, 2.5])",
-        "values([0], [])", "angles(4096, 1.0, [1.0, 0.5])",
+        "sinusoid(512, 768, 0)", "sinusoid(9, 5, 2)",
+        "values([2, 1], [1.0, 2.5])", "values([0], [])",
+        "angles(4096, 1.0, [1.0, 0.5])",
         "interleave(8, file(\"a\"), scale(file(\"b\"), 2.0))"})
     EXPECT_EQ(expr(text).str(), text);
   EXPECT_EQ(expr(" add( file( \"a\" ) ,file(\"b\") ) ").str(),
@@ -54,7 +55,7 @@ TEST(WeightParser, malformed_text_is_rejected_with_its_column) {
   for (const char *text :
        {"file", "file(", "file(\"", "transpose(file(\"a\"))",
         "transpose(file(\"a\"), [0", "slice(file(\"a\"), 0, 1)",
-        "add(file(\"a\"))", "sinusoid(1, 2, 2)",
+        "add(file(\"a\"))", "sinusoid(1, 2, 3)",
         "fill([99999999999999999999], 1)", "concat(0, )", "interleave(8)",
         "interleave(, file(\"a\"))", "angles(8, 1)", "angles(8, [1])",
         "angles(8, 1, [1, ])"})

@@ -59,7 +59,7 @@ void AttentionBlock::start(Value ids) {
     relativeBias = context.parameters.getDerived(
         module, "weight", {bias.entries, config.heads}, "buckets x heads",
         ".by_distance", [&](WeightExpr file) {
-          return relativeBiasByDistance(file, bias.buckets, bias.distance);
+          return relativeBiasByDistance(file, bias.rule);
         });
   }
 

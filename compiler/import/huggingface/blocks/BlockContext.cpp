@@ -12,12 +12,19 @@ using namespace transom;
 static ModuleNaming getNaming(const ModelFamily &family,
                               const FamilyHead &head) {
   const FamilyModules &m = family.modules;
-  return {family.prefix,
-          {m.embeddings, m.word, m.position, m.embeddingNorm, m.projectIn,
-           m.projectOut, m.rope, m.relativeBias, m.layer, m.finalNorm,
-           m.pooler},
-          std::string(m.word) + ".weight",
-          head.isBare()};
+  std::vector<std::string> words = {m.word}, tensors;
+  words.insert(words.end(), m.sharedWord.begin(), m.sharedWord.end());
+  for (const std::string &word : words)
+    tensors.push_back(word + ".weight");
+  ModuleNaming naming = {family.prefix,
+                         {m.embeddings, m.position, m.embeddingNorm,
+                          m.projectIn, m.projectOut, m.rope, m.relativeBias,
+                          m.layer, m.finalNorm, m.pooler},
+                         tensors,
+                         head.isBare()};
+  naming.baseModules.insert(naming.baseModules.end(), words.begin(),
+                            words.end());
+  return naming;
 }
 
 BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
@@ -29,6 +36,17 @@ BlockContext::BlockContext(Emitter &emit, const ModelFiles &files,
 std::string BlockContext::layerName(int64_t number) const {
   std::string name = family.modules.layer;
   return name.replace(name.find("{i}"), 3, std::to_string(number));
+}
+
+std::string BlockContext::getWordModule() const {
+  const FamilyModules &m = family.modules;
+  if (m.sharedWord.empty() || !config.sharedWord ||
+      parameters.has(m.word, "weight"))
+    return m.word;
+  for (const char *shared : m.sharedWord)
+    if (parameters.has(shared, "weight"))
+      return shared;
+  return m.sharedWord.front();
 }
 
 int64_t BlockContext::getWidth(Value value) const {

@@ -31,6 +31,8 @@ public:
   std::string layerPrefix(int64_t number) const {
     return layerName(number) + ".";
   }
+  /// The module that holds the table of the token embedding.
+  std::string getWordModule() const;
   /// The last size of a value.
   int64_t getWidth(Value value) const;
   /// The sizes of a hidden state but the last, then these.
@@ -66,9 +68,12 @@ public:
   mlir::Value build(mlir::Value ids, mlir::Value types);
 
 private:
-  mlir::Value lookUp(const char *module, int64_t entries, mlir::Value indices,
-                     const std::string &what, double scale = 1);
+  mlir::Value lookUp(const std::string &module, std::vector<int64_t> sizes,
+                     mlir::Value indices, const std::string &what,
+                     double scale = 1);
   mlir::Value addPositions(mlir::Value sum, mlir::Value ids);
+  mlir::Value positionTable();
+  WeightExpr fairseqTable();
   mlir::Value project(mlir::Value state);
 
   BlockContext &context;

@@ -16,39 +16,71 @@ static int64_t sumWidth(const BlockContext &context) {
              : context.config.hidden;
 }
 
-Value EmbeddingBlock::lookUp(const char *module, int64_t entries, Value indices,
+Value EmbeddingBlock::lookUp(const std::string &module,
+                             std::vector<int64_t> sizes, Value indices,
                              const std::string &what, double scale) {
-  const ModelFamily &family = context.family;
-  int64_t width = module == family.modules.word ? context.config.embeddingWidth
-                                                : sumWidth(context);
-  Value table = context.parameters.get(module, "weight", {entries, width},
+  Value table = context.parameters.get(module, "weight", std::move(sizes),
                                        what + " x hidden size");
   return context.emit.embedding(indices, table, scale);
 }
 
-/// The entries of a position table start after an offset.
+/// The table of fairseq's positions, which are counted from padding id + 1. The
+/// ranks of an encoder include the padding id, whose entry is zero; a decoder
+/// has columns.
+WeightExpr EmbeddingBlock::fairseqTable() {
+  const ModelConfig &config = context.config;
+  int64_t width = sumWidth(context), first = config.pad + 1;
+  WeightExpr all = WeightExpr::sinusoid(first + config.positions, width,
+                                        SinusoidOrder::Fairseq);
+  WeightExpr used = WeightExpr::slice(all, 0, first, config.positions);
+  if (context.family.positionIndex == PositionIndex::Column)
+    return used;
+  WeightExpr padding = WeightExpr::fill({1, width}, 0);
+  if (config.pad == 0)
+    return WeightExpr::concat(0, {padding, used});
+  return WeightExpr::concat(
+      0, {WeightExpr::slice(all, 0, 0, config.pad), padding, used});
+}
+
+/// The table whose entries `PositionOp` numbers.
+Value EmbeddingBlock::positionTable() {
+  const ModelFamily &family = context.family;
+  const std::string module = family.modules.position;
+  Parameters &parameters = context.parameters;
+  int64_t offset = family.positionOffset, count = context.config.positions;
+  int64_t width = sumWidth(context);
+
+  // Sines and cosines.
+  if (family.positions == PositionEncoding::Sinusoid &&
+      !(family.sinusoidFromFile && parameters.has(module, "weight"))) {
+    bool fairseq = family.sinusoid == SinusoidOrder::Fairseq;
+    return context.emit.weight(
+        parameters.getModulePath(module) + ".computed",
+        fairseq ? fairseqTable()
+                : WeightExpr::sinusoid(count, width, family.sinusoid));
+  }
+
+  // A table of the files, which starts after an offset.
+  const std::string sizes = "positions x hidden size";
+  if (!offset)
+    return parameters.get(module, "weight", {count, width}, sizes);
+  return parameters.getDerived(module, "weight", {count + offset, width}, sizes,
+                               ".used", [&](WeightExpr file) {
+                                 return WeightExpr::slice(file, 0, offset,
+                                                          count);
+                               });
+}
+
 Value EmbeddingBlock::addPositions(Value sum, Value ids) {
   const ModelFamily &family = context.family;
   const FamilyModules &m = family.modules;
-  const ModelConfig &config = context.config;
   bool ranks = family.positionIndex == PositionIndex::NonpadRank;
   context.at(m.position, family.keys.positions);
   Value positions = context.emit.make<attn::PositionOp>(
       ids, context.ragged,
       ranks ? attn::PositionKind::NonpadRank : attn::PositionKind::Column,
-      uint64_t(ranks ? config.pad : 0));
-  Value values;
-  if (int64_t offset = family.positionOffset) {
-    Value table = context.parameters.getDerived(
-        m.position, "weight", {config.positions + offset, sumWidth(context)},
-        "positions x hidden size", ".used", [&](WeightExpr file) {
-          return WeightExpr::slice(file, 0, offset, config.positions);
-        });
-    values = context.emit.embedding(positions, table, 1);
-  } else {
-    values = lookUp(m.position, config.positions, positions,
-                    "max_position_embeddings");
-  }
+      uint64_t(ranks ? context.config.pad : 0));
+  Value values = context.emit.embedding(positions, positionTable(), 1);
   if (*m.embeddings)
     context.at(m.embeddings, family.keys.positions);
   return context.emit.add(sum, values);
@@ -72,22 +104,26 @@ Value EmbeddingBlock::build(Value ids, Value types) {
 
   // Tokens.
   context.at(m.word, std::string("/vocab_size"));
-  double scale = family.scaledEmbedding
+  double scale = config.scaledEmbedding
                      ? std::sqrt(static_cast<double>(config.hidden))
                      : 1;
-  Value sum = lookUp(m.word, config.vocab, ids, "vocabulary", scale);
+  Value sum =
+      lookUp(context.getWordModule(), {config.vocab, config.embeddingWidth},
+             ids, "vocabulary", scale);
   if (family.projection == EmbeddingProjection::BeforePositions)
     sum = project(sum);
 
   // Types and positions.
   if (types) {
     context.at(m.type, family.keys.types);
-    Value kinds = lookUp(m.type, config.types, types, "token types");
+    Value kinds =
+        lookUp(m.type, {config.types, sumWidth(context)}, types, "token types");
     if (*m.embeddings)
       context.at(m.embeddings, family.keys.types);
     sum = context.emit.add(sum, kinds);
   }
-  if (family.positions == PositionEncoding::Learned)
+  if (family.positions == PositionEncoding::Learned ||
+      family.positions == PositionEncoding::Sinusoid)
     sum = addPositions(sum, ids);
 
   if (*m.embeddingNorm)

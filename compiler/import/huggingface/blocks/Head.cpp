@@ -117,7 +117,7 @@ Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
   vocabularyModule = module;
   context.at(module, std::string("/vocab_size"));
   Value weight = context.parameters.get(
-      own ? module : context.family.modules.word, "weight",
+      own ? module : context.getWordModule(), "weight",
       {config.vocab, config.embeddingWidth}, "vocabulary x hidden size");
   return context.emit.linear(state, weight, vocabularyBias(step, module));
 }

@@ -11,7 +11,7 @@ Value MlpBlock::glu(Value state, const std::string &layer) {
   const FamilyModules &m = context.family.modules;
   const FamilyKeys &keys = context.family.keys;
   const ModelConfig &config = context.config;
-  bool stacked = context.family.mlp == MlpKind::StackedGlu;
+  bool stacked = config.mlp == MlpKind::StackedGlu;
   int64_t width = config.intermediate;
   // A stacked projection has the gate first.
   auto half = [&](int64_t start, const char *suffix) {
@@ -37,10 +37,11 @@ Value MlpBlock::build(Value state, int64_t number) {
   const ModelConfig &config = context.config;
   const std::string layer = context.layerPrefix(number);
   Value inner;
-  if (context.family.mlp == MlpKind::Plain) {
-    context.at(layer + m.up, keys.intermediate);
-    inner = context.project(state, layer + m.up, config.intermediate,
-                            config.mlpBias, "intermediate size x hidden size");
+  if (config.mlp == MlpKind::Plain) {
+    const std::string up = layer + (*m.plainUp ? m.plainUp : m.up);
+    context.at(up, keys.intermediate);
+    inner = context.project(state, up, config.intermediate, config.mlpBias,
+                            "intermediate size x hidden size");
     context.at(layer + m.activation, keys.activation);
     inner = context.activate(inner, config.activation);
   } else {

@@ -11,6 +11,18 @@ using namespace transom;
 
 namespace {
 
+/// The entries that blocks build: families, and the halves of those that have
+/// some.
+std::vector<ModelFamily> getBuiltEntries() {
+  std::vector<ModelFamily> entries;
+  for (const ModelFamily &family : modelFamilies()) {
+    if (family.halves.empty())
+      entries.push_back(family);
+    entries.insert(entries.end(), family.halves.begin(), family.halves.end());
+  }
+  return entries;
+}
+
 class Families : public ::testing::TestWithParam<ModelFamily> {};
 
 TEST_P(Families, name_the_modules_of_their_features) {
@@ -27,7 +39,9 @@ TEST_P(Families, name_the_modules_of_their_features) {
   EXPECT_EQ(isNamed(m.query) && isNamed(m.key) && isNamed(m.value), separate);
   EXPECT_EQ(isNamed(m.qkv), !separate);
   EXPECT_EQ(isNamed(m.gate), family.mlp == MlpKind::Glu);
-  EXPECT_EQ(isNamed(m.position), family.positions == PositionEncoding::Learned);
+  EXPECT_EQ(isNamed(m.position),
+            family.positions == PositionEncoding::Learned ||
+                family.positions == PositionEncoding::Sinusoid);
   EXPECT_EQ(isNamed(m.rope), family.positions == PositionEncoding::Rope);
   EXPECT_EQ(isNamed(m.queryNorm) && isNamed(m.keyNorm), family.headNorms);
 }
@@ -53,9 +67,37 @@ TEST_P(Families, do_not_ignore_keys_that_they_restrict) {
       EXPECT_STRNE(supported.key, ignored);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, Families, ::testing::ValuesIn(modelFamilies()),
+TEST_P(Families, name_the_modules_that_attend_to_an_encoder) {
+  const ModelFamily &family = GetParam();
+  const FamilyModules &m = family.modules;
+  const ModelFamily &outer = *findModelFamily(family.modelType);
+  bool crosses = outer.kind == ModelKind::EncoderDecoder &&
+                 family.kind == ModelKind::Decoder;
+  for (const char *module : {m.crossAttention, m.crossQuery, m.crossKey,
+                             m.crossValue, m.crossOutput, m.crossNorm})
+    EXPECT_EQ(*module != '\0', crosses);
+}
+
+TEST(ModelFamilies, have_an_encoder_and_a_decoder_or_no_halves) {
+  for (const ModelFamily &family : modelFamilies()) {
+    if (family.kind != ModelKind::EncoderDecoder) {
+      EXPECT_TRUE(family.halves.empty()) << family.modelType;
+      continue;
+    }
+    ASSERT_EQ(family.halves.size(), 2u) << family.modelType;
+    EXPECT_EQ(family.halves[0].kind, ModelKind::Encoder);
+    EXPECT_EQ(family.halves[1].kind, ModelKind::Decoder);
+    for (const ModelFamily &half : family.halves)
+      EXPECT_STREQ(half.modelType, family.modelType);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Families, ::testing::ValuesIn(getBuiltEntries()),
                          [](const auto &info) {
                            std::string name = info.param.modelType;
+                           name += info.param.kind == ModelKind::Encoder
+                                       ? "_encoder"
+                                       : "_decoder";
                            for (char &c : name)
                              c = c == '-' ? '_' : c;
                            return name;

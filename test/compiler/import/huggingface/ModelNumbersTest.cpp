@@ -13,8 +13,9 @@ using namespace transom::testing;
 
 namespace {
 
-/// Imports the model of a folder and runs the cases of its cases.json.
-void expectCases(const std::string &folder) {
+/// Imports the model of a folder and runs the cases of its cases.json, those of
+/// one entry where `entry` names one.
+void expectCases(const std::string &folder, const std::string &entry = "") {
   SCOPED_TRACE(folder);
   Imported model(folder);
   ASSERT_TRUE(model.module) << model.error.message;
@@ -25,6 +26,8 @@ void expectCases(const std::string &folder) {
     auto text = [&](const char *key) {
       return std::string(*each.find(key)->asString());
     };
+    if (!entry.empty() && text("entry") != entry)
+      continue;
     SCOPED_TRACE(text("input"));
     EvaluateOptions options;
     options.source = &model.info.files;
@@ -38,13 +41,12 @@ void expectCases(const std::string &folder) {
   }
 }
 
-/// The folders of encoders below test/goldens, and the examples. A new folder
-/// is found by its cases.json.
-std::vector<std::string> getFolders() {
-  std::vector<std::string> folders = {"examples/decomposed-attention",
-                                      "examples/transformer-encoder",
-                                      "examples/pre-norm"};
-  for (const char *root : {"test/goldens", "test/goldens/heads"})
+/// The folders below test/goldens of models of a kind. A new folder is found by
+/// its cases.json.
+std::vector<std::string> findFolders(const std::vector<const char *> &roots,
+                                     const char *wanted) {
+  std::vector<std::string> folders;
+  for (const char *root : roots)
     for (const auto &entry :
          std::filesystem::directory_iterator(sourceFolder() + "/" + root)) {
       const std::string name = entry.path().filename().string();
@@ -53,11 +55,31 @@ std::vector<std::string> getFolders() {
       if (!cases || !cases->root().isObject())
         continue;
       std::optional<JsonValue> kind = cases->root().find("kind");
-      if (kind && *kind->asString() == "encoder")
+      if (kind && *kind->asString() == wanted)
         folders.push_back(root + ("/" + name));
     }
   std::sort(folders.begin(), folders.end());
   return folders;
+}
+
+/// Encoders and the examples.
+std::vector<std::string> getEncoders() {
+  std::vector<std::string> folders =
+      findFolders({"test/goldens", "test/goldens/heads"}, "encoder");
+  for (const char *example :
+       {"decomposed-attention", "transformer-encoder", "pre-norm"})
+    folders.push_back(std::string("examples/") + example);
+  return folders;
+}
+
+std::vector<std::string> getEncoderDecoders() {
+  return findFolders({"test/goldens/encoder-decoders"}, "encoder-decoder");
+}
+
+std::string getTestName(const ::testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param.substr(info.param.rfind('/') + 1);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 class ModelNumbers : public ::testing::TestWithParam<std::string> {};
@@ -66,15 +88,21 @@ TEST_P(ModelNumbers, match_the_golden_results) {
   expectCases(sourceFolder() + "/" + GetParam());
 }
 
-TEST(ModelFolders, are_found) { EXPECT_GE(getFolders().size(), 25u); }
+class EncoderDecoderNumbers : public ::testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(all, ModelNumbers, ::testing::ValuesIn(getFolders()),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           name = name.substr(name.rfind('/') + 1);
-                           for (char &c : name)
-                             c = c == '-' ? '_' : c;
-                           return name;
-                         });
+TEST_P(EncoderDecoderNumbers, of_encode_match_the_golden_results) {
+  expectCases(sourceFolder() + "/" + GetParam(), "encode");
+}
+
+TEST(ModelFolders, are_found) {
+  EXPECT_GE(getEncoders().size(), 25u);
+  EXPECT_GE(getEncoderDecoders().size(), 15u);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, ModelNumbers, ::testing::ValuesIn(getEncoders()),
+                         getTestName);
+INSTANTIATE_TEST_SUITE_P(all, EncoderDecoderNumbers,
+                         ::testing::ValuesIn(getEncoderDecoders()),
+                         getTestName);
 
 } // namespace

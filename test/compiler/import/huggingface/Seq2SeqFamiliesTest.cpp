@@ -1,0 +1,170 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What configs of encoder-decoders make of their entries of the table.
+#include "test/compiler/import/huggingface/FromConfig.h"
+
+using namespace transom;
+using namespace transom::testing;
+
+namespace {
+
+const char *const bartSizes =
+    R"("vocab_size": 11, "d_model": 8, "encoder_layers": 3, "decoder_layers": 1,
+       "encoder_attention_heads": 2, "decoder_attention_heads": 4,
+       "encoder_ffn_dim": 12, "decoder_ffn_dim": 10,
+       "max_position_embeddings": 64)";
+
+const char *const t5Sizes =
+    R"("vocab_size": 11, "d_model": 8, "num_layers": 2, "num_heads": 3,
+       "d_kv": 5, "d_ff": 12)";
+
+std::string bart(const std::string &type, const std::string &more = "") {
+  return config(type, more, bartSizes);
+}
+std::string t5(const std::string &more = "", const std::string &type = "t5") {
+  return config(type, more, t5Sizes);
+}
+
+TEST(Seq2SeqFamilies, all_are_imported_from_their_sizes) {
+  for (const char *type :
+       {"bart", "blenderbot", "m2m_100", "marian", "mbart", "pegasus"}) {
+    FromConfig result(bart(type));
+    ASSERT_TRUE(result.module) << type << ": " << result.error.message;
+    EXPECT_TRUE(result.module->lookupSymbol("encode")) << type;
+  }
+  for (const char *type : {"t5", "mt5"}) {
+    FromConfig result(t5("", type));
+    ASSERT_TRUE(result.module) << type << ": " << result.error.message;
+    EXPECT_EQ(result.attentions().size() % 2, 0u) << type;
+    EXPECT_EQ(result.attentions()[0].getScale().convertToDouble(), 1) << type;
+  }
+}
+
+TEST(Seq2SeqFamilies, positions_of_each_family) {
+  auto countOf = [](const char *type, const char *part) {
+    FromConfig result(bart(type));
+    EXPECT_TRUE(result.module) << result.error.message;
+    return getCount(result.text(), part);
+  };
+  EXPECT_GT(countOf("bart", "slice(file(\"encoder.embed_positions.weight\"), "
+                            "0, 2, 64)"),
+            0u);
+  EXPECT_GT(countOf("blenderbot", "= #weight.expr<file(\"encoder."
+                                  "embed_positions.weight\")>"),
+            0u);
+  EXPECT_GT(countOf("marian", "sinusoid(64, 8, 1)"), 0u);
+  EXPECT_GT(countOf("pegasus", "sinusoid(64, 8, 1)"), 0u);
+  EXPECT_GT(countOf("m2m_100", "concat(0, slice(sinusoid(66, 8, 2), 0, 0, 1), "
+                               "fill([1, 8], 0.0), "
+                               "slice(sinusoid(66, 8, 2), 0, 2, 64))"),
+            0u);
+}
+
+TEST(Seq2SeqFamilies, a_padding_id_of_0_begins_the_table_of_m2m) {
+  FromConfig result(bart("m2m_100", "\"pad_token_id\": 0"));
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_GT(getCount(result.text(), "concat(0, fill([1, 8], 0.0), "
+                                    "slice(sinusoid(65, 8, 2), 0, 1, 64))"),
+            0u);
+}
+
+TEST(Seq2SeqFamilies, m2m_needs_four_columns) {
+  expectConfigError(config("m2m_100", "", R"("vocab_size": 11, "d_model": 3,
+      "encoder_attention_heads": 1, "decoder_attention_heads": 1)"),
+                    Status::Rejected, {"'/d_model'", "3 is less than 4"});
+}
+
+TEST(Seq2SeqFamilies, embeddings_are_scaled_where_the_config_says_so) {
+  const std::string root = "scale 2.8284";
+  EXPECT_EQ(getCount(FromConfig(bart("mbart")).text(), root), 0u);
+  EXPECT_GT(
+      getCount(FromConfig(bart("mbart", "\"scale_embedding\": true")).text(),
+               root),
+      0u);
+  EXPECT_GT(getCount(FromConfig(bart("m2m_100")).text(), root), 0u);
+}
+
+TEST(Seq2SeqFamilies, errors_of_the_decoder_are_found) {
+  expectConfigError(bart("bart", "\"decoder_start_token_id\": 2, "
+                                 "\"activation_function\": \"wave\""),
+                    Status::Unsupported, {"'wave'"});
+  expectConfigError(config("bart", "", R"("vocab_size": 11, "d_model": 8,
+      "encoder_attention_heads": 2, "decoder_attention_heads": 3)"),
+                    Status::Rejected,
+                    {"'decoder_attention_heads' 3 does not divide"});
+  expectConfigError(config("t5", "\"num_decoder_layers\": 0", t5Sizes),
+                    Status::Unsupported, {"without layers"});
+}
+
+TEST(Seq2SeqFamilies, classes) {
+  const std::string bare = "\"architectures\": [\"BartModel\"]";
+  FromConfig model(bart("bart", bare + ", \"is_encoder_decoder\": false"));
+  ASSERT_TRUE(model.module) << model.error.message;
+  EXPECT_EQ(model.info.notes, std::vector<std::string>{});
+  FromConfig encoder(t5("\"architectures\": [\"T5EncoderModel\"]"));
+  ASSERT_TRUE(encoder.module) << encoder.error.message;
+  EXPECT_EQ(encoder.info.architecture, "T5EncoderModel");
+  expectConfigError(bart("bart", "\"is_encoder_decoder\": false"),
+                    Status::Unsupported,
+                    {"'is_encoder_decoder' is false; supported: true"});
+  expectConfigError(t5("\"architectures\": [\"T5ForTokenClassification\"]"),
+                    Status::Unsupported,
+                    {"T5ForTokenClassification",
+                     "T5ForConditionalGeneration, T5Model, "
+                     "T5EncoderModel"});
+  expectConfigError(config("umt5", "", t5Sizes), Status::Unsupported,
+                    {"'umt5'"});
+}
+
+TEST(Seq2SeqFamilies, the_mlp_of_t5) {
+  auto countOf = [](const std::string &more, const char *part,
+                    const char *type = "t5") {
+    FromConfig result(t5(more, type));
+    EXPECT_TRUE(result.module) << result.error.message;
+    return getCount(result.text(), part);
+  };
+  EXPECT_EQ(countOf("", "activation <relu>"), 2u);
+  EXPECT_EQ(countOf("", "wi_0"), 0u);
+  EXPECT_EQ(countOf("", "activation <gelu_tanh>", "mt5"), 8u);
+  const std::string gated = "\"feed_forward_proj\": \"gated-silu\"";
+  EXPECT_EQ(countOf(gated, "activation <silu>"), 2u);
+  EXPECT_GT(countOf(gated, "wi_0"), 0u);
+  // The keys that transformers derives from it win.
+  EXPECT_EQ(countOf(gated + R"(, "is_gated_act": false,
+                              "dense_act_fn": "relu")",
+                    "wi_0"),
+            0u);
+  for (const char *wrong : {"gated-wave", "wave", "gated", "silu-gated"})
+    expectConfigError(
+        t5("\"feed_forward_proj\": \"" + std::string(wrong) + "\""),
+        Status::Unsupported, {"'feed_forward_proj'", wrong});
+}
+
+TEST(Seq2SeqFamilies, buckets_that_t5_can_tell_apart) {
+  auto buckets = [](int64_t count, int64_t distance) {
+    return t5(
+        "\"relative_attention_num_buckets\": " + std::to_string(count) +
+        ", \"relative_attention_max_distance\": " + std::to_string(distance));
+  };
+  EXPECT_TRUE(FromConfig(buckets(4, 3)).module);
+  expectConfigError(buckets(3, 50), Status::Rejected,
+                    {"'relative_attention_num_buckets' 3 is too few"});
+  // The decoder has half of its buckets for short distances.
+  expectConfigError(buckets(8, 4), Status::Rejected,
+                    {"'relative_attention_max_distance' 4 is not above 4"});
+  expectConfigError(buckets(8, 2), Status::Rejected, {"2 is not above 2"});
+}
+
+TEST(Seq2SeqFamilies, marian_may_have_two_vocabularies) {
+  FromConfig shared(bart("marian", "\"decoder_vocab_size\": 7"));
+  ASSERT_TRUE(shared.module) << shared.error.message;
+  EXPECT_GT(getCount(shared.text(), "file(\"shared.weight\")"), 0u);
+  FromConfig own(bart("marian", "\"decoder_vocab_size\": 7, "
+                                "\"share_encoder_decoder_embeddings\": false"));
+  ASSERT_TRUE(own.module) << own.error.message;
+  EXPECT_EQ(getCount(own.text(), "file(\"shared.weight\")"), 0u);
+  EXPECT_GT(getCount(own.text(), "file(\"encoder.embed_tokens.weight\")"), 0u);
+}
+
+} // namespace
