@@ -107,9 +107,10 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
   if (getStepEntry(module)) {
-    TRANSOM_ASSIGN(
-        GenerationSettings settings,
-        readGenerationSettings(info.folder, options.ignoreGenerationConfig));
+    TRANSOM_ASSIGN(GenerationSettings settings,
+                   readGenerationSettings(info.folder,
+                                          options.ignoreGenerationConfig,
+                                          info.generationDefaults));
     generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());

@@ -330,6 +330,16 @@ Value Emitter::sequences() {
                             builder.getStringAttr("keys")));
 }
 
+Value Emitter::raggedBatch(Value mask, StringRef rows, StringRef keys) {
+  if (failed())
+    return {};
+  auto type =
+      attn::RaggedType::get(builder.getContext(), builder.getStringAttr(rows),
+                            builder.getStringAttr(keys));
+  return builder.create<attn::RaggedBatchOp>(loc, type, mask,
+                                             /*keep_first=*/false);
+}
+
 Value Emitter::gatherBefore(Value from, Value indices,
                             ArrayRef<Operation *> users) {
   OpBuilder::InsertionGuard guard(builder);
@@ -345,21 +355,26 @@ Value Emitter::gatherBefore(Value from, Value indices,
   return rows;
 }
 
-Value Emitter::cache(const std::string &symbol, attn::CacheType type) {
+std::string Emitter::declareCache(const std::string &symbol,
+                                  attn::CacheType type) {
   if (failed())
-    return {};
+    return symbol;
   std::string name = symbol;
   while (weights.count(name) || (entry && entry.getName() == name) ||
          !caches.insert(name).second)
     name += "_";
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    toNextSymbol();
-    lastSymbol = builder.create<attn::CacheOp>(loc, builder.getStringAttr(name),
-                                               TypeAttr::get(type));
-  }
+  OpBuilder::InsertionGuard guard(builder);
+  toNextSymbol();
+  lastSymbol = builder.create<attn::CacheOp>(loc, builder.getStringAttr(name),
+                                             TypeAttr::get(type));
+  return name;
+}
+
+Value Emitter::getCache(const std::string &symbol, attn::CacheType type) {
+  if (failed())
+    return {};
   return builder.create<attn::GetCacheOp>(
-      loc, type, FlatSymbolRefAttr::get(builder.getContext(), name));
+      loc, type, FlatSymbolRefAttr::get(builder.getContext(), symbol));
 }
 
 Dims Emitter::getShape(Value value) const {

@@ -137,13 +137,23 @@ public:
 
   /// The new rows of the sequences of a step: `!attn.ragged<rows, keys>`.
   mlir::Value sequences();
+  /// The tokens of a padded batch that its mask has, as a ragged batch with
+  /// these symbols.
+  mlir::Value raggedBatch(mlir::Value mask, llvm::StringRef rows,
+                          llvm::StringRef keys);
   /// The rows of `from` that `indices` number, taken before `users`: a chain
   /// of operations, the last first, each of which reads the next one's result
   /// by row, and the last in the list `from`. Gives the chain's result.
   mlir::Value gatherBefore(mlir::Value from, mlir::Value indices,
                            llvm::ArrayRef<mlir::Operation *> users);
+  /// Declares a cache, and gives the symbol that it got: `symbol`, or with
+  /// underscores where that is taken. Entries get it by `getCache`.
+  std::string declareCache(const std::string &symbol, attn::CacheType type);
+  mlir::Value getCache(const std::string &symbol, attn::CacheType type);
   /// Declares a cache of this name, and gives it as an operand.
-  mlir::Value cache(const std::string &symbol, attn::CacheType type);
+  mlir::Value cache(const std::string &symbol, attn::CacheType type) {
+    return getCache(declareCache(symbol, type), type);
+  }
 
   /// The sizes of a value.
   Dims getShape(mlir::Value value) const;

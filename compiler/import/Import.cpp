@@ -42,7 +42,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
     info.name = nameOfFolder(path);
     if (fileExists(joinPath(path, "config.json"))) {
       info.baseFile = "config.json";
-      return importHuggingFace(context, info, options.configOnly);
+      return importHuggingFace(context, options, info);
     }
     if (fileExists(joinPath(path, "graph.json"))) {
       info.baseFile = "graph.json";
@@ -58,7 +58,7 @@ static Result<OwningOpRef<ModuleOp>> importPath(MLIRContext &context,
   info.folder = folder.empty() ? "." : trimmed(folder);
   if (info.baseFile == "config.json") {
     info.name = nameOfFolder(info.folder);
-    return importHuggingFace(context, info, options.configOnly);
+    return importHuggingFace(context, options, info);
   }
   info.name = info.baseFile == "graph.json"
                   ? nameOfFolder(info.folder)

@@ -5,6 +5,7 @@
 // a module of the attn dialect, one operation for each operation of the model.
 // Weights stay in their files; only headers are read.
 #pragma once
+#include "compiler/import/huggingface/GenerationSettings.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/base/Error.h"
@@ -24,6 +25,9 @@ struct ImportOptions {
   /// the config implies. The module can be looked at, not compiled. Without
   /// effect on a graph.json.
   bool configOnly = false;
+  /// Import the encoder alone of an encoder-decoder that generates, as entry
+  /// `encode`: the runtime does not run the entry `source` of the whole yet.
+  bool encoderOnly = true;
 };
 
 /// What the importer found besides the module. The module's `attn.info`
@@ -42,6 +46,8 @@ struct ImportInfo {
   /// Plain names of all files that were read, for hashing.
   std::vector<std::string> inputFiles;
   uint64_t parameters = 0; ///< elements of the used tensors
+  /// Values of keys of generation_config.json that the model's class has.
+  std::vector<GenerationDefault> generationDefaults;
   /// Number of used tensors of each type by safetensors name (`F32`).
   std::map<std::string, uint64_t> dtypes;
 };

@@ -158,8 +158,9 @@ std::vector<std::string> Config::unknownKeys() const {
   return unknown;
 }
 
-Result<std::vector<std::string>> transom::readLabels(Config &config) {
-  int64_t count = config.integer({"num_labels"}, 2, 1, 1 << 20);
+Result<std::vector<std::string>> transom::readLabels(Config &config,
+                                                     int64_t absent) {
+  int64_t count = config.integer({"num_labels"}, absent, 1, 1 << 20);
   std::optional<JsonValue> names = config.find({"id2label"});
   config.find({"label2id"});
   std::vector<std::string> labels;

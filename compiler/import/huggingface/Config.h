@@ -77,8 +77,8 @@ struct ActivationName {
 };
 ActivationName activationNamed(const std::string &name);
 
-/// The order of labels that `id2label` gives, or LABEL_0 ... of
-/// `num_labels` (2 when absent).
-Result<std::vector<std::string>> readLabels(Config &config);
+/// The order of labels that `id2label` gives, or LABEL_0 ... of `num_labels`
+/// (`absent` when it is absent).
+Result<std::vector<std::string>> readLabels(Config &config, int64_t absent);
 
 } // namespace transom

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace transom;
 
-void transom::buildDecoder(BlockContext &context) {
+void transom::buildDecoder(BlockContext &context, CrossAttentionBlock *cross) {
   Emitter &emit = context.emit;
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("rows")};
@@ -26,7 +26,7 @@ void transom::buildDecoder(BlockContext &context) {
   AttentionBlock attention(context);
   attention.start(arguments[0]);
   Value state = EmbeddingBlock(context).build(arguments[0], Value());
-  LayerBlock layer(context, attention);
+  LayerBlock layer(context, attention, cross);
   for (size_t i = 0; i < config.layers.size() && !emit.failed(); ++i)
     state = layer.build(state, static_cast<int64_t>(i));
 

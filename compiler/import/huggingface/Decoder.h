@@ -10,6 +10,6 @@ namespace transom {
 /// Builds the entry `step`: embeddings of the new tokens, layers over a cache
 /// each, the head on the tokens whose logits are asked for. Errors are the
 /// emitter's.
-void buildDecoder(BlockContext &context);
+void buildDecoder(BlockContext &context, CrossAttentionBlock *cross = nullptr);
 
 } // namespace transom

@@ -19,7 +19,8 @@ static Value zeroPadding(BlockContext &context, Value result,
 }
 
 void transom::buildEncoder(BlockContext &context,
-                           const std::vector<HeadResult> &results) {
+                           const std::vector<HeadResult> &results,
+                           const std::string &name) {
   Emitter &emit = context.emit;
   const ModelConfig &config = context.config;
   context.tokens = {Polynomial::symbol("batch"), Polynomial::symbol("seq")};
@@ -33,8 +34,8 @@ void transom::buildEncoder(BlockContext &context,
   if (config.types)
     inputs.push_back(
         {"token_type_ids", DType::I64, tokens, "ids", config.types, 0});
-  emit.at("encode", "/model_type");
-  SmallVector<Value> arguments = emit.beginEntry("encode", inputs);
+  emit.at(name, "/model_type");
+  SmallVector<Value> arguments = emit.beginEntry(name, inputs);
   emit.at("attention_mask", "/model_type");
   context.visible = emit.cast(arguments[1], DType::Bool);
 
@@ -59,6 +60,6 @@ void transom::buildEncoder(BlockContext &context,
   }
   if (head.hasPooler())
     outputs.push_back({"pooler_output", head.pooler(state)});
-  emit.at("encode", "/architectures");
+  emit.at(name, "/architectures");
   emit.endEntry(outputs);
 }

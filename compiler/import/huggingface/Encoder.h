@@ -7,9 +7,9 @@
 
 namespace transom {
 
-/// Builds the entry `encode`: embeddings, layers, the results of the head, zero
-/// at padding. Errors are the emitter's.
-void buildEncoder(BlockContext &context,
-                  const std::vector<HeadResult> &results);
+/// Builds the entry of an encoder: embeddings, layers, the results of the head,
+/// zero at padding. Errors are the emitter's.
+void buildEncoder(BlockContext &context, const std::vector<HeadResult> &results,
+                  const std::string &name = "encode");
 
 } // namespace transom

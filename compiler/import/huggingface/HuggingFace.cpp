@@ -6,6 +6,7 @@
 #include "compiler/import/huggingface/HuggingFace.h"
 #include "compiler/import/huggingface/Decoder.h"
 #include "compiler/import/huggingface/Encoder.h"
+#include "compiler/import/huggingface/EncoderDecoder.h"
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "compiler/import/huggingface/HeadSteps.h"
 #include "runtime/base/Suggest.h"
@@ -22,12 +23,23 @@ std::vector<std::string> transom::supportedModelTypes() {
 
 namespace {
 
+/// Symbols and their largest values, as `Emitter::finish` takes them.
+using Symbols = std::vector<std::pair<std::string, int64_t>>;
+
+/// A family, and what the config made of it: the head, and one config, or one
+/// for each half.
+struct ModelParts {
+  const ModelFamily &family;
+  const FamilyHead &head;
+  const std::vector<ModelConfig> &models;
+};
+
 /// One import of a config.json.
 class HuggingFaceImport {
 public:
-  HuggingFaceImport(MLIRContext &context, ImportInfo &info, Config &config,
-                    bool configOnly)
-      : info(info), config(config), configOnly(configOnly), builder(&context),
+  HuggingFaceImport(MLIRContext &context, const ImportOptions &options,
+                    ImportInfo &info, Config &config)
+      : info(info), config(config), options(options), builder(&context),
         context(context) {}
   Result<OwningOpRef<ModuleOp>> run();
 
@@ -40,6 +52,8 @@ private:
   Result<void> openFiles(const std::string &family,
                          const std::string &architecture);
   void prepare(Emitter &emit);
+  /// Builds the entries of the model; gives their symbols.
+  Result<Symbols> build(Emitter &emit, const ModelParts &parts);
   /// What the manifest says of the lengths of an encoder's texts.
   void setLengths(const ModelFamily &family, const ModelConfig &model);
   void set(StringRef name, Attribute value) {
@@ -48,7 +62,7 @@ private:
 
   ImportInfo &info;
   Config &config;
-  bool configOnly;
+  const ImportOptions &options;
   OpBuilder builder;
   MLIRContext &context;
   SmallVector<NamedAttribute> extra; // of `attn.info`
@@ -89,7 +103,8 @@ Result<void> HuggingFaceImport::readHeadInfo(const FamilyHead &head,
   set("head", builder.getStringAttr(head.kind));
   if (!head.labels)
     return {};
-  TRANSOM_ASSIGN(std::vector<std::string> labels, readLabels(config));
+  TRANSOM_ASSIGN(std::vector<std::string> labels,
+                 readLabels(config, head.labelCount));
   count = labels.size();
   SmallVector<StringRef> names(labels.begin(), labels.end());
   set("labels", builder.getStrArrayAttr(names));
@@ -137,7 +152,7 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
                              : "config.json: key '" + key +
                                    "' is not known and was ignored");
   }
-  if (configOnly)
+  if (options.configOnly)
     return {};
   TRANSOM_ASSIGN(ModelFiles files, ModelFiles::openFolder(info.folder));
   info.files = std::move(files);
@@ -148,7 +163,7 @@ Result<void> HuggingFaceImport::openFiles(const std::string &family,
 
 /// Without files, tensors are of the type that the config names.
 void HuggingFaceImport::prepare(Emitter &emit) {
-  if (!configOnly)
+  if (!options.configOnly)
     return;
   std::string dtype = config.text({"dtype", "torch_dtype"}, "float32");
   emit.assumeTensors(dtype == "bfloat16"  ? "BF16"
@@ -181,6 +196,46 @@ void HuggingFaceImport::setLengths(const ModelFamily &family,
   set("max_length", builder.getI64IntegerAttr(*model.context));
 }
 
+Result<Symbols> HuggingFaceImport::build(Emitter &emit,
+                                         const ModelParts &parts) {
+  const auto &[family, head, models] = parts;
+  const ModelConfig &model = models.front();
+  Symbols ofEncoder = {{"batch", -1}, {"seq", model.context.value_or(-1)}};
+  Symbols ofStep = {{"keys", -1}, {"rows", -1}, {"wanted", -1}};
+
+  // An encoder or a decoder.
+  if (family.halves.empty()) {
+    BlockContext blocks(emit, info.files, family, head, model);
+    if (family.kind == ModelKind::Encoder) {
+      buildEncoder(blocks, head.results);
+      return ofEncoder;
+    }
+    buildDecoder(blocks);
+    return ofStep;
+  }
+
+  // Both.
+  BlockContext encoder(emit, info.files, family.halves[0], head, model);
+  BlockContext decoder(emit, info.files, family.halves[1], head, models[1]);
+  if (!head.isBare() && !options.encoderOnly) {
+    buildEncoderDecoder(encoder, decoder);
+    llvm::append_range(ofEncoder, ofStep);
+    llvm::append_values(ofEncoder, Symbols::value_type("keys1", -1),
+                        Symbols::value_type("rows1", -1));
+    return ofEncoder;
+  }
+  if (head.labels)
+    return config.root().error("the decoder of '" + info.architecture +
+                                   "' is not supported",
+                               Status::Unsupported);
+  if (!head.isBare())
+    info.notes.push_back("config.json: only the encoder of '" +
+                         info.architecture +
+                         "' is compiled, as entry 'encode'");
+  buildEncoder(encoder, head::bare().results);
+  return ofEncoder;
+}
+
 Result<OwningOpRef<ModuleOp>>
 HuggingFaceImport::importFamily(const ModelFamily &family) {
   // The config, all of it, before any file is opened.
@@ -188,9 +243,8 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
   TRANSOM_ASSIGN(const FamilyHead *head, chooseHead(family));
   checkCheckpoint(config, family, *head);
   refuseUnsupportedValues(config, family);
-  bool whole = family.halves.empty();
   ArrayRef<ModelFamily> halves(family);
-  if (!whole)
+  if (!family.halves.empty())
     halves = family.halves;
   std::vector<ModelConfig> models;
   for (const ModelFamily &half : halves)
@@ -200,25 +254,14 @@ HuggingFaceImport::importFamily(const ModelFamily &family) {
     return headInfo.takeError();
   TRANSOM_TRY(openFiles(family.modelType,
                         std::string(family.className) + head->suffix));
+  info.generationDefaults = family.generationDefaults;
 
   // The module.
   setLengths(halves.front(), models.front());
   Emitter emit(context, info.files, "config.json");
   prepare(emit);
-  BlockContext blocks(emit, info.files, halves.front(), *head, models.front());
-  if (halves.front().kind == ModelKind::Encoder) {
-    if (!whole && !head->isBare())
-      info.notes.push_back("config.json: only the encoder of '" +
-                           info.architecture +
-                           "' is compiled, as entry 'encode'");
-    buildEncoder(blocks, whole ? head->results : head::bare().results);
-    emit.finish(info,
-                {{"batch", -1}, {"seq", models.front().context.value_or(-1)}},
-                extra);
-  } else {
-    buildDecoder(blocks);
-    emit.finish(info, {{"keys", -1}, {"rows", -1}, {"wanted", -1}}, extra);
-  }
+  TRANSOM_ASSIGN(Symbols symbols, build(emit, {family, *head, models}));
+  emit.finish(info, symbols, extra);
   return emit.take();
 }
 
@@ -241,12 +284,12 @@ Result<OwningOpRef<ModuleOp>> HuggingFaceImport::run() {
                      Status::Unsupported);
 }
 
-Result<OwningOpRef<ModuleOp>> transom::importHuggingFace(MLIRContext &context,
-                                                         ImportInfo &info,
-                                                         bool configOnly) {
+Result<OwningOpRef<ModuleOp>>
+transom::importHuggingFace(MLIRContext &context, const ImportOptions &options,
+                           ImportInfo &info) {
   TRANSOM_ASSIGN(JsonDocument document,
                  parseJsonFile(joinPath(info.folder, "config.json")));
   TRANSOM_TRY(document.root().expectObject());
   Config config(document);
-  return HuggingFaceImport(context, info, config, configOnly).run();
+  return HuggingFaceImport(context, options, info, config).run();
 }

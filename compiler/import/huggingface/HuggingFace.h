@@ -7,10 +7,10 @@
 
 namespace transom {
 
-/// Imports the model of `info.folder`, whose config.json is there. Fills
-/// `info`. With `configOnly` no other file is looked for.
+/// Imports the model of `info.folder`, whose config.json is there, and fills
+/// `info`. The path of the options is not read.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
-importHuggingFace(mlir::MLIRContext &context, ImportInfo &info,
-                  bool configOnly);
+importHuggingFace(mlir::MLIRContext &context, const ImportOptions &options,
+                  ImportInfo &info);
 
 } // namespace transom

@@ -15,6 +15,7 @@ using namespace transom;
 static constexpr int64_t maxLayers = 4096;
 static constexpr int64_t maxDim = INT32_MAX;
 static constexpr int64_t maxHeads = 65536;
+static constexpr int64_t maxComputedPositions = 1 << 24;
 
 namespace {
 
@@ -161,7 +162,10 @@ void ModelReader::readFeatures() {
       keys.headActivation.empty()
           ? model.activation
           : config.activation(keys.headActivation, defaults.headActivation);
-  model.tied = config.flag({"tie_word_embeddings"}, defaults.tied);
+  model.tied = config.flag(keys.tied, defaults.tied);
+  if (!keys.scaledHead.empty())
+    model.scaledHead = config.flag(keys.scaledHead,
+                                   config.flag({"tie_word_embeddings"}, true));
   model.scaledEmbedding = flag(keys.scaledEmbedding);
   model.qkvBias = flag(keys.qkvBias);
   model.outputBias = flag(keys.outputBias);
@@ -243,7 +247,9 @@ void ModelReader::readPooling() {
 }
 
 void ModelReader::readPositions() {
-  int64_t largest = maxDim - family.positionOffset;
+  int64_t largest = family.positions == PositionEncoding::Sinusoid
+                        ? maxComputedPositions
+                        : maxDim - family.positionOffset;
   int64_t positions =
       config.integer(keys.positions, defaults.positions, 1, largest);
   if (config.failed())

@@ -49,7 +49,8 @@ struct ModelConfig {
   bool scaledEmbedding = false; ///< times the root of the hidden size
   bool sharedWord = true;       ///< `FamilyModules::sharedWord` counts
   bool meanPooling = false;     ///< `HeadStep::Kind::Pool` takes the mean
-  bool tied = false; ///< the head's weight may be the token embedding
+  bool tied = false;       ///< the head's weight may be the token embedding
+  bool scaledHead = false; ///< `HeadStep::Kind::Scale` scales
 };
 
 /// Refuses values of keys that no block of the family builds. Errors are the

@@ -8,6 +8,7 @@
 // features, never families.
 #pragma once
 #include "compiler/import/huggingface/Config.h"
+#include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/weights/WeightExpr.h"
 #include <string>
 #include <vector>
@@ -115,6 +116,11 @@ struct FamilyKeys {
   ConfigKey ownVocab; ///< the vocabulary of an embedding that is not shared
   FlagRule sharedWord = {true}; ///< `FamilyModules::sharedWord` counts
   FlagRule scaledEmbedding;     ///< times the root of the hidden size
+  ConfigKey tied = {"tie_word_embeddings"}; ///< the head's weight is the token
+                                            ///< embedding's
+  /// The head divides hidden states by the root of the hidden size. Absent:
+  /// where 'tie_word_embeddings' is not false.
+  ConfigKey scaledHead;
   ConfigKey hidden, layers, heads, kvHeads, headDim, intermediate, activation,
       positions, types, epsilon;
   ConfigKey pad;       ///< the padding id of `PositionIndex::NonpadRank`
@@ -216,9 +222,16 @@ struct HeadStep {
     Norm,       ///< `module`
     Vocabulary, ///< to the vocabulary; weight tied where the file has none
     Cap,        ///< the config's soft cap of logits
+    Scale,      ///< divided by the root of the hidden size, where the config
+                ///< says so
   };
   enum class Width { Hidden, Embedding, Labels, One, Two };
-  enum class Bias { Yes, No, AsConfig };
+  enum class Bias {
+    Yes,
+    No,
+    AsConfig,
+    StoredRow ///< [1, width], where the files have it
+  };
   Kind kind;
   const char *module = "";
   Width width = Width::Hidden;
@@ -243,6 +256,7 @@ struct FamilyHead {
   const char *kind;   ///< the manifest's word: `masked_lm`
   bool labels;        ///< `id2label` names its outputs
   std::vector<HeadResult> results;
+  int64_t labelCount = 2; ///< labels where the config names none
 
   /// No head: the base model alone.
   bool isBare() const { return std::string(kind) == "none"; }
@@ -275,7 +289,9 @@ struct ModelFamily {
   EmbeddingProjection projection = EmbeddingProjection::BeforePositions;
   QkvLayout qkv = QkvLayout::Separate;
   MlpKind mlp = MlpKind::Glu;
-  bool transposedWeights = false; ///< projections are stored [in, out]
+  bool transposedWeights = false;   ///< projections are stored [in, out]
+  bool startsWithLastLabel = false; ///< the first token of a target is its last
+                                    ///< label, the code of its language
   bool headNorms = false;       ///< norms (`normKind`) of each head of Q and K
   bool partialRope = false;     ///< `ropeFraction` may be below 1
   bool ropeByLayerType = false; ///< layers with a window have their own rope
@@ -296,6 +312,8 @@ struct ModelFamily {
   /// selects one: a key that changes results and is only ignored gives wrong
   /// results silently.
   std::vector<SupportedValue> supportedValues = {};
+  /// Values of keys of generation_config.json that the config class has.
+  std::vector<GenerationDefault> generationDefaults = {};
 };
 
 /// All entries, sorted by model type.

@@ -7,14 +7,13 @@
 #include "compiler/import/huggingface/HeadSteps.h"
 
 using namespace transom;
-using head::linear;
-using head::Width;
 using Kind = HeadStep::Kind;
 
 /// The head of a decoder that generates. Its class ends in `suffix`.
-static FamilyHead generation(const char *suffix,
-                             std::vector<HeadStep> steps = {}) {
-  return head::logits(suffix, "seq2seq_lm", false, std::move(steps));
+static FamilyHead generation(const char *suffix) {
+  HeadStep words = head::vocabulary("lm_head", {"final_logits_bias"});
+  words.bias = head::Bias::StoredRow;
+  return head::logits(suffix, "seq2seq_lm", false, {{Kind::Scale}, words});
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,12 +129,29 @@ static std::vector<const char *> bartIgnoredKeys() {
           "output_past"};
 }
 
+/// The head reads the decoder's state at the last end token of the text, which
+/// is source and target.
+static FamilyHead bartClassification() {
+  FamilyHead head = head::sequence(
+      {head::linear("classification_head.dense", head::Width::Hidden),
+       head::activation("tanh"),
+       head::linear("classification_head.out_proj", head::Width::Labels)});
+  head.labelCount = 3;
+  return head;
+}
+
 static ModelFamily bart() {
   ModelFamily family = {"bart", "Bart", "model.", {}, bartDefaults(), {}};
   family.kind = ModelKind::EncoderDecoder;
   family.halves = {bartHalf(false), bartHalf(true)};
-  family.heads = {generation("ForConditionalGeneration"), head::bare()};
+  family.heads = {generation("ForConditionalGeneration"), head::bare(),
+                  bartClassification()};
   family.ignoredKeys = bartIgnoredKeys();
+  family.generationDefaults = {{"bos_token_id", 0},
+                               {"eos_token_id", 2},
+                               {"pad_token_id", 1},
+                               {"decoder_start_token_id", 2},
+                               {"forced_eos_token_id", 2}};
   return family;
 }
 
@@ -157,6 +173,10 @@ static ModelFamily marian() {
     half.defaults.vocab = 58101;
   }
   family.halves[1].keys.ownVocab = {"decoder_vocab_size"};
+  family.generationDefaults = {{"eos_token_id", 0},
+                               {"pad_token_id", 58100},
+                               {"decoder_start_token_id", 58100},
+                               {"forced_eos_token_id", 0}};
   family.heads = {generation("MTModel"), head::bare()};
   return family;
 }
@@ -173,6 +193,11 @@ static ModelFamily mbart() {
     half.normPlacement = NormPlacement::Pre;
   family.halves[0].modules.finalNorm = "encoder.layer_norm";
   family.halves[1].modules.finalNorm = "decoder.layer_norm";
+  family.halves[1].startsWithLastLabel = true;
+  family.generationDefaults = {{"bos_token_id", 0},
+                               {"eos_token_id", 2},
+                               {"pad_token_id", 1},
+                               {"forced_eos_token_id", 2}};
   family.heads = {generation("ForConditionalGeneration"), head::bare()};
   return family;
 }
@@ -181,6 +206,11 @@ static ModelFamily pegasus() {
   ModelFamily family = mbart();
   family.modelType = "pegasus";
   family.className = "Pegasus";
+  family.generationDefaults = {{"eos_token_id", 1},
+                               {"pad_token_id", 0},
+                               {"decoder_start_token_id", 0},
+                               {"forced_eos_token_id", 1}};
+  family.halves[1].startsWithLastLabel = false;
   for (ModelFamily &half : family.halves) {
     half.positions = PositionEncoding::Sinusoid;
     half.positionOffset = 0;
@@ -194,6 +224,10 @@ static ModelFamily m2m100() {
   ModelFamily family = pegasus();
   family.modelType = "m2m_100";
   family.className = "M2M100";
+  family.generationDefaults = {{"bos_token_id", 0},
+                               {"eos_token_id", 2},
+                               {"pad_token_id", 1},
+                               {"decoder_start_token_id", 2}};
   for (ModelFamily &half : family.halves) {
     half.sinusoid = SinusoidOrder::Fairseq;
     half.sinusoidFromFile = false;
@@ -211,6 +245,11 @@ static ModelFamily blenderbot() {
   ModelFamily family = mbart();
   family.modelType = "blenderbot";
   family.className = "Blenderbot";
+  family.generationDefaults = {
+      {"bos_token_id", 1},        {"eos_token_id", 2},
+      {"pad_token_id", 0},        {"decoder_start_token_id", 1},
+      {"forced_eos_token_id", 2}, {"encoder_no_repeat_ngram_size", 3}};
+  family.halves[1].startsWithLastLabel = false;
   for (ModelFamily &half : family.halves) {
     half.positionOffset = 0;
     half.modules.embeddingNorm = "";
@@ -245,6 +284,8 @@ static FamilyKeys t5Keys(bool decoder) {
   keys.feedForward = {"feed_forward_proj"};
   keys.gated = {"is_gated_act"};
   keys.epsilon = {"layer_norm_epsilon"};
+  keys.tied = {}; // always, whatever the key says
+  keys.scaledHead = {"scale_decoder_outputs"};
   keys.biasBuckets = {"relative_attention_num_buckets"};
   keys.biasDistance = {"relative_attention_max_distance"};
   return keys;
@@ -334,7 +375,8 @@ static ModelFamily t5() {
   family.ignoredKeys = {"num_hidden_layers",  "num_attention_heads",
                         "dropout_rate",       "classifier_dropout",
                         "initializer_factor", "n_positions",
-                        "output_past",        "scale_decoder_outputs"};
+                        "output_past",        "tie_word_embeddings"};
+  family.generationDefaults = {{"eos_token_id", 1}, {"pad_token_id", 0}};
   return family;
 }
 
@@ -348,7 +390,10 @@ static ModelFamily mt5() {
     half.defaults.heads = 6;
     half.defaults.intermediate = 1024;
     half.defaults.feedForward = "gated-gelu";
+    half.keys.scaledHead = {};
   }
+  family.ignoredKeys.push_back("scale_decoder_outputs");
+  family.generationDefaults.push_back({"decoder_start_token_id", 0});
   return family;
 }
 

@@ -57,9 +57,10 @@ struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Error error{Status::Ok, "", {}};
 
-  explicit Imported(const std::string &path, bool configOnly = false) {
+  explicit Imported(const std::string &path, bool configOnly = false,
+                    bool encoderOnly = true) {
     Result<mlir::OwningOpRef<mlir::ModuleOp>> result =
-        importModel(context, {path, configOnly}, info);
+        importModel(context, {path, configOnly, encoderOnly}, info);
     if (result)
       module = std::move(*result);
     else

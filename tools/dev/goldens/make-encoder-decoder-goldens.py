@@ -73,6 +73,10 @@ recipe("t5-gated-untied", "T5" + GENERATION, t5(feed_forward_proj="gated-silu"),
 recipe("mt5", "MT5" + GENERATION, t5("MT5"))
 recipe("mt5-v4-untied", "MT5" + GENERATION, t5("MT5", layers=(1, 2)), keys={**V4, "tie_word_embeddings": False},
        names={"lm_head.weight": "own"})
+# Without a head, of which only the encoder runs, and with a head of a class.
+recipe("bart-bare", "BartModel", bart("Bart", layers=(2, 1)))
+recipe("t5-encoder-model", "T5EncoderModel", t5(layers=(2, 1), feed_forward_proj="gated-gelu"))
+recipe("bart-classify", "BartForSequenceClassification", bart("Bart", num_labels=4))
 
 
 def randomize(name, shape, gain, generator):
@@ -133,13 +137,13 @@ class Maker:
     """The cases of one model. Sources and targets hold no special token. Generation runs without a cache, since that of
     transformers 5.23 has as many layers as the encoder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, architecture):
         self.folder, self.cases = folder, Cases(folder)
         self.generator = torch.Generator().manual_seed(sum(map(ord, folder.name)) * 31)
-        load = lambda dtype: tf.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager").eval()
+        load = lambda dtype: getattr(tf, architecture).from_pretrained(folder, dtype=dtype, attn_implementation="eager").eval()
         self.model, self.single = load(torch.float64), load(torch.float32)
-        self.config = self.model.config
-        self.target_vocabulary = self.model.get_output_embeddings().weight.shape[0]
+        self.config, head = self.model.config, self.model.get_output_embeddings()
+        self.target_vocabulary = head.weight.shape[0] if head else VOCAB
 
     def random(self, count, vocabulary=VOCAB):
         return torch.randint(10, vocabulary, (count,), generator=self.generator).tolist()
@@ -164,6 +168,15 @@ class Maker:
             with torch.no_grad():
                 states = self.model.get_encoder()(**given).last_hidden_state
             self.cases.add("encode", given, {"last_hidden_state": states * given["attention_mask"].unsqueeze(-1)})
+
+    def classify(self):
+        """Each text has the end token three times, also as its last token."""
+        for lengths in ((4,), (7, 12, 9)):
+            given = self.sources(lengths)
+            for row, length in zip(given["input_ids"], lengths):
+                row[[1, 2, length - 1]] = self.config.eos_token_id
+            with torch.no_grad():
+                self.cases.add("encode", given, {"logits": self.model(**given).logits})
 
     def logits(self):
         for lengths, count in (((2,), 1), ((14, 5, 9), 11)):
@@ -225,10 +238,15 @@ class Maker:
         self.cases.add("generate_beam", given, {"output_ids": self.new_tokens(found.sequences), "scores": scores.reshape(-1)}, **flags)
 
     def write(self, architecture):
-        for entry in ("generate", "generate_beam", "encode", "logits", "score"):
+        kind, entries = "encoder-decoder", ("generate", "generate_beam", "encode", "logits", "score")
+        if architecture.endswith("ForSequenceClassification"):
+            kind, entries = "encoder-decoder classifier", ("classify",)
+        elif not self.model.can_generate():
+            entries = ("encode",)
+        for entry in entries:
             getattr(self, entry)()
         (self.folder / "cases.json").write_text(json.dumps(
-            {"model_class": architecture, "kind": "encoder-decoder", "oracle": f"transformers {tf.__version__}, float64",
+            {"model_class": architecture, "kind": kind, "oracle": f"transformers {tf.__version__}, float64",
              "atol": 0.0002, "rtol": 0.0002, "cases": self.cases.cases}, indent=1) + "\n")
 
 
@@ -242,7 +260,7 @@ def main():
         for seed in range(100):
             write_folder(arguments.out / name, RECIPES[name], seed)
             try:
-                Maker(arguments.out / name).write(RECIPES[name]["architecture"])
+                Maker(arguments.out / name, RECIPES[name]["architecture"]).write(RECIPES[name]["architecture"])
             except Unsuitable:
                 continue
             break

@@ -108,6 +108,33 @@ private:
   Value keyMask;                  ///< bool [batch, 1, 1, seq]
 };
 
+/// Attention of a decoder to the states of an encoder. Their keys and values
+/// are in a read-only cache for each layer, which another entry fills.
+class CrossAttentionBlock {
+public:
+  /// A source has at most `positions` tokens; nothing: any number.
+  CrossAttentionBlock(BlockContext &context, std::optional<int64_t> positions)
+      : context(context), positions(positions),
+        caches(context.config.layers.size()) {}
+  /// The attention of new tokens, in the entry of the decoder.
+  mlir::Value build(mlir::Value state, int64_t layer);
+  /// Stores the keys and values of the encoder's states [rows, hidden size],
+  /// the tokens of `ragged`; gives the states.
+  mlir::Value append(mlir::Value states, mlir::Value ragged, int64_t layer);
+
+private:
+  using Value = mlir::Value;
+
+  /// A projection to the width of all heads.
+  Value project(Value state, int64_t layer, const char *module);
+  /// The cache of a layer, which its first user declares.
+  Value getCache(int64_t layer);
+
+  BlockContext &context;
+  std::optional<int64_t> positions;
+  std::vector<std::string> caches; ///< symbols by layer; empty: not declared
+};
+
 /// The MLP of a layer.
 class MlpBlock {
 public:
@@ -120,11 +147,13 @@ private:
   BlockContext &context;
 };
 
-/// Attention and MLP with their norms and residual sums.
+/// Attention and MLP with their norms and residual sums; between them attention
+/// to an encoder where `cross` is not null.
 class LayerBlock {
 public:
-  LayerBlock(BlockContext &context, AttentionBlock &attention)
-      : context(context), attention(attention), mlp(context) {}
+  LayerBlock(BlockContext &context, AttentionBlock &attention,
+             CrossAttentionBlock *cross = nullptr)
+      : context(context), attention(attention), cross(cross), mlp(context) {}
   mlir::Value build(mlir::Value state, int64_t layer);
 
 private:
@@ -132,6 +161,7 @@ private:
 
   BlockContext &context;
   AttentionBlock &attention;
+  CrossAttentionBlock *cross;
   MlpBlock mlp;
 };
 
@@ -156,6 +186,8 @@ private:
   Value vocabulary(const HeadStep &step, Value state);
   Value vocabularyBias(const HeadStep &step, const std::string &module);
   Value cap(Value logits);
+  Value scale(Value state);
+  std::string getTiedModule() const;
 
   BlockContext &context;
   Value pooled;                 ///< the pooler's output, once made

@@ -3,6 +3,7 @@
 //
 // What is computed from the last hidden state: the steps of a family's head.
 #include "compiler/import/huggingface/blocks/Blocks.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace transom;
@@ -90,15 +91,33 @@ Value HeadBlock::vocabularyBias(const HeadStep &step,
                                 const std::string &module) {
   if (step.bias == HeadStep::Bias::No || !context.config.vocabularyBias)
     return {};
+  const int64_t width = context.config.vocab;
   std::string bias = step.biases.front();
+  if (step.bias == HeadStep::Bias::StoredRow) {
+    if (!context.files.find(bias) ||
+        !context.emit.checkTensor(bias, std::vector<int64_t>{1, width},
+                                  "1 x vocabulary"))
+      return {};
+    return context.emit.weight(
+        bias, WeightExpr::reshape(WeightExpr::file(bias), {width}));
+  }
   for (const char *candidate : step.biases)
     if (context.files.find(candidate)) {
       bias = candidate;
       break;
     }
   return context.emit.fileWeight(module + ".bias", bias,
-                                 std::vector<int64_t>{context.config.vocab},
-                                 "vocabulary");
+                                 std::vector<int64_t>{width}, "vocabulary");
+}
+
+/// The module of the embedding that is the head's weight, too: the one that an
+/// encoder-decoder shares before that of its decoder.
+std::string HeadBlock::getTiedModule() const {
+  const FamilyModules &m = context.family.modules;
+  if (context.config.sharedWord && !m.sharedWord.empty() &&
+      context.parameters.has(m.sharedWord.front(), "weight"))
+    return m.sharedWord.front();
+  return context.getWordModule();
 }
 
 /// The head's own weight, by one of its names, or the token embedding.
@@ -117,7 +136,7 @@ Value HeadBlock::vocabulary(const HeadStep &step, Value state) {
   vocabularyModule = module;
   context.at(module, std::string("/vocab_size"));
   Value weight = context.parameters.get(
-      own ? module : context.getWordModule(), "weight",
+      own ? module : getTiedModule(), "weight",
       {config.vocab, config.embeddingWidth}, "vocabulary x hidden size");
   return context.emit.linear(state, weight, vocabularyBias(step, module));
 }
@@ -131,6 +150,15 @@ Value HeadBlock::cap(Value logits) {
   context.at(vocabularyModule, context.family.keys.logitCap);
   Value flat = emit.activation(emit.scale(logits, 1 / cap), Activation::Tanh);
   return emit.scale(flat, cap);
+}
+
+Value HeadBlock::scale(Value state) {
+  const ModelConfig &config = context.config;
+  if (!config.scaledHead)
+    return state;
+  context.at("lm_head", context.family.keys.scaledHead);
+  return context.emit.scale(state,
+                            1 / std::sqrt(static_cast<double>(config.hidden)));
 }
 
 Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
@@ -153,6 +181,8 @@ Value HeadBlock::step(const HeadStep &step, Value state, Value lastHidden) {
     return vocabulary(step, state);
   case HeadStep::Kind::Cap:
     return cap(state);
+  case HeadStep::Kind::Scale:
+    return scale(state);
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer: attention and MLP, each with a residual sum and its norms.
+// A layer: attention, perhaps attention to an encoder, and MLP, each with a
+// residual sum and its norms.
 #include "compiler/import/huggingface/blocks/Blocks.h"
 
 using namespace mlir;
@@ -48,6 +49,9 @@ Value LayerBlock::build(Value state, int64_t number) {
   build({m.attentionNorm, m.attentionPostNorm, m.attentionAdd,
          number > 0 || context.family.firstLayerNorm},
         [&](Value input) { return attention.build(input, number); });
+  if (cross)
+    build({m.crossNorm, "", m.crossAdd, true},
+          [&](Value input) { return cross->build(input, number); });
   if (context.emit.failed())
     return {};
   build({m.mlpNorm, m.mlpPostNorm, m.mlpAdd, true},

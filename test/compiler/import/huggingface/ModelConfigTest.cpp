@@ -23,6 +23,7 @@ struct ReadBy {
         parseJson(config(type, more), "config.json");
     EXPECT_TRUE(bool(document));
     Config read(std::move(*document));
+    refuseUnsupportedValues(read, family);
     model = readModelConfig(read, family);
     if (read.failed())
       error = read.takeError();
