@@ -21,7 +21,9 @@ SHARED = {
         "EvaluateKernAttention.cpp", "EvaluateKernControl.cpp", "EvaluateKernMoves.cpp",
         "EvaluateKernRows.cpp", "EvaluateOneDnn.cpp", "KernEvaluation.cpp"]),
     "test/compiler/import/graphjson/GraphSchemaTest.cpp": ("the table that the schema is made from", ["GraphOpTable.cpp"]),
-    "test/compiler/import/huggingface/GoldenImportTest.cpp": ("drivers of encoders, and of texts beside them", ["Encoder.cpp", "TextConfig.cpp"]),
+    "test/compiler/import/huggingface/EncoderDecoderTest.cpp": ("the entries that the block is in; numbers come from test/compiler/evaluator", [
+        "blocks/CrossAttention.cpp"]),
+    "test/compiler/import/huggingface/GoldenImportTest.cpp": ("texts beside encoders", ["TextConfig.cpp"]),
     "test/compiler/import/huggingface/ModelNumbersTest.cpp": ("each block with numbers of another library", [
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
     "test/compiler/import/tokenizer/ImportPiecesTest.cpp": ("what the classes share", ["PieceImporter.cpp"]),

@@ -44,7 +44,7 @@ void expectCases(const std::string &folder, const std::string &entry = "") {
 /// The folders below test/goldens of models of a kind. A new folder is found by
 /// its cases.json.
 std::vector<std::string> findFolders(const std::vector<const char *> &roots,
-                                     const char *wanted) {
+                                     const char *kindName) {
   std::vector<std::string> folders;
   for (const char *root : roots)
     for (const auto &entry :
@@ -55,7 +55,7 @@ std::vector<std::string> findFolders(const std::vector<const char *> &roots,
       if (!cases || !cases->root().isObject())
         continue;
       std::optional<JsonValue> kind = cases->root().find("kind");
-      if (kind && *kind->asString() == wanted)
+      if (kind && *kind->asString() == kindName)
         folders.push_back(root + ("/" + name));
     }
   std::sort(folders.begin(), folders.end());

@@ -42,22 +42,24 @@ TEST(Seq2SeqFamilies, all_are_imported_from_their_sizes) {
 }
 
 TEST(Seq2SeqFamilies, positions_of_each_family) {
-  auto countOf = [](const char *type, const char *part) {
+  auto getCountOf = [](const char *type, const char *part) {
     FromConfig result(bart(type));
     EXPECT_TRUE(result.module) << result.error.message;
     return getCount(result.text(), part);
   };
-  EXPECT_GT(countOf("bart", "slice(file(\"encoder.embed_positions.weight\"), "
-                            "0, 2, 64)"),
+  EXPECT_GT(getCountOf("bart",
+                       "slice(file(\"encoder.embed_positions.weight\"), "
+                       "0, 2, 64)"),
             0u);
-  EXPECT_GT(countOf("blenderbot", "= #weight.expr<file(\"encoder."
-                                  "embed_positions.weight\")>"),
+  EXPECT_GT(getCountOf("blenderbot", "= #weight.expr<file(\"encoder."
+                                     "embed_positions.weight\")>"),
             0u);
-  EXPECT_GT(countOf("marian", "sinusoid(64, 8, 1)"), 0u);
-  EXPECT_GT(countOf("pegasus", "sinusoid(64, 8, 1)"), 0u);
-  EXPECT_GT(countOf("m2m_100", "concat(0, slice(sinusoid(66, 8, 2), 0, 0, 1), "
-                               "fill([1, 8], 0.0), "
-                               "slice(sinusoid(66, 8, 2), 0, 2, 64))"),
+  EXPECT_GT(getCountOf("marian", "sinusoid(64, 8, 1)"), 0u);
+  EXPECT_GT(getCountOf("pegasus", "sinusoid(64, 8, 1)"), 0u);
+  EXPECT_GT(getCountOf("m2m_100",
+                       "concat(0, slice(sinusoid(66, 8, 2), 0, 0, 1), "
+                       "fill([1, 8], 0.0), "
+                       "slice(sinusoid(66, 8, 2), 0, 2, 64))"),
             0u);
 }
 
@@ -118,22 +120,22 @@ TEST(Seq2SeqFamilies, classes) {
 }
 
 TEST(Seq2SeqFamilies, the_mlp_of_t5) {
-  auto countOf = [](const std::string &more, const char *part,
-                    const char *type = "t5") {
+  auto getCountOf = [](const std::string &more, const char *part,
+                       const char *type = "t5") {
     FromConfig result(t5(more, type));
     EXPECT_TRUE(result.module) << result.error.message;
     return getCount(result.text(), part);
   };
-  EXPECT_EQ(countOf("", "activation <relu>"), 2u);
-  EXPECT_EQ(countOf("", "wi_0"), 0u);
-  EXPECT_EQ(countOf("", "activation <gelu_tanh>", "mt5"), 2u);
+  EXPECT_EQ(getCountOf("", "activation <relu>"), 2u);
+  EXPECT_EQ(getCountOf("", "wi_0"), 0u);
+  EXPECT_EQ(getCountOf("", "activation <gelu_tanh>", "mt5"), 2u);
   const std::string gated = "\"feed_forward_proj\": \"gated-silu\"";
-  EXPECT_EQ(countOf(gated, "activation <silu>"), 2u);
-  EXPECT_GT(countOf(gated, "wi_0"), 0u);
+  EXPECT_EQ(getCountOf(gated, "activation <silu>"), 2u);
+  EXPECT_GT(getCountOf(gated, "wi_0"), 0u);
   // The keys that transformers derives from it win.
-  EXPECT_EQ(countOf(gated + R"(, "is_gated_act": false,
+  EXPECT_EQ(getCountOf(gated + R"(, "is_gated_act": false,
                               "dense_act_fn": "relu")",
-                    "wi_0"),
+                       "wi_0"),
             0u);
   for (const char *wrong : {"gated-wave", "wave", "gated", "silu-gated"})
     expectConfigError(
