@@ -336,6 +336,7 @@ transom_status transom_generation_get(const transom_generation *generation,
         continuation.logprobs.empty() ? nullptr : continuation.logprobs.data();
     filled.top = top.empty() ? nullptr : top.data();
     filled.num_top = top.empty() ? 0 : top.size() / continuation.tokens.size();
+    filled.score = continuation.score;
     return writeInfo(filled, out);
   });
 }
@@ -347,6 +348,15 @@ transom_generation_output_ids(const transom_generation *generation,
     if (!generation || !result)
       return nullArgument(generation ? "result" : "generation");
     return writeOutputIds(generation->continuations, generation->fill, *result);
+  });
+}
+
+transom_status transom_generation_scores(const transom_generation *generation,
+                                         transom_tensor *result) {
+  return guarded([&]() -> Result<void> {
+    if (!generation || !result)
+      return nullArgument(generation ? "result" : "generation");
+    return writeScores(generation->continuations, *result);
   });
 }
 

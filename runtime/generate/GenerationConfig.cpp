@@ -129,9 +129,29 @@ static Result<void> checkOthers(const GenerationConfig &config) {
   for (const std::string &stop : config.stopStrings)
     if (stop.empty())
       return usageError("a stop string is empty");
-  if (config.numBeams > 1)
-    return unsupported("'num_beams' " + std::to_string(config.numBeams) +
-                       " is not supported; supported: 1");
+  return {};
+}
+
+/// Checks what beam search cannot do together with other options. The sample
+/// flag is resolved.
+static Result<void> checkBeams(const GenerationConfig &config) {
+  if (config.numBeams == 1)
+    return {};
+  const std::string beams = "'num_beams' " + std::to_string(config.numBeams);
+  if (*config.sample)
+    return unsupported("sampling with " + beams +
+                       " is not supported; supported: a temperature of 0, or "
+                       "1 beam");
+  if (config.numReturnSequences > config.numBeams)
+    return usageError("'num_return_sequences' " +
+                      std::to_string(config.numReturnSequences) +
+                      " is more than " + beams);
+  if (config.topLogprobs >= 0)
+    return unsupported("log-probabilities of tokens with " + beams +
+                       " are not supported; supported: 1 beam");
+  if (config.contextPolicy == ContextPolicy::Shift)
+    return unsupported("shifting the context with " + beams +
+                       " is not supported; supported: 1 beam");
   return {};
 }
 
@@ -158,6 +178,8 @@ Result<void> GenerationConfig::resolve() {
   forcedEnd.erase(std::remove_if(forcedEnd.begin(), forcedEnd.end(),
                                  [](int64_t token) { return token < 0; }),
                   forcedEnd.end());
+
+  TRANSOM_TRY(checkBeams(*this));
 
   // Refuse what the model's files ask for and has an effect now.
   std::vector<std::string> refused = unsupported;

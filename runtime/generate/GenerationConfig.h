@@ -76,6 +76,10 @@ struct GenerationConfig {
   /// temperature of 0 is always greedy.
   Result<void> resolve();
 
+  /// The most sequences that one prompt needs at the same time.
+  int64_t getSequences() const {
+    return numBeams > 1 ? numBeams : numReturnSequences;
+  }
   /// The built-in limit of new tokens.
   static constexpr int64_t defaultNewTokens = 256;
   /// The most new tokens and the fewest, for a prompt of this length.

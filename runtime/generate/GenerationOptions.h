@@ -51,7 +51,8 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"num_return_sequences", 1, 65536, "--num-return-sequences",
                "continuations of each prompt"},
         &Config::numReturnSequences, &Api::num_return_sequences);
-  visit(Option{"num_beams", 1, unbounded, "--num-beams", "beams; 1: none"},
+  visit(Option{"num_beams", 1, 65536, "--num-beams",
+               "search with N beams, and give the best; 1: greedy or sampling"},
         &Config::numBeams, &Api::num_beams);
   visit(Option{"length_penalty", -1e6, 1e6, "--length-penalty",
                "beams: divide scores by the number of new tokens to this power "

@@ -7,8 +7,8 @@
 // are one case.
 #include "runtime/generate/Generator.h"
 #include "runtime/abi/Layout.h"
-#include "runtime/generate/StopStrings.h"
-#include "runtime/tokenizer/DecodeStream.h"
+#include "runtime/generate/BeamGenerator.h"
+#include "runtime/generate/GenerationPrompt.h"
 #include <algorithm>
 #include <limits>
 
@@ -45,7 +45,7 @@ int64_t transom::positionsFor(const GenerationConfig &config,
   const int64_t shared = length / kvBlockSize * kvBlockSize;
   const int64_t own =
       alignToKvBlock(whole) - std::min(shared, alignToKvBlock(whole));
-  return alignToKvBlock(whole) + (config.numReturnSequences - 1) * own;
+  return alignToKvBlock(whole) + (config.getSequences() - 1) * own;
 }
 
 namespace {
@@ -54,17 +54,12 @@ namespace {
 struct ContinuationState {
   Continuation *out = nullptr;
   std::vector<int64_t> tokens; ///< the prompt's, then the new ones
-  size_t promptCount = 0;
   size_t start = 0;      ///< the first token that the sequence begins with
   size_t seen = 0;       ///< tokens from there on that the sequence has seen
   int32_t sequence = -1; ///< -1: none
-  int64_t mostNew = 0;
-  FinishReason atMost = FinishReason::Length; ///< why mostNew is the most
-  bool evicted = false;         ///< has to wait until another one is finished
-  std::optional<size_t> leader; ///< becomes a copy of that continuation
-  std::optional<DecodeStream> stream;
-  std::string promptEnd; ///< text of the prompt that the stream still holds
-  std::optional<StopStrings> stops;
+  bool evicted = false;  ///< has to wait until another one is finished
+  std::optional<size_t> leader;         ///< becomes a copy of that continuation
+  std::optional<ContinuationText> text; ///< nothing without a tokenizer
 };
 
 class Generation {
@@ -84,9 +79,7 @@ public:
   Result<void> run();
 
 private:
-  Result<ContinuationState> makeState(std::vector<int64_t> tokens,
-                                      const std::string &name);
-  Result<void> openText(ContinuationState &state);
+  Result<void> addStates(size_t prompt, std::vector<Continuation> &out);
   Result<void> admit();
   Result<const float *> step();
   bool evictOne();
@@ -95,7 +88,7 @@ private:
   Result<void> choose(ContinuationState &state, const float *logits);
   void addLogprobs(Continuation &out, const float *logits, int64_t token);
   FinishReason addText(ContinuationState &state, int64_t token,
-                       FinishReason finish);
+                       FinishReason finish) const;
   void shift(ContinuationState &state);
   void finish(ContinuationState &state, FinishReason reason);
   void leave(ContinuationState &state);
@@ -108,53 +101,14 @@ private:
   const GenerationCallback &callback;
   Sampler sampler;
   int64_t context; ///< most positions of a sequence
+  std::vector<PreparedPrompt> prompts;
   std::vector<ContinuationState> states;
   std::vector<size_t> active; ///< continuations with a sequence
   std::vector<NewTokens> fed; ///< by active continuation
-  std::string delta;
-  size_t firstWaiting = 0; ///< all continuations before it are finished
+  size_t firstWaiting = 0;    ///< all continuations before it are finished
 };
 
 } // namespace
-
-/// The prompt's tokens as they are used: of one that is too long the last.
-Result<ContinuationState> Generation::makeState(std::vector<int64_t> tokens,
-                                                const std::string &name) {
-  if (tokens.empty()) {
-    if (!config.beginToken)
-      return rejected(name + " is empty, and the model has no begin token");
-    tokens.push_back(*config.beginToken);
-  }
-  TRANSOM_TRY(
-      checkTokens(tokens.data(), tokens.size(), source.vocabulary(), name));
-  ContinuationState state;
-  const int64_t length = int64_t(tokens.size());
-  const int64_t half = std::max<int64_t>(1, context / 2);
-  int64_t most = config.mostNewTokens(length);
-  if (length > context) {
-    const bool ours = source.context() && *source.context() == context;
-    if (config.contextPolicy == ContextPolicy::Stop)
-      return limitError(name + " has " + std::to_string(length) +
-                        " tokens, more than the " +
-                        (ours ? "model's context of " : "session's cache of ") +
-                        std::to_string(context));
-    if (config.contextPolicy == ContextPolicy::Shift) {
-      state.start = size_t(length - half);
-    } else {
-      const int64_t kept = std::max(half, context - std::min(context, most));
-      tokens.erase(tokens.begin(), tokens.end() - kept);
-    }
-  }
-  state.promptCount = tokens.size();
-  const int64_t room = context - int64_t(state.promptCount);
-  if (config.contextPolicy != ContextPolicy::Shift && most > room) {
-    most = room;
-    state.atMost = FinishReason::Context;
-  }
-  state.mostNew = most;
-  state.tokens = std::move(tokens);
-  return state;
-}
 
 std::string Generation::getName(const ContinuationState &state) const {
   std::string name = "prompt " + std::to_string(state.out->prompt);
@@ -163,55 +117,53 @@ std::string Generation::getName(const ContinuationState &state) const {
   return name;
 }
 
-/// Begins the text of a continuation. The last token of the prompt goes through
-/// the decoder too, so that what it does at the beginning of a text is not done
-/// in the middle; its own text is left out.
-Result<void> Generation::openText(ContinuationState &state) {
-  if (!tokenizer)
-    return {};
-  TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(*tokenizer));
-  state.stops = StopStrings(config.stopStrings);
-  delta.clear();
-  stream.feed(state.tokens.back(), delta);
-  state.stream = stream;
-  stream.flush(state.promptEnd);
+/// Adds the continuations of a prompt.
+Result<void> Generation::addStates(size_t prompt,
+                                   std::vector<Continuation> &out) {
+  constexpr int64_t reserved = 65536; // new tokens without any allocation
+  const PreparedPrompt &prepared = prompts[prompt];
+  const size_t most =
+      size_t(std::clamp<int64_t>(prepared.mostNew, 0, reserved));
+  const size_t leader = states.size();
+  for (size_t number = 0; number != size_t(config.numReturnSequences);
+       ++number) {
+    ContinuationState &state = states.emplace_back();
+    state.out = &out[leader + number];
+    state.out->prompt = prompt;
+    state.out->number = number;
+    state.out->promptTokens = prepared.tokens.size();
+    state.out->tokens.reserve(most);
+    state.start = prepared.start;
+    state.tokens.reserve(prepared.tokens.size() + most);
+    state.tokens = prepared.tokens;
+    if (number > 0)
+      state.leader = leader;
+    if (prepared.mostNew <= 0)
+      state.out->finish = prepared.atMost;
+    if (!tokenizer)
+      continue;
+    TRANSOM_ASSIGN(state.text, ContinuationText::create(
+                                   *tokenizer, config, prepared.tokens.back()));
+  }
   return {};
 }
 
-Result<void>
-Generation::prepare(const std::vector<std::vector<int64_t>> &prompts,
-                    std::vector<Continuation> &out) {
-  constexpr int64_t reserved = 65536; // new tokens without any allocation
-  if (!config.stopStrings.empty() && !tokenizer)
-    return unsupported("stop strings need a tokenizer, the model has none");
-  const size_t copies = size_t(config.numReturnSequences);
+Result<void> Generation::prepare(const std::vector<std::vector<int64_t>> &given,
+                                 std::vector<Continuation> &out) {
+  const size_t count = given.size() * size_t(config.numReturnSequences);
   out.clear();
-  out.resize(prompts.size() * copies);
-  for (size_t i = 0; i != prompts.size(); ++i) {
-    TRANSOM_ASSIGN(ContinuationState made,
-                   makeState(prompts[i], "prompt " + std::to_string(i)));
-    const size_t leader = states.size();
-    for (size_t number = 0; number != copies; ++number) {
-      states.push_back(made);
-      ContinuationState &state = states.back();
-      state.out = &out[leader + number];
-      state.out->prompt = i;
-      state.out->number = number;
-      state.out->promptTokens = state.promptCount;
-      const size_t most = size_t(std::min(state.mostNew, reserved));
-      state.tokens.reserve(state.promptCount + most);
-      state.out->tokens.reserve(most);
-      if (number > 0)
-        state.leader = leader;
-      if (Result<void> done = openText(state); !done)
-        return done;
-    }
+  out.resize(count);
+  states.reserve(count);
+  prompts.reserve(given.size());
+  for (size_t i = 0; i != given.size(); ++i) {
+    TRANSOM_ASSIGN(
+        PreparedPrompt prompt,
+        preparePrompt(source, config, given[i], "prompt " + std::to_string(i)));
+    prompts.push_back(std::move(prompt));
+    TRANSOM_TRY(addStates(i, out));
   }
-  active.reserve(states.size());
-  fed.reserve(states.size());
-  for (ContinuationState &state : states)
-    if (state.mostNew <= 0)
-      state.out->finish = state.atMost;
+  active.reserve(count);
+  fed.reserve(count);
   return {};
 }
 
@@ -331,38 +283,19 @@ void Generation::addLogprobs(Continuation &out, const float *logits,
     sampler.appendTop(logits, size_t(config.topLogprobs), sum, out.top);
 }
 
-/// Decodes a token into the continuation's text, looks for stop strings, and
-/// hands everything over when the continuation is finished.
+/// Adds a token to the continuation's text, and hands everything over when the
+/// continuation is finished.
 FinishReason Generation::addText(ContinuationState &state, int64_t token,
-                                 FinishReason finish) {
-  if (!state.stream)
-    return finish;
-  std::string &text = state.out->text;
-  delta.clear();
-  if (token >= 0)
-    state.stream->feed(token, delta);
-  if (finish != FinishReason::None)
-    state.stream->flush(delta);
-  if (!state.promptEnd.empty() && !delta.empty()) {
-    // Half a character is another text once it is whole.
-    if (delta.compare(0, state.promptEnd.size(), state.promptEnd) == 0)
-      delta.erase(0, state.promptEnd.size());
-    state.promptEnd.clear();
-  }
-  if (state.stops->feed(delta, text))
-    return FinishReason::Stop;
-  if (finish != FinishReason::None)
-    state.stops->flush(text);
-  return finish;
+                                 FinishReason finish) const {
+  return state.text ? state.text->add(token, finish, state.out->text) : finish;
 }
 
 /// Chooses the next token of a continuation and does all that follows from it.
 Result<void> Generation::choose(ContinuationState &state, const float *logits) {
   Continuation &out = *state.out;
-  Result<int64_t> token = sampler.choose(
-      logits, {state.tokens.data(), state.tokens.size(), state.promptCount,
-               out.number, state.promptCount + size_t(state.mostNew),
-               state.tokens.data(), state.promptCount});
+  const PreparedPrompt &prompt = prompts[out.prompt];
+  Result<int64_t> token =
+      sampler.choose(logits, prompt.getPosition(state.tokens, out.number));
   if (!token) {
     if (firstNonFinite(logits, source.width()) < 0)
       return token.takeError();
@@ -377,8 +310,8 @@ Result<void> Generation::choose(ContinuationState &state, const float *logits) {
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))
     reason = FinishReason::End;
-  else if (int64_t(out.tokens.size()) >= state.mostNew)
-    reason = state.atMost;
+  else if (int64_t(out.tokens.size()) >= prompt.mostNew)
+    reason = prompt.atMost;
   const size_t before = out.text.size();
   reason = addText(state, *token, reason);
   out.finish = reason;
@@ -460,6 +393,10 @@ Result<void> transom::generate(LogitsSource &source,
                                const std::vector<std::vector<int64_t>> &prompts,
                                const GenerationCallback &callback,
                                std::vector<Continuation> &out) {
+  if (!config.stopStrings.empty() && !tokenizer)
+    return unsupported("stop strings need a tokenizer, the model has none");
+  if (config.numBeams > 1)
+    return generateBeams({source, config, tokenizer, callback}, prompts, out);
   Generation generation(source, config, tokenizer, callback);
   if (Result<void> ready = generation.prepare(prompts, out); !ready)
     return ready;

@@ -10,6 +10,7 @@
 #include "runtime/generate/Sampler.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include <functional>
+#include <limits>
 
 namespace transom {
 
@@ -36,6 +37,8 @@ struct Continuation {
   FinishReason finish = FinishReason::None;
   std::vector<double> logprobs;  ///< one per new token, if requested
   std::vector<TokenLogprob> top; ///< the requested number per new token
+  /// Of beams: sum of log-probabilities / length^penalty; else NaN.
+  double score = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// A new token for the callback, or the end of a cancelled continuation; then

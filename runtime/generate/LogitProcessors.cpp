@@ -28,7 +28,7 @@ void EditedRow::begin(const float *row, double sum) {
 
 void EditedRow::set(int64_t token, float value) {
   uint32_t &place = places[size_t(token)];
-  if (place < edits.size() && edits[place].token == token) {
+  if (isEdited(token)) {
     edits[place].value = value;
     return;
   }

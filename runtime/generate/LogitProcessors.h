@@ -47,10 +47,8 @@ public:
   /// its logSumExp().
   void begin(const float *logits, double logSum);
   float get(int64_t token) const {
-    const uint32_t place = places[size_t(token)];
-    if (place < edits.size() && edits[place].token == token)
-      return edits[place].value;
-    return getUnedited(token);
+    return isEdited(token) ? edits[places[size_t(token)]].value
+                           : getUnedited(token);
   }
   void set(int64_t token, float value);
   void setAll(float value);
@@ -59,6 +57,11 @@ public:
     int64_t token;
     float value;
   };
+  /// Whether a token has been set since begin() or setAll().
+  bool isEdited(int64_t token) const {
+    const uint32_t place = places[size_t(token)];
+    return place < edits.size() && edits[place].token == token;
+  }
   /// The tokens that have been set since begin() or setAll(), each once.
   const std::vector<Edit> &getEdits() const { return edits; }
   /// True if setAll() was called: all other tokens have one value.

@@ -32,7 +32,18 @@ public:
   virtual int64_t vocabulary() const = 0;
   virtual int64_t maxLogits() const = 0;
   virtual int64_t freePositions() const = 0;
+  virtual int64_t maxSequences() const = 0;
+  virtual int64_t freeSequences() const = 0;
   virtual int64_t longest() const = 0;
+
+  /// Calls body(context, index, worker) for all indices below `count`, on
+  /// numWorkers() threads if the source has some.
+  using Body = void (*)(void *context, size_t index, unsigned worker);
+  virtual void forEach(size_t count, Body body, void *context) {
+    for (size_t index = 0; index != count; ++index)
+      body(context, index, 0);
+  }
+  virtual unsigned numWorkers() const { return 1; }
 
 protected:
   ~LogitsSource() = default;

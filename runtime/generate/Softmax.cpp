@@ -88,19 +88,24 @@ TRANSOM_WIDER double transom::expWeights(const float *values, int64_t width,
   return getSum(sums);
 }
 
-TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
-  const float top = getLargest(logits, width);
+TRANSOM_WIDER double transom::sumExp(const float *values, int64_t width,
+                                     double shift) {
   double sums[lanes] = {}, weights[lanes];
   int64_t i = 0;
   for (; i + lanes <= width; i += lanes) {
     for (int64_t j = 0; j != lanes; ++j)
-      weights[j] = portableExp(double(logits[i + j]) - double(top));
+      weights[j] = portableExp(double(values[i + j]) - shift);
     for (int64_t j = 0; j != lanes; ++j)
       sums[j] += weights[j];
   }
   for (int64_t j = 0; i != width; ++i, ++j)
-    sums[j] += portableExp(double(logits[i]) - double(top));
-  return double(top) + portableLog(getSum(sums));
+    sums[j] += portableExp(double(values[i]) - shift);
+  return getSum(sums);
+}
+
+TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
+  const float top = getLargest(logits, width);
+  return double(top) + portableLog(sumExp(logits, width, double(top)));
 }
 
 int64_t transom::firstNonFinite(const float *values, int64_t width) {

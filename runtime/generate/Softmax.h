@@ -49,6 +49,9 @@ double portableLog(double x);
 /// log(sum of exp(logits)). All logits are finite; width is not 0.
 double logSumExp(const float *logits, int64_t width);
 
+/// The sum of exp(values[i] - shift); 0 for a width of 0.
+double sumExp(const float *values, int64_t width, double shift);
+
 /// weights[i] = exp((values[i] - top) * scale), and their sum. Values may be
 /// minus infinity, which weighs nothing.
 double expWeights(const float *values, int64_t width, float top, double scale,

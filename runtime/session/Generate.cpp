@@ -8,6 +8,7 @@
 #include "runtime/base/Suggest.h"
 #include "runtime/execute/Tensor.h"
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 using namespace transom;
@@ -84,21 +85,23 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
   constexpr int64_t stepTokens = 1024, together = 16;
   constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
   const std::optional<int64_t> context = model.manifest().decoder->context;
-  const int64_t rows =
-      int64_t(promptLengths.size()) * config.numReturnSequences;
-  const int64_t sequences = std::clamp<int64_t>(rows, 1, together);
-  GenerationConfig each = config;
-  each.numReturnSequences = std::min(config.numReturnSequences, sequences);
+  // Continuations of a prompt can wait for each other, beams cannot.
+  const int64_t each = config.getSequences();
+  const int64_t rows = int64_t(promptLengths.size()) * each;
+  const int64_t sequences = std::clamp<int64_t>(
+      rows, 1, config.numBeams > 1 ? std::max(each, together) : together);
+  GenerationConfig fitting = config;
+  fitting.numReturnSequences = std::min(config.numReturnSequences, sequences);
   std::vector<int64_t> positions;
   int64_t tokens = 0;
   for (size_t given : promptLengths) {
     const int64_t length = int64_t(std::min(given, longestPrompt));
-    positions.push_back(positionsFor(each, length, context));
+    positions.push_back(positionsFor(fitting, length, context));
     tokens += length;
   }
   std::sort(positions.begin(), positions.end(), std::greater<int64_t>());
   const int64_t prompts = std::max<int64_t>(
-      1, (sequences + each.numReturnSequences - 1) / each.numReturnSequences);
+      1, (sequences + fitting.getSequences() - 1) / fitting.getSequences());
   int64_t kept = 0;
   for (size_t i = 0; i != positions.size() && int64_t(i) != prompts; ++i)
     kept += positions[i];
@@ -123,24 +126,44 @@ static void describeOutput(int64_t rows, int64_t columns, transom_tensor &out) {
   out.shape[1] = columns;
 }
 
+/// An error if a result of so many bytes does not fit; then the needed capacity
+/// is filled in.
+static Result<void> checkFits(const char *name, size_t needed,
+                              transom_tensor &out) {
+  if (needed == 0 || (out.data && out.capacity >= needed))
+    return {};
+  const size_t given = out.data ? out.capacity : 0;
+  out.capacity = needed;
+  return limitError("result '" + std::string(name) + "' needs " +
+                    std::to_string(needed) + " bytes, room for " +
+                    std::to_string(given) + " is given");
+}
+
 Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
                                      int64_t fill, transom_tensor &out) {
   const int64_t columns = getLongest(rows);
   const size_t needed = rows.size() * size_t(columns) * sizeof(int64_t);
-  const bool fits = needed == 0 || (out.data && out.capacity >= needed);
   describeOutput(int64_t(rows.size()), columns, out);
-  if (!fits) {
-    const size_t given = out.data ? out.capacity : 0;
-    out.capacity = needed;
-    return limitError("result 'output_ids' needs " + std::to_string(needed) +
-                      " bytes, room for " + std::to_string(given) +
-                      " is given");
-  }
+  TRANSOM_TRY(checkFits("output_ids", needed, out));
   auto ids = static_cast<int64_t *>(out.data);
   for (const Continuation &row : rows) {
     ids = std::copy(row.tokens.begin(), row.tokens.end(), ids);
     ids = std::fill_n(ids, size_t(columns) - row.tokens.size(), fill);
   }
+  return {};
+}
+
+Result<void> transom::writeScores(const std::vector<Continuation> &rows,
+                                  transom_tensor &out) {
+  if (!rows.empty() && std::isnan(rows[0].score))
+    return usageError("there are no scores without beams; 'num_beams' is 1");
+  out.dtype = TRANSOM_DTYPE_F32;
+  out.rank = 1;
+  out.shape[0] = int64_t(rows.size());
+  TRANSOM_TRY(checkFits("scores", rows.size() * sizeof(float), out));
+  auto scores = static_cast<float *>(out.data);
+  for (const Continuation &row : rows)
+    *scores++ = float(row.score);
   return {};
 }
 

@@ -29,6 +29,8 @@ public:
   int64_t vocabulary() const override { return decoder->vocabulary(); }
   int64_t maxLogits() const override { return decoder->maxLogits(); }
   int64_t freePositions() const override { return decoder->freePositions(); }
+  int64_t maxSequences() const override { return decoder->maxSequences(); }
+  int64_t freeSequences() const override { return decoder->freeSequences(); }
   int64_t longest() const override { return decoder->longest(); }
 
 private:
@@ -60,6 +62,11 @@ void fitGeneration(const Model &model, const GenerationConfig &config,
 /// if it does not fit; then dtype, shape and the needed capacity are filled in.
 Result<void> writeOutputIds(const std::vector<Continuation> &rows, int64_t fill,
                             transom_tensor &out);
+
+/// Writes the result `scores` of beams: f32, one for each continuation. `Usage`
+/// without beams; `Limit` as writeOutputIds().
+Result<void> writeScores(const std::vector<Continuation> &rows,
+                         transom_tensor &out);
 
 /// Runs the entry with the settings of the model's files, as
 /// transom_session_run().

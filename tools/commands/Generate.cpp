@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 using namespace transom;
@@ -216,6 +217,8 @@ GenerateCommand::formatLine(const transom_continuation &continuation,
   json.array(std::vector<int64_t>(continuation.ids,
                                   continuation.ids + continuation.num_ids));
   json.member("finish_reason", transom_finish_name(continuation.finish));
+  if (!std::isnan(continuation.score))
+    json.member("score", continuation.score);
   if (flags.generation.values.top_logprobs >= 0)
     writeTop(json, continuation);
   json.endObject();

@@ -6,6 +6,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"
+#include <cmath>
 #include <cstdlib>
 
 using namespace transom;
@@ -53,7 +54,30 @@ generationSession(const transom_model *model, const RunFlags &flags,
   return createSession(model, options);
 }
 
-/// Generates with the flags, and writes `output_ids`.
+/// A result of a generation with the memory that it needs. `read` is called
+/// twice: an empty tensor says how large it is, and is enough for an empty
+/// result.
+using ReadResult = transom_status (*)(const transom_generation *,
+                                      transom_tensor *);
+static Result<void> readResult(const transom_generation *generation,
+                               ReadResult read, transom_tensor &result,
+                               std::vector<int64_t> &memory) {
+  transom_status status = read(generation, &result);
+  memory.resize(result.capacity / sizeof(int64_t) + 1);
+  result.data = memory.data();
+  if (status == TRANSOM_STATUS_LIMIT)
+    status = read(generation, &result);
+  return status == TRANSOM_STATUS_OK ? Result<void>() : lastError(status);
+}
+
+/// True for the results of beams.
+static bool hasScores(const transom_generation *generation) {
+  transom_continuation first = transom_continuation_default();
+  return transom_generation_get(generation, 0, &first) == TRANSOM_STATUS_OK &&
+         !std::isnan(first.score);
+}
+
+/// Generates with the flags, and writes `output_ids`, with beams also `scores`.
 static Result<void> runGeneration(const transom_model *model,
                                   const RunFlags &flags,
                                   const CommonFlags &common,
@@ -69,21 +93,23 @@ static Result<void> runGeneration(const transom_model *model,
       owner(generation, transom_generation_free);
   if (!done)
     return signals.explain(done.takeError());
-  transom_tensor ids = {};
+  transom_tensor ids = {}, scores = {};
+  std::vector<int64_t> idMemory, scoreMemory;
   ids.name = "output_ids";
-  // It says how large it is; an empty one fits at once.
-  transom_status status = transom_generation_output_ids(generation, &ids);
-  std::vector<int64_t> values(ids.capacity / sizeof(int64_t) + 1);
-  ids.data = values.data();
-  if (status == TRANSOM_STATUS_LIMIT)
-    status = transom_generation_output_ids(generation, &ids);
-  if (status != TRANSOM_STATUS_OK)
-    return lastError(status);
-  const std::vector<TensorView> results = {
+  TRANSOM_TRY(
+      readResult(generation, transom_generation_output_ids, ids, idMemory));
+  std::vector<transom_tensor> results = {ids};
+  std::vector<TensorView> views = {
       {ids.name, DType::I64, {ids.shape, ids.shape + ids.rank}, ids.data}};
-  if (Result<void> written = writeSafetensors(flags.out, results); !written)
-    return written;
-  return common.json ? writeOut(toJson({ids})) : Result<void>();
+  if (hasScores(generation)) {
+    scores.name = "scores";
+    TRANSOM_TRY(
+        readResult(generation, transom_generation_scores, scores, scoreMemory));
+    results.push_back(scores);
+    views.push_back({scores.name, DType::F32, {scores.shape[0]}, scores.data});
+  }
+  TRANSOM_TRY(writeSafetensors(flags.out, views));
+  return common.json ? writeOut(toJson(results)) : Result<void>();
 }
 
 /// Whether an entry generates texts.

@@ -5,6 +5,7 @@
 # test mirrors; check-tests.py checks that all of them exist.
 
 SHARED = {
+    "test/runtime/generate/BeamGeneratorTest.cpp": ("the sequences of the beams that it generates with", ["BeamGroup.cpp"]),
     "test/dialects/kern/move-ops-invalid.mlir": ("constraints that many ops share", ["KernVerify.cpp"]),
     "test/passes/graph/row-forms-refused.mlir": ("each reason of an op, as a pass reports it", ["../../dialects/attn/AttnRows.cpp"]),
     "test/passes/graph/pipeline.mlir": ("runs all graph passes, which share it", ["GraphSupport.cpp"]),

@@ -73,7 +73,8 @@ typedef struct transom_generated_token {
   transom_finish finish;
 } transom_generated_token;
 
-/** Receives each new token. A result other than 0 ends the continuation. It may
+/** Receives each new token; with beams those of the results, when the search for
+ * a prompt has ended. A result other than 0 ends the continuation. It may
  * call transom_session_cancel() and no other function on the session. */
 typedef int (*transom_token_callback)(void *context,
                                       const transom_generated_token *token);
@@ -88,9 +89,11 @@ typedef struct transom_generate_options {
   int64_t max_new_tokens;
   /** number of new tokens before an end token may be chosen [0] */
   int64_t min_new_tokens;
-  /** continuations of each prompt, each with its own random stream [1] */
+  /** continuations of each prompt, each with its own random stream; with beams
+   * the best ones, at most num_beams [1] */
   int64_t num_return_sequences;
-  /** number of beams [1]; decoders support 1 */
+  /** number of beams [1]; 1: greedy or sampling. More than the session's
+   * max_sequences is LIMIT; with sampling UNSUPPORTED */
   int64_t num_beams;
   /** 0: greedy; 1: sampling; TRANSOM_FROM_MODEL: sampling if an option marked
    * (sampling) is given, else as the model's files say [0] */
@@ -232,6 +235,9 @@ typedef struct transom_continuation {
   const transom_token_logprob *top;
   /** number of most probable tokens */
   size_t num_top;
+  /** with beams the sum of log-probabilities / number of new tokens ^
+   * length_penalty, else NaN */
+  double score;
 } transom_continuation;
 
 /** Returns a struct to be filled in. */
@@ -252,6 +258,12 @@ transom_generation_count(const transom_generation *generation);
  * token. LIMIT if `capacity` is too small; it is then set to the bytes needed.
  */
 TRANSOM_API transom_status transom_generation_output_ids(
+    const transom_generation *generation, transom_tensor *result);
+
+/** Writes `scores` of the entry `generate`: f32 [continuations], the scores of
+ * beams. USAGE for a generation without beams; LIMIT if `capacity` is too small;
+ * it is then set to the bytes needed. */
+TRANSOM_API transom_status transom_generation_scores(
     const transom_generation *generation, transom_tensor *result);
 
 /** Scores a text that is given as ids. `logprobs` is [count - 1]: number i

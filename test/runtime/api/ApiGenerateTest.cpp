@@ -146,8 +146,25 @@ TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   options.context_policy = 7;
   EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
+  options.num_beams = 4;
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_LIMIT);
+  EXPECT_STREQ(transom_last_error(),
+               "'num_beams' 4 is more than the session's 3 sequences");
   options.num_beams = 2;
+  options.temperature = 0.7;
   EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_UNSUPPORTED);
+  options = transom_generate_options_default();
+  options.early_stopping = 3;
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
+  options = transom_generate_options_default();
+  const int64_t word = FAKE_VOCABULARY;
+  const size_t size = 1, empty = 0;
+  options.bad_words = &word;
+  options.bad_word_sizes = &size;
+  options.num_bad_words = 1;
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_REJECTED);
+  options.bad_word_sizes = &empty;
+  EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
   options = transom_generate_options_default();
   options.top_p = 2;
   EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_USAGE);
@@ -166,6 +183,38 @@ TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   EXPECT_EQ(freeSequences(), 3);
   EXPECT_EQ(generate({makePrompt(fine)}), TRANSOM_STATUS_OK)
       << transom_last_error();
+  transom_generation_free(generation);
+}
+
+TEST_F(ApiGenerate, beams_and_their_scores) {
+  options.num_beams = 3;
+  options.num_return_sequences = 2;
+  options.max_new_tokens = 6;
+  options.length_penalty = 0.5;
+  const std::vector<int64_t> one = {1}, two = {3, 4, 5};
+  ASSERT_EQ(generate({makePrompt(one), makePrompt(two)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
+  ASSERT_EQ(transom_generation_count(generation), 4u);
+  transom_tensor scores{};
+  EXPECT_EQ(transom_generation_scores(generation, &scores),
+            TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(scores.capacity, 4 * sizeof(float));
+  float values[4];
+  scores.data = values;
+  ASSERT_EQ(transom_generation_scores(generation, &scores), TRANSOM_STATUS_OK);
+  EXPECT_EQ(scores.dtype, TRANSOM_DTYPE_F32);
+  EXPECT_EQ(scores.shape[0], 4);
+  for (size_t i = 0; i != 4; ++i)
+    EXPECT_EQ(values[i], float(row(i).score));
+  EXPECT_GE(values[0], values[1]);
+  EXPECT_GE(values[2], values[3]);
+  EXPECT_NE(ids(0), ids(1));
+  // Only beams have scores.
+  options.num_beams = 1;
+  ASSERT_EQ(generate({makePrompt(one)}), TRANSOM_STATUS_OK);
+  EXPECT_TRUE(std::isnan(row(0).score));
+  EXPECT_EQ(transom_generation_scores(generation, &scores),
+            TRANSOM_STATUS_USAGE);
   transom_generation_free(generation);
 }
 

@@ -5,6 +5,7 @@
 // cache is a number of blocks of 256 positions that sequences share.
 #pragma once
 #include "runtime/generate/LogitsSource.h"
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -22,6 +23,7 @@ public:
     if (int64_t(open_.size()) == sequences)
       return limitError("all sequences are taken");
     open_[next] = {};
+    mostOpen = std::max(mostOpen, open_.size());
     return next++;
   }
   void free(int32_t sequence) override { open_.erase(sequence); }
@@ -45,6 +47,10 @@ public:
   int64_t vocabulary() const override { return ids; }
   int64_t maxLogits() const override { return logitLimit; }
   int64_t freePositions() const override { return (blocks - used()) * 256; }
+  int64_t maxSequences() const override { return sequences; }
+  int64_t freeSequences() const override {
+    return sequences - int64_t(open_.size());
+  }
   int64_t longest() const override {
     return std::min(contextLength.value_or(blocks * 256), blocks * 256);
   }
@@ -56,6 +62,7 @@ public:
   int64_t logitLimit = 64;      ///< most logits of a step
   size_t steps = 0, copies = 0; ///< that were made
   size_t mostRows = 0;          ///< sequences of a step
+  size_t mostOpen = 0;          ///< sequences at the same time
   int64_t fed = 0;              ///< tokens, all together
   size_t cancelAt = SIZE_MAX;   ///< the step that is cancelled
   size_t poisonAt = SIZE_MAX;   ///< the past after which a logit is NaN

@@ -27,8 +27,7 @@ TEST(GenerationConfig, what_is_refused) {
             Status::Usage);
   EXPECT_EQ(refused([](auto &c) { c.stopStrings = {""}; }).message,
             "a stop string is empty");
-  EXPECT_EQ(refused([](auto &c) { c.numBeams = 4; }).status,
-            Status::Unsupported);
+  EXPECT_EQ(refused([](auto &c) { c.numBeams = 0; }).status, Status::Usage);
   EXPECT_EQ(refused([](auto &c) { c.repetitionPenalty = 0; }).status,
             Status::Usage);
   EXPECT_EQ(refused([](auto &c) { c.logitBias = {{1, NAN}}; }).status,
@@ -36,6 +35,40 @@ TEST(GenerationConfig, what_is_refused) {
   EXPECT_EQ(
       refused([](auto &c) { c.unsupported = {"penalty_alpha 0.6"}; }).status,
       Status::Unsupported);
+}
+
+TEST(GenerationConfig, beams) {
+  const Error sampled = refused([](auto &c) {
+    c.numBeams = 4;
+    c.sample = true;
+  });
+  EXPECT_EQ(sampled.status, Status::Unsupported);
+  EXPECT_EQ(sampled.message,
+            "sampling with 'num_beams' 4 is not supported; supported: a "
+            "temperature of 0, or 1 beam");
+  const Error returned = refused([](auto &c) {
+    c.numBeams = 4;
+    c.numReturnSequences = 5;
+  });
+  EXPECT_EQ(returned.status, Status::Usage);
+  EXPECT_EQ(returned.message,
+            "'num_return_sequences' 5 is more than 'num_beams' 4");
+  EXPECT_EQ(refused([](auto &c) {
+              c.numBeams = 2;
+              c.topLogprobs = 0;
+            }).status,
+            Status::Unsupported);
+  EXPECT_EQ(refused([](auto &c) {
+              c.numBeams = 2;
+              c.contextPolicy = ContextPolicy::Shift;
+            }).status,
+            Status::Unsupported);
+  // A temperature of 0 is greedy, so beams search whatever the files say.
+  GenerationConfig config;
+  config.numBeams = 4;
+  config.sample = true;
+  config.temperature = 0;
+  EXPECT_TRUE(bool(config.resolve()));
 }
 
 TEST(GenerationConfig, files_and_defaults) {

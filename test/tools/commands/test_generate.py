@@ -211,7 +211,8 @@ class Generate(DecoderTest):
         self.fail_with(3, "generate", bare, "--ids", "", says="prompt 0 is empty, and the model has no begin token")
 
     def test_what_is_not_supported(self):
-        self.fail_with(4, "generate", self.ids, "--ids", "5", "--num-beams", "4", says="'num_beams' 4 is not supported; supported: 1")
+        self.fail_with(4, "generate", self.ids, "--ids", "5", "--num-beams", "4", "--temperature", "0.5", says="sampling with 'num_beams' 4 is not supported")
+        self.fail_with(4, "generate", self.ids, "--ids", "5", "--num-beams", "4", "--json", "--top-logprobs", "2", says="log-probabilities of tokens with 'num_beams' 4")
         model = self.variant("gpt2", "contrastive", generation_config={"penalty_alpha": 0.6, "top_k": 4})
         self.fail_with(4, "generate", model, "--ids", "5", says="'penalty_alpha' 0.6")
         self.fail_with(4, "generate", self.ids, "-p", "hello", says="the model has no tokenizer")
@@ -301,7 +302,16 @@ class Generate(DecoderTest):
         padded = self.variant("gpt2", "padded", generation_config={"pad_token_id": 9})
         self.succeed("run", padded, *flags[2:], "--eos-token-id", "46,1")
         self.assertEqual(list(goldens.read_tensors(out)["output_ids"][1][:6]), [46, 9, 9, 9, 9, 9])
-        self.fail_with(4, *flags, "--num-beams", "2", says="num_beams")
+        # Beams have scores, too.
+        self.succeed(*flags, "--num-beams", "3", "--num-return-sequences", "2", "--length-penalty", "0.5")
+        tensors = goldens.read_tensors(out)
+        self.assertEqual(tensors["scores"][0], [4])
+        for row, ids in ((0, "52"), (2, "5,6,7")):
+            lines = self.lines("generate", self.ids, "--ids", ids, "-n", "6", "--num-beams", "3", "--num-return-sequences", "2", "--length-penalty", "0.5", "--json")
+            self.assertEqual([line["score"] for line in lines], list(tensors["scores"][1][row : row + 2]))
+            self.assertGreater(lines[0]["score"], lines[1]["score"])
+            self.assertNotEqual(lines[0]["ids"], lines[1]["ids"])
+        self.fail_with(2, *flags, "--num-beams", "2", "--num-return-sequences", "3", says="'num_return_sequences' 3 is more than 'num_beams' 2")
         logits = ("run", self.ids, "logits", "--in", source, "--out", out)
         self.fail_with(2, *logits, "--top-k", "2", says="'--top-k' is a flag of the entry 'generate', not of 'logits'")
         self.succeed(*logits, env={"TRANSOM_TOP_K": "2"})

@@ -1,0 +1,88 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A row is read twice, once for its largest values and once for the sum of its
+// exponentials; with `renormalize_logits` a third time.
+#include "runtime/generate/BeamCandidates.h"
+#include <algorithm>
+#include <limits>
+
+using namespace transom;
+
+BeamCandidates::BeamCandidates(const GenerationConfig &config, int64_t width)
+    : config(config), width(width), processors(config, width), row(width),
+      scan(width) {
+  kept.reserve(size_t(width));
+  edited.reserve(size_t(width));
+  found.reserve(BeamSearch::getCount(config));
+}
+
+/// Fills `kept` with tokens among which the `count` most probable are.
+void BeamCandidates::gather(size_t count) {
+  kept.clear();
+  if (!row.isUniform()) {
+    scan.gatherLargest(count + row.getEdits().size(), kept);
+    kept.erase(
+        std::remove_if(kept.begin(), kept.end(),
+                       [&](int32_t token) { return row.isEdited(token); }),
+        kept.end());
+  }
+  for (const EditedRow::Edit &edit : row.getEdits())
+    if (edit.value > -std::numeric_limits<float>::infinity())
+      kept.push_back(int32_t(edit.token));
+}
+
+/// The logarithm of the sum of the probabilities that processors left; they
+/// leave `found`. Tokens that have changed are left out of the row's sum, so
+/// nothing is lost to a difference of large numbers.
+double BeamCandidates::getLogSum() {
+  const double top = found.front().logprob;
+  double sum = 0;
+  edited.clear();
+  for (const EditedRow::Edit &edit : row.getEdits()) {
+    sum += portableExp(double(edit.value) - top);
+    edited.push_back(int32_t(edit.token));
+  }
+  if (!row.isUniform()) {
+    std::sort(edited.begin(), edited.end());
+    int64_t begin = 0;
+    for (int32_t token : edited) {
+      sum += sumExp(logits + begin, token - begin, logSum + top);
+      begin = token + 1;
+    }
+    sum += sumExp(logits + begin, width - begin, logSum + top);
+  }
+  return top + portableLog(sum);
+}
+
+Result<const std::vector<ScoredToken> *>
+BeamCandidates::find(const float *values, const SamplingPosition &position) {
+  if (!scan.scan(values))
+    return rejected("a logit is not finite");
+  // Process the log-probabilities.
+  logits = values;
+  const double top = scan.maximum();
+  logSum = top + portableLog(sumExp(logits, width, top));
+  row.begin(logits, logSum);
+  if (processors.changes(position))
+    processors.apply(row, position);
+  // Keep the best.
+  const size_t most = BeamSearch::getCount(config);
+  gather(most);
+  const size_t count = std::min(most, kept.size());
+  std::partial_sort(kept.begin(), kept.begin() + int64_t(count), kept.end(),
+                    [&](int32_t a, int32_t b) {
+                      const float left = row.get(a), right = row.get(b);
+                      return left != right ? left > right : a < b;
+                    });
+  found.clear();
+  for (size_t i = 0; i != count; ++i)
+    found.push_back({kept[i], row.get(kept[i])});
+  // Make the probabilities sum to one again.
+  if (config.renormalizeLogits && !found.empty() && !row.getEdits().empty()) {
+    const double sum = getLogSum();
+    for (ScoredToken &token : found)
+      token.logprob = float(double(token.logprob) - sum);
+  }
+  return &found;
+}

@@ -1,0 +1,403 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each step feeds the slots of all groups the tokens that their sequences have
+// not seen, finds the best next tokens of each row on all threads, and advances
+// the searches one after another.
+#include "runtime/generate/BeamGenerator.h"
+#include "runtime/abi/Layout.h"
+#include "runtime/generate/BeamCandidates.h"
+#include "runtime/generate/BeamGroup.h"
+#include <algorithm>
+
+using namespace transom;
+
+namespace {
+
+/// A row of logits of a step.
+struct BeamRow {
+  size_t group, slot;
+  bool isFinite = true;
+  size_t count = 0; ///< of tokens that were found
+};
+
+class BeamGeneration {
+public:
+  explicit BeamGeneration(const GenerationCall &call,
+                          std::vector<Continuation> &out)
+      : source(call.source), config(call.config), tokenizer(call.tokenizer),
+        callback(call.callback), out(out),
+        most(BeamSearch::getCount(call.config)) {}
+  ~BeamGeneration() {
+    for (BeamGroup &group : groups)
+      group.leave(source);
+  }
+
+  Result<void> prepare(const std::vector<std::vector<int64_t>> &given);
+  Result<void> run();
+
+private:
+  size_t getBeams() const { return size_t(config.numBeams); }
+  Result<void> checkRoom() const;
+  int64_t getFreeSequences() const;
+  Result<void> admit();
+  Result<bool> admitOne(BeamGroup &group, int64_t needed);
+  Result<void> open(BeamGroup &group);
+  void addRows(size_t index);
+  bool evictOne();
+  Result<const float *> step();
+  void findTokens(const float *logits);
+  void findTokens(const float *logits, size_t row, BeamCandidates &finder);
+  Result<void> advance(size_t firstRow, size_t endRow);
+  void findStops(BeamGroup &group);
+  Result<void> finish(BeamGroup &group);
+  Result<void> give(Continuation &to, const BeamSearch::Hypothesis &from);
+  void cancelAll();
+
+  LogitsSource &source;
+  const GenerationConfig &config;
+  const Tokenizer *tokenizer;
+  const GenerationCallback &callback;
+  std::vector<Continuation> &out;
+  size_t most; ///< tokens that a beam gives to its search
+  std::vector<PreparedPrompt> prompts;
+  std::vector<BeamGroup> groups;
+  size_t firstWaiting = 0;    ///< all groups before it are finished
+  std::vector<size_t> active; ///< groups with sequences
+  std::vector<BeamRow> rows;
+  std::vector<NewTokens> fed;          ///< by row
+  std::vector<ScoredToken> found;      ///< [rows, most]
+  std::vector<BeamCandidates> finders; ///< by worker
+  std::optional<ContinuationText> probe;
+  std::string unused;
+};
+
+} // namespace
+
+Result<void> BeamGeneration::checkRoom() const {
+  const int64_t room = std::min(source.maxSequences(), source.maxLogits());
+  if (config.numBeams > room)
+    return limitError("'num_beams' " + std::to_string(config.numBeams) +
+                      " is more than the session's " + std::to_string(room) +
+                      " sequences");
+  if (config.numBeams > source.freeSequences())
+    return limitError("'num_beams' " + std::to_string(config.numBeams) +
+                      " is more than the session's " +
+                      std::to_string(source.freeSequences()) +
+                      " free sequences");
+  return {};
+}
+
+Result<void>
+BeamGeneration::prepare(const std::vector<std::vector<int64_t>> &given) {
+  const size_t returned = size_t(config.numReturnSequences);
+  out.clear();
+  out.resize(given.size() * returned);
+  prompts.reserve(given.size());
+  for (size_t i = 0; i != given.size(); ++i) {
+    TRANSOM_ASSIGN(
+        PreparedPrompt prompt,
+        preparePrompt(source, config, given[i], "prompt " + std::to_string(i)));
+    prompts.push_back(std::move(prompt));
+    BeamGroup &group = groups.emplace_back();
+    group.prompt = i;
+    group.finished = prompts[i].mostNew <= 0;
+    for (size_t number = 0; number != returned; ++number) {
+      Continuation &to = out[i * returned + number];
+      to.prompt = i;
+      to.number = number;
+      to.promptTokens = prompts[i].tokens.size();
+      to.score = 0;
+      if (group.finished)
+        to.finish = prompts[i].atMost;
+    }
+  }
+  if (given.empty())
+    return {};
+  TRANSOM_TRY(checkRoom());
+  // Take the memory of all steps.
+  const size_t rowCount =
+      std::min(groups.size() * getBeams(), size_t(source.maxLogits()));
+  active.reserve(groups.size());
+  rows.reserve(rowCount);
+  fed.reserve(rowCount);
+  found.resize(rowCount * most);
+  finders.reserve(source.numWorkers());
+  for (unsigned i = 0; i != source.numWorkers(); ++i)
+    finders.emplace_back(config, source.width());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+/// Free sequences that no group may still need for its beams.
+int64_t BeamGeneration::getFreeSequences() const {
+  int64_t count = source.freeSequences();
+  for (size_t i = firstWaiting; i != groups.size(); ++i)
+    if (groups[i].isOpen())
+      count -= config.numBeams - groups[i].countSequences();
+  return count;
+}
+
+/// Begins or restores the search of a group.
+Result<void> BeamGeneration::open(BeamGroup &group) {
+  const PreparedPrompt &prompt = prompts[group.prompt];
+  TRANSOM_ASSIGN(int32_t sequence, source.create());
+  if (group.search)
+    return group.restore(source, sequence);
+  group.begin(config, prompt, sequence);
+  if (config.stopStrings.empty())
+    return {};
+  TRANSOM_ASSIGN(
+      group.slots[0].text,
+      ContinuationText::create(*tokenizer, config, prompt.tokens.back()));
+  return {};
+}
+
+/// Opens a group if there is room for it. `needed` positions belong to others.
+Result<bool> BeamGeneration::admitOne(BeamGroup &group, int64_t needed) {
+  const int64_t rowsAfter = int64_t(active.size() + 1) * config.numBeams;
+  if (getFreeSequences() < config.numBeams || rowsAfter > source.maxLogits())
+    return false;
+  if (!active.empty() && source.freePositions() < needed)
+    return false;
+  Result<void> opened = open(group);
+  if (opened)
+    return true;
+  group.leave(source);
+  if (active.empty() || opened.error().status != Status::Limit)
+    return opened.takeError();
+  return false;
+}
+
+/// Gives sequences to groups that wait, as many as there is room for.
+Result<void> BeamGeneration::admit() {
+  active.clear();
+  int64_t needed = 0; // positions of what will be fed
+  while (firstWaiting != groups.size() && groups[firstWaiting].finished)
+    ++firstWaiting;
+  bool full = false;
+  for (size_t i = firstWaiting; i != groups.size(); ++i) {
+    BeamGroup &group = groups[i];
+    if (group.finished || (!group.isOpen() && (full || group.evicted)))
+      continue;
+    if (!group.isOpen()) {
+      const int64_t length = int64_t(prompts[group.prompt].tokens.size());
+      const int64_t room =
+          alignToKvBlock(length + 1) + (config.numBeams - 1) * kvBlockSize;
+      TRANSOM_ASSIGN(bool admitted, admitOne(group, needed + room));
+      full = !admitted;
+      if (full)
+        continue;
+      needed += room;
+    }
+    active.push_back(i);
+  }
+  return {};
+}
+
+/// Takes the sequences of the last active group away, so that the others have
+/// room. It continues later from the same tokens.
+bool BeamGeneration::evictOne() {
+  if (active.size() < 2)
+    return false;
+  BeamGroup &group = groups[active.back()];
+  group.leave(source);
+  group.evicted = true;
+  active.pop_back();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Adds what the beams of a group have not seen. Before the first step all
+/// beams are in one slot.
+void BeamGeneration::addRows(size_t index) {
+  const BeamGroup &group = groups[index];
+  const std::vector<BeamSearch::Beam> &beams = group.search->getBeams();
+  for (size_t i = 0; i != beams.size(); ++i) {
+    if (i != 0 && beams[i].slot == beams[0].slot)
+      continue;
+    const BeamSlot &slot = group.slots[beams[i].slot];
+    const std::vector<int64_t> &tokens = group.search->getTokens(beams[i].slot);
+    rows.push_back({index, beams[i].slot});
+    fed.push_back({slot.sequence, tokens.data() + slot.seen,
+                   int64_t(tokens.size() - slot.seen), 1});
+  }
+}
+
+Result<const float *> BeamGeneration::step() {
+  while (true) {
+    rows.clear();
+    fed.clear();
+    for (size_t index : active)
+      addRows(index);
+    Result<const float *> logits = source.step(fed.data(), fed.size());
+    if (logits) {
+      for (const BeamRow &row : rows)
+        groups[row.group].slots[row.slot].seen =
+            groups[row.group].search->getTokens(row.slot).size();
+      return logits;
+    }
+    if (logits.error().status != Status::Limit || !evictOne())
+      return logits;
+  }
+}
+
+/// Finds the best tokens after one row of logits.
+void BeamGeneration::findTokens(const float *logits, size_t index,
+                                BeamCandidates &finder) {
+  BeamRow &row = rows[index];
+  const BeamGroup &group = groups[row.group];
+  auto tokens = finder.find(
+      logits + int64_t(index) * source.width(),
+      prompts[group.prompt].getPosition(group.search->getTokens(row.slot), 0));
+  row.isFinite = bool(tokens);
+  if (!tokens)
+    return;
+  row.count = (*tokens)->size();
+  std::copy((*tokens)->begin(), (*tokens)->end(),
+            found.begin() + int64_t(index * most));
+}
+
+/// Finds the best tokens after all rows of logits, on all threads.
+void BeamGeneration::findTokens(const float *logits) {
+  auto find = [&](size_t row, unsigned worker) {
+    findTokens(logits, row, finders[worker]);
+  };
+  source.forEach(
+      rows.size(),
+      [](void *context, size_t row, unsigned worker) {
+        (*static_cast<decltype(find) *>(context))(row, worker);
+      },
+      &find);
+}
+
+/// Marks the candidates whose texts have come to a stop string.
+void BeamGeneration::findStops(BeamGroup &group) {
+  for (BeamSearch::Candidate &candidate : group.search->select()) {
+    if (config.stopStrings.empty())
+      return;
+    probe = group.slots[candidate.slot].text;
+    unused.clear();
+    const FinishReason reason =
+        candidate.end == BeamEnd::None ? FinishReason::None : FinishReason::End;
+    if (probe->add(candidate.token, reason, unused) == FinishReason::Stop)
+      candidate.end = BeamEnd::Stop;
+  }
+}
+
+/// Advances the search of a group, whose rows are [firstRow, endRow).
+Result<void> BeamGeneration::advance(size_t firstRow, size_t endRow) {
+  BeamGroup &group = groups[rows[firstRow].group];
+  for (size_t i = firstRow; i != endRow; ++i) {
+    const BeamRow &row = rows[i];
+    if (!row.isFinite)
+      return nonFiniteLogit(int64_t(group.search->getTokens(row.slot).size()) -
+                                1,
+                            "prompt " + std::to_string(group.prompt));
+    group.search->add(row.slot, found.data() + i * most, row.count);
+  }
+  findStops(group);
+  group.search->advance();
+  if (group.search->isDone())
+    return finish(group);
+  return group.follow(source, unused);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Hands over a result: its tokens, its text, and both to the callback.
+Result<void> BeamGeneration::give(Continuation &to,
+                                  const BeamSearch::Hypothesis &from) {
+  const PreparedPrompt &prompt = prompts[to.prompt];
+  std::optional<ContinuationText> text;
+  if (tokenizer) {
+    TRANSOM_ASSIGN(text, ContinuationText::create(*tokenizer, config,
+                                                  prompt.tokens.back()));
+  }
+  to.score = from.score;
+  to.tokens.reserve(from.tokens.size());
+  for (size_t i = 0; i != from.tokens.size(); ++i) {
+    FinishReason reason = FinishReason::None;
+    if (i + 1 == from.tokens.size())
+      reason = from.end == BeamEnd::Token  ? FinishReason::End
+               : from.end == BeamEnd::Stop ? FinishReason::Stop
+                                           : prompt.atMost;
+    const size_t before = to.text.size();
+    const int64_t token = from.tokens[i];
+    to.tokens.push_back(token);
+    to.finish = text ? text->add(token, reason, to.text) : reason;
+    const bool isStopped =
+        callback &&
+        !callback({to, token, std::string_view(to.text).substr(before)});
+    if (to.finish == FinishReason::None && isStopped)
+      to.finish = text ? text->add(-1, FinishReason::Cancelled, to.text)
+                       : FinishReason::Cancelled;
+    if (to.finish != FinishReason::None)
+      break;
+  }
+  return {};
+}
+
+Result<void> BeamGeneration::finish(BeamGroup &group) {
+  const size_t returned = size_t(config.numReturnSequences);
+  const auto &results = group.search->getResults();
+  if (!results[returned - 1].isDone())
+    return rejected("prompt " + std::to_string(group.prompt) +
+                    ": no token is left to be chosen");
+  group.leave(source);
+  group.finished = true;
+  for (size_t i = 0; i != returned; ++i)
+    TRANSOM_TRY(give(out[group.prompt * returned + i], results[i]));
+  group.search.reset();
+  for (BeamGroup &other : groups)
+    other.evicted = false;
+  return {};
+}
+
+void BeamGeneration::cancelAll() {
+  for (Continuation &continuation : out) {
+    if (continuation.finish != FinishReason::None)
+      continue;
+    continuation.finish = FinishReason::Cancelled;
+    if (callback)
+      callback({continuation, -1, {}});
+  }
+}
+
+Result<void> BeamGeneration::run() {
+  while (true) {
+    TRANSOM_TRY(admit());
+    if (active.empty())
+      return {};
+    Result<const float *> logits = step();
+    if (!logits) {
+      if (logits.error().status == cancelledStep)
+        cancelAll();
+      return logits.takeError();
+    }
+    findTokens(*logits);
+    // The rows of a group are next to each other.
+    for (size_t first = 0, end = 0; first != rows.size(); first = end) {
+      while (end != rows.size() && rows[end].group == rows[first].group)
+        ++end;
+      TRANSOM_TRY(advance(first, end));
+    }
+  }
+}
+
+Result<void>
+transom::generateBeams(const GenerationCall &call,
+                       const std::vector<std::vector<int64_t>> &prompts,
+                       std::vector<Continuation> &out) {
+  BeamGeneration generation(call, out);
+  TRANSOM_TRY(generation.prepare(prompts));
+  return generation.run();
+}

@@ -1,0 +1,56 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What sampling and beam search share: a prompt as it is used, and the text
+// that is made of a continuation's tokens.
+#pragma once
+#include "runtime/generate/Generator.h"
+#include "runtime/generate/StopStrings.h"
+#include "runtime/tokenizer/DecodeStream.h"
+
+namespace transom {
+
+/// A prompt as it is used: of one that is too long the last tokens.
+struct PreparedPrompt {
+  std::vector<int64_t> tokens;
+  size_t start = 0;    ///< the first token that the sequence begins with
+  int64_t mostNew = 0; ///< new tokens
+  FinishReason atMost = FinishReason::Length; ///< why mostNew is the most
+
+  /// The position after these tokens, which begin with the prompt's.
+  SamplingPosition getPosition(const std::vector<int64_t> &all,
+                               uint64_t continuation) const;
+};
+
+/// Checks and cuts a prompt. `name` names it in errors.
+Result<PreparedPrompt> preparePrompt(const LogitsSource &source,
+                                     const GenerationConfig &config,
+                                     std::vector<int64_t> tokens,
+                                     const std::string &name);
+
+/// The text of a continuation, token by token. A copy continues on its own.
+class ContinuationText {
+public:
+  /// `last` is the last token of the prompt. It goes through the decoder too,
+  /// so that what it does at the beginning of a text is not done in the middle;
+  /// its own text is left out.
+  static Result<ContinuationText> create(const Tokenizer &tokenizer,
+                                         const GenerationConfig &config,
+                                         int64_t last);
+
+  /// Appends to `text` what is final after a token, or after none if it is
+  /// negative, and all of it if the continuation ends: `finish` is not None.
+  /// Returns why the continuation ends; a stop string comes first.
+  FinishReason add(int64_t token, FinishReason finish, std::string &text);
+
+private:
+  ContinuationText(DecodeStream stream, StopStrings stops)
+      : stream(std::move(stream)), stops(std::move(stops)) {}
+
+  DecodeStream stream;
+  StopStrings stops;
+  std::string promptEnd; ///< text of the prompt that the stream still holds
+  std::string delta;
+};
+
+} // namespace transom

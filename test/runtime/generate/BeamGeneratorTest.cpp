@@ -1,0 +1,230 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Beams over a model by hand: the same results alone and in any company, with
+// little room and much; never more sequences than beams.
+#include "runtime/generate/BeamCandidates.h"
+#include "runtime/generate/Generator.h"
+#include "test/runtime/generate/FakeSource.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace transom;
+using namespace transom::test;
+
+static GenerationConfig
+beamConfig(const std::function<void(GenerationConfig &)> &change = {}) {
+  GenerationConfig config;
+  config.maxNewTokens = 12;
+  config.numBeams = 4;
+  config.numReturnSequences = 3;
+  config.endTokens = {7};
+  if (change)
+    change(config);
+  Result<void> done = config.resolve();
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  return config;
+}
+
+static std::vector<Continuation>
+runBeams(FakeSource &source, const GenerationConfig &config,
+         const Prompts &prompts, const GenerationCallback &callback = {}) {
+  std::vector<Continuation> rows;
+  Result<void> done =
+      generate(source, config, nullptr, prompts, callback, rows);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  EXPECT_EQ(source.openCount(), 0u);
+  return rows;
+}
+
+static Error beamsFail(FakeSource &source, const GenerationConfig &config,
+                       const Prompts &prompts) {
+  std::vector<Continuation> rows;
+  Result<void> done = generate(source, config, nullptr, prompts, {}, rows);
+  EXPECT_FALSE(bool(done));
+  EXPECT_EQ(source.openCount(), 0u);
+  return done ? Error{} : done.takeError();
+}
+
+/// The search over one prompt without sequences or steps.
+static BeamSearch searchPlainly(const FakeSource &source,
+                                const GenerationConfig &config,
+                                const std::vector<int64_t> &prompt) {
+  BeamSearch search(config, prompt,
+                    config.mostNewTokens(int64_t(prompt.size())));
+  BeamCandidates candidates(config, source.width());
+  while (!search.isDone()) {
+    const std::vector<BeamSearch::Beam> beams = search.getBeams();
+    for (size_t i = 0; i != beams.size(); ++i) {
+      if (i != 0 && beams[i].slot == beams[0].slot)
+        continue;
+      const std::vector<int64_t> &tokens = search.getTokens(beams[i].slot);
+      std::vector<float> logits;
+      for (int64_t token = 0; token != source.width(); ++token)
+        logits.push_back(source.getLogit(tokens, token));
+      SamplingPosition position{tokens.data(), tokens.size(), prompt.size()};
+      auto found = candidates.find(logits.data(), position);
+      search.add(beams[i].slot, (*found)->data(), (*found)->size());
+    }
+    search.select();
+    search.advance();
+  }
+  return search;
+}
+
+static void expectPlain(const FakeSource &source,
+                        const GenerationConfig &config, const Prompts &prompts,
+                        const std::vector<Continuation> &rows) {
+  const size_t returned = size_t(config.numReturnSequences);
+  ASSERT_EQ(rows.size(), prompts.size() * returned);
+  for (size_t i = 0; i != rows.size(); ++i) {
+    const BeamSearch search =
+        searchPlainly(source, config, prompts[i / returned]);
+    const BeamSearch::Hypothesis &expected = search.getResults()[i % returned];
+    EXPECT_EQ(rows[i].tokens, expected.tokens) << "row " << i;
+    EXPECT_EQ(rows[i].score, double(expected.score)) << "row " << i;
+    EXPECT_EQ(rows[i].prompt, i / returned);
+    EXPECT_EQ(rows[i].number, i % returned);
+    EXPECT_EQ(rows[i].finish, expected.end == BeamEnd::Token
+                                  ? FinishReason::End
+                                  : FinishReason::Length);
+  }
+}
+
+TEST(BeamGenerator, one_prompt) {
+  FakeSource source(40, 4, 10);
+  const Prompts prompts = {{1, 2, 3}};
+  const GenerationConfig config = beamConfig();
+  expectPlain(source, config, prompts, runBeams(source, config, prompts));
+  EXPECT_EQ(source.mostOpen, 4u);
+  EXPECT_EQ(source.mostRows, 4u);
+  EXPECT_GT(source.copies, 3u);
+  EXPECT_LE(source.fed, 3 + 11 * 4);
+}
+
+TEST(BeamGenerator, company_and_room_do_not_matter) {
+  const Prompts prompts = makePrompts(9, 300);
+  const GenerationConfig config = beamConfig();
+  FakeSource roomy(40, 100, 1000);
+  roomy.logitLimit = 100;
+  expectPlain(roomy, config, prompts, runBeams(roomy, config, prompts));
+  EXPECT_EQ(roomy.mostOpen, 36u);
+  EXPECT_LE(roomy.steps, 12u);
+  // Room for the sequences of two prompts and a half; then for the logits.
+  FakeSource few(40, 10, 1000);
+  expectPlain(few, config, prompts, runBeams(few, config, prompts));
+  EXPECT_EQ(few.mostOpen, 8u);
+  FakeSource narrow(40, 100, 1000);
+  narrow.logitLimit = 7;
+  expectPlain(narrow, config, prompts, runBeams(narrow, config, prompts));
+  EXPECT_EQ(narrow.mostOpen, 4u);
+}
+
+TEST(BeamGenerator, a_full_cache_takes_turns) {
+  // Beams of prompts near the end of a block need blocks of their own later.
+  Prompts prompts = makePrompts(6, 20);
+  for (std::vector<int64_t> &prompt : prompts)
+    prompt.resize(250, 5);
+  const GenerationConfig config = beamConfig();
+  for (int64_t blocks : {8, 9, 13, 18}) {
+    FakeSource source(40, 100, blocks);
+    expectPlain(source, config, prompts, runBeams(source, config, prompts));
+  }
+  FakeSource tight(40, 100, 4);
+  EXPECT_EQ(beamsFail(tight, config, prompts).status, Status::Limit);
+}
+
+TEST(BeamGenerator, settings) {
+  const Prompts prompts = makePrompts(5, 9);
+  for (EarlyStopping stopping :
+       {EarlyStopping::False, EarlyStopping::True, EarlyStopping::Never})
+    for (double penalty : {0.0, 1.0, 2.0}) {
+      const GenerationConfig config = beamConfig([&](auto &c) {
+        c.earlyStopping = stopping;
+        c.lengthPenalty = penalty;
+        c.endTokens = {7, 9};
+        c.minNewTokens = 2;
+        c.noRepeatNgramSize = 2;
+      });
+      FakeSource source(40, 20, 100);
+      std::vector<Continuation> rows = runBeams(source, config, prompts);
+      for (const Continuation &row : rows)
+        EXPECT_GE(row.tokens.size(), 2u);
+    }
+}
+
+TEST(BeamGenerator, the_context_ends_beams) {
+  FakeSource source(40, 4, 10, 12);
+  const Prompts prompts = {{1, 2, 3}, std::vector<int64_t>(12, 4)};
+  auto rows =
+      runBeams(source, beamConfig([](auto &c) { c.endTokens = {}; }), prompts);
+  for (size_t i = 0; i != 3; ++i) {
+    EXPECT_EQ(rows[i].tokens.size(), 9u);
+    EXPECT_EQ(rows[i].finish, FinishReason::Context);
+    EXPECT_EQ(rows[i + 3].tokens.size(), 0u);
+    EXPECT_EQ(rows[i + 3].finish, FinishReason::Context);
+  }
+}
+
+TEST(BeamGenerator, what_is_refused) {
+  FakeSource few(40, 3, 10);
+  EXPECT_EQ(beamsFail(few, beamConfig(), {{1}}).message,
+            "'num_beams' 4 is more than the session's 3 sequences");
+  FakeSource taken(40, 5, 10);
+  ASSERT_TRUE(bool(taken.create()));
+  ASSERT_TRUE(bool(taken.create()));
+  std::vector<Continuation> rows;
+  Result<void> done = generate(taken, beamConfig(), nullptr, {{1}}, {}, rows);
+  ASSERT_FALSE(bool(done));
+  EXPECT_EQ(done.error().status, Status::Limit);
+  FakeSource poisoned(40, 4, 10);
+  poisoned.poisonAt = 3;
+  EXPECT_EQ(beamsFail(poisoned, beamConfig(), {{1}})
+                .message.rfind("non-finite logit at position 2 of prompt 0", 0),
+            0u);
+  FakeSource source(40, 4, 10);
+  std::vector<int64_t> all;
+  for (int64_t token = 0; token != source.width(); ++token)
+    all.push_back(token);
+  EXPECT_EQ(
+      beamsFail(source, beamConfig([&](auto &c) { c.suppressed = all; }), {{1}})
+          .message,
+      "prompt 0: no token is left to be chosen");
+}
+
+TEST(BeamGenerator, the_callback_gets_results) {
+  FakeSource source(40, 8, 10);
+  const Prompts prompts = {{1, 2}, {3}};
+  std::vector<std::vector<int64_t>> told(6);
+  auto rows = runBeams(
+      source, beamConfig(), prompts, [&](const GenerationEvent &event) {
+        const Continuation &row = event.continuation;
+        told[row.prompt * 3 + row.number].push_back(event.token);
+        return row.prompt == 0 || row.number != 1;
+      });
+  for (size_t i = 0; i != 6; ++i)
+    EXPECT_EQ(told[i], rows[i].tokens);
+  EXPECT_EQ(rows[4].tokens.size(), 1u);
+  EXPECT_EQ(rows[4].finish, FinishReason::Cancelled);
+}
+
+TEST(BeamGenerator, cancelling) {
+  FakeSource source(40, 8, 10);
+  source.cancelAt = 4;
+  std::vector<Continuation> rows;
+  size_t ends = 0;
+  Result<void> done = generate(
+      source, beamConfig([](auto &c) { c.endTokens = {}; }), nullptr,
+      {{1, 2}, {3}},
+      [&](const GenerationEvent &event) {
+        ends += event.token < 0;
+        return true;
+      },
+      rows);
+  ASSERT_FALSE(bool(done));
+  EXPECT_EQ(done.error().status, cancelledStep);
+  EXPECT_EQ(ends, 6u);
+  for (const Continuation &row : rows)
+    EXPECT_EQ(row.finish, FinishReason::Cancelled);
+  EXPECT_EQ(source.openCount(), 0u);
+}
