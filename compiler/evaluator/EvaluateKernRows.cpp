@@ -94,6 +94,15 @@ static int64_t getGluRow(int64_t column, bool second) {
 
 /// Panel by panel over all rows, since workers share out both: an input that a
 /// panel overwrites is then missed by the next.
+/// Writes the summary of a row of logits.
+static void writeSummary(Value out, Evaluation &e, int64_t row,
+                         ArrayRef<double> logits) {
+  std::vector<double> summary = summarizeRow(logits);
+  auto groups = static_cast<int64_t>(summary.size()) / 2;
+  for (int64_t i = 0; i < 2 * groups; ++i)
+    e.kern->write(out, row * groups + i / 2, i % 2, summary[i]);
+}
+
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
@@ -123,6 +132,8 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     }
   if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
+  for (int64_t row = 0; op.getSummary() && row < rows; ++row)
+    writeSummary(op.getSummary(), e, row, ArrayRef(values).slice(row * n, n));
   return {};
 }
 
@@ -199,6 +210,12 @@ static Result<void> evaluateCast(kern::CastOp op, Evaluation &e) {
 static Result<void> evaluateSoftmax(kern::SoftmaxOp op, Evaluation &e) {
   forEachRow(e, op.getInput(), {op.getOuts()},
              [](std::vector<double> &line) { softmax(line); });
+  return {};
+}
+
+static Result<void> evaluateRowSummary(kern::RowSummaryOp op, Evaluation &e) {
+  for (int64_t row = 0; row < e.kern->rows(op.getInput()); ++row)
+    writeSummary(op.getOuts(), e, row, getRow(e, op.getInput(), row));
   return {};
 }
 
@@ -365,6 +382,7 @@ void attachKernRows(MLIRContext *context) {
   attachEvaluator<NormOp, evaluateNorm>(context);
   attachEvaluator<kern::CastOp, evaluateCast>(context);
   attachEvaluator<kern::SoftmaxOp, evaluateSoftmax>(context);
+  attachEvaluator<kern::RowSummaryOp, evaluateRowSummary>(context);
   attachEvaluator<kern::EmbeddingOp, evaluateEmbedding>(context);
   attachEvaluator<ElementwiseOp, evaluateElementwise>(context);
 }

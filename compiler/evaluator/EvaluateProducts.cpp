@@ -102,6 +102,18 @@ static Result<void> evaluateSoftmax(SoftmaxOp op, Evaluation &e) {
   return {};
 }
 
+static Result<void> evaluateRowSummary(RowSummaryOp op, Evaluation &e) {
+  Tensor input = e.tensor(op.getInput());
+  TRANSOM_ASSIGN(Sizes sizes, e.sizes(op.getType()));
+  std::vector<double> all;
+  forEachRow(input, [&](llvm::MutableArrayRef<double> row) {
+    std::vector<double> summary = summarizeRow(row);
+    all.insert(all.end(), summary.begin(), summary.end());
+  });
+  e.set(op.getResult(), Tensor::of(sizes, std::move(all)));
+  return {};
+}
+
 static Result<void> evaluateLayerNorm(LayerNormOp op, Evaluation &e) {
   Tensor result = e.tensor(op.getInput());
   const Tensor &gamma = e.tensor(op.getGamma());
@@ -128,6 +140,7 @@ void attachProducts(MLIRContext *context) {
   attachEvaluator<MatmulOp, evaluateMatmul>(context);
   attachEvaluator<LinearOp, evaluateLinear>(context);
   attachEvaluator<SoftmaxOp, evaluateSoftmax>(context);
+  attachEvaluator<RowSummaryOp, evaluateRowSummary>(context);
   attachEvaluator<LayerNormOp, evaluateLayerNorm>(context);
   attachEvaluator<RmsNormOp, evaluateRmsNorm>(context);
 }

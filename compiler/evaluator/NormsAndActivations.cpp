@@ -3,6 +3,7 @@
 //
 // Activations, softmax and norms by their definitions.
 #include "compiler/evaluator/NormsAndActivations.h"
+#include "runtime/abi/RowSummary.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,6 +30,19 @@ void softmax(MutableArrayRef<double> row) {
     sum += x = std::exp(x - maximum);
   for (double &x : row)
     x /= sum;
+}
+
+std::vector<double> summarizeRow(ArrayRef<double> row) {
+  std::vector<double> summary;
+  for (; !row.empty();
+       row = row.drop_front(std::min<size_t>(row.size(), summaryGroup))) {
+    ArrayRef<double> group = row.take_front(summaryGroup);
+    double maximum = *std::max_element(group.begin(), group.end()), sum = 0;
+    for (double x : group)
+      sum += std::isinf(x) && x < 0 ? 0 : std::exp(x - maximum);
+    summary.insert(summary.end(), {maximum, sum});
+  }
+  return summary;
 }
 
 void layerNorm(MutableArrayRef<double> row, ArrayRef<double> gamma,

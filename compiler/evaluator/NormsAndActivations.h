@@ -16,6 +16,10 @@ double activate(Activation kind, double x);
 /// Softmax of a row; a row of minus infinities becomes zeros.
 void softmax(llvm::MutableArrayRef<double> row);
 
+/// For each group of a row of logits its maximum m and the sum of exp(x - m);
+/// see `attn.row_summary`.
+std::vector<double> summarizeRow(llvm::ArrayRef<double> row);
+
 /// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
 void layerNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,
                const std::vector<double> *beta, double eps);

@@ -4,6 +4,7 @@
 // The shape rules of the attn operations. `inferShapes` is the only place that
 // knows a rule. Numbers are those of the constraints in the .td files.
 #include "dialects/attn/AttnShapeRules.h"
+#include "runtime/abi/RowSummary.h"
 
 using namespace mlir;
 
@@ -294,6 +295,21 @@ Types SoftmaxOp::inferShapes(EmitError emitError) {
   if (failed(expectFloat(input, "input", 1, emitError, 1)))
     return failure();
   return oneResult(input.dims, input.element);
+}
+
+Types RowSummaryOp::inferShapes(EmitError emitError) {
+  Shaped input(getInput());
+  if (failed(expectFloat(input, "input", 1, emitError, 1)))
+    return failure();
+  std::optional<int64_t> width = input.last().constant();
+  if (!width || *width < 1)
+    return violated(emitError, 1)
+           << "expects a constant last dimension of at least 1, got "
+           << text(input);
+  SmallVector<Polynomial> dims = input.dims;
+  dims.back() = Polynomial(getNumSummaryGroups(*width));
+  dims.push_back(Polynomial(2));
+  return oneResult(dims, input.element);
 }
 
 Types LayerNormOp::inferShapes(EmitError emitError) {

@@ -401,6 +401,28 @@ def Attn_SoftmaxOp : Attn_TokenwiseOp<"softmax", 1> {
   let assemblyFormat = "$input attr-dict `:` custom<Types>(type($input))";
 }
 
+def Attn_RowSummaryOp : Attn_TokenwiseOp<"row_summary", 1> {
+  let summary = "maximum and sum of exponentials of each 64 elements of a row";
+  let description = [{
+    `input [..., n]` -> `[..., ceil(n / 64), 2]`: for each group of 64 elements in
+    turn (the last one may have fewer) the maximum m and the sum of exp(x - m).
+    From them follow the maximum of a row and the logarithm of its sum of
+    exponentials, and which groups hold its largest elements, without another look
+    at all elements. A group of minus infinities has the sum 0.
+
+    Constraints:
+    1. The input is float and has a constant last dimension of at least 1.
+
+    Example:
+    ```mlir
+    %s = attn.row_summary %logits : [rows, 1000] f32
+    ```
+  }];
+  let arguments = (ins AnyTensor:$input);
+  let results = (outs AnyTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` custom<Types>(type($input))";
+}
+
 def Attn_LayerNormOp : Attn_TokenwiseOp<"layer_norm", 1> {
   let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension";
   let description = [{

@@ -55,8 +55,8 @@ SmallVector<Value> GemmOp::readBuffers() {
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
-  llvm::append_range(
-      writes, getBuffers({getNormOut(), getNormOutBf16(), getNormCounters()}));
+  llvm::append_range(writes, getBuffers({getNormOut(), getNormOutBf16(),
+                                         getNormCounters(), getSummary()}));
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
@@ -74,6 +74,8 @@ bool GemmOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
     reason = "something else reads the product in f32";
   else if (weight.getShape()[1] > getMaxKBlock(weight))
     reason = "accumulators of a long k wait in the product's result";
+  else if (getSummary())
+    reason = "the product's summary is made of f32";
   else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
     reason = "the product writes another buffer";
   else
@@ -239,10 +241,25 @@ static LogicalResult verifyGlu(GemmOp op) {
   return success();
 }
 
+/// Constraint 24.
+static LogicalResult verifyGemmSummary(GemmOp op) {
+  if (!op.getSummary())
+    return success();
+  if (op.getOuts().size() != 1 || op.getNormGamma() || op.getGlu())
+    return Constraint{op, 24}.expects()
+           << "a single out, no norm and no GLU beside a summary";
+  if (failed(verifyRowsOfF32({op, 24}, "the out beside a summary",
+                             op.getOuts()[0])) ||
+      failed(verifyRowsOfF32({op, 24}, "a summary", op.getSummary())))
+    return failure();
+  return verifySummary({op, 24}, op.getOuts()[0], op.getSummary());
+}
+
 LogicalResult GemmOp::verify() {
   if (failed(verifyRowsOfFloat({*this, 1}, "the input", getInput())) ||
       failed(verifyGemmWeights(*this)) || failed(verifyGlu(*this)) ||
-      failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)))
+      failed(verifyGemmOuts(*this)) || failed(verifyGemmNorm(*this)) ||
+      failed(verifyGemmSummary(*this)))
     return failure();
   if (getResidual()) {
     if (getOuts().size() != 1)

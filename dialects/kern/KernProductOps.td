@@ -26,6 +26,9 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     With `glu` in the epilogue the weight's rows are interleaved, 8 of g and 8 of u
     in turn, and `outs [m, n/2] = activation(g) * u`, made in registers.
 
+    With `summary` the maximum and the sum of exponentials of each 64 columns of
+    the single out go there, as `kern.row_summary` computes them.
+
     A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
     products are exact and sums f32, and the activation and the residual are f32.
     Each out is f32 or bf16, rounded to nearest even, whatever the input is.
@@ -59,6 +62,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     22. Beside `glu` there is a single out in rows, no residual, no norm and no
         splits.
     23. Beside `glu` n is a multiple of 16 and k has one K block.
+    24. Beside a summary there is a single out, f32 in rows, no norm and no `glu`;
+        the summary is f32 in rows, of the out's leading sizes, ceil(n / 64) and 2.
 
     Example:
     ```mlir
@@ -72,12 +77,13 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
                        Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
                        Optional<Kern_BufferType>:$norm_counters,
+                       Optional<Kern_BufferType>:$summary,
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? (`ragged` $ragged^)?
     (`\n` `norm` $norm_gamma^)? (`beta` $norm_beta^)? (`norm_out` $norm_out^)?
-    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? `outs` `(` $outs `)`
+    (`norm_out_bf16` $norm_out_bf16^)? (`counters` $norm_counters^)? (`summary` `(` $summary^ `)`)? `outs` `(` $outs `)`
     (`epilogue` $epilogue^)? attr-dict `\n` `:` type(operands)
   }];
   let hasVerifier = 1;
@@ -87,7 +93,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                    "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
       ::mlir::Value none;
       build($_builder, $_state, input, weight, bias, none, none, none, none, none, none, none,
-            outs, epilogue);
+            none, outs, epilogue);
     }]>
   ];
   let extraClassDeclaration = [{

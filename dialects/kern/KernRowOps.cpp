@@ -26,6 +26,8 @@ bool NormOp::acceptsStride() { return true; }
 BUFFER_OP(CastOp, (ValueRange{getInput()}), getRows(getOuts()), Polynomial())
 BUFFER_OP(SoftmaxOp, (ValueRange{getInput()}), getRows(getOuts()),
           Polynomial(10) * getElementCount(getOuts()))
+BUFFER_OP(RowSummaryOp, (ValueRange{getInput()}), std::nullopt,
+          Polynomial(10) * getElementCount(getInput()))
 BUFFER_OP(EmbeddingOp, getIds(), getRows(getOuts()), getElementCount(getOuts()))
 
 /// Workers of an elementwise operation own the rows of `outs` when each input
@@ -137,6 +139,13 @@ LogicalResult SoftmaxOp::verify() {
       failed(verifyRowsOfF32({*this, 1}, "outs", getOuts())))
     return failure();
   return verifySameSizes({*this, 2}, "input and outs", getInput(), getOuts());
+}
+
+LogicalResult RowSummaryOp::verify() {
+  if (failed(verifyRowsOfF32({*this, 1}, "the input", getInput())) ||
+      failed(verifyRowsOfF32({*this, 1}, "outs", getOuts())))
+    return failure();
+  return verifySummary({*this, 2}, getInput(), getOuts());
 }
 
 LogicalResult EmbeddingOp::verify() {

@@ -4,6 +4,7 @@
 // Constraints that many operations share. Numbers in messages are those of the
 // constraints in the descriptions. They hold after every pass.
 #include "dialects/kern/KernVerify.h"
+#include "runtime/abi/RowSummary.h"
 
 using namespace mlir;
 using namespace transom;
@@ -101,6 +102,22 @@ LogicalResult rules::verifyVector(Constraint constraint, const char *name,
     return constraint.expects()
            << name << " of size [" << size << "], got " << text(sizes);
   return verifyLayout(constraint, name, weight, layout);
+}
+
+LogicalResult rules::verifySummary(Constraint constraint, Value input,
+                                   Value summary) {
+  Sizes sizes = getSizes(input), expected = sizes;
+  std::optional<int64_t> width =
+      sizes.empty() ? std::nullopt : sizes.back().constant();
+  if (!width || *width < 1)
+    return constraint.expects()
+           << "a constant last size of what is summarized, got " << text(sizes);
+  expected.back() = Polynomial(getNumSummaryGroups(*width));
+  expected.push_back(Polynomial(2));
+  if (getSizes(summary) == expected)
+    return success();
+  return constraint.expects() << "a summary " << text(expected) << ", got "
+                              << text(getSizes(summary));
 }
 
 LogicalResult rules::verifySize(Constraint constraint, const char *name,

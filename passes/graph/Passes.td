@@ -99,12 +99,13 @@ def FuseAttentionPass : Pass<"attn-fuse-attention", "::mlir::ModuleOp"> {
 def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::ModuleOp"> {
   let summary = "joins the projections of one attention into one product";
   let description = [{
-    For each `attn.sdpa`: those of query, key and value that are an
-    `attn.linear` of one and the same input become one `attn.linear` with a new
-    weight `concat(0, ...)` of their weights, and a slice for each of them. Rope,
-    norms, reshapes and scales between projection and attention are allowed if
-    nothing else reads them; they then apply to the slice. Biases are joined, too;
-    a projection without a bias gets zeros if another one has a bias.
+    For each `attn.sdpa` those of query, key and value, and for each `attn.append`
+    those of key and value: the ones that are an `attn.linear` of one and the same
+    input become one `attn.linear` with a new weight `concat(0, ...)` of their
+    weights, and a slice for each of them. Rope, norms, reshapes and scales between
+    projection and attention are allowed if nothing else reads them; they then
+    apply to the slice. Biases are joined, too; a projection without a bias gets
+    zeros if another one has a bias.
 
     Pre-condition: shapes are inferred; attention is fused.
     Post-condition: no attention reads two plain linears of one input.

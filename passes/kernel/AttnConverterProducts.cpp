@@ -67,6 +67,13 @@ static LogicalResult convertSoftmax(attn::SoftmaxOp op, AttnConverter &c) {
   return success();
 }
 
+static LogicalResult convertRowSummary(attn::RowSummaryOp op,
+                                       AttnConverter &c) {
+  c.b.create<kern::RowSummaryOp>(op.getLoc(), c.buffer(op.getInput()),
+                                 c.outBuffer(op.getResult()));
+  return success();
+}
+
 /// A norm of rows; `beta` may be null.
 static LogicalResult convertNorm(Operation *op, Value beta, FloatAttr eps,
                                  UnitAttr rms, AttnConverter &c) {
@@ -93,6 +100,7 @@ void transom::addProductConversions(AttnConversions &conversions) {
   conversions.add<attn::LinearOp, convertLinear>();
   conversions.add<attn::MatmulOp, convertMatmul>();
   conversions.add<attn::SoftmaxOp, convertSoftmax>();
+  conversions.add<attn::RowSummaryOp, convertRowSummary>();
   conversions.add<attn::LayerNormOp, convertLayerNorm>();
   conversions.add<attn::RmsNormOp, convertRmsNorm>();
 }

@@ -55,6 +55,8 @@ struct FuseEpiloguesPass
         ;
       if (fuseSlices(gemm, weights))
         remarks.passed(gemm, "product writes its slices");
+      if (fuseSummary(gemm))
+        remarks.passed(gemm, "product summarizes its rows");
       for (OpOperand &out : gemm.getOutsMutable())
         if (keyPanels && fuseKeys(gemm, out))
           remarks.passed(gemm, "product writes key panels");
@@ -203,6 +205,46 @@ struct FuseEpiloguesPass
     weights.retype(gemm.getWeight(), split);
     if (gemm.getBias())
       weights.retype(gemm.getBias(), split);
+  }
+
+  /// The summary of what a product writes, if nothing writes there in between.
+  static kern::RowSummaryOp findSummary(kern::GemmOp gemm) {
+    Value product = gemm.getOuts()[0];
+    for (Operation *op = gemm->getNextNode(); op; op = op->getNextNode()) {
+      auto summary = dyn_cast<kern::RowSummaryOp>(op);
+      if (summary && summary.getInput() == product)
+        return summary;
+      auto touches = [&](Value buffer) {
+        return isa<kern::BufferType>(buffer.getType()) &&
+               kern::getStorage(buffer) == kern::getStorage(product);
+      };
+      auto buffer = dyn_cast<kern::BufferOp>(op);
+      if (buffer ? llvm::any_of(buffer.writtenBuffers(), touches)
+                 : isa<kern::LayersOp>(op) &&
+                       llvm::any_of(op->getOperands(), touches))
+        return {};
+    }
+    return {};
+  }
+
+  bool fuseSummary(kern::GemmOp gemm) {
+    if (gemm.getOuts().size() != 1)
+      return false;
+    kern::RowSummaryOp summary = findSummary(gemm);
+    if (!summary)
+      return false;
+    Value out = summary.getOuts();
+    Operation *alloc = out.getDefiningOp();
+    if (alloc && !isa<kern::AllocOp>(alloc))
+      return false;
+    if (alloc)
+      alloc->moveBefore(gemm);
+    gemm.getSummaryMutable().assign(out);
+    gemm->setLoc(
+        fuseLocations(gemm.getContext(), {gemm.getLoc(), summary.getLoc()}));
+    summary.erase();
+    ++summaries;
+    return true;
   }
 
   bool fuseKeys(kern::GemmOp gemm, OpOperand &out) {

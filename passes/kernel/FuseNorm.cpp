@@ -42,6 +42,8 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the product has a norm already";
   if (gemm.getGlu())
     return "the product makes a GLU";
+  if (gemm.getSummary())
+    return "the product summarizes its rows";
   if (norm.getOutBf16() ||
       !cast<kern::BufferType>(norm.getOuts().getType()).isF32())
     return "the norm is rounded already";

@@ -73,7 +73,8 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
   let description = [{
     What follows a product and is its only reader joins it: an activation; a
     residual that is added; slices that together are all its columns, which
-    become its `outs`; key panels, which it then writes itself.
+    become its `outs`; key panels, which it then writes itself. A summary of what
+    it writes joins it beside other readers.
 
     Pre-condition: each buffer is written once. Post-condition: no product is
     followed by its own activation or residual alone.
@@ -101,7 +102,8 @@ def FuseEpiloguesPass : Pass<"kern-fuse-epilogues", "::mlir::ModuleOp"> {
     Statistic<"activations", "activations", "activations that joined a product">,
     Statistic<"residuals", "residuals", "residuals that joined a product">,
     Statistic<"splits", "splits", "products that write their slices">,
-    Statistic<"keys", "key-panels", "products that write key panels">];
+    Statistic<"keys", "key-panels", "products that write key panels">,
+    Statistic<"summaries", "summaries", "products that summarize their rows">];
   let options = [
     Option<"keyPanels", "key-panels", "bool", "true", "let products write key panels">];
 }

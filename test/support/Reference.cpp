@@ -156,6 +156,20 @@ std::vector<float> test::referenceSoftmax(const float *row, int64_t count) {
   return out;
 }
 
+std::vector<float> test::referenceRowSummary(const float *row, int64_t count) {
+  std::vector<float> summary;
+  for (int64_t first = 0; first < count; first += 64) {
+    const int64_t size = std::min<int64_t>(count - first, 64);
+    float maximum = *std::max_element(row + first, row + first + size);
+    float shift = maximum == -kInfinity ? 0 : maximum;
+    std::vector<float> powers;
+    for (int64_t i = first; i < first + size; ++i)
+      powers.push_back(referenceExp2((row[i] - shift) * kLog2E));
+    summary.insert(summary.end(), {maximum, referenceSum(powers.data(), size)});
+  }
+  return summary;
+}
+
 /// A row times the rows of a matrix, as the operands' type multiplies.
 static std::vector<float> chains(const test::ReferenceAttention &a,
                                  const std::vector<float> &x,

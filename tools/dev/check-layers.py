@@ -14,7 +14,7 @@ from tree import Findings, list_files, parse_root, read_text
 # What every part may use: readers of files, sizes, errors, the manifest. None of it knows MLIR.
 SUPPORT = ["runtime/base", "runtime/json", "runtime/safetensors", "runtime/weights", "runtime/manifest"]
 ABI = ["runtime/abi"]
-LAYOUT = ["runtime/abi/Layout"]
+LAYOUT = ["runtime/abi/Layout", "runtime/abi/RowSummary"]
 DIALECTS = ["dialects"]
 MLIR = ["mlir", "llvm"]
 PUBLIC = ["transom"]

@@ -8,6 +8,7 @@
 // half of one.
 #include "passes/lower/ops/LowerOps.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/RowSummary.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -185,8 +186,8 @@ private:
     int64_t numColumnTiles = llvm::divideCeil(range.columns, nr);
     RowBlocks blocks(firstRow, rows, e.kernels().getMaxMr(format));
     Index count = min(blocks.count, rows) * numColumnTiles;
-    Index begin = count * worker / numWorkers;
-    Index end = count * (worker + 1) / numWorkers;
+    IndexPair share = getTileRange(count, numColumnTiles);
+    Index begin = share.first, end = share.second;
     Index endTile = ceilDiv(end, blocks.count);
 
     e.forLoop(begin / blocks.count, endTile, 1, [&](Index columnTile) {
@@ -205,8 +206,38 @@ private:
       Bool isFirst = columnTile == begin / blocks.count;
       Tiles tiles{range, column, from, to, prefetch, streams, isFirst};
       emitKBlocks(tiles, blocks);
+      if (op.getSummary())
+        emitSummaries(columnTile, numColumnTiles, {firstRow, firstRow + rows});
       if (op.getNormGamma())
         emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
+    });
+  }
+
+  /// The range of this worker's tiles. Tiles of a group of columns that is
+  /// summarized are one worker's.
+  IndexPair getTileRange(Index count, int64_t numColumnTiles) {
+    auto border = [&](Index of) {
+      if (!op.getSummary())
+        return count * of / numWorkers;
+      int64_t numGroups = llvm::divideCeil(numColumnTiles, getTilesPerGroup());
+      Index perTile = count / numColumnTiles;
+      return min(e.i64(numGroups) * of / numWorkers * getTilesPerGroup() *
+                     perTile,
+                 count);
+    };
+    return {border(worker), border(worker + 1)};
+  }
+  int64_t getTilesPerGroup() { return summaryGroup / e.kernels().getNr(); }
+
+  /// Summarizes a group of columns of these rows after its last column tile.
+  void emitSummaries(Index columnTile, int64_t numColumnTiles, IndexPair rows) {
+    int64_t tiles = getTilesPerGroup();
+    Index group = columnTile / tiles;
+    Index endOfGroup = min((group + 1) * tiles, numColumnTiles);
+    e.ifThen(columnTile + 1 == endOfGroup, [&] {
+      e.forLoop(rows.first, rows.second, 1, [&](Index row) {
+        emitRowSummary(e, op.getOuts()[0], op.getSummary(), row, group);
+      });
     });
   }
 

@@ -55,4 +55,8 @@ struct NormRows {
 /// Emits the normalization of the rows `from` to `to`.
 void emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from, Index to);
 
+/// Emits the summary of a group of columns of one row; see `kern.row_summary`.
+void emitRowSummary(PhaseEmitter &e, mlir::Value input, mlir::Value outs,
+                    Index row, Index group);
+
 } // namespace transom::lower

@@ -7,6 +7,7 @@
 #include "passes/lower/emit/VectorMath.h"
 #include "passes/lower/ops/LowerOps.h"
 #include "passes/lower/ops/Rows.h"
+#include "runtime/abi/RowSummary.h"
 
 using namespace mlir;
 using namespace transom;
@@ -178,6 +179,67 @@ static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Summaries
+//===----------------------------------------------------------------------===//
+
+/// Emits the maximum and the sum of exponentials of a group of columns that
+/// begins at `first`. `count` limits the columns; null: there are all of them.
+static std::pair<Value, Value> emitSummary(PhaseEmitter &e, Row in, Index first,
+                                           const Index *count) {
+  SmallVector<Value> xs, masks;
+  Value lowest = e.splat(-INFINITY), lanes = lowest;
+  for (int64_t i = 0; i < summaryGroup; i += kLanes) {
+    Value mask = count ? e.laneMask(*count - i) : Value();
+    Value x = in.load(first + i, mask);
+    xs.push_back(mask ? e.select(mask, x, lowest) : x);
+    lanes = e.maxF(xs.back(), lanes);
+  }
+
+  // A group of minus infinities is shifted by zero.
+  Value maximum = e.maxLanes(lanes), log2e = e.splat(1.4426950408889634), sum;
+  Value shift =
+      e.splat(e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0)));
+  for (Value x : xs) {
+    Value p = emitExp2OfNonPositive(e, e.mulF(e.subF(x, shift), log2e));
+    sum = sum ? e.addF(sum, p) : p;
+  }
+  return {maximum, e.sumLanes(sum)};
+}
+
+void lower::emitRowSummary(PhaseEmitter &e, Value input, Value outs, Index row,
+                           Index group) {
+  int64_t columns = *getBufferType(input).getDims().back().constant();
+  int64_t full = columns / summaryGroup;
+  Row in = getRow(e, input, row);
+  Index first = group * summaryGroup;
+  Index pair = row * getNumSummaryGroups(columns) + group;
+  Value out = e.advance(e.pointer(outs), pair * 8);
+  auto emit = [&](const Index *count) {
+    auto [maximum, sum] = emitSummary(e, in, first, count);
+    e.store(maximum, out);
+    e.store(sum, e.advance(out, 4));
+  };
+
+  // The last group may have fewer columns.
+  if (columns % summaryGroup == 0)
+    return emit(nullptr);
+  e.ifThen(group < full, [&] { emit(nullptr); });
+  e.ifThen(group == full, [&] {
+    Index count = e.i64(columns % summaryGroup);
+    emit(&count);
+  });
+}
+
+static void lowerRowSummary(PhaseEmitter &e, kern::RowSummaryOp op) {
+  int64_t groups = getNumSummaryGroups(
+      *getBufferType(op.getInput()).getDims().back().constant());
+  e.forWorkerRange(e.numRows(op.getInput()) * groups, [&](Index pair) {
+    emitRowSummary(e, op.getInput(), op.getOuts(), pair / groups,
+                   pair % groups);
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Embeddings
 //===----------------------------------------------------------------------===//
 
@@ -224,5 +286,6 @@ void lower::addRowLowerings(Lowerings &lowerings) {
   lowerings.add<kern::NormOp, lowerNorm>();
   lowerings.add<kern::CastOp, lowerCast>();
   lowerings.add<kern::SoftmaxOp, lowerSoftmax>();
+  lowerings.add<kern::RowSummaryOp, lowerRowSummary>();
   lowerings.add<kern::EmbeddingOp, lowerEmbedding>();
 }

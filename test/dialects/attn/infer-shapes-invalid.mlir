@@ -453,3 +453,11 @@ func.func @f(%a: tensor<4xf32>, %s: !attn.ragged<rows, keys>) {
   %0 = attn.scatter_rows %a, %s to 2 x 2 : [4] f32, <rows, keys>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x?xf32, #attn.shape<[2, n]>>) {
+  // expected-error @below {{'attn.row_summary' op (1) expects a constant last dimension of at least 1, got f32 [2, n]}}
+  %0 = attn.row_summary %a : [2, n] f32
+  return
+}

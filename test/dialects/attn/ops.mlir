@@ -181,6 +181,13 @@ func.func @cross(%x: !rows) -> tensor<?x12xf32, #attn.shape<[rows, 12]>> {
   return %y : tensor<?x12xf32, #attn.shape<[rows, 12]>>
 }
 
+// CHECK-LABEL: func @row_summary
+func.func @row_summary(%x: tensor<?x130xf32, #attn.shape<[rows, 130]>>) -> tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>> {
+  // CHECK: attn.row_summary %{{.*}} : [rows, 130] f32
+  %y = attn.row_summary %x : [rows, 130] f32
+  return %y : tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>>
+}
+
 // CHECK-LABEL: func @relative_bias
 func.func @relative_bias(%x: tensor<2x4x8xf32>, %b: tensor<2x5xf32>) -> tensor<2x4x8xf32> {
   // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} relative_bias(%{{.*}} : {{[^)]*}}) heads 2 kv_heads 2 scale 1.000000e+00 <none> :

@@ -26,7 +26,7 @@ int64_t Product::n() const {
 namespace {
 
 /// Writes the function of one product. Its arguments: input, residual, outs;
-/// norm_out, counters.
+/// norm_out, counters; summary.
 class ProductText {
 public:
   explicit ProductText(const Product &p) : p(p) {}
@@ -45,7 +45,7 @@ public:
     }
     if (p.keyPanels >= 0)
       op += ragged();
-    op += norm() + outs();
+    op += norm() + summary() + outs();
     std::string attributes = attributesText();
     return weights + "func.func @" + p.name + "(" + args +
            ") attributes {kern.symbols = [\"batch\", \"keys\", \"rows\", "
@@ -108,7 +108,16 @@ private:
     type("!kern.buffer<[rows] x i64>");
     return text;
   }
-  /// The outs, and the arguments of a norm after them.
+  std::string summaryType() const {
+    return "!kern.buffer<[rows, " + str(p.summaryNumbers() / 2) + ", 2] x f32>";
+  }
+  std::string summary() {
+    if (!p.summary)
+      return "";
+    type(summaryType());
+    return " summary(%u)";
+  }
+  /// The outs, and the arguments of a norm and a summary after them.
   std::string outs() {
     std::string names;
     for (size_t i = 0; i < p.splits.size(); ++i) {
@@ -124,6 +133,8 @@ private:
       argument("z", buffer("rows", p.n(), p.outStride, false), false);
       argument("c", "!kern.buffer<[rows] x i64>", false);
     }
+    if (p.summary)
+      argument("u", summaryType(), false);
     return " outs(" + names + ")";
   }
   std::string attributesText() {
@@ -323,6 +334,7 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
       other(c.residual, n, stride, false, edge),
       normed(rows * (stride ? stride : n), false, edge);
   Guarded<int64_t> counters(rows, edge);
+  Guarded<float> summary(rows * p.summaryNumbers(), edge);
   std::vector<GuardedNumbers> outs;
   PhaseCall call;
   call.numWorkers = c.numWorkers;
@@ -347,8 +359,12 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   }
   if (p.norm)
     call.args.insert(call.args.end(), {normed.data(), counters.data()});
+  if (p.summary)
+    call.args.push_back(summary.data());
   harness.run(isa, p.name, call, edge == Edge::Begin);
   compare(p, c, outs);
+  if (p.summary)
+    compareSummary(p, c, summary);
   if (p.norm)
     compareNorm(p, c, normed, counters);
 }
@@ -401,5 +417,17 @@ void Products::compareNorm(const Product &p, const Case &c,
       got.push_back(normed.get(r * stride + column));
     EXPECT_EQ(differentBits(got.data(), row.data(), n), "") << "row " << r;
     EXPECT_EQ(counters[r], 0) << "row " << r;
+  }
+}
+
+void Products::compareSummary(const Product &p, const Case &c,
+                              const Guarded<float> &summary) {
+  for (int64_t r = 0; r < c.rows; ++r) {
+    std::vector<float> row =
+        referenceRowSummary(c.expected.data() + r * p.n(), p.n());
+    EXPECT_EQ(differentBits(&summary[r * p.summaryNumbers()], row.data(),
+                            p.summaryNumbers()),
+              "")
+        << "row " << r;
   }
 }

@@ -27,6 +27,7 @@ struct Product {
   int64_t outStride = 0;   ///< of all rows of n columns, likewise
   bool norm = false;
   bool rms = false;     ///< the norm is an RMSNorm
+  bool summary = false; ///< of the rows of the out
   std::string glu;      ///< columns are 8 of g and 8 of u in turn
   bool bf16 = false;    ///< input and weight are
   bool outBf16 = false; ///< all outs are
@@ -34,6 +35,8 @@ struct Product {
   int64_t n() const; ///< columns together
   /// Columns of the outs together.
   int64_t outColumns() const { return glu.empty() ? n() : n() / 2; }
+  /// Numbers of the summary of a row.
+  int64_t summaryNumbers() const { return (n() + 63) / 64 * 2; }
 };
 
 /// The module of some products: a function with a phase for each, and one for
@@ -94,6 +97,9 @@ private:
   void compareNorm(const Product &p, const Case &c,
                    const GuardedNumbers &normed,
                    const Guarded<int64_t> &counters);
+
+  void compareSummary(const Product &p, const Case &c,
+                      const Guarded<float> &summary);
 
   std::vector<Product> list;
   KernelHarness harness;

@@ -105,6 +105,14 @@ def products_and_norms():
     op("softmax_of_large_scores", "softmax %a", [s * 500], F.softmax(s * 500, -1))
 
 
+def summaries():
+    x = 3 * rand(2, 70)
+    x[1, :64] = -math.inf
+    groups = x.split(64, -1)
+    sums = [(g - g.amax(-1, keepdim=True)).exp().nan_to_num(0.0).sum(-1) for g in groups]
+    op("row_summary", "row_summary %a", [x], torch.stack([torch.stack([g.amax(-1), s], -1) for g, s in zip(groups, sums)], 1))
+
+
 def shapes():
     x = rand(2, 3, 4)
     op("transpose", "transpose %a [2, 0, 1]", [x], x.permute(2, 0, 1))
@@ -208,6 +216,7 @@ if __name__ == "__main__":
     shapes()
     attentions()
     ragged()
+    summaries()
     path = pathlib.Path(__file__).resolve().parents[3] / "test/goldens/evaluator/cases.json"
     lines = ",\n".join(json.dumps(c) for c in cases)
     path.write_text('{"cases": [\n' + lines + "\n]}\n")

@@ -96,3 +96,34 @@ TEST(Gemm, Epilogues) {
     for (int64_t rows : {1, 13, 40, 100})
       products.check(rows, numWorkers);
 }
+
+// Groups of columns are one worker's, so all workers together give the bits of
+// one.
+TEST(Gemm, Summaries) {
+  std::vector<Product> list;
+  for (int64_t n : {1, 16, 33, 64, 65, 200, 515})
+    for (int64_t k : {24, 4100}) {
+      Product p;
+      p.name = "n" + str(n) + "k" + str(k);
+      p.k = k;
+      p.splits = {n};
+      p.bias = n != 64;
+      p.summary = true;
+      list.push_back(p);
+    }
+  Product strided = list[8];
+  strided.name = "strided";
+  strided.outStride = 80;
+  strided.residual = true;
+  list.push_back(strided);
+  Product rounded = list[10];
+  rounded.name = "rounded";
+  rounded.bf16 = true;
+  list.push_back(rounded);
+  Products products(list);
+  for (int64_t rows : {0, 1, 2, 5, 6, 7, 13, 25, 40})
+    products.check(rows, 1);
+  for (int64_t numWorkers : {2, 3, 5, 8, 16})
+    for (int64_t rows : {1, 13, 40, 200})
+      products.check(rows, numWorkers);
+}

@@ -96,6 +96,39 @@ TEST(Rows, Softmax) {
   }
 }
 
+TEST(Rows, Summary) {
+  const std::vector<int64_t> widths = {1, 16, 33, 63, 64, 65, 128, 1000};
+  std::string text;
+  for (int64_t width : widths) {
+    std::string in = bufferType("rows, " + str(width)),
+                out = bufferType("rows, " + str((width + 63) / 64) + ", 2");
+    text +=
+        phaseFunction({"summary" + str(width), "%x: " + in + ", %y: " + out, "",
+                       "kern.row_summary %x outs(%y) : " + in + ", " + out});
+  }
+  KernelHarness harness(text);
+  Random random(4);
+  const int64_t rows = 6;
+  for (int64_t width : widths) {
+    const int64_t numbers = (width + 63) / 64 * 2;
+    Guarded<float> x(random.numbers(rows * width, 20)), y(rows * numbers);
+    for (int64_t i = 0; i < width; ++i) {
+      x[width + i] = -INFINITY;                       // row 1 has the sums zero
+      x[2 * width + i] = i % 2 ? -INFINITY : 1000.0f; // row 2 needs the shift
+    }
+    runAll(harness, "summary" + str(width),
+           {{{"rows", rows}}, {x.data(), y.data()}, {}, 1}, [&] {
+             for (int64_t r = 0; r < rows; ++r)
+               EXPECT_EQ(differentBits(
+                             &y[r * numbers],
+                             referenceRowSummary(&x[r * width], width).data(),
+                             numbers),
+                         "")
+                   << "row " << r << " width " << width;
+           });
+  }
+}
+
 TEST(Rows, Embeddings) {
   EmbeddingTables tables{"f32", 21, {}, {}, {}, {}};
   Random random(3);
