@@ -31,6 +31,7 @@ static Result<void> evaluateCacheBatch(CacheBatchOp op, Evaluation &e) {
     return rejected("is outside of a function of sequences");
   RaggedBatch ragged;
   ragged.batch = e.kern->step->batch;
+  ragged.rows = e.kern->step->rows;
   int64_t longest = 0;
   for (const SequenceRows &own : e.kern->step->steps) {
     auto length = static_cast<int64_t>(

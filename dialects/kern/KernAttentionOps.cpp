@@ -144,9 +144,12 @@ static LogicalResult verifyCache(AttentionOp op) {
   CacheType cache = op.getCacheType();
   bool isOneTable =
       op.getQueryRagged().getType() == op.getKeyRagged().getType();
-  if (cache.isReadOnly() && (isOneTable || op.getCausal() || op.getMask()))
+  // A layer body may get the table as an argument.
+  Operation *table = op.getKeyRagged().getDefiningOp();
+  if (cache.isReadOnly() && ((table && !llvm::isa<CacheBatchOp>(table)) ||
+                             op.getCausal() || op.getMask()))
     return Constraint{op, 18}.expects()
-           << "ragged of two tables, no 'causal' and no mask beside a "
+           << "keys of a 'kern.cache_batch', no 'causal' and no mask beside a "
               "read-only cache";
   if (!cache.isReadOnly() && (!isOneTable || !op.getCausal() || op.getMask()))
     return Constraint{op, 18}.expects()

@@ -76,8 +76,8 @@ def Kern_AttentionOp : Kern_BufferizedOp<"attention", [AttrSizedOperandSegments]
     17. With `causal` or `window` and without `by_column` the query's ragged batch
         has no `keep_first`, since such a row has no index in the order.
     18. Beside a cache there is no mask. If the cache grows, both ragged batches
-        are one table and `causal` is set; if it is read-only, they are two
-        tables and `causal` is not set.
+        are one table and `causal` is set; if it is read-only, that of the
+        keys is a `kern.cache_batch` and `causal` is not set.
     19. The query's type, `kv_heads` and the window are the cache's.
     20. Slopes are f32 [heads] or [heads, 2] in `rows` or `unset`.
     21. The relative bias is f32 [heads, an odd number] in `rows` or `unset`.

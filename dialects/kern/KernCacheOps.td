@@ -74,10 +74,11 @@ def Kern_DecodeBatchOp : Kern_Op<"decode_batch", [Pure, Kern_Definition]> {
 def Kern_CacheBatchOp : Kern_Op<"cache_batch", [Pure, Kern_Definition, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the positions that a read-only cache holds of a step's sequences";
   let description = [{
-    The sequences are those of `kern.decode_batch`, in the same order. The
-    runtime fills the table before the first step: the keys of a sequence are the
-    positions that the group of `cache` holds of it, at least one, and there are
-    no rows.
+    The rows are those of `kern.decode_batch`, in the same order. The runtime
+    fills the table before the first step: the keys of a sequence are the
+    positions that the group of `cache` holds of it, at least one. Sequences of
+    the step that follow each other and share these positions, as copies do, are
+    one sequence here, so attention reads the keys once for all of their rows.
     `keys` names the symbol for the most positions of one sequence, rounded up
     to 32.
 

@@ -170,11 +170,12 @@ static LogicalResult convertCrossSdpa(attn::CrossSdpaOp op, AttnConverter &c) {
   if (!c.entry.sequences || rows.getType() != c.entry.sequences.getType())
     return op.emitOpError("expects the ragged batch of 'attn.decode_batch'");
   auto type = cast<kern::CacheType>(cache.getType());
-  Value keys = c.cacheBatch(loc, type), out = c.outBuffer(op.getResult());
+  // The table of the keys has the rows, too: those of one source together.
+  Value table = c.cacheBatch(loc, type), out = c.outBuffer(op.getResult());
   AttentionMemory memory =
       getAttentionMemory(c, op, /*ownKeys=*/false, type.getValue());
   c.b.create<kern::AttentionOp>(
-      loc, query, /*key=*/Value(), /*value=*/Value(), rows, keys, cache,
+      loc, query, /*key=*/Value(), /*value=*/Value(), table, table, cache,
       /*slopes=*/Value(), /*relative_bias=*/Value(), /*mask=*/Value(),
       memory.scratch, memory.partials, memory.counters, out, op.getHeadsAttr(),
       c.b.getI64IntegerAttr(type.getHeads()), op.getScaleAttr(),

@@ -273,21 +273,33 @@ void DecodeEngine::addChunk(const StepInput &input, const StepChunk &chunk) {
   for (int64_t i = chunk.numLogits; i != 0; --i)
     logitTokens[numLogits++] = ragged.num_tokens - i;
   longestKeys = std::max(longestKeys, past + chunk.count);
-  addReadOnlyKeys(input.sequence);
+  addReadOnlyKeys(input.sequence, chunk.count);
   ++ragged.num_sequences;
 }
 
-/// Adds the keys of a sequence to the tables of read-only groups.
-void DecodeEngine::addReadOnlyKeys(int32_t sequence) {
+/// Adds the last `tokens` tokens, those of a sequence, to the tables of
+/// read-only groups with the keys that the group has of it. A sequence that
+/// shares its keys with the one before, as a copy does, is one with it, so that
+/// attention reads them once.
+void DecodeEngine::addReadOnlyKeys(int32_t sequence, int64_t tokens) {
+  auto *batches = executor.at<transom_ragged_batch>(regions.ragged);
   for (size_t i = 1; i != entry.ragged.size(); ++i) {
-    const RaggedBatchLayout &table = regions.tables[i];
-    transom_sequence &keys =
-        executor.at<transom_sequence>(table.sequences)[ragged.num_sequences];
-    keys = {};
-    keys.num_keys =
-        cache.readOnlyLength(sequence, size_t(*entry.ragged[i].cacheGroup));
-    keys.column0_token = -1;
-    keys.first_block = cache.getFirstTableEntry(sequence);
+    const size_t group = size_t(*entry.ragged[i].cacheGroup);
+    char *const *blocks = cache.caches()[group].block_table;
+    auto *table = executor.at<transom_sequence>(regions.tables[i].sequences);
+    if (ragged.num_sequences == 0)
+      batches[i].num_sequences = 0;
+    const int64_t first = cache.getFirstTableEntry(sequence);
+    if (int64_t &count = batches[i].num_sequences;
+        count == 0 || blocks[table[count - 1].first_block] != blocks[first])
+      table[count++] = {ragged.num_tokens - tokens,
+                        0,
+                        cache.readOnlyLength(sequence, group),
+                        0,
+                        -1,
+                        0,
+                        first};
+    table[batches[i].num_sequences - 1].num_tokens += tokens;
   }
 }
 
@@ -302,11 +314,12 @@ void DecodeEngine::placeBatches() {
   for (size_t i = 1; i != entry.ragged.size(); ++i) {
     const auto *sequences =
         executor.at<transom_sequence>(regions.tables[i].sequences);
+    const int64_t count = batches[i].num_sequences;
     int64_t longest = 0;
-    for (int64_t s = 0; s != ragged.num_sequences; ++s)
+    for (int64_t s = 0; s != count; ++s)
       longest = std::max(longest, sequences[s].num_keys);
     batches[i] = {};
-    batches[i].num_sequences = ragged.num_sequences;
+    batches[i].num_sequences = count;
     batches[i].key_positions = alignToPanel(longest);
     batches[i].sequences = sequences;
     symbols[entry.ragged[i].keysSymbol] = batches[i].key_positions;

@@ -114,7 +114,7 @@ private:
   Result<void> runChunks(StepCutter cutter, float *logits);
   Result<void> checkReadOnly(const StepInput &input) const;
   void addChunk(const StepInput &input, const StepChunk &chunk);
-  void addReadOnlyKeys(int32_t sequence);
+  void addReadOnlyKeys(int32_t sequence, int64_t tokens);
   void placeBatches();
   Result<void> runBatch(float *&logits);
   void clearBatch();

@@ -54,8 +54,9 @@ struct ManifestRaggedBatch {
   std::string batch;      ///< uniform: number of sequences, a polynomial
   std::string columns;    ///< uniform: rows of each, a polynomial
   bool sequences = false; ///< new rows of sequences that are in a cache
-  /// Of sequences: the table has no rows, and its keys are what this read-only
-  /// group of caches holds of each; `rows` is that of the step.
+  /// Of sequences: the keys of the table are what this read-only group of
+  /// caches holds of each. Sequences of the step that follow each other and
+  /// share these keys are one sequence here. `rows` is that of the step.
   std::optional<int64_t> cacheGroup;
   std::string rows; ///< symbol that gets the number of rows
   /// Symbol that gets the positions in key panels; of sequences the largest

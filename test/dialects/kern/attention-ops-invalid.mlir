@@ -246,7 +246,7 @@ func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %c: !kern.c
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, read_only 8, f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.attention' op (18) expects ragged of two tables, no 'causal' and no mask beside a read-only cache}}
+  // expected-error @below {{'kern.attention' op (18) expects keys of a 'kern.cache_batch', no 'causal' and no mask beside a read-only cache}}
   kern.attention %q ragged %s, %u cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 {causal} : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<1>, !kern.cache<heads 2, key 4, value 4, read_only 8, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }
@@ -254,7 +254,8 @@ func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.r
 // -----
 
 func.func @f(%q: !kern.buffer<[rows, 8] x f32>, %s: !kern.ragged<0>, %u: !kern.ragged<1>, %c: !kern.cache<heads 2, key 4, value 4, read_only 8, f32>, %t: !kern.buffer<[parts, 8640] x f32>, %y: !kern.buffer<[rows, 8] x f32>) {
-  // expected-error @below {{'kern.attention' op (18) expects ragged of two tables, no 'causal' and no mask beside a read-only cache}}
-  kern.attention %q ragged %s, %s cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, read_only 8, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
+  %d = kern.decode_batch {rows = "rows", keys = "keys"} : !kern.ragged<0>
+  // expected-error @below {{'kern.attention' op (18) expects keys of a 'kern.cache_batch', no 'causal' and no mask beside a read-only cache}}
+  kern.attention %q ragged %d, %d cache %c scratch %t outs(%y) heads 2 kv_heads 2 scale 1.0 : !kern.buffer<[rows, 8] x f32>, !kern.ragged<0>, !kern.ragged<0>, !kern.cache<heads 2, key 4, value 4, read_only 8, f32>, !kern.buffer<[parts, 8640] x f32>, !kern.buffer<[rows, 8] x f32>
   return
 }

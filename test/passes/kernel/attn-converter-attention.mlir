@@ -131,10 +131,10 @@ func.func private @fill(%x: !x1, %s: !seg1, %c: !cross) -> !x1 {
 // CHECK: %[[S:.*]] = kern.decode_batch
 // CHECK: kern.layers %{{.*}} invariants(%[[S]] : {{.*}}) [@layer(@cross0), @layer(@cross1)]
 // CHECK: %[[C:.*]] = kern.get_cache @wide
-// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}} ragged %[[U]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
 // CHECK-NEXT: heads 2 kv_heads 1 scale 2.500000e-01 {soft_cap = 3.000000e+00 : f64}
 // CHECK: %[[C:.*]] = kern.get_cache @other
-// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[V]] cache %[[C]] scratch
+// CHECK: kern.attention %{{.*}} ragged %[[V]], %[[V]] cache %[[C]] scratch
 func.func @step(%x: !x, %q: tensor<?x16xf32, #attn.shape<[rows, 16]>>) -> !x {
   %s = attn.decode_batch : !seg
   %x1 = attn.layers %x invariants(%s : !seg) [@layer(@cross0), @layer(@cross1)] : !x
@@ -147,7 +147,7 @@ func.func @step(%x: !x, %q: tensor<?x16xf32, #attn.shape<[rows, 16]>>) -> !x {
 // CHECK-LABEL: func.func private @layer(
 // CHECK-SAME: %[[X:.*]]: !kern.buffer<[rows, 8] x f32>, %[[S:.*]]: !kern.ragged<0>, %[[C:.*]]: !kern.cache<heads 2, key 4, value 4, read_only 96, f32>)
 // CHECK-NEXT: %[[U:.*]] = kern.cache_batch @cross0 {keys = "source_keys"} : <1>
-// CHECK: kern.attention %{{.*}} ragged %[[S]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
+// CHECK: kern.attention %{{.*}} ragged %[[U]], %[[U]] cache %[[C]] scratch %{{.*}} partials %{{.*}} counters %{{.*}} outs(%{{.*}})
 // CHECK-NEXT: heads 4 kv_heads 2
 func.func private @layer(%x: !x, %s: !seg, %c: !cross) -> !x {
   %p = attn.concat %x, %x axis 1 : !x, !x

@@ -58,6 +58,27 @@ TEST(DecodeReadOnly, each_sequence_sees_its_own_keys) {
   fake.checkFed();
 }
 
+TEST(DecodeReadOnly, copies_beside_each_other_read_their_keys_once) {
+  FakeDecoder fake(decoderConfig(4, 4000), crossManifest());
+  const int32_t a = fake.create(), b = fake.create();
+  const float ofA = fill(fake, a, 300, 7), ofB = fill(fake, b, 20, 2);
+  fake.feed(a, {1, 2, 3}, 1);
+  const int32_t first = fake.copy(a), second = fake.copy(a);
+  FakeStep step;
+  step.add(first, {4, 5}, 1);
+  step.add(a, {6}, 1);
+  step.add(b, {7}, 1);
+  step.add(second, {8}, 1);
+  const float *logits = fake.run(step);
+  for (int64_t row : {0, 1, 3})
+    EXPECT_EQ(getSource(logits, row), ofA) << row;
+  EXPECT_EQ(getSource(logits, 2), ofB);
+
+  // `first` and `a` are one sequence there.
+  EXPECT_EQ(transom_fake_num_sources, 3);
+  fake.checkFed();
+}
+
 TEST(DecodeReadOnly, a_sequence_without_keys_is_refused) {
   FakeDecoder fake(decoderConfig(2, 1000), crossManifest());
   const int32_t filled = fake.create(), empty = fake.create();

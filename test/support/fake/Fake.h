@@ -15,6 +15,9 @@
 
 /// The code of the artifact, linked into the test.
 extern "C" const transom_artifact_code transom_artifact;
+/// The number of sequences in the table of the read-only group of the last
+/// step.
+extern "C" int64_t transom_fake_num_sources;
 
 namespace transom::test {
 

@@ -216,6 +216,8 @@ static void computeLogits(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
+EXPORT int64_t transom_fake_num_sources;
+
 /* The last logit is the sum of the sequence's keys in the third, read-only
  * group, each times its position + 1. */
 static void addSource(const transom_frame *frame, const int64_t *layer,
@@ -224,10 +226,13 @@ static void addSource(const transom_frame *frame, const int64_t *layer,
   const int64_t *logitTokens = (const int64_t *)frame->args[1];
   float *logits = (float *)frame->args[2];
   int64_t begin, end;
+  if (worker == 0)
+    transom_fake_num_sources = ragged[1].num_sequences;
   share(frame->symbols[STEP_LOGITS], worker, num_workers, &begin, &end);
   for (int64_t w = begin; w != end; ++w) {
-    const transom_sequence *source =
-        &ragged[1].sequences[ragged->token_sequence[logitTokens[w]]];
+    const transom_sequence *source = ragged[1].sequences;
+    while (logitTokens[w] >= source->first_token + source->num_tokens)
+      ++source;
     float sum = 0;
     for (int64_t j = 0; j != source->num_keys; ++j)
       sum += block(frame, 2, source, j)[j % TRANSOM_KV_BLOCK_SIZE] *

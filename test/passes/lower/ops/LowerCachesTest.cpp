@@ -33,6 +33,7 @@ struct Cached {
   bool slopes = false, bf16 = false, outBf16 = false;
   bool int8 = false;     ///< the cache is
   bool readOnly = false; ///< the cache is: all of its keys are visible
+  bool oneTable = false; ///< the table of its keys has the rows, too
   std::string schedule = "auto";
 
   int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
@@ -103,20 +104,20 @@ std::string getModule(const Cached &c) {
   if (c.readOnly)
     text += "  %u = kern.cache_batch @" + c.name +
             ".kv {keys = \"others\"} : !kern.ragged<1>\n";
-  text +=
-      "  kern.phase \"" + c.name + "\" {\n    kern.attention %q ragged %s, " +
-      (c.readOnly ? "%u" : "%s") + " cache %c" +
-      (c.slopes ? " slopes %l" : "") + (c.reach ? " relative_bias %b" : "") +
-      " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
-      " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
-      (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
-      kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
+  text += "  kern.phase \"" + c.name + "\" {\n    kern.attention %q ragged " +
+          (c.oneTable ? "%u, " : "%s, ") + (c.readOnly ? "%u" : "%s") +
+          " cache %c" + (c.slopes ? " slopes %l" : "") +
+          (c.reach ? " relative_bias %b" : "") +
+          " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
+          " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
+          (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
+          kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
   if (c.window)
     text += ", window = " + str(c.window) + " : i64";
   if (c.softCap != 0)
     text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
-  return text + "} : " + query + ", !kern.ragged<0>, !kern.ragged<" +
-         (c.readOnly ? "1" : "0") + ">, " + cache +
+  return text + "} : " + query + ", !kern.ragged<" + (c.oneTable ? "1" : "0") +
+         ">, !kern.ragged<" + (c.readOnly ? "1" : "0") + ">, " + cache +
          (c.slopes ? ", " + slopes : std::string()) +
          (c.reach ? ", " + bias : std::string()) + ", " + scratch + ", " +
          partials + ", " + counters + ", " + out + "\n  }\n  return\n}\n";
@@ -196,11 +197,11 @@ private:
     PhaseCall call;
     call.numWorkers = numWorkers;
     call.symbols = {{"rows", table.rows()}, {"keys", 0}};
-    // A read-only cache has a table of its own, without rows.
+    // A read-only cache has a table of its own.
     keyTable.assign(table.table().sequences,
                     table.table().sequences + table.batch());
     for (transom_sequence &s : keyTable)
-      s.first_token = s.num_tokens = s.past = 0;
+      s.past = 0;
     transom_ragged_batch keys{};
     keys.num_sequences = table.batch();
     keys.sequences = keyTable.data();
@@ -388,7 +389,7 @@ private:
   std::vector<transom_sequence> keyTable;
   std::vector<std::vector<float>> allKeys, allValues; ///< by sequence
   std::vector<std::vector<float>> keyScales, valueScales;
-  std::vector<float> relativeBias; ///< [heads, 2 * reach + 1]
+  std::vector<float> relativeBias;
 };
 
 Cached cached(const std::string &name, int64_t heads, int64_t kvHeads,
@@ -443,7 +444,8 @@ TEST(Caches, ReadOnly) {
   list[4].int8 = true;
   list.back().schedule = "split-kv";
   for (Cached &c : list)
-    c.readOnly = true;
+    c.readOnly = c.oneTable = true;
+  list[0].oneTable = list[2].oneTable = false;
   CachedAttentions attentions(list);
   attentions.check(kMixed, {1, 2, 3, 5});
 }
