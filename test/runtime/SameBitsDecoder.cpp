@@ -5,8 +5,9 @@
 // compares bits with those of whole texts in one step: tokens one by one and in
 // random chunks, neighbours, copies, rewinding, files, numbers of threads,
 // hosts, walks of any size, instruction sets; the arena beginning or ending at
-// a protected page. Usage: same-bits-decoder FILE MODEL..., artifacts of one
-// model, which must agree too; FILE is written for sequences.
+// a protected page. Texts of an encoder-decoder have sources, which are encoded
+// alone and in any batch. Usage: same-bits-decoder FILE MODEL..., artifacts of
+// one model, which must agree too; FILE is written for sequences.
 #include "runtime/execute/Cpu.h"
 #include "runtime/session/Session.h"
 #include <cstdio>
@@ -41,8 +42,10 @@ void backwards(void *, size_t count, transom_task task, void *arg) {
     task(arg, count);
 }
 
-/// A text and the logits of all its tokens.
+/// A text and the logits of all its tokens; of an encoder-decoder with its
+/// source.
 struct Text {
+  std::vector<int64_t> ids, mask;
   std::vector<int64_t> tokens;
   std::vector<float> logits;
 };
@@ -51,7 +54,7 @@ struct Text {
 struct Way {
   unsigned threads = 1;
   bool host = false, atEnd = false;
-  int64_t maxTokens = 1024;
+  int64_t maxTokens = 1024, maxBatch = 1;
   std::string name() const {
     return std::to_string(threads) + " threads" + (host ? " of a host" : "") +
            (atEnd ? ", at the end" : "") + ", walks of " +
@@ -59,17 +62,53 @@ struct Way {
   }
 };
 
+constexpr int64_t longestSource = 300;
+
 std::unique_ptr<Session> makeSession(const Model &model, const Way &way,
                                      int64_t sequences, int64_t positions) {
   SessionConfig config;
   config.threads = way.threads;
   config.arenaAtEnd = way.atEnd;
   config.maxTokens = way.maxTokens;
+  config.maxBatch = way.maxBatch;
+  // A run holds the longest source.
+  if (model.findEntry(EntryKind::Source))
+    config.maxTokens = std::max(config.maxTokens, longestSource);
   config.maxSequences = sequences;
   config.maxKvTokens = sequences * positions;
   if (way.host)
     config.parallel = backwards;
   return need(Session::create(model, config));
+}
+
+/// A source of a text with padding anywhere.
+void addSource(const DecodeEngine &decoder, Text &text, std::mt19937 &random) {
+  const int64_t longest = std::min(decoder.longestSource(), longestSource);
+  const int64_t lengths[] = {1, 2, 31, 33, 64, longest};
+  const int64_t columns = std::min(
+      longest, random() % 2 ? lengths[random() % 6]
+                            : 1 + int64_t(random() % uint64_t(longest)));
+  const unsigned holes = random() % 2 ? 3 : 1000;
+  for (int64_t i = 0; i != columns; ++i) {
+    text.ids.push_back(int64_t(random() % uint64_t(decoder.vocabulary())));
+    text.mask.push_back(i == columns / 2 || random() % holes != 0);
+  }
+}
+
+/// Creates the sequences of texts.
+std::vector<int32_t> open(DecodeEngine &decoder,
+                          const std::vector<const Text *> &texts) {
+  std::vector<int32_t> sequences(texts.size());
+  std::vector<SourceInput> sources;
+  for (size_t i = 0; i != texts.size(); ++i)
+    if (decoder.hasSources())
+      sources.push_back({texts[i]->ids.data(), texts[i]->mask.data(),
+                         int64_t(texts[i]->ids.size())});
+    else
+      sequences[i] = need(decoder.create());
+  if (decoder.hasSources())
+    need(decoder.addSources(sources.data(), sources.size(), sequences.data()));
+  return sequences;
 }
 
 /// Lengths around the borders of panels and blocks, and some at random.
@@ -81,6 +120,8 @@ std::vector<Text> randomTexts(const DecodeEngine &decoder,
     Text &text = texts.emplace_back();
     for (int64_t i = 0; i != std::min(length, longest); ++i)
       text.tokens.push_back(int64_t(random() % uint64_t(decoder.vocabulary())));
+    if (decoder.hasSources())
+      addSource(decoder, text, random);
   };
   for (int64_t length : {1, 2, 31, 33, 255, 257, 513, 700})
     if (length <= longest)
@@ -95,7 +136,7 @@ void runWhole(const Model &model, std::vector<Text> &texts) {
   auto session = makeSession(model, Way(), 1, 700);
   DecodeEngine &decoder = *session->decoder();
   for (Text &text : texts) {
-    int32_t sequence = need(decoder.create());
+    int32_t sequence = open(decoder, {&text})[0];
     int64_t count = int64_t(text.tokens.size());
     text.logits.assign(size_t(count * decoder.width()), -1);
     StepInput rows{sequence, text.tokens.data(), count, count};
@@ -126,8 +167,7 @@ public:
 
   void run(int64_t steps) {
     readers.resize(size_t(decoder.maxSequences()));
-    for (Reader &reader : readers)
-      begin(reader);
+    beginAll();
     for (int64_t i = 0; i != steps; ++i) {
       for (Reader &reader : readers)
         change(reader);
@@ -147,7 +187,16 @@ private:
   void begin(Reader &reader) {
     reader.text = &texts[random() % texts.size()];
     reader.at = 0;
-    reader.sequence = need(decoder.create());
+    reader.sequence = open(decoder, {reader.text})[0];
+  }
+  /// Begins all texts in one call.
+  void beginAll() {
+    std::vector<const Text *> chosen;
+    for (Reader &reader : readers)
+      chosen.push_back(reader.text = &texts[random() % texts.size()]);
+    const std::vector<int32_t> sequences = open(decoder, chosen);
+    for (size_t i = 0; i != readers.size(); ++i)
+      readers[i].sequence = sequences[i];
   }
 
   /// Ends a sequence, goes back in it, or makes another of it.
@@ -245,7 +294,7 @@ void check(const Model &model, const std::string &file,
   for (unsigned round = 0; round != 8; ++round) {
     const int64_t sizes[] = {1, 7, 64, 300, 1024};
     Way way{1 + round, random() % 3 == 0, random() % 2 == 0,
-            sizes[random() % 5]};
+            sizes[random() % 5], 1 + int64_t(round % 4)};
     RandomReaders(model, way, file, texts, random).run(50);
   }
 }
