@@ -25,9 +25,6 @@ struct ImportOptions {
   /// the config implies. The module can be looked at, not compiled. Without
   /// effect on a graph.json.
   bool configOnly = false;
-  /// Import the encoder alone of an encoder-decoder that generates, as entry
-  /// `encode`: the runtime does not run the entry `source` of the whole yet.
-  bool encoderOnly = true;
 };
 
 /// What the importer found besides the module. The module's `attn.info`

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles golden models, runs their cases through the command line and compares with the expected tensors.
 
-usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compile-flag=FLAG]... [--threads N]
-           [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
+usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compile-flag=FLAG]... [--entry NAME]...
+           [--threads N] [--tolerance ABSOLUTE RELATIVE] [--cosine LEAST]
 
 With --all-isas each case runs with each instruction set that the artifact has code for and this CPU runs.
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
@@ -205,6 +205,8 @@ class Checker:
                 return
             for isa in self.isas(artifact):
                 for case in meta["cases"]:
+                    if self.options.entry and case["entry"] not in self.options.entry:
+                        continue
                     problem = self.run_case(folder, artifact, case, (meta["atol"], meta["rtol"]), isa)
                     self.record(f"{name} {case['input']} {isa or ''}".strip(), problem)
 
@@ -228,6 +230,7 @@ def main():
     parser.add_argument("--isa", action="append", default=[])
     parser.add_argument("--all-isas", action="store_true")
     parser.add_argument("--compile-flag", action="append", default=[])
+    parser.add_argument("--entry", action="append", default=[])
     parser.add_argument("--threads", type=int)
     parser.add_argument("--tolerance", type=float, nargs=2)
     parser.add_argument("--cosine", type=float, default=-1.0)

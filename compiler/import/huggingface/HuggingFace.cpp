@@ -217,21 +217,13 @@ Result<Symbols> HuggingFaceImport::build(Emitter &emit,
   // Both.
   BlockContext encoder(emit, info.files, family.halves[0], head, model);
   BlockContext decoder(emit, info.files, family.halves[1], head, models[1]);
-  if (!head.isBare() && !options.encoderOnly) {
+  if (!head.isBare()) {
     buildEncoderDecoder(encoder, decoder);
     llvm::append_range(ofEncoder, ofStep);
     llvm::append_values(ofEncoder, Symbols::value_type("keys1", -1),
                         Symbols::value_type("rows1", -1));
     return ofEncoder;
   }
-  if (head.labels)
-    return config.root().error("the decoder of '" + info.architecture +
-                                   "' is not supported",
-                               Status::Unsupported);
-  if (!head.isBare())
-    info.notes.push_back("config.json: only the encoder of '" +
-                         info.architecture +
-                         "' is compiled, as entry 'encode'");
   buildEncoder(encoder, head::bare().results);
   return ofEncoder;
 }

@@ -73,7 +73,6 @@ protected:
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     ImportOptions importOptions{folder};
-    importOptions.encoderOnly = false;
     auto imported = importModel(context, importOptions, info);
     ASSERT_TRUE(imported) << imported.error().message;
     module = std::move(*imported);

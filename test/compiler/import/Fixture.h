@@ -57,10 +57,9 @@ struct Imported {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Error error{Status::Ok, "", {}};
 
-  explicit Imported(const std::string &path, bool configOnly = false,
-                    bool encoderOnly = true) {
+  explicit Imported(const std::string &path, bool configOnly = false) {
     Result<mlir::OwningOpRef<mlir::ModuleOp>> result =
-        importModel(context, {path, configOnly, encoderOnly}, info);
+        importModel(context, {path, configOnly}, info);
     if (result)
       module = std::move(*result);
     else

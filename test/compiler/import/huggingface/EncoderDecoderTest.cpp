@@ -14,8 +14,7 @@ namespace {
 /// A golden folder with all entries.
 struct Whole : Imported {
   explicit Whole(const std::string &name)
-      : Imported(sourceFolder() + "/test/goldens/encoder-decoders/" + name,
-                 /*configOnly=*/false, /*encoderOnly=*/false) {}
+      : Imported(sourceFolder() + "/test/goldens/encoder-decoders/" + name) {}
 
   mlir::func::FuncOp entry(llvm::StringRef name) {
     return module->lookupSymbol<mlir::func::FuncOp>(name);
@@ -91,10 +90,6 @@ TEST(EncoderDecoder, a_classifier_looks_at_the_last_end_token) {
   EXPECT_EQ(model.attribute("encoder", "transom.kind"), "run");
   EXPECT_EQ(model.attribute("source", "transom.encoder"), "encoder");
   EXPECT_EQ(model.attribute("step", "transom.class_row"), "last_end");
-  // The encoder alone would be another model.
-  Imported encoder(sourceFolder() +
-                   "/test/goldens/encoder-decoders/bart-classify");
-  EXPECT_EQ(encoder.error.status, Status::Unsupported);
 }
 
 TEST(EncoderDecoder, a_bare_model_is_its_encoder) {
