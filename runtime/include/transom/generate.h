@@ -73,8 +73,8 @@ typedef struct transom_generated_token {
   transom_finish finish;
 } transom_generated_token;
 
-/** Receives each new token; with beams those of the results, when the search for
- * a prompt has ended. A result other than 0 ends the continuation. It may
+/** Receives each new token; with beams those of the results, when the search
+ * for a prompt has ended. A result other than 0 ends the continuation. It may
  * call transom_session_cancel() and no other function on the session. */
 typedef int (*transom_token_callback)(void *context,
                                       const transom_generated_token *token);
@@ -261,8 +261,8 @@ TRANSOM_API transom_status transom_generation_output_ids(
     const transom_generation *generation, transom_tensor *result);
 
 /** Writes `scores` of the entry `generate`: f32 [continuations], the scores of
- * beams. USAGE for a generation without beams; LIMIT if `capacity` is too small;
- * it is then set to the bytes needed. */
+ * beams. USAGE for a generation without beams; LIMIT if `capacity` is too
+ * small; it is then set to the bytes needed. */
 TRANSOM_API transom_status transom_generation_scores(
     const transom_generation *generation, transom_tensor *result);
 
