@@ -57,6 +57,8 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("kv-dtype", options.kvDtype);
   if (options.attentionSchedule != "auto")
     flags.emplace_back("attention-schedule", options.attentionSchedule);
+  if (options.attention)
+    flags.emplace_back("attention", "true");
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
   if (options.optLevel != 2)

@@ -45,6 +45,8 @@ struct CompileOptions {
   /// with the most query rows of a work item, `streaming:12`. Results are the
   /// same for all schedules.
   std::string attentionSchedule = "auto";
+  /// Add an entry that returns the weights of attention.
+  bool attention = false;
   std::vector<std::string> disabledPasses;
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;

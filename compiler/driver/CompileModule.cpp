@@ -311,11 +311,18 @@ Result<CompileReport> ModuleCompiler::run() {
                        kern::ScheduleAttr::get(module->getContext(),
                                                *kern::AttentionSchedule::parse(
                                                    options.attentionSchedule)));
+  if (options.attention)
+    (*module)->setAttr("transom.attention",
+                       UnitAttr::get(module->getContext()));
   (*module)->setAttr("transom.backend",
                      StringAttr::get(module->getContext(), options.backend));
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
     // The caller has imported the module.
     TRANSOM_TRY(stage == Stage::Attn ? readBack() : runPasses(stage));
+    if (stage == Stage::AttnOpt && options.attention &&
+        !module->lookupSymbol("attention"))
+      return unsupported("weights of attention are not supported for this "
+                         "model; supported: encoders of token ids");
     if (options.emit == stage) {
       if (Result<void> done =
               emitText(printForReading(*module, options.emitLocations), {});

@@ -54,6 +54,8 @@ llvm::ArrayRef<PassInfo> getPasses() {
       {Stage::AttnOpt, "attn-remove-padding", false,
        plain<createRemovePaddingPass>},
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
+      {Stage::AttnOpt, "attn-add-attention-entry", true,
+       plain<createAddAttentionEntryPass>},
       {Stage::AttnOpt, "attn-outline-layers", false,
        plain<createOutlineLayersPass>},
       {Stage::AttnOpt, "attn-drop-unused-weights", false,

@@ -184,6 +184,44 @@ def RemovePaddingPass : Pass<"attn-remove-padding", "::mlir::ModuleOp"> {
     Statistic<"rectangular", "rectangular", "functions with a mask that stay rectangular">];
 }
 
+def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp"> {
+  let summary = "adds an entry that returns attention weights";
+  let description = [{
+    Does nothing unless the module has the attribute `transom.attention`.
+
+    Copies the first entry that takes token ids `[batch, seq]` and has an
+    attention of these tokens among each other, as `@attention`. After its results
+    come `attentions.0`, `attentions.1`, ...: of each `attn.sdpa` the weights
+    `[batch, heads, seq, seq]`, softmax(scale * Q K^T + mask) with zeros at padding.
+    They are the result of a second `attn.sdpa` of the same query and key whose
+    values are unit vectors: that of a token is one at its column. So they have
+    the masks, windows, biases and key-value heads of the attention, and the
+    other operations of the copy are those of the original.
+
+    Batch and length of the copy are symbols of their own, `attention_batch` of at
+    most 4 and `attention_seq` of at most 512 and the original's maximum, since
+    weights take memory by the square of the length.
+
+    Pre-condition: attention is fused, padding is removed, layers are not outlined.
+    Post-condition: all other entries are what they were.
+
+    Refuses nothing. An attention with a cache has no weights in the result.
+
+    Example, within the copy:
+    ```mlir
+    %y = attn.sdpa %q, %k, %v ragged(%s : <rows, keys>) heads 2 kv_heads 2 scale 0.5 <ragged>
+         : [rows, 8] f32
+    // is followed by
+    %p = attn.position <column> %ids ragged(%s : <rows, keys>) : [rows] i64
+    %u = attn.embedding %p, %unit_vectors : [rows] i64, [512, 1024] f32
+    %w = attn.sdpa %q, %k, %u ragged(%s : <rows, keys>) heads 2 kv_heads 2 scale 0.5 <ragged>
+         : [rows, 8] f32, [rows, 8] f32, [rows, 1024] f32
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect", "::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"added", "added", "entries added">];
+}
+
 def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
   let summary = "makes one body of repeated equal layers";
   let description = [{

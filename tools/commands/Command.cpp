@@ -40,7 +40,9 @@ void tools::addEnvironmentVariables(CLI::App &command) {
     if (option->get_lnames().empty() || option == command.get_help_ptr())
       continue;
     std::string name = option->get_lnames().front();
-    if (name == "output" || name == "in" || name == "out")
+    // Other commands have a `--target` that is a text.
+    if (name == "output" || name == "in" || name == "out" ||
+        (name == "target" && command.get_name() != "compile"))
       continue;
     std::string variable = "TRANSOM_";
     for (char c : name)

@@ -43,7 +43,7 @@ Command &addCommand(CLI::App &app, CommandList &commands,
 
 /// Lets an environment variable `TRANSOM_...` set each flag of a command,
 /// except
-/// `-o`, `--in` and `--out`.
+/// `-o`, `--in`, `--out`, and a `--target` of other commands than `compile`.
 void addEnvironmentVariables(CLI::App &command);
 
 // Each adds one command.
@@ -54,6 +54,7 @@ void addClassify(CLI::App &app, CommandList &commands);
 void addGenerate(CLI::App &app, CommandList &commands);
 void addScore(CLI::App &app, CommandList &commands);
 void addTokenize(CLI::App &app, CommandList &commands);
+void addAttention(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);
 void addBench(CLI::App &app, CommandList &commands);
 

@@ -227,6 +227,9 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
                  "(default 2)")
       ->type_name("0|2")
       ->check(CLI::IsMember({0u, 2u}));
+  app.add_flag("--attention", flags.options.attention,
+               "add an entry that returns the weights of attention, which "
+               "'transom attention' shows");
   addList(app, "--disable-pass", flags.options.disabledPasses,
           "skip a pass (repeatable); see 'transom-opt --help'");
   app.add_flag("--check-stages", flags.options.checkRoundTrip,

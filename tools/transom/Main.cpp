@@ -20,8 +20,9 @@ int main(int argc, char **argv) {
                        "print the version");
   app.allow_extras();
   CommandList commands;
-  for (auto *add : {addCompile, addRun, addGenerate, addScore, addEmbed,
-                    addClassify, addTokenize, addInspect, addBench})
+  for (auto *add :
+       {addCompile, addRun, addGenerate, addScore, addEmbed, addClassify,
+        addAttention, addTokenize, addInspect, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);
