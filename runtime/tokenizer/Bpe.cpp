@@ -35,11 +35,16 @@ static uint32_t getBytes(char32_t code) {
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
-uint32_t Bpe::wholeWord(const Characters &text, Span word) const {
+uint32_t Bpe::findWord(const Characters &text, Span word) const {
   uint32_t state = Trie::root;
   for (size_t at = word.begin; at < word.end && state != Trie::none; ++at)
     state = trie.stepCode(state, text[at].code);
   return state == Trie::none ? Trie::none : trie.value(state);
+}
+
+uint32_t Bpe::wholeWord(const Characters &text, Span word) const {
+  uint32_t id = findWord(text, word);
+  return id == Trie::none ? id : id & ~wholeBit;
 }
 
 /// True if a token is one of those that text is cut into.
@@ -93,6 +98,8 @@ void Bpe::split(const Characters &text, Span word) {
     if (last)
       state = trie.step(state, suffix);
     uint32_t id = trie.value(state);
+    if (id != Trie::none)
+      id &= ~wholeBit;
     if (id == Trie::none || !isCut(id)) {
       addUnknown(text[at].code, first, last);
       continue;
@@ -196,8 +203,8 @@ void Bpe::mergeAll() {
   }
 }
 
-void Bpe::give(const Characters &text, Span word,
-               std::vector<Token> &tokens) const {
+/// Makes the parts of the word that the symbols are.
+void Bpe::give(const Characters &text, Span word) {
   // `at` is the character that holds the byte where the token begins, and
   // `passed` the bytes before that character.
   size_t at = word.begin;
@@ -205,40 +212,64 @@ void Bpe::give(const Characters &text, Span word,
   auto seek = [&](uint64_t byte) {
     while (at + 1 < word.end && passed + getBytes(text[at].code) <= byte)
       passed += getBytes(text[at++].code);
-    return text[at];
+    return at;
   };
   for (uint32_t i = symbols.empty() ? none : 0; i != none;
        i = symbols[i].next) {
-    uint32_t first = seek(begin).begin, id = symbols[i].id;
-    const size_t firstAt = at;
-    uint64_t end = begin + symbols[i].bytes;
-    uint32_t last = seek(end - 1).end;
+    const size_t first = seek(begin);
+    const uint64_t end = begin + symbols[i].bytes;
+    const size_t last = seek(end - 1);
     // Unknown characters can make a token together that is not cut from text.
+    uint32_t id = symbols[i].id;
     if (id == unknownId && scores.size() != 0)
-      id = wholeWord(text, {firstAt, at + 1});
-    tokens.push_back({id < idEnd ? id : unknownId, first, last});
+      id = wholeWord(text, {first, last + 1});
+    addPart(id, first - word.begin, last - word.begin);
     begin = end;
   }
 }
 
+void Bpe::addPart(uint32_t id, size_t first, size_t last) {
+  parts.push_back({id < idEnd ? id : unknownId, static_cast<uint32_t>(first),
+                   static_cast<uint32_t>(last)});
+}
+
+/// Makes the parts of a word.
+void Bpe::findParts(const Characters &text, Span word) {
+  parts.clear();
+  const uint32_t whole = findWord(text, word);
+  if (whole != Trie::none && (whole & wholeBit || flags & IgnoreMerges))
+    return addPart(whole & ~wholeBit, 0, word.end - word.begin - 1);
+  split(text, word);
+  mergeAll();
+  give(text, word);
+}
+
+void Bpe::tokenizePart(const Characters &text, Span word,
+                       std::vector<Token> &tokens) {
+  const Character *characters = text.data() + word.begin;
+  if (const WordCache::Entry *entry = cache.find(text, word)) {
+    for (size_t i = 0; i < entry->count; ++i)
+      tokens.push_back({entry->ids[i], characters[entry->first[i]].begin,
+                        characters[entry->last[i]].end});
+    return;
+  }
+  findParts(text, word);
+  cache.put(parts);
+  for (const WordPart &part : parts)
+    tokens.push_back(
+        {part.id, characters[part.first].begin, characters[part.last].end});
+}
+
 void Bpe::tokenize(const Characters &text, Span word,
                    std::vector<Token> &tokens) {
-  if (flags & IgnoreMerges)
-    if (uint32_t id = wholeWord(text, word); id != Trie::none) {
-      tokens.push_back({id, text[word.begin].begin, text[word.end - 1].end});
-      return;
-    }
+  if (!(flags & SeparateSpaces))
+    return tokenizePart(text, word, tokens);
   for (size_t begin = word.begin; begin < word.end;) {
-    size_t end = word.end;
-    if (flags & SeparateSpaces) {
-      end = begin + 1;
-      while (end < word.end && (text[end].code != spaceCharacter ||
-                                text[end - 1].code == spaceCharacter))
-        ++end;
-    }
-    split(text, {begin, end});
-    mergeAll();
-    give(text, {begin, end}, tokens);
+    size_t end = begin + 1;
+    while (end < word.end && (text[end].code != spaceCharacter ||
+                              text[end - 1].code == spaceCharacter))
+      ++end;
+    tokenizePart(text, {begin, end}, tokens);
     begin = end;
   }
 }

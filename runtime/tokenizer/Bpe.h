@@ -8,6 +8,7 @@
 #include "runtime/tokenizer/Splitter.h"
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Token.h"
+#include "runtime/tokenizer/WordCache.h"
 
 namespace transom::tokenizer {
 
@@ -45,6 +46,7 @@ private:
     uint32_t rank = none, result = none;
   };
 
+  uint32_t findWord(const Characters &text, Span word) const;
   uint32_t wholeWord(const Characters &text, Span word) const;
   bool isCut(uint32_t id) const;
   void split(const Characters &text, Span word);
@@ -56,8 +58,11 @@ private:
   void merge(const Candidate &candidate);
   void queuePair(uint32_t left);
   Merge getMerge(uint32_t left, uint32_t right) const;
-  void give(const Characters &text, Span word,
-            std::vector<Token> &tokens) const;
+  void give(const Characters &text, Span word);
+  void addPart(uint32_t id, size_t first, size_t last);
+  void findParts(const Characters &text, Span word);
+  void tokenizePart(const Characters &text, Span word,
+                    std::vector<Token> &tokens);
 
   Trie trie;
   uint32_t continuingRoot; ///< the state after the continuing prefix
@@ -68,6 +73,8 @@ private:
   ArrayView<double> scores; ///< where not all tokens are cut from text
 
   std::vector<Symbol> symbols;
+  std::vector<WordPart> parts; ///< of the word
+  WordCache cache;
   std::vector<Candidate> queue; ///< a heap
   uint32_t unknownBytes = 0;    ///< of an unknown token not yet added
 };

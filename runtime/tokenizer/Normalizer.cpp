@@ -15,13 +15,18 @@
 namespace transom::tokenizer {
 
 Characters getCharacters(std::string_view text) {
-  Characters characters;
-  characters.reserve(text.size());
-  for (size_t position = 0; position < text.size();) {
-    uint32_t begin = static_cast<uint32_t>(position);
-    char32_t code = utf8::decode(text, position);
-    characters.push_back({code, begin, static_cast<uint32_t>(position)});
+  Characters characters(text.size());
+  size_t count = 0;
+  for (size_t position = 0; position < text.size(); ++count) {
+    const uint32_t begin = static_cast<uint32_t>(position);
+    char32_t code = static_cast<uint8_t>(text[position]);
+    if (code < 0x80)
+      ++position;
+    else
+      code = utf8::decode(text, position);
+    characters[count] = {code, begin, static_cast<uint32_t>(position)};
   }
+  characters.resize(count);
   return characters;
 }
 

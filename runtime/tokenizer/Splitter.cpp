@@ -59,6 +59,27 @@ public:
       : splitter(splitter), text(text), span(span) {}
 
   std::vector<Cut> run() {
+    return splitter.header.literal != 0 ? findLiteral() : findAll();
+  }
+
+private:
+  std::vector<Cut> findLiteral() {
+    const char32_t literal = splitter.header.literal;
+    size_t taken = span.begin;
+    for (size_t at = span.begin; at < span.end; ++at) {
+      if (text[at].code != literal)
+        continue;
+      if (taken < at)
+        cuts.push_back({{taken, at}, false});
+      cuts.push_back({{at, at + 1}, true});
+      taken = at + 1;
+    }
+    if (taken < span.end)
+      cuts.push_back({{taken, span.end}, false});
+    return std::move(cuts);
+  }
+
+  std::vector<Cut> findAll() {
     size_t taken = span.begin;
     for (size_t at = span.begin; at < span.end;) {
       size_t end = longest(at);
@@ -76,7 +97,6 @@ public:
     return std::move(cuts);
   }
 
-private:
   /// Marking begins where so many characters were read in vain.
   static constexpr size_t patience = 32;
 

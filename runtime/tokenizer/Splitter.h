@@ -21,6 +21,7 @@ struct ProgramHeader {
   uint32_t classes;
   uint32_t blocks;
   uint32_t numberBlocks;
+  uint32_t literal; ///< the character that is the only match, or 0
 };
 /// Bit of a transition: a match ends before the character.
 inline constexpr uint16_t matchBit = 0x8000;

@@ -12,9 +12,7 @@
 
 namespace transom::tokenizer {
 
-uint32_t Trie::stepCode(uint32_t state, char32_t code) const {
-  if (code < 0x80)
-    return step(state, static_cast<uint8_t>(code));
+uint32_t Trie::stepLong(uint32_t state, char32_t code) const {
   auto continuation = [code](unsigned shift) {
     return static_cast<uint8_t>(0x80 | ((code >> shift) & 0x3F));
   };

@@ -32,7 +32,8 @@ enum class Section : uint32_t {
   PairTemplate,      ///< `TemplateItem`s
   Vocabulary,        ///< `VocabularyEntry`s by ascending id
   Text,              ///< bytes that the others refer to
-  ModelTrie,         ///< `TrieUnit`s, tokens of the model to ids
+  ModelTrie,         ///< `TrieUnit`s, tokens of the model to ids, with
+                     ///< `wholeBit`
   AddedTokens,       ///< `AddedToken`s
   AddedNames,        ///< `TrieUnit`s, contents of added tokens to ids
   RawTrie,           ///< `TrieUnit`s, added tokens found in the text as it is
@@ -165,6 +166,10 @@ struct TrieUnit {
   uint32_t check;
 };
 
+/// The bit of a value of `ModelTrie` that says that the token is the only one
+/// that a BPE makes of its text.
+inline constexpr uint32_t wholeBit = 0x80000000u;
+
 /// A merge of two tokens into one. Of all that apply, that of the lowest rank
 /// goes first. Its slot is the first free one from `mergeHome` on.
 struct MergeSlot {
@@ -176,7 +181,6 @@ struct MergeSlot {
 inline uint64_t mergeHome(uint32_t left, uint32_t right, uint64_t count) {
   uint64_t key = uint64_t(left) << 32 | right;
   uint64_t hash = key * 0x9E3779B97F4A7C15u;
-  hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
   return ((hash >> 32) * count) >> 32;
 }
 
@@ -233,7 +237,10 @@ public:
     return state;
   }
   /// The same for the UTF-8 form of a code point.
-  uint32_t stepCode(uint32_t state, char32_t code) const;
+  uint32_t stepCode(uint32_t state, char32_t code) const {
+    return code < 0x80 ? step(state, static_cast<uint8_t>(code))
+                       : stepLong(state, code);
+  }
   /// The value of the key that ends in `state`, or `none`.
   uint32_t value(uint32_t state) const {
     uint32_t end = child(state, 0);
@@ -241,8 +248,13 @@ public:
   }
   /// The value of `key`, or `none`.
   uint32_t find(std::string_view key) const { return value(step(root, key)); }
+  /// The unit that holds the value of `key`, or `none`.
+  uint32_t findUnit(std::string_view key) const {
+    return child(step(root, key), 0);
+  }
 
 private:
+  uint32_t stepLong(uint32_t state, char32_t code) const;
   uint32_t child(uint32_t state, uint32_t label) const {
     if (state >= units.size())
       return none;

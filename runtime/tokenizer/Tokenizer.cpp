@@ -1,20 +1,15 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps of encoding: find added tokens in the text as it is, normalize what
-// lies between them, find added tokens again, cut into words, words to tokens
-// by the model, cut to the maximum length, fill the template.
+// The tokens of each text are cut to the maximum length and put into the
+// template.
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/base/Suggest.h"
 #include "runtime/base/Utf8.h"
-#include "runtime/tokenizer/AddedTokens.h"
-#include "runtime/tokenizer/Bpe.h"
 #include "runtime/tokenizer/ByteLevel.h"
 #include "runtime/tokenizer/DecodeStream.h"
-#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/SequenceEncoder.h"
 #include "runtime/tokenizer/Unicode.h"
-#include "runtime/tokenizer/Unigram.h"
-#include "runtime/tokenizer/WordPiece.h"
 #include <algorithm>
 #include <utility>
 
@@ -27,13 +22,17 @@ Result<Tokenizer> Tokenizer::open(std::string_view bytes) {
   Tokenizer tokenizer(tables);
   if (std::string_view inner = tables.section(Section::Target);
       !inner.empty()) {
-    TRANSOM_ASSIGN(tokenizer.target, Tables::open(inner));
+    TRANSOM_ASSIGN(Tables target, Tables::open(inner));
+    tokenizer.target = std::make_shared<const Tokenizer>(Tokenizer(target));
   }
   return tokenizer;
 }
 
-Tokenizer Tokenizer::getTarget() const {
-  return Tokenizer(target.value_or(tables));
+Tokenizer::Tokenizer(Tables tables)
+    : tables(tables), pool(std::make_shared<EncoderPool>()) {}
+
+const Tokenizer &Tokenizer::getTarget() const {
+  return target ? *target : *this;
 }
 
 //===-- Languages ---------------------------------------------------------===//
@@ -68,128 +67,6 @@ Result<int64_t> Tokenizer::findLanguage(std::string_view name) const {
 
 //===-- Text to tokens ----------------------------------------------------===//
 
-/// What trimming takes for a space at the end of a token.
-static bool isTrimmed(char32_t code) {
-  return code == characterOfByte(' ') || unicode::isWhitespace(code);
-}
-
-namespace {
-/// The tokens of one text, before truncation and template.
-class SequenceEncoder {
-public:
-  explicit SequenceEncoder(const Tables &tables)
-      : tables(tables), wordPiece(tables), bpe(tables), unigram(tables),
-        added(tables.array<AddedToken>(Section::AddedTokens)),
-        rawTrie(tables.trie(Section::RawTrie)),
-        normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
-
-  /// `Rejected` where a character needs an unknown token and the model has no
-  /// such token.
-  Result<std::vector<Token>> encode(std::string_view text) {
-    Characters characters = getCharacters(text);
-    encodeAll(characters);
-    if (auto missing = unigram.getMissing())
-      return rejected("the character at byte " + std::to_string(*missing) +
-                      " is not in the vocabulary, which has no unknown token");
-    return std::move(tokens);
-  }
-
-private:
-  void encodeAll(Characters &characters) {
-    std::vector<Split> splits = splitAdded(rawTrie, added, characters);
-    if (splits.size() == 1 && !splits[0].id)
-      return encodeBetween(characters);
-    Characters between;
-    for (const Split &split : splits) {
-      if (split.id) {
-        addToken(characters, split);
-        continue;
-      }
-      between.assign(characters.begin() + split.span.begin,
-                     characters.begin() + split.span.end);
-      encodeBetween(between);
-    }
-  }
-
-  void addToken(const Characters &text, const Split &split) {
-    auto [begin, end] = split.span;
-    if (begin == end)
-      return;
-    Token token{*split.id, text[begin].begin, text[end - 1].end, 0, 0, true};
-    if (tables.parameters().flags & TrimOffsets) {
-      for (size_t i = begin; i < end && isTrimmed(text[i].code); ++i)
-        ++token.leadingSpaces;
-      for (size_t i = end; i > begin && isTrimmed(text[i - 1].code); --i)
-        ++token.trailingSpaces;
-    }
-    tokens.push_back(token);
-  }
-
-  /// A text that begins with `>>` and has `<<` begins with one token, which may
-  /// be unknown.
-  void takeLanguageCode(Characters &text) {
-    auto isPair = [&](size_t at, char32_t code) {
-      return text[at].code == code && text[at + 1].code == code;
-    };
-    if (text.size() < 4 || !isPair(0, U'>'))
-      return;
-    size_t end = 2;
-    while (end + 1 < text.size() && !isPair(end, U'<'))
-      ++end;
-    if (end + 1 >= text.size())
-      return;
-    end += 2;
-    unigram.addWhole(text, {0, end}, tokens);
-    text.erase(text.begin(), text.begin() + static_cast<ptrdiff_t>(end));
-  }
-
-  /// Text between the added tokens that were found before normalizing.
-  void encodeBetween(Characters &text) {
-    if (tables.parameters().flags & LanguageCodes)
-      takeLanguageCode(text);
-    normalize(tables.steps(Section::NormalizerSteps), text);
-    std::vector<Split> splits = splitAdded(normalizedTrie, added, text);
-    if (splits.size() == 1 && !splits[0].id)
-      return encodeWords(text);
-    Characters between;
-    for (const Split &split : splits) {
-      if (split.id) {
-        addToken(text, split);
-        continue;
-      }
-      between.assign(text.begin() + split.span.begin,
-                     text.begin() + split.span.end);
-      encodeWords(between);
-    }
-  }
-
-  void encodeWords(Characters &text) {
-    for (Span word :
-         preTokenize(tables.steps(Section::PreTokenizerSteps), text)) {
-      switch (tables.parameters().model) {
-      case ModelKind::WordPiece:
-        wordPiece.tokenize(text, word, tokens);
-        break;
-      case ModelKind::Bpe:
-        bpe.tokenize(text, word, tokens);
-        break;
-      case ModelKind::Unigram:
-        unigram.tokenize(text, word, tokens);
-        break;
-      }
-    }
-  }
-
-  const Tables &tables;
-  WordPiece wordPiece;
-  Bpe bpe;
-  Unigram unigram;
-  ArrayView<AddedToken> added;
-  Trie rawTrie, normalizedTrie;
-  std::vector<Token> tokens;
-};
-} // namespace
-
 static Result<void> checkText(std::string_view text) {
   if (text.size() >= UINT32_MAX)
     return limitError("a text of " + std::to_string(text.size()) +
@@ -198,6 +75,16 @@ static Result<void> checkText(std::string_view text) {
   if (invalid != std::string_view::npos)
     return rejected("text is not UTF-8 at byte " + std::to_string(invalid));
   return {};
+}
+
+/// The tokens of a text, by an encoder that no other thread uses.
+static Result<std::vector<Token>>
+encodeText(EncoderPool &pool, const Tables &tables, std::string_view text) {
+  TRANSOM_TRY(checkText(text));
+  std::unique_ptr<SequenceEncoder> encoder = pool.take(tables);
+  Result<std::vector<Token>> tokens = encoder->encode(text);
+  pool.put(std::move(encoder));
+  return tokens;
 }
 
 //===-- Truncation --------------------------------------------------------===//
@@ -262,12 +149,15 @@ static void countSpaces(const Tables &tables, Token &token) {
   std::optional<VocabularyEntry> entry = tables.entry(token.id);
   if (!entry)
     return;
-  Characters text = getCharacters(tables.text(entry->text));
-  auto solid = [](const Character &c) { return !isTrimmed(c.code); };
-  auto first = std::find_if(text.begin(), text.end(), solid);
-  auto last = std::find_if(text.rbegin(), text.rend(), solid);
-  token.leadingSpaces = static_cast<uint32_t>(first - text.begin());
-  token.trailingSpaces = static_cast<uint32_t>(last - text.rbegin());
+  const std::string_view text = tables.text(entry->text);
+  token.leadingSpaces = token.trailingSpaces = 0;
+  bool leads = true;
+  for (size_t at = 0; at < text.size();) {
+    const bool trimmed = isTrimmed(utf8::decode(text, at));
+    leads &= trimmed;
+    token.leadingSpaces += leads;
+    token.trailingSpaces = trimmed ? token.trailingSpaces + 1 : 0;
+  }
 }
 
 /// True if `count` characters of `text` precede the byte `end`.
@@ -330,6 +220,12 @@ static Encoding fillTemplate(ArrayView<TemplateItem> items,
                              const EncodeOptions &options,
                              const std::vector<Token> (&sequences)[2]) {
   Encoding encoding;
+  const size_t most = items.size() + sequences[0].size() + sequences[1].size();
+  encoding.ids.reserve(most);
+  encoding.typeIds.reserve(most);
+  encoding.offsets.reserve(most);
+  encoding.specialMask.reserve(most);
+  encoding.sequence.reserve(most);
   for (size_t i = 0; i < items.size(); ++i) {
     TemplateItem item = items[i];
     if (isToken(item.kind)) {
@@ -351,11 +247,9 @@ Result<Encoding> Tokenizer::encode(std::string_view text,
                                    std::optional<std::string_view> pair,
                                    const EncodeOptions &options) const {
   std::vector<Token> sequences[2];
-  TRANSOM_TRY(checkText(text));
-  TRANSOM_ASSIGN(sequences[0], SequenceEncoder(tables).encode(text));
+  TRANSOM_ASSIGN(sequences[0], encodeText(*pool, tables, text));
   if (pair) {
-    TRANSOM_TRY(checkText(*pair));
-    TRANSOM_ASSIGN(sequences[1], SequenceEncoder(tables).encode(*pair));
+    TRANSOM_ASSIGN(sequences[1], encodeText(*pool, tables, *pair));
   }
   auto items = tables.array<TemplateItem>(pair ? Section::PairTemplate
                                                : Section::SingleTemplate);
@@ -408,6 +302,8 @@ std::optional<int64_t> Tokenizer::getId(std::string_view token) const {
   uint32_t id = tables.trie(Section::AddedNames).find(token);
   if (id == Trie::none)
     id = tables.trie(Section::ModelTrie).find(token);
+  if (tables.parameters().model == ModelKind::Bpe && id != Trie::none)
+    id &= ~wholeBit;
   return id >= tables.parameters().idEnd ? std::nullopt
                                          : std::optional<int64_t>(id);
 }

@@ -8,12 +8,17 @@
 #include "runtime/base/Error.h"
 #include "runtime/tokenizer/Tables.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace transom {
+
+namespace tokenizer {
+class EncoderPool;
+}
 
 /// How a text is encoded.
 struct EncodeOptions {
@@ -53,7 +58,8 @@ struct TokenizerLanguage {
   int64_t id;
 };
 
-/// Immutable; may be used by several threads at once.
+/// Immutable but for scratch memory that it keeps, with the words seen last;
+/// may be used by several threads at once.
 class Tokenizer {
 public:
   /// Opens tables, which stay the caller's and outlive the tokenizer. No work
@@ -98,15 +104,16 @@ public:
 
   /// The tokenizer of texts in the target language: another one where a
   /// translator's files have two, else the same.
-  Tokenizer getTarget() const;
+  const Tokenizer &getTarget() const;
 
   /// What it reads.
   const tokenizer::Tables &data() const { return tables; }
 
 private:
-  explicit Tokenizer(tokenizer::Tables tables) : tables(tables) {}
+  explicit Tokenizer(tokenizer::Tables tables);
   tokenizer::Tables tables;
-  std::optional<tokenizer::Tables> target;
+  std::shared_ptr<const Tokenizer> target;
+  std::shared_ptr<tokenizer::EncoderPool> pool;
 };
 
 } // namespace transom

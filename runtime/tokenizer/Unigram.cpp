@@ -34,7 +34,7 @@ bool Unigram::extend(size_t at, size_t length, uint32_t id, double score) {
 }
 
 void Unigram::findBest(const Characters &text, Span word) {
-  size_t size = word.end - word.begin;
+  const size_t size = word.end - word.begin;
   nodes.assign(size + 1, Node());
   for (size_t at = 0; at < size; ++at) {
     // Try each token that starts here.
@@ -44,8 +44,10 @@ void Unigram::findBest(const Characters &text, Span word) {
       state = trie.stepCode(state, text[word.begin + end].code);
       if (state == Trie::none)
         break;
-      uint32_t id = trie.value(state);
-      double score = id < scores.size() ? scores[id] : std::nan("");
+      const uint32_t id = trie.value(state);
+      if (id >= scores.size())
+        continue;
+      const double score = scores[id];
       if (std::isnan(score))
         continue;
       extend(at, end + 1 - at, id, score);
@@ -75,6 +77,9 @@ uint32_t Unigram::find(const Characters &text, Span part) const {
   for (size_t at = part.begin; at < part.end && state != Trie::none; ++at)
     state = trie.stepCode(state, text[at].code);
   uint32_t id = state == Trie::none ? Trie::none : trie.value(state);
+  // The words of a BPE model are looked up here, too.
+  if (id != Trie::none)
+    id &= ~wholeBit;
   return id < idEnd ? id : Trie::none;
 }
 

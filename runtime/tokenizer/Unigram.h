@@ -8,6 +8,7 @@
 #include "runtime/tokenizer/Tables.h"
 #include "runtime/tokenizer/Token.h"
 #include <optional>
+#include <utility>
 
 namespace transom::tokenizer {
 
@@ -20,8 +21,8 @@ public:
   /// Appends the tokens of `word` of `text`, which is not empty. Neighbouring
   /// characters that are in no token become one unknown token, or the tokens
   /// of their bytes; without an unknown token they are reported by
-  /// `getMissing`, and the tokens are incomplete. Time is bounded by the word's
-  /// length times that of the longest token.
+  /// `takeMissing`, and the tokens are incomplete. Time is bounded by the
+  /// word's length times that of the longest token.
   void tokenize(const Characters &text, Span word, std::vector<Token> &tokens);
 
   /// Appends `part` as one token, or the unknown token if it is not one.
@@ -29,8 +30,10 @@ public:
                 std::vector<Token> &tokens) const;
 
   /// The byte of the text where a character is that needs an unknown token, if
-  /// there was one.
-  std::optional<uint32_t> getMissing() const { return missing; }
+  /// there was one since the last call.
+  std::optional<uint32_t> takeMissing() {
+    return std::exchange(missing, std::nullopt);
+  }
 
 private:
   /// The best way to cut the characters before some place: its score, and its

@@ -29,6 +29,8 @@ SHARED = {
         "blocks/Attention.cpp", "blocks/BlockContext.cpp", "blocks/Embedding.cpp", "blocks/Head.cpp", "blocks/Layer.cpp", "blocks/Mlp.cpp"]),
     "test/compiler/import/tokenizer/ImportPiecesTest.cpp": ("what the classes share", ["PieceImporter.cpp"]),
     "test/compiler/import/tokenizer/ImportMarianTest.cpp": ("pieces with ids of a vocabulary", ["VocabularyPieces.cpp"]),
+    "test/runtime/tokenizer/TokenizerTest.cpp": ("the steps of encoding", ["SequenceEncoder.cpp"]),
+    "test/runtime/tokenizer/BpeTest.cpp": ("words that come again", ["WordCache.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),

@@ -311,7 +311,9 @@ static std::string getBytes(const std::vector<T> &values) {
 }
 
 /// The error says what is not supported, without the pattern.
-static Result<std::string> compileTree(const RegexNode &tree) {
+/// `literal` is the only match, if that is one character, else 0.
+static Result<std::string> compileTree(const RegexNode &tree,
+                                       char32_t literal = 0) {
   Code code;
   if (!code.add(tree))
     return unsupported("too many repetitions");
@@ -330,7 +332,8 @@ static Result<std::string> compileTree(const RegexNode &tree) {
   ProgramHeader header{static_cast<uint32_t>(automaton.stateCount()),
                        static_cast<uint32_t>(classes.size()),
                        static_cast<uint32_t>(blocks.size()),
-                       static_cast<uint32_t>(numbers.size() >> classShift)};
+                       static_cast<uint32_t>(numbers.size() >> classShift),
+                       literal};
   std::string program(reinterpret_cast<const char *>(&header), sizeof header);
   return program + getBytes(automaton.transitions()) + getBytes(blocks) +
          numbers;
@@ -351,7 +354,9 @@ Result<std::string> compileRegex(std::string_view pattern) {
 }
 
 Result<std::string> compileLiteral(std::string_view text) {
-  return compileTree(*literalTree(text));
+  size_t end = 0;
+  const char32_t first = text.empty() ? 0 : utf8::decode(text, end);
+  return compileTree(*literalTree(text), end == text.size() ? first : 0);
 }
 
 Result<std::string> compileSet(const CharSet &set) {

@@ -4,6 +4,8 @@
 // Sections are made in memory one by one and joined after the directory.
 #include "compiler/import/tokenizer/TablesWriter.h"
 #include "compiler/import/tokenizer/TrieBuilder.h"
+#include "runtime/tokenizer/Bpe.h"
+#include "runtime/tokenizer/Normalizer.h"
 #include <algorithm>
 
 namespace transom::tokenizer {
@@ -126,12 +128,10 @@ private:
     at(Section::Languages) = getBytes(languages);
   }
 
-  /// Three quarters of the slots are taken; by chance, runs of taken ones stay
-  /// far below `probeLimit`.
+  /// Half of the slots are taken; by chance, runs of taken ones stay far below
+  /// `probeLimit`.
   Result<void> addMerges() {
-    std::vector<MergeSlot> slots(draft.merges.size() +
-                                     (draft.merges.size() + 2) / 3,
-                                 {0, 0, Trie::none});
+    std::vector<MergeSlot> slots(2 * draft.merges.size(), {0, 0, Trie::none});
     std::vector<uint32_t> results;
     for (const DraftMerge &merge : draft.merges) {
       if (!merge.sameRank)
@@ -201,6 +201,39 @@ private:
 };
 } // namespace
 
-Result<std::string> writeTables(Draft &draft) { return Writer(draft).run(); }
+/// Marks the tokens that the BPE of some tables makes of their texts alone.
+static Result<void> markWhole(const Draft &draft, std::string &blob) {
+  TRANSOM_ASSIGN(Tables tables, Tables::open(blob));
+  Bpe bpe(tables);
+  const Trie trie = tables.trie(Section::ModelTrie);
+  const size_t start = static_cast<size_t>(
+      tables.section(Section::ModelTrie).data() - blob.data());
+  std::vector<uint32_t> marked;
+  std::vector<Token> tokens;
+  for (auto &[text, id] : draft.modelTokens) {
+    const Characters characters = getCharacters(text);
+    tokens.clear();
+    if (!characters.empty())
+      bpe.tokenize(characters, {0, characters.size()}, tokens);
+    if (tokens.size() == 1 && tokens[0].id == id && id + 1 < idLimit)
+      marked.push_back(trie.findUnit(text));
+  }
+  // Only now, since the model reads what is written here.
+  for (uint32_t unit : marked) {
+    const size_t place = start + size_t(unit) * sizeof(TrieUnit);
+    TrieUnit value;
+    std::memcpy(&value, blob.data() + place, sizeof value);
+    value.base |= wholeBit;
+    std::memcpy(blob.data() + place, &value, sizeof value);
+  }
+  return {};
+}
+
+Result<std::string> writeTables(Draft &draft) {
+  TRANSOM_ASSIGN(std::string blob, Writer(draft).run());
+  if (draft.parameters.model == ModelKind::Bpe)
+    TRANSOM_TRY(markWhole(draft, blob));
+  return blob;
+}
 
 } // namespace transom::tokenizer

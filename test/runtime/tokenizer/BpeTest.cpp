@@ -98,6 +98,29 @@ TEST(TokenizerBpe, UnknownCharacters) {
   EXPECT_EQ(getIds(fallbackJson(fallback), text), (Ids{1, 2, 3, 0, 1}));
 }
 
+/// Words of up to 40 characters, each alone in a new tokenizer, and all again
+/// and again in one.
+TEST(TokenizerBpe, WordsThatComeAgain) {
+  Loaded loaded = load(smallBpeJson());
+  std::mt19937 random(9);
+  std::vector<std::string> words;
+  for (int i = 0; i < 200; ++i) {
+    std::string word;
+    for (size_t n = 1 + random() % 40; n > 0; --n)
+      word += static_cast<char>('a' + random() % 4);
+    words.push_back(word);
+  }
+  for (int round = 0; round < 3; ++round)
+    for (const std::string &word : words) {
+      auto known = loaded->encode(word),
+           fresh = load(smallBpeJson())->encode(word);
+      EXPECT_EQ(known->ids, fresh->ids) << word;
+      ASSERT_EQ(known->offsets.size(), fresh->offsets.size());
+      for (size_t i = 0; i < known->offsets.size(); ++i)
+        EXPECT_EQ(known->offsets[i].end, fresh->offsets[i].end) << word;
+    }
+}
+
 TEST(TokenizerBpe, PrefixAndSuffixOfWords) {
   std::string json = R"({"version": "1.0", "added_tokens": [],
 "pre_tokenizer": {"type": "Whitespace"},

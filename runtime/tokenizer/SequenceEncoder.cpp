@@ -1,0 +1,138 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Most texts have no added tokens, and are not copied then.
+#include "runtime/tokenizer/SequenceEncoder.h"
+#include "runtime/tokenizer/ByteLevel.h"
+#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Unicode.h"
+#include <string>
+#include <utility>
+
+namespace transom::tokenizer {
+
+bool isTrimmed(char32_t code) {
+  return code == characterOfByte(' ') || unicode::isWhitespace(code);
+}
+
+SequenceEncoder::SequenceEncoder(const Tables &tables)
+    : tables(tables), wordPiece(tables), bpe(tables), unigram(tables),
+      added(tables.array<AddedToken>(Section::AddedTokens)),
+      rawTrie(tables.trie(Section::RawTrie)),
+      normalizedTrie(tables.trie(Section::NormalizedTrie)) {}
+
+Result<std::vector<Token>> SequenceEncoder::encode(std::string_view text) {
+  tokens.clear();
+  Characters characters = getCharacters(text);
+  encodeAll(characters);
+  if (auto missing = unigram.takeMissing())
+    return rejected("the character at byte " + std::to_string(*missing) +
+                    " is not in the vocabulary, which has no unknown token");
+  return tokens;
+}
+
+void SequenceEncoder::encodeAll(Characters &characters) {
+  std::vector<Split> splits = splitAdded(rawTrie, added, characters);
+  if (splits.size() == 1 && !splits[0].id)
+    return encodeBetween(characters);
+  Characters between;
+  for (const Split &split : splits) {
+    if (split.id) {
+      addToken(characters, split);
+      continue;
+    }
+    between.assign(characters.begin() + split.span.begin,
+                   characters.begin() + split.span.end);
+    encodeBetween(between);
+  }
+}
+
+void SequenceEncoder::addToken(const Characters &text, const Split &split) {
+  auto [begin, end] = split.span;
+  if (begin == end)
+    return;
+  Token token{*split.id, text[begin].begin, text[end - 1].end, 0, 0, true};
+  if (tables.parameters().flags & TrimOffsets) {
+    for (size_t i = begin; i < end && isTrimmed(text[i].code); ++i)
+      ++token.leadingSpaces;
+    for (size_t i = end; i > begin && isTrimmed(text[i - 1].code); --i)
+      ++token.trailingSpaces;
+  }
+  tokens.push_back(token);
+}
+
+/// A text that begins with `>>` and has `<<` begins with one token, which may
+/// be unknown.
+void SequenceEncoder::takeLanguageCode(Characters &text) {
+  auto isPair = [&](size_t at, char32_t code) {
+    return text[at].code == code && text[at + 1].code == code;
+  };
+  if (text.size() < 4 || !isPair(0, U'>'))
+    return;
+  size_t end = 2;
+  while (end + 1 < text.size() && !isPair(end, U'<'))
+    ++end;
+  if (end + 1 >= text.size())
+    return;
+  end += 2;
+  unigram.addWhole(text, {0, end}, tokens);
+  text.erase(text.begin(), text.begin() + static_cast<ptrdiff_t>(end));
+}
+
+/// Text between the added tokens that were found before normalizing.
+void SequenceEncoder::encodeBetween(Characters &text) {
+  if (tables.parameters().flags & LanguageCodes)
+    takeLanguageCode(text);
+  normalize(tables.steps(Section::NormalizerSteps), text);
+  std::vector<Split> splits = splitAdded(normalizedTrie, added, text);
+  if (splits.size() == 1 && !splits[0].id)
+    return encodeWords(text);
+  Characters between;
+  for (const Split &split : splits) {
+    if (split.id) {
+      addToken(text, split);
+      continue;
+    }
+    between.assign(text.begin() + split.span.begin,
+                   text.begin() + split.span.end);
+    encodeWords(between);
+  }
+}
+
+void SequenceEncoder::encodeWords(Characters &text) {
+  for (Span word :
+       preTokenize(tables.steps(Section::PreTokenizerSteps), text)) {
+    switch (tables.parameters().model) {
+    case ModelKind::WordPiece:
+      wordPiece.tokenize(text, word, tokens);
+      break;
+    case ModelKind::Bpe:
+      bpe.tokenize(text, word, tokens);
+      break;
+    case ModelKind::Unigram:
+      unigram.tokenize(text, word, tokens);
+      break;
+    }
+  }
+}
+
+//===-- Encoders of several threads ---------------------------------------===//
+
+std::unique_ptr<SequenceEncoder> EncoderPool::take(const Tables &tables) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idle.empty()) {
+      std::unique_ptr<SequenceEncoder> encoder = std::move(idle.back());
+      idle.pop_back();
+      return encoder;
+    }
+  }
+  return std::make_unique<SequenceEncoder>(tables);
+}
+
+void EncoderPool::put(std::unique_ptr<SequenceEncoder> encoder) {
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push_back(std::move(encoder));
+}
+
+} // namespace transom::tokenizer
