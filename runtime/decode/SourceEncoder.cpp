@@ -52,13 +52,13 @@ int64_t SourceEncoder::longest() const {
 
 Result<void> SourceEncoder::checkSource(const SourceInput &source,
                                         size_t index) const {
-  const std::string name = "source " + std::to_string(index);
+  auto getName = [&] { return "source " + std::to_string(index); };
   const int64_t columns = source.ids ? getColumns(source) : 0;
   if (columns == 0)
-    return rejected(name + " has no tokens; it takes 1 or more");
+    return rejected(getName() + " has no tokens; it takes 1 or more");
   if (columns > longest())
     return limitError(
-        name + " has " + std::to_string(columns) +
+        getName() + " has " + std::to_string(columns) +
         " columns up to its last token, over the maximum " +
         std::to_string(longest()) +
         (longest() == executor.config().maxTokens
@@ -67,12 +67,12 @@ Result<void> SourceEncoder::checkSource(const SourceInput &source,
   const int64_t bound = ids->bound.value_or(INT64_MAX);
   for (int64_t i = 0; i != columns; ++i) {
     if (source.mask && source.mask[i] != 0 && source.mask[i] != 1)
-      return rejected("the mask of " + name + " has the value " +
+      return rejected("the mask of " + getName() + " has the value " +
                       std::to_string(source.mask[i]) + " in column " +
                       std::to_string(i) + "; masks hold 0 and 1");
     if (source.ids[i] < 0 || source.ids[i] >= bound)
-      return rejected("token " + std::to_string(i) + " of " + name + " is " +
-                      std::to_string(source.ids[i]) +
+      return rejected("token " + std::to_string(i) + " of " + getName() +
+                      " is " + std::to_string(source.ids[i]) +
                       "; ids of the encoder are 0 to " +
                       std::to_string(bound - 1));
   }

@@ -154,17 +154,19 @@ Result<void> DerivedCall::checkRow(int64_t row) const {
 
 Result<void> DerivedCall::checkSource(int64_t row) const {
   TRANSOM_ASSIGN(const int64_t count, sources.check(row, true));
-  const std::string name = "row " + std::to_string(row) + " of 'input_ids'";
+  auto getName = [&] {
+    return "row " + std::to_string(row) + " of 'input_ids'";
+  };
   if (count == 0)
-    return rejected(name + " has no tokens; a source has 1 or more");
+    return rejected(getName() + " has no tokens; a source has 1 or more");
   if (const int64_t columns = countSourceColumns(row);
       columns > decoder.longestSource())
-    return limitError(name + " has " + std::to_string(columns) +
+    return limitError(getName() + " has " + std::to_string(columns) +
                       " columns up to its last token, over the maximum " +
                       std::to_string(decoder.longestSource()) +
                       " of the model and of the session's max_tokens");
   if (alignToKvBlock(count) > decoder.freeSourcePositions())
-    return limitError(name + " has " + std::to_string(count) +
+    return limitError(getName() + " has " + std::to_string(count) +
                       " tokens, the caches have room for " +
                       std::to_string(decoder.freeSourcePositions()) +
                       " of sources; a session with a larger "

@@ -166,6 +166,7 @@ public:
         decoder(*session->decoder()), isa(model.isa().name) {}
 
   void run(int64_t steps) {
+    const int64_t sourcePositions = decoder.freeSourcePositions();
     readers.resize(size_t(decoder.maxSequences()));
     beginAll();
     for (int64_t i = 0; i != steps; ++i) {
@@ -175,7 +176,8 @@ public:
     }
     for (Reader &reader : readers)
       decoder.free(reader.sequence);
-    if (decoder.freePositions() != decoder.allPositions())
+    if (decoder.freePositions() != decoder.allPositions() ||
+        decoder.freeSourcePositions() != sourcePositions)
       fail("blocks are lost with " + way.name());
     if (compared == 0)
       fail("nothing was compared with " + way.name());

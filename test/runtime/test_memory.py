@@ -47,6 +47,12 @@ class Memory(ToolTest):
             for shares, host in ((1, False), (2, False), (7, True)):
                 self.measure(self.small, batch, length, shares, host)
 
+    def test_an_encoder_decoder(self):
+        folder, model = os.path.join(SOURCE, "test", "goldens", "encoder-decoders", "marian"), os.path.join(self.shared, "marian.so")
+        subprocess.run([TOOL, "compile", folder, "-q", "-O0", "-o", model], check=True, timeout=400)
+        for shares in (1, 2):
+            self.measure(model, 3, 16, shares)
+
     def test_all_is_used(self):
         """The arena is no guess to be on the safe side: most of it becomes resident."""
         short, long = (self.measure(self.small, batch, length, 1) for batch, length in ((1, 16), (8, 512)))

@@ -77,6 +77,44 @@ TEST(Allocation, a_run_allocates_nothing) {
     }
 }
 
+TEST(Allocation, sources_allocate_nothing) {
+  auto model = fakeModel(sourceManifest());
+  for (unsigned threads : {1u, 3u}) {
+    SessionConfig config = decoderConfig(6, 3000, 400);
+    config.threads = threads;
+    auto session = makeSession(*model, config);
+    DecodeEngine &decoder = *session->decoder();
+    std::vector<int64_t> ids = randomTokens(5 * 90, 1), labels = ids;
+    std::vector<float> logits(5 * 90 * FAKE_VOCABULARY), scores(5 * 90);
+    const transom_tensor inputs[] = {
+        makeTensor("input_ids", TRANSOM_DTYPE_I64, {5, 90}, ids),
+        makeTensor("decoder_input_ids", TRANSOM_DTYPE_I64, {5, 90}, labels),
+        makeTensor("labels", TRANSOM_DTYPE_I64, {5, 90}, labels)};
+    const transom_tensor scored[] = {inputs[0], inputs[2]};
+    transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, logits);
+    transom_tensor score =
+        makeTensor("logprobs", TRANSOM_DTYPE_F32, {}, scores);
+    const SourceInput sources[] = {{ids.data(), nullptr, 3},
+                                   {ids.data(), nullptr, 390},
+                                   {ids.data(), nullptr, 90}};
+    const size_t before = allocations;
+    bool good = true;
+    for (int round = 0; round != 3; ++round) {
+      int32_t sequences[3];
+      good = good && decoder.addSources(sources, 3, sequences);
+      const StepInput rows[] = {{sequences[2], ids.data(), 30, 2},
+                                {sequences[0], ids.data(), 1, 1}};
+      good = good && decoder.step(rows, 2);
+      for (int32_t sequence : sequences)
+        decoder.free(sequence);
+      good = good && session->run("logits", inputs, 2, &output, 1) &&
+             session->run("score", scored, 2, &score, 1);
+    }
+    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_TRUE(good);
+  }
+}
+
 TEST(Allocation, a_step_allocates_nothing) {
   auto model = fakeModel(fakeDecoderManifest());
   for (unsigned threads : {1u, 3u}) {
