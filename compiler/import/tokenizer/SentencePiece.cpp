@@ -141,6 +141,9 @@ static Result<void> readEnum(const Field &field, Enum last, Enum &value) {
   return {};
 }
 
+/// Longer than any real piece; importing takes time by the square of it.
+static constexpr size_t longestPiece = 1024;
+
 static Result<void> readPiece(const Field &message, SentencePieceModel &model) {
   TRANSOM_TRY(expectWire(message, Wire::Bytes));
   Piece piece;
@@ -151,6 +154,11 @@ static Result<void> readPiece(const Field &message, SentencePieceModel &model) {
           TRANSOM_TRY(expectWire(field, Wire::Bytes));
           if (!utf8::isValid(field.bytes))
             return Message::bad(field.place, "a piece is not UTF-8");
+          if (field.bytes.size() > longestPiece)
+            return limitError(
+                "a piece of " + std::to_string(field.bytes.size()) +
+                " bytes at byte " + std::to_string(field.place) +
+                "; supported: at most " + std::to_string(longestPiece));
           piece.text = field.bytes;
           return {};
         case 2: {

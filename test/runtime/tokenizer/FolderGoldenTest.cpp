@@ -9,6 +9,8 @@
 #include "runtime/json/Json.h"
 #include "test/runtime/base/TestSupport.h"
 #include "test/runtime/tokenizer/Fixture.h"
+#include "test/support/TimeLimit.h"
+#include <algorithm>
 
 namespace transom::test {
 namespace {
@@ -93,6 +95,33 @@ TEST_P(FolderGolden, MalformedFiles) {
       }
     }
     copy.write(name, bytes);
+  }
+}
+
+/// Long texts of one kind: letters, spaces, marks, characters that are not
+/// pieces, and starts of added tokens.
+TEST_P(FolderGolden, LongTextsTakeLinearTime) {
+  auto imported = importTokenizerFolder(getGoldenPath("folders/" + GetParam()));
+  ASSERT_TRUE(imported && *imported);
+  auto tokenizer = Tokenizer::open((*imported)->tokenizer.tables);
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  auto getSeconds = [&](const std::string &unit, size_t count) {
+    std::string text;
+    while (count-- > 0)
+      text += unit;
+    double least = 1e9;
+    for (int i = 0; i < 2; ++i) {
+      const double start = processorSeconds();
+      EXPECT_TRUE(tokenizer->encode(text));
+      least = std::min(least, processorSeconds() - start);
+    }
+    return least;
+  };
+  for (const char *unit : {"a", " ", "\u2581", "e\u0301", "\u0323", "\u4e2d",
+                           "\u2581a", "</", ">>"}) {
+    SCOPED_TRACE(unit);
+    const double once = getSeconds(unit, 8000);
+    expectSeconds(getSeconds(unit, 64000), 24 * std::max(once, 0.005));
   }
 }
 

@@ -112,5 +112,19 @@ def unigram_first(size):
     return tokenizer
 
 
-TOKENIZERS = dict(t5=t5, t5_nfkc=t5_nfkc, xlmr=xlmr, unigram_bytes=unigram_bytes, unigram_first=unigram_first)
+def unigram_compatible(size, forms=("NFKC",)):
+    """Normal forms of compatibility after the rule nmt, as newer models have it."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), *(getattr(normalizers, form)() for form in forms)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    text = train(tokenizer, size, ["<unk>", "</s>"], 250)
+    return finish(text, processors.TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 1)]), [AddedToken("<sep>", special=True), AddedToken("\ufb01", normalized=True)])
+
+
+def unigram_decomposed(size):
+    return unigram_compatible(size, ("NFKD", "Lowercase"))
+
+
+TOKENIZERS = dict(unigram_compatible=unigram_compatible, unigram_decomposed=unigram_decomposed, t5=t5, t5_nfkc=t5_nfkc, xlmr=xlmr, unigram_bytes=unigram_bytes, unigram_first=unigram_first)
 bpe_tokenizers.TOKENIZERS.update(TOKENIZERS)

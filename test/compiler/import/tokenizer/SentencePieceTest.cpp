@@ -89,5 +89,14 @@ TEST(SentencePiece, AnyBytes) {
   }
 }
 
+TEST(SentencePiece, LongPiecesAreRefused) {
+  EXPECT_TRUE(readSentencePiece(piece(std::string(1024, 'a'), -1)));
+  auto model = readSentencePiece(piece(std::string(1025, 'a'), -1));
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().status, Status::Limit);
+  EXPECT_EQ(model.error().message,
+            "a piece of 1025 bytes at byte 6; supported: at most 1024");
+}
+
 } // namespace
 } // namespace transom::test
