@@ -17,6 +17,9 @@ Result<DecoderSource> DecoderSource::create(Session &session) {
   if (!session.decoder() || !session.model().findEntry(EntryKind::Generate))
     return unsupported("the model does not generate; its head is '" +
                        session.model().manifest().head + "'");
+  if (!session.model().manifest().decoder->encoder.empty())
+    return unsupported("generating with an encoder-decoder is not supported; "
+                       "supported: logits, score, encode");
   return DecoderSource(*session.decoder());
 }
 

@@ -126,11 +126,11 @@ TEST(Seq2SeqFamilies, the_mlp_of_t5) {
     EXPECT_TRUE(result.module) << result.error.message;
     return getCount(result.text(), part);
   };
-  EXPECT_EQ(getCountOf("", "activation <relu>"), 2u);
+  EXPECT_EQ(getCountOf("", "activation <relu>"), 4u);
   EXPECT_EQ(getCountOf("", "wi_0"), 0u);
-  EXPECT_EQ(getCountOf("", "activation <gelu_tanh>", "mt5"), 2u);
+  EXPECT_EQ(getCountOf("", "activation <gelu_tanh>", "mt5"), 4u);
   const std::string gated = "\"feed_forward_proj\": \"gated-silu\"";
-  EXPECT_EQ(getCountOf(gated, "activation <silu>"), 2u);
+  EXPECT_EQ(getCountOf(gated, "activation <silu>"), 4u);
   EXPECT_GT(getCountOf(gated, "wi_0"), 0u);
   // The keys that transformers derives from it win.
   EXPECT_EQ(getCountOf(gated + R"(, "is_gated_act": false,
