@@ -106,6 +106,7 @@ Result<SessionPtr> tools::createTextSession(const transom_model *model,
   transom_session_options options = transom_session_options_default();
   options.threads = threads;
   options.max_batch = 32;
+  options.hold_results = 1; // also of a model that is mainly for other things
   return createSession(model, options);
 }
 
