@@ -189,7 +189,7 @@ static Result<void> generateInto(Session &session,
                                  const GenerationConfig &config,
                                  const transom_generate_options &options,
                                  const Tokenizer *tokenizer,
-                                 const Prompts &prompts,
+                                 const GenerationPrompts &prompts,
                                  transom_generation **out) {
   TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
   GenerationCallback callback;
@@ -239,6 +239,10 @@ transom_status transom_session_options_fit_generate(
     capacity.maxSequences = session->max_sequences;
     capacity.maxKvTokens =
         int64_t(std::min<uint64_t>(session->max_kv_tokens, INT64_MAX));
+    if (session->struct_size >
+        offsetof(transom_session_options, max_source_tokens))
+      capacity.maxSourceTokens =
+          int64_t(std::min<uint64_t>(session->max_source_tokens, INT64_MAX));
     fitGeneration(*handle->model, request.config,
                   std::vector<size_t>(promptTokens, promptTokens + count),
                   capacity);
@@ -246,6 +250,11 @@ transom_status transom_session_options_fit_generate(
     session->max_tokens = uint64_t(capacity.maxTokens);
     session->max_sequences = uint32_t(capacity.maxSequences);
     session->max_kv_tokens = uint64_t(capacity.maxKvTokens);
+    constexpr size_t end =
+        offsetof(transom_session_options, max_source_tokens) +
+        sizeof session->max_source_tokens;
+    if (session->struct_size >= end)
+      session->max_source_tokens = uint64_t(capacity.maxSourceTokens);
     return {};
   });
 }
@@ -270,7 +279,7 @@ transom_status transom_session_generate(transom_session *session,
     *generation = nullptr;
     const Model &model = session->session->model();
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
-    Prompts tokens;
+    GenerationPrompts tokens;
     for (size_t i = 0; i != count; ++i) {
       if (!prompts[i].ids)
         TRANSOM_TRY(checkTexts("prompts", &prompts[i].text, 1));
@@ -280,7 +289,7 @@ transom_status transom_session_generate(transom_session *session,
           getTokens(model, prompts[i], request.options.no_special != 0);
       if (!ids)
         return inPrompt(i, count, ids.takeError());
-      tokens.push_back(std::move(*ids));
+      tokens.ids.push_back(std::move(*ids));
     }
     return generateInto(*session->session, request.config, request.options,
                         model.tokenizer(), tokens, generation);
@@ -298,7 +307,8 @@ transom_status transom_session_generate_tensors(
     *generation = nullptr;
     const Model &model = session->session->model();
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
-    TRANSOM_ASSIGN(Prompts prompts, getPrompts(model, inputs, inputCount));
+    TRANSOM_ASSIGN(GenerationPrompts prompts,
+                   getPrompts(model, inputs, inputCount));
     return generateInto(*session->session, request.config, request.options,
                         textsFor(model, request.config, request.options),
                         prompts, generation);

@@ -33,7 +33,7 @@ public:
       group.leave(source);
   }
 
-  Result<void> prepare(const std::vector<std::vector<int64_t>> &given);
+  Result<void> prepare(const GenerationPrompts &given);
   Result<void> run();
 
 private:
@@ -41,8 +41,9 @@ private:
   Result<void> checkRoom() const;
   int64_t getFreeSequences() const;
   Result<void> admit();
-  Result<bool> admitOne(BeamGroup &group, int64_t needed);
-  Result<void> open(BeamGroup &group);
+  bool hasRoom(int64_t needed) const;
+  Result<void> openAll();
+  Result<void> open(BeamGroup &group, int32_t sequence);
   void addRows(size_t index);
   bool evictOne();
   Result<const float *> step();
@@ -62,8 +63,11 @@ private:
   size_t most; ///< tokens that a beam gives to its search
   std::vector<PreparedPrompt> prompts;
   std::vector<BeamGroup> groups;
-  size_t firstWaiting = 0;    ///< all groups before it are finished
-  std::vector<size_t> active; ///< groups with sequences
+  size_t firstWaiting = 0;     ///< all groups before it are finished
+  std::vector<size_t> active;  ///< groups with sequences
+  std::vector<size_t> opening; ///< those that are to get some
+  std::vector<const PreparedPrompt *> openingPrompts;
+  std::vector<int32_t> sequences;
   std::vector<BeamRow> rows;
   std::vector<NewTokens> fed;          ///< by row
   std::vector<ScoredToken> found;      ///< [rows, most]
@@ -88,16 +92,14 @@ Result<void> BeamGeneration::checkRoom() const {
   return {};
 }
 
-Result<void>
-BeamGeneration::prepare(const std::vector<std::vector<int64_t>> &given) {
+Result<void> BeamGeneration::prepare(const GenerationPrompts &given) {
   const size_t returned = size_t(config.numReturnSequences);
   out.clear();
-  out.resize(given.size() * returned);
-  prompts.reserve(given.size());
-  for (size_t i = 0; i != given.size(); ++i) {
-    TRANSOM_ASSIGN(
-        PreparedPrompt prompt,
-        preparePrompt(source, config, given[i], "prompt " + std::to_string(i)));
+  out.resize(given.ids.size() * returned);
+  prompts.reserve(given.ids.size());
+  for (size_t i = 0; i != given.ids.size(); ++i) {
+    TRANSOM_ASSIGN(PreparedPrompt prompt,
+                   preparePrompt(source, config, given, i));
     prompts.push_back(std::move(prompt));
     BeamGroup &group = groups.emplace_back();
     group.prompt = i;
@@ -112,7 +114,7 @@ BeamGeneration::prepare(const std::vector<std::vector<int64_t>> &given) {
         to.finish = prompts[i].atMost;
     }
   }
-  if (given.empty())
+  if (given.ids.empty())
     return {};
   TRANSOM_TRY(checkRoom());
   // Take the memory of all steps.
@@ -141,61 +143,83 @@ int64_t BeamGeneration::getFreeSequences() const {
   return count;
 }
 
-/// Begins or restores the search of a group.
-Result<void> BeamGeneration::open(BeamGroup &group) {
-  const PreparedPrompt &prompt = prompts[group.prompt];
-  TRANSOM_ASSIGN(int32_t sequence, source.create());
+/// Begins or restores the search of a group with an empty sequence.
+Result<void> BeamGeneration::open(BeamGroup &group, int32_t sequence) {
   if (group.search)
     return group.restore(source, sequence);
+  const PreparedPrompt &prompt = prompts[group.prompt];
   group.begin(config, prompt, sequence);
   if (config.stopStrings.empty())
     return {};
-  TRANSOM_ASSIGN(
-      group.slots[0].text,
-      ContinuationText::create(*tokenizer, config, prompt.tokens.back()));
+  TRANSOM_ASSIGN(group.slots[0].text,
+                 ContinuationText::create(*tokenizer, config, prompt));
   return {};
 }
 
-/// Opens a group if there is room for it. `needed` positions belong to others.
-Result<bool> BeamGeneration::admitOne(BeamGroup &group, int64_t needed) {
-  const int64_t rowsAfter = int64_t(active.size() + 1) * config.numBeams;
-  if (getFreeSequences() < config.numBeams || rowsAfter > source.maxLogits())
-    return false;
-  if (!active.empty() && source.freePositions() < needed)
-    return false;
-  Result<void> opened = open(group);
-  if (opened)
+/// Opens the groups that are to get sequences; those without room wait.
+Result<void> BeamGeneration::openAll() {
+  openingPrompts.clear();
+  for (size_t i : opening)
+    openingPrompts.push_back(&prompts[groups[i].prompt]);
+  Result<size_t> made = createSequences(source, openingPrompts, sequences);
+  if (!made)
+    return made.error().status == Status::Limit && !active.empty()
+               ? Result<void>()
+               : made.takeError();
+  Result<void> opened;
+  for (size_t i = 0; i != *made; ++i) {
+    BeamGroup &group = groups[opening[i]];
+    if (!opened) {
+      source.free(sequences[i]);
+      continue;
+    }
+    opened = open(group, sequences[i]);
+    if (opened)
+      active.push_back(opening[i]);
+    else
+      group.leave(source);
+  }
+  if (opened || (opened.error().status == Status::Limit && !active.empty()))
+    return {};
+  return opened;
+}
+
+/// Whether there is room for the beams of one more group. `needed` positions
+/// belong to others.
+bool BeamGeneration::hasRoom(int64_t needed) const {
+  const int64_t others = int64_t(active.size() + opening.size());
+  if (others == 0)
     return true;
-  group.leave(source);
-  if (active.empty() || opened.error().status != Status::Limit)
-    return opened.takeError();
-  return false;
+  if (getFreeSequences() < int64_t(opening.size() + 1) * config.numBeams ||
+      (others + 1) * config.numBeams > source.maxLogits())
+    return false;
+  return source.freePositions() >= needed;
 }
 
 /// Gives sequences to groups that wait, as many as there is room for.
 Result<void> BeamGeneration::admit() {
   active.clear();
+  opening.clear();
   int64_t needed = 0; // positions of what will be fed
   while (firstWaiting != groups.size() && groups[firstWaiting].finished)
     ++firstWaiting;
   bool full = false;
   for (size_t i = firstWaiting; i != groups.size(); ++i) {
-    BeamGroup &group = groups[i];
-    if (group.finished || (!group.isOpen() && (full || group.evicted)))
+    const BeamGroup &group = groups[i];
+    if (group.isOpen())
+      active.push_back(i);
+    if (group.finished || group.isOpen() || full || group.evicted)
       continue;
-    if (!group.isOpen()) {
-      const int64_t length = int64_t(prompts[group.prompt].tokens.size());
-      const int64_t room =
-          alignToKvBlock(length + 1) + (config.numBeams - 1) * kvBlockSize;
-      TRANSOM_ASSIGN(bool admitted, admitOne(group, needed + room));
-      full = !admitted;
-      if (full)
-        continue;
-      needed += room;
-    }
-    active.push_back(i);
+    const int64_t length = int64_t(prompts[group.prompt].tokens.size());
+    const int64_t room =
+        alignToKvBlock(length + 1) + (config.numBeams - 1) * kvBlockSize;
+    full = !hasRoom(needed + room);
+    if (full)
+      continue;
+    needed += room;
+    opening.push_back(i);
   }
-  return {};
+  return openAll();
 }
 
 /// Takes the sequences of the last active group away, so that the others have
@@ -319,8 +343,7 @@ Result<void> BeamGeneration::give(Continuation &to,
   const PreparedPrompt &prompt = prompts[to.prompt];
   std::optional<ContinuationText> text;
   if (tokenizer) {
-    TRANSOM_ASSIGN(text, ContinuationText::create(*tokenizer, config,
-                                                  prompt.tokens.back()));
+    TRANSOM_ASSIGN(text, ContinuationText::create(*tokenizer, config, prompt));
   }
   to.score = from.score;
   to.tokens.reserve(from.tokens.size());
@@ -393,10 +416,9 @@ Result<void> BeamGeneration::run() {
   }
 }
 
-Result<void>
-transom::generateBeams(const GenerationCall &call,
-                       const std::vector<std::vector<int64_t>> &prompts,
-                       std::vector<Continuation> &out) {
+Result<void> transom::generateBeams(const GenerationCall &call,
+                                    const GenerationPrompts &prompts,
+                                    std::vector<Continuation> &out) {
   BeamGeneration generation(call, out);
   TRANSOM_TRY(generation.prepare(prompts));
   return generation.run();

@@ -21,7 +21,7 @@ struct GenerationCall {
 /// search has ended, one result after another. `Limit` if the source has fewer
 /// sequences than there are beams.
 Result<void> generateBeams(const GenerationCall &call,
-                           const std::vector<std::vector<int64_t>> &prompts,
+                           const GenerationPrompts &prompts,
                            std::vector<Continuation> &out);
 
 } // namespace transom

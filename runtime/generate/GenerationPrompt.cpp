@@ -15,8 +15,9 @@ SamplingPosition PreparedPrompt::getPosition(const std::vector<int64_t> &all,
   position.promptCount = tokens.size();
   position.continuation = continuation;
   position.maxLength = tokens.size() + size_t(mostNew);
-  position.source = tokens.data();
-  position.sourceCount = tokens.size();
+  const std::vector<int64_t> &from = source.empty() ? tokens : sourceTokens;
+  position.source = from.data();
+  position.sourceCount = from.size();
   return position;
 }
 
@@ -31,24 +32,79 @@ static Error overContext(const LogitsSource &source, const std::string &name,
                     std::to_string(context));
 }
 
-Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
-                                              const GenerationConfig &config,
-                                              std::vector<int64_t> tokens,
-                                              const std::string &name) {
-  if (tokens.empty()) {
-    if (!config.beginToken)
-      return rejected(name + " is empty, and the model has no begin token");
-    tokens.push_back(*config.beginToken);
-  }
-  TRANSOM_TRY(
-      checkTokens(tokens.data(), tokens.size(), source.vocabulary(), name));
+/// The tokens of a decoder's prompt.
+static Result<PreparedPrompt> prepareTokens(const GenerationConfig &config,
+                                            const std::vector<int64_t> &tokens,
+                                            const std::string &name) {
   PreparedPrompt prompt;
+  prompt.tokens = tokens;
+  if (!tokens.empty())
+    return prompt;
+  if (!config.beginToken)
+    return rejected(name + " is empty, and the model has no begin token");
+  prompt.tokens.push_back(*config.beginToken);
+  return prompt;
+}
+
+/// The source of an encoder-decoder.
+static Result<PreparedPrompt> prepareSource(const LogitsSource &source,
+                                            const GenerationPrompts &prompts,
+                                            size_t index,
+                                            const std::string &name) {
+  PreparedPrompt prompt;
+  prompt.source = prompts.ids[index];
+  if (!prompts.masks.empty())
+    prompt.mask = prompts.masks[index];
+  // Padding at the end has no effect.
+  while (!prompt.mask.empty() && prompt.mask.back() == 0) {
+    prompt.mask.pop_back();
+    prompt.source.pop_back();
+  }
+  for (size_t i = 0; i != prompt.source.size(); ++i)
+    if (prompt.mask.empty() || prompt.mask[i] != 0)
+      prompt.sourceTokens.push_back(prompt.source[i]);
+  if (prompt.sourceTokens.empty())
+    return rejected(name + " has no tokens; a source has 1 or more");
+  TRANSOM_TRY(checkTokens(prompt.source.data(), prompt.source.size(),
+                          source.sourceVocabulary(), name));
+  if (int64_t(prompt.source.size()) > source.longestSource())
+    return limitError(name + " has " + std::to_string(prompt.source.size()) +
+                      " tokens, more than the maximum of a source of " +
+                      std::to_string(source.longestSource()));
+  return prompt;
+}
+
+/// Adds what an encoder-decoder's decoder begins with.
+static Result<void> addTarget(const GenerationConfig &config,
+                              const GenerationPrompts &prompts, size_t index,
+                              PreparedPrompt &prompt) {
+  const std::optional<int64_t> start =
+      config.decoderStart ? config.decoderStart : config.beginToken;
+  if (!start)
+    return rejected("the model's files name no 'decoder_start_token_id' and "
+                    "no 'bos_token_id', which generation begins with");
+  prompt.tokens = {*start};
+  if (prompts.targetPrefixes.empty())
+    return {};
+  const std::vector<int64_t> &prefix = prompts.targetPrefixes[index];
+  const bool hasStart = !prefix.empty() && prefix.front() == *start;
+  prompt.tokens.insert(prompt.tokens.end(), prefix.begin() + hasStart,
+                       prefix.end());
+  return {};
+}
+
+/// Cuts a decoder's tokens to the context, and sets what is left of it.
+static Result<void> fitContext(const LogitsSource &source,
+                               const GenerationConfig &config,
+                               const std::string &name,
+                               PreparedPrompt &prompt) {
+  std::vector<int64_t> &tokens = prompt.tokens;
   const int64_t context = source.longest();
   const int64_t length = int64_t(tokens.size());
   const int64_t half = std::max<int64_t>(1, context / 2);
   int64_t most = config.mostNewTokens(length);
   if (length > context) {
-    if (config.contextPolicy == ContextPolicy::Stop)
+    if (config.contextPolicy == ContextPolicy::Stop || source.hasSources())
       return overContext(source, name, tokens.size());
     if (config.contextPolicy == ContextPolicy::Shift) {
       prompt.start = size_t(length - half);
@@ -63,16 +119,82 @@ Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
     prompt.atMost = FinishReason::Context;
   }
   prompt.mostNew = most;
-  prompt.tokens = std::move(tokens);
+  return {};
+}
+
+Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
+                                              const GenerationConfig &config,
+                                              const GenerationPrompts &prompts,
+                                              size_t index) {
+  const std::string name = "prompt " + std::to_string(index);
+  const std::vector<int64_t> &ids = prompts.ids[index];
+  TRANSOM_ASSIGN(PreparedPrompt prompt,
+                 source.hasSources()
+                     ? prepareSource(source, prompts, index, name)
+                     : prepareTokens(config, ids, name));
+  if (source.hasSources()) {
+    if (config.contextPolicy == ContextPolicy::Shift)
+      return unsupported("shifting the context of an encoder-decoder is not "
+                         "supported; supported: decoders");
+    TRANSOM_TRY(addTarget(config, prompts, index, prompt));
+  }
+  TRANSOM_TRY(checkTokens(prompt.tokens.data(), prompt.tokens.size(),
+                          source.vocabulary(),
+                          source.hasSources() ? "target of " + name : name));
+  TRANSOM_TRY(fitContext(source, config, name, prompt));
   return prompt;
+}
+
+/// createSequences() of an encoder-decoder: as many sources together as fit.
+static Result<size_t>
+addSources(LogitsSource &source,
+           const std::vector<const PreparedPrompt *> &prompts,
+           std::vector<int32_t> &sequences) {
+  std::vector<SourceTokens> sources;
+  for (const PreparedPrompt *prompt : prompts)
+    sources.push_back({prompt->source.data(),
+                       prompt->mask.empty() ? nullptr : prompt->mask.data(),
+                       int64_t(prompt->source.size())});
+  for (size_t count = sources.size();; count /= 2) {
+    sequences.resize(count);
+    Result<void> added =
+        source.addSources(sources.data(), count, sequences.data());
+    if (added)
+      return count;
+    if (count == 1 || added.error().status != Status::Limit)
+      return added.takeError();
+  }
+}
+
+Result<size_t>
+transom::createSequences(LogitsSource &source,
+                         const std::vector<const PreparedPrompt *> &prompts,
+                         std::vector<int32_t> &sequences) {
+  sequences.clear();
+  if (prompts.empty())
+    return size_t(0);
+  if (source.hasSources())
+    return addSources(source, prompts, sequences);
+  for (size_t i = 0; i != prompts.size(); ++i) {
+    Result<int32_t> sequence = source.create();
+    if (!sequence && i == 0)
+      return sequence.takeError();
+    if (!sequence)
+      break;
+    sequences.push_back(*sequence);
+  }
+  return sequences.size();
 }
 
 Result<ContinuationText>
 ContinuationText::create(const Tokenizer &tokenizer,
-                         const GenerationConfig &config, int64_t last) {
+                         const GenerationConfig &config,
+                         const PreparedPrompt &prompt) {
   TRANSOM_ASSIGN(DecodeStream stream, DecodeStream::create(tokenizer));
   ContinuationText text(std::move(stream), StopStrings(config.stopStrings));
-  text.stream.feed(last, text.delta);
+  if (!prompt.source.empty() && prompt.tokens.size() == 1)
+    return text;
+  text.stream.feed(prompt.tokens.back(), text.delta);
   DecodeStream rest = text.stream;
   rest.flush(text.promptEnd);
   return text;

@@ -12,7 +12,10 @@ namespace transom {
 
 /// A prompt as it is used: of one that is too long the last tokens.
 struct PreparedPrompt {
+  /// Of the decoder: the prompt, or the start token and a target prefix.
   std::vector<int64_t> tokens;
+  /// Columns of an encoder-decoder's source, its mask, and its tokens alone.
+  std::vector<int64_t> source, mask, sourceTokens;
   size_t start = 0;    ///< the first token that the sequence begins with
   int64_t mostNew = 0; ///< new tokens
   FinishReason atMost = FinishReason::Length; ///< why mostNew is the most
@@ -22,21 +25,29 @@ struct PreparedPrompt {
                                uint64_t continuation) const;
 };
 
-/// Checks and cuts a prompt. `name` names it in errors.
+/// Checks and cuts the prompt of that index.
 Result<PreparedPrompt> preparePrompt(const LogitsSource &source,
                                      const GenerationConfig &config,
-                                     std::vector<int64_t> tokens,
-                                     const std::string &name);
+                                     const GenerationPrompts &prompts,
+                                     size_t index);
+
+/// Creates sequences for prompts, which have seen no token of the decoder.
+/// Returns how many there is room for, from the first on; if that is none, the
+/// error.
+Result<size_t>
+createSequences(LogitsSource &source,
+                const std::vector<const PreparedPrompt *> &prompts,
+                std::vector<int32_t> &sequences);
 
 /// The text of a continuation, token by token. A copy continues on its own.
 class ContinuationText {
 public:
-  /// `last` is the last token of the prompt. It goes through the decoder too,
-  /// so that what it does at the beginning of a text is not done in the middle;
-  /// its own text is left out.
+  /// The last token of the prompt goes through the decoder too, so that what it
+  /// does at the beginning of a text is not done in the middle; its own text is
+  /// left out. After the start token of an encoder-decoder a text begins.
   static Result<ContinuationText> create(const Tokenizer &tokenizer,
                                          const GenerationConfig &config,
-                                         int64_t last);
+                                         const PreparedPrompt &prompt);
 
   /// Appends to `text` what is final after a token, or after none if it is
   /// negative, and all of it if the continuation ends: `finish` is not None.

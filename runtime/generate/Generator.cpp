@@ -74,13 +74,15 @@ public:
       leave(state);
   }
 
-  Result<void> prepare(const std::vector<std::vector<int64_t>> &prompts,
+  Result<void> prepare(const GenerationPrompts &given,
                        std::vector<Continuation> &out);
   Result<void> run();
 
 private:
   Result<void> addStates(size_t prompt, std::vector<Continuation> &out);
   Result<void> admit();
+  bool hasRoom(const ContinuationState &state, int64_t needed) const;
+  Result<void> open();
   Result<const float *> step();
   bool evictOne();
   Result<void> take(ContinuationState &state, const float *logits);
@@ -103,7 +105,10 @@ private:
   int64_t context; ///< most positions of a sequence
   std::vector<PreparedPrompt> prompts;
   std::vector<ContinuationState> states;
-  std::vector<size_t> active; ///< continuations with a sequence
+  std::vector<size_t> active;  ///< continuations with a sequence
+  std::vector<size_t> opening; ///< those that are to get one
+  std::vector<const PreparedPrompt *> openingPrompts;
+  std::vector<int32_t> sequences;
   std::vector<NewTokens> fed; ///< by active continuation
   size_t firstWaiting = 0;    ///< all continuations before it are finished
 };
@@ -142,27 +147,29 @@ Result<void> Generation::addStates(size_t prompt,
       state.out->finish = prepared.atMost;
     if (!tokenizer)
       continue;
-    TRANSOM_ASSIGN(state.text, ContinuationText::create(
-                                   *tokenizer, config, prepared.tokens.back()));
+    TRANSOM_ASSIGN(state.text,
+                   ContinuationText::create(*tokenizer, config, prepared));
   }
   return {};
 }
 
-Result<void> Generation::prepare(const std::vector<std::vector<int64_t>> &given,
+Result<void> Generation::prepare(const GenerationPrompts &given,
                                  std::vector<Continuation> &out) {
-  const size_t count = given.size() * size_t(config.numReturnSequences);
+  const size_t count = given.ids.size() * size_t(config.numReturnSequences);
   out.clear();
   out.resize(count);
   states.reserve(count);
-  prompts.reserve(given.size());
-  for (size_t i = 0; i != given.size(); ++i) {
-    TRANSOM_ASSIGN(
-        PreparedPrompt prompt,
-        preparePrompt(source, config, given[i], "prompt " + std::to_string(i)));
+  prompts.reserve(given.ids.size());
+  for (size_t i = 0; i != given.ids.size(); ++i) {
+    TRANSOM_ASSIGN(PreparedPrompt prompt,
+                   preparePrompt(source, config, given, i));
     prompts.push_back(std::move(prompt));
     TRANSOM_TRY(addStates(i, out));
   }
   active.reserve(count);
+  opening.reserve(count);
+  openingPrompts.reserve(count);
+  sequences.reserve(count);
   fed.reserve(count);
   return {};
 }
@@ -181,9 +188,40 @@ void Generation::finish(ContinuationState &state, FinishReason reason) {
     other.evicted = false;
 }
 
+/// Whether a continuation without a sequence may get one: whether there is one,
+/// a place among the logits, and room for the tokens that it has not seen.
+bool Generation::hasRoom(const ContinuationState &state, int64_t needed) const {
+  const size_t others = active.size() + opening.size();
+  if (others == 0)
+    return true;
+  if (int64_t(others) >= source.maxLogits() ||
+      int64_t(opening.size()) >= source.freeSequences())
+    return false;
+  const int64_t pending = int64_t(state.tokens.size() - state.start);
+  return source.freePositions() >= needed + alignToKvBlock(pending + 1);
+}
+
+/// Creates sequences for those that are to get one; those without room wait.
+Result<void> Generation::open() {
+  openingPrompts.clear();
+  for (size_t i : opening)
+    openingPrompts.push_back(&prompts[states[i].out->prompt]);
+  Result<size_t> made = createSequences(source, openingPrompts, sequences);
+  if (!made)
+    return made.error().status == Status::Limit && !active.empty()
+               ? Result<void>()
+               : made.takeError();
+  for (size_t i = 0; i != *made; ++i) {
+    states[opening[i]].sequence = sequences[i];
+    active.push_back(opening[i]);
+  }
+  return {};
+}
+
 /// Gives sequences to continuations that wait, as many as there is room for.
 Result<void> Generation::admit() {
   active.clear();
+  opening.clear();
   int64_t needed = 0; // positions of what will be fed
   // Skip the finished continuations at the beginning.
   while (firstWaiting != states.size() &&
@@ -194,34 +232,22 @@ Result<void> Generation::admit() {
     ContinuationState &state = states[i];
     if (state.out->finish != FinishReason::None)
       continue;
-    // A continuation without a sequence needs one, a place among the logits,
-    // and room for the tokens that it has not seen. A copy waits for its
-    // leader.
-    const int64_t pending =
-        int64_t(state.tokens.size() - state.start - state.seen);
-    if (state.sequence < 0) {
-      const bool follows = state.leader && states[*state.leader].out->finish ==
-                                               FinishReason::None;
-      if (full || state.evicted || follows ||
-          int64_t(active.size()) >= source.maxLogits())
-        continue;
-      const int64_t room = alignToKvBlock(pending + 1);
-      if (!active.empty() && source.freePositions() < needed + room) {
-        full = true;
-        continue;
-      }
-      Result<int32_t> opened = source.create();
-      if (!opened && active.empty())
-        return opened.takeError();
-      full = !opened;
-      if (!opened)
-        continue;
-      state.sequence = *opened;
-      needed += room;
+    if (state.sequence >= 0) {
+      active.push_back(i);
+      continue;
     }
-    active.push_back(i);
+    // A copy waits for its leader.
+    const bool follows =
+        state.leader && states[*state.leader].out->finish == FinishReason::None;
+    if (full || state.evicted || follows)
+      continue;
+    full = !hasRoom(state, needed);
+    if (full)
+      continue;
+    needed += alignToKvBlock(int64_t(state.tokens.size() - state.start) + 1);
+    opening.push_back(i);
   }
-  return {};
+  return open();
 }
 
 /// Takes the sequence of the last active continuation away, so that the others
@@ -390,7 +416,7 @@ Result<void> Generation::run() {
 Result<void> transom::generate(LogitsSource &source,
                                const GenerationConfig &config,
                                const Tokenizer *tokenizer,
-                               const std::vector<std::vector<int64_t>> &prompts,
+                               const GenerationPrompts &prompts,
                                const GenerationCallback &callback,
                                std::vector<Continuation> &out) {
   if (!config.stopStrings.empty() && !tokenizer)

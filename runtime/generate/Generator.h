@@ -52,16 +52,34 @@ struct GenerationEvent {
 /// Receives each token; false ends its continuation.
 using GenerationCallback = std::function<bool(const GenerationEvent &)>;
 
+/// What continuations are generated for.
+struct GenerationPrompts {
+  GenerationPrompts() = default;
+  GenerationPrompts(std::vector<std::vector<int64_t>> ids)
+      : ids(std::move(ids)) {}
+  GenerationPrompts(std::initializer_list<std::vector<int64_t>> ids)
+      : ids(ids) {}
+
+  /// Tokens of the prompts; of an encoder-decoder the columns of its sources.
+  std::vector<std::vector<int64_t>> ids;
+  /// Of sources, 1 for a token and 0 for padding; empty: all are tokens.
+  std::vector<std::vector<int64_t>> masks;
+  /// Of an encoder-decoder, what continuations begin with after the decoder's
+  /// start token; empty: none has a prefix.
+  std::vector<std::vector<int64_t>> targetPrefixes;
+};
+
 /// Generates the continuations of all prompts. `config` is resolved.
 /// `tokenizer` may be NULL; then there are no texts and no stop strings. An
-/// empty prompt begins with the model's begin token. `out` gets all
+/// empty prompt begins with the model's begin token. The prompts of an
+/// encoder-decoder are its sources. `out` gets all
 /// continuations of the first prompt, then of the second, and so on; after an
 /// error or a cancellation, what was generated before. All sequences are freed.
 /// Errors: `Rejected` (ids out of range, an empty prompt without a begin token,
 /// a logit that is not finite), `Limit` (a prompt longer than the context).
 Result<void> generate(LogitsSource &source, const GenerationConfig &config,
                       const Tokenizer *tokenizer,
-                      const std::vector<std::vector<int64_t>> &prompts,
+                      const GenerationPrompts &prompts,
                       const GenerationCallback &callback,
                       std::vector<Continuation> &out);
 

@@ -18,11 +18,26 @@ struct NewTokens {
   int64_t numLogits;
 };
 
+/// The ids of a source of an encoder-decoder.
+struct SourceTokens {
+  const int64_t *ids;  ///< [count]
+  const int64_t *mask; ///< [count] of 0 and 1; NULL: all are tokens
+  int64_t count;
+};
+
 /// The functions mean what those of DecodeEngine mean that have their names;
 /// see runtime/decode/DecodeEngine.h.
 class LogitsSource {
 public:
   virtual Result<int32_t> create() = 0;
+  /// Of an encoder-decoder, whose sequences begin with sources.
+  virtual bool hasSources() const { return false; }
+  virtual Result<void> addSources(const SourceTokens *, size_t, int32_t *) {
+    return usageError("the model has no encoder");
+  }
+  virtual int64_t longestSource() const { return 0; }
+  /// Ids of sources are in [0, sourceVocabulary()).
+  virtual int64_t sourceVocabulary() const { return vocabulary(); }
   virtual void free(int32_t sequence) = 0;
   virtual Result<int32_t> copy(int32_t sequence) = 0;
   virtual Result<void> rewind(int32_t sequence, int64_t length) = 0;

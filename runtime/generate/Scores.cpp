@@ -37,6 +37,9 @@ private:
 static Result<void> checkScored(LogitsSource &source, const int64_t *tokens,
                                 size_t count, size_t first,
                                 const std::string &name) {
+  if (source.hasSources())
+    return unsupported("scoring a text by itself needs a decoder; the entry "
+                       "'score' of an encoder-decoder scores targets");
   if (count == 0 || first == 0 || first > count)
     return rejected(name + " has no tokens to score");
   if (Result<void> known =

@@ -17,10 +17,25 @@ Result<DecoderSource> DecoderSource::create(Session &session) {
   if (!session.decoder() || !session.model().findEntry(EntryKind::Generate))
     return unsupported("the model does not generate; its head is '" +
                        session.model().manifest().head + "'");
-  if (!session.model().manifest().decoder->encoder.empty())
-    return unsupported("generating with an encoder-decoder is not supported; "
-                       "supported: logits, score, encode");
-  return DecoderSource(*session.decoder());
+  DecoderSource source(*session.decoder());
+  // The encoder may know other ids than the decoder.
+  const std::string &encoder = session.model().manifest().decoder->encoder;
+  if (encoder.empty())
+    return source;
+  TRANSOM_ASSIGN(const Entry *entry,
+                 findEntry(session.model(), encoder.c_str()));
+  for (const Argument &input : entry->inputs)
+    if (input.role == Role::Ids)
+      source.sourceIds = input.bound.value_or(INT64_MAX);
+  return source;
+}
+
+Result<void> DecoderSource::addSources(const SourceTokens *given, size_t count,
+                                       int32_t *sequences) {
+  sources.clear();
+  for (size_t i = 0; i != count; ++i)
+    sources.push_back({given[i].ids, given[i].mask, given[i].count});
+  return decoder->addSources(sources.data(), count, sequences);
 }
 
 Result<const float *> DecoderSource::step(const NewTokens *inputs,
@@ -58,9 +73,9 @@ struct BoundPrompts {
 };
 } // namespace
 
-Result<Prompts> transom::getPrompts(const Model &model,
-                                    const transom_tensor *inputs,
-                                    size_t count) {
+Result<GenerationPrompts> transom::getPrompts(const Model &model,
+                                              const transom_tensor *inputs,
+                                              size_t count) {
   const Entry *entry = model.findEntry(EntryKind::Generate);
   if (!entry)
     return usageError("the model has no entry of the kind 'generate'");
@@ -75,10 +90,17 @@ Result<Prompts> transom::getPrompts(const Model &model,
     stageInput(*given, shape, 2, mask.data());
     TRANSOM_TRY(checkValues(entry->inputs[1], mask.data(), shape, 2));
   }
-  Prompts prompts(size_t(bound.batch()));
-  for (size_t i = 0; i != ids.size(); ++i)
-    if (mask[i])
-      prompts[i / columns].push_back(ids[i]);
+  GenerationPrompts prompts;
+  prompts.ids.resize(size_t(bound.batch()));
+  const bool hasSources = !model.manifest().decoder->encoder.empty();
+  if (hasSources)
+    prompts.masks.resize(prompts.ids.size());
+  for (size_t i = 0; i != ids.size(); ++i) {
+    if (mask[i] || hasSources)
+      prompts.ids[i / columns].push_back(ids[i]);
+    if (hasSources)
+      prompts.masks[i / columns].push_back(mask[i]);
+  }
   return prompts;
 }
 
@@ -95,24 +117,38 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
       rows, 1, config.numBeams > 1 ? std::max(each, together) : together);
   GenerationConfig fitting = config;
   fitting.numReturnSequences = std::min(config.numReturnSequences, sequences);
-  std::vector<int64_t> positions;
-  int64_t tokens = 0;
+  // The prompts of an encoder-decoder are sources; its decoder begins with one
+  // token.
+  const bool hasSources = !model.manifest().decoder->encoder.empty();
+  std::vector<int64_t> positions, sources;
+  int64_t tokens = 0, longest = 0;
   for (size_t given : promptLengths) {
     const int64_t length = int64_t(std::min(given, longestPrompt));
-    positions.push_back(positionsFor(fitting, length, context));
+    positions.push_back(
+        positionsFor(fitting, hasSources ? 1 : length, context));
+    sources.push_back(alignToKvBlock(length));
     tokens += length;
+    longest = std::max(longest, length);
   }
   std::sort(positions.begin(), positions.end(), std::greater<int64_t>());
+  std::sort(sources.begin(), sources.end(), std::greater<int64_t>());
   const int64_t prompts = std::max<int64_t>(
       1, (sequences + fitting.getSequences() - 1) / fitting.getSequences());
-  int64_t kept = 0;
-  for (size_t i = 0; i != positions.size() && int64_t(i) != prompts; ++i)
+  int64_t kept = 0, sourceTokens = 0;
+  for (size_t i = 0; i != positions.size() && int64_t(i) != prompts; ++i) {
     kept += positions[i];
+    sourceTokens += sources[i];
+  }
   capacity.maxSequences = std::max(capacity.maxSequences, sequences);
   capacity.maxKvTokens = std::max(capacity.maxKvTokens, kept);
   capacity.maxBatch = std::max(capacity.maxBatch, sequences);
   capacity.maxTokens =
       std::max({capacity.maxTokens, std::min(stepTokens, tokens), sequences});
+  if (!hasSources)
+    return;
+  // One run computes a whole source.
+  capacity.maxTokens = std::max(capacity.maxTokens, longest);
+  capacity.maxSourceTokens = std::max(capacity.maxSourceTokens, sourceTokens);
 }
 
 static int64_t getLongest(const std::vector<Continuation> &rows) {
@@ -254,11 +290,12 @@ Result<void> transom::runGenerate(Session &session, const Entry &entry,
                                   size_t outputCount) {
   const Model &model = session.model();
   TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(model));
-  TRANSOM_ASSIGN(Prompts prompts, getPrompts(model, inputs, inputCount));
+  TRANSOM_ASSIGN(GenerationPrompts prompts,
+                 getPrompts(model, inputs, inputCount));
   for (size_t i = 0; i != outputCount; ++i)
     if (Result<void> done =
             checkOutput(entry, outputs[i],
-                        int64_t(prompts.size()) * config.numReturnSequences,
+                        int64_t(prompts.ids.size()) * config.numReturnSequences,
                         mostColumns(model, config));
         !done)
       return done;

@@ -16,6 +16,11 @@ public:
   static Result<DecoderSource> create(Session &session);
 
   Result<int32_t> create() override { return decoder->create(); }
+  bool hasSources() const override { return decoder->hasSources(); }
+  Result<void> addSources(const SourceTokens *sources, size_t count,
+                          int32_t *sequences) override;
+  int64_t longestSource() const override { return decoder->longestSource(); }
+  int64_t sourceVocabulary() const override { return sourceIds; }
   void free(int32_t sequence) override { decoder->free(sequence); }
   Result<int32_t> copy(int32_t sequence) override {
     return decoder->copy(sequence);
@@ -34,22 +39,23 @@ public:
   int64_t longest() const override { return decoder->longest(); }
 
 private:
-  explicit DecoderSource(DecodeEngine &decoder) : decoder(&decoder) {}
+  explicit DecoderSource(DecodeEngine &decoder)
+      : decoder(&decoder), sourceIds(decoder.vocabulary()) {}
   DecodeEngine *decoder;
+  int64_t sourceIds; ///< ids of sources are below it
   std::vector<StepInput> steps;
+  std::vector<SourceInput> sources;
 };
 
 /// The settings of the model's files, not resolved. `Unsupported` if the model
 /// does not generate.
 Result<GenerationConfig> getGenerationConfig(const Model &model);
 
-/// Tokens of prompts.
-using Prompts = std::vector<std::vector<int64_t>>;
-
-/// The tokens that the mask keeps, for each row of the inputs of the entry
-/// `generate`.
-Result<Prompts> getPrompts(const Model &model, const transom_tensor *inputs,
-                           size_t count);
+/// The prompts in the rows of the inputs of the entry `generate`: the tokens
+/// that the mask keeps; of an encoder-decoder, whose encoder counts columns,
+/// the columns and the mask.
+Result<GenerationPrompts>
+getPrompts(const Model &model, const transom_tensor *inputs, size_t count);
 
 /// Raises a capacity so that a session generates quickly for prompts of these
 /// lengths. `config` is resolved.

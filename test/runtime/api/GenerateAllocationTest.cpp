@@ -49,6 +49,35 @@ static size_t allocationsFor(Session &session, int64_t tokens, bool sampling) {
   return allocations - before;
 }
 
+/// Allocations of a search with beams of so many tokens.
+static size_t allocationsOfBeams(Session &session, int64_t tokens) {
+  GenerationConfig config;
+  config.maxNewTokens = tokens;
+  config.logitBias = {{FAKE_NAN_TOKEN, -1e6}};
+  config.numBeams = config.numReturnSequences = 3;
+  config.renormalizeLogits = true;
+  config.repetitionPenalty = 1.1;
+  config.noRepeatNgramSize = 9;
+  EXPECT_TRUE(bool(config.resolve()));
+  Result<DecoderSource> source = DecoderSource::create(session);
+  std::vector<Continuation> continuations;
+  const size_t before = allocations;
+  Result<void> done = generate(
+      *source, config, nullptr, {randomTokens(30, 1), randomTokens(5, 2)},
+      [](const GenerationEvent &) { return true; }, continuations);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  EXPECT_EQ(continuations[5].tokens.size(), size_t(tokens));
+  return allocations - before;
+}
+
+TEST(GenerateAllocation, none_for_a_step_of_beams) {
+  auto model = fakeModel(fakeDecoderManifest());
+  auto session = makeSession(*model, decoderConfig(6, 6 * 2048));
+  const size_t few = allocationsOfBeams(*session, 10);
+  EXPECT_GT(few, 0u);
+  EXPECT_EQ(allocationsOfBeams(*session, 500), few);
+}
+
 TEST(GenerateAllocation, none_for_a_token) {
   auto model = fakeModel(fakeDecoderManifest());
   auto session = makeSession(*model, decoderConfig(6, 6 * 2048));

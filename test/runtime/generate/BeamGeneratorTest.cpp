@@ -134,6 +134,28 @@ TEST(BeamGenerator, a_full_cache_takes_turns) {
   EXPECT_EQ(beamsFail(tight, config, prompts).status, Status::Limit);
 }
 
+TEST(BeamGenerator, sources_are_added_together_and_once) {
+  const Prompts prompts = makePrompts(6, 30);
+  const GenerationConfig config = beamConfig([](auto &c) {
+    c.decoderStart = 2;
+    c.forcedBegin = 11;
+  });
+  std::vector<std::vector<Continuation>> results;
+  for (int64_t sequences : {100, 9, 4}) {
+    FakeSource source(40, sequences, 1000);
+    source.sourceLimit = 31;
+    results.push_back(runBeams(source, config, prompts));
+    EXPECT_EQ(source.sourcesAdded, 6u);
+    EXPECT_LE(source.sourceCalls, sequences == 100 ? 1u : 6u);
+    EXPECT_LE(int64_t(source.mostOpen), sequences);
+    for (size_t i = 0; i != results[0].size(); ++i) {
+      EXPECT_EQ(results.back()[i].tokens, results[0][i].tokens);
+      EXPECT_EQ(results.back()[i].score, results[0][i].score);
+      EXPECT_EQ(results[0][i].tokens[0], 11);
+    }
+  }
+}
+
 TEST(BeamGenerator, settings) {
   const Prompts prompts = makePrompts(5, 9);
   for (EarlyStopping stopping :

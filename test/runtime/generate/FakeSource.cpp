@@ -28,6 +28,21 @@ int64_t FakeSource::used() const {
   return int64_t(all.size());
 }
 
+Result<void> FakeSource::addSources(const SourceTokens *given, size_t count,
+                                    int32_t *made) {
+  if (int64_t(count) > freeSequences())
+    return limitError("all sequences are taken");
+  ++sourceCalls;
+  sourcesAdded += count;
+  for (size_t i = 0; i != count; ++i) {
+    made[i] = *create();
+    for (int64_t j = 0; j != given[i].count; ++j)
+      if (!given[i].mask || given[i].mask[j])
+        open_[made[i]].source.push_back(given[i].ids[j]);
+  }
+  return {};
+}
+
 Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
   if (steps == cancelAt)
     return Error{cancelledStep, "cancelled", {}};
@@ -57,10 +72,12 @@ Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
       past.tokens.push_back(inputs[i].tokens[t]);
       if (t < inputs[i].count - inputs[i].numLogits)
         continue;
+      std::vector<int64_t> all = past.source;
+      all.insert(all.end(), past.tokens.begin(), past.tokens.end());
       for (int64_t token = 0; token != ids; ++token)
         logits.push_back(past.tokens.size() == poisonAt
                              ? std::numeric_limits<float>::quiet_NaN()
-                             : getLogit(past.tokens, token));
+                             : getLogit(all, token));
     }
     fed += inputs[i].count;
     while (past.blocks.size() * 256 < past.tokens.size())

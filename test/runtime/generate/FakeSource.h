@@ -26,6 +26,10 @@ public:
     mostOpen = std::max(mostOpen, open_.size());
     return next++;
   }
+  bool hasSources() const override { return sourceLimit != 0; }
+  Result<void> addSources(const SourceTokens *given, size_t count,
+                          int32_t *made) override;
+  int64_t longestSource() const override { return sourceLimit; }
   void free(int32_t sequence) override { open_.erase(sequence); }
   Result<int32_t> copy(int32_t sequence) override {
     Result<int32_t> made = create();
@@ -66,11 +70,14 @@ public:
   int64_t fed = 0;              ///< tokens, all together
   size_t cancelAt = SIZE_MAX;   ///< the step that is cancelled
   size_t poisonAt = SIZE_MAX;   ///< the past after which a logit is NaN
-  std::vector<int64_t> says;    ///< what it goes on with, whatever it sees
-  size_t saysFrom = 0;          ///< ... after so many tokens
+  int64_t sourceLimit = 0;      ///< most tokens of a source; 0: a decoder
+  size_t sourceCalls = 0, sourcesAdded = 0;
+  std::vector<int64_t> says; ///< what it goes on with, whatever it sees
+  size_t saysFrom = 0;       ///< ... after so many tokens
 
 private:
   struct Past {
+    std::vector<int64_t> source; ///< its logits follow from it, too
     std::vector<int64_t> tokens;
     std::vector<std::shared_ptr<int>> blocks; ///< shared by copies
   };

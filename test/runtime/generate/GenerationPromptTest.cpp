@@ -13,7 +13,10 @@ static Result<PreparedPrompt> prepareForContext(GenerationConfig config,
                                                 std::vector<int64_t> tokens) {
   FakeSource source(40, 4, 10, 20);
   EXPECT_TRUE(bool(config.resolve()));
-  return preparePrompt(source, config, std::move(tokens), "prompt 3");
+  GenerationPrompts prompts;
+  prompts.ids.resize(4);
+  prompts.ids[3] = std::move(tokens);
+  return preparePrompt(source, config, prompts, 3);
 }
 
 TEST(GenerationPrompt, what_the_context_leaves) {

@@ -74,6 +74,65 @@ TEST(Generator, greedy) {
   EXPECT_EQ(source.fed, 3 + 11); // the last token is never fed
 }
 
+TEST(Generator, sources) {
+  GenerationPrompts prompts = makePrompts(7, 30);
+  for (const std::vector<int64_t> &ids : prompts.ids)
+    prompts.masks.emplace_back(ids.size(), 1);
+  prompts.masks[1].front() = 0;
+  prompts.ids[2].push_back(39); // padding
+  prompts.masks[2].push_back(0);
+  prompts.targetPrefixes.resize(7);
+  prompts.targetPrefixes[3] = {2, 8}; // begins with the start token
+  prompts.targetPrefixes[4] = {6};
+  auto config = resolved([](auto &c) {
+    c.decoderStart = 2;
+    c.maxNewTokens.reset();
+    c.maxLength = 8;
+  });
+  for (int64_t room : {20, 3, 1}) {
+    FakeSource source(40, room, 100);
+    source.sourceLimit = 31;
+    std::vector<Continuation> rows;
+    ASSERT_TRUE(bool(generate(source, config, nullptr, prompts, {}, rows)));
+    EXPECT_EQ(source.openCount(), 0u);
+    EXPECT_EQ(source.sourcesAdded, 7u);
+    if (room == 20)
+      EXPECT_EQ(source.sourceCalls, 1u);
+    for (size_t i = 0; i != 7; ++i) {
+      std::vector<int64_t> past;
+      for (size_t j = 0; j != prompts.ids[i].size(); ++j)
+        if (prompts.masks[i][j])
+          past.push_back(prompts.ids[i][j]);
+      past.push_back(2);
+      if (i == 3 || i == 4)
+        past.push_back(i == 3 ? 8 : 6);
+      const size_t before = i == 3 || i == 4 ? 2 : 1;
+      EXPECT_EQ(rows[i].tokens, getGreedy(source, past, 8 - before)) << i;
+      EXPECT_EQ(rows[i].promptTokens, before);
+    }
+  }
+}
+
+TEST(Generator, sources_that_are_refused) {
+  FakeSource source(40, 4, 10);
+  source.sourceLimit = 5;
+  auto config = resolved([](auto &c) { c.decoderStart = 2; });
+  EXPECT_EQ(runFails(source, config, {{1}, {}}).message,
+            "prompt 1 has no tokens; a source has 1 or more");
+  EXPECT_EQ(runFails(source, config, {{1, 2, 3, 4, 5, 6}}).status,
+            Status::Limit);
+  EXPECT_EQ(runFails(source, config, {{1, 40}}).status, Status::Rejected);
+  EXPECT_NE(runFails(source, resolved(), {{1}})
+                .message.find("'decoder_start_token_id'"),
+            std::string::npos);
+  auto shift = resolved([](auto &c) {
+    c.decoderStart = 2;
+    c.contextPolicy = ContextPolicy::Shift;
+  });
+  EXPECT_EQ(runFails(source, shift, {{1}}).status, Status::Unsupported);
+  EXPECT_EQ(source.sourceCalls, 0u);
+}
+
 TEST(Generator, company_and_room_do_not_matter) {
   const Prompts prompts = makePrompts(9, 300);
   auto config = resolved([](auto &c) {

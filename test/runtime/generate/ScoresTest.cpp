@@ -42,6 +42,16 @@ TEST(Scores, scores) {
             "the text has no tokens to score");
 }
 
+TEST(Scores, texts_need_a_decoder) {
+  FakeSource source(40, 1, 10);
+  source.sourceLimit = 9;
+  const std::vector<int64_t> text = {1, 2, 3};
+  Result<TokenScores> scores =
+      scoreTokens(source, text.data(), text.size(), 1, 0, "the text");
+  ASSERT_FALSE(bool(scores));
+  EXPECT_EQ(scores.error().status, Status::Unsupported);
+}
+
 TEST(Scores, windows_score_each_token_once) {
   std::vector<int64_t> text;
   for (int64_t i = 0; i != 103; ++i)
