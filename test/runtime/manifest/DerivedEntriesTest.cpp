@@ -53,3 +53,12 @@ TEST(DerivedEntries, of_an_encoder_decoder) {
   EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("target"));
   EXPECT_EQ(m.findEntry("encode")->derivedFrom, "");
 }
+
+TEST(DerivedEntries, of_an_encoder_decoder_that_classifies) {
+  Manifest m = encoderDecoderManifest();
+  m.decoder->classRow = "last_end";
+  const std::vector<ManifestEntry> entries = getDerivedEntries(m);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].name, "encode");
+  EXPECT_EQ(entries[0].inputs[0].bound, 30522);
+}

@@ -167,7 +167,6 @@ inline Manifest encoderDecoderManifest() {
   m.entries.resize(1);
   m.decoder->encoder = "encode";
   m.decoder->startRule = "last_label";
-  m.decoder->classRow = "last_end";
   ManifestEntry encode = fullManifest().entries[0], source;
   encode.kind = EntryKind::Encode;
   encode.calls.clear();

@@ -194,7 +194,10 @@ class Maker:
         self.cases.add("score", given, {"logprobs": wanted})
 
     def new_tokens(self, ids):
-        return ids[:, 1:].contiguous()
+        """Without the start token; padding after the end token, where the library repeats the end token if padding is id 0."""
+        ids, config = ids[:, 1:].clone(), self.config
+        ends = (ids == config.eos_token_id).cumsum(1)
+        return ids.masked_fill(ends - (ids == config.eos_token_id).long() > 0, config.pad_token_id)
 
     def is_varied(self, ids):
         """At least six tokens, and no padding before a row's end."""
