@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Options come from the table of generation options; a second table says what
-// becomes of all other keys. An absent key and a null are the same, except that
-// a null in config.json hides the default of the model's family.
+// becomes of all other keys. A null means that there is no value: it hides the
+// value of config.json and the default of the model's family.
 #include "compiler/import/huggingface/GenerationSettings.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
@@ -110,7 +110,7 @@ private:
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
   void noteUnsupported(const Key &key, const std::string &words);
-  /// The value of a key: of the first file that has it.
+  /// The value of a key: of the first file that has it; nothing for a null.
   std::optional<JsonValue> find(const char *key) const;
 
   const std::string &folder;
@@ -140,8 +140,8 @@ SettingsReader::open(const std::string &name) {
 
 std::optional<JsonValue> SettingsReader::find(const char *key) const {
   for (const JsonDocument &document : documents)
-    if (auto value = document.root().find(key); value && !value->isNull())
-      return value;
+    if (auto value = document.root().find(key))
+      return value->isNull() ? std::nullopt : value;
   return std::nullopt;
 }
 
@@ -333,7 +333,7 @@ void SettingsReader::collectUnsupported() {
 void SettingsReader::noteUnsupported(const Key &key, const std::string &words) {
   // The first file that has the key is where the value is from.
   auto value = documents.front().root().find(key.name);
-  bool own = !settings.files.empty() && value && !value->isNull();
+  bool own = !settings.files.empty() && value;
   settings.notes.push_back(
       (own ? "generation_config.json: " : "config.json: ") + words +
       " is not supported, and " +

@@ -54,6 +54,12 @@ TEST_F(GenerationSettingsTest, its_own_file_wins) {
                     R"("eos_token_id":[2,3],"bos_token_id":1})");
 }
 
+TEST_F(GenerationSettingsTest, a_null_hides_the_value_of_config_json) {
+  write("config.json", R"({"forced_eos_token_id": 2, "pad_token_id": 1})");
+  write("generation_config.json", R"({"forced_eos_token_id": null})");
+  EXPECT_EQ(json(), R"({"pad_token_id":1})");
+}
+
 TEST_F(GenerationSettingsTest, unknown_keys_are_noted) {
   write("generation_config.json", R"({"top_q": 1, "use_cache": true})");
   Result<GenerationSettings> read = readGenerationSettings(folder);
