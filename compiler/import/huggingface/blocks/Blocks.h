@@ -74,6 +74,7 @@ private:
   mlir::Value addPositions(mlir::Value sum, mlir::Value ids);
   mlir::Value positionTable();
   WeightExpr fairseqTable();
+  mlir::Value clearPadding(mlir::Value values, mlir::Value ids);
   mlir::Value project(mlir::Value state);
 
   BlockContext &context;

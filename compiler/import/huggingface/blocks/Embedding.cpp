@@ -71,6 +71,26 @@ Value EmbeddingBlock::positionTable() {
                                });
 }
 
+/// The entry of the padding id is zero in fairseq's table. A decoder counts
+/// columns, so it multiplies by a table of zero for that id and one for others.
+Value EmbeddingBlock::clearPadding(Value values, Value ids) {
+  const ModelConfig &config = context.config;
+  std::vector<WeightExpr> factors;
+  auto add = [&](int64_t count, double factor) {
+    if (count > 0)
+      factors.push_back(WeightExpr::fill({count, 1}, factor));
+  };
+  add(config.pad, 1);
+  add(1, 0);
+  add(config.vocab - config.pad - 1, 1);
+  Value table = context.emit.weight(
+      context.parameters.getModulePath(context.family.modules.position) +
+          ".not_padding",
+      WeightExpr::concat(0, std::move(factors)));
+  return context.emit.make<attn::MulOp>(
+      values, context.emit.embedding(ids, table, 1));
+}
+
 Value EmbeddingBlock::addPositions(Value sum, Value ids) {
   const ModelFamily &family = context.family;
   const FamilyModules &m = family.modules;
@@ -81,6 +101,8 @@ Value EmbeddingBlock::addPositions(Value sum, Value ids) {
       ranks ? attn::PositionKind::NonpadRank : attn::PositionKind::Column,
       uint64_t(ranks ? context.config.pad : 0));
   Value values = context.emit.embedding(positions, positionTable(), 1);
+  if (family.sinusoid == SinusoidOrder::Fairseq && !ranks)
+    values = clearPadding(values, ids);
   if (*m.embeddings)
     context.at(m.embeddings, family.keys.positions);
   return context.emit.add(sum, values);
