@@ -32,8 +32,8 @@ Result<PreparedPrompt> preparePrompt(const LogitsSource &source,
                                      size_t index);
 
 /// Creates sequences for prompts, which have seen no token of the decoder.
-/// Returns how many there is room for, from the first on; if that is none, the
-/// error.
+/// Returns how many there is room for, from the first on; without room for any,
+/// the error.
 Result<size_t>
 createSequences(LogitsSource &source,
                 const std::vector<const PreparedPrompt *> &prompts,

@@ -87,8 +87,8 @@ Value EmbeddingBlock::clearPadding(Value values, Value ids) {
       context.parameters.getModulePath(context.family.modules.position) +
           ".not_padding",
       WeightExpr::concat(0, std::move(factors)));
-  return context.emit.make<attn::MulOp>(
-      values, context.emit.embedding(ids, table, 1));
+  return context.emit.make<attn::MulOp>(values,
+                                        context.emit.embedding(ids, table, 1));
 }
 
 Value EmbeddingBlock::addPositions(Value sum, Value ids) {
