@@ -170,8 +170,9 @@ typedef struct transom_generate_options {
  * model's files. */
 TRANSOM_API transom_generate_options transom_generate_options_default(void);
 
-/** A prompt: ids or a text; of an encoder-decoder its source. If both are empty,
- * the prompt of a decoder is the model's begin token; a source is not empty. */
+/** A prompt: ids or a text; of an encoder-decoder its source. If both are
+ * empty, the prompt of a decoder is the model's begin token; a source is not
+ * empty. */
 typedef struct transom_prompt {
   /** ids; if NULL, `text` is the prompt */
   const int64_t *ids;
