@@ -141,38 +141,44 @@ static Result<void> readEnum(const Field &field, Enum last, Enum &value) {
   return {};
 }
 
+/// Calls `read` with each field of a message within a message.
+static Result<void>
+readMessage(const Field &message,
+            const std::function<Result<void>(const Field &)> &read) {
+  TRANSOM_TRY(expectWire(message, Wire::Bytes));
+  return readFields(message.bytes, message.place, read);
+}
+
 /// Longer than any real piece; importing takes time by the square of it.
 static constexpr size_t longestPiece = 1024;
 
 static Result<void> readPiece(const Field &message, SentencePieceModel &model) {
-  TRANSOM_TRY(expectWire(message, Wire::Bytes));
   Piece piece;
-  TRANSOM_TRY(readFields(
-      message.bytes, message.place, [&](const Field &field) -> Result<void> {
-        switch (field.number) {
-        case 1:
-          TRANSOM_TRY(expectWire(field, Wire::Bytes));
-          if (!utf8::isValid(field.bytes))
-            return Message::bad(field.place, "a piece is not UTF-8");
-          if (field.bytes.size() > longestPiece)
-            return limitError(
-                "a piece of " + std::to_string(field.bytes.size()) +
-                " bytes at byte " + std::to_string(field.place) +
-                "; supported: at most " + std::to_string(longestPiece));
-          piece.text = field.bytes;
-          return {};
-        case 2: {
-          TRANSOM_TRY(expectWire(field, Wire::Fixed32));
-          uint32_t bits = static_cast<uint32_t>(field.value);
-          std::memcpy(&piece.score, &bits, sizeof bits);
-          return {};
-        }
-        case 3:
-          return readEnum(field, PieceType::Byte, piece.type);
-        default:
-          return {};
-        }
-      }));
+  TRANSOM_TRY(readMessage(message, [&](const Field &field) -> Result<void> {
+    switch (field.number) {
+    case 1:
+      TRANSOM_TRY(expectWire(field, Wire::Bytes));
+      if (!utf8::isValid(field.bytes))
+        return Message::bad(field.place, "a piece is not UTF-8");
+      if (field.bytes.size() > longestPiece)
+        return limitError("a piece of " + std::to_string(field.bytes.size()) +
+                          " bytes at byte " + std::to_string(field.place) +
+                          "; supported: at most " +
+                          std::to_string(longestPiece));
+      piece.text = field.bytes;
+      return {};
+    case 2: {
+      TRANSOM_TRY(expectWire(field, Wire::Fixed32));
+      uint32_t bits = static_cast<uint32_t>(field.value);
+      std::memcpy(&piece.score, &bits, sizeof bits);
+      return {};
+    }
+    case 3:
+      return readEnum(field, PieceType::Byte, piece.type);
+    default:
+      return {};
+    }
+  }));
   if (piece.text.empty())
     return Message::bad(message.place, "an empty piece");
   model.pieces.push_back(piece);
@@ -181,42 +187,38 @@ static Result<void> readPiece(const Field &message, SentencePieceModel &model) {
 
 static Result<void> readTrainer(const Field &message,
                                 SentencePieceModel &model) {
-  TRANSOM_TRY(expectWire(message, Wire::Bytes));
-  return readFields(message.bytes, message.place,
-                    [&](const Field &field) -> Result<void> {
-                      switch (field.number) {
-                      case 3:
-                        return readEnum(field, PieceModel::Char, model.model);
-                      case 24:
-                        return readFlag(field, model.spaceAfterWord);
-                      case 35:
-                        return readFlag(field, model.byteFallback);
-                      default:
-                        return {};
-                      }
-                    });
+  return readMessage(message, [&](const Field &field) -> Result<void> {
+    switch (field.number) {
+    case 3:
+      return readEnum(field, PieceModel::Char, model.model);
+    case 24:
+      return readFlag(field, model.spaceAfterWord);
+    case 35:
+      return readFlag(field, model.byteFallback);
+    default:
+      return {};
+    }
+  });
 }
 
 static Result<void> readNormalizer(const Field &message,
                                    SentencePieceModel &model) {
-  TRANSOM_TRY(expectWire(message, Wire::Bytes));
-  return readFields(message.bytes, message.place,
-                    [&](const Field &field) -> Result<void> {
-                      switch (field.number) {
-                      case 2:
-                        TRANSOM_TRY(expectWire(field, Wire::Bytes));
-                        model.characterMap = field.bytes;
-                        return {};
-                      case 3:
-                        return readFlag(field, model.addDummyPrefix);
-                      case 4:
-                        return readFlag(field, model.removeExtraWhitespaces);
-                      case 5:
-                        return readFlag(field, model.escapeWhitespaces);
-                      default:
-                        return {};
-                      }
-                    });
+  return readMessage(message, [&](const Field &field) -> Result<void> {
+    switch (field.number) {
+    case 2:
+      TRANSOM_TRY(expectWire(field, Wire::Bytes));
+      model.characterMap = field.bytes;
+      return {};
+    case 3:
+      return readFlag(field, model.addDummyPrefix);
+    case 4:
+      return readFlag(field, model.removeExtraWhitespaces);
+    case 5:
+      return readFlag(field, model.escapeWhitespaces);
+    default:
+      return {};
+    }
+  });
 }
 
 Result<SentencePieceModel> readSentencePiece(std::string_view file) {
