@@ -161,13 +161,10 @@ Result<void> BeamGeneration::openAll() {
   openingPrompts.clear();
   for (size_t i : opening)
     openingPrompts.push_back(&prompts[groups[i].prompt]);
-  Result<size_t> made = createSequences(source, openingPrompts, sequences);
-  if (!made)
-    return made.error().status == Status::Limit && !active.empty()
-               ? Result<void>()
-               : made.takeError();
+  TRANSOM_ASSIGN(size_t made, createSequences(source, openingPrompts,
+                                              !active.empty(), sequences));
   Result<void> opened;
-  for (size_t i = 0; i != *made; ++i) {
+  for (size_t i = 0; i != made; ++i) {
     BeamGroup &group = groups[opening[i]];
     if (!opened) {
       source.free(sequences[i]);

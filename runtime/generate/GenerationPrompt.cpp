@@ -145,7 +145,7 @@ Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
   return prompt;
 }
 
-/// createSequences() of an encoder-decoder: as many sources together as fit.
+/// Sequences of an encoder-decoder: as many sources together as fit.
 static Result<size_t>
 addSources(LogitsSource &source,
            const std::vector<const PreparedPrompt *> &prompts,
@@ -166,16 +166,11 @@ addSources(LogitsSource &source,
   }
 }
 
-Result<size_t>
-transom::createSequences(LogitsSource &source,
-                         const std::vector<const PreparedPrompt *> &prompts,
-                         std::vector<int32_t> &sequences) {
+/// Sequences of a decoder.
+static Result<size_t> addSequences(LogitsSource &source, size_t count,
+                                   std::vector<int32_t> &sequences) {
   sequences.clear();
-  if (prompts.empty())
-    return size_t(0);
-  if (source.hasSources())
-    return addSources(source, prompts, sequences);
-  for (size_t i = 0; i != prompts.size(); ++i) {
+  for (size_t i = 0; i != count; ++i) {
     Result<int32_t> sequence = source.create();
     if (!sequence && i == 0)
       return sequence.takeError();
@@ -184,6 +179,19 @@ transom::createSequences(LogitsSource &source,
     sequences.push_back(*sequence);
   }
   return sequences.size();
+}
+
+Result<size_t>
+transom::createSequences(LogitsSource &source,
+                         const std::vector<const PreparedPrompt *> &prompts,
+                         bool mayWait, std::vector<int32_t> &sequences) {
+  if (prompts.empty())
+    return size_t(0);
+  Result<size_t> made = source.hasSources()
+                            ? addSources(source, prompts, sequences)
+                            : addSequences(source, prompts.size(), sequences);
+  return !made && mayWait && made.error().status == Status::Limit ? size_t(0)
+                                                                  : made;
 }
 
 Result<ContinuationText>

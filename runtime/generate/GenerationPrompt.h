@@ -32,12 +32,12 @@ Result<PreparedPrompt> preparePrompt(const LogitsSource &source,
                                      size_t index);
 
 /// Creates sequences for prompts, which have seen no token of the decoder.
-/// Returns how many there is room for, from the first on; without room for any,
-/// the error.
+/// Returns how many there is room for, from the first on. Without room for any
+/// the result is 0 if they may wait, else the error.
 Result<size_t>
 createSequences(LogitsSource &source,
                 const std::vector<const PreparedPrompt *> &prompts,
-                std::vector<int32_t> &sequences);
+                bool mayWait, std::vector<int32_t> &sequences);
 
 /// The text of a continuation, token by token. A copy continues on its own.
 class ContinuationText {

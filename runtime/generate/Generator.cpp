@@ -206,12 +206,9 @@ Result<void> Generation::open() {
   openingPrompts.clear();
   for (size_t i : opening)
     openingPrompts.push_back(&prompts[states[i].out->prompt]);
-  Result<size_t> made = createSequences(source, openingPrompts, sequences);
-  if (!made)
-    return made.error().status == Status::Limit && !active.empty()
-               ? Result<void>()
-               : made.takeError();
-  for (size_t i = 0; i != *made; ++i) {
+  TRANSOM_ASSIGN(size_t made, createSequences(source, openingPrompts,
+                                              !active.empty(), sequences));
+  for (size_t i = 0; i != made; ++i) {
     states[opening[i]].sequence = sequences[i];
     active.push_back(opening[i]);
   }
