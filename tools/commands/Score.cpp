@@ -54,26 +54,15 @@ private:
 Result<std::vector<int64_t>> Scorer::getTokens(const std::string &text) const {
   if (info.vocabulary_size == 0)
     return unsupported("the model has no tokenizer; give '--ids'");
-  std::vector<transom_token> tokens(text.size() + 16);
-  const transom_text view{text.data(), text.size()};
   transom_tokenize_options how = transom_tokenize_options_default();
   how.no_special = flags.noSpecial;
   how.no_truncation = 1;
-  size_t count = 0;
-  transom_status status = transom_model_tokenize(
-      model, &view, nullptr, &how, tokens.data(),
-      tokens.size() * sizeof(transom_token), &count, nullptr);
-  if (status == TRANSOM_STATUS_LIMIT && count > tokens.size()) {
-    tokens.resize(count);
-    status = transom_model_tokenize(model, &view, nullptr, &how, tokens.data(),
-                                    tokens.size() * sizeof(transom_token),
-                                    &count, nullptr);
-  }
-  if (status != TRANSOM_STATUS_OK)
-    return lastError(status);
+  uint32_t truncated = 0;
+  TRANSOM_ASSIGN(std::vector<transom_token> tokens,
+                 tokenizeText(model, {text, std::nullopt}, how, truncated));
   std::vector<int64_t> ids;
-  for (size_t i = 0; i != count; ++i)
-    ids.push_back(tokens[i].id);
+  for (const transom_token &token : tokens)
+    ids.push_back(token.id);
   return ids;
 }
 

@@ -93,6 +93,33 @@ tools::getViews(const std::vector<std::string> &texts) {
   return views;
 }
 
+/// Grows the buffer until the tokens fit.
+Result<std::vector<transom_token>>
+tools::tokenizeText(const transom_model *model, const TextOrPair &text,
+                    const transom_tokenize_options &options,
+                    uint32_t &truncated) {
+  std::vector<transom_token> tokens(text.first.size() + 16);
+  const transom_text view{text.first.data(), text.first.size()};
+  transom_text second{};
+  if (text.pair)
+    second = {text.pair->data(), text.pair->size()};
+  size_t count = 0;
+  auto tokenize = [&] {
+    return transom_model_tokenize(
+        model, &view, text.pair ? &second : nullptr, &options, tokens.data(),
+        tokens.size() * sizeof(transom_token), &count, &truncated);
+  };
+  transom_status status = tokenize();
+  if (status == TRANSOM_STATUS_LIMIT && count > tokens.size()) {
+    tokens.resize(count);
+    status = tokenize();
+  }
+  if (status != TRANSOM_STATUS_OK)
+    return lastError(status);
+  tokens.resize(count);
+  return tokens;
+}
+
 Result<TextModel> tools::openTextModel(const std::string &path) {
   TRANSOM_ASSIGN(ModelPtr model, loadModel(path));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));

@@ -6,6 +6,7 @@
 #pragma once
 #include "tools/commands/Command.h"
 #include "tools/commands/Models.h"
+#include <optional>
 
 namespace transom::tools {
 
@@ -61,6 +62,18 @@ struct TextModel {
   ModelPtr model;
   transom_model_info info;
 };
+
+/// A text, or a pair of texts.
+struct TextOrPair {
+  std::string first;
+  std::optional<std::string> pair;
+};
+
+/// The tokens of a text, as many as there are; `truncated` is set to 1 if it
+/// was cut to the model's limit.
+Result<std::vector<transom_token>>
+tokenizeText(const transom_model *model, const TextOrPair &text,
+             const transom_tokenize_options &options, uint32_t &truncated);
 
 /// Loads a model; `Unsupported` if it has no tokenizer.
 Result<TextModel> openTextModel(const std::string &path);

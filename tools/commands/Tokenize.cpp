@@ -25,39 +25,6 @@ struct TokenizeFlags {
 };
 } // namespace
 
-namespace {
-struct TextOrPair {
-  std::string first;
-  std::optional<std::string> pair;
-};
-} // namespace
-
-/// The tokens of a text. Grows the buffer until they fit.
-static Result<std::vector<transom_token>>
-getTokens(const transom_model *model, const TextOrPair &text,
-          const transom_tokenize_options &options, uint32_t &cut) {
-  std::vector<transom_token> tokens(text.first.size() + 16);
-  const transom_text view{text.first.data(), text.first.size()};
-  transom_text second{};
-  if (text.pair)
-    second = {text.pair->data(), text.pair->size()};
-  size_t count = 0;
-  auto tokenize = [&] {
-    return transom_model_tokenize(
-        model, &view, text.pair ? &second : nullptr, &options, tokens.data(),
-        tokens.size() * sizeof(transom_token), &count, &cut);
-  };
-  transom_status status = tokenize();
-  if (status == TRANSOM_STATUS_LIMIT && count > tokens.size()) {
-    tokens.resize(count);
-    status = tokenize();
-  }
-  if (status != TRANSOM_STATUS_OK)
-    return lastError(status);
-  tokens.resize(count);
-  return tokens;
-}
-
 static std::string formatLine(const TextOrPair &text,
                               const std::vector<transom_token> &tokens) {
   std::string line;
@@ -184,7 +151,7 @@ static Result<void> runTokenize(const TokenizeFlags &flags,
   auto encodeLine = [&](TextOrPair text) -> Result<void> {
     uint32_t cut = 0;
     TRANSOM_ASSIGN(std::vector<transom_token> tokens,
-                   getTokens(model, text, options, cut));
+                   tokenizeText(model, text, options, cut));
     cuts.count += cut;
     return writeOut(formatLine(text, tokens));
   };

@@ -6,6 +6,7 @@
 #include "runtime/base/File.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Tensors.h"
+#include "tools/commands/Texts.h"
 #include "tools/commands/attention/AttentionReport.h"
 #include <algorithm>
 #include <numeric>
@@ -61,20 +62,17 @@ static std::string getLabel(const transom_model *model,
 static Result<TokenSequence> tokenize(const transom_model *model,
                                       const AttentionFlags &flags,
                                       const CommonFlags &common) {
-  const transom_text first{flags.text.data(), flags.text.size()},
-      second{flags.pair.data(), flags.pair.size()};
-  std::vector<transom_token> tokens(flags.text.size() + flags.pair.size() + 16);
-  size_t count = 0;
+  const TextOrPair text{flags.text, flags.hasPair ? std::optional(flags.pair)
+                                                  : std::nullopt};
   uint32_t truncated = 0;
-  TRANSOM_TRY(check(transom_model_tokenize(
-      model, &first, flags.hasPair ? &second : nullptr, nullptr, tokens.data(),
-      tokens.size() * sizeof(transom_token), &count, &truncated)));
+  TRANSOM_ASSIGN(
+      std::vector<transom_token> tokens,
+      tokenizeText(model, text, transom_tokenize_options_default(), truncated));
   if (truncated)
-    note(common, "the text was cut to the model's " + std::to_string(count) +
-                     " tokens");
+    note(common, "the text was cut to the model's " +
+                     std::to_string(tokens.size()) + " tokens");
   TokenSequence sequence;
-  for (size_t i = 0; i < count; ++i) {
-    const transom_token &token = tokens[i];
+  for (const transom_token &token : tokens) {
     sequence.ids.push_back(token.id);
     sequence.types.push_back(token.type);
     sequence.labels.push_back(
