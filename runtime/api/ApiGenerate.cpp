@@ -159,19 +159,62 @@ static Result<Request> getRequest(const Model &model,
   return Request{options, std::move(config)};
 }
 
-/// The tokens of a prompt.
-static Result<std::vector<int64_t>>
-getTokens(const Model &model, const transom_prompt &prompt, bool noSpecial) {
-  if (prompt.ids)
-    return std::vector<int64_t>(prompt.ids, prompt.ids + prompt.num_ids);
-  if (prompt.text.size == 0 && !model.tokenizer())
-    return std::vector<int64_t>();
+/// The tokens of prompts; `name` is what errors call one of them.
+static Result<std::vector<std::vector<int64_t>>>
+getTokens(const Model &model, const char *name, const transom_prompt *prompts,
+          size_t count, const transom_tokenize_options &how) {
+  std::vector<std::vector<int64_t>> tokens(count);
+  for (size_t i = 0; i != count; ++i) {
+    const transom_prompt &prompt = prompts[i];
+    if (prompt.ids) {
+      tokens[i].assign(prompt.ids, prompt.ids + prompt.num_ids);
+      continue;
+    }
+    if (prompt.num_ids)
+      return nullArgument("ids of a prompt");
+    TRANSOM_TRY(checkTexts("prompts", &prompt.text, 1));
+    if (prompt.text.size == 0 && !model.tokenizer())
+      continue;
+    Result<Encoding> encoding = encodeText(model, prompt.text, nullptr, how);
+    if (!encoding) {
+      Error error = encoding.takeError();
+      if (count > 1)
+        error.message =
+            std::string(name) + " " + std::to_string(i) + ": " + error.message;
+      return error;
+    }
+    tokens[i] = std::move(encoding->ids);
+  }
+  return tokens;
+}
+
+/// The tokens of the caller's target prefixes.
+static Result<std::vector<std::vector<int64_t>>>
+getTargetPrefixes(const Model &model, const transom_generate_options &options) {
+  if (options.num_target_prefixes && !options.target_prefixes)
+    return nullArgument("target_prefixes");
+  if (!options.num_target_prefixes)
+    return std::vector<std::vector<int64_t>>();
+  if (model.manifest().decoder->encoder.empty())
+    return usageError("'target_prefixes' need an encoder-decoder");
   transom_tokenize_options how = transom_tokenize_options_default();
-  how.no_special = noSpecial;
-  how.no_truncation = 1;
-  TRANSOM_ASSIGN(Encoding encoding,
-                 encodeText(model, prompt.text, nullptr, how));
-  return std::move(encoding.ids);
+  how.no_special = how.no_truncation = how.target = 1;
+  return getTokens(model, "target prefix", options.target_prefixes,
+                   options.num_target_prefixes, how);
+}
+
+/// Adds the caller's target prefixes to prompts.
+static Result<void> addTargetPrefixes(const Model &model,
+                                      const transom_generate_options &options,
+                                      GenerationPrompts &prompts) {
+  const size_t count = prompts.ids.size();
+  if ((options.target_prefixes || options.num_target_prefixes) &&
+      options.num_target_prefixes != count)
+    return usageError("there are " + std::to_string(count) +
+                      " prompts, got a num_target_prefixes of " +
+                      std::to_string(options.num_target_prefixes));
+  TRANSOM_ASSIGN(prompts.targetPrefixes, getTargetPrefixes(model, options));
+  return {};
 }
 
 /// The tokenizer where ids are generated from ids: texts only where someone
@@ -243,9 +286,14 @@ transom_status transom_session_options_fit_generate(
         offsetof(transom_session_options, max_source_tokens))
       capacity.maxSourceTokens =
           int64_t(std::min<uint64_t>(session->max_source_tokens, INT64_MAX));
+    TRANSOM_ASSIGN(const auto prefixes,
+                   getTargetPrefixes(*handle->model, request.options));
+    size_t longestPrefix = 0;
+    for (const std::vector<int64_t> &prefix : prefixes)
+      longestPrefix = std::max(longestPrefix, prefix.size());
     fitGeneration(*handle->model, request.config,
                   std::vector<size_t>(promptTokens, promptTokens + count),
-                  capacity);
+                  longestPrefix, capacity);
     session->max_batch = uint32_t(capacity.maxBatch);
     session->max_tokens = uint64_t(capacity.maxTokens);
     session->max_sequences = uint32_t(capacity.maxSequences);
@@ -257,13 +305,6 @@ transom_status transom_session_options_fit_generate(
       session->max_source_tokens = uint64_t(capacity.maxSourceTokens);
     return {};
   });
-}
-
-/// `prompt 3: ` before the error of one of several prompts.
-static Error inPrompt(size_t index, size_t count, Error error) {
-  if (count > 1)
-    error.message = "prompt " + std::to_string(index) + ": " + error.message;
-  return error;
 }
 
 transom_status transom_session_generate(transom_session *session,
@@ -279,18 +320,12 @@ transom_status transom_session_generate(transom_session *session,
     *generation = nullptr;
     const Model &model = session->session->model();
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
+    transom_tokenize_options how = transom_tokenize_options_default();
+    how.no_special = request.options.no_special != 0;
+    how.no_truncation = 1;
     GenerationPrompts tokens;
-    for (size_t i = 0; i != count; ++i) {
-      if (!prompts[i].ids)
-        TRANSOM_TRY(checkTexts("prompts", &prompts[i].text, 1));
-      if (!prompts[i].ids && prompts[i].num_ids)
-        return nullArgument("ids of a prompt");
-      Result<std::vector<int64_t>> ids =
-          getTokens(model, prompts[i], request.options.no_special != 0);
-      if (!ids)
-        return inPrompt(i, count, ids.takeError());
-      tokens.ids.push_back(std::move(*ids));
-    }
+    TRANSOM_ASSIGN(tokens.ids, getTokens(model, "prompt", prompts, count, how));
+    TRANSOM_TRY(addTargetPrefixes(model, request.options, tokens));
     return generateInto(*session->session, request.config, request.options,
                         model.tokenizer(), tokens, generation);
   });
@@ -309,6 +344,7 @@ transom_status transom_session_generate_tensors(
     TRANSOM_ASSIGN(Request request, getRequest(model, given));
     TRANSOM_ASSIGN(GenerationPrompts prompts,
                    getPrompts(model, inputs, inputCount));
+    TRANSOM_TRY(addTargetPrefixes(model, request.options, prompts));
     return generateInto(*session->session, request.config, request.options,
                         textsFor(model, request.config, request.options),
                         prompts, generation);

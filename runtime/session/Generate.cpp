@@ -106,7 +106,7 @@ Result<GenerationPrompts> transom::getPrompts(const Model &model,
 
 void transom::fitGeneration(const Model &model, const GenerationConfig &config,
                             const std::vector<size_t> &promptLengths,
-                            Capacity &capacity) {
+                            size_t longestPrefix, Capacity &capacity) {
   constexpr int64_t stepTokens = 1024, together = 16;
   constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
   const std::optional<int64_t> context = model.manifest().decoder->context;
@@ -117,15 +117,16 @@ void transom::fitGeneration(const Model &model, const GenerationConfig &config,
       rows, 1, config.numBeams > 1 ? std::max(each, together) : together);
   GenerationConfig fitting = config;
   fitting.numReturnSequences = std::min(config.numReturnSequences, sequences);
-  // The prompts of an encoder-decoder are sources; its decoder begins with one
-  // token.
+  // The prompts of an encoder-decoder are sources; its decoder begins with the
+  // start token and a prefix.
+  const int64_t target = 1 + int64_t(std::min(longestPrefix, longestPrompt));
   const bool hasSources = !model.manifest().decoder->encoder.empty();
   std::vector<int64_t> positions, sources;
   int64_t tokens = 0, longest = 0;
   for (size_t given : promptLengths) {
     const int64_t length = int64_t(std::min(given, longestPrompt));
     positions.push_back(
-        positionsFor(fitting, hasSources ? 1 : length, context));
+        positionsFor(fitting, hasSources ? target : length, context));
     sources.push_back(alignToKvBlock(length));
     tokens += length;
     longest = std::max(longest, length);

@@ -58,10 +58,11 @@ Result<GenerationPrompts>
 getPrompts(const Model &model, const transom_tensor *inputs, size_t count);
 
 /// Raises a capacity so that a session generates quickly for prompts of these
-/// lengths. `config` is resolved.
+/// lengths; of an encoder-decoder, with target prefixes of at most
+/// `longestPrefix` tokens. `config` is resolved.
 void fitGeneration(const Model &model, const GenerationConfig &config,
                    const std::vector<size_t> &promptLengths,
-                   Capacity &capacity);
+                   size_t longestPrefix, Capacity &capacity);
 
 /// Writes the result `output_ids`: one row per continuation, as many columns as
 /// the longest one has tokens, and `fill` after the end of the others. `Limit`

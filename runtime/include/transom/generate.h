@@ -79,6 +79,18 @@ typedef struct transom_generated_token {
 typedef int (*transom_token_callback)(void *context,
                                       const transom_generated_token *token);
 
+/** A prompt: ids or a text; of an encoder-decoder its source. If both are
+ * empty, the prompt of a decoder is the model's begin token; a source is not
+ * empty. */
+typedef struct transom_prompt {
+  /** ids; if NULL, `text` is the prompt */
+  const int64_t *ids;
+  /** number of ids */
+  size_t num_ids;
+  /** text, if `ids` is NULL */
+  transom_text text;
+} transom_prompt;
+
 /** How to generate. An option that is TRANSOM_FROM_MODEL comes from the model's
  * generation_config.json, else from its config.json, else it has the value in
  * brackets. Values out of range are USAGE. */
@@ -164,27 +176,24 @@ typedef struct transom_generate_options {
   const size_t *bad_word_sizes;
   /** number of sequences */
   size_t num_bad_words;
+  /** (encoder-decoders) the first tokens of the target of each prompt, which
+   * its continuations follow and do not contain; a text is one in the target
+   * language and gets no special tokens. The decoder's start token is put
+   * before them unless they begin with it. An empty one is no prefix. NULL: no
+   * prompt has one. With another model USAGE */
+  const transom_prompt *target_prefixes;
+  /** number of target prefixes: 0, or the number of prompts */
+  size_t num_target_prefixes;
 } transom_generate_options;
 
 /** Returns the default options: TRANSOM_FROM_MODEL for what may come from the
  * model's files. */
 TRANSOM_API transom_generate_options transom_generate_options_default(void);
 
-/** A prompt: ids or a text; of an encoder-decoder its source. If both are
- * empty, the prompt of a decoder is the model's begin token; a source is not
- * empty. */
-typedef struct transom_prompt {
-  /** ids; if NULL, `text` is the prompt */
-  const int64_t *ids;
-  /** number of ids */
-  size_t num_ids;
-  /** text, if `ids` is NULL */
-  transom_text text;
-} transom_prompt;
-
-/** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`
- * to what generation for prompts of these numbers of tokens needs to run at
- * full speed. `prompt_tokens` is [count]. */
+/** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`,
+ * and for an encoder-decoder max_source_tokens, to what generation for prompts
+ * of these numbers of tokens needs to run at full speed. `prompt_tokens` is
+ * [count]. Each target gets room for the longest of the target prefixes. */
 TRANSOM_API transom_status transom_session_options_fit_generate(
     const transom_model *model, const size_t *prompt_tokens, size_t count,
     const transom_generate_options *options, transom_session_options *session);
@@ -220,7 +229,8 @@ typedef struct transom_continuation {
   size_t prompt;
   /** number among the continuations of the prompt */
   size_t number;
-  /** tokens of the prompt that were used */
+  /** tokens of the prompt that were used; of an encoder-decoder the start token
+   * and those of the target prefix */
   size_t prompt_tokens;
   /** the new tokens, [num_ids] */
   const int64_t *ids;

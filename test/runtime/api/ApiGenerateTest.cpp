@@ -218,6 +218,88 @@ TEST_F(ApiGenerate, beams_and_their_scores) {
   transom_generation_free(generation);
 }
 
+TEST_F(ApiGenerate, target_prefixes) {
+  openFile(sourceManifest(), 2000);
+  options.biases = &noLast;
+  options.num_biases = 1;
+  options.max_new_tokens = 5;
+  const std::vector<int64_t> source = {50, 60, 70}, prefix = {4, 5},
+                             withStart = {fakeStartToken, 4, 5};
+  const std::vector<transom_prompt> prefixes = {
+      makePrompt(prefix), {}, makePrompt(withStart)};
+  const std::vector<transom_prompt> sources(3, makePrompt(source));
+  options.target_prefixes = prefixes.data();
+  options.num_target_prefixes = prefixes.size();
+  ASSERT_EQ(generate(sources), TRANSOM_STATUS_OK) << transom_last_error();
+  EXPECT_EQ(ids(0), generateGreedily(withStart, 5));
+  EXPECT_EQ(ids(1), generateGreedily({fakeStartToken}, 5));
+  EXPECT_EQ(ids(2), ids(0));
+  EXPECT_EQ(row(0).prompt_tokens, 3u);
+
+  // The same from tensors, where only the last row has a prefix.
+  std::vector<int64_t> batch = {50, 60, 70, 80};
+  const transom_tensor input =
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 2}, batch);
+  options.target_prefixes = &prefixes[1];
+  options.num_target_prefixes = 2;
+  transom_generation *other = nullptr;
+  ASSERT_EQ(
+      transom_session_generate_tensors(session, &input, 1, &options, &other),
+      TRANSOM_STATUS_OK)
+      << transom_last_error();
+  std::swap(generation, other);
+  EXPECT_EQ(ids(0), generateGreedily({fakeStartToken}, 5));
+  EXPECT_EQ(ids(1), generateGreedily(withStart, 5));
+  transom_generation_free(other);
+
+  // A longer prefix needs more of the cache.
+  const size_t length = source.size();
+  auto fit = [&](const std::vector<int64_t> &target) {
+    const transom_prompt one = makePrompt(target);
+    options.target_prefixes = &one;
+    options.num_target_prefixes = 1;
+    transom_session_options fitting = transom_session_options_default();
+    EXPECT_EQ(transom_session_options_fit_generate(model, &length, 1, &options,
+                                                   &fitting),
+              TRANSOM_STATUS_OK)
+        << transom_last_error();
+    return fitting.max_kv_tokens;
+  };
+  EXPECT_EQ(fit(prefix), 256u);
+  EXPECT_EQ(fit(randomTokens(600, 1)), 768u);
+  transom_generation_free(generation);
+}
+
+TEST_F(ApiGenerate, wrong_target_prefixes) {
+  const std::vector<int64_t> ids = {1}, outside = {FAKE_VOCABULARY};
+  transom_prompt prefix = makePrompt(ids);
+  options.target_prefixes = &prefix;
+  options.num_target_prefixes = 1;
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_USAGE);
+  EXPECT_STREQ(transom_last_error(),
+               "'target_prefixes' need an encoder-decoder");
+  openFile(sourceManifest(), 2000);
+  EXPECT_EQ(generate({makePrompt(ids), makePrompt(ids)}), TRANSOM_STATUS_USAGE);
+  EXPECT_STREQ(transom_last_error(),
+               "there are 2 prompts, got a num_target_prefixes of 1");
+  options.target_prefixes = nullptr;
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_USAGE);
+  options.target_prefixes = &prefix;
+  prefix = makePrompt(outside);
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_REJECTED);
+  EXPECT_NE(std::strstr(transom_last_error(), "target of prompt 0"), nullptr)
+      << transom_last_error();
+  prefix = {nullptr, 0, {"x", 1}};
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_UNSUPPORTED);
+  prefix.num_ids = 2;
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_USAGE);
+  // A caller that does not know them yet has none.
+  options.struct_size = offsetof(transom_generate_options, target_prefixes);
+  EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
+  transom_generation_free(generation);
+}
+
 TEST_F(ApiGenerate, older_callers_have_shorter_options) {
   options.max_new_tokens = 5;
   options.seed = 1;

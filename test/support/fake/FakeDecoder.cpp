@@ -29,12 +29,13 @@ Manifest transom::test::crossManifest() {
   manifest.entries.resize(1);
   ManifestEntry &step = manifest.entries[0];
   step.name = "cross";
-  step.symbolOrder = {"keys", "parts", "rows", "wanted", "source_keys"};
+  // The keys of sources come after the symbols that the code has by number.
+  step.symbolOrder = {"keys", "parts", "rows", "wanted", "x_keys"};
   ManifestRaggedBatch source;
   source.sequences = true;
   source.cacheGroup = readOnlyGroup;
   source.rows = "rows";
-  source.keys = "source_keys";
+  source.keys = "x_keys";
   step.ragged.push_back(source);
   for (ManifestEntry &derived : getDerivedEntries(manifest))
     manifest.entries.push_back(std::move(derived));
