@@ -105,13 +105,14 @@ private:
   }
 
   /// `returned` continuations of each row, the longest of `tokens` tokens: both
-  /// follow from the settings and the run.
+  /// follow from the settings and the run. Only beams have scores.
   ManifestEntry makeGenerate() const {
     ManifestEntry entry = makeEntry(EntryKind::Generate);
     entry.symbolOrder = {"batch", "returned", "seq", "tokens"};
     entry.outputs = {
         makeTensor("output_ids", DType::I64,
-                   {sym("batch") * sym("returned"), sym("tokens")})};
+                   {sym("batch") * sym("returned"), sym("tokens")}),
+        makeTensor("scores", DType::F32, {sym("batch") * sym("returned")})};
     return entry;
   }
 

@@ -193,13 +193,22 @@ Result<void> transom::writeOutputIds(const std::vector<Continuation> &rows,
   return {};
 }
 
+/// The error for scores of greedy search and sampling.
+static Error noScores() {
+  return usageError("there are no scores without beams; 'num_beams' is 1");
+}
+
+static void describeScores(int64_t rows, transom_tensor &out) {
+  out.dtype = TRANSOM_DTYPE_F32;
+  out.rank = 1;
+  out.shape[0] = rows;
+}
+
 Result<void> transom::writeScores(const std::vector<Continuation> &rows,
                                   transom_tensor &out) {
   if (!rows.empty() && std::isnan(rows[0].score))
-    return usageError("there are no scores without beams; 'num_beams' is 1");
-  out.dtype = TRANSOM_DTYPE_F32;
-  out.rank = 1;
-  out.shape[0] = int64_t(rows.size());
+    return noScores();
+  describeScores(int64_t(rows.size()), out);
   TRANSOM_TRY(checkFits("scores", rows.size() * sizeof(float), out));
   auto scores = static_cast<float *>(out.data);
   for (const Continuation &row : rows)
@@ -223,17 +232,6 @@ static int64_t mostColumns(const Model &model, const GenerationConfig &config) {
   return std::max<int64_t>(0, most);
 }
 
-/// The bytes of a result of so many ids.
-static Result<size_t> getIdBytes(int64_t rows, int64_t columns) {
-  const CheckedSize bytes = CheckedSize::fromSigned(rows) *
-                            CheckedSize::fromSigned(columns) * sizeof(int64_t);
-  if (auto value = bytes.signedValue())
-    return size_t(*value);
-  return rejected("the sizes of result 'output_ids', " + std::to_string(rows) +
-                  " rows of up to " + std::to_string(columns) +
-                  " ids, are out of range");
-}
-
 static Result<void> checkName(const Entry &entry, const char *name) {
   const std::string given = name ? name : "";
   if (entry.outputIndex(given.c_str()) >= 0)
@@ -243,45 +241,59 @@ static Result<void> checkName(const Entry &entry, const char *name) {
                   suggest(given, entry.outputNames()));
 }
 
+/// Fills in a result of the entry at its largest, with its bytes as capacity.
+static Result<void> describeResult(const Session &session, const Entry &entry,
+                                   int64_t batch, const char *name,
+                                   transom_tensor &result) {
+  TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(session.model()));
+  TRANSOM_TRY(checkName(entry, name));
+  const int64_t rows = batch * config.numReturnSequences;
+  const int64_t columns = mostColumns(session.model(), config);
+  if (std::string_view(name) == "scores") {
+    if (config.numBeams <= 1)
+      return noScores();
+    describeScores(rows, result);
+  } else {
+    describeOutput(rows, columns, result);
+  }
+  CheckedSize bytes = getElementSize(result.dtype);
+  for (int32_t i = 0; i != result.rank; ++i)
+    bytes = bytes * CheckedSize::fromSigned(result.shape[i]);
+  if (!bytes.signedValue())
+    return rejected("the sizes of result '" + std::string(name) + "', " +
+                    std::to_string(rows) + " rows of up to " +
+                    std::to_string(columns) + " ids, are out of range");
+  result.capacity = size_t(*bytes.signedValue());
+  return {};
+}
+
 Result<void> transom::shapeGenerate(const Session &session, const Entry &entry,
                                     const transom_tensor *inputs,
                                     size_t inputCount, const char *name,
                                     transom_tensor &result) {
-  TRANSOM_ASSIGN(GenerationConfig config, getResolvedConfig(session.model()));
   BoundPrompts bound(entry);
-  if (Result<void> done = bound.call.bindInputs(inputs, inputCount, false);
-      !done)
-    return done;
-  if (Result<void> done = checkName(entry, name); !done)
-    return done;
-  const int64_t rows = bound.batch() * config.numReturnSequences;
-  const int64_t columns = mostColumns(session.model(), config);
-  TRANSOM_ASSIGN(size_t bytes, getIdBytes(rows, columns));
-  describeOutput(rows, columns, result);
-  result.capacity = bytes;
-  return {};
+  TRANSOM_TRY(bound.call.bindInputs(inputs, inputCount, false));
+  return describeResult(session, entry, bound.batch(), name, result);
 }
 
-/// Checks the caller's tensor for the result before anything runs.
-static Result<void> checkOutput(const Entry &entry,
-                                const transom_tensor &output, int64_t rows,
-                                int64_t columns) {
-  if (Result<void> done = checkName(entry, output.name); !done)
-    return done;
-  if (output.dtype != TRANSOM_DTYPE_NONE && output.dtype != TRANSOM_DTYPE_I64)
-    return rejected("result 'output_ids' is i64, got " +
-                    std::string(dtypeText(output.dtype)));
-  if (output.strides[0] != 0 || output.strides[1] != 0)
-    return rejected("result 'output_ids' is dense: its strides are 0");
-  const Result<size_t> needed = getIdBytes(rows, columns);
-  if (!needed)
-    return Error(needed.error());
-  if (*needed && !output.data)
-    return usageError("result 'output_ids' has no data: it is NULL");
-  if (output.capacity < *needed)
-    return limitError("result 'output_ids' needs up to " +
-                      std::to_string(*needed) + " bytes, got a capacity of " +
-                      std::to_string(output.capacity));
+/// Checks the caller's tensor for a result before anything runs.
+static Result<void> checkOutput(const Session &session, const Entry &entry,
+                                int64_t batch, const transom_tensor &output) {
+  transom_tensor largest = {};
+  TRANSOM_TRY(describeResult(session, entry, batch, output.name, largest));
+  const std::string name = "result '" + std::string(output.name) + "'";
+  if (output.dtype != TRANSOM_DTYPE_NONE && output.dtype != largest.dtype)
+    return rejected(name + " is " + std::string(dtypeText(largest.dtype)) +
+                    ", got " + std::string(dtypeText(output.dtype)));
+  if (std::any_of(output.strides, output.strides + largest.rank,
+                  [](int64_t stride) { return stride != 0; }))
+    return rejected(name + " is dense: its strides are 0");
+  if (largest.capacity && !output.data)
+    return usageError(name + " has no data: it is NULL");
+  if (output.capacity < largest.capacity)
+    return limitError(
+        name + " needs up to " + std::to_string(largest.capacity) +
+        " bytes, got a capacity of " + std::to_string(output.capacity));
   return {};
 }
 
@@ -294,12 +306,8 @@ Result<void> transom::runGenerate(Session &session, const Entry &entry,
   TRANSOM_ASSIGN(GenerationPrompts prompts,
                  getPrompts(model, inputs, inputCount));
   for (size_t i = 0; i != outputCount; ++i)
-    if (Result<void> done =
-            checkOutput(entry, outputs[i],
-                        int64_t(prompts.ids.size()) * config.numReturnSequences,
-                        mostColumns(model, config));
-        !done)
-      return done;
+    TRANSOM_TRY(
+        checkOutput(session, entry, int64_t(prompts.ids.size()), outputs[i]));
   TRANSOM_ASSIGN(DecoderSource source, DecoderSource::create(session));
   std::vector<Continuation> rows;
   const bool texts = !config.stopStrings.empty();
@@ -308,10 +316,9 @@ Result<void> transom::runGenerate(Session &session, const Entry &entry,
                    nullptr, rows);
       !done)
     return done;
-  for (size_t i = 0; i != outputCount; ++i)
-    if (Result<void> done =
-            writeOutputIds(rows, config.fillToken(), outputs[i]);
-        !done)
-      return done;
+  for (transom_tensor *out = outputs; out != outputs + outputCount; ++out)
+    TRANSOM_TRY(std::string_view(out->name) == "scores"
+                    ? writeScores(rows, *out)
+                    : writeOutputIds(rows, config.fillToken(), *out));
   return {};
 }

@@ -17,6 +17,9 @@ TEST(DerivedEntries, of_each_head) {
   EXPECT_EQ(m.findEntry("score")->outputs[0].shape[1], poly("seq-1"));
   EXPECT_EQ(m.findEntry("generate")->outputs[0].shape[0],
             poly("batch*returned"));
+  EXPECT_EQ(m.findEntry("generate")->outputs[1].name, "scores");
+  EXPECT_EQ(m.findEntry("generate")->outputs[1].shape,
+            std::vector<Polynomial>{poly("batch*returned")});
   Manifest classify = decoderManifest("sequence_classification");
   ASSERT_EQ(classify.entries.size(), 2u);
   EXPECT_EQ(classify.entries[1].name, "encode");

@@ -51,6 +51,55 @@ TEST_F(Generate, the_entry) {
   transom_generation_free(generation);
 }
 
+TEST_F(Generate, scores_of_beams) {
+  std::vector<int64_t> ids = {1, 2, 3, 4}, rows(4 * 5, -7);
+  std::vector<float> values(4, -1), expected(4, -1);
+  transom_tensor input =
+      makeTensor("input_ids", TRANSOM_DTYPE_I64, {2, 2}, ids);
+  transom_tensor shape{}, scores{};
+  transom_tensor outputs[] = {
+      makeTensor("scores", TRANSOM_DTYPE_F32, {}, values),
+      makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, rows)};
+  auto run = [&] {
+    return transom_session_run(session, "generate", &input, 1, outputs, 2);
+  };
+  EXPECT_EQ(run(), TRANSOM_STATUS_USAGE);
+  EXPECT_STREQ(transom_last_error(),
+               "there are no scores without beams; 'num_beams' is 1");
+  EXPECT_EQ(rows, std::vector<int64_t>(20, -7));
+  open(R"({"max_new_tokens":5,"num_beams":3,"num_return_sequences":2})");
+  ASSERT_EQ(
+      transom_session_shape(session, "generate", &input, 1, "scores", &shape),
+      TRANSOM_STATUS_OK)
+      << transom_last_error();
+  EXPECT_EQ(shape.dtype, TRANSOM_DTYPE_F32);
+  EXPECT_EQ(shape.rank, 1);
+  EXPECT_EQ(shape.shape[0], 4);
+  EXPECT_EQ(shape.capacity, 4 * sizeof(float));
+  ASSERT_EQ(run(), TRANSOM_STATUS_OK) << transom_last_error();
+  EXPECT_EQ(outputs[0].shape[0], 4);
+  ASSERT_EQ(transom_session_generate_tensors(session, &input, 1, nullptr,
+                                             &generation),
+            TRANSOM_STATUS_OK);
+  scores.data = expected.data();
+  scores.capacity = 4 * sizeof(float);
+  ASSERT_EQ(transom_generation_scores(generation, &scores), TRANSOM_STATUS_OK);
+  EXPECT_EQ(values, expected);
+  EXPECT_LT(values[0], 0);
+
+  // Wrong tensors are refused before the search.
+  outputs[0].capacity = 15;
+  EXPECT_EQ(run(), TRANSOM_STATUS_LIMIT);
+  outputs[0].capacity = 16;
+  outputs[0].strides[0] = 1;
+  EXPECT_EQ(run(), TRANSOM_STATUS_REJECTED);
+  outputs[0].strides[0] = 0;
+  outputs[0].dtype = TRANSOM_DTYPE_I64;
+  EXPECT_EQ(run(), TRANSOM_STATUS_REJECTED);
+  EXPECT_STREQ(transom_last_error(), "result 'scores' is f32, got i64");
+  transom_generation_free(generation);
+}
+
 TEST_F(Generate, output_ids_are_filled) {
   open(R"({"max_new_tokens":4,"pad_token_id":6})");
   const std::vector<int64_t> prompt = {1};
