@@ -86,8 +86,9 @@ const char *transom_dtype_name(transom_dtype dtype) { return dtypeText(dtype); }
 
 size_t transom_dtype_size(transom_dtype dtype) { return getElementSize(dtype); }
 
-transom_model_options transom_model_options_default(void) {
-  return sized<transom_model_options>();
+void transom_model_options_init(transom_model_options *options,
+                                size_t struct_size) {
+  initialize(transom_model_options(), options, struct_size);
 }
 
 transom_status transom_model_load(const char *path,
@@ -112,8 +113,8 @@ transom_status transom_model_load(const char *path,
 
 void transom_model_free(transom_model *model) { delete model; }
 
-transom_model_info transom_model_info_default(void) {
-  return sized<transom_model_info>();
+void transom_model_info_init(transom_model_info *info, size_t struct_size) {
+  initialize(transom_model_info(), info, struct_size);
 }
 
 transom_status transom_model_get_info(const transom_model *handle,
@@ -152,8 +153,8 @@ const char *transom_model_label(const transom_model *model, size_t index) {
   return model->model->manifest().labels[index].c_str();
 }
 
-transom_entry_info transom_entry_info_default(void) {
-  return sized<transom_entry_info>();
+void transom_entry_info_init(transom_entry_info *info, size_t struct_size) {
+  initialize(transom_entry_info(), info, struct_size);
 }
 
 transom_status transom_model_get_entry(const transom_model *model, size_t index,
@@ -176,8 +177,9 @@ transom_status transom_model_get_entry(const transom_model *model, size_t index,
   });
 }
 
-transom_argument_info transom_argument_info_default(void) {
-  return sized<transom_argument_info>();
+void transom_argument_info_init(transom_argument_info *info,
+                                size_t struct_size) {
+  initialize(transom_argument_info(), info, struct_size);
 }
 
 transom_status transom_model_get_argument(const transom_model *model,
@@ -207,10 +209,11 @@ transom_status transom_model_get_argument(const transom_model *model,
   });
 }
 
-transom_session_options transom_session_options_default(void) {
-  auto options = sized<transom_session_options>();
-  options.hold_results = TRANSOM_FROM_MODEL;
-  return options;
+void transom_session_options_init(transom_session_options *options,
+                                  size_t struct_size) {
+  transom_session_options defaults = {};
+  defaults.hold_results = TRANSOM_FROM_MODEL;
+  initialize(defaults, options, struct_size);
 }
 
 transom_status transom_session_options_fit(const transom_model *model,

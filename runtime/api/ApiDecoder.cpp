@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The C API for sequences and steps of a decoder.
-#include "runtime/api/ApiSupport.h"
+#include "runtime/api/ApiPrompts.h"
 
 using namespace transom;
 using namespace transom::api;
@@ -39,8 +39,8 @@ static Result<void> checkExists(const DecodeEngine &decoder, int32_t sequence) {
   return usageError("sequence " + std::to_string(sequence) + " does not exist");
 }
 
-transom_decoder_info transom_decoder_info_default(void) {
-  return sized<transom_decoder_info>();
+void transom_decoder_info_init(transom_decoder_info *info, size_t struct_size) {
+  initialize(transom_decoder_info(), info, struct_size);
 }
 
 transom_status transom_session_get_decoder(const transom_session *session,
@@ -54,6 +54,13 @@ transom_status transom_session_get_decoder(const transom_session *session,
     filled.free_sequences = decoder.freeSequences();
     filled.positions = decoder.allPositions();
     filled.free_positions = decoder.freePositions();
+    filled.max_source = decoder.longestSource();
+    filled.free_source_positions = decoder.freeSourcePositions();
+    filled.start_id = -1;
+    if (decoder.hasSources()) {
+      const GenerationConfig &config = session->session->generation();
+      filled.start_id = config.getTargetStart().value_or(-1);
+    }
     return writeInfo(filled, info);
   });
 }
@@ -62,6 +69,24 @@ transom_status transom_sequence_create(transom_session *session,
                                        int32_t *sequence) {
   return makeSequence(session, sequence,
                       [](DecodeEngine &decoder) { return decoder.create(); });
+}
+
+transom_status transom_session_add_sources(transom_session *session,
+                                           const transom_prompt *sources,
+                                           size_t count, int32_t *sequences) {
+  return withDecoder(session, [&](DecodeEngine &decoder) -> Result<void> {
+    if (count && (!sources || !sequences))
+      return nullArgument(sources ? "sequences" : "sources");
+    if (!decoder.hasSources())
+      return usageError("the model has no encoder, so its sequences have no "
+                        "sources");
+    TRANSOM_ASSIGN(const auto ids,
+                   getSourceTokens(session->session->model(), sources, count));
+    std::vector<SourceInput> inputs;
+    for (const std::vector<int64_t> &source : ids)
+      inputs.push_back({source.data(), nullptr, int64_t(source.size())});
+    return decoder.addSources(inputs.data(), count, sequences);
+  });
 }
 
 transom_status transom_sequence_free(transom_session *session,

@@ -1,12 +1,11 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C API for generation and scoring: options over the settings of the
-// model's files, prompts as ids or texts, results that live in a handle.
-#include "runtime/api/ApiSupport.h"
+// The C API for generation: options over the settings of the model's files,
+// prompts as ids or texts, results that live in a handle.
+#include "runtime/api/ApiPrompts.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/generate/GenerationOptions.h"
-#include "runtime/generate/Scores.h"
 #include "runtime/session/Generate.h"
 #include "runtime/text/Text.h"
 #include <cstddef>
@@ -25,19 +24,21 @@ const char *transom_finish_name(transom_finish finish) {
   return finishName(FinishReason(finish));
 }
 
-transom_generate_options transom_generate_options_default(void) {
-  auto options = sized<transom_generate_options>();
+void transom_generate_options_init(transom_generate_options *options,
+                                   size_t struct_size) {
+  transom_generate_options defaults = {};
   visitGenerationOptions([&](const GenerationOption &, auto, auto field) {
     if constexpr (!std::is_null_pointer_v<decltype(field)>)
-      options.*field = TRANSOM_FROM_MODEL;
+      defaults.*field = TRANSOM_FROM_MODEL;
   });
-  options.sample = TRANSOM_FROM_MODEL;
-  options.top_logprobs = -1;
-  return options;
+  defaults.sample = TRANSOM_FROM_MODEL;
+  defaults.top_logprobs = -1;
+  initialize(defaults, options, struct_size);
 }
 
-transom_continuation transom_continuation_default(void) {
-  return sized<transom_continuation>();
+void transom_continuation_init(transom_continuation *continuation,
+                               size_t struct_size) {
+  initialize(transom_continuation(), continuation, struct_size);
 }
 
 /// Whether the caller has set an option.
@@ -159,35 +160,6 @@ static Result<Request> getRequest(const Model &model,
   return Request{options, std::move(config)};
 }
 
-/// The tokens of prompts; `name` is what errors call one of them.
-static Result<std::vector<std::vector<int64_t>>>
-getTokens(const Model &model, const char *name, const transom_prompt *prompts,
-          size_t count, const transom_tokenize_options &how) {
-  std::vector<std::vector<int64_t>> tokens(count);
-  for (size_t i = 0; i != count; ++i) {
-    const transom_prompt &prompt = prompts[i];
-    if (prompt.ids) {
-      tokens[i].assign(prompt.ids, prompt.ids + prompt.num_ids);
-      continue;
-    }
-    if (prompt.num_ids)
-      return nullArgument("ids of a prompt");
-    TRANSOM_TRY(checkTexts("prompts", &prompt.text, 1));
-    if (prompt.text.size == 0 && !model.tokenizer())
-      continue;
-    Result<Encoding> encoding = encodeText(model, prompt.text, nullptr, how);
-    if (!encoding) {
-      Error error = encoding.takeError();
-      if (count > 1)
-        error.message =
-            std::string(name) + " " + std::to_string(i) + ": " + error.message;
-      return error;
-    }
-    tokens[i] = std::move(encoding->ids);
-  }
-  return tokens;
-}
-
 /// The tokens of the caller's target prefixes.
 static Result<std::vector<std::vector<int64_t>>>
 getTargetPrefixes(const Model &model, const transom_generate_options &options) {
@@ -199,8 +171,8 @@ getTargetPrefixes(const Model &model, const transom_generate_options &options) {
     return usageError("'target_prefixes' need an encoder-decoder");
   transom_tokenize_options how = transom_tokenize_options_default();
   how.no_special = how.no_truncation = how.target = 1;
-  return getTokens(model, "target prefix", options.target_prefixes,
-                   options.num_target_prefixes, how);
+  return getPromptTokens(model, "target prefix", options.target_prefixes,
+                         options.num_target_prefixes, how);
 }
 
 /// Adds the caller's target prefixes to prompts.
@@ -324,7 +296,8 @@ transom_status transom_session_generate(transom_session *session,
     how.no_special = request.options.no_special != 0;
     how.no_truncation = 1;
     GenerationPrompts tokens;
-    TRANSOM_ASSIGN(tokens.ids, getTokens(model, "prompt", prompts, count, how));
+    TRANSOM_ASSIGN(tokens.ids,
+                   getPromptTokens(model, "prompt", prompts, count, how));
     TRANSOM_TRY(addTargetPrefixes(model, request.options, tokens));
     return generateInto(*session->session, request.config, request.options,
                         model.tokenizer(), tokens, generation);
@@ -403,48 +376,5 @@ transom_status transom_generation_scores(const transom_generation *generation,
     if (!generation || !result)
       return nullArgument(generation ? "result" : "generation");
     return writeScores(generation->continuations, *result);
-  });
-}
-
-transom_status transom_session_score(transom_session *session,
-                                     const int64_t *ids, size_t count,
-                                     double *logprobs,
-                                     transom_token_logprob *top,
-                                     size_t topCount) {
-  return guarded([&]() -> Result<void> {
-    if (!session || (count && !ids) || (count > 1 && !logprobs))
-      return nullArgument(!session        ? "session"
-                          : count && !ids ? "ids"
-                                          : "logprobs");
-    TRANSOM_ASSIGN(DecoderSource source,
-                   DecoderSource::create(*session->session));
-    if (top && topCount > size_t(source.width()))
-      return usageError("the vocabulary has " + std::to_string(source.width()) +
-                        " tokens, got a num_top of " +
-                        std::to_string(topCount));
-    TRANSOM_ASSIGN(TokenScores scores,
-                   scoreTokens(source, ids, count, 1,
-                               top ? int64_t(topCount) : 0, "the text"));
-    std::copy(scores.logprobs.begin(), scores.logprobs.end(), logprobs);
-    for (size_t i = 0; i != scores.top.size(); ++i)
-      top[i] = {scores.top[i].token, scores.top[i].logprob};
-    return {};
-  });
-}
-
-transom_status transom_session_score_windows(transom_session *session,
-                                             const int64_t *ids, size_t count,
-                                             int64_t window, int64_t stride,
-                                             transom_text_score *score) {
-  return guarded([&]() -> Result<void> {
-    if (!session || !score || (count && !ids))
-      return nullArgument(!session ? "session" : !score ? "score" : "ids");
-    TRANSOM_ASSIGN(DecoderSource source,
-                   DecoderSource::create(*session->session));
-    TRANSOM_ASSIGN(TextScore scored,
-                   scoreWindows(source, std::vector<int64_t>(ids, ids + count),
-                                window, stride, nullptr));
-    *score = {scored.sum, scored.tokens, scored.windows};
-    return {};
   });
 }

@@ -92,11 +92,14 @@ inline Result<void> checkTexts(const char *what, const transom_text *texts,
   return {};
 }
 
-/// A zeroed struct that knows its size.
-template <typename T> T sized() {
-  T value{};
-  value.struct_size = sizeof(T);
-  return value;
+/// Writes as much of the defaults as the caller knows of, and zeros where its
+/// struct is longer.
+template <typename T> void initialize(const T &defaults, T *out, size_t size) {
+  if (!out || size < sizeof(size_t))
+    return;
+  std::memset(static_cast<void *>(out), 0, size);
+  std::memcpy(static_cast<void *>(out), &defaults, std::min(size, sizeof(T)));
+  out->struct_size = size;
 }
 
 } // namespace transom::api

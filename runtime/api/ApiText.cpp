@@ -25,8 +25,9 @@ static Result<void> writeText(std::string_view from, char *to, size_t capacity,
   return {};
 }
 
-transom_tokenize_options transom_tokenize_options_default(void) {
-  return sized<transom_tokenize_options>();
+void transom_tokenize_options_init(transom_tokenize_options *options,
+                                   size_t struct_size) {
+  initialize(transom_tokenize_options(), options, struct_size);
 }
 
 /// Copies the tokens of an encoding if they fit, and sets their number in any
@@ -132,11 +133,12 @@ transom_status transom_model_token_text(const transom_model *model, int64_t id,
   });
 }
 
-transom_embed_options transom_embed_options_default(void) {
-  auto options = sized<transom_embed_options>();
-  options.pooling = TRANSOM_POOLING_FROM_MODEL;
-  options.normalize = TRANSOM_FROM_MODEL;
-  return options;
+void transom_embed_options_init(transom_embed_options *options,
+                                size_t struct_size) {
+  transom_embed_options defaults = {};
+  defaults.pooling = TRANSOM_POOLING_FROM_MODEL;
+  defaults.normalize = TRANSOM_FROM_MODEL;
+  initialize(defaults, options, struct_size);
 }
 
 /// Checks that a result of `count` floats fits.

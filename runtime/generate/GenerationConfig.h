@@ -86,6 +86,11 @@ struct GenerationConfig {
   int64_t mostNewTokens(int64_t promptLength) const;
   int64_t fewestNewTokens(int64_t promptLength) const;
   bool isEnd(int64_t token) const;
+  /// What the target of an encoder-decoder begins with; nothing if the model's
+  /// files do not name it.
+  std::optional<int64_t> getTargetStart() const {
+    return decoderStart ? decoderStart : beginToken;
+  }
   /// What fills shorter continuations: the pad token, else the first end token,
   /// else 0.
   int64_t fillToken() const;

@@ -78,8 +78,7 @@ static Result<PreparedPrompt> prepareSource(const LogitsSource &source,
 static Result<void> addTarget(const GenerationConfig &config,
                               const GenerationPrompts &prompts, size_t index,
                               PreparedPrompt &prompt) {
-  const std::optional<int64_t> start =
-      config.decoderStart ? config.decoderStart : config.beginToken;
+  const std::optional<int64_t> start = config.getTargetStart();
   if (!start)
     return rejected("the model's files name no 'decoder_start_token_id' and "
                     "no 'bos_token_id', which generation begins with");

@@ -12,6 +12,10 @@
  *   later versions can add fields at the end. A library that is older than the
  *   caller's header accepts a field that it does not know at its default, and
  *   returns TRANSOM_STATUS_USAGE for another value.
+ * - A _default() function is inline: it calls the library's _init() function
+ *   with the size that the struct has in the caller's header, so a newer
+ *   library never writes more than that. Callers from other languages call
+ *   _init().
  * - TRANSOM_FROM_MODEL as the value of an option means "as the model's files
  * say".
  * - A `capacity` is the size in bytes of the memory that a pointer refers to.

@@ -8,7 +8,7 @@
  */
 #ifndef TRANSOM_DECODE_H
 #define TRANSOM_DECODE_H
-#include "transom/session.h"
+#include "transom/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,18 +32,61 @@ typedef struct transom_decoder_info {
   int64_t positions;
   /** tokens that fit into its free blocks */
   int64_t free_positions;
+  /** of an encoder-decoder: maximum number of tokens of a source; else 0 */
+  int64_t max_source;
+  /** tokens of sources that fit into the free blocks of their cache */
+  int64_t free_source_positions;
+  /** the token that a target begins with; -1 if the model is not an
+   * encoder-decoder or its files do not name one */
+  int64_t start_id;
 } transom_decoder_info;
 
+/** Initializes an info struct of `struct_size` bytes, as
+ * transom_decoder_info_default() does. */
+TRANSOM_API void transom_decoder_info_init(transom_decoder_info *info,
+                                           size_t struct_size);
+
 /** Returns an info struct to be filled in. */
-TRANSOM_API transom_decoder_info transom_decoder_info_default(void);
+static inline transom_decoder_info transom_decoder_info_default(void) {
+  transom_decoder_info info;
+  transom_decoder_info_init(&info, sizeof info);
+  return info;
+}
 
 /** Fills in the properties of a session's decoder. */
 TRANSOM_API transom_status transom_session_get_decoder(
     const transom_session *session, transom_decoder_info *info);
 
-/** Creates an empty sequence. LIMIT if all max_sequences are in use. */
+/** Creates an empty sequence. Errors: LIMIT (all max_sequences are in use). The
+ * sequences of an encoder-decoder come from transom_session_add_sources(). */
 TRANSOM_API transom_status transom_sequence_create(transom_session *session,
                                                    int32_t *sequence);
+
+/** A prompt: ids or a text; of an encoder-decoder its source. If both are
+ * empty, the prompt of a decoder is the model's begin token; a source is not
+ * empty. */
+typedef struct transom_prompt {
+  /** ids; if NULL, `text` is the prompt */
+  const int64_t *ids;
+  /** number of ids */
+  size_t num_ids;
+  /** text, if `ids` is NULL */
+  transom_text text;
+} transom_prompt;
+
+/** Encodes sources of an encoder-decoder, and creates an empty sequence for
+ * each, whose tokens are those of the target: it begins with the token
+ * `start_id` of transom_decoder_info. `sequences` is [count]. A text gets the
+ * special tokens of a source, and is not truncated. Copies of a sequence share
+ * its source. The logits of a sequence have the same bits whatever other
+ * sources are in the call. On error no sequence is created.
+ * Errors: USAGE (not an encoder-decoder), REJECTED (a source without tokens,
+ * ids out of range, text that is not UTF-8), LIMIT (a source of more than
+ * `max_source` tokens, no free sequences, no room for sources in the cache),
+ * UNSUPPORTED (a text without a tokenizer), CANCELLED. */
+TRANSOM_API transom_status transom_session_add_sources(
+    transom_session *session, const transom_prompt *sources, size_t count,
+    int32_t *sequences);
 
 /** Frees a sequence and its blocks of the cache. A later sequence may get the
  * same number. */

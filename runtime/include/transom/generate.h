@@ -79,18 +79,6 @@ typedef struct transom_generated_token {
 typedef int (*transom_token_callback)(void *context,
                                       const transom_generated_token *token);
 
-/** A prompt: ids or a text; of an encoder-decoder its source. If both are
- * empty, the prompt of a decoder is the model's begin token; a source is not
- * empty. */
-typedef struct transom_prompt {
-  /** ids; if NULL, `text` is the prompt */
-  const int64_t *ids;
-  /** number of ids */
-  size_t num_ids;
-  /** text, if `ids` is NULL */
-  transom_text text;
-} transom_prompt;
-
 /** How to generate. An option that is TRANSOM_FROM_MODEL comes from the model's
  * generation_config.json, else from its config.json, else it has the value in
  * brackets. Values out of range are USAGE. */
@@ -186,9 +174,19 @@ typedef struct transom_generate_options {
   size_t num_target_prefixes;
 } transom_generate_options;
 
+/** Initializes options of `struct_size` bytes, as
+ * transom_generate_options_default() does. */
+TRANSOM_API void
+transom_generate_options_init(transom_generate_options *options,
+                              size_t struct_size);
+
 /** Returns the default options: TRANSOM_FROM_MODEL for what may come from the
  * model's files. */
-TRANSOM_API transom_generate_options transom_generate_options_default(void);
+static inline transom_generate_options transom_generate_options_default(void) {
+  transom_generate_options options;
+  transom_generate_options_init(&options, sizeof options);
+  return options;
+}
 
 /** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`,
  * and for an encoder-decoder max_source_tokens, to what generation for prompts
@@ -251,8 +249,17 @@ typedef struct transom_continuation {
   double score;
 } transom_continuation;
 
+/** Initializes a continuation of `struct_size` bytes, as
+ * transom_continuation_default() does. */
+TRANSOM_API void transom_continuation_init(transom_continuation *continuation,
+                                           size_t struct_size);
+
 /** Returns a struct to be filled in. */
-TRANSOM_API transom_continuation transom_continuation_default(void);
+static inline transom_continuation transom_continuation_default(void) {
+  transom_continuation continuation;
+  transom_continuation_init(&continuation, sizeof continuation);
+  return continuation;
+}
 
 /** Fills in continuation `index`; they are ordered by prompt. USAGE if there is
  * none. */
@@ -304,6 +311,26 @@ typedef struct transom_text_score {
 TRANSOM_API transom_status transom_session_score_windows(
     transom_session *session, const int64_t *ids, size_t count, int64_t window,
     int64_t stride, transom_text_score *score);
+
+/** Scores targets of an encoder-decoder: computes the log-probability of each
+ * token of a target, given its source and the tokens before it. `sources` and
+ * `targets` are [count]; a text gets the special tokens of a source or target,
+ * and is not truncated. The first token of a target is predicted from the
+ * decoder's start token, which is not a part of it.
+ * `logprobs` holds the results of the first target, then of the second, and so
+ * on; `capacity` is its size in bytes. `num_tokens` [count] is set to the
+ * number of tokens of each target, also if they do not fit, which is LIMIT;
+ * then nothing is scored. `sums` [count], which may be NULL, is set to the sum
+ * of each target. Results have the same bits whatever other pairs are in the
+ * call. Needs memory for `count` times the longest source and target. Errors:
+ * REJECTED (a source without tokens, ids out of range, text that is not UTF-8,
+ * a model without a start token, a logit that is not finite), LIMIT (a source
+ * or target that is too long, `capacity`), UNSUPPORTED (not an encoder-decoder,
+ * no tokenizer), CANCELLED. */
+TRANSOM_API transom_status transom_session_score_targets(
+    transom_session *session, const transom_prompt *sources,
+    const transom_prompt *targets, size_t count, double *logprobs,
+    size_t capacity, size_t *num_tokens, double *sums);
 
 #ifdef __cplusplus
 }

@@ -27,8 +27,17 @@ typedef struct transom_model_options {
   uint32_t verify_weights;
 } transom_model_options;
 
+/** Initializes options of `struct_size` bytes, as
+ * transom_model_options_default() does. */
+TRANSOM_API void transom_model_options_init(transom_model_options *options,
+                                            size_t struct_size);
+
 /** Returns the default options. */
-TRANSOM_API transom_model_options transom_model_options_default(void);
+static inline transom_model_options transom_model_options_default(void) {
+  transom_model_options options;
+  transom_model_options_init(&options, sizeof options);
+  return options;
+}
 
 /** Loads a compiled model from a file. The file's structure, size, ABI and
  * manifest are checked before any of its code is mapped. The model uses the
@@ -83,8 +92,17 @@ typedef struct transom_model_info {
   size_t max_text_tokens;
 } transom_model_info;
 
+/** Initializes an info struct of `struct_size` bytes, as
+ * transom_model_info_default() does. */
+TRANSOM_API void transom_model_info_init(transom_model_info *info,
+                                         size_t struct_size);
+
 /** Returns an info struct to be filled in. */
-TRANSOM_API transom_model_info transom_model_info_default(void);
+static inline transom_model_info transom_model_info_default(void) {
+  transom_model_info info;
+  transom_model_info_init(&info, sizeof info);
+  return info;
+}
 
 /** Fills in the properties of a model. */
 TRANSOM_API transom_status transom_model_get_info(const transom_model *model,
@@ -111,8 +129,17 @@ typedef struct transom_entry_info {
   const char *kind;
 } transom_entry_info;
 
+/** Initializes an info struct of `struct_size` bytes, as
+ * transom_entry_info_default() does. */
+TRANSOM_API void transom_entry_info_init(transom_entry_info *info,
+                                         size_t struct_size);
+
 /** Returns an info struct to be filled in. */
-TRANSOM_API transom_entry_info transom_entry_info_default(void);
+static inline transom_entry_info transom_entry_info_default(void) {
+  transom_entry_info info;
+  transom_entry_info_init(&info, sizeof info);
+  return info;
+}
 
 /** Fills in the properties of entry `index`. USAGE if it does not exist. */
 TRANSOM_API transom_status transom_model_get_entry(const transom_model *model,
@@ -135,8 +162,17 @@ typedef struct transom_argument_info {
   uint32_t optional;
 } transom_argument_info;
 
+/** Initializes an info struct of `struct_size` bytes, as
+ * transom_argument_info_default() does. */
+TRANSOM_API void transom_argument_info_init(transom_argument_info *info,
+                                            size_t struct_size);
+
 /** Returns an info struct to be filled in. */
-TRANSOM_API transom_argument_info transom_argument_info_default(void);
+static inline transom_argument_info transom_argument_info_default(void) {
+  transom_argument_info info;
+  transom_argument_info_init(&info, sizeof info);
+  return info;
+}
 
 /** Fills in the properties of argument `index` of an entry. The results follow
  * the arguments: result i has index num_inputs + i. USAGE if it does not exist.

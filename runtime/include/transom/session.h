@@ -68,8 +68,17 @@ typedef struct transom_session_options {
   uint64_t max_source_tokens;
 } transom_session_options;
 
+/** Initializes options of `struct_size` bytes, as
+ * transom_session_options_default() does. */
+TRANSOM_API void transom_session_options_init(transom_session_options *options,
+                                              size_t struct_size);
+
 /** Returns the default options. */
-TRANSOM_API transom_session_options transom_session_options_default(void);
+static inline transom_session_options transom_session_options_default(void) {
+  transom_session_options options;
+  transom_session_options_init(&options, sizeof options);
+  return options;
+}
 
 /** Raises max_batch and max_tokens of `options`, for a decoder max_sequences
  * and max_kv_tokens, and for an encoder-decoder max_source_tokens, to what a

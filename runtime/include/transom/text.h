@@ -50,8 +50,18 @@ typedef struct transom_tokenize_options {
   uint32_t target;
 } transom_tokenize_options;
 
+/** Initializes options of `struct_size` bytes, as
+ * transom_tokenize_options_default() does. */
+TRANSOM_API void
+transom_tokenize_options_init(transom_tokenize_options *options,
+                              size_t struct_size);
+
 /** Returns the default options. */
-TRANSOM_API transom_tokenize_options transom_tokenize_options_default(void);
+static inline transom_tokenize_options transom_tokenize_options_default(void) {
+  transom_tokenize_options options;
+  transom_tokenize_options_init(&options, sizeof options);
+  return options;
+}
 
 /** Converts a text, or a pair of texts, into tokens. `pair` and `options` may
  * be NULL. `tokens` is [count]; `capacity` is its size in bytes. `count` is set
@@ -114,8 +124,17 @@ typedef struct transom_embed_options {
   int32_t normalize;
 } transom_embed_options;
 
+/** Initializes options of `struct_size` bytes, as
+ * transom_embed_options_default() does. */
+TRANSOM_API void transom_embed_options_init(transom_embed_options *options,
+                                            size_t struct_size);
+
 /** Returns the default options. */
-TRANSOM_API transom_embed_options transom_embed_options_default(void);
+static inline transom_embed_options transom_embed_options_default(void) {
+  transom_embed_options options;
+  transom_embed_options_init(&options, sizeof options);
+  return options;
+}
 
 /** Embeds texts. `embeddings` is [count, embedding_size], dense; `capacity` is
  * its size in bytes. Texts longer than the model's maximum are truncated;

@@ -107,6 +107,88 @@ TEST_F(ApiDecoder, wrong_calls) {
             TRANSOM_STATUS_OK);
 }
 
+TEST_F(ApiDecoder, sequences_of_sources) {
+  openFile(sourceManifest(), 700);
+  std::vector<int64_t> first = {60, 70, 80}, second = {99},
+                       target = {fakeStartToken, 5, 1, 7};
+  const std::vector<transom_prompt> sources = {
+      {first.data(), first.size(), {nullptr, 0}},
+      {second.data(), second.size(), {nullptr, 0}}};
+  int32_t sequences[2] = {-1, -1};
+  ASSERT_EQ(transom_session_add_sources(session, sources.data(), 2, sequences),
+            TRANSOM_STATUS_OK)
+      << transom_last_error();
+  transom_decoder_info info = transom_decoder_info_default();
+  ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
+  EXPECT_EQ(info.free_sequences, 1);
+  EXPECT_EQ(info.start_id, fakeStartToken);
+  EXPECT_EQ(info.max_source, readOnlyPositions);
+  const int64_t free = info.free_source_positions;
+
+  // Token by token, each sequence has the logits of the entry.
+  std::vector<float> all(4 * FAKE_VOCABULARY);
+  for (size_t i : {0, 1}) {
+    std::vector<int64_t> &source = i == 0 ? first : second;
+    const transom_tensor inputs[] = {
+        makeTensor("input_ids", TRANSOM_DTYPE_I64, {1, int64_t(source.size())},
+                   source),
+        makeTensor("decoder_input_ids", TRANSOM_DTYPE_I64, {1, 4}, target)};
+    transom_tensor output = makeTensor("logits", TRANSOM_DTYPE_F32, {}, all);
+    ASSERT_EQ(transom_session_run(session, "logits", inputs, 2, &output, 1),
+              TRANSOM_STATUS_OK)
+        << transom_last_error();
+    for (size_t t = 0; t != target.size(); ++t) {
+      ASSERT_EQ(step(sequences[i], {target[t]}, 1), TRANSOM_STATUS_OK)
+          << transom_last_error();
+      EXPECT_EQ(std::memcmp(logits.data(), &all[t * FAKE_VOCABULARY],
+                            FAKE_VOCABULARY * sizeof(float)),
+                0)
+          << i << " " << t;
+      EXPECT_EQ(logits.back(),
+                expectedSource(source, std::vector<int64_t>(source.size(), 1)));
+    }
+  }
+  for (int32_t sequence : sequences)
+    EXPECT_EQ(transom_sequence_free(session, sequence), TRANSOM_STATUS_OK);
+  ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
+  EXPECT_EQ(info.free_source_positions, free + 2 * 256);
+}
+
+TEST_F(ApiDecoder, wrong_sources) {
+  std::vector<int64_t> fine = {1}, outside = {100}, longer(601, 1);
+  int32_t sequences[4] = {-1, -1, -1, -1};
+  auto add = [&](std::vector<transom_prompt> sources) {
+    const transom_status status = transom_session_add_sources(
+        session, sources.data(), sources.size(), sequences);
+    transom_decoder_info info = transom_decoder_info_default();
+    EXPECT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
+    EXPECT_EQ(info.free_sequences, 3);
+    return status;
+  };
+  const transom_prompt good = {fine.data(), 1, {nullptr, 0}};
+  EXPECT_EQ(add({good}), TRANSOM_STATUS_USAGE);
+  EXPECT_NE(std::strstr(transom_last_error(), "no encoder"), nullptr);
+  transom_decoder_info info = transom_decoder_info_default();
+  ASSERT_EQ(transom_session_get_decoder(session, &info), TRANSOM_STATUS_OK);
+  EXPECT_EQ(info.start_id, -1);
+  EXPECT_EQ(info.max_source, 0);
+  openFile(sourceManifest(), 700);
+  EXPECT_EQ(add({good, {}}), TRANSOM_STATUS_REJECTED);
+  EXPECT_NE(std::strstr(transom_last_error(), "source 1 has no tokens"),
+            nullptr);
+  EXPECT_EQ(add({good, {outside.data(), 1, {nullptr, 0}}}),
+            TRANSOM_STATUS_REJECTED);
+  EXPECT_EQ(add({good, {longer.data(), 601, {nullptr, 0}}}),
+            TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(add({good, good, good, good}), TRANSOM_STATUS_LIMIT);
+  EXPECT_EQ(add({{nullptr, 0, {"x", 1}}}), TRANSOM_STATUS_UNSUPPORTED);
+  EXPECT_EQ(add({{nullptr, 3, {nullptr, 0}}}), TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_add_sources(session, &good, 1, nullptr),
+            TRANSOM_STATUS_USAGE);
+  EXPECT_EQ(transom_session_add_sources(session, nullptr, 1, sequences),
+            TRANSOM_STATUS_USAGE);
+}
+
 TEST_F(ApiDecoder, entries_are_told_like_any_other) {
   transom_model_info info = transom_model_info_default();
   ASSERT_EQ(transom_model_get_info(model, &info), TRANSOM_STATUS_OK);

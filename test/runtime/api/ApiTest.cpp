@@ -144,6 +144,25 @@ TEST_F(Api, structs_of_other_versions) {
   newer.unknown = uint64_t(int64_t(TRANSOM_FROM_MODEL));
   EXPECT_EQ(transom_model_memory(model, &newer.known, &bytes),
             TRANSOM_STATUS_OK);
+  // Defaults are written as far as the caller knows them, with zeros after
+  // those that the library knows.
+  alignas(8) char bytesOfStruct[sizeof(transom_session_options) + 16];
+  auto *options2 = reinterpret_cast<transom_session_options *>(bytesOfStruct);
+  for (size_t size :
+       {offsetof(transom_session_options, max_tokens), sizeof bytesOfStruct}) {
+    std::memset(bytesOfStruct, 0x55, sizeof bytesOfStruct);
+    transom_session_options_init(options2, size);
+    EXPECT_EQ(options2->struct_size, size);
+    const size_t known = std::min(size, sizeof options);
+    const transom_session_options defaults = transom_session_options_default();
+    EXPECT_EQ(
+        std::memcmp(bytesOfStruct + sizeof(size_t),
+                    reinterpret_cast<const char *>(&defaults) + sizeof(size_t),
+                    known - sizeof(size_t)),
+        0);
+    for (size_t i = known; i != sizeof bytesOfStruct; ++i)
+      EXPECT_EQ(bytesOfStruct[i], i < size ? 0 : 0x55) << i;
+  }
   // Info structs are filled as far as the caller knows them.
   transom_entry_info entry = transom_entry_info_default();
   entry.struct_size = offsetof(transom_entry_info, num_outputs);
