@@ -8,6 +8,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/bench/BenchDecode.h"
 #include "tools/commands/bench/BenchReport.h"
+#include "tools/commands/bench/BenchTranslate.h"
 #include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,7 @@ struct BenchFlags {
   std::vector<std::string> in;
   std::vector<int64_t> batches{1}, lengths, prompts, news, depths;
   bool oneByOne = false, profile = false;
+  int64_t beams = 1;
   unsigned warmups = 1, repeat = 5;
 };
 } // namespace
@@ -84,12 +86,53 @@ static void addSteps(const BenchModel &bench, const BenchFlags &flags,
         add(DecoderWork::decode(batch, depth, tokens));
 }
 
+/// Whether the work is to translate: an encoder-decoder, without '--entry' of
+/// another entry.
+static bool translates(const BenchModel &bench) {
+  return bench.entry->kind == EntryKind::Step &&
+         bench.manifest.findEntry(EntryKind::Source);
+}
+
+/// Lines on an encoder-decoder.
+static Result<void> addTranslations(const BenchModel &bench,
+                                    const BenchFlags &flags, Works &works) {
+  const std::vector<int64_t> news =
+      flags.news.empty() ? std::vector<int64_t>{32} : flags.news;
+  for (int64_t tokens : news) {
+    const TranslateWork::Targets targets{tokens, flags.beams};
+    for (const std::string &file : flags.in) {
+      TRANSOM_ASSIGN(TranslateWork work, TranslateWork::read(file, targets));
+      works.push_back(std::make_unique<TranslateWork>(std::move(work)));
+    }
+    if (flags.in.empty())
+      for (int64_t batch : flags.batches)
+        for (int64_t length : getLengths(bench, flags))
+          works.push_back(std::make_unique<TranslateWork>(
+              TranslateWork::make(bench, batch, length, targets)));
+  }
+  return {};
+}
+
 /// What is timed, a line of the table each.
 static Result<Works> getWorks(const BenchModel &bench,
                               const BenchFlags &flags) {
   Works works;
   const bool steps =
       !flags.prompts.empty() || !flags.news.empty() || !flags.depths.empty();
+  if (translates(bench)) {
+    if (!flags.texts.empty() || !flags.prompts.empty() ||
+        !flags.depths.empty() || flags.oneByOne || flags.profile ||
+        !flags.trace.empty())
+      return usageError("'--texts', '--one-by-one', '--prompt-tokens', "
+                        "'--depth', '--profile' and '--trace' of an "
+                        "encoder-decoder need '--entry'; supported: '--batch' "
+                        "and '--seq' of sources, or '--in'");
+    TRANSOM_TRY(addTranslations(bench, flags, works));
+    return Result<Works>(std::move(works));
+  }
+  if (flags.beams > 1)
+    return usageError("'--num-beams' is for encoder-decoders, without "
+                      "'--entry'");
   if (bench.entry->kind == EntryKind::Step && bench.manifest.decoder) {
     if (!flags.in.empty() || !flags.texts.empty() || !flags.lengths.empty())
       return usageError("'--seq', '--in' and '--texts' need '--entry' of a "
@@ -151,6 +194,9 @@ loadOther(const BenchFlags &flags, const BenchModel &bench, unsigned threads) {
       BenchModel::load(flags.compare, steps ? "" : bench.entry->name, threads));
   if (loaded.entry->name != bench.entry->name)
     return usageError("'" + flags.compare + "' is not a decoder");
+  if (translates(loaded) != translates(bench))
+    return usageError("one of '" + flags.model + "' and '" + flags.compare +
+                      "' is an encoder-decoder, the other one is not");
   return Result<Optional>(Optional(std::move(loaded)));
 }
 
@@ -217,10 +263,16 @@ static void addStepFlags(CLI::App &app, BenchFlags &flags) {
       "of a decoder: lengths of prompts, from an empty cache (default 512)",
       size);
   add("-n,--new-tokens", flags.news,
-      "of a decoder: new tokens of each sequence (default 128)", size);
+      "of a decoder: new tokens of each sequence (default 128, of an "
+      "encoder-decoder 32)",
+      size);
   add("-d,--depth", flags.depths,
       "of a decoder: positions before the new tokens (default 0)",
       wholeNumber(0, uint64_t(1) << 30));
+  app.add_option("--num-beams", flags.beams,
+                 "of an encoder-decoder: beams (default 1: greedy)")
+      ->type_name("N")
+      ->check(size);
 }
 
 static void addInputFlags(CLI::App &app, BenchFlags &flags) {

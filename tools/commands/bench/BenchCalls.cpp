@@ -235,16 +235,18 @@ static void addRagged(const ManifestRaggedBatch &ragged,
   values[ragged.pairs] = pairs;
 }
 
-SymbolValues tools::getSymbols(const BenchModel &bench, const BenchCall &call) {
+SymbolValues tools::getSymbols(const BenchModel &bench,
+                               const ManifestEntry &entry,
+                               const BenchCall &call) {
   SymbolValues values;
   values["parts"] = bench.threads;
-  for (const ManifestTensor &input : bench.entry->inputs)
+  for (const ManifestTensor &input : entry.inputs)
     if (const transom_tensor *tensor = getInput(call, input.name))
       for (size_t i = 0; i < input.shape.size(); ++i)
         for (const std::string &name : input.shape[i].symbols())
           if (input.shape[i] == Polynomial::symbol(name))
             values[name] = tensor->shape[i];
-  for (const ManifestRaggedBatch &ragged : bench.entry->ragged) {
+  for (const ManifestRaggedBatch &ragged : entry.ragged) {
     if (ragged.mask.empty()) {
       auto of = [&](const std::string &text) {
         Result<Polynomial> formula = Polynomial::parse(text);
@@ -255,7 +257,7 @@ SymbolValues tools::getSymbols(const BenchModel &bench, const BenchCall &call) {
       values[ragged.keys] = batch * alignToPanel(columns);
       continue;
     }
-    for (const ManifestTensor &input : bench.entry->inputs)
+    for (const ManifestTensor &input : entry.inputs)
       if (input.name == ragged.mask)
         addRagged(ragged, getInput(call, ragged.mask),
                   static_cast<int64_t>(getValue(input.shape[0], values)),
@@ -282,17 +284,19 @@ double BenchCost::limit(const MachineLimits &limits) const {
                               : products;
 }
 
-BenchCost tools::getCost(const BenchModel &bench, const SymbolValues &symbols) {
+BenchCost tools::getCost(const BenchModel &bench, const ManifestEntry &entry,
+                         const SymbolValues &symbols) {
   BenchCost cost;
-  cost.flops = getValue(bench.entry->flops, symbols);
-  cost.bf16Flops = getValue(bench.entry->bf16Flops, symbols);
-  cost.bytes = static_cast<double>(bench.entry->streamedBytes.value_or(
+  cost.flops = getValue(entry.flops, symbols);
+  cost.bf16Flops = getValue(entry.bf16Flops, symbols);
+  cost.bytes = static_cast<double>(entry.streamedBytes.value_or(
       static_cast<int64_t>(bench.manifest.weightsBytes)));
   return cost;
 }
 
 BenchCost tools::getCost(const BenchModel &bench, const BenchCall &call) {
-  BenchCost cost = getCost(bench, getSymbols(bench, call));
+  BenchCost cost =
+      getCost(bench, *bench.entry, getSymbols(bench, *bench.entry, call));
   for (const transom_tensor &tensor : call.inputs)
     if (tensor.rank >= 2 && cost.rows == 0) {
       cost.rows = tensor.shape[0];
@@ -313,7 +317,8 @@ BenchCost tools::getCost(const BenchModel &bench, const BenchCall &call) {
 std::vector<BenchRun> Workload::runs(const BenchModel &bench) const {
   std::vector<BenchRun> runs;
   for (const BenchCall &call : calls)
-    runs.push_back({getSymbols(bench, call), getCost(bench, call)});
+    runs.push_back(
+        {getSymbols(bench, *bench.entry, call), getCost(bench, call)});
   return runs;
 }
 

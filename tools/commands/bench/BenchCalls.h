@@ -102,14 +102,17 @@ private:
 };
 
 /// The values of an entry's symbols, the pairs of its ragged batches too, for
-/// inputs that a run has accepted.
-SymbolValues getSymbols(const BenchModel &bench, const BenchCall &call);
+/// inputs that a run has accepted. Data is read of masks alone.
+SymbolValues getSymbols(const BenchModel &bench, const ManifestEntry &entry,
+                        const BenchCall &call);
 
 /// A formula's value; 0 where it has symbols that the call does not give.
 double getValue(const Polynomial &formula, const SymbolValues &symbols);
 
-/// What a run of these sizes costs, but for the tokens that it counts.
-BenchCost getCost(const BenchModel &bench, const SymbolValues &symbols);
+/// What a run of an entry of these sizes costs, but for the tokens that it
+/// counts.
+BenchCost getCost(const BenchModel &bench, const ManifestEntry &entry,
+                  const SymbolValues &symbols);
 /// What a call costs; its inputs have been accepted by a run.
 BenchCost getCost(const BenchModel &bench, const BenchCall &call);
 

@@ -12,8 +12,6 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Positions of a block of the cache.
-
 DecoderWork DecoderWork::prefill(int64_t tokens) {
   return DecoderWork(false, 1, 0, tokens);
 }
@@ -70,11 +68,9 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
       values["reads_of_" + ragged.rows + suffix] = getReads(sizes, window);
     };
     add("", 0);
-    // Sources are as long as the sequences with their new tokens.
-    const int64_t source = sizes.past + sizes.tokens;
     values["pairs_of_" + ragged.rows + "_source"] =
-        sizes.sequences * sizes.tokens * source;
-    values["reads_of_" + ragged.rows + "_source"] = sizes.sequences * source;
+        sizes.tokens * sizes.sourceTokens;
+    values["reads_of_" + ragged.rows + "_source"] = sizes.sourceTokens;
     for (const ManifestCache &cache : bench.manifest.decoder->caches)
       if (cache.window)
         add("_window_" + std::to_string(cache.window), cache.window);
@@ -85,9 +81,10 @@ SymbolValues tools::getSymbols(const BenchModel &bench,
 double tools::cacheBytes(const Manifest &manifest, const StepSizes &sizes) {
   double bytes = 0;
   for (const ManifestCache &cache : manifest.decoder->caches)
-    if (!cache.readOnly)
-      bytes += static_cast<double>(cache.blockBytes) / kvBlockSize *
-               static_cast<double>(getReads(sizes, cache.window));
+    bytes +=
+        static_cast<double>(cache.blockBytes) / kvBlockSize *
+        static_cast<double>(cache.readOnly ? sizes.cachedSourceTokens
+                                           : getReads(sizes, cache.window));
   return bytes;
 }
 
@@ -100,7 +97,7 @@ std::vector<BenchRun> DecoderWork::runs(const BenchModel &bench) const {
     sizes.past = depth + done;
     sizes.tokens = std::min(most, tokens - done);
     const SymbolValues symbols = getSymbols(bench, sizes);
-    BenchCost cost = getCost(bench, symbols);
+    BenchCost cost = getCost(bench, *bench.entry, symbols);
     cost.bytes += cacheBytes(bench.manifest, sizes);
     cost.tokens = sizes.tokens * sequences;
     cost.rows = sequences;

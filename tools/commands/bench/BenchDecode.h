@@ -40,6 +40,10 @@ struct StepSizes {
   int64_t past = 0;      ///< positions of each before
   int64_t tokens = 1;    ///< new tokens of each
   int64_t logits = 1;    ///< tokens of each that give logits
+  /// Tokens of the sources, for each sequence again.
+  int64_t sourceTokens = 0;
+  /// The same, a source that sequences share only once.
+  int64_t cachedSourceTokens = 0;
 };
 
 /// The values of the symbols of `step` for a run, those of its costs too.

@@ -1,0 +1,50 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Encoder-decoders for the comparison: the checkpoint, and what a task is on each engine.
+
+`greedy` and `beams` translate SENTENCES sources of LENGTH tokens into NEW_TOKENS tokens each, `beams` with BEAMS beams;
+`first` stops after the first token, so it is the encoder's time. `mixed` is `greedy` on MIXED sources of mixed length.
+Standard library only; rival_translator.py has the rest. All figures are milliseconds of the whole task.
+"""
+import os
+
+from compare import HERE, Checkpoint, prefix, succeed
+from decoders import decoders_python
+
+MODELS = ("marian",)
+RIVALS = ["ctranslate2", "ctranslate2-int8", "ctranslate2-bf16"]
+SENTENCES, LENGTH, NEW_TOKENS, BEAMS, MIXED = 8, 20, 32, 4, 64
+# Of a task: the file of its sources, new tokens of each, beams.
+TASKS = {
+    "first": ("sources", 1, 1),
+    "greedy": ("sources", NEW_TOKENS, 1),
+    "beams": ("sources", NEW_TOKENS, BEAMS),
+    "mixed": ("mixed", NEW_TOKENS, 1),
+}
+
+
+def tokens_of(task):
+    """How many new tokens a task's time is of; None for what is no task of encoder-decoders."""
+    if task not in TASKS:
+        return None
+    file, tokens, _ = TASKS[task]
+    return tokens * (MIXED if file == "mixed" else SENTENCES)
+
+
+class TranslatorModel(Checkpoint):
+    """`marian`."""
+
+    script = "rival_translator.py"
+
+    def __init__(self, name, flags):
+        self.flags = flags
+        python = decoders_python(flags)
+        super().__init__(name, python, [python, os.path.join(HERE, self.script)])
+        succeed([self.program("transom"), "run", self.artifact("transom"), "score", "--in", os.path.join(self.folder, "inputs"), "--out",
+                 os.path.join(self.folder, "results")])
+
+    def bench(self, engine, task, threads):
+        """The command that times a task."""
+        file, tokens, beams = TASKS[task]
+        work = ["--in", os.path.join(self.folder, file), "-n", str(tokens), "--num-beams", str(beams)]
+        return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]
