@@ -116,6 +116,11 @@ TEST(Mutations, of_configs_of_decoders) {
                            "gpt-neox", "opt-post-norm", "bloom-six-heads"})
     expectNoCrash(std::string("test/goldens/") + name, "config.json", 200);
 }
+TEST(Mutations, of_configs_of_encoder_decoders) {
+  for (const char *name : {"bart-classify", "m2m-odd", "t5-gated-untied"})
+    expectNoCrash(std::string("test/goldens/encoder-decoders/") + name,
+                  "config.json", 200);
+}
 TEST(Mutations, of_configs_alone) {
   expectNoCrash("test/goldens/phi3", "config.json", 200, /*configOnly=*/true);
   expectNoCrash("test/goldens/bert-mlm", "config.json", 100,

@@ -53,7 +53,8 @@ void AttentionBlock::start(Value ids) {
                     context.family.kind == ModelKind::Encoder
                         ? symmetricSlopes(config.slopes)
                         : WeightExpr::values({config.heads}, config.slopes));
-  if (const RelativeBias &bias = config.relativeBias; bias.entries) {
+  if (const RelativeBias &bias = config.relativeBias;
+      bias.entries && !config.layers.empty()) {
     const char *module = context.family.modules.relativeBias;
     context.at(module, keys.biasBuckets);
     relativeBias = context.parameters.getDerived(

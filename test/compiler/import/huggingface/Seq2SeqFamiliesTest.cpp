@@ -158,6 +158,32 @@ TEST(Seq2SeqFamilies, buckets_that_t5_can_tell_apart) {
   expectConfigError(buckets(8, 2), Status::Rejected, {"2 is not above 2"});
 }
 
+TEST(Seq2SeqFamilies, values_that_the_class_has_for_generation) {
+  auto getDefault = [](const FromConfig &result, std::string_view key) {
+    for (const GenerationDefault &entry : result.info.generationDefaults)
+      if (entry.key == key)
+        return entry.value;
+    return int64_t(-1);
+  };
+  FromConfig blenderbot(bart("blenderbot")), m2m(bart("m2m_100"));
+  EXPECT_EQ(getDefault(blenderbot, "encoder_no_repeat_ngram_size"), 3);
+  EXPECT_EQ(getDefault(blenderbot, "forced_eos_token_id"), 2);
+  EXPECT_EQ(getDefault(m2m, "forced_eos_token_id"), -1);
+  EXPECT_EQ(getDefault(m2m, "decoder_start_token_id"), 2);
+  EXPECT_EQ(getDefault(FromConfig(bart("mbart")), "decoder_start_token_id"),
+            -1);
+  EXPECT_EQ(getDefault(FromConfig(t5()), "decoder_start_token_id"), -1);
+  EXPECT_EQ(getDefault(FromConfig(t5("", "mt5")), "decoder_start_token_id"), 0);
+}
+
+TEST(Seq2SeqFamilies, an_encoder_without_layers_has_no_bias) {
+  FromConfig result(config("t5", "\"num_decoder_layers\": 1", R"(
+      "vocab_size": 11, "d_model": 8, "num_layers": 0, "num_heads": 3,
+      "d_kv": 5, "d_ff": 12)"));
+  ASSERT_TRUE(result.module) << result.error.message;
+  EXPECT_EQ(getCount(result.text(), "encoder.block.0"), 0u);
+}
+
 TEST(Seq2SeqFamilies, marian_may_have_two_vocabularies) {
   FromConfig shared(bart("marian", "\"decoder_vocab_size\": 7"));
   ASSERT_TRUE(shared.module) << shared.error.message;
