@@ -26,7 +26,7 @@ static void print(const transom_generation *generation) {
     transom_continuation result = transom_continuation_default();
     if (transom_generation_get(generation, i, &result) != TRANSOM_STATUS_OK)
       return;
-    if (!isnan(result.score)) /* without beams there is none */
+    if (!isnan(result.score)) /* only beams have scores */
       printf("%.4f\t", result.score);
     printf("%.*s\n", (int)result.text.size, result.text.data);
   }
