@@ -1,13 +1,14 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry that returns attention weights. It is a copy of the encoder whose
-// attentions are each repeated with unit vectors as values: what comes out are
-// the weights, with every mask and bias that the attention has.
-#include "mlir/IR/AttrTypeSubElements.h"
+// The entry that returns attention weights. It is a copy of the encoder, or of
+// a decoder's step on whole sequences, whose attentions are each repeated with
+// unit vectors as values: what comes out are the weights, with every mask and
+// bias that the attention has.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StepToBatch.h"
 
 #define DEBUG_TYPE "attn-add-attention-entry"
 
@@ -163,33 +164,6 @@ void WeightsWriter::write() {
         builder.getStringAttr("attentions." + std::to_string(index)));
 }
 
-/// Gives two symbols of a function other names.
-void renameSymbols(func::FuncOp function, const std::string &batch,
-                   const std::string &length) {
-  auto rename = [&](const Polynomial &size) {
-    return size.substitute(
-        [&](const std::string &name) -> std::optional<Polynomial> {
-          if (name == batch)
-            return Polynomial::symbol(batchName.str());
-          if (name == length)
-            return Polynomial::symbol(lengthName.str());
-          return std::nullopt;
-        });
-  };
-  MLIRContext *context = function.getContext();
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([=](ShapeAttr shape) -> Attribute {
-    return ShapeAttr::get(context,
-                          llvm::map_to_vector(shape.getDims(), rename));
-  });
-  replacer.addReplacement([=](SizeAttr size) -> Attribute {
-    return SizeAttr::get(context, rename(size.getPolynomial()));
-  });
-  replacer.recursivelyReplaceElementsIn(function, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-}
-
 /// The first argument [batch, length] of token ids, null without one.
 BlockArgument findIds(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
@@ -210,7 +184,8 @@ public:
       return;
     Remarks remarks(module, DEBUG_TYPE);
     for (func::FuncOp entry : getEntries(module))
-      if (addEntry(entry)) {
+      if (addEncoder(entry) || addDecoder(entry)) {
+        ++added;
         remarks.passed(entry.getLoc(),
                        "entry 'attention' has what '" + entry.getName() +
                            "' has, and the weights of its attentions");
@@ -219,22 +194,29 @@ public:
   }
 
 private:
-  bool addEntry(func::FuncOp entry);
-  int64_t declareSymbols(const std::string &length);
+  bool addEncoder(func::FuncOp entry);
+  bool addDecoder(func::FuncOp entry);
+  func::FuncOp copyEntry(func::FuncOp entry);
+  int64_t getLargest(const std::string &symbol);
+  int64_t declareSymbols(int64_t length);
 };
 
-/// Declares the new symbols with their largest values; returns that of the
-/// length, which is not above that of the symbol that it replaces.
-int64_t AddAttentionEntryPass::declareSymbols(const std::string &length) {
-  Builder b(&getContext());
+/// The largest value of a symbol, 0 where it has no limit.
+int64_t AddAttentionEntryPass::getLargest(const std::string &symbol) {
   auto declared = getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols");
-  NamedAttrList symbols(declared);
-  int64_t largest = maxLength;
-  if (auto old = symbols.getNamed(length))
-    if (auto max =
-            cast<DictionaryAttr>(old->getValue()).getAs<IntegerAttr>("max"))
-      if (max.getInt() > 0)
-        largest = std::min(largest, max.getInt());
+  auto limits =
+      declared ? declared.getAs<DictionaryAttr>(symbol) : DictionaryAttr();
+  auto max = limits ? limits.getAs<IntegerAttr>("max") : IntegerAttr();
+  return max ? max.getInt() : 0;
+}
+
+/// Declares the new symbols with their largest values; returns that of the
+/// length, which is not above `length` if this is positive.
+int64_t AddAttentionEntryPass::declareSymbols(int64_t length) {
+  Builder b(&getContext());
+  NamedAttrList symbols(
+      getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols"));
+  const int64_t largest = length > 0 ? std::min(maxLength, length) : maxLength;
   auto add = [&](StringRef name, int64_t max) {
     symbols.set(name, b.getDictionaryAttr(
                           b.getNamedAttr("max", b.getI64IntegerAttr(max))));
@@ -245,32 +227,54 @@ int64_t AddAttentionEntryPass::declareSymbols(const std::string &length) {
   return largest;
 }
 
-bool AddAttentionEntryPass::addEntry(func::FuncOp entry) {
-  // Only an entry whose batch and length are symbols has weights to return.
-  BlockArgument ids = findIds(entry);
-  if (!ids)
-    return false;
-  Dims dims = getDims(ids);
-  auto isSymbol = [](const Polynomial &size) {
-    return size.symbols().size() == 1 &&
-           size == Polynomial::symbol(size.symbols().front());
-  };
-  if (!isSymbol(dims[0]) || !isSymbol(dims[1]) || dims[0] == dims[1] ||
-      llvm::none_of(entry.getOps<SdpaOp>(),
-                    [&](SdpaOp op) { return isSelfAttention(op, dims); }))
-    return false;
+/// True for a size that is one symbol.
+bool isSymbol(const Polynomial &size) {
+  return size.symbols().size() == 1 &&
+         size == Polynomial::symbol(size.symbols().front());
+}
 
-  // Copy it, with sizes of its own, and add the results.
-  const std::string batch = dims[0].str(), length = dims[1].str();
-  const int64_t largest = declareSymbols(length);
+func::FuncOp AddAttentionEntryPass::copyEntry(func::FuncOp entry) {
   OpBuilder builder(entry);
   builder.setInsertionPointAfter(entry);
   auto copy = cast<func::FuncOp>(builder.clone(*entry));
   copy.setSymName(entryName);
   copy->setAttr("transom.kind", builder.getStringAttr("run"));
-  renameSymbols(copy, batch, length);
+  return copy;
+}
+
+/// A copy of an encoder; its batch and length have to be symbols.
+bool AddAttentionEntryPass::addEncoder(func::FuncOp entry) {
+  BlockArgument ids = findIds(entry);
+  if (!ids)
+    return false;
+  Dims dims = getDims(ids);
+  if (!isSymbol(dims[0]) || !isSymbol(dims[1]) || dims[0] == dims[1] ||
+      llvm::none_of(entry.getOps<SdpaOp>(),
+                    [&](SdpaOp op) { return isSelfAttention(op, dims); }))
+    return false;
+  const int64_t largest = declareSymbols(getLargest(dims[1].str()));
+  func::FuncOp copy = copyEntry(entry);
+  replaceSymbols(copy, {{dims[0].str(), Polynomial::symbol(batchName.str())},
+                        {dims[1].str(), Polynomial::symbol(lengthName.str())}});
   WeightsWriter(copy, copy.getArgument(ids.getArgNumber()), largest).write();
-  ++added;
+  return true;
+}
+
+/// A copy of a decoder's step, on whole sequences without padding.
+bool AddAttentionEntryPass::addDecoder(func::FuncOp entry) {
+  if (!isPlainStep(entry) || entry.getOps<SdpaOp>().empty())
+    return false;
+  auto context = entry->getAttrOfType<IntegerAttr>("transom.context");
+  const int64_t largest = declareSymbols(context ? context.getInt() : 0);
+  const Polynomial batch = Polynomial::symbol(batchName.str()),
+                   length = Polynomial::symbol(lengthName.str());
+  Dims tokens = getDims(entry.getArgument(0)),
+       results = getDims(entry.getArgument(1));
+  func::FuncOp copy = copyEntry(entry);
+  replaceSymbols(copy, {{tokens[0].str(), batch * length},
+                        {results[0].str(), batch * length}});
+  makeBatchOfStep(copy, batch, length);
+  WeightsWriter(copy, copy.getArgument(0), largest).write();
   return true;
 }
 

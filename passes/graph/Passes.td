@@ -198,6 +198,11 @@ def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp">
     the masks, windows, biases and key-value heads of the attention, and the
     other operations of the copy are those of the original.
 
+    If no entry is like that, copies the step of a decoder whose caches its own
+    attentions alone use. The copy takes `input_ids [batch, seq]`, sequences of one
+    length, and its results are those of all tokens `[batch, seq, ...]`. Rows are
+    batch * seq there; attention and positions see the batch, and there are no caches.
+
     Batch and length of the copy are symbols of their own, `attention_batch` of at
     most 4 and `attention_seq` of at most 512 and the original's maximum, since
     weights take memory by the square of the length.
@@ -205,7 +210,7 @@ def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp">
     Pre-condition: attention is fused, padding is removed, layers are not outlined.
     Post-condition: all other entries are what they were.
 
-    Refuses nothing. An attention with a cache has no weights in the result.
+    Refuses nothing. A module without such an entry stays as it is.
 
     Example, within the copy:
     ```mlir

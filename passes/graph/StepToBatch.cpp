@@ -1,0 +1,173 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tokens stay rows, of which there are batch * length. Only what mixes them,
+// attention and positions, sees the batch.
+#include "passes/graph/StepToBatch.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+bool isPlainStep(func::FuncOp function) {
+  auto batches = llvm::to_vector(function.getOps<DecodeBatchOp>());
+  if (batches.size() != 1 || function.getNumArguments() != 2)
+    return false;
+  auto isKnownUser = [](Operation *user) {
+    auto sdpa = dyn_cast<SdpaOp>(user);
+    return isa<PositionOp>(user) || (sdpa && sdpa.getCache());
+  };
+  return llvm::all_of(batches.front()->getUsers(), isKnownUser) &&
+         llvm::all_of(function.getArgument(1).getUsers(),
+                      [](Operation *user) { return isa<GatherOp>(user); });
+}
+
+void replaceSymbols(func::FuncOp function,
+                    ArrayRef<std::pair<std::string, Polynomial>> replacements) {
+  auto replace = [&](const Polynomial &size) {
+    return size.substitute(
+        [&](const std::string &name) -> std::optional<Polynomial> {
+          for (const auto &[symbol, other] : replacements)
+            if (symbol == name)
+              return other;
+          return std::nullopt;
+        });
+  };
+  MLIRContext *context = function.getContext();
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](ShapeAttr shape) -> Attribute {
+    return ShapeAttr::get(context,
+                          llvm::map_to_vector(shape.getDims(), replace));
+  });
+  replacer.addReplacement([&](SizeAttr size) -> Attribute {
+    return SizeAttr::get(context, replace(size.getPolynomial()));
+  });
+  replacer.recursivelyReplaceElementsIn(function, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+namespace {
+
+/// Rewrites one step.
+class StepRewriter {
+public:
+  StepRewriter(func::FuncOp function, const Polynomial &batch,
+               const Polynomial &length)
+      : function(function), builder(function.getContext()), batch(batch),
+        length(length) {}
+
+  void rewrite();
+
+private:
+  void replaceArguments();
+  void replacePosition(PositionOp op);
+  void replaceAttention(SdpaOp op);
+  void replaceResults();
+  /// [rows, ...] as [batch, length, ...], and back.
+  Value split(Location loc, Value rows);
+  Value join(Location loc, Value tokens);
+
+  func::FuncOp function;
+  OpBuilder builder;
+  Polynomial batch, length;
+};
+
+Value StepRewriter::split(Location loc, Value rows) {
+  Dims dims = getDims(rows);
+  dims.front() = length;
+  dims.insert(dims.begin(), batch);
+  return createReshape(builder, loc, rows, dims);
+}
+
+Value StepRewriter::join(Location loc, Value tokens) {
+  Dims dims = getDims(tokens);
+  dims.erase(dims.begin());
+  dims.front() = batch * length;
+  return createReshape(builder, loc, tokens, dims);
+}
+
+/// Replaces tokens and rows with results by the ids of all.
+void StepRewriter::replaceArguments() {
+  SmallVector<NamedAttribute> attributes = {
+      builder.getNamedAttr("attn.name", builder.getStringAttr("input_ids")),
+      builder.getNamedAttr("attn.role", builder.getStringAttr("ids"))};
+  if (Attribute bound = function.getArgAttr(0, "attn.bound"))
+    attributes.push_back(builder.getNamedAttr("attn.bound", bound));
+  Polynomial dims[] = {batch, length};
+  Location loc = function.getArgument(0).getLoc();
+  function.insertArgument(
+      0, getTensorType(dims, getElementTypeOrSelf(function.getArgument(0))),
+      builder.getDictionaryAttr(attributes), loc);
+  builder.setInsertionPointToStart(&function.front());
+  Value rows = join(loc, function.getArgument(0));
+  function.getArgument(1).replaceAllUsesWith(rows);
+  for (Operation *user :
+       llvm::make_early_inc_range(function.getArgument(2).getUsers())) {
+    auto gather = cast<GatherOp>(user);
+    gather.getResult().replaceAllUsesWith(gather.getTable());
+    gather.erase();
+  }
+  function.eraseArgument(2);
+  function.eraseArgument(1);
+}
+
+void StepRewriter::replacePosition(PositionOp op) {
+  builder.setInsertionPoint(op);
+  Value columns = createInferred<PositionOp>(
+      builder, op.getLoc(), split(op.getLoc(), op.getIds()), Value(),
+      op.getKindAttr(), op.getPadAttr());
+  op.getResult().replaceAllUsesWith(join(op.getLoc(), columns));
+  op.erase();
+}
+
+void StepRewriter::replaceAttention(SdpaOp op) {
+  Location loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::None);
+  Value query = split(loc, op.getQuery()), key = split(loc, op.getKey()),
+        value = split(loc, op.getValue());
+  Value result = createInferred<SdpaOp>(
+      builder, loc, query, key, value, Value(), Value(), Value(),
+      op.getSlopes(), op.getRelativeBias(), op.getHeadsAttr(),
+      op.getKvHeadsAttr(), op.getScaleAttr(), kind, op.getCausalAttr(),
+      op.getWindowAttr(), op.getSoftCapAttr(), FloatAttr());
+  op.getResult().replaceAllUsesWith(join(loc, result));
+  op.erase();
+}
+
+void StepRewriter::replaceResults() {
+  Operation *terminator = function.front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (OpOperand &result : terminator->getOpOperands())
+    result.set(split(result.get().getLoc(), result.get()));
+  function.setType(builder.getFunctionType(function.getArgumentTypes(),
+                                           terminator->getOperandTypes()));
+}
+
+void StepRewriter::rewrite() {
+  auto decode = *function.getOps<DecodeBatchOp>().begin();
+  replaceArguments();
+  for (Operation *user : llvm::make_early_inc_range(decode->getUsers())) {
+    if (auto position = dyn_cast<PositionOp>(user))
+      replacePosition(position);
+    else
+      replaceAttention(cast<SdpaOp>(user));
+  }
+  decode.erase();
+  replaceResults();
+  eraseDeadOps(function.front());
+  for (StringRef name : {"transom.context", "transom.vocabulary"})
+    function->removeAttr(name);
+}
+
+} // namespace
+
+void makeBatchOfStep(func::FuncOp function, const Polynomial &batch,
+                     const Polynomial &length) {
+  StepRewriter(function, batch, length).rewrite();
+}
+
+} // namespace transom
