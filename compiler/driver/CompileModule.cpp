@@ -322,8 +322,8 @@ Result<CompileReport> ModuleCompiler::run() {
     if (stage == Stage::AttnOpt && options.attention &&
         !module->lookupSymbol("attention"))
       return unsupported("weights of attention are not supported for this "
-                         "model; supported: encoders and decoders of "
-                         "token ids");
+                         "model; supported: encoders, decoders and "
+                         "encoder-decoders of token ids");
     if (options.emit == stage) {
       if (Result<void> done =
               emitText(printForReading(*module, options.emitLocations), {});

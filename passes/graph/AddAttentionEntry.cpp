@@ -1,10 +1,10 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry that returns attention weights. It is a copy of the encoder, or of
-// a decoder's step on whole sequences, whose attentions are each repeated with
-// unit vectors as values: what comes out are the weights, with every mask and
-// bias that the attention has.
+// The entry that returns attention weights. It is a copy of the encoder, of a
+// decoder's step on whole sequences, or of both, whose attentions are each
+// repeated with unit vectors as values: what comes out are the weights, with
+// every mask and bias that the attention has.
 #include "passes/Remarks.h"
 #include "passes/graph/GraphSupport.h"
 #include "passes/graph/Passes.h"
@@ -24,7 +24,8 @@ namespace {
 
 constexpr StringLiteral entryName = "attention";
 constexpr StringLiteral batchName = "attention_batch",
-                        lengthName = "attention_seq";
+                        lengthName = "attention_seq",
+                        targetName = "attention_target";
 /// Sizes of a call at most: weights take batch * heads * length^2 floats.
 constexpr int64_t maxBatch = 4, maxLength = 512;
 
@@ -41,68 +42,121 @@ WeightExpr makeUnitVectors(int64_t size, int64_t copies) {
       1, std::vector<WeightExpr>(static_cast<size_t>(copies), matrix));
 }
 
-/// Adds the weights of each attention to the results of one function.
+/// Adds the weights of each attention to the results of one function. Its
+/// tokens are those of one argument, or of two: a source and a target.
 class WeightsWriter {
 public:
-  WeightsWriter(func::FuncOp function, BlockArgument ids, int64_t length)
+  WeightsWriter(func::FuncOp function, ArrayRef<BlockArgument> ids,
+                int64_t length)
       : function(function), builder(function.getContext()), ids(ids),
-        dims(getDims(ids)), length(length) {}
+        length(length) {}
 
   void write();
 
 private:
-  Value getWeights(SdpaOp op);
-  Value getUnitVectors(SdpaOp op);
-  Value getColumns(SdpaOp op);
+  /// An attention of the tokens of one argument to those of one.
+  struct Attention {
+    SdpaOp op;
+    BlockArgument queries, keys;
+  };
+
+  void collect();
+  StringRef getName(const Attention &attention) const;
+  BlockArgument findIds(Value tokens) const;
+  Value getWeights(const Attention &attention);
+  Value getUnitVectors(const Attention &attention);
+  Value getColumns(const Attention &attention);
   SizeAttr getSize(const Polynomial &size) {
     return SizeAttr::get(builder.getContext(), size);
   }
 
   func::FuncOp function;
   OpBuilder builder;
-  BlockArgument ids;
-  Dims dims;                      // batch and length
-  int64_t length;                 // of unit vectors
-  DenseMap<Value, Value> columns; // by ragged batch, null without one
+  SmallVector<BlockArgument> ids;
+  int64_t length; // of unit vectors
+  SmallVector<Attention> attentions;
+  DenseMap<std::pair<Value, Value>, Value> columns; // by keys, ragged batch
 };
 
-/// True for an attention of the tokens of the batch among each other.
-bool isSelfAttention(SdpaOp op, const Dims &dims) {
-  if (op.getCache())
-    return false;
-  if (op.getRagged())
-    return op.getRagged().getDefiningOp<RaggedBatchOp>() != nullptr;
-  auto isOfBatch = [&](Value value) {
-    Dims own = getDims(value);
-    return own.size() == 3 && own[0] == dims[0] && own[1] == dims[1];
-  };
-  return isOfBatch(op.getQuery()) && isOfBatch(op.getKey());
+/// True for sizes [batch, length, ...] that begin with those of token ids.
+bool isOfBatch(Value value, BlockArgument ids) {
+  Dims own = getDims(value), dims = getDims(ids);
+  return own.size() >= 2 && own[0] == dims[0] && own[1] == dims[1];
 }
 
-/// The column of each token, which selects its unit vector.
-Value WeightsWriter::getColumns(SdpaOp op) {
-  Value &found = columns[op.getRagged()];
+/// What has the sizes [batch, length, ...] of the tokens that attend, or that
+/// are attended to; null where these have a past.
+Value getTokens(SdpaOp op, Value tokens) {
+  if (!op.getRagged())
+    return tokens;
+  auto ragged = op.getRagged().getDefiningOp<RaggedBatchOp>();
+  return ragged ? ragged.getMask() : Value();
+}
+
+/// The ids that a value [batch, length, ...] has rows for; null without any.
+BlockArgument WeightsWriter::findIds(Value tokens) const {
+  auto *found = llvm::find_if(
+      ids, [&](BlockArgument argument) { return isOfBatch(tokens, argument); });
+  return found == ids.end() ? BlockArgument() : *found;
+}
+
+/// Finds the attentions of tokens among each other, and of a target to its
+/// source: first those of encoders, then of decoders, then of both.
+void WeightsWriter::collect() {
+  for (auto op : function.getOps<SdpaOp>()) {
+    Value queries = getTokens(op, op.getQuery()),
+          keys = getTokens(op, op.getKey());
+    if (!queries || !keys)
+      continue;
+    Attention attention{op, findIds(queries), findIds(keys)};
+    if (attention.queries && attention.keys)
+      attentions.push_back(attention);
+  }
+  llvm::stable_sort(attentions, [&](const Attention &a, const Attention &b) {
+    auto rank = [&](const Attention &attention) {
+      return 2 * int(attention.queries != attention.keys) +
+             int(attention.queries != ids.front());
+    };
+    return rank(a) < rank(b);
+  });
+}
+
+/// What results are called before their number.
+StringRef WeightsWriter::getName(const Attention &attention) const {
+  if (ids.size() == 1)
+    return "attentions";
+  if (attention.queries != attention.keys)
+    return "cross_attentions";
+  return attention.queries == ids.front() ? "encoder_attentions"
+                                          : "decoder_attentions";
+}
+
+/// The column of each key, which selects its unit vector.
+Value WeightsWriter::getColumns(const Attention &attention) {
+  SdpaOp op = attention.op;
+  Value ragged = op.getRagged();
+  Value &found = columns[{attention.keys, ragged}];
   if (found)
     return found;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.front());
-  Value source = ids;
+  Location loc = op.getLoc();
+  Value source = attention.keys;
   Type i64 = builder.getI64Type();
-  if (Value ragged = op.getRagged())
+  if (ragged)
     builder.setInsertionPointAfter(ragged.getDefiningOp());
   if (getElementTypeOrSelf(source) != i64)
-    source = createInferred<CastOp>(builder, op.getLoc(), source,
-                                    TypeAttr::get(i64));
-  if (Value ragged = op.getRagged())
-    source = createInferred<GatherRowsOp>(builder, op.getLoc(), source, ragged);
+    source = createInferred<CastOp>(builder, loc, source, TypeAttr::get(i64));
+  if (ragged)
+    source = createInferred<GatherRowsOp>(builder, loc, source, ragged);
   auto kind = PositionKindAttr::get(builder.getContext(), PositionKind::Column);
-  return found = createInferred<PositionOp>(builder, op.getLoc(), source,
-                                            op.getRagged(), kind,
+  return found = createInferred<PositionOp>(builder, loc, source, ragged, kind,
                                             builder.getI64IntegerAttr(0));
 }
 
-/// A value for each token and key head: the unit vector of its column.
-Value WeightsWriter::getUnitVectors(SdpaOp op) {
+/// A value for each key and key head: the unit vector of its column.
+Value WeightsWriter::getUnitVectors(const Attention &attention) {
+  SdpaOp op = attention.op;
   auto heads = static_cast<int64_t>(op.getKvHeads());
   std::string name = "unit_vectors_of_" + std::to_string(heads) + "_heads";
   auto module = function->getParentOfType<ModuleOp>();
@@ -115,64 +169,81 @@ Value WeightsWriter::getUnitVectors(SdpaOp op) {
   }
   Value table = builder.create<GetWeightOp>(
       op.getLoc(), type, FlatSymbolRefAttr::get(builder.getContext(), name));
-  return createInferred<EmbeddingOp>(builder, op.getLoc(), getColumns(op),
-                                     table, builder.getF64FloatAttr(1.0));
+  return createInferred<EmbeddingOp>(builder, op.getLoc(),
+                                     getColumns(attention), table,
+                                     builder.getF64FloatAttr(1.0));
 }
 
-/// The weights [batch, heads, length, length] of an attention.
-Value WeightsWriter::getWeights(SdpaOp op) {
+/// The weights [batch, heads, queries, keys] of an attention.
+Value WeightsWriter::getWeights(const Attention &attention) {
+  SdpaOp op = attention.op;
   Location loc = op.getLoc();
   builder.setInsertionPointAfter(op);
   Value weights = createInferred<SdpaOp>(
-      builder, loc, op.getQuery(), op.getKey(), getUnitVectors(op),
+      builder, loc, op.getQuery(), op.getKey(), getUnitVectors(attention),
       op.getMask(), op.getRagged(), Value(), op.getSlopes(),
       op.getRelativeBias(), op.getHeadsAttr(), op.getKvHeadsAttr(),
       op.getScaleAttr(), op.getMaskKindAttr(), op.getCausalAttr(),
       op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr());
+  const Dims queries = getDims(attention.queries);
   if (Value ragged = op.getRagged())
-    weights = createInferred<ScatterRowsOp>(builder, loc, weights, ragged,
-                                            getSize(dims[0]), getSize(dims[1]));
+    weights =
+        createInferred<ScatterRowsOp>(builder, loc, weights, ragged,
+                                      getSize(queries[0]), getSize(queries[1]));
   auto heads = static_cast<int64_t>(op.getHeads());
-  weights =
-      createReshape(builder, loc, weights, {dims[0], dims[1], heads, length});
+  weights = createReshape(builder, loc, weights,
+                          {queries[0], queries[1], heads, length});
   weights = createInferred<SliceOp>(
       builder, loc, weights, builder.getI64IntegerAttr(3),
-      builder.getI64IntegerAttr(0), getSize(dims[1]));
+      builder.getI64IntegerAttr(0), getSize(getDims(attention.keys)[1]));
   return createInferred<TransposeOp>(
       builder, loc, weights, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
 void WeightsWriter::write() {
   // Collect first: the new attentions are not to be repeated.
-  SmallVector<SdpaOp> attentions;
-  for (auto op : function.getOps<SdpaOp>())
-    if (isSelfAttention(op, dims))
-      attentions.push_back(op);
+  collect();
   SmallVector<Value> weights;
-  for (SdpaOp op : attentions)
-    weights.push_back(getWeights(op));
+  for (const Attention &attention : attentions)
+    weights.push_back(getWeights(attention));
 
-  // Return them after the other results.
+  // Return them after the other results, numbered by kind.
   Operation *terminator = function.front().getTerminator();
   terminator->insertOperands(terminator->getNumOperands(), weights);
   const unsigned before = function.getNumResults();
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            terminator->getOperandTypes()));
-  for (auto [index, value] : llvm::enumerate(weights))
+  llvm::StringMap<unsigned> counts;
+  for (auto [index, attention] : llvm::enumerate(attentions)) {
+    StringRef name = getName(attention);
     function.setResultAttr(
         before + index, "attn.name",
-        builder.getStringAttr("attentions." + std::to_string(index)));
+        builder.getStringAttr(name + "." + std::to_string(counts[name]++)));
+  }
 }
 
-/// The first argument [batch, length] of token ids, null without one.
-BlockArgument findIds(func::FuncOp function) {
-  for (BlockArgument argument : function.getArguments()) {
-    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                      "attn.role");
-    if (role && role == "ids" && getDims(argument).size() == 2)
-      return argument;
-  }
-  return BlockArgument();
+/// True for an attention of the tokens of the ids among each other.
+bool isSelfAttention(SdpaOp op, BlockArgument ids) {
+  Value queries = getTokens(op, op.getQuery()),
+        keys = getTokens(op, op.getKey());
+  return queries && keys && isOfBatch(queries, ids) && isOfBatch(keys, ids);
+}
+
+/// True for a size that is one symbol.
+bool isSymbol(const Polynomial &size) {
+  return size.symbols().size() == 1 &&
+         size == Polynomial::symbol(size.symbols().front());
+}
+
+/// The ids of an entry whose batch and length are symbols; null without any.
+BlockArgument findSymbolicIds(func::FuncOp entry) {
+  BlockArgument ids = findArgument(entry, "ids");
+  if (!ids)
+    return ids;
+  Dims dims = getDims(ids);
+  return isSymbol(dims[0]) && isSymbol(dims[1]) && dims[0] != dims[1]
+             ? ids
+             : BlockArgument();
 }
 
 class AddAttentionEntryPass
@@ -182,98 +253,158 @@ public:
     ModuleOp module = getOperation();
     if (!module->hasAttr("transom.attention") || module.lookupSymbol(entryName))
       return;
-    Remarks remarks(module, DEBUG_TYPE);
-    for (func::FuncOp entry : getEntries(module))
-      if (addEncoder(entry) || addDecoder(entry)) {
-        ++added;
-        remarks.passed(entry.getLoc(),
-                       "entry 'attention' has what '" + entry.getName() +
-                           "' has, and the weights of its attentions");
-        return;
-      }
+    // An encoder-decoder has an entry that is an encoder, too.
+    using Self = AddAttentionEntryPass;
+    for (auto add :
+         {&Self::addEncoderDecoder, &Self::addEncoder, &Self::addDecoder})
+      for (func::FuncOp entry : getEntries(module))
+        if ((this->*add)(entry)) {
+          ++added;
+          Remarks(module, DEBUG_TYPE)
+              .passed(entry.getLoc(),
+                      "entry 'attention' has what '" + entry.getName() +
+                          "' has, and the weights of its attentions");
+          return;
+        }
   }
 
 private:
+  bool addEncoderDecoder(func::FuncOp entry);
   bool addEncoder(func::FuncOp entry);
   bool addDecoder(func::FuncOp entry);
-  func::FuncOp copyEntry(func::FuncOp entry);
-  int64_t getLargest(const std::string &symbol);
-  int64_t declareSymbols(int64_t length);
+  func::FuncOp copyEntry(func::FuncOp entry, StringRef name);
+  func::FuncOp copyEncoder(func::FuncOp entry, BlockArgument ids,
+                           StringRef name);
+  func::FuncOp copyStep(func::FuncOp entry, StringRef length);
+  int64_t getLargest(BlockArgument ids);
+  int64_t getTargetLength(func::FuncOp step);
+  void declareSymbol(StringRef name, int64_t largest);
+
+  const Polynomial batch = Polynomial::symbol(batchName.str());
 };
 
-/// The largest value of a symbol, 0 where it has no limit.
-int64_t AddAttentionEntryPass::getLargest(const std::string &symbol) {
+/// The largest length of ids in a call of the new entry.
+int64_t AddAttentionEntryPass::getLargest(BlockArgument ids) {
+  const std::string symbol = getDims(ids)[1].str();
   auto declared = getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols");
   auto limits =
       declared ? declared.getAs<DictionaryAttr>(symbol) : DictionaryAttr();
   auto max = limits ? limits.getAs<IntegerAttr>("max") : IntegerAttr();
-  return max ? max.getInt() : 0;
+  return max && max.getInt() > 0 ? std::min(max.getInt(), maxLength)
+                                 : maxLength;
 }
 
-/// Declares the new symbols with their largest values; returns that of the
-/// length, which is not above `length` if this is positive.
-int64_t AddAttentionEntryPass::declareSymbols(int64_t length) {
+/// The same for the sequences of a step.
+int64_t AddAttentionEntryPass::getTargetLength(func::FuncOp step) {
+  auto context = step->getAttrOfType<IntegerAttr>("transom.context");
+  return context && context.getInt() > 0 ? std::min(context.getInt(), maxLength)
+                                         : maxLength;
+}
+
+void AddAttentionEntryPass::declareSymbol(StringRef name, int64_t largest) {
   Builder b(&getContext());
   NamedAttrList symbols(
       getOperation()->getAttrOfType<DictionaryAttr>("attn.symbols"));
-  const int64_t largest = length > 0 ? std::min(maxLength, length) : maxLength;
-  auto add = [&](StringRef name, int64_t max) {
-    symbols.set(name, b.getDictionaryAttr(
-                          b.getNamedAttr("max", b.getI64IntegerAttr(max))));
-  };
-  add(batchName, maxBatch);
-  add(lengthName, largest);
+  symbols.set(name, b.getDictionaryAttr(
+                        b.getNamedAttr("max", b.getI64IntegerAttr(largest))));
   getOperation()->setAttr("attn.symbols", symbols.getDictionary(&getContext()));
-  return largest;
 }
 
-/// True for a size that is one symbol.
-bool isSymbol(const Polynomial &size) {
-  return size.symbols().size() == 1 &&
-         size == Polynomial::symbol(size.symbols().front());
-}
-
-func::FuncOp AddAttentionEntryPass::copyEntry(func::FuncOp entry) {
+func::FuncOp AddAttentionEntryPass::copyEntry(func::FuncOp entry,
+                                              StringRef name) {
   OpBuilder builder(entry);
   builder.setInsertionPointAfter(entry);
   auto copy = cast<func::FuncOp>(builder.clone(*entry));
-  copy.setSymName(entryName);
+  copy.setSymName(name);
   copy->setAttr("transom.kind", builder.getStringAttr("run"));
   return copy;
 }
 
+/// A copy of an entry with the sizes of the new entry for those of its ids.
+func::FuncOp AddAttentionEntryPass::copyEncoder(func::FuncOp entry,
+                                                BlockArgument ids,
+                                                StringRef name) {
+  Dims dims = getDims(ids);
+  func::FuncOp copy = copyEntry(entry, name);
+  replaceSymbols(copy, {{dims[0].str(), batch},
+                        {dims[1].str(), Polynomial::symbol(lengthName.str())}});
+  return copy;
+}
+
+/// A copy of a step whose tokens are batch * length, all with results.
+func::FuncOp AddAttentionEntryPass::copyStep(func::FuncOp entry,
+                                             StringRef length) {
+  Dims tokens = getDims(entry.getArgument(0)),
+       results = getDims(entry.getArgument(1));
+  const Polynomial rows = batch * Polynomial::symbol(length.str());
+  func::FuncOp copy = copyEntry(entry, entryName);
+  replaceSymbols(copy, {{tokens[0].str(), rows}, {results[0].str(), rows}});
+  return copy;
+}
+
+/// A copy of a decoder's step after its encoder, on sources with a mask and
+/// whole targets without padding.
+bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
+  if (!isPlainStep(entry) || entry.getOps<CrossSdpaOp>().empty())
+    return false;
+  func::FuncOp source;
+  for (func::FuncOp other : getEntries(getOperation()))
+    if (other->hasAttr("transom.encoder"))
+      source = other;
+  if (!source)
+    return false;
+  auto encoder = getOperation().lookupSymbol<func::FuncOp>(
+      source->getAttrOfType<StringAttr>("transom.encoder"));
+  if (!encoder || !isPlainSource(encoder, source) || !findSymbolicIds(encoder))
+    return false;
+  BlockArgument ids = findSymbolicIds(encoder);
+  const int64_t sourceLength = getLargest(ids),
+                targetLength = getTargetLength(entry);
+  declareSymbol(batchName, maxBatch);
+  declareSymbol(lengthName, sourceLength);
+  declareSymbol(targetName, targetLength);
+
+  // The copies of the encoder and of its projections move into that of the
+  // step.
+  func::FuncOp copy = copyStep(entry, targetName);
+  const unsigned index = ids.getArgNumber(), count = encoder.getNumArguments();
+  const SourceValues values =
+      inlineSource(copy, copyEncoder(encoder, ids, "attention_encoder"),
+                   copyEncoder(source, ids, "attention_source"));
+  makeBatchOfStep(copy, "decoder_input_ids", batch,
+                  Polynomial::symbol(targetName.str()), values);
+  WeightsWriter(copy, {copy.getArgument(index), copy.getArgument(count)},
+                std::max(sourceLength, targetLength))
+      .write();
+  return true;
+}
+
 /// A copy of an encoder; its batch and length have to be symbols.
 bool AddAttentionEntryPass::addEncoder(func::FuncOp entry) {
-  BlockArgument ids = findIds(entry);
-  if (!ids)
+  BlockArgument ids = findSymbolicIds(entry);
+  if (!ids || llvm::none_of(entry.getOps<SdpaOp>(), [&](SdpaOp op) {
+        return isSelfAttention(op, ids);
+      }))
     return false;
-  Dims dims = getDims(ids);
-  if (!isSymbol(dims[0]) || !isSymbol(dims[1]) || dims[0] == dims[1] ||
-      llvm::none_of(entry.getOps<SdpaOp>(),
-                    [&](SdpaOp op) { return isSelfAttention(op, dims); }))
-    return false;
-  const int64_t largest = declareSymbols(getLargest(dims[1].str()));
-  func::FuncOp copy = copyEntry(entry);
-  replaceSymbols(copy, {{dims[0].str(), Polynomial::symbol(batchName.str())},
-                        {dims[1].str(), Polynomial::symbol(lengthName.str())}});
+  const int64_t largest = getLargest(ids);
+  declareSymbol(batchName, maxBatch);
+  declareSymbol(lengthName, largest);
+  func::FuncOp copy = copyEncoder(entry, ids, entryName);
   WeightsWriter(copy, copy.getArgument(ids.getArgNumber()), largest).write();
   return true;
 }
 
 /// A copy of a decoder's step, on whole sequences without padding.
 bool AddAttentionEntryPass::addDecoder(func::FuncOp entry) {
-  if (!isPlainStep(entry) || entry.getOps<SdpaOp>().empty())
+  if (!isPlainStep(entry) || entry.getOps<SdpaOp>().empty() ||
+      !entry.getOps<CrossSdpaOp>().empty())
     return false;
-  auto context = entry->getAttrOfType<IntegerAttr>("transom.context");
-  const int64_t largest = declareSymbols(context ? context.getInt() : 0);
-  const Polynomial batch = Polynomial::symbol(batchName.str()),
-                   length = Polynomial::symbol(lengthName.str());
-  Dims tokens = getDims(entry.getArgument(0)),
-       results = getDims(entry.getArgument(1));
-  func::FuncOp copy = copyEntry(entry);
-  replaceSymbols(copy, {{tokens[0].str(), batch * length},
-                        {results[0].str(), batch * length}});
-  makeBatchOfStep(copy, batch, length);
+  const int64_t largest = getTargetLength(entry);
+  declareSymbol(batchName, maxBatch);
+  declareSymbol(lengthName, largest);
+  func::FuncOp copy = copyStep(entry, lengthName);
+  makeBatchOfStep(copy, "input_ids", batch,
+                  Polynomial::symbol(lengthName.str()));
   WeightsWriter(copy, copy.getArgument(0), largest).write();
   return true;
 }

@@ -189,23 +189,31 @@ def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp">
   let description = [{
     Does nothing unless the module has the attribute `transom.attention`.
 
-    Copies the first entry that takes token ids `[batch, seq]` and has an
-    attention of these tokens among each other, as `@attention`. After its results
-    come `attentions.0`, `attentions.1`, ...: of each `attn.sdpa` the weights
-    `[batch, heads, seq, seq]`, softmax(scale * Q K^T + mask) with zeros at padding.
-    They are the result of a second `attn.sdpa` of the same query and key whose
-    values are unit vectors: that of a token is one at its column. So they have
-    the masks, windows, biases and key-value heads of the attention, and the
-    other operations of the copy are those of the original.
+    The new entry, `@attention`, is one of these, the first that there is:
+    - Of an encoder-decoder a copy of its encoder, of its entry of kind `source` and of its
+      step, one after the other. It takes the encoder's arguments and `decoder_input_ids
+      [batch, target]`. The keys and values that `source` stores in read-only caches go
+      from one to the other as `[batch, seq, width]`, with the encoder's mask.
+    - A copy of the first entry that takes token ids `[batch, seq]` and has an attention of
+      these tokens among each other.
+    - A copy of the step of a decoder whose caches its own attentions alone use. It takes
+      `input_ids [batch, seq]`.
 
-    If no entry is like that, copies the step of a decoder whose caches its own
-    attentions alone use. The copy takes `input_ids [batch, seq]`, sequences of one
-    length, and its results are those of all tokens `[batch, seq, ...]`. Rows are
-    batch * seq there; attention and positions see the batch, and there are no caches.
+    In a copy of a step, sequences have one length, and its results are those of all tokens
+    `[batch, seq, ...]`. Rows are batch * seq there; attention and positions see the batch,
+    and there are no caches.
 
-    Batch and length of the copy are symbols of their own, `attention_batch` of at
-    most 4 and `attention_seq` of at most 512 and the original's maximum, since
-    weights take memory by the square of the length.
+    After the results of the copy come the weights `[batch, heads, queries, keys]` of each
+    `attn.sdpa`: `attentions.0`, `attentions.1`, ..., of an encoder-decoder
+    `encoder_attentions.0`, ..., `decoder_attentions.0`, ..., `cross_attentions.0`, ...
+    They are softmax(scale * Q K^T + mask) with zeros at padding: the result of a second
+    `attn.sdpa` of the same query and key whose values are unit vectors; that of a key is
+    one at its column. So they have the masks, windows, biases and key-value heads of the
+    attention, and the other operations of the copy are those of the original.
+
+    Batch and lengths of the copy are symbols of their own, `attention_batch` of at most 4,
+    and `attention_seq` and `attention_target` of at most 512 and the original's maximum,
+    since weights take memory by the square of the length.
 
     Pre-condition: attention is fused, padding is removed, layers are not outlined.
     Post-condition: all other entries are what they were.

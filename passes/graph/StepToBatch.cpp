@@ -17,7 +17,7 @@ bool isPlainStep(func::FuncOp function) {
     return false;
   auto isKnownUser = [](Operation *user) {
     auto sdpa = dyn_cast<SdpaOp>(user);
-    return isa<PositionOp>(user) || (sdpa && sdpa.getCache());
+    return isa<PositionOp, CrossSdpaOp>(user) || (sdpa && sdpa.getCache());
   };
   return llvm::all_of(batches.front()->getUsers(), isKnownUser) &&
          llvm::all_of(function.getArgument(1).getUsers(),
@@ -54,10 +54,10 @@ namespace {
 /// Rewrites one step.
 class StepRewriter {
 public:
-  StepRewriter(func::FuncOp function, const Polynomial &batch,
-               const Polynomial &length)
-      : function(function), builder(function.getContext()), batch(batch),
-        length(length) {}
+  StepRewriter(func::FuncOp function, StringRef name, const Polynomial &batch,
+               const Polynomial &length, const SourceValues &source)
+      : function(function), name(name), builder(function.getContext()),
+        batch(batch), length(length), source(source) {}
 
   void rewrite();
 
@@ -65,14 +65,17 @@ private:
   void replaceArguments();
   void replacePosition(PositionOp op);
   void replaceAttention(SdpaOp op);
+  void replaceCrossAttention(CrossSdpaOp op);
   void replaceResults();
   /// [rows, ...] as [batch, length, ...], and back.
   Value split(Location loc, Value rows);
   Value join(Location loc, Value tokens);
 
   func::FuncOp function;
+  StringRef name; // of the token ids
   OpBuilder builder;
   Polynomial batch, length;
+  const SourceValues &source;
 };
 
 Value StepRewriter::split(Location loc, Value rows) {
@@ -91,27 +94,27 @@ Value StepRewriter::join(Location loc, Value tokens) {
 
 /// Replaces tokens and rows with results by the ids of all.
 void StepRewriter::replaceArguments() {
+  const unsigned index = function.getNumArguments() - 2;
+  BlockArgument tokens = function.getArgument(index),
+                chosen = function.getArgument(index + 1);
   SmallVector<NamedAttribute> attributes = {
-      builder.getNamedAttr("attn.name", builder.getStringAttr("input_ids")),
+      builder.getNamedAttr("attn.name", builder.getStringAttr(name)),
       builder.getNamedAttr("attn.role", builder.getStringAttr("ids"))};
-  if (Attribute bound = function.getArgAttr(0, "attn.bound"))
+  if (Attribute bound = function.getArgAttr(index, "attn.bound"))
     attributes.push_back(builder.getNamedAttr("attn.bound", bound));
   Polynomial dims[] = {batch, length};
-  Location loc = function.getArgument(0).getLoc();
   function.insertArgument(
-      0, getTensorType(dims, getElementTypeOrSelf(function.getArgument(0))),
-      builder.getDictionaryAttr(attributes), loc);
+      index, getTensorType(dims, getElementTypeOrSelf(tokens)),
+      builder.getDictionaryAttr(attributes), tokens.getLoc());
   builder.setInsertionPointToStart(&function.front());
-  Value rows = join(loc, function.getArgument(0));
-  function.getArgument(1).replaceAllUsesWith(rows);
-  for (Operation *user :
-       llvm::make_early_inc_range(function.getArgument(2).getUsers())) {
+  tokens.replaceAllUsesWith(join(tokens.getLoc(), function.getArgument(index)));
+  for (Operation *user : llvm::make_early_inc_range(chosen.getUsers())) {
     auto gather = cast<GatherOp>(user);
     gather.getResult().replaceAllUsesWith(gather.getTable());
     gather.erase();
   }
-  function.eraseArgument(2);
-  function.eraseArgument(1);
+  function.eraseArgument(index + 2);
+  function.eraseArgument(index + 1);
 }
 
 void StepRewriter::replacePosition(PositionOp op) {
@@ -138,6 +141,22 @@ void StepRewriter::replaceAttention(SdpaOp op) {
   op.erase();
 }
 
+void StepRewriter::replaceCrossAttention(CrossSdpaOp op) {
+  Location loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  auto cache = op.getCache().getDefiningOp<GetCacheOp>();
+  const SourceValues::Layer layer = source.layers.lookup(cache.getCache());
+  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Keys);
+  const int64_t kvHeads = cast<CacheType>(cache.getType()).getHeads();
+  Value result = createInferred<SdpaOp>(
+      builder, loc, split(loc, op.getQuery()), layer.key, layer.value,
+      source.mask, Value(), Value(), Value(), Value(), op.getHeadsAttr(),
+      builder.getI64IntegerAttr(kvHeads), op.getScaleAttr(), kind, UnitAttr(),
+      builder.getI64IntegerAttr(0), op.getSoftCapAttr(), FloatAttr());
+  op.getResult().replaceAllUsesWith(join(loc, result));
+  op.erase();
+}
+
 void StepRewriter::replaceResults() {
   Operation *terminator = function.front().getTerminator();
   builder.setInsertionPoint(terminator);
@@ -153,21 +172,25 @@ void StepRewriter::rewrite() {
   for (Operation *user : llvm::make_early_inc_range(decode->getUsers())) {
     if (auto position = dyn_cast<PositionOp>(user))
       replacePosition(position);
+    else if (auto cross = dyn_cast<CrossSdpaOp>(user))
+      replaceCrossAttention(cross);
     else
       replaceAttention(cast<SdpaOp>(user));
   }
   decode.erase();
   replaceResults();
   eraseDeadOps(function.front());
-  for (StringRef name : {"transom.context", "transom.vocabulary"})
-    function->removeAttr(name);
+  for (StringRef attribute : {"transom.context", "transom.vocabulary",
+                              "transom.class_row", "transom.start_rule"})
+    function->removeAttr(attribute);
 }
 
 } // namespace
 
-void makeBatchOfStep(func::FuncOp function, const Polynomial &batch,
-                     const Polynomial &length) {
-  StepRewriter(function, batch, length).rewrite();
+void makeBatchOfStep(func::FuncOp function, StringRef name,
+                     const Polynomial &batch, const Polynomial &length,
+                     const SourceValues &source) {
+  StepRewriter(function, name, batch, length, source).rewrite();
 }
 
 } // namespace transom

@@ -74,6 +74,16 @@ void AttnConverter::copyInto(Location loc, Value source, Value out) {
               [](OpBuilder &, ValueRange scalars) { return scalars[0]; });
 }
 
+/// A name for a new size of an entry.
+static std::string getFreeName(StringRef base, int64_t index,
+                               const EntryState &entry) {
+  for (;; ++index) {
+    std::string name = (base + std::to_string(index)).str();
+    if (!entry.symbols.count(name))
+      return name;
+  }
+}
+
 Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
                                   const Polynomial &columns) {
   OpBuilder::InsertionGuard guard(b);
@@ -81,8 +91,8 @@ Value AttnConverter::uniformBatch(Location loc, const Polynomial &batch,
   if (!known) {
     b.setInsertionPointToStart(&entry.function.getBody().front());
     int64_t index = entry.raggedBatches++;
-    std::string rows = "rows" + std::to_string(index),
-                keys = "keys" + std::to_string(index);
+    std::string rows = getFreeName("rows", index, entry),
+                keys = getFreeName("keys", index, entry);
     entry.symbols.insert({rows, keys});
     auto type = kern::RaggedType::get(b.getContext(), index);
     known = b.create<kern::RaggedBatchOp>(

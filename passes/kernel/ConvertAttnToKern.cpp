@@ -106,6 +106,13 @@ struct ConvertAttnToKernPass
       for (NamedAttribute symbol : declared)
         state.symbols.insert(symbol.getName().str());
     state.symbols.insert("parts");
+    // Batches that the converter makes have other sizes.
+    source.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (auto ragged = dyn_cast<attn::RaggedType>(type))
+          state.symbols.insert(
+              {ragged.getRows().str(), ragged.getKeys().str()});
+    });
     AttnConverter converter(symbols, state);
     if (failed(converter.convertEntry(source)))
       return failure();

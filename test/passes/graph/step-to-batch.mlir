@@ -18,10 +18,10 @@ module attributes {transom.attention, attn.symbols = {keys = {max = -1 : i64}, r
   // CHECK: [[ROWS:%.*]] = attn.reshape %arg0 to <[attention_batch*attention_seq]>
   // CHECK: attn.position <column> %arg0 : [attention_batch, attention_seq] i64
   // CHECK: [[Q:%.*]] = attn.reshape {{%.*}} to <[attention_batch, attention_seq, 8]>
-  // CHECK: attn.sdpa [[Q]], {{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <none> {causal, soft_cap = 3.000000e+00 : f64}
+  // CHECK: [[Y:%.*]] = attn.sdpa [[Q]], {{.*}} heads 2 kv_heads 1 scale 5.000000e-01 <none> {causal, soft_cap = 3.000000e+00 : f64}
   // CHECK: attn.sdpa [[Q]], {{.*}} <none> {causal, soft_cap = 3.000000e+00 : f64}
   // CHECK-NOT: attn.gather
-  // CHECK: attn.reshape {{%.*}} to <[attention_batch, attention_seq, 8]>
+  // CHECK: return [[Y]], {{%.*}} :
   func.func @step(%tokens: tensor<?xi64, #attn.shape<[rows]>> {attn.bound = 9 : i64, attn.name = "tokens", attn.role = "ids"},
                   %wanted: tensor<?xi64, #attn.shape<[wanted]>> {attn.name = "wanted", attn.role = "data"})
       -> (tensor<?x8xf32, #attn.shape<[wanted, 8]>> {attn.name = "logits"})

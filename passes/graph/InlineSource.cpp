@@ -1,0 +1,101 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An encoder, then the keys and values of the decoder's layers, in front of a
+// function.
+#include "passes/graph/InlineSource.h"
+
+using namespace mlir;
+using namespace transom::attn;
+
+namespace transom {
+
+BlockArgument findArgument(func::FuncOp function, StringRef role) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto found = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                       "attn.role");
+    if (found && found == role && getDims(argument).size() == 2)
+      return argument;
+  }
+  return BlockArgument();
+}
+
+bool isPlainSource(func::FuncOp encoder, func::FuncOp source) {
+  if (!findArgument(encoder, "ids") || !findArgument(encoder, "mask") ||
+      encoder.getNumResults() == 0 || source.getNumArguments() != 2)
+    return false;
+  auto ragged = llvm::to_vector(source.getOps<RaggedBatchOp>());
+  return ragged.size() == 1 &&
+         ragged.front().getMask() == source.getArgument(1) &&
+         getDims(source.getArgument(0)).size() == 3 &&
+         source.getArgument(0).getType() ==
+             encoder.front().getTerminator()->getOperand(0).getType();
+}
+
+/// Moves the operations of a function with one block in front of `place` with
+/// values for its arguments, erases it, and returns what it would have.
+static SmallVector<Value> moveBody(func::FuncOp function, Operation *place,
+                                   ValueRange arguments) {
+  Block &block = function.front();
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    argument.replaceAllUsesWith(value);
+  Operation *terminator = block.getTerminator();
+  SmallVector<Value> results(terminator->getOperands());
+  terminator->erase();
+  place->getBlock()->getOperations().splice(place->getIterator(),
+                                            block.getOperations());
+  function.erase();
+  return results;
+}
+
+/// Inserts the arguments of `from` before those of a function.
+static SmallVector<Value> prependArguments(func::FuncOp function,
+                                           func::FuncOp from) {
+  SmallVector<Value> arguments;
+  for (BlockArgument argument : from.getArguments()) {
+    const unsigned index = argument.getArgNumber();
+    function.insertArgument(index, argument.getType(),
+                            from.getArgAttrDict(index), argument.getLoc());
+    arguments.push_back(function.getArgument(index));
+  }
+  return arguments;
+}
+
+SourceValues inlineSource(func::FuncOp function, func::FuncOp encoder,
+                          func::FuncOp source) {
+  Operation *place = &function.front().front();
+  const unsigned maskIndex = findArgument(encoder, "mask").getArgNumber();
+  SmallVector<Value> arguments = prependArguments(function, encoder);
+  Value mask = arguments[maskIndex];
+  Value states = moveBody(encoder, place, arguments).front();
+  auto appends = llvm::to_vector(source.getOps<AppendOp>());
+  moveBody(source, place, {states, mask});
+
+  // Keys and values go where the tokens are in the caller's batch.
+  SourceValues values;
+  OpBuilder builder(place);
+  Dims dims = getDims(mask);
+  auto size = [&](unsigned index) {
+    return SizeAttr::get(builder.getContext(), dims[index]);
+  };
+  for (AppendOp append : appends) {
+    builder.setInsertionPoint(append);
+    auto scatter = [&](Value rows) -> Value {
+      return createInferred<ScatterRowsOp>(
+          builder, append.getLoc(), rows, append.getRagged(), size(0), size(1));
+    };
+    auto cache = append.getCache().getDefiningOp<GetCacheOp>();
+    values.layers[cache.getCache()] = {scatter(append.getKey()),
+                                       scatter(append.getValue())};
+    append.getResult().replaceAllUsesWith(append.getState());
+    append.erase();
+  }
+  builder.setInsertionPoint(place);
+  values.mask = mask;
+  if (!getElementTypeOrSelf(mask).isInteger(1))
+    values.mask = createInferred<CastOp>(builder, mask.getLoc(), mask,
+                                         TypeAttr::get(builder.getI1Type()));
+  return values;
+}
+
+} // namespace transom
