@@ -5,47 +5,27 @@
 // JSON.
 #include "runtime/base/File.h"
 #include "tools/commands/GenerationFlags.h"
-#include "tools/commands/Tensors.h"
 #include "tools/commands/Texts.h"
-#include "tools/commands/attention/AttentionReport.h"
-#include <algorithm>
-#include <numeric>
+#include "tools/commands/attention/AttentionEntry.h"
 
 using namespace transom;
 using namespace transom::tools;
 
 namespace {
 
-constexpr const char *entryName = "attention";
-constexpr const char *resultPrefix = "attentions.";
 /// Pages above this get a note.
 constexpr uint64_t largePage = 20'000'000;
 
 struct AttentionFlags {
-  std::string model, text, pair, target, output, layers, heads;
-  std::vector<std::string> idLists;
+  std::string model, text, pair, target, output;
+  std::vector<std::string> idLists, targetIdLists;
+  AttentionChoice choice;
   std::string format = "html";
-  bool hasText = false, hasPair = false;
-};
-
-/// The tokens of a text as arguments of the entry, and as labels.
-struct TokenSequence {
-  std::vector<int64_t> ids, types;
-  std::vector<std::string> labels;
+  bool hasText = false, hasPair = false, hasTarget = false;
+  bool alignments = false;
 };
 
 } // namespace
-
-/// The text of a token in the vocabulary, its id where it has none.
-static std::string getVocabularyText(const transom_model *model, int64_t id) {
-  std::string text(256, '\0');
-  size_t size = 0;
-  if (transom_model_token_text(model, id, text.data(), text.size(), &size) !=
-      TRANSOM_STATUS_OK)
-    return std::to_string(id);
-  text.resize(size);
-  return text;
-}
 
 /// What a token is called: what it covers of the text, or its text in the
 /// vocabulary where that says more.
@@ -60,173 +40,117 @@ static std::string getLabel(const transom_model *model,
 }
 
 static Result<TokenSequence> tokenize(const transom_model *model,
-                                      const AttentionFlags &flags,
+                                      const TextOrPair &text, bool isTarget,
                                       const CommonFlags &common) {
-  const TextOrPair text{flags.text, flags.hasPair ? std::optional(flags.pair)
-                                                  : std::nullopt};
+  transom_tokenize_options how = transom_tokenize_options_default();
+  how.target = isTarget;
   uint32_t truncated = 0;
-  TRANSOM_ASSIGN(
-      std::vector<transom_token> tokens,
-      tokenizeText(model, text, transom_tokenize_options_default(), truncated));
+  TRANSOM_ASSIGN(std::vector<transom_token> tokens,
+                 tokenizeText(model, text, how, truncated));
   if (truncated)
-    note(common, "the text was cut to the model's " +
+    note(common, std::string(isTarget ? "the target" : "the text") +
+                     " was cut to the model's " +
                      std::to_string(tokens.size()) + " tokens");
   TokenSequence sequence;
   for (const transom_token &token : tokens) {
     sequence.ids.push_back(token.id);
     sequence.types.push_back(token.type);
     sequence.labels.push_back(
-        getLabel(model, token, token.type ? flags.pair : flags.text));
+        getLabel(model, token, token.type ? *text.pair : text.first));
+    TextSpan span{size_t(token.begin), size_t(token.end)};
+    sequence.spans.push_back(token.special ? TextSpan() : span);
   }
   return Result<TokenSequence>(std::move(sequence));
 }
 
-static Result<TokenSequence> getTokens(const transom_model *model,
-                                       const AttentionFlags &flags,
-                                       const CommonFlags &common) {
-  TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
-  if (flags.hasText && info.vocabulary_size == 0)
-    return unsupported(quote(flags.model) +
-                       " has no tokenizer; give '--ids' in place of '--text'");
-  if (flags.hasText)
-    return tokenize(model, flags, common);
+static Result<TokenSequence> getGivenTokens(const transom_model *model,
+                                            const std::string &list) {
   TokenSequence sequence;
-  TRANSOM_ASSIGN(sequence.ids, parseIds(flags.idLists.front()));
+  TRANSOM_ASSIGN(sequence.ids, parseIds(list));
   sequence.types.resize(sequence.ids.size(), 0);
   for (int64_t id : sequence.ids)
     sequence.labels.push_back(getVocabularyText(model, id));
   return Result<TokenSequence>(std::move(sequence));
 }
 
-/// The numbers that a list such as `0,2-5` selects of 0 to `count` - 1, in
-/// order, each once; all for an empty list.
-static Result<std::vector<uint32_t>>
-parseSelection(const std::string &flag, const std::string &list, size_t count) {
-  std::vector<uint32_t> chosen(count);
-  std::iota(chosen.begin(), chosen.end(), 0);
-  if (list.empty())
-    return Result<std::vector<uint32_t>>(std::move(chosen));
-  chosen.clear();
-  auto wrong = [&](const std::string &what) {
-    return usageError("'" + flag + "': " + what + "; supported: numbers from " +
-                      "0 to " + std::to_string(count - 1) +
-                      " and ranges, as in '0,2-5'");
-  };
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
-    const size_t dash = item.find('-');
-    const std::string low = item.substr(0, dash),
-                      high = dash == std::string::npos ? low
-                                                       : item.substr(dash + 1);
-    for (const std::string &number : {low, high})
-      if (number.empty() || number.size() > 6 ||
-          number.find_first_not_of("0123456789") != std::string::npos)
-        return wrong(quote(item) + " is not a number or a range");
-    const unsigned long first = std::stoul(low), last = std::stoul(high);
-    if (first > last || last >= count)
-      return wrong(quote(item) + " is out of range");
-    for (unsigned long i = first; i <= last; ++i)
-      chosen.push_back(static_cast<uint32_t>(i));
-    begin = end + 1;
-  }
-  std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return Result<std::vector<uint32_t>>(std::move(chosen));
+static Result<TokenSequence> getSource(const transom_model *model,
+                                       const AttentionFlags &flags,
+                                       const CommonFlags &common) {
+  if (!flags.hasText)
+    return getGivenTokens(model, flags.idLists.front());
+  const TextOrPair text{flags.text, flags.hasPair ? std::optional(flags.pair)
+                                                  : std::nullopt};
+  return tokenize(model, text, false, common);
 }
 
-/// An argument [1, tokens] of the entry.
-static transom_tensor makeArgument(const char *name,
-                                   std::vector<int64_t> &values) {
-  transom_tensor tensor = {};
-  tensor.name = name;
-  tensor.dtype = TRANSOM_DTYPE_I64;
-  tensor.rank = 2;
-  tensor.shape[0] = 1;
-  tensor.shape[1] = static_cast<int64_t>(values.size());
-  tensor.data = values.data();
-  tensor.capacity = values.size() * sizeof(int64_t);
-  return tensor;
+static Result<TokenSequence> getTarget(const transom_model *model,
+                                       const AttentionFlags &flags,
+                                       const CommonFlags &common) {
+  if (!flags.hasTarget)
+    return getGivenTokens(model, flags.targetIdLists.front());
+  return tokenize(model, {flags.target, std::nullopt}, true, common);
 }
 
-static bool hasArgument(const transom_model *model, const char *name) {
-  for (size_t i = 0;; ++i) {
-    Result<transom_argument_info> argument = getArgument(model, entryName, i);
-    if (!argument)
-      return false;
-    if (std::string_view(argument->name) == name)
-      return true;
-  }
+/// Which flags go together, as far as that does not depend on the model.
+static Result<void> checkFlags(const AttentionFlags &flags) {
+  if (flags.hasText == !flags.idLists.empty() || flags.idLists.size() > 1)
+    return usageError("give one '--text' or one '--ids'");
+  if (flags.hasPair && !flags.hasText)
+    return usageError("'--pair' needs '--text'");
+  if (flags.targetIdLists.size() + (flags.hasTarget ? 1 : 0) > 1)
+    return usageError("give one '--target' or one '--target-ids'");
+  if (flags.alignments && !(flags.hasText && flags.hasTarget))
+    return usageError("'--alignments' needs '--text' and '--target'");
+  if (flags.alignments && flags.format == "png")
+    return usageError("'--alignments' is not supported with '--format png'; "
+                      "supported: html, json");
+  return {};
 }
 
-/// The results with weights, in the order of layers.
-static std::vector<const transom_tensor *>
-findWeights(const std::vector<transom_tensor> &results) {
-  std::vector<const transom_tensor *> layers;
-  for (;;) {
-    const std::string name = resultPrefix + std::to_string(layers.size());
-    auto found = std::find_if(
-        results.begin(), results.end(),
-        [&](const transom_tensor &result) { return result.name == name; });
-    if (found == results.end())
-      return layers;
-    layers.push_back(&*found);
-  }
-}
-
-/// The chosen layers and heads of the results [1, heads, tokens, tokens].
-static Result<AttentionGroup>
-makeGroup(const std::vector<transom_tensor> &results,
-          const AttentionFlags &flags, const TokenSequence &tokens) {
-  const std::vector<const transom_tensor *> layers = findWeights(results);
-  size_t heads = 0;
-  for (const transom_tensor *layer : layers)
-    heads = std::max(heads, size_t(layer->shape[1]));
-  AttentionGroup group;
-  group.name = "self";
-  group.queries = group.keys = tokens.labels;
-  TRANSOM_ASSIGN(group.layers,
-                 parseSelection("--layers", flags.layers, layers.size()));
-  TRANSOM_ASSIGN(group.heads, parseSelection("--heads", flags.heads, heads));
-  const size_t size = group.getMatrixSize();
-  for (uint32_t layer : group.layers)
-    for (uint32_t head : group.heads) {
-      if (head >= uint64_t(layers[layer]->shape[1]))
-        return unsupported("layers with different numbers of heads are not "
-                           "supported; choose some with '--layers'");
-      const auto *matrix =
-          static_cast<const float *>(layers[layer]->data) + head * size;
-      group.weights.insert(group.weights.end(), matrix, matrix + size);
-    }
-  return Result<AttentionGroup>(std::move(group));
+/// Whether the model takes what is given.
+static Result<void> checkModel(const transom_model *model,
+                               const AttentionFlags &flags) {
+  TRANSOM_TRY(checkAttentionEntry(model, flags.model));
+  const bool hasTarget = flags.hasTarget || !flags.targetIdLists.empty();
+  if (hasTarget && !takesTarget(model))
+    return unsupported("'--target' is not supported for " + quote(flags.model) +
+                       "; supported: encoder-decoders");
+  if (!hasTarget && takesTarget(model))
+    return usageError(quote(flags.model) +
+                      " is an encoder-decoder; give '--target', or "
+                      "'--target-ids' without a tokenizer");
+  TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
+  if ((flags.hasText || flags.hasTarget) && info.vocabulary_size == 0)
+    return unsupported(quote(flags.model) +
+                       " has no tokenizer; give '--ids' in place of '--text'");
+  return {};
 }
 
 /// Runs the entry, and takes what is to be shown.
 static Result<AttentionReport> makeReport(const transom_model *model,
                                           const AttentionFlags &flags,
                                           const CommonFlags &common) {
-  TRANSOM_ASSIGN(TokenSequence tokens, getTokens(model, flags, common));
-  std::vector<transom_tensor> inputs = {makeArgument("input_ids", tokens.ids)};
-  if (hasArgument(model, "token_type_ids"))
-    inputs.push_back(makeArgument("token_type_ids", tokens.types));
-  TRANSOM_ASSIGN(SessionPtr session,
-                 sessionFor(model, entryName, inputs, common.threads));
-  const CancelOnSignal signals(session.get());
-  OutputTensors outputs;
-  TRANSOM_TRY(outputs.allocate(model, session.get(), entryName, inputs));
-  if (Result<void> ran = check(transom_session_run(
-          session.get(), entryName, inputs.data(), inputs.size(),
-          outputs.tensors().data(), outputs.tensors().size()));
-      !ran)
-    return signals.explain(ran.takeError());
+  TRANSOM_ASSIGN(TokenSequence source, getSource(model, flags, common));
+  TokenSequence target;
+  if (takesTarget(model)) {
+    TRANSOM_ASSIGN(target, getTarget(model, flags, common));
+  }
   AttentionReport report;
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   report.model = info.name;
-  TRANSOM_ASSIGN(AttentionGroup group,
-                 makeGroup(outputs.tensors(), flags, tokens));
-  report.groups.push_back(std::move(group));
+  TRANSOM_ASSIGN(report.groups,
+                 runAttentionEntry(model, source,
+                                   takesTarget(model) ? &target : nullptr,
+                                   flags.choice, common.threads));
   if (Result<void> good = checkReport(report); !good)
     return good.takeError();
+  if (flags.alignments) {
+    if (report.groups.back().name != "cross")
+      return usageError("'--alignments' needs layers and heads of the decoder");
+    report.alignment =
+        alignWords(report.groups.back(), findWords(flags.text, source.spans),
+                   findWords(flags.target, target.spans));
+  }
   return Result<AttentionReport>(std::move(report));
 }
 
@@ -236,7 +160,7 @@ static Result<void> writeReport(const AttentionReport &report,
   auto write = [&](const ByteSink &sink) {
     if (flags.format == "json")
       return writeJson(report, sink);
-    return flags.format == "png" ? writePicture(report.groups[0], sink)
+    return flags.format == "png" ? writePicture(report, sink)
                                  : writePage(report, sink);
   };
   if (flags.output == "-")
@@ -255,18 +179,9 @@ static Result<void> writeReport(const AttentionReport &report,
 
 static Result<void> runAttention(const AttentionFlags &flags,
                                  const CommonFlags &common) {
-  if (flags.hasText == !flags.idLists.empty() || flags.idLists.size() > 1)
-    return usageError("give one '--text' or one '--ids'");
-  if (flags.hasPair && !flags.hasText)
-    return usageError("'--pair' needs '--text'");
+  TRANSOM_TRY(checkFlags(flags));
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
-  if (!checkEntry(model.get(), entryName))
-    return usageError(quote(flags.model) +
-                      " has no entry 'attention'; compile the model with "
-                      "'--attention'");
-  if (!flags.target.empty())
-    return unsupported("'--target' is not supported for " + quote(flags.model) +
-                       "; supported: encoder-decoders");
+  TRANSOM_TRY(checkModel(model.get(), flags));
   TRANSOM_ASSIGN(AttentionReport report,
                  makeReport(model.get(), flags, common));
   return writeReport(report, flags, common);
@@ -279,12 +194,16 @@ static void addOutputFlags(CLI::App &app, AttentionFlags &flags) {
       ->required();
   addChoice(app, "--format", flags.format, {"html", "json", "png"},
             "a page, all weights exactly, or a picture (default html)");
-  app.add_option("--layers", flags.layers,
+  app.add_option("--layers", flags.choice.layers,
                  "layers to show, such as 0,2-5 (default: all)")
       ->type_name("LIST");
-  app.add_option("--heads", flags.heads,
+  app.add_option("--heads", flags.choice.heads,
                  "heads to show, such as 0,2-5 (default: all)")
       ->type_name("LIST");
+  app.add_flag(
+      "--alignments", flags.alignments,
+      "also align the words of text and target, by the mean weights of "
+      "the chosen layers and heads");
 }
 
 void tools::addAttention(CLI::App &app, CommandList &commands) {
@@ -296,20 +215,23 @@ void tools::addAttention(CLI::App &app, CommandList &commands) {
       ->add_option("MODEL", flags->model,
                    "a model that was compiled with --attention")
       ->required();
-  CLI::Option *text = command.app->add_option("--text", flags->text, "the text")
-                          ->type_name("TEXT");
-  CLI::Option *pair =
-      command.app->add_option("--pair", flags->pair, "a second text")
-          ->type_name("TEXT");
-  command.app
-      ->add_option("--target", flags->target,
-                   "what an encoder-decoder makes of the text")
-      ->type_name("TEXT");
+  auto addText = [&](const char *name, std::string &text, const char *help) {
+    return command.app->add_option(name, text, help)->type_name("TEXT");
+  };
+  CLI::Option *text = addText("--text", flags->text, "the text"),
+              *pair = addText("--pair", flags->pair, "a second text"),
+              *target = addText("--target", flags->target,
+                                "what an encoder-decoder makes of the text");
   addIds(*command.app, flags->idLists);
+  command.app
+      ->add_option("--target-ids", flags->targetIdLists,
+                   "token ids in place of --target")
+      ->type_name("ID,...");
   addOutputFlags(*command.app, *flags);
-  command.run = [flags, text, pair](const CommonFlags &common) {
+  command.run = [flags, text, pair, target](const CommonFlags &common) {
     flags->hasText = text->count() > 0;
     flags->hasPair = pair->count() > 0;
+    flags->hasTarget = target->count() > 0;
     return runAttention(*flags, common);
   };
 }

@@ -77,6 +77,10 @@ static std::string makeData(const AttentionReport &report) {
     json.endObject();
   }
   json.endArray();
+  if (report.alignment) {
+    json.key("alignments");
+    writeAlignment(json, *report.alignment);
+  }
   json.endObject();
   return escapeJson(text);
 }

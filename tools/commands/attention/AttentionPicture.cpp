@@ -160,21 +160,41 @@ static size_t getSide(size_t tokens) {
   return tokens * std::max<size_t>(1, kSmallest / tokens);
 }
 
-Result<void> tools::writePicture(const AttentionGroup &group,
-                                 const ByteSink &sink) {
+/// The sides of the picture of a group, with its numbers.
+static std::pair<size_t, size_t> getSize(const AttentionGroup &group) {
+  return {kMargin + group.heads.size() * (getSide(group.keys.size()) + kGap),
+          kMargin +
+              group.layers.size() * (getSide(group.queries.size()) + kGap)};
+}
+
+/// Draws a group from a row of pixels on.
+static void drawGroup(Image &image, size_t top, const AttentionGroup &group) {
   const size_t width = getSide(group.keys.size()),
                height = getSide(group.queries.size());
-  Image image(kMargin + group.heads.size() * (width + kGap),
-              kMargin + group.layers.size() * (height + kGap));
   for (size_t head = 0; head < group.heads.size(); ++head)
-    image.drawNumber(kMargin + head * (width + kGap) + width / 2, kMargin / 2,
-                     group.heads[head]);
+    image.drawNumber(kMargin + head * (width + kGap) + width / 2,
+                     top + kMargin / 2, group.heads[head]);
   for (size_t layer = 0; layer < group.layers.size(); ++layer) {
-    const size_t y = kMargin + layer * (height + kGap);
+    const size_t y = top + kMargin + layer * (height + kGap);
     image.drawNumber(kMargin / 2, y + height / 2, group.layers[layer]);
     for (size_t head = 0; head < group.heads.size(); ++head)
       drawMatrix(image, {kMargin + head * (width + kGap), y, width, height},
                  group, group.getMatrix(layer, head));
+  }
+}
+
+Result<void> tools::writePicture(const AttentionReport &report,
+                                 const ByteSink &sink) {
+  size_t width = 0, height = 0;
+  for (const AttentionGroup &group : report.groups) {
+    width = std::max(width, getSize(group).first);
+    height += getSize(group).second;
+  }
+  Image image(width, height);
+  size_t top = 0;
+  for (const AttentionGroup &group : report.groups) {
+    drawGroup(image, top, group);
+    top += getSize(group).second;
   }
   return sink(image.encode());
 }

@@ -74,6 +74,20 @@ static Result<void> writeWeights(const AttentionGroup &group,
   return {};
 }
 
+void tools::writeAlignment(JsonWriter &json, const Alignment &alignment) {
+  json.beginObject();
+  json.key("source");
+  json.array(alignment.source);
+  json.key("target");
+  json.array(alignment.target);
+  json.key("pairs");
+  json.beginArray();
+  for (const auto &[source, target] : alignment.pairs)
+    json.array(std::vector<uint64_t>{source, target});
+  json.endArray();
+  json.endObject();
+}
+
 Result<void> tools::writeJson(const AttentionReport &report,
                               const ByteSink &sink) {
   // The writer makes all but the weights; those come before a closing bracket.
@@ -100,5 +114,11 @@ Result<void> tools::writeJson(const AttentionReport &report,
     TRANSOM_TRY(writeWeights(group, sink));
     text = "]}";
   }
-  return sink(text += "]}\n");
+  text += ']';
+  if (report.alignment) {
+    text += ",\"alignments\":";
+    JsonWriter json(text);
+    writeAlignment(json, *report.alignment);
+  }
+  return sink(text += "}\n");
 }

@@ -8,16 +8,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+namespace transom {
+class JsonWriter;
+}
 
 namespace transom::tools {
 
 /// The weights of one kind of attention: of an encoder, of a decoder, or of a
 /// decoder to an encoder.
 struct AttentionGroup {
-  std::string name;                 ///< `encoder`, `decoder` or `cross`
+  /// `self` in a model with one kind; else `encoder`, `decoder` or `cross`.
+  std::string name;
   std::vector<uint32_t> layers;     ///< numbers of the layers in the model
   std::vector<uint32_t> heads;      ///< numbers of the heads in their layer
   std::vector<std::string> queries; ///< texts of the tokens that attend
@@ -32,9 +39,19 @@ struct AttentionGroup {
   }
 };
 
+/// The indices of a word of a source and of one of its target.
+using WordPair = std::pair<size_t, size_t>;
+
+/// Which words of a source those of its target come from.
+struct Alignment {
+  std::vector<std::string> source, target; ///< words
+  std::vector<WordPair> pairs;
+};
+
 struct AttentionReport {
   std::string model; ///< a name for the title
   std::vector<AttentionGroup> groups;
+  std::optional<Alignment> alignment; ///< of words, where it is asked for
 };
 
 /// Gets the next bytes of an output.
@@ -50,11 +67,15 @@ Result<void> writePage(const AttentionReport &report, const ByteSink &sink);
 
 /// Writes one line of JSON: {"model", "attention": [{"name", "layers", "heads",
 /// "queries", "keys", "weights": [layer][head][query][key]}]}. Each weight is
-/// the shortest decimal that reads back as the same f32.
+/// the shortest decimal that reads back as the same f32. With an alignment
+/// also "alignments": {"source", "target", "pairs": [[source, target]]}.
 Result<void> writeJson(const AttentionReport &report, const ByteSink &sink);
 
-/// Writes a picture (PNG) of one group: a row of matrices for each layer, a
-/// column for each head, with their numbers.
-Result<void> writePicture(const AttentionGroup &group, const ByteSink &sink);
+/// Writes {"source", "target", "pairs"} of an alignment.
+void writeAlignment(JsonWriter &json, const Alignment &alignment);
+
+/// Writes a picture (PNG) of all groups, one below the other: of each a row of
+/// matrices for each layer, a column for each head, with their numbers.
+Result<void> writePicture(const AttentionReport &report, const ByteSink &sink);
 
 } // namespace transom::tools

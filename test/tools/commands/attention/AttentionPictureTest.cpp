@@ -65,9 +65,11 @@ static Picture readPicture(const std::string &png) {
   return picture;
 }
 
-static Picture draw(const AttentionGroup &group) {
+static Picture draw(const std::vector<AttentionGroup> &groups) {
   std::string png;
-  EXPECT_TRUE(writePicture(group, [&](std::string_view bytes) -> Result<void> {
+  AttentionReport report;
+  report.groups = groups;
+  EXPECT_TRUE(writePicture(report, [&](std::string_view bytes) -> Result<void> {
     png += bytes;
     return {};
   }));
@@ -80,7 +82,7 @@ TEST(AttentionPicture, ShowsEachWeight) {
   group.heads = {4, 17};
   group.queries = group.keys = {"a", "b"};
   group.weights = {1, 0, 0.25f, 0.75f, 0.5f, 0.5f, 0, 1};
-  const Picture picture = draw(group);
+  const Picture picture = draw({group});
   // Two matrices of 2 by 2 cells of 48 pixels, with a margin and gaps.
   EXPECT_EQ(picture.width, 40u + 2 * (96 + 8));
   EXPECT_EQ(picture.height, 40u + 96 + 8);
@@ -101,7 +103,7 @@ TEST(AttentionPicture, ReducesLargeMatricesToTheLargestWeights) {
   group.keys.resize(600, "k");
   group.weights.resize(300 * 600, 0);
   group.weights[299 * 600 + 301] = 1;
-  const Picture picture = draw(group);
+  const Picture picture = draw({group});
   EXPECT_EQ(picture.width, 40u + 256 + 8);
   EXPECT_EQ(picture.height, 40u + 256 + 8);
   EXPECT_EQ(picture.at(40 + 301 * 256 / 600, 40 + 255), 253);
@@ -114,10 +116,29 @@ TEST(AttentionPicture, HasTheNumbersOfLayersAndHeads) {
   group.heads = {1};
   group.queries = group.keys = {"a"};
   group.weights = {1};
-  const Picture picture = draw(group);
+  const Picture picture = draw({group});
   size_t inMargin = 0;
   for (size_t y = 0; y < picture.height; ++y)
     for (size_t x = 0; x < picture.width; ++x)
       inMargin += picture.at(x, y) == 255 && (x < 40 || y < 40);
   EXPECT_EQ(inMargin, 4u * (13 + 8)) << "the dots of 8 and 1";
+}
+
+TEST(AttentionPicture, GroupsAreBelowEachOther) {
+  AttentionGroup first;
+  first.layers = {0};
+  first.heads = {0, 1};
+  first.queries = first.keys = {"a", "b"};
+  first.weights = {1, 0, 0, 1, 0, 1, 1, 0};
+  AttentionGroup second = first;
+  second.heads = {0};
+  second.queries = {"a"};
+  second.weights = {0, 1};
+  const Picture picture = draw({first, second});
+  EXPECT_EQ(picture.width, 40u + 2 * (96 + 8));
+  EXPECT_EQ(picture.height, 2 * (40u + 96 + 8));
+  EXPECT_EQ(picture.at(144, 40), 0) << "head 1 of the first";
+  EXPECT_EQ(picture.at(40, 144 + 40), 0);
+  EXPECT_EQ(picture.at(40 + 48, 144 + 40), 253);
+  EXPECT_EQ(picture.at(144, 144 + 40), 254) << "the second has no head 1";
 }

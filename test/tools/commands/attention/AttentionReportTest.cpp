@@ -16,7 +16,7 @@ static AttentionReport makeReport() {
   group.queries = {"a", "\"<b>"};
   group.keys = {"a", "b", "c"};
   group.weights = {0.1f, 0.2f, 0.7f, 1, 0, 0, 0.3f, 0.3f, 0.4f, 0, 0.5f, 0.5f};
-  return {"model", {group}};
+  return {"model", {group}, std::nullopt};
 }
 
 static std::string getError(const AttentionReport &report) {
@@ -26,7 +26,8 @@ static std::string getError(const AttentionReport &report) {
 
 TEST(AttentionReport, Check) {
   EXPECT_EQ(getError(makeReport()), "");
-  EXPECT_EQ(getError({"model", {}}), "there are no attention weights");
+  EXPECT_EQ(getError({"model", {}, std::nullopt}),
+            "there are no attention weights");
 
   AttentionReport report = makeReport();
   report.groups[0].weights.pop_back();
@@ -62,6 +63,24 @@ TEST(AttentionReport, JsonIsExact) {
             R"("weights":[[[[0.1,0.2,0.7],[1.0,0.0,0.0]]],)"
             R"([[[0.3,0.3,0.4],[0.0,0.5,0.5]]]]}]})"
             "\n");
+}
+
+TEST(AttentionReport, JsonHasTheAlignment) {
+  AttentionReport report = makeReport();
+  report.groups[0].layers = {3};
+  report.groups[0].weights.resize(6);
+  report.alignment = Alignment{{"a\"", "b"}, {"c"}, {{0, 0}, {1, 0}}};
+  std::string text;
+  ASSERT_TRUE(writeJson(report, [&](std::string_view bytes) -> Result<void> {
+    text += bytes;
+    return {};
+  }));
+  const std::string expected =
+      R"(]]]]}],"alignments":{"source":["a\"","b"],"target":["c"],)"
+      R"("pairs":[[0,0],[1,0]]}})"
+      "\n";
+  ASSERT_GT(text.size(), expected.size());
+  EXPECT_EQ(text.substr(text.size() - expected.size()), expected);
 }
 
 TEST(AttentionReport, ErrorsOfTheOutputEndIt) {

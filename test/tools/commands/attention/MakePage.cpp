@@ -4,9 +4,10 @@
 // make-attention-page FORMAT KIND LAYERS HEADS TOKENS FILE: a page, JSON or
 // picture of made-up weights, for tests of the page and its size without a
 // model. KIND is encoder, decoder, pair (an encoder, a decoder and what is
-// between them) or malformed, whose names and tokens are HTML.
+// between them, with aligned words), malformed, whose names and tokens are
+// HTML, or malformed-pair.
 #include "runtime/base/File.h"
-#include "tools/commands/attention/AttentionReport.h"
+#include "tools/commands/attention/Alignment.h"
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -76,25 +77,39 @@ static AttentionGroup makeGroup(std::string name, size_t layers, size_t heads,
   return group;
 }
 
+/// A word of each token, with those of the target's largest weights.
+static Alignment alignTokens(const AttentionGroup &cross) {
+  TokenWords source{cross.keys, {}}, target{cross.queries, {}};
+  for (size_t i = 0; i < source.words.size(); ++i)
+    source.ofTokens.emplace_back(i);
+  for (size_t i = 0; i < target.words.size(); ++i)
+    target.ofTokens.emplace_back(i);
+  return alignWords(cross, source, target);
+}
+
 static AttentionReport makeReport(const std::string &kind, size_t layers,
                                   size_t heads, size_t tokens) {
-  const bool malformed = kind == "malformed";
+  const bool malformed = kind == "malformed" || kind == "malformed-pair",
+             pair = kind == "pair" || kind == "malformed-pair";
   AttentionReport report;
   report.model =
       malformed ? "</script><img src=x onerror=alert(2)>" : "made-up-" + kind;
   const std::vector<std::string> words = makeTokens(tokens, malformed);
-  if (kind != "decoder")
-    report.groups.push_back(makeGroup(malformed ? words[0] : "encoder", layers,
-                                      heads, words, words));
-  if (kind == "decoder" || kind == "pair") {
-    const std::vector<std::string> target(
-        words.begin(), words.begin() + ptrdiff_t(tokens + 1) / 2);
-    const auto &queries = kind == "pair" ? target : words;
-    report.groups.push_back(
-        makeGroup("decoder", layers, heads, queries, queries));
-    if (kind == "pair")
-      report.groups.push_back(makeGroup("cross", layers, heads, target, words));
+  auto add = [&](const std::string &name,
+                 const std::vector<std::string> &queries,
+                 const std::vector<std::string> &keys) {
+    report.groups.push_back(makeGroup(name, layers, heads, queries, keys));
+  };
+  if (!pair) {
+    add(malformed ? words[0] : kind, words, words);
+    return report;
   }
+  const std::vector<std::string> target(
+      words.begin(), words.begin() + ptrdiff_t(tokens + 1) / 2);
+  add("encoder", words, words);
+  add("decoder", target, target);
+  add("cross", target, words);
+  report.alignment = alignTokens(report.groups.back());
   return report;
 }
 
@@ -113,15 +128,15 @@ static Result<void> run(char **arguments) {
   else if (format == "json")
     TRANSOM_TRY(writeJson(report, sink));
   else
-    TRANSOM_TRY(writePicture(report.groups[0], sink));
+    TRANSOM_TRY(writePicture(report, sink));
   return file.commit();
 }
 
 int main(int argc, char **argv) {
   if (argc != 7) {
-    fprintf(stderr,
-            "usage: make-attention-page html|json|png "
-            "encoder|decoder|pair|malformed LAYERS HEADS TOKENS FILE\n");
+    fprintf(stderr, "usage: make-attention-page html|json|png "
+                    "encoder|decoder|pair|malformed|malformed-pair LAYERS "
+                    "HEADS TOKENS FILE\n");
     return 2;
   }
   if (Result<void> done = run(argv); !done) {

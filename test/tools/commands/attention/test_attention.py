@@ -3,12 +3,14 @@
 """attention: the entry of `compile --attention`, pages and pictures of models, selections, errors."""
 import json
 import os
+import shutil
 import struct
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 from base import GOLDENS, SOURCE, ToolTest, goldens, write_tensors
+from texts import tokenizer
 
 TINY_BERT = os.path.join(SOURCE, "examples", "tiny-bert")
 
@@ -20,38 +22,57 @@ def flatten(rows):
 class EntryTest(ToolTest):
     """The entry `attention` by `run`."""
 
-    def run_entry(self, model, entry, ids, mask):
+    def run_entry(self, model, entry, ids, mask, target=None):
         shape = [len(ids), len(ids[0])]
         tensors = {"input_ids": ("I64", shape, flatten(ids))}
         if not all(flatten(mask)):
             tensors["attention_mask"] = ("I64", shape, flatten(mask))
+        if target:
+            tensors["decoder_input_ids"] = ("I64", [len(target), len(target[0])], flatten(target))
         write_tensors(self.path("in"), tensors)
         self.succeed("run", model, entry, "--in", self.path("in"), "--out", self.path("out"))
         return goldens.read_tensors(self.path("out"))
 
-    def test_weights_are_those_of_transformers(self):
+    def get_cases(self):
+        """Name, the arguments of the entry, and the expected weights by kind, as shape and numbers of each layer."""
         with open(os.path.join(GOLDENS, "attention.json"), encoding="utf-8") as file:
             cases = json.load(file)
         for name, case in cases.items():
-            model = self.compiled(name, "--attention")
-            results = self.run_entry(model, "attention", case["input_ids"], case["attention_mask"])
-            for layer, expected in enumerate(case["attentions"]):
-                shape, weights = results[f"attentions.{layer}"]
-                self.assertEqual(shape, case["shape"])
-                self.assertLess(max(abs(a - b) for a, b in zip(weights, expected)), 1e-5, f"{name}, layer {layer}")
-            self.assertNotIn(f"attentions.{len(case['attentions'])}", results)
+            given = case["input_ids"], case["attention_mask"], case.get("decoder_input_ids")
+            if given[2]:
+                kinds = {kind: (case[kind]["shape"], case[kind]["weights"]) for kind in case if kind.endswith("attentions")}
+                yield f"encoder-decoders/{name}", given, kinds
+            else:
+                yield name, given, {"attentions": (case["shape"], case["attentions"])}
+
+    def test_weights_are_those_of_transformers(self):
+        for name, given, kinds in self.get_cases():
+            results = self.run_entry(self.compiled(name, "--attention"), "attention", *given)
+            for kind, (shape, layers) in kinds.items():
+                for layer, expected in enumerate(layers):
+                    got, weights = results[f"{kind}.{layer}"]
+                    self.assertEqual(got, shape, f"{name}, {kind}.{layer}")
+                    self.assertLess(max(abs(a - b) for a, b in zip(weights, expected)), 1e-5, f"{name}, {kind}.{layer}")
+                self.assertNotIn(f"{kind}.{len(layers)}", results)
 
     def test_other_results_keep_their_bits(self):
-        with open(os.path.join(GOLDENS, "attention.json"), encoding="utf-8") as file:
-            cases = json.load(file)
-        for name, entry in (("bert", "encode"), ("modernbert", "encode"), ("llama-gqa", "logits"), ("gemma2", "logits")):
-            case = cases[name]
-            given = case["input_ids"], case["attention_mask"]
+        for name, given, _ in self.get_cases():
+            # Some, for time.
+            if os.path.basename(name) not in ("bert", "modernbert", "llama-gqa", "gemma2", "marian", "t5", "m2m"):
+                continue
+            entry = "encode" if name in ("bert", "modernbert") else "logits"
             plain = self.run_entry(self.compiled(name), entry, *given)
             model = self.compiled(name, "--attention")
             self.assertEqual(plain, self.run_entry(model, entry, *given))
             results = self.run_entry(model, "attention", *given)
-            self.assertEqual(plain, {result: results[result] for result in plain})
+            if given[2]:
+                # Rounding differs where a source has padding between tokens, as the last one.
+                (shape, expected), (_, got) = plain["logits"], results["logits"]
+                rows = len(expected) // shape[0] * 2
+                self.assertEqual(expected[:rows], got[:rows], name)
+                self.assertLess(max(abs(a - b) for a, b in zip(expected, got)), 1e-5)
+            else:
+                self.assertEqual(plain, {result: results[result] for result in plain}, name)
 
     def test_bits_do_not_depend_on_the_batch(self):
         with open(os.path.join(GOLDENS, "attention.json"), encoding="utf-8") as file:
@@ -70,7 +91,7 @@ class EntryTest(ToolTest):
             self.fail_with(5, "run", model, "attention", "--in", self.path("in"), "--out", self.path("out"))
 
     def test_models_without_weights_are_refused(self):
-        self.fail_with(4, "compile", os.path.join(SOURCE, "examples", "pre-norm"), "--attention", "-q", "-o", self.path("m.so"), says="supported: encoders and decoders")
+        self.fail_with(4, "compile", os.path.join(SOURCE, "examples", "pre-norm"), "--attention", "-q", "-o", self.path("m.so"), says="supported: encoders, decoders and encoder-decoders")
 
 
 class CommandTest(ToolTest):
@@ -80,8 +101,8 @@ class CommandTest(ToolTest):
         arguments = ["attention", model or self.compiled(TINY_BERT, "--attention"), *flags]
         return self.fail_with(code, *arguments, says=says) if code else self.succeed(*arguments)
 
-    def get_json(self, *flags):
-        groups = json.loads(self.show(*flags, "--format", "json", "-o", "-").stdout)["attention"]
+    def get_json(self, *flags, model=None):
+        groups = json.loads(self.show(*flags, "--format", "json", "-o", "-", model=model).stdout)["attention"]
         self.assertEqual(len(groups), 1)
         return groups[0]
 
@@ -132,6 +153,15 @@ class CommandTest(ToolTest):
         with open(self.path("page.png"), "rb") as file:
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_decoders(self):
+        group = self.get_json("--ids", "3,4,5,6", model=self.compiled("llama-gqa", "--attention"))
+        self.assertEqual((group["name"], group["queries"]), ("self", ["3", "4", "5", "6"]))
+        for layer in group["weights"]:
+            for head in layer:
+                for query, row in enumerate(head):
+                    self.assertAlmostEqual(sum(row), 1, places=5)
+                    self.assertEqual(row[query + 1:], [0.0] * (3 - query))
+
     def test_errors(self):
         out = ("-o", self.path("page.html"))
         self.show("--text", "a", "--ids", "1", *out, code=2, says="--ids")
@@ -143,6 +173,103 @@ class CommandTest(ToolTest):
         self.show("--text", "a", *out, code=4, says="no tokenizer", model=self.compiled("bert", "--attention"))
         self.show("--ids", "999999", *out, code=3)
         self.show("--text", "a", "-o", self.path("missing/page.html"), code=6, says="missing")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class TranslatorTest(ToolTest):
+    """The command on an encoder-decoder with a tokenizer whose words may have two tokens."""
+
+    # The model's start token is its end token.
+    WORDS = ["<s>", "<pad>", "</s>", "<unk>", *[f"w{i}" for i in range(20)], *[f"##s{i}" for i in range(20)]]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = os.path.join(cls.shared, "translator")
+        shutil.copytree(os.path.join(GOLDENS, "encoder-decoders", "marian"), folder)
+        made = tokenizer()
+        made["added_tokens"] = [dict(made["added_tokens"][0], id=id, content=cls.WORDS[id]) for id in range(4)]
+        made["post_processor"]["single"] = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+        made["post_processor"]["pair"] = [*made["post_processor"]["single"], {"Sequence": {"id": "B", "type_id": 1}}]
+        made["post_processor"]["special_tokens"] = {"</s>": {"id": "</s>", "ids": [2], "tokens": ["</s>"]}}
+        made["model"].update(unk_token="<unk>", vocab={word: id for id, word in enumerate(cls.WORDS)})
+        with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+            json.dump(made, file)
+        cls.model = cls.compiled(folder, "--attention")
+
+    def show(self, *flags, code=0, says=""):
+        return self.fail_with(code, "attention", self.model, *flags, says=says) if code else self.succeed("attention", self.model, *flags)
+
+    def get_json(self, *flags):
+        return json.loads(self.show(*flags, "--format", "json", "-o", "-").stdout)
+
+    def run_entry(self, source, target):
+        write_tensors(self.path("in"), {"input_ids": ("I64", [1, len(source)], source), "decoder_input_ids": ("I64", [1, len(target)], target)})
+        self.succeed("run", self.model, "attention", "--in", self.path("in"), "--out", self.path("out"))
+        return goldens.read_tensors(self.path("out"))
+
+    def test_kinds_and_labels(self):
+        made = self.get_json("--text", "w1s2 w3", "--target", "w4 w5s6")
+        source, target = ["w1", "##s2", "w3", "</s>"], ["</s>", "w4", "w5", "##s6"]
+        self.assertEqual([(group["name"], group["queries"], group["keys"]) for group in made["attention"]],
+                         [("encoder", source, source), ("decoder", target, target), ("cross", target, source)])
+        self.assertNotIn("alignments", made)
+        ids = [[self.WORDS.index(word) for word in words] for words in (source, target)]
+        results = self.run_entry(*ids)
+        as_f32 = lambda value: struct.unpack("<f", struct.pack("<f", value))[0]
+        for group in made["attention"]:
+            for layer, weights in enumerate(group["weights"]):
+                expected = [as_f32(value) for value in results[f"{group['name']}_attentions.{layer}"][1]]
+                self.assertEqual([as_f32(value) for head in weights for row in head for value in row], expected)
+        # The ids of the target are those that the decoder predicts.
+        listed = ",".join(map(str, ids[0])), ",".join(map(str, [*ids[1][1:], 2]))
+        self.assertEqual(self.get_json("--ids", listed[0], "--target-ids", listed[1])["attention"], made["attention"])
+
+    def test_alignments(self):
+        flags = ("--text", "w1s2 w3  w7", "--target", "w4 w5s6s1 w2", "--alignments")
+        for choice in ((), ("--layers", "1", "--heads", "0")):
+            made = self.get_json(*flags, *choice)
+            self.assertEqual((made["alignments"]["source"], made["alignments"]["target"]), (["w1s2", "w3", "w7"], ["w4", "w5s6s1", "w2"]))
+            cross = made["attention"][-1]["weights"]
+            heads = [head for layer in cross for head in layer]
+            words = [0, 0, 1, 2]  # of the source's tokens but the last
+            expected = set()
+            for query, word in enumerate((0, 1, 1, 1, 2)):
+                sums = [sum(head[query][key] for head in heads) for key in range(4)]
+                expected.add((words[sums.index(max(sums))], word))
+            self.assertEqual([tuple(pair) for pair in made["alignments"]["pairs"]], sorted(expected))
+
+    def test_layers_and_heads_that_one_kind_lacks(self):
+        # The encoder has 1 layer of 4 heads, the decoder 2 of 2.
+        every = {group["name"]: group for group in self.get_json("--ids", "5,2", "--target-ids", "6,2")["attention"]}
+        for layers, heads, expected in (("1", "0", {"decoder": [[1], [0]], "cross": [[1], [0]]}), ("0", "1,3", {"encoder": [[0], [1, 3]], "decoder": [[0], [1]], "cross": [[0], [1]]}),
+                                        ("0-1", "2-3", {"encoder": [[0], [2, 3]]})):
+            made = self.get_json("--ids", "5,2", "--target-ids", "6,2", "--layers", layers, "--heads", heads)["attention"]
+            self.assertEqual({group["name"]: [group["layers"], group["heads"]] for group in made}, expected)
+            for group in made:
+                self.assertEqual(group["weights"], [[every[group["name"]]["weights"][layer][head] for head in group["heads"]] for layer in group["layers"]])
+        self.show("--ids", "5,2", "--target-ids", "6,2", "--layers", "1", "--heads", "3", "-o", self.path("p"), code=2, says="heads '3'")
+        self.show("--ids", "5,2", "--target-ids", "6,2", "--layers", "2", "-o", self.path("p"), code=2, says="--layers")
+
+    def test_page_and_picture(self):
+        flags = ("--text", "w1s2 w3", "--target", "w4 </script> w5")
+        self.show(*flags, "--alignments", "-o", self.path("page.html"))
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(page.count('<script type="text/plain"'), 4 + 2 * 4)
+        self.assertIn('"alignments":{"source":["w1s2","w3"]', page)
+        self.show(*flags, "--format", "png", "-o", self.path("page.png"))
+        with open(self.path("page.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_errors(self):
+        out = ("-o", self.path("page.html"))
+        self.show("--text", "w1", *out, code=2, says="--target")
+        self.show("--text", "w1", "--target", "w1", "--target-ids", "1", *out, code=2, says="--target-ids")
+        self.show("--text", "w1", "--target-ids", "1", "--alignments", *out, code=2, says="--alignments")
+        self.show("--text", "w1", "--target", "w1", "--alignments", "--format", "png", *out, code=2, says="png")
+        self.show("--text", "w1", "--target", "w1", "--alignments", "--heads", "2-3", *out, code=2, says="--alignments")
+        self.show("--ids", "1", "--target-ids", "999,2", *out, code=3)
         self.assertEqual(os.listdir(self.folder), [])
 
 

@@ -50,6 +50,11 @@ class FileTest(Folder):
         page = json.loads(re.search(r'<script type="application/json" id="attention">(.*?)</script>', text).group(1))
         self.assertEqual(page["groups"][0]["queries"], [HTML] * 4)
 
+    def test_sizes_of_an_encoder_decoder(self):
+        # The target is half as long as the source, so all kinds together have 1.75 times the weights of the encoder.
+        path = self.make("pair", 12, 12, 128)
+        self.assertLess(os.path.getsize(path), 1.75 * 4e6)
+
     def test_policy(self):
         with open(self.make("encoder", 1, 1, 2), encoding="utf-8") as file:
             text = file.read()
@@ -163,7 +168,7 @@ class ViewTest(Browser):
     def test_keys(self):
         page = self.open(self.make("pair", 3, 4, 9))
         state = lambda: page.evaluate("({...attention.state, heads: [...attention.state.heads]})")
-        for key, name, value in (("ArrowDown", "layer", 1), ("ArrowUp", "layer", 0), ("ArrowUp", "layer", 2), ("ArrowRight", "head", 1),
+        for key, name, value in (("a", "group", 0), ("ArrowDown", "layer", 1), ("ArrowUp", "layer", 0), ("ArrowUp", "layer", 2), ("ArrowRight", "head", 1),
                                  ("ArrowLeft", "head", 0), ("ArrowLeft", "head", 3), ("j", "query", 0), ("j", "query", 1),
                                  ("k", "query", 0), ("Escape", "query", None), ("h", "heads", [3]), ("h", "heads", [0, 1, 2, 3]),
                                  ("a", "group", 1), ("3", "view", "matrix"), ("2", "view", "model"), ("1", "view", "heads")):
@@ -199,6 +204,67 @@ class ViewTest(Browser):
             page.keyboard.press(key)
             page.wait_for_timeout(300)
             self.assertEqual(page.locator("img").count(), 0)
+
+    def test_kinds_of_an_encoder_decoder(self):
+        page = self.open(self.make("pair", 2, 3, 12))
+        # The page opens with the target's attention to the source.
+        self.assertEqual(page.locator("#groups button").all_inner_texts(), ["encoder", "decoder", "cross"])
+        self.assertEqual(page.inner_text("#groups button[aria-pressed=true]"), "cross")
+        self.assertEqual((page.locator(".queries .token").count(), page.locator(".keys .token").count()), (6, 12))
+        captions = lambda: [text.lower() for text in page.locator(".caption").all_inner_texts()]
+        self.assertEqual(captions(), ["target", "source"])
+        self.assertEqual(page.inner_text("#shape"), "2 layers × 3 heads × 6 × 12 tokens")
+        for index, (name, queries, keys) in enumerate((("encoder", 12, 12), ("decoder", 6, 6), ("cross", 6, 12))):
+            page.click(f"#groups button:text-is('{name}')")
+            for view in ("model", "matrix", "heads"):
+                page.click(f"#views button:text-is('{view.capitalize()}')")
+                page.wait_for_selector(f"html[data-ready={view}]")
+            self.assertEqual((page.locator(".queries .token").count(), page.locator(".keys .token").count()), (queries, keys))
+            self.assertEqual(page.evaluate("attention.state.group"), index)
+        page.click("#groups button:text-is('decoder')")
+        self.assertEqual(captions(), ["query", "key"])
+
+    def test_aligned_words(self):
+        path, exact = self.make("pair", 2, 3, 12), self.make("pair", 2, 3, 12, "json")
+        with open(exact, encoding="utf-8") as file:
+            alignment = json.load(file)["alignments"]
+        self.assertTrue(alignment["pairs"])
+        page = self.open(path)
+        page.keyboard.press("4")
+        page.wait_for_selector("html[data-ready=words]")
+        self.assertEqual(page.locator(".queries .token").all_inner_texts(), alignment["source"])
+        self.assertEqual(page.locator(".keys .token").all_inner_texts(), alignment["target"])
+        self.assertEqual(page.locator("#inspector .value").all_inner_texts(), [f"{i}-{j}" for i, j in alignment["pairs"]])
+        self.assertGreater(self.pixels(page, ".lines canvas"), 10)
+        self.assertFalse(page.is_visible("#groups"))
+        # A word that is pointed at fades those that it has no part in.
+        source, target = alignment["pairs"][0]
+        page.hover(f".queries .token >> nth={source}")
+        page.wait_for_timeout(300)
+        faded = lambda side: [element.evaluate("element => Number(element.style.opacity) < 1") for element in page.locator(f".{side} .token").all()]
+        self.assertEqual(faded("keys"), [[source, index] not in alignment["pairs"] for index in range(len(alignment["target"]))])
+        self.assertEqual([index for index, is_faded in enumerate(faded("queries")) if not is_faded], [source])
+        page.keyboard.press("1")
+        page.wait_for_selector("html[data-ready=heads]")
+        self.assertTrue(page.is_visible("#groups"))
+
+    def test_html_is_text_in_all_kinds(self):
+        page = self.open(self.make("malformed-pair", 2, 2, 6))
+        for view in ("1", "2", "3", "4"):
+            page.keyboard.press(view)
+            page.wait_for_timeout(200)
+            for _ in range(3):
+                page.keyboard.press("a")
+                page.keyboard.press("j")
+                page.wait_for_timeout(100)
+                self.assertEqual(page.locator("img").count(), 0)
+        self.assertEqual(page.locator(".queries .token").first.text_content(), HTML.replace(" ", "·"))
+
+    def test_a_page_without_alignments_has_no_words(self):
+        page = self.open(self.make("decoder", 1, 2, 4), hash="#words")
+        page.keyboard.press("4")
+        self.assertEqual(page.evaluate("attention.state.view"), "heads")
+        self.assertEqual(page.locator("#views button").all_inner_texts(), ["Heads", "Model", "Matrix"])
 
     def test_one_token(self):
         page = self.open(self.make("decoder", 1, 1, 1))

@@ -1,9 +1,11 @@
 // State, controls and keys.
 
-const VIEWS = {heads: lines, model: grid, matrix: matrixView};
-const NAMES = {heads: 'Heads', model: 'Model', matrix: 'Matrix'};
+const VIEWS = {heads: lines, model: grid, matrix: matrixView, ...(page.alignments ? {words} : {})};
+const NAMES = {heads: 'Heads', model: 'Model', matrix: 'Matrix', words: 'Words'};
 const state = {view: 'heads', group: 0, layer: 0, head: 0, heads: new Set(), query: null, floor: 40};
 const group = () => page.groups[state.group];
+/** What the rows and columns of the group's matrices are. */
+const sides = () => group().name === 'cross' ? {query: 'target', key: 'source'} : {query: 'query', key: 'key'};
 const getFloor = () => .005 * 200 ** (state.floor / 100);
 
 function button(text, pressed, act, title) {
@@ -57,7 +59,8 @@ function controls() {
   $('heads').replaceChildren(...heads.map((head, index) => headChip(head, index)));
   $('head-tools').replaceChildren(...(view === 'heads' ? [
     button('all', false, () => select({heads: new Set(heads.keys())})), button('one', false, () => select({heads: new Set([state.head])}))] : []));
-  $('layer-panel').hidden = $('head-panel').hidden = view === 'model';
+  $('layer-panel').hidden = $('head-panel').hidden = view === 'model' || view === 'words';
+  $('groups').hidden = view === 'words';
   $('floor-panel').hidden = view !== 'heads';
   $('zoom-panel').hidden = view !== 'matrix';
   $('floor').value = state.floor;
@@ -93,6 +96,8 @@ async function inspect(query) {
     query = state.query;
   if (state.view === 'model')
     return grid.preview(state.layer, state.head);
+  if (state.view === 'words')
+    return listPairs();
   if (query === null) {
     box.replaceChildren(make('h2', '', 'Weights'), make('div', 'note', 'Point at a token to see where it attends to. Click to keep it.'));
     return;
@@ -103,13 +108,13 @@ async function inspect(query) {
   const {queries, keys, layers, heads} = page.groups[g];
   const rows = matrix.top(query).map(key => {
     const row = weightRow(keys[key], matrix.value(query, key), formatWeight(matrix, query, key));
-    row.title = `key ${key}`;
+    row.title = `${sides().key} ${key}`;
     row.dataset.key = key;
     return row;
   });
   box.style.setProperty('--head', headColor(head, heads.length));
   box.replaceChildren(make('h2', '', 'Largest weights'), make('div', 'title', plain(queries[query])),
-    make('div', 'from', `query ${query} · layer ${layers[layer]} · head ${heads[head]}`), ...rows);
+    make('div', 'from', `${sides().query} ${query} · layer ${layers[layer]} · head ${heads[head]}`), ...rows);
 }
 
 /** Moves within a list by wrapping around. */
@@ -128,7 +133,8 @@ function toggleTheme() {
 }
 
 const KEYS = [
-  ['1 2 3', 'head, model and matrix view', event => select({view: Object.keys(VIEWS)[event.key - 1]}), /^[123]$/],
+  [Object.keys(VIEWS).map((_, index) => index + 1).join(' '), `${Object.keys(VIEWS).map(name => NAMES[name].toLowerCase()).join(', ')}`,
+    event => select({view: Object.keys(VIEWS)[event.key - 1] || state.view}), /^[1234]$/],
   ['↑ ↓', 'layer before, layer after', event => select({layer: step(state.layer, event.key === 'ArrowUp' ? -1 : 1, group().layers.length)}), /^Arrow(Up|Down)$/],
   ['← →', 'head before, head after', event => moveHead(event.key === 'ArrowLeft' ? -1 : 1), /^Arrow(Left|Right)$/],
   ['j k', 'next token, token before', event => select({query: state.query === null ? 0 : step(state.query, event.key === 'j' ? 1 : -1, group().queries.length)}), /^[jk]$/],
@@ -173,7 +179,7 @@ function readHash() {
   const [view, ...rest] = location.hash.slice(1).split(',');
   const [g, layer, head, query] = rest.map(Number);
   const isIndex = (value, list) => Number.isInteger(value) && value >= 0 && value < list.length;
-  if (view in VIEWS)
+  if (Object.hasOwn(VIEWS, view))
     state.view = view;
   if (isIndex(g, page.groups))
     state.group = g;
@@ -189,6 +195,8 @@ function start() {
   setTheme(matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark');
   if (!window.DecompressionStream)
     return fail(new Error('this browser lacks DecompressionStream'));
+  // An encoder-decoder opens with what the target attends to in the source.
+  state.group = Math.max(0, page.groups.findIndex(one => one.name === 'cross'));
   readHash();
   state.heads = new Set(group().heads.keys());
   state.floor = group().keys.length > 64 ? 66 : 52;

@@ -25,13 +25,9 @@ const lines = {
     this.left = column(queries, 'queries');
     this.right = column(keys, 'keys');
     const body = make('div', 'lines', this.left, this.canvas, this.right);
-    view.replaceChildren(body, this.caption('query'), this.caption('key'));
+    view.replaceChildren(body, make('div', 'caption query', sides().query), make('div', 'caption key', sides().key));
     this.focus = null;
     await this.load();
-  },
-
-  caption(text) {
-    return make('div', `caption ${text}`, text === 'query' ? 'query' : 'key');
   },
 
   async load() {
@@ -163,12 +159,17 @@ const lines = {
         token.toggleAttribute('data-pinned', side === 'queries' && index === state.query);
         token.style.opacity = focus && focus.side === side && focus.index !== index ? .35 : 1;
       }
-    const place = (caption, list, right) => {
-      const box = list.getBoundingClientRect(), view = $('view').getBoundingClientRect();
-      caption.style.left = right ? 'auto' : `${box.left - view.left + 9}px`;
-      caption.style.right = right ? `${view.right - box.right + 9}px` : 'auto';
-    };
-    place(document.querySelector('.caption.query'), this.left, true);
-    place(document.querySelector('.caption.key'), this.right, false);
+    placeCaptions(this.left, this.right);
   },
 };
+
+/** Puts the captions above the two columns. */
+function placeCaptions(left, right) {
+  const place = (caption, list, right) => {
+    const box = list.getBoundingClientRect(), view = $('view').getBoundingClientRect();
+    caption.style.left = right ? 'auto' : `${box.left - view.left + 9}px`;
+    caption.style.right = right ? `${view.right - box.right + 9}px` : 'auto';
+  };
+  place(document.querySelector('.caption.query'), left, true);
+  place(document.querySelector('.caption.key'), right, false);
+}

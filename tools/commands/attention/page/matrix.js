@@ -172,7 +172,7 @@ const matrixView = {
       return hideTip();
     const {queries, keys} = group();
     showTip(event, make('b', '', formatWeight(this.matrix, query, key)),
-      make('div', '', `${plain(queries[query])} → ${plain(keys[key])}`), make('div', '', `query ${query}, key ${key}`));
+      make('div', '', `${plain(queries[query])} → ${plain(keys[key])}`), make('div', '', `${sides().query} ${query}, ${sides().key} ${key}`));
     inspect(query);
   },
 
