@@ -131,17 +131,20 @@ static Result<AttentionReport> makeReport(const transom_model *model,
                                           const AttentionFlags &flags,
                                           const CommonFlags &common) {
   TRANSOM_ASSIGN(TokenSequence source, getSource(model, flags, common));
-  TokenSequence target;
-  if (takesTarget(model)) {
+  TokenSequence target, decoder;
+  const bool hasDecoder = takesTarget(model);
+  if (hasDecoder) {
     TRANSOM_ASSIGN(target, getTarget(model, flags, common));
+    TRANSOM_ASSIGN(int64_t start, getStartToken(model, target));
+    TRANSOM_ASSIGN(decoder, getDecoderInput(model, start, target));
   }
   AttentionReport report;
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   report.model = info.name;
-  TRANSOM_ASSIGN(report.groups,
-                 runAttentionEntry(model, source,
-                                   takesTarget(model) ? &target : nullptr,
-                                   flags.choice, common.threads));
+  AttentionRunner runner(model, common.threads);
+  TRANSOM_ASSIGN(
+      report.groups,
+      runner.run(source, hasDecoder ? &decoder : nullptr, flags.choice));
   if (Result<void> good = checkReport(report); !good)
     return good.takeError();
   if (flags.alignments) {

@@ -81,14 +81,23 @@ bool tools::takesTarget(const transom_model *model) {
 }
 
 Result<TokenSequence> tools::getDecoderInput(const transom_model *model,
+                                             int64_t start,
                                              const TokenSequence &target) {
   if (target.ids.empty())
     return rejected("the target has no tokens");
+  TokenSequence input;
+  input.ids = {start};
+  input.labels = {getVocabularyText(model, start)};
+  input.ids.insert(input.ids.end(), target.ids.begin(), target.ids.end() - 1);
+  input.labels.insert(input.labels.end(), target.labels.begin(),
+                      target.labels.end() - 1);
+  return Result<TokenSequence>(std::move(input));
+}
+
+Result<int64_t> tools::getStartToken(const transom_model *model) {
   TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
   std::optional<int64_t> start;
-  if (manifest.decoder && manifest.decoder->startRule == "last_label") {
-    start = target.ids.back();
-  } else if (manifest.decoder) {
+  if (manifest.decoder) {
     TRANSOM_ASSIGN(GenerationConfig config,
                    GenerationConfig::parse(manifest.decoder->generation));
     start = config.decoderStart ? config.decoderStart : config.beginToken;
@@ -96,13 +105,16 @@ Result<TokenSequence> tools::getDecoderInput(const transom_model *model,
   if (!start)
     return rejected("the model's files name no 'decoder_start_token_id' and "
                     "no 'bos_token_id', which a target begins with");
-  TokenSequence input;
-  input.ids = {*start};
-  input.labels = {getVocabularyText(model, *start)};
-  input.ids.insert(input.ids.end(), target.ids.begin(), target.ids.end() - 1);
-  input.labels.insert(input.labels.end(), target.labels.begin(),
-                      target.labels.end() - 1);
-  return Result<TokenSequence>(std::move(input));
+  return *start;
+}
+
+Result<int64_t> tools::getStartToken(const transom_model *model,
+                                     const TokenSequence &target) {
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
+  if (manifest.decoder && manifest.decoder->startRule == "last_label" &&
+      !target.ids.empty())
+    return target.ids.back();
+  return getStartToken(model);
 }
 
 /// The results with weights, in the order of layers.
@@ -212,27 +224,46 @@ makeGroups(const std::vector<Kind> &kinds, const AttentionChoice &choice) {
   return Result<std::vector<AttentionGroup>>(std::move(groups));
 }
 
+/// Makes sure that the session holds inputs of these lengths.
+Result<void>
+AttentionRunner::prepare(const std::vector<transom_tensor> &inputs) {
+  bool fits = bool(session);
+  lengths.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    fits = fits && inputs[i].shape[1] <= lengths[i];
+    lengths[i] = std::max(lengths[i], inputs[i].shape[1]);
+  }
+  if (fits)
+    return {};
+  std::vector<std::vector<int64_t>> values;
+  std::vector<transom_tensor> largest;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values.emplace_back(size_t(lengths[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    largest.push_back(makeArgument(inputs[i].name, values[i]));
+  session.reset();
+  TRANSOM_ASSIGN(session, sessionFor(model, entryName, largest, threads));
+  return {};
+}
+
 Result<std::vector<AttentionGroup>>
-tools::runAttentionEntry(const transom_model *model,
-                         const TokenSequence &source,
-                         const TokenSequence *target,
-                         const AttentionChoice &choice, unsigned threads) {
+AttentionRunner::run(const TokenSequence &source, const TokenSequence *decoder,
+                     const AttentionChoice &choice) {
   // Arguments are read only; the C API has one type for those and results.
-  TokenSequence text = source, decoder;
+  TokenSequence text = source, target;
   std::vector<transom_tensor> inputs = {makeArgument("input_ids", text.ids)};
   if (hasArgument(model, "token_type_ids"))
     inputs.push_back(makeArgument("token_type_ids", text.types));
   std::vector<Kind> kinds = {{"self", "attentions", &source, &source, {}}};
-  if (target) {
-    TRANSOM_ASSIGN(decoder, getDecoderInput(model, *target));
-    inputs.push_back(makeArgument("decoder_input_ids", decoder.ids));
+  if (decoder) {
+    target = *decoder;
+    inputs.push_back(makeArgument("decoder_input_ids", target.ids));
     kinds = {{"encoder", "encoder_attentions", &source, &source, {}},
-             {"decoder", "decoder_attentions", &decoder, &decoder, {}},
-             {"cross", "cross_attentions", &decoder, &source, {}}};
+             {"decoder", "decoder_attentions", decoder, decoder, {}},
+             {"cross", "cross_attentions", decoder, &source, {}}};
   }
 
-  TRANSOM_ASSIGN(SessionPtr session,
-                 sessionFor(model, entryName, inputs, threads));
+  TRANSOM_TRY(prepare(inputs));
   const CancelOnSignal signals(session.get());
   OutputTensors outputs;
   TRANSOM_TRY(outputs.allocate(model, session.get(), entryName, inputs));

@@ -32,19 +32,40 @@ bool takesTarget(const transom_model *model);
 /// The text of a token in the vocabulary, its id where it has none.
 std::string getVocabularyText(const transom_model *model, int64_t id);
 
-/// What the decoder reads to predict the tokens of a target: the start token,
-/// then all but the last of them; or the last one first, where a family begins
-/// with that. `Rejected` for an empty target and without a start token.
-Result<TokenSequence> getDecoderInput(const transom_model *model,
+/// What the decoder reads to predict the tokens of a target: a start token,
+/// then all but the last of them. `Rejected` for an empty target.
+Result<TokenSequence> getDecoderInput(const transom_model *model, int64_t start,
                                       const TokenSequence &target);
 
-/// The weights of the chosen layers and heads: of one text, or of a source and
-/// a target, which is what `takesTarget` asks for; then query i of the decoder
-/// predicts token i of the target. Kinds of attention that have none of the
-/// chosen layers are left out. `Usage` where no kind has them.
-Result<std::vector<AttentionGroup>>
-runAttentionEntry(const transom_model *model, const TokenSequence &source,
-                  const TokenSequence *target, const AttentionChoice &choice,
-                  unsigned threads);
+/// The start token of generation. `Rejected` if the model's files name none.
+Result<int64_t> getStartToken(const transom_model *model);
+
+/// The token that a given target begins with: that of generation, or in some
+/// families the target's last one.
+Result<int64_t> getStartToken(const transom_model *model,
+                              const TokenSequence &target);
+
+/// Runs the entry, with a session that grows with the tokens.
+class AttentionRunner {
+public:
+  AttentionRunner(const transom_model *model, unsigned threads)
+      : model(model), threads(threads) {}
+
+  /// The weights of the chosen layers and heads: of one text, or of a source
+  /// and what the decoder reads, which is what `takesTarget` asks for. Kinds of
+  /// attention that have none of the chosen layers are left out. `Usage` where
+  /// no kind has them.
+  Result<std::vector<AttentionGroup>> run(const TokenSequence &source,
+                                          const TokenSequence *decoder,
+                                          const AttentionChoice &choice);
+
+private:
+  Result<void> prepare(const std::vector<transom_tensor> &inputs);
+
+  const transom_model *model;
+  unsigned threads;
+  SessionPtr session;
+  std::vector<int64_t> lengths; ///< of the inputs that the session is made for
+};
 
 } // namespace transom::tools
