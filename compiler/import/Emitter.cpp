@@ -105,6 +105,7 @@ Value Emitter::fail(Error error) {
 
 SmallVector<Value> Emitter::beginEntry(const std::string &name,
                                        ArrayRef<EntryInput> inputs) {
+  reserveEntry(name);
   SmallVector<Type> types;
   for (const EntryInput &input : inputs)
     types.push_back(attn::getTensorType(
@@ -183,10 +184,10 @@ void Emitter::toNextSymbol() {
 
 Value Emitter::getWeight(const std::string &symbol, ArrayRef<int64_t> shape,
                          const WeightExpr &expr) {
-  // A name that another expression has (or the entry) gets underscores.
+  // A name that another expression has (or an entry) gets underscores.
   std::string text = expr.str(), name = symbol;
   while ((weights.count(name) && weights[name].first != text) ||
-         caches.count(name) || (entry && entry.getName() == name))
+         caches.count(name) || entryNames.count(name))
     name += "_";
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   if (!weights.count(name)) {
@@ -360,7 +361,7 @@ std::string Emitter::declareCache(const std::string &symbol,
   if (failed())
     return symbol;
   std::string name = symbol;
-  while (weights.count(name) || (entry && entry.getName() == name) ||
+  while (weights.count(name) || entryNames.count(name) ||
          !caches.insert(name).second)
     name += "_";
   OpBuilder::InsertionGuard guard(builder);

@@ -81,6 +81,8 @@ public:
 
   //===--- Entries -------------------------------------------------------===//
 
+  /// Keeps the name of an entry that is begun later from weights and caches.
+  void reserveEntry(const std::string &name) { entryNames.insert(name); }
   /// Begins the function of an entry; gives its arguments.
   llvm::SmallVector<mlir::Value> beginEntry(const std::string &name,
                                             llvm::ArrayRef<EntryInput> inputs);
@@ -189,7 +191,7 @@ private:
   std::optional<AssumedTensors> assumed;
   std::string assumedDtype;
   std::map<std::string, std::pair<std::string, std::vector<int64_t>>> weights;
-  std::set<std::string> caches;
+  std::set<std::string> caches, entryNames;
   mlir::func::FuncOp entry;
   mlir::Location loc;
   std::optional<Error> failure;

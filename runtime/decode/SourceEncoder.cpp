@@ -121,8 +121,11 @@ Result<void> SourceEncoder::fillAll(const SourceInput *sources, size_t count,
 
   // A group has as many sources as fit when they are padded.
   const ExecutorConfig &config = executor.config();
+  int64_t most = config.maxBatch;
+  if (const int symbol = ids->dims[0].onlySymbol(); symbol >= 0)
+    most = std::min(most, encoder.maxima[size_t(symbol)].value_or(most));
   for (size_t begin = 0; begin != count;) {
-    const int64_t batch = std::min({int64_t(count - begin), config.maxBatch,
+    const int64_t batch = std::min({int64_t(count - begin), most,
                                     config.maxTokens / order[begin].columns});
     TRANSOM_TRY(fillGroup(sources, order + begin, batch, sequences));
     begin += size_t(batch);

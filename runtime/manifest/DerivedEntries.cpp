@@ -66,8 +66,10 @@ private:
     entry.derivedFrom = step.name;
     entry.symbolOrder = {"batch", "seq"};
     std::optional<int64_t> bound = manifest.decoder->vocabulary;
-    if (encoder && !encoder->inputs.empty())
-      bound = encoder->inputs[0].bound;
+    if (encoder)
+      for (const ManifestTensor &input : encoder->inputs)
+        if (input.role == "ids")
+          bound = input.bound;
     addIds(entry, "input_ids", "attention_mask", "seq", bound);
     return entry;
   }

@@ -103,6 +103,10 @@ static Value makeRelativeBias(OpCall &call, int64_t heads) {
 /// The cache that the node names; null after an error.
 static const GraphCache *findCache(OpCall &call) {
   JsonValue at = *call.find("cache");
+  if (!call.step.ragged) {
+    call.emit.fail(at.error("an attention with a cache is in a decoder"));
+    return nullptr;
+  }
   Result<std::string_view> name = at.asString();
   if (!name) {
     call.emit.fail(name.takeError());
@@ -142,14 +146,33 @@ static Value cacheOperand(OpCall &call, const GraphCache &cache,
                      Status::Unsupported);
   sizes.causal = true;
   sizes.window = cache.window;
+  call.step.hasCache = true;
   return call.emit.cache(call.caches.place + cache.name,
                          attn::CacheType::get(call.emit.ops().getContext(),
                                               cache.heads, cache.key,
                                               cache.value, cache.window));
 }
 
+/// Refuses what an attention to the keys and values of its own graph lacks or
+/// does not have.
+static bool checkOwnKeys(OpCall &call) {
+  if (call.inputs.size() < 3)
+    call.fail("op 'attention' expects 3 to 4 inputs, got " +
+              std::to_string(call.inputs.size()));
+  for (const char *attr :
+       {"key_weight", "key_bias", "value_weight", "value_bias"})
+    if (std::optional<JsonValue> value = call.find(attr))
+      call.emit.fail(
+          value->error("'" + std::string(attr) + "' goes with 'cross'"));
+  return !call.emit.failed();
+}
+
 static Values buildAttention(OpCall &call) {
+  if (call.has("cross"))
+    return graph::buildCrossAttention(call);
   Emitter &emit = call.emit;
+  if (!checkOwnKeys(call))
+    return {};
   const GraphCache *cached = call.has("cache") ? findCache(call) : nullptr;
   if (emit.failed())
     return {};
@@ -200,7 +223,7 @@ static Values buildPool(OpCall &call) {
 std::vector<GraphOp> graph::getAttentionOps() {
   return {
       {"attention",
-       3,
+       1,
        4,
        "query, key, value, mask",
        "fb",
@@ -223,7 +246,20 @@ std::vector<GraphOp> graph::getAttentionOps() {
         {"cache", K::Cache, false,
          "a cache of the body: query, key and value are rows [rows, heads * "
          "width] of a decoder; the keys and values are kept, and each row sees "
-         "its sequence up to itself"}},
+         "its sequence up to itself"},
+        {"cross",
+         K::Choice,
+         false,
+         "encoder: the query, rows [rows, heads * width] of a decoder and the "
+         "one input, attends to the encoder's states of its source, which are "
+         "projected once",
+         {"encoder"}},
+        {"key_weight", K::Tensor, false,
+         "with cross: tensor [kv_heads * dk, width of a state]"},
+        {"key_bias", K::Tensor, false, "with cross: tensor [kv_heads * dk]"},
+        {"value_weight", K::Tensor, false,
+         "with cross: tensor [kv_heads * dv, width of a state]"},
+        {"value_bias", K::Tensor, false, "with cross: tensor [kv_heads * dv]"}},
        "softmax(scale * Q K^T + mask) V for each head: query [batch, q, "
        "heads*dk], key [batch, k, kv_heads*dk], value [batch, k, kv_heads*dv] "
        "to [batch, q, heads*dv]. mask: bool [batch, k] over keys, or bool or "

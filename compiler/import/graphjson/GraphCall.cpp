@@ -150,10 +150,6 @@ void OpCall::check() {
       fail("op '" + std::string(op.name) + "' needs the attribute '" +
            attr.name + "'");
   }
-  if (std::optional<JsonValue> value = find("cross")) {
-    emit.fail(value->error("'cross' is not supported", Status::Unsupported));
-    return;
-  }
   if (node.attrs)
     if (Result<void> known = node.attrs->expectOnlyKeys(names); !known)
       emit.fail(known.takeError());

@@ -5,6 +5,7 @@
 #include "compiler/import/graphjson/GraphFile.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Suggest.h"
+#include "runtime/base/Utf8.h"
 #include <charconv>
 #include <set>
 
@@ -30,20 +31,6 @@ Result<std::string> transom::readName(JsonValue value,
                        "'; names are letters, digits, '_', '.' and '-', and "
                        "begin with a letter or '_'");
   return std::string(text);
-}
-
-//===----------------------------------------------------------------------===//
-// Keys that are known but not supported
-//===----------------------------------------------------------------------===//
-
-/// Refuses keys that are well-formed and not supported.
-static Result<void> refuseUnbuilt(JsonValue object,
-                                  const std::vector<const char *> &keys) {
-  for (const char *key : keys)
-    if (std::optional<JsonValue> value = object.find(key))
-      return value->error("'" + std::string(key) + "' is not supported",
-                          Status::Unsupported);
-  return {};
 }
 
 /// Runs `read` on each element of an optional array.
@@ -110,8 +97,6 @@ static Result<void> readOperation(JsonValue value, GraphNode &node) {
 static Result<GraphNode> readNode(JsonValue value) {
   TRANSOM_TRY(value.expectObject());
   GraphNode node{"", "", "", {}, {}, {}, 0, "", value};
-  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
-    return built.takeError();
   bool instance = value.find("block").has_value();
   TRANSOM_TRY(instance ? readInstance(value, node)
                        : readOperation(value, node));
@@ -248,8 +233,6 @@ static Result<void> readBody(JsonValue object, GraphBody &body) {
 
 static Result<GraphBody> readBlock(JsonValue value) {
   TRANSOM_TRY(value.expectObject());
-  if (Result<void> built = refuseUnbuilt(value, {"cross"}); !built)
-    return built.takeError();
   if (Result<void> keys =
           value.expectOnlyKeys({"inputs", "caches", "nodes", "outputs"});
       !keys)
@@ -287,7 +270,8 @@ static bool isReservedDim(const std::string &name, bool decoder) {
          (decoder && name == "wanted");
 }
 
-static Result<void> readDims(JsonValue object, GraphFile &file) {
+static Result<void> readDims(JsonValue object, bool decoder,
+                             std::vector<GraphDim> &into) {
   std::optional<JsonValue> dims = object.find("dims");
   if (!dims)
     return {};
@@ -303,7 +287,7 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
     if (!good)
       return member.value.error("bad name of a dim '" + dim.name +
                                 "'; names are letters, digits and '_'");
-    if (isReservedDim(dim.name, file.decoder))
+    if (isReservedDim(dim.name, decoder))
       return member.value.error("dim name '" + dim.name + "' is reserved");
 
     // The largest value.
@@ -315,7 +299,7 @@ static Result<void> readDims(JsonValue object, GraphFile &file) {
       TRANSOM_ASSIGN(int64_t number, largest->asInt(1, maxDim));
       dim.largest = number;
     }
-    file.dims.push_back(dim);
+    into.push_back(dim);
   }
   return {};
 }
@@ -366,7 +350,7 @@ static Result<GraphInput> readInput(JsonValue value) {
   return input;
 }
 
-/// `transom`, `name`, `entry` and `weights`.
+/// `transom`, `name` and `weights`.
 static Result<void> readHeader(JsonValue root, GraphFile &file) {
   TRANSOM_ASSIGN(JsonValue version, root.get("transom"));
   TRANSOM_ASSIGN(int64_t number, version.asInt());
@@ -374,13 +358,10 @@ static Result<void> readHeader(JsonValue root, GraphFile &file) {
     return version.error("version " + std::to_string(number) +
                              " is not supported; supported: 1",
                          Status::Unsupported);
-  for (auto [key, into] :
-       {std::pair<const char *, std::string *>{"name", &file.name},
-        {"entry", &file.entry}})
-    if (std::optional<JsonValue> value = root.find(key)) {
-      TRANSOM_ASSIGN(std::string text, readName(*value, "a graph"));
-      *into = text;
-    }
+  if (std::optional<JsonValue> value = root.find("name")) {
+    TRANSOM_ASSIGN(std::string text, readName(*value, "a graph"));
+    file.name = text;
+  }
   return forEach(root, "weights", [&](JsonValue each) {
     Result<std::string_view> name = each.asString();
     if (!name)
@@ -406,35 +387,93 @@ static Result<void> readBlocks(JsonValue root, GraphFile &file) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+/// `entry`, `inputs`, and the body of a graph whose role and dims are known.
+static Result<void> readGraph(JsonValue object, const char *entry,
+                              Graph &graph) {
+  graph.entry = entry;
+  if (std::optional<JsonValue> value = object.find("entry")) {
+    TRANSOM_ASSIGN(std::string text, readName(*value, "an entry"));
+    graph.entry = text;
+  }
+  Result<void> inputs = forEach(object, "inputs", [&](JsonValue each) {
+    Result<GraphInput> input = readInput(each);
+    if (!input)
+      return Result<void>(input.takeError());
+    graph.inputs.push_back(*input);
+    graph.body.inputs.push_back({input->name, each});
+    return Result<void>();
+  });
+  if (!inputs)
+    return inputs;
+  if (graph.inputs.empty())
+    return object.error("no inputs");
+  return readBody(object, graph.body);
+}
+
+/// One of the two graphs of an encoder-decoder. The rows of steps are the
+/// decoder's dim, all others are the encoder's.
+static Result<void> readHalf(JsonValue graphs, const std::vector<GraphDim> &all,
+                             Graph &graph) {
+  TRANSOM_ASSIGN(JsonValue object, graphs.get(graph.name));
+  TRANSOM_TRY(object.expectObject());
+  graph.pointer = object.pointer();
+  TRANSOM_TRY(
+      object.expectOnlyKeys({"entry", "inputs", "caches", "nodes", "outputs"}));
+  const bool decoder = graph.role == GraphRole::Decoder;
+  if (std::optional<JsonValue> caches = object.find("caches");
+      caches && !decoder)
+    return caches->error("graph '" + graph.name +
+                         "' has caches, which a decoder alone may have");
+  for (const GraphDim &dim : all)
+    if ((dim.name == "rows") == decoder)
+      graph.dims.push_back(dim);
+  return readGraph(object, decoder ? "step" : "encode", graph);
+}
+
+static Result<void> readGraphs(JsonValue graphs, GraphFile &file) {
+  TRANSOM_TRY(graphs.expectObject());
+  for (JsonValue::Member member : graphs.members())
+    if (member.key != "encoder" && member.key != "decoder")
+      return member.value.error("graph '" + utf8::printable(member.key) +
+                                    "' is not supported; supported: decoder, "
+                                    "encoder",
+                                Status::Unsupported);
+  file.encoder.emplace();
+  file.encoder->name = "encoder";
+  file.encoder->role = GraphRole::Encoder;
+  file.main.name = "decoder";
+  file.main.role = GraphRole::Decoder;
+  TRANSOM_TRY(readHalf(graphs, file.dims, *file.encoder));
+  return readHalf(graphs, file.dims, file.main);
+}
+
 Result<GraphFile> transom::readGraphFile(const JsonDocument &document) {
   JsonValue root = document.root();
   TRANSOM_TRY(root.expectObject());
   GraphFile file;
   TRANSOM_TRY(readHeader(root, file));
-  file.decoder = hasCaches(root);
-  if (file.entry.empty())
-    file.entry = file.decoder ? "step" : "run";
-  if (Result<void> built = refuseUnbuilt(root, {"graphs"}); !built)
-    return built.takeError();
-  if (Result<void> keys = root.expectOnlyKeys(
-          {"$schema", "transom", "name", "entry", "weights", "dims", "inputs",
-           "blocks", "caches", "nodes", "outputs"});
-      !keys)
-    return keys.takeError();
-  TRANSOM_TRY(readDims(root, file));
-  Result<void> inputs = forEach(root, "inputs", [&](JsonValue each) {
-    Result<GraphInput> input = readInput(each);
-    if (!input)
-      return Result<void>(input.takeError());
-    file.inputs.push_back(*input);
-    file.body.inputs.push_back({input->name, each});
-    return Result<void>();
-  });
-  if (!inputs)
-    return inputs.takeError();
-  if (file.inputs.empty())
-    return root.error("no inputs");
+  if (std::optional<JsonValue> graphs = root.find("graphs")) {
+    TRANSOM_TRY(root.expectOnlyKeys(
+        {"$schema", "transom", "name", "weights", "dims", "blocks", "graphs"}));
+    TRANSOM_TRY(readDims(root, /*decoder=*/true, file.dims));
+    TRANSOM_TRY(readBlocks(root, file));
+    TRANSOM_TRY(readGraphs(*graphs, file));
+    return file;
+  }
+
+  // One graph, whose keys are those of the file.
+  TRANSOM_TRY(root.expectOnlyKeys({"$schema", "transom", "name", "entry",
+                                   "weights", "dims", "inputs", "blocks",
+                                   "caches", "nodes", "outputs"}));
+  const bool decoder = hasCaches(root);
+  TRANSOM_TRY(readDims(root, decoder, file.dims));
   TRANSOM_TRY(readBlocks(root, file));
-  TRANSOM_TRY(readBody(root, file.body));
+  file.main.role = decoder ? GraphRole::Decoder : GraphRole::Run;
+  file.main.dims = file.dims;
+  TRANSOM_TRY(readGraph(root, decoder ? "step" : "run", file.main));
   return file;
 }

@@ -78,16 +78,32 @@ struct GraphBody {
   std::vector<GraphOutput> outputs;
 };
 
+/// What a graph computes in a call.
+enum class GraphRole {
+  Run,     ///< results from inputs
+  Decoder, ///< one step of several sequences
+  Encoder  ///< the states that a decoder's `cross` attends to
+};
+
+/// The network of one entry.
+struct Graph {
+  std::string name;    ///< its key in `graphs`, empty without
+  std::string pointer; ///< where its keys are: `/graphs/encoder`, or empty
+  GraphRole role = GraphRole::Run;
+  std::string entry;          ///< `run`, `step` or `encode` when absent
+  std::vector<GraphDim> dims; ///< that its sizes may name
+  std::vector<GraphInput> inputs;
+  GraphBody body;
+};
+
 /// A whole file.
 struct GraphFile {
   std::string name;
-  std::string entry;                ///< `run` when absent, `step` for a decoder
   std::vector<std::string> weights; ///< plain file names
   std::vector<GraphDim> dims;
-  std::vector<GraphInput> inputs;
   std::map<std::string, GraphBody> blocks;
-  GraphBody body;
-  bool decoder = false; ///< the graph or a block declares caches
+  std::optional<Graph> encoder; ///< of an encoder-decoder
+  Graph main;                   ///< its decoder, or the one graph
 };
 
 /// Reads the document. Errors name file, line, column and JSON pointer:

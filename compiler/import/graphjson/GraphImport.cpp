@@ -4,6 +4,7 @@
 // From a parsed graph.json to a module: inputs and masks, nodes through the
 // table of operations, blocks written out for each repetition.
 #include "compiler/import/graphjson/GraphImport.h"
+#include "compiler/import/graphjson/GraphSource.h"
 #include "compiler/import/graphjson/GraphStep.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Suggest.h"
@@ -28,8 +29,14 @@ struct PaddingMask {
 
 class GraphBuilder {
 public:
-  GraphBuilder(Emitter &emit, const GraphFile &file)
-      : emit(emit), file(file), dims(file.dims), step(emit, file, dims) {}
+  /// `source` is null without an encoder.
+  GraphBuilder(Emitter &emit, const GraphFile &file, const Graph &graph,
+               GraphSource *source)
+      : emit(emit), file(file), graph(graph), source(source), dims(graph.dims),
+        step(emit, graph, dims) {
+    if (graph.role == GraphRole::Decoder)
+      step.state.source = source;
+  }
   /// Makes the entry; errors are the emitter's.
   void build();
   /// The manifest's word for the head.
@@ -38,6 +45,7 @@ public:
   std::optional<int64_t> longest() const { return step.state.context; }
 
 private:
+  bool isDecoder() const { return graph.role == GraphRole::Decoder; }
   using Scope = std::map<std::string, Values>;
 
   void entryInputs(std::vector<EntryInput> &inputs);
@@ -62,6 +70,8 @@ private:
 
   Emitter &emit;
   const GraphFile &file;
+  const Graph &graph;
+  GraphSource *source;
   DimTable dims;
   std::vector<PaddingMask> masks;
   GraphStep step;               // of a decoder
@@ -96,7 +106,7 @@ static std::optional<uint64_t> unitElements(const Dims &shape) {
 }
 
 void GraphBuilder::entryInputs(std::vector<EntryInput> &inputs) {
-  for (const GraphInput &input : file.inputs) {
+  for (const GraphInput &input : graph.inputs) {
     Result<Dims> shape = dims.shape(input.shape);
     if (!shape) {
       emit.fail(shape.takeError());
@@ -148,14 +158,14 @@ void GraphBuilder::checkMask(const GraphInput &mask,
 
 void GraphBuilder::checkDimsAreBound() {
   std::set<std::string> bound;
-  for (const GraphInput &input : file.inputs)
+  for (const GraphInput &input : graph.inputs)
     for (JsonValue size : input.shape.elements())
       if (size.isString())
         bound.insert(std::string(*size.asString()));
-  for (const GraphDim &dim : file.dims)
+  for (const GraphDim &dim : graph.dims)
     if (!bound.count(dim.name))
-      emit.fail(file.inputs.front().at.error("dim '" + dim.name +
-                                             "' is in no input's shape"));
+      emit.fail(graph.inputs.front().at.error("dim '" + dim.name +
+                                              "' is in no input's shape"));
 }
 
 void GraphBuilder::beginEntry(Scope &scope) {
@@ -163,19 +173,21 @@ void GraphBuilder::beginEntry(Scope &scope) {
   entryInputs(inputs);
   if (emit.failed())
     return;
-  for (const GraphInput &input : file.inputs)
+  for (const GraphInput &input : graph.inputs)
     if (input.maskOf)
       checkMask(input, inputs);
   checkDimsAreBound();
+  if (graph.role == GraphRole::Encoder)
+    source->checkInputs(inputs);
   if (emit.failed())
     return;
-  emit.at(file.entry, "/inputs");
-  SmallVector<Value> arguments = emit.beginEntry(file.entry, inputs);
+  emit.at(graph.entry, graph.pointer + "/inputs");
+  SmallVector<Value> arguments = emit.beginEntry(graph.entry, inputs);
   for (auto [i, input] : llvm::enumerate(inputs)) {
     scope[input.name] = {arguments[i]};
     if (input.role != "mask")
       continue;
-    emit.at(input.name, "/inputs/" + std::to_string(i));
+    emit.at(input.name, graph.pointer + "/inputs/" + std::to_string(i));
     masks.push_back({input.shape, input.dtype == DType::Bool
                                       ? arguments[i]
                                       : emit.cast(arguments[i], DType::Bool)});
@@ -233,10 +245,16 @@ Values GraphBuilder::operation(const GraphNode &node, Values inputs,
   call.check();
   if (emit.failed())
     return {};
+  if (graph.role == GraphRole::Encoder && node.op == "attention" &&
+      call.inputs.size() == 3) {
+    call.fail("an attention of an encoder needs a mask, because sources are "
+              "padded to the longest of a batch");
+    return {};
+  }
   Values results = op->build(call);
   for (Value result : results)
     checkSize(result, node);
-  if (file.decoder && !emit.failed())
+  if (isDecoder() && !emit.failed())
     step.checkRows(call.inputs, results, node);
   return results;
 }
@@ -381,35 +399,40 @@ Value GraphBuilder::result(const GraphOutput &output, Value value) {
 
 void GraphBuilder::endEntry(const Values &results) {
   std::vector<EntryOutput> outputs;
-  for (auto [output, value] : llvm::zip_equal(file.body.outputs, results))
+  for (auto [output, value] : llvm::zip_equal(graph.body.outputs, results))
     if (!emit.failed())
       outputs.push_back({output.name, result(output, value)});
-  emit.at(file.entry, "/outputs");
+  emit.at(graph.entry, graph.pointer + "/outputs");
   emit.endEntry(outputs);
 }
 
 void GraphBuilder::build() {
+  if (emit.failed())
+    return;
   Scope scope;
-  if (file.decoder)
-    scope[file.inputs.front().name] = {step.begin()};
+  if (isDecoder())
+    scope[graph.inputs.front().name] = {step.begin()};
   else
     beginEntry(scope);
   if (emit.failed())
     return;
-  Values results = body(file.body, std::move(scope), "", "");
+  Values results = body(graph.body, std::move(scope),
+                        graph.name.empty() ? "" : graph.name + ".", "");
   if (emit.failed())
     return;
-  if (file.decoder)
-    step.end(results);
-  else
-    endEntry(results);
+  if (isDecoder())
+    return step.end(results);
+  endEntry(results);
+  if (graph.role == GraphRole::Encoder)
+    source->setStates(results);
 }
 
-Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
-                                                   ImportInfo &info) {
-  TRANSOM_ASSIGN(JsonDocument document,
-                 parseJsonFile(joinPath(info.folder, info.baseFile)));
-  TRANSOM_ASSIGN(GraphFile file, readGraphFile(document));
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+/// Opens the files of weights, and says what is imported.
+static Result<void> openFiles(const GraphFile &file, ImportInfo &info) {
   if (!file.weights.empty()) {
     TRANSOM_ASSIGN(ModelFiles files,
                    ModelFiles::openFiles(info.folder, file.weights));
@@ -422,21 +445,54 @@ Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
   info.inputFiles = {info.baseFile};
   info.inputFiles.insert(info.inputFiles.end(), info.files.fileNames().begin(),
                          info.files.fileNames().end());
+  return {};
+}
 
-  Emitter emit(context, info.files, info.baseFile);
-  GraphBuilder graph(emit, file);
-  graph.build();
+/// The largest value of each symbol.
+static std::vector<std::pair<std::string, int64_t>>
+getSymbols(const GraphFile &file) {
+  const bool decoder = file.main.role == GraphRole::Decoder;
   std::vector<std::pair<std::string, int64_t>> symbols;
-  for (const GraphDim &dim : file.dims)
-    symbols.push_back({dim.name, dim.largest});
-  if (file.decoder)
-    symbols = {{"keys", -1}, {"rows", -1}, {"wanted", -1}};
+  if (file.encoder || !decoder)
+    for (const GraphDim &dim : (file.encoder ? *file.encoder : file.main).dims)
+      symbols.push_back({dim.name, dim.largest});
+  if (decoder)
+    for (const char *name : {"keys", "rows", "wanted"})
+      symbols.push_back({name, -1});
+  if (file.encoder)
+    for (const char *name : {"keys1", "rows1"})
+      symbols.push_back({name, -1});
+  return symbols;
+}
+
+Result<OwningOpRef<ModuleOp>> transom::importGraph(MLIRContext &context,
+                                                   ImportInfo &info) {
+  TRANSOM_ASSIGN(JsonDocument document,
+                 parseJsonFile(joinPath(info.folder, info.baseFile)));
+  TRANSOM_ASSIGN(GraphFile file, readGraphFile(document));
+  TRANSOM_TRY(openFiles(file, info));
+
+  // The encoder's entry, the graph's, and the one between the two.
+  Emitter emit(context, info.files, info.baseFile);
+  std::optional<GraphSource> source;
+  if (file.encoder) {
+    source.emplace(emit, *file.encoder);
+    source->checkEntries(file.main);
+    GraphBuilder(emit, file, *file.encoder, &*source).build();
+  }
+  GraphBuilder graph(emit, file, file.main, source ? &*source : nullptr);
+  graph.build();
+  if (source)
+    source->build();
+
+  // What the manifest says of the model.
   OpBuilder builder(&context);
   SmallVector<NamedAttribute> extra = {
       builder.getNamedAttr("head", builder.getStringAttr(graph.head()))};
-  if (std::optional<int64_t> longest = graph.longest())
+  if (std::optional<int64_t> longest =
+          source ? source->longest() : graph.longest())
     extra.push_back(builder.getNamedAttr("max_length",
                                          builder.getI64IntegerAttr(*longest)));
-  emit.finish(info, symbols, extra);
+  emit.finish(info, getSymbols(file), extra);
   return emit.take();
 }

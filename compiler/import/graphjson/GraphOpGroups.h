@@ -17,6 +17,9 @@ inline constexpr size_t maxConstant = 65536;
 bool isFloatValue(mlir::Value value);
 bool isBoolValue(mlir::Value value);
 
+/// An `attention` with the attribute `cross`.
+Values buildCrossAttention(OpCall &call);
+
 // Each function gives the rows of its group.
 std::vector<GraphOp> getProductOps();
 std::vector<GraphOp> getElementwiseOps();

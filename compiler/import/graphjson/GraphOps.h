@@ -74,9 +74,14 @@ private:
   std::map<std::string, int64_t> dims; // largest, -1 = no bound
 };
 
+class GraphSource;
+
 /// What the operations of a decoder's graph share.
 struct StepState {
   mlir::Value ragged; ///< null outside a decoder
+  /// What attentions with `cross` read; null without an encoder.
+  GraphSource *source = nullptr;
+  bool hasCache = false; ///< an attention has one
   /// Positions are below this, as far as tables say.
   std::optional<int64_t> context;
 

@@ -30,6 +30,8 @@ private:
   void operation(const GraphOp &op);
   void instance();
   void body();
+  void graph();
+  void required();
 
   JsonWriter json;
 };
@@ -286,6 +288,8 @@ void SchemaWriter::definitions() {
       json.member("minimum", 1);
     });
   closeObject();
+  json.key("graph");
+  graph();
   json.key("block");
   object({"nodes", "outputs"});
   json.key("inputs");
@@ -302,6 +306,34 @@ void SchemaWriter::definitions() {
   });
 }
 
+/// One of the graphs of an encoder-decoder.
+void SchemaWriter::graph() {
+  object({"inputs", "nodes", "outputs"});
+  json.key("entry");
+  reference("name");
+  json.key("inputs");
+  writeArray("input", 1);
+  body();
+  closeObject();
+}
+
+/// A file has one graph of its own, or `graphs`.
+void SchemaWriter::required() {
+  json.key("required");
+  json.array(std::vector<const char *>{"transom"});
+  json.key("oneOf");
+  json.beginArray();
+  json.beginObject();
+  json.key("required");
+  json.array(std::vector<const char *>{"inputs", "nodes", "outputs"});
+  json.endObject();
+  json.beginObject();
+  json.key("required");
+  json.array(std::vector<const char *>{"graphs"});
+  json.endObject();
+  json.endArray();
+}
+
 void SchemaWriter::run() {
   json.beginObject();
   json.member("$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -309,9 +341,7 @@ void SchemaWriter::run() {
   json.member("title", "graph.json of transom");
   json.member("type", "object");
   json.member("additionalProperties", false);
-  json.key("required");
-  json.array(
-      std::vector<const char *>{"transom", "inputs", "nodes", "outputs"});
+  required();
   json.key("properties");
   json.beginObject();
   json.key("$schema");
@@ -343,6 +373,13 @@ void SchemaWriter::run() {
   json.key("inputs");
   writeArray("input", 1);
   body();
+  json.key("graphs");
+  object({"encoder", "decoder"});
+  for (const char *key : {"encoder", "decoder"}) {
+    json.key(key);
+    reference("graph");
+  }
+  closeObject();
   json.endObject();
   json.key("$defs");
   json.beginObject();

@@ -12,18 +12,21 @@ using namespace transom;
 
 /// The new tokens of several sequences, and the rows that are asked for.
 Value GraphStep::begin() {
-  const GraphInput &input = file.inputs.front();
+  const GraphInput &input = graph.inputs.front();
   auto wrong = [&](JsonValue at, const std::string &text) {
-    return emit.fail(at.error("a graph with caches is a decoder: " + text));
+    return emit.fail(
+        at.error((graph.name.empty() ? "a graph with caches is a decoder: "
+                                     : "graph 'decoder': ") +
+                 text));
   };
   // The runtime derives entries of these names from the decoder.
   for (EntryKind derived : {EntryKind::Logits, EntryKind::Score,
                             EntryKind::Generate, EntryKind::Encode})
-    if (file.entry == getEntryKindName(derived))
-      return wrong(input.at, "its entry cannot be named '" + file.entry +
+    if (graph.entry == getEntryKindName(derived))
+      return wrong(input.at, "its entry cannot be named '" + graph.entry +
                                  "', which is derived from it");
-  if (file.inputs.size() != 1)
-    return wrong(file.inputs[1].at, "its one input is the new tokens");
+  if (graph.inputs.size() != 1)
+    return wrong(graph.inputs[1].at, "its one input is the new tokens");
   Result<Dims> shape = dims.shape(input.shape);
   if (!shape)
     return emit.fail(shape.takeError());
@@ -32,11 +35,11 @@ Value GraphStep::begin() {
     return wrong(input.at, "its input is i64 [\"rows\"]");
   if (input.maskOf || input.defaultValue)
     return wrong(input.at, "its input has no 'mask_of' and no 'default'");
-  if (file.dims.size() != 1 || file.dims[0].largest >= 0)
+  if (graph.dims.size() != 1 || graph.dims[0].largest >= 0)
     return wrong(input.at, "its one dim is \"rows\": {}, without a 'max'");
-  emit.at(file.entry, "/inputs");
+  emit.at(graph.entry, graph.pointer + "/inputs");
   SmallVector<Value> arguments = emit.beginEntry(
-      file.entry,
+      graph.entry,
       {{"tokens", DType::I64, {rows}, "data", {}, {}},
        {"wanted", DType::I64, {Polynomial::symbol("wanted")}, "data", {}, {}}});
   logitTokens = arguments[1];
@@ -121,11 +124,25 @@ Value GraphStep::gatherLogitRows(Value result) {
   return emit.gatherBefore(from, logitTokens, users);
 }
 
+void GraphStep::checkTarget(JsonValue output) {
+  if (!state.hasCache)
+    emit.fail(output.error("a decoder without an attention with 'cache' is not "
+                           "supported",
+                           Status::Unsupported));
+  else if (!causal)
+    emit.fail(output.error("the output of a decoder with an encoder is not "
+                           "logits, [rows, " +
+                               std::to_string(*emit.getBound(0)) +
+                               "] as the token embedding has entries; other "
+                               "outputs are not supported",
+                           Status::Unsupported));
+}
+
 void GraphStep::end(ArrayRef<Value> results) {
   if (results.size() != 1)
     return (void)emit.fail(
-        file.body.outputs[1].edge.at.error("a decoder has one output"));
-  JsonValue at = file.body.outputs[0].edge.at;
+        graph.body.outputs[1].edge.at.error("a decoder has one output"));
+  JsonValue at = graph.body.outputs[0].edge.at;
   Value value = results[0];
   Dims shape = emit.getShape(value);
   if (!value.getDefiningOp() || emit.getWeightExpr(value) ||
@@ -133,15 +150,17 @@ void GraphStep::end(ArrayRef<Value> results) {
       !isa<FloatType>(cast<TensorType>(value.getType()).getElementType()))
     return (void)emit.fail(
         at.error("the output of a decoder is f32 [rows, width]"));
-  emit.at(file.entry, "/outputs");
+  emit.at(graph.entry, graph.pointer + "/outputs");
   Value logits = gatherLogitRows(value);
   if (emit.failed())
     return;
   std::optional<int64_t> vocabulary = emit.getBound(0);
   if (!vocabulary)
-    return (void)emit.fail(file.inputs.front().at.error(
+    return (void)emit.fail(graph.inputs.front().at.error(
         "a decoder's tokens are the ids of an 'embedding'"));
   causal = *shape[1].constant() == *vocabulary;
+  if (state.source)
+    checkTarget(at);
   emit.endEntry({{causal ? "logits" : "last_hidden_state", logits}});
   OpBuilder &ops = emit.ops();
   emit.annotateEntry("transom.vocabulary", ops.getI64IntegerAttr(*vocabulary));

@@ -12,8 +12,8 @@ namespace transom {
 /// the emitter's.
 class GraphStep {
 public:
-  GraphStep(Emitter &emit, const GraphFile &file, const DimTable &dims)
-      : emit(emit), file(file), dims(dims) {}
+  GraphStep(Emitter &emit, const Graph &graph, const DimTable &dims)
+      : emit(emit), graph(graph), dims(dims) {}
 
   /// Begins the entry; gives the new tokens, i64 [rows].
   mlir::Value begin();
@@ -28,12 +28,14 @@ public:
   StepState state;
 
 private:
+  /// Refuses a decoder of an encoder-decoder that the runtime cannot run.
+  void checkTarget(JsonValue output);
   /// The rows of a result whose logits the caller needs, gathered before the
   /// operations that compute each row alone.
   mlir::Value gatherLogitRows(mlir::Value result);
 
   Emitter &emit;
-  const GraphFile &file;
+  const Graph &graph;
   const DimTable &dims;
   mlir::Value logitTokens; // i64 [wanted]: rows whose logits are computed
   bool causal = false;     // the result is as wide as the vocabulary

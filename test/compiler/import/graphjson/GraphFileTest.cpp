@@ -38,9 +38,36 @@ TEST(GraphFileErrors, unknown_dtype) {
       Status::Rejected, {"unsupported dtype 'f33'", "f32"});
 }
 
-TEST(GraphFileErrors, several_graphs_are_not_built) {
-  expectGraphError(R"({"transom": 1, "graphs": {}})", Status::Unsupported,
-                   {"'graphs' is not supported"});
+TEST(GraphFileErrors, graphs_are_an_encoder_and_a_decoder) {
+  const std::string half = R"({"inputs": [], "nodes": [], "outputs": []})";
+  auto with = [](const std::string &graphs, Status status,
+                 const std::vector<std::string> &texts,
+                 const std::string &more = "") {
+    expectGraphError("{\"transom\": 1, " + more + "\"graphs\": " + graphs + "}",
+                     status, texts);
+  };
+  with("[]", Status::Rejected, {"'/graphs'"});
+  with("{}", Status::Rejected, {"'/graphs'", "missing key 'encoder'"});
+  with("{\"encoder\": 3}", Status::Rejected, {"'/graphs/encoder'"});
+  with("{\"encoder\": " + half + "}", Status::Rejected,
+       {"'/graphs/encoder'", "no inputs"});
+  with("{\"encoder\": {\"nods\": []}}", Status::Rejected,
+       {"'/graphs/encoder'", "unknown key 'nods'", "did you mean 'nodes'"});
+  with("{\"first\": " + half + "}", Status::Unsupported,
+       {"'/graphs/first'", "supported: decoder, encoder"});
+  with("{}", Status::Rejected, {"unknown key 'nodes'"}, "\"nodes\": [], ");
+}
+
+TEST(GraphFileErrors, cross_belongs_to_an_attention) {
+  expectGraphError(
+      graph(R"({"name": "a", "op": "relu", "inputs": ["x"], "cross": "y"})",
+            "\"a\""),
+      Status::Rejected, {"'/nodes/0'", "unknown key 'cross'"});
+  expectGraphError(
+      graph(
+          R"({"name": "a", "op": "relu", "inputs": ["x"], "attrs": {"cross": "encoder"}})",
+          "\"a\""),
+      Status::Rejected, {"'/nodes/0/attrs'", "unknown key 'cross'"});
 }
 
 TEST(GraphFileErrors, weights_are_plain_file_names) {
