@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the weights, inputs and expected results of the graph.json examples:
 random weights from a seed, results computed in float64 from the definitions
-in the papers. Needs torch and safetensors; the tests that read them do not."""
+in the papers. Texts of the encoder-decoder are those of a Marian model of
+transformers with the same weights. Needs torch, safetensors and transformers;
+the tests that read the examples do not."""
 import json
 import math
 import pathlib
@@ -230,8 +232,152 @@ def decoder():
     folder.close()
 
 
+def post_norm(folder, x, change, norm):
+    return folder.apply_norm(x + change, norm, 1e-5)
+
+
+def transformer_layer(folder, x, layer, added, states=None, seen=None):
+    """Attention to x, in a decoder also to the encoder's states, and a feed-forward, each with its sum and norm."""
+    for name, read, hidden in (("self", None, added), ("cross", states, seen)):
+        if name == "cross" and states is None:
+            continue
+        keys = x if read is None else read
+        query, key, value = (heads(folder.apply_linear(of, f"{layer}{name}.{which}"), 4)
+                             for of, which in ((x, "query"), (keys, "key"), (keys, "value")))
+        mixed = folder.apply_linear(attend(query, key, value, hidden), f"{layer}{name}.out")
+        x = post_norm(folder, x, mixed, f"{layer}{name}.norm")
+    wide = torch.relu(folder.apply_linear(x, layer + "feed_forward.up"))
+    return post_norm(folder, x, folder.apply_linear(wide, layer + "feed_forward.down"), layer + "feed_forward.norm")
+
+
+class Transformer:
+    """Attention Is All You Need: three encoder layers, two decoder layers, width 32, four heads."""
+
+    VOCABULARY, WIDTH, LAYERS = 50, 32, {"encoder": 3, "decoder": 2}
+    PAD, START, END = 0, 1, 2
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.table("embedding", self.VOCABULARY, self.WIDTH, 0.25)
+        for half, count in self.LAYERS.items():
+            for i in range(count):
+                for attention in ("self", "cross") if half == "decoder" else ("self",):
+                    for name in ("query", "key", "value", "out"):
+                        folder.linear(f"{half}.{i}.{attention}.{name}", 32, 32)
+                    folder.norm(f"{half}.{i}.{attention}.norm", 32)
+                folder.linear(f"{half}.{i}.feed_forward.up", 32, 72)
+                folder.linear(f"{half}.{i}.feed_forward.down", 72, 32)
+                folder.norm(f"{half}.{i}.feed_forward.norm", 32)
+        # Texts of small weights, or of embeddings of different length, repeat one token.
+        folder.weights["embedding"] *= 1.4 / folder.weights["embedding"].norm(dim=1, keepdim=True)
+        for name, tensor in folder.weights.items():
+            if name.endswith((".query.weight", ".key.weight", ".out.weight", ".down.weight")):
+                tensor *= 2.5
+            elif name.endswith((".bias", ".beta")):
+                tensor *= 0.3
+
+    def embed(self, ids):
+        return self.folder["embedding"][ids] * math.sqrt(self.WIDTH) + sinusoid(ids.shape[1], self.WIDTH)
+
+    def encode(self, ids, mask):
+        x = self.embed(ids)
+        for i in range(self.LAYERS["encoder"]):
+            x = transformer_layer(self.folder, x, f"encoder.{i}.", hidden_where(mask.bool()[:, None, None, :]))
+        return x * mask[..., None]
+
+    def logits(self, ids, mask, target):
+        states, x = self.encode(ids, mask), self.embed(target)
+        causal = hidden_where(torch.ones(target.shape[1], target.shape[1]).tril().bool())
+        for i in range(self.LAYERS["decoder"]):
+            x = transformer_layer(self.folder, x, f"decoder.{i}.", causal, states,
+                                  hidden_where(mask.bool()[:, None, None, :]))
+        return x @ self.folder["embedding"].T
+
+    def marian(self):
+        """The same model of transformers, whose table of positions is replaced by that of the paper."""
+        import transformers
+        config = transformers.MarianConfig(
+            vocab_size=self.VOCABULARY, d_model=self.WIDTH, encoder_layers=3, decoder_layers=2, encoder_attention_heads=4,
+            decoder_attention_heads=4, encoder_ffn_dim=72, decoder_ffn_dim=72, max_position_embeddings=64,
+            activation_function="relu", scale_embedding=True, pad_token_id=self.PAD, eos_token_id=self.END,
+            bos_token_id=self.START, decoder_start_token_id=self.START, forced_eos_token_id=None)
+        model = transformers.MarianMTModel(config).double().eval()
+        state = model.state_dict()
+        mine = {"self_attn.": "self.", "encoder_attn.": "cross.", "self_attn_layer_norm": "self.norm",
+                "encoder_attn_layer_norm": "cross.norm", "final_layer_norm": "feed_forward.norm",
+                "fc1": "feed_forward.up", "fc2": "feed_forward.down", "q_proj": "query", "k_proj": "key",
+                "v_proj": "value", "out_proj": "out"}
+        for name in state:
+            if "embed_positions" in name:
+                state[name] = sinusoid(64, self.WIDTH)
+            elif name.endswith(("shared.weight", "embed_tokens.weight", "lm_head.weight")):
+                state[name] = self.folder["embedding"]
+            elif name == "final_logits_bias":
+                state[name] = torch.zeros_like(state[name])
+            else:
+                own = name.removeprefix("model.").replace(".layers.", ".")
+                for theirs, ours in mine.items():
+                    own = own.replace(theirs, ours)
+                if ".norm." in own:
+                    own = own.replace(".weight", ".gamma").replace(".bias", ".beta")
+                state[name] = self.folder[own]
+        model.load_state_dict(state)
+        return model
+
+    def sources(self, lengths):
+        """Rows of random tokens, padded."""
+        ids = torch.full((len(lengths), max(lengths)), self.PAD)
+        for row, length in enumerate(lengths):
+            ids[row, :length] = torch.randint(3, self.VOCABULARY, (length,), generator=self.folder.generator)
+        return ids, torch.tensor([[int(i < length) for i in range(max(lengths))] for length in lengths])
+
+    def generate(self, model, count, **flags):
+        """Texts whose choices are far from ties, in float64 and in float32."""
+        while True:
+            ids, mask = self.sources((6, 19, 11))
+            found, single = (m.generate(input_ids=ids, attention_mask=mask, do_sample=False, output_scores=True,
+                                        return_dict_in_generate=True, **flags) for m in (model, self.single))
+            if flags.get("num_beams", 1) == 1:
+                gap = min(float(step.topk(2).values.diff(dim=-1).abs().min()) for step in found.scores)
+            else:
+                gap = float(found.sequences_scores.reshape(3, count).diff(dim=-1).abs().min())
+            varied = len(set(found.sequences.flatten().tolist())) > 9
+            if gap > 1e-3 and varied and torch.equal(found.sequences, single.sequences):
+                return {"input_ids": ids, "attention_mask": mask}, found
+
+
+def transformer():
+    folder = Folder("transformer", 15)
+    made = Transformer(folder)
+    model = made.marian()
+    made.single = made.marian().float()
+    for lengths in ((1,), (9, 4, 7), (64, 33)):
+        ids, mask = made.sources(lengths)
+        given = {"input_ids": ids, "attention_mask": mask}
+        folder.case(given, {"last_hidden_state": made.encode(ids, mask)}, "encode")
+        target, _ = made.sources((13 if lengths[0] == 9 else 64,) * len(lengths))
+        found = made.logits(ids, mask, target)
+        assert torch.allclose(found, model(**given, decoder_input_ids=target).logits, atol=1e-9, rtol=0)
+        folder.case({**given, "decoder_input_ids": target}, {"logits": found}, "logits")
+        if lengths[0] == 9:
+            labels = target.roll(-1, 1)
+            begun = torch.cat((torch.full((3, 1), made.START), labels[:, :-1]), 1)
+            scores = torch.log_softmax(made.logits(ids, mask, begun), -1).gather(2, labels[..., None])[..., 0]
+            folder.case({**given, "labels": labels}, {"logprobs": scores}, "score")
+    given, found = made.generate(model, 1, num_beams=1, max_new_tokens=20, min_new_tokens=20,
+                                no_repeat_ngram_size=2)
+    folder.case(given, {"output_ids": found.sequences[:, 1:]}, "generate", max_new_tokens=20,
+                no_repeat_ngram_size=2, sampling=f"greedy, the end token (id {made.END}) may not be chosen")
+    flags = dict(num_beams=4, num_return_sequences=3, max_new_tokens=12, min_new_tokens=3, length_penalty=0.6,
+                 early_stopping=False, no_repeat_ngram_size=3)
+    given, found = made.generate(model, 3, **flags)
+    folder.case(given, {"output_ids": found.sequences[:, 1:], "scores": found.sequences_scores}, "generate_beam", **flags)
+    folder.close()
+
+
 if __name__ == "__main__":
     decomposed_attention()
     transformer_encoder()
     pre_norm()
     decoder()
+    transformer()

@@ -67,7 +67,9 @@ std::vector<std::vector<int64_t>> getRows(const Tensor &ids,
 class EncoderDecoderGolden : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    folder = sourceFolder() + "/test/goldens/encoder-decoders/" + GetParam();
+    folder = sourceFolder() + "/" + GetParam();
+    if (!fileExists(folder + "/cases.json"))
+      folder = sourceFolder() + "/test/goldens/encoder-decoders/" + GetParam();
     DialectRegistry registry;
     registerTransomDialects(registry);
     context.appendDialectRegistry(registry);
@@ -184,7 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("bart", "bart-classify", "bart-scaled", "blenderbot",
                       "m2m", "m2m-odd", "marian", "marian-two-vocabularies",
                       "mbart", "mt5", "mt5-v4-untied", "pegasus", "t5",
-                      "t5-gated-untied", "t5-gated-v4-untied", "t5-v4"),
+                      "t5-gated-untied", "t5-gated-v4-untied", "t5-v4",
+                      "examples/transformer"),
     [](const auto &info) {
       std::string name = info.param;
       for (char &c : name)

@@ -135,6 +135,9 @@ TEST(Mutations, of_decomposed_attention) {
 TEST(Mutations, of_blocks) {
   expectNoCrash("examples/transformer-encoder", "graph.json", 600);
 }
+TEST(Mutations, of_encoder_decoders) {
+  expectNoCrash("examples/transformer", "graph.json", 600);
+}
 TEST(Mutations, of_additive_masks) {
   expectNoCrash("examples/pre-norm", "graph.json", 600);
 }
