@@ -89,13 +89,13 @@ readParts(JsonValue value) {
   return std::pair(text.substr(0, space), text.substr(space + 1));
 }
 
-static Result<void> readMerge(JsonValue value, const TokenIds &ids,
-                              Draft &draft) {
-  TRANSOM_ASSIGN(auto parts, readParts(value));
-  auto [left, right] = parts;
+/// Adds a merge; `fail` makes an error of a text.
+template <typename Fail>
+static Result<void> addMerge(std::string_view left, std::string_view right,
+                             const TokenIds &ids, Draft &draft, Fail fail) {
   auto missing = [&](std::string_view token) {
-    return value.error("token " + quoted(token) +
-                       " of a merge is not in the vocabulary");
+    return fail("token " + quoted(token) +
+                " of a merge is not in the vocabulary");
   };
   auto first = ids.find(left), second = ids.find(right);
   if (first == ids.end())
@@ -104,14 +104,47 @@ static Result<void> readMerge(JsonValue value, const TokenIds &ids,
     return missing(right);
   size_t prefix = draft.continuingPrefix.size();
   if (right.size() < prefix)
-    return value.error("token " + quoted(right) +
-                       " of a merge is shorter than the continuing prefix");
+    return fail("token " + quoted(right) +
+                " of a merge is shorter than the continuing prefix");
   std::string joined(left);
   joined += right.substr(prefix);
   auto result = ids.find(joined);
   if (result == ids.end())
     return missing(joined);
   draft.merges.push_back({first->second, second->second, result->second});
+  return {};
+}
+
+static Result<void> readMerge(JsonValue value, const TokenIds &ids,
+                              Draft &draft) {
+  TRANSOM_ASSIGN(auto parts, readParts(value));
+  return addMerge(parts.first, parts.second, ids, draft,
+                  [&](const std::string &text) { return value.error(text); });
+}
+
+Result<void> readMergeLines(std::string_view text, const std::string &name,
+                            Draft &draft) {
+  TokenIds ids(draft.modelTokens.begin(), draft.modelTokens.end());
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (line.substr(0, 8) == "#version")
+      continue;
+    auto fail = [&](const std::string &message) {
+      return rejected(name + ":" + std::to_string(number) + ": " + message);
+    };
+    const size_t space = line.find(' ');
+    if (space == std::string_view::npos ||
+        line.find(' ', space + 1) != std::string_view::npos)
+      return fail("expected a merge of two tokens with a space between them, "
+                  "got " +
+                  quoted(line));
+    TRANSOM_TRY(addMerge(line.substr(0, space), line.substr(space + 1), ids,
+                         draft, fail));
+  }
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/import/tokenizer/ImportFolder.h"
 #include "compiler/import/tokenizer/ImportM2M100.h"
 #include "compiler/import/tokenizer/ImportMarian.h"
+#include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
@@ -16,16 +17,30 @@ using namespace tokenizer;
 
 /// The classes of model types whose folders may be without `tokenizer_class`.
 static constexpr std::pair<const char *, const char *> classesOfTypes[] = {
-    {"llama", "LlamaTokenizer"},     {"m2m_100", "M2M100Tokenizer"},
-    {"marian", "MarianTokenizer"},   {"mbart", "MBartTokenizer"},
-    {"mistral", "LlamaTokenizer"},   {"mixtral", "LlamaTokenizer"},
-    {"mt5", "T5Tokenizer"},          {"nllb-moe", "NllbTokenizer"},
-    {"pegasus", "PegasusTokenizer"}, {"phi3", "LlamaTokenizer"},
-    {"t5", "T5Tokenizer"},           {"xlm-roberta", "XLMRobertaTokenizer"}};
+    {"bart", "BartTokenizer"},
+    {"blenderbot", "BlenderbotTokenizer"},
+    {"gpt2", "GPT2Tokenizer"},
+    {"llama", "LlamaTokenizer"},
+    {"m2m_100", "M2M100Tokenizer"},
+    {"marian", "MarianTokenizer"},
+    {"mbart", "MBartTokenizer"},
+    {"mistral", "LlamaTokenizer"},
+    {"mixtral", "LlamaTokenizer"},
+    {"mt5", "T5Tokenizer"},
+    {"nllb-moe", "NllbTokenizer"},
+    {"opt", "GPT2Tokenizer"},
+    {"pegasus", "PegasusTokenizer"},
+    {"phi3", "LlamaTokenizer"},
+    {"qwen2", "Qwen2Tokenizer"},
+    {"qwen3", "Qwen2Tokenizer"},
+    {"roberta", "RobertaTokenizer"},
+    {"t5", "T5Tokenizer"},
+    {"xlm-roberta", "XLMRobertaTokenizer"}};
 
 /// Files that only tokenizers have.
 static constexpr const char *tokenizerFiles[] = {
-    "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"};
+    "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
+    "merges.txt"};
 
 namespace {
 /// Reads the files of a folder.
@@ -43,6 +58,8 @@ public:
       return readMarian();
     if (name == "M2M100Tokenizer")
       return readM2M100();
+    if (isMergesClass(name))
+      return readMerges(name);
     if (const char *file = getPieceFileName(name))
       return readPieces(name, file);
     for (const char *file : tokenizerFiles)
@@ -50,7 +67,7 @@ public:
         return unsupported("unsupported tokenizer class '" + name +
                            "' without tokenizer.json; supported: "
                            "M2M100Tokenizer, MarianTokenizer, " +
-                           getPieceClassNames());
+                           getPieceClassNames() + ", " + getMergesClassNames());
     return std::optional<FolderTokenizer>();
   }
 
@@ -130,6 +147,17 @@ private:
     TRANSOM_ASSIGN(from.pieces, read(fileName));
     TRANSOM_ASSIGN(from.settings, readSettings());
     return give(importPieceTokenizer(className, from));
+  }
+
+  Result<std::optional<FolderTokenizer>>
+  readMerges(const std::string &className) {
+    if (!has("vocab.json") || !has("merges.txt"))
+      return std::optional<FolderTokenizer>();
+    MergeFiles from;
+    TRANSOM_ASSIGN(from.vocabulary, read("vocab.json"));
+    TRANSOM_ASSIGN(from.merges, read("merges.txt"));
+    TRANSOM_ASSIGN(from.settings, readSettings());
+    return give(importMergesTokenizer(className, from));
   }
 
   Result<std::optional<FolderTokenizer>> readM2M100() {

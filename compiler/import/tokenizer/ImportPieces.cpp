@@ -293,7 +293,7 @@ Result<ImportedTokenizer> importPieceTokenizer(std::string_view className,
   if (Result<void> made = make(); !made) {
     Error error = made.takeError();
     // Errors in other files name those.
-    if (error.message.find(files.settings.config->name) != 0)
+    if (!isAboutSettings(files.settings, error.message))
       error.message = files.pieces.name + ": " + error.message;
     return error;
   }

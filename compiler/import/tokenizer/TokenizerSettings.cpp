@@ -261,4 +261,12 @@ Result<TokenizerSettings> readTokenizerSettings(const SettingFiles &files) {
   return Reader().run(files);
 }
 
+bool isAboutSettings(const SettingFiles &files, std::string_view message) {
+  for (const std::optional<NamedFile> *file :
+       {&files.config, &files.specialTokens, &files.addedTokens})
+    if (*file && message.substr(0, (*file)->name.size()) == (*file)->name)
+      return true;
+  return false;
+}
+
 } // namespace transom::tokenizer

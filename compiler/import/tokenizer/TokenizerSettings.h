@@ -70,5 +70,8 @@ struct SettingFiles {
 
 Result<TokenizerSettings> readTokenizerSettings(const SettingFiles &files);
 
+/// True for a message that begins with the name of one of the files.
+bool isAboutSettings(const SettingFiles &files, std::string_view message);
+
 } // namespace tokenizer
 } // namespace transom

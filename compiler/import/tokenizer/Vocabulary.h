@@ -16,6 +16,11 @@ Result<void> readModel(JsonValue model, Draft &draft);
 
 /// `model` of type BPE.
 Result<void> readBpe(JsonValue model, Draft &draft);
+/// The merges of a merges.txt, one a line: two tokens with a space between
+/// them. Lines that begin with `#version` do not count. `name` is the file's in
+/// errors, which have the number of the line.
+Result<void> readMergeLines(std::string_view text, const std::string &name,
+                            Draft &draft);
 /// `model` of type Unigram.
 Result<void> readUnigram(JsonValue model, Draft &draft);
 /// Completes a Unigram model whose entries, tokens and scores are by id: sorts

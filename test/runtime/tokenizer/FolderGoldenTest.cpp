@@ -125,14 +125,14 @@ TEST_P(FolderGolden, LongTextsTakeLinearTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, FolderGolden,
-                         testing::Values("llama", "llama_decoder",
-                                         "llama_legacy", "m2m100_bpe",
-                                         "m2m100_settings", "marian_two",
-                                         "mbart", "mbart50", "nllb",
-                                         "nllb_legacy", "pegasus",
-                                         "t5_settings", "xlm_roberta_settings"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(
+    Folders, FolderGolden,
+    testing::Values("bart_settings", "blenderbot", "gpt2_opt", "llama",
+                    "llama_decoder", "llama_legacy", "m2m100_bpe",
+                    "m2m100_settings", "marian_two", "mbart", "mbart50", "nllb",
+                    "nllb_legacy", "pegasus", "qwen2", "roberta", "t5_settings",
+                    "xlm_roberta_settings"),
+    [](const auto &info) { return info.param; });
 
 } // namespace
 } // namespace transom::test

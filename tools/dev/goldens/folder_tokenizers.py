@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Tokenizers of folders without tokenizer.json, trained on generated text with
-# the PyPI package `sentencepiece`, for the classes of transformers that read
-# them. Used by make-folder-goldens.py and compare-folders.py.
+# the PyPI packages `sentencepiece` and `tokenizers`, for the classes of
+# transformers that read them. Used by make-folder-goldens.py and compare-folders.py.
 import io
 import json
 import os
 
 import sentencepiece
+import tokenizers
 import transformers
 from sentencepiece import sentencepiece_model_pb2
 
@@ -126,6 +127,49 @@ class Marian:
         return tokenizer
 
 
+class Merges:
+    """A folder of vocab.json and merges.txt: a byte-level BPE model whose special tokens have the first ids or the last."""
+
+    def __init__(self, name, config=(), first=(), last=(), special=None, added=None):
+        self.name, self.config, self.first, self.last, self.special, self.added = name, dict(config), first, last, special, added
+
+    def write(self, folder, size):
+        os.makedirs(folder, exist_ok=True)
+        model = tokenizers.ByteLevelBPETokenizer()
+        model.train_from_iterator((t for t in unigram_tokenizers.training_text(180) if t.strip()), vocab_size=size + 256,
+                                  special_tokens=list(self.first), show_progress=False)
+        model.save_model(folder)
+        files = {"tokenizer_config.json": dict(self.config, tokenizer_class=self.name), "special_tokens_map.json": self.special, "added_tokens.json": self.added}
+        path = os.path.join(folder, "vocab.json")
+        with open(path) as file:
+            vocabulary = json.load(file)
+        for each in self.last:
+            vocabulary[each] = len(vocabulary)
+        for name, content in dict(files, **{"vocab.json": vocabulary}).items():
+            if content is not None:
+                with open(os.path.join(folder, name), "w") as out:
+                    json.dump(content, out, ensure_ascii=False, separators=(",", ":"))
+
+    def load(self, folder):
+        return getattr(transformers, self.name).from_pretrained(folder)
+
+
+FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]
+END = ["<|endoftext|>"]
+FOLDERS.update({
+    "bart": Merges("BartTokenizer", first=FAIRSEQ, last=["<mask>"]),
+    "bart_settings": Merges("BartTokenizer", {"add_prefix_space": True, "trim_offsets": False, "mask_token": added("<mask>", lstrip=True)}, FAIRSEQ, ["<mask>"],
+                            special={"cls_token": "<s>", "sep_token": token("</s>", normalized=True), "additional_special_tokens": ["<x>"]}),
+    "roberta": Merges("RobertaTokenizer", {"add_prefix_space": True}, FAIRSEQ, ["<mask>"], added={"<plus>": 301}),
+    "roberta_plain": Merges("RobertaTokenizer"),
+    "blenderbot": Merges("BlenderbotTokenizer", first=FAIRSEQ, last=["<mask>"]),
+    "blenderbot_end": Merges("BlenderbotTokenizer", {"add_prefix_space": False, "add_eos_token": True}, FAIRSEQ, ["<mask>"]),
+    "gpt2": Merges("GPT2Tokenizer", last=END),
+    "gpt2_opt": Merges("GPT2Tokenizer", {"add_bos_token": True, "bos_token": added("</s>", normalized=True), "eos_token": added("</s>", normalized=True),
+                                         "unk_token": added("</s>", normalized=True), "pad_token": "<pad>"}, FAIRSEQ),
+    "qwen2": Merges("Qwen2Tokenizer", {"added_tokens_decoder": {"456": token("<|endoftext|>"), "457": token("<|im_start|>"), "458": token("<|im_end|>")},
+                                       "eos_token": "<|im_end|>", "additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}),
+})
 FOLDERS["marian"] = Marian(False)
 FOLDERS["marian_two"] = Marian(True)
 

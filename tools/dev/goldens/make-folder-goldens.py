@@ -8,7 +8,7 @@
 # offsets nor texts with special tokens.
 #
 #   pip install transformers==5.23.0 sentencepiece==0.2.3
-#   tools/dev/goldens/make-folder-goldens.py [FOLDER]
+#   tools/dev/goldens/make-folder-goldens.py [FOLDER [NAME]...]
 import functools
 import importlib
 import itertools
@@ -20,7 +20,7 @@ import folder_tokenizers
 
 compare_tokenizers = importlib.import_module("compare-tokenizers")
 NAMES = ["t5_settings", "xlm_roberta_settings", "mbart", "mbart50", "nllb", "nllb_legacy", "pegasus", "llama", "llama_legacy", "llama_decoder", "m2m100_bpe", "m2m100_settings",
-         "marian_two"]
+         "marian_two", "bart_settings", "blenderbot", "gpt2_opt", "roberta", "qwen2"]
 TEXTS = ["", " ", "\u2581", "a", " a  b ", "ka</s>lo", "ka <unk> lo <pad>", "\ufb01 \u00bd \u2026", "e\u0301\u0301 q\u0323", "ka\u2581lo \u2581", "\u4e2d\u6587", "<s>ka <mask> lo",
          "1234567", "KA Lo", "\u0640\u200b", "\r\n ka\r\n", "a\nb", "\U0001f600\u0000"]
 
@@ -45,7 +45,7 @@ def main():
     top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(root, "test/goldens/tokenizer/folders")
     train = folder_tokenizers.train
     folder_tokenizers.train = functools.partial(train, characters=60)
-    for name in NAMES:
+    for name in sys.argv[2:] or NAMES:
         folder = os.path.join(top, name)
         folder_tokenizers.FOLDERS[name].write(folder, 500 if name == "marian_two" else 200)
         tokenizer = folder_tokenizers.FOLDERS[name].load(folder)

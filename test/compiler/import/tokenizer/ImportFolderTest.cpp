@@ -3,6 +3,7 @@
 //
 // Which files of a folder are read.
 #include "compiler/import/tokenizer/ImportFolder.h"
+#include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "test/compiler/import/tokenizer/SentencePieces.h"
 #include "test/runtime/base/TestSupport.h"
@@ -59,7 +60,7 @@ TEST(ImportFolder, ClassesThatAreNotSupported) {
   EXPECT_EQ(read.error().message,
             "unsupported tokenizer class 'XLNetTokenizer' without "
             "tokenizer.json; supported: M2M100Tokenizer, MarianTokenizer, " +
-                getPieceClassNames());
+                getPieceClassNames() + ", " + getMergesClassNames());
 }
 
 TEST(ImportFolder, MarianWithTwoVocabularies) {
@@ -85,6 +86,35 @@ TEST(ImportFolder, MarianWithTwoVocabularies) {
   EXPECT_EQ(tokenizer->encode("ab")->ids, (Ids{2, 3, 0}));
   EXPECT_EQ(tokenizer->getTarget().encode("ab")->ids, (Ids{4, 3, 0}));
   EXPECT_EQ(*tokenizer->decode({4, 3, 0}), "ab");
+}
+
+TEST(ImportFolder, MergesNeedTheirVocabulary) {
+  TempFolder folder;
+  folder.write("config.json", R"({"model_type": "bart"})");
+  folder.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
+  EXPECT_EQ(getFiles(folder), "none");
+  folder.write("merges.txt", "#version: 0.2\na b\n");
+  EXPECT_EQ(getFiles(folder), "vocab.json merges.txt ");
+  folder.write("special_tokens_map.json", "{}");
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "GPT2TokenizerFast"})");
+  EXPECT_EQ(getFiles(folder), "vocab.json merges.txt tokenizer_config.json "
+                              "special_tokens_map.json ");
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "CLIPTokenizer"})");
+  EXPECT_EQ(importTokenizerFolder(folder.path()).error().status,
+            Status::Unsupported);
+}
+
+TEST(ImportFolder, ErrorsOfAFolderWithoutSettings) {
+  TempFolder folder;
+  folder.write("config.json", R"({"model_type": "t5"})");
+  folder.write("spiece.model", piece("a", 0) + piece("a", 0));
+  auto read = importTokenizerFolder(folder.path());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().status, Status::Rejected);
+  EXPECT_EQ(read.error().message,
+            folder.path() + "/spiece.model: piece 'a' comes twice");
 }
 
 TEST(ImportFolder, M2M100NeedsBothFiles) {

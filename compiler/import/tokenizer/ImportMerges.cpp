@@ -1,0 +1,175 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each class cuts words and makes bytes of them, adds tokens and makes the
+// template, in this order.
+#include "compiler/import/tokenizer/ImportMerges.h"
+#include "compiler/import/tokenizer/Languages.h"
+#include "compiler/import/tokenizer/PieceImporter.h"
+#include "compiler/import/tokenizer/Steps.h"
+#include "compiler/import/tokenizer/Vocabulary.h"
+#include "runtime/tokenizer/Tables.h"
+#include <algorithm>
+
+namespace transom {
+
+using namespace tokenizer;
+
+//===-- Parts of tokenizer.json -------------------------------------------===//
+
+/// Words as GPT-2 cuts them, as bytes.
+static std::string getByteLevel(bool prefix, bool cuts = true) {
+  auto text = [](bool flag) { return flag ? "true" : "false"; };
+  return std::string(R"({"type": "ByteLevel", "trim_offsets": true, )") +
+         R"("add_prefix_space": )" + text(prefix) + R"(, "use_regex": )" +
+         text(cuts) + "}";
+}
+
+static constexpr const char *bytes = R"({"type": "ByteLevel",
+  "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
+static constexpr const char *composed = R"({"type": "NFC"})";
+static constexpr const char *qwen2Words =
+    R"({"type": "Split", "behavior": "Isolated", "invert": false,
+  "pattern": {"Regex": "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}})";
+
+//===-- The classes -------------------------------------------------------===//
+
+/// Tokens around texts where the settings ask for them.
+static Result<void> addBoundaries(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool begins,
+                 importer.settings.getFlag("add_bos_token", false));
+  TRANSOM_ASSIGN(bool ends, importer.settings.getFlag("add_eos_token", false));
+  importer.addBoundaryTemplate(begins, ends);
+  return {};
+}
+
+static Result<void> makeGpt2(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_TRY(importer.setSteps(getByteLevel(prefix).c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens({{"unk_token", "<|endoftext|>"},
+                                  {"bos_token", "<|endoftext|>"},
+                                  {"eos_token", "<|endoftext|>"}}));
+  return addBoundaries(importer);
+}
+
+static std::vector<RoleDefault> getRobertaRoles(RoleDefault mask) {
+  return {{"bos_token", "<s>"},
+          {"eos_token", "</s>"},
+          {"unk_token", "<unk>"},
+          {"sep_token", "</s>"},
+          {"pad_token", "<pad>"},
+          {"cls_token", "<s>"},
+          mask};
+}
+
+/// Also BART's class.
+static Result<void> makeRoberta(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_ASSIGN(bool trims, importer.settings.getFlag("trim_offsets", true));
+  TRANSOM_TRY(importer.setSteps(getByteLevel(prefix).c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens(getRobertaRoles({"mask_token", "<mask>"})));
+  const uint32_t begin = importer.getRoleId("cls_token", "<s>");
+  const uint32_t end = importer.getRoleId("sep_token", "</s>");
+  importer.addTemplate({begin}, {end, end}, {end});
+  if (trims)
+    importer.draft.parameters.flags |= TrimOffsets | (prefix ? PrefixSpace : 0);
+  return {};
+}
+
+static Result<void> makeBlenderbot(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", true));
+  TRANSOM_TRY(importer.setSteps(getByteLevel(prefix).c_str(), bytes));
+  TRANSOM_TRY(
+      importer.addTokens(getRobertaRoles({"mask_token", "<mask>", true})));
+  return addBoundaries(importer);
+}
+
+static Result<void> makeQwen2(PieceImporter &importer) {
+  TRANSOM_ASSIGN(bool prefix,
+                 importer.settings.getFlag("add_prefix_space", false));
+  TRANSOM_TRY(importer.addNormalizer(composed));
+  const std::string steps =
+      std::string(R"({"type": "Sequence", "pretokenizers": [)") + qwen2Words +
+      ", " + getByteLevel(prefix, false) + "]}";
+  TRANSOM_TRY(importer.setSteps(steps.c_str(), bytes));
+  TRANSOM_TRY(importer.addTokens({{"unk_token", "<|endoftext|>"},
+                                  {"eos_token", "<|endoftext|>"},
+                                  {"pad_token", "<|endoftext|>"}}));
+  return addBoundaries(importer);
+}
+
+namespace {
+/// A tokenizer class of transformers.
+struct MergesClass {
+  std::string_view name;
+  Result<void> (*make)(PieceImporter &);
+};
+} // namespace
+
+static constexpr MergesClass classes[] = {
+    {"BartTokenizer", makeRoberta},
+    {"BlenderbotTokenizer", makeBlenderbot},
+    {"GPT2Tokenizer", makeGpt2},
+    {"Qwen2Tokenizer", makeQwen2},
+    {"RobertaTokenizer", makeRoberta}};
+
+static const MergesClass *findClass(std::string_view name) {
+  for (const MergesClass &each : classes)
+    if (each.name == name)
+      return &each;
+  return nullptr;
+}
+
+bool isMergesClass(std::string_view className) {
+  return findClass(className) != nullptr;
+}
+
+std::string getMergesClassNames() {
+  std::string names;
+  for (const MergesClass &each : classes)
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+//===-- The files ---------------------------------------------------------===//
+
+Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
+                                                const MergeFiles &files) {
+  TRANSOM_ASSIGN(JsonDocument vocabulary,
+                 parseJson(files.vocabulary.bytes, files.vocabulary.name));
+  TRANSOM_ASSIGN(TokenizerSettings settings,
+                 readTokenizerSettings(files.settings));
+  ImportedTokenizer result;
+  Draft draft;
+  draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
+  draft.parameters.truncationSide = TruncationSide::Right;
+
+  // The model.
+  draft.parameters.model = ModelKind::Bpe;
+  draft.parameters.unknownId = Trie::none;
+  TRANSOM_TRY(readTokens(vocabulary.root(), draft));
+  TRANSOM_TRY(readMergeLines(files.merges.bytes, files.merges.name, draft));
+
+  // What the class adds.
+  const SentencePieceModel none;
+  PieceImporter importer(none, settings, draft, result.notes);
+  Result<void> made = findClass(className)->make(importer);
+  if (made) {
+    findLanguages(draft);
+    Result<std::string> tables = writeTables(draft);
+    if (tables) {
+      result.tables = std::move(*tables);
+      return result;
+    }
+    made = tables.takeError();
+  }
+  Error error = made.takeError();
+  if (!isAboutSettings(files.settings, error.message))
+    error.message = files.vocabulary.name + ": " + error.message;
+  return error;
+}
+
+} // namespace transom
