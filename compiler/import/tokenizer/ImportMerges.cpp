@@ -156,6 +156,7 @@ Result<ImportedTokenizer> importMergesTokenizer(std::string_view className,
   // What the class adds.
   const SentencePieceModel none;
   PieceImporter importer(none, settings, draft, result.notes);
+  importer.addFurther(settings.additional);
   Result<void> made = findClass(className)->make(importer);
   if (made) {
     findLanguages(draft);

@@ -57,6 +57,10 @@ public:
   void addPieceTokens();
   /// A further special token of the class.
   void addSpecial(const std::string &text);
+  /// Further tokens that the settings name for the class.
+  void addFurther(const std::vector<TokenSetting> &tokens) {
+    extra.insert(extra.end(), tokens.begin(), tokens.end());
+  }
   /// Adds all tokens: those of the settings with ids, those with a role, and of
   /// the others those of the settings or else those of class and model file.
   Result<void> addTokens(const std::vector<RoleDefault> &roles);

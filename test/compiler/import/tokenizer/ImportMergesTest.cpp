@@ -18,7 +18,7 @@ const char *const smallMerges = "#version: 0.2\na b\nĠ ab\n";
 
 struct MergesText {
   std::string vocabulary = smallVocabulary, merges = smallMerges, config = "{}";
-  std::optional<std::string> added;
+  std::optional<std::string> added, special;
 };
 
 Result<ImportedTokenizer> importMerges(std::string_view name,
@@ -27,6 +27,9 @@ Result<ImportedTokenizer> importMerges(std::string_view name,
   settings.config = NamedFile{files.config, "tokenizer_config.json"};
   if (files.added)
     settings.addedTokens = NamedFile{*files.added, "added_tokens.json"};
+  if (files.special)
+    settings.specialTokens =
+        NamedFile{*files.special, "special_tokens_map.json"};
   return importMergesTokenizer(name, {{files.vocabulary, "vocab.json"},
                                       {files.merges, "merges.txt"},
                                       settings});
@@ -97,6 +100,16 @@ TEST(ImportMerges, TokensThatTheVocabularyLacksGetTheNextIds) {
   files.merges = "a b";
   EXPECT_EQ(loadMerges("RobertaTokenizer", files)->encode("ab")->ids,
             (Ids{3, 2, 4}));
+}
+
+TEST(ImportMerges, FurtherSpecialTokensAreThoseOfOneFile) {
+  MergesText files;
+  files.special = R"({"additional_special_tokens": ["<x>", "<y>"]})";
+  EXPECT_EQ(loadMerges("GPT2Tokenizer", files)->encode("a<y>b<x>")->ids,
+            (Ids{4, 12, 5, 11}));
+  files.config = R"({"additional_special_tokens": ["<y>"]})";
+  EXPECT_EQ(loadMerges("GPT2Tokenizer", files)->encode("a<y>b")->ids,
+            (Ids{4, 11, 5}));
 }
 
 TEST(ImportMerges, AVersionLineAndLineEndsDoNotCount) {
