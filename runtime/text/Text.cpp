@@ -5,6 +5,7 @@
 // whose columns are those of the longest. Sums over the rows of a text run in
 // double, in the order of its tokens.
 #include "runtime/text/Text.h"
+#include "runtime/base/Utf8.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,6 +15,24 @@ using namespace transom;
 static std::string_view getView(const transom_text &text) {
   return text.size ? std::string_view(text.data, text.size)
                    : std::string_view();
+}
+
+/// An error if the unknown token stands for anything in the texts.
+static Result<void> checkKnown(const Tokenizer &tokenizer,
+                               const Encoding &encoding, std::string_view text,
+                               std::optional<std::string_view> pair) {
+  const uint32_t unknown = tokenizer.data().parameters().unknownId;
+  for (size_t i = 0; i != encoding.ids.size(); ++i) {
+    if (encoding.ids[i] != int64_t(unknown) || encoding.specialMask[i])
+      continue;
+    const TokenOffsets &place = encoding.offsets[i];
+    const std::string_view whole = encoding.sequence[i] ? *pair : text;
+    const std::string unknownText(
+        whole.substr(place.begin, place.end - place.begin));
+    return rejected("the tokenizer has no token for '" +
+                    utf8::printable(unknownText) + "'");
+  }
+  return {};
 }
 
 Result<Encoding> transom::encodeText(const Model &model,
@@ -32,9 +51,13 @@ Result<Encoding> transom::encodeText(const Model &model,
     TRANSOM_ASSIGN(how.language,
                    model.tokenizer()->findLanguage(options.language));
   }
-  if (options.target)
-    return model.tokenizer()->getTarget().encode(getView(text), second, how);
-  return model.tokenizer()->encode(getView(text), second, how);
+  const Tokenizer &tokenizer =
+      options.target ? model.tokenizer()->getTarget() : *model.tokenizer();
+  TRANSOM_ASSIGN(Encoding encoding,
+                 tokenizer.encode(getView(text), second, how));
+  if (options.refuse_unknown)
+    TRANSOM_TRY(checkKnown(tokenizer, encoding, getView(text), second));
+  return encoding;
 }
 
 void transom::computeLabelScores(const float *logits, size_t labels,

@@ -48,6 +48,9 @@ typedef struct transom_tokenize_options {
   /** 1: a text in the target language, which some translators tokenize in
    * another way */
   uint32_t target;
+  /** 1: a text with a part that no token stands for is REJECTED, which the
+   * tokenizer's unknown token would take the place of */
+  uint32_t refuse_unknown;
 } transom_tokenize_options;
 
 /** Initializes options of `struct_size` bytes, as

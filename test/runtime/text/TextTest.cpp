@@ -128,6 +128,21 @@ TEST(Text, names_the_text_in_errors) {
   EXPECT_EQ(done.error().message.substr(0, 8), "text 1: ");
 }
 
+TEST(Text, refuses_unknown_parts_on_demand) {
+  auto model = fakeModel(textManifest(), tables());
+  transom_tokenize_options options = transom_tokenize_options_default();
+  const transom_text known = text("a B"), unknown = text("a zz b");
+  ASSERT_TRUE(encodeText(*model, unknown, nullptr, options));
+  options.refuse_unknown = 1;
+  EXPECT_TRUE(encodeText(*model, known, &known, options));
+  for (const transom_text &first : {known, unknown}) {
+    Result<Encoding> encoding = encodeText(*model, first, &unknown, options);
+    ASSERT_FALSE(encoding);
+    EXPECT_EQ(encoding.error().status, Status::Rejected);
+    EXPECT_EQ(encoding.error().message, "the tokenizer has no token for 'zz'");
+  }
+}
+
 TEST(Text, models_without_tokenizer_or_head) {
   auto plain = fakeModel(textManifest());
   SessionConfig config = makeConfig(2, 64);
