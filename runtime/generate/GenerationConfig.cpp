@@ -175,6 +175,8 @@ Result<void> GenerationConfig::resolve() {
   minP = minP.value_or(0);
   if (forcedBegin && *forcedBegin < 0)
     forcedBegin.reset();
+  if (decoderStart && *decoderStart < 0)
+    decoderStart.reset();
   forcedEnd.erase(std::remove_if(forcedEnd.begin(), forcedEnd.end(),
                                  [](int64_t token) { return token < 0; }),
                   forcedEnd.end());

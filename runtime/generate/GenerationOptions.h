@@ -116,8 +116,10 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
                "the token after a prompt of one token; -1: none"},
         &Config::forcedBegin, &Api::forced_bos_id);
   visit(Option{"forced_eos_token_id"}, &Config::forcedEnd, nullptr);
-  visit(Option{"decoder_start_token_id", -unbounded}, &Config::decoderStart,
-        nullptr);
+  visit(Option{"decoder_start_token_id", -unbounded, unbounded,
+               "--decoder-start-token-id",
+               "encoder-decoders: the token that a target begins with"},
+        &Config::decoderStart, &Api::decoder_start_id);
   visit(Option{"eos_token_id"}, &Config::endTokens, nullptr);
   visit(Option{"bos_token_id", -unbounded}, &Config::beginToken, nullptr);
   visit(Option{"pad_token_id", -unbounded}, &Config::padToken, nullptr);

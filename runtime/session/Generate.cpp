@@ -107,7 +107,8 @@ Result<GenerationPrompts> transom::getPrompts(const Model &model,
 void transom::fitGeneration(const Model &model, const GenerationConfig &config,
                             const std::vector<size_t> &promptLengths,
                             size_t longestPrefix, Capacity &capacity) {
-  constexpr int64_t stepTokens = 1024, together = 16;
+  constexpr int64_t stepTokens = 1024;
+  const int64_t together = std::max<int64_t>(16, capacity.maxSequences);
   constexpr size_t longestPrompt = INT32_MAX; // no sequence has more
   const std::optional<int64_t> context = model.manifest().decoder->context;
   // Continuations of a prompt can wait for each other, beams cannot.

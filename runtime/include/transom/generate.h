@@ -172,6 +172,9 @@ typedef struct transom_generate_options {
   const transom_prompt *target_prefixes;
   /** number of target prefixes: 0, or the number of prompts */
   size_t num_target_prefixes;
+  /** (encoder-decoders) the token that the decoder begins with; -1: its begin
+   * token [as bos_token_id] */
+  int64_t decoder_start_id;
 } transom_generate_options;
 
 /** Initializes options of `struct_size` bytes, as
@@ -191,7 +194,8 @@ static inline transom_generate_options transom_generate_options_default(void) {
 /** Raises max_sequences, max_kv_tokens, max_batch and max_tokens of `session`,
  * and for an encoder-decoder max_source_tokens, to what generation for prompts
  * of these numbers of tokens needs to run at full speed. `prompt_tokens` is
- * [count]. Each target gets room for the longest of the target prefixes. */
+ * [count]. Each target gets room for the longest of the target prefixes. It
+ * plans 16 sequences at the same time, or max_sequences if that is more. */
 TRANSOM_API transom_status transom_session_options_fit_generate(
     const transom_model *model, const size_t *prompt_tokens, size_t count,
     const transom_generate_options *options, transom_session_options *session);

@@ -270,6 +270,41 @@ TEST_F(ApiGenerate, target_prefixes) {
   transom_generation_free(generation);
 }
 
+TEST_F(ApiGenerate, the_start_token_of_a_target) {
+  openFile(sourceManifest(), 2000);
+  options.biases = &noLast;
+  options.num_biases = 1;
+  options.max_new_tokens = 5;
+  options.decoder_start_id = 4;
+  const std::vector<int64_t> source = {50, 60, 70};
+  ASSERT_EQ(generate({makePrompt(source)}), TRANSOM_STATUS_OK)
+      << transom_last_error();
+  EXPECT_EQ(ids(0), generateGreedily({4}, 5));
+  options.decoder_start_id = FAKE_VOCABULARY;
+  EXPECT_EQ(generate({makePrompt(source)}), TRANSOM_STATUS_REJECTED);
+}
+
+TEST_F(ApiGenerate, more_sequences_are_planned_on_demand) {
+  openFile(sourceManifest(), 2000);
+  options.max_new_tokens = 5;
+  options.num_beams = 4;
+  const std::vector<size_t> lengths(40, 10);
+  auto fit = [&](uint32_t sequences) {
+    transom_session_options fitting = transom_session_options_default();
+    fitting.max_sequences = sequences;
+    EXPECT_EQ(transom_session_options_fit_generate(
+                  model, lengths.data(), lengths.size(), &options, &fitting),
+              TRANSOM_STATUS_OK)
+        << transom_last_error();
+    return fitting;
+  };
+  EXPECT_EQ(fit(0).max_sequences, 16u);
+  EXPECT_EQ(fit(64).max_sequences, 64u);
+  EXPECT_EQ(fit(64).max_kv_tokens, 4 * fit(0).max_kv_tokens);
+  EXPECT_EQ(fit(64).max_source_tokens, 4 * fit(0).max_source_tokens);
+  EXPECT_EQ(fit(300).max_sequences, 300u);
+}
+
 TEST_F(ApiGenerate, wrong_target_prefixes) {
   const std::vector<int64_t> ids = {1}, outside = {FAKE_VOCABULARY};
   transom_prompt prefix = makePrompt(ids);
