@@ -53,6 +53,8 @@ void addEmbed(CLI::App &app, CommandList &commands);
 void addClassify(CLI::App &app, CommandList &commands);
 void addGenerate(CLI::App &app, CommandList &commands);
 void addScore(CLI::App &app, CommandList &commands);
+void addTranslate(CLI::App &app, CommandList &commands);
+void addSummarize(CLI::App &app, CommandList &commands);
 void addTokenize(CLI::App &app, CommandList &commands);
 void addAttention(CLI::App &app, CommandList &commands);
 void addInspect(CLI::App &app, CommandList &commands);

@@ -8,7 +8,6 @@
 #include "tools/commands/Prompts.h"
 #include "tools/commands/Texts.h"
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -372,23 +371,15 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   return done ? done : Result<void>(signals.explain(done.takeError()));
 }
 
-/// Names the line of a prompt in an error that begins with its number in the
-/// batch, `prompt 3: ...`.
+/// Names the line of a prompt in an error that names the prompt.
 static Error inLine(const std::string &file, const std::vector<size_t> &lines,
                     Error error) {
-  const std::string prefix = "prompt ";
-  size_t index = 0;
-  const char *begin = error.message.data() + prefix.size(),
-             *end = error.message.data() + error.message.size();
-  if (error.message.compare(0, prefix.size(), prefix) != 0)
+  std::optional<NumberedError> one = findNumber(error, "prompt");
+  if (!one || one->number >= lines.size())
     return error;
-  auto [next, failure] = std::from_chars(begin, end, index);
-  if (failure != std::errc() || index >= lines.size())
-    return error;
-  std::string rest(next, end);
-  rest = rest.compare(0, 2, ": ") == 0 ? rest.substr(2) : "the prompt" + rest;
-  error.message = file + ":" + std::to_string(lines[index]) + ": " + rest;
-  return error;
+  one->error.message = file + ":" + std::to_string(lines[one->number]) + ": " +
+                       one->error.message;
+  return std::move(one->error);
 }
 
 /// Continues the prompts of a file of JSON lines, a batch at a time.

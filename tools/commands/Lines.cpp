@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace transom;
@@ -26,6 +27,7 @@ Result<void> LineReader::open(const std::string &path) {
   if (path == "-") {
     name = "stdin";
     fd = STDIN_FILENO;
+    findSize();
     return {};
   }
   name = path;
@@ -35,7 +37,22 @@ Result<void> LineReader::open(const std::string &path) {
   if (fd < 0)
     return systemError("cannot read", path, errno);
   owned = true;
+  findSize();
   return {};
+}
+
+/// Sets the size of a regular file.
+void LineReader::findSize() {
+  struct stat status;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    size = uint64_t(status.st_size);
+}
+
+std::optional<double> LineReader::getShare() const {
+  const uint64_t taken = read - (buffer.size() - position);
+  if (size == 0 || taken == 0)
+    return std::nullopt;
+  return std::min(1.0, double(taken) / double(size));
 }
 
 bool LineReader::canRead() const {
@@ -49,13 +66,15 @@ Result<void> LineReader::fill() {
   buffer.erase(0, position);
   searched -= position;
   position = 0;
-  const size_t size = buffer.size(), room = size_t(1) << 16;
-  buffer.resize(size + room);
+  const size_t kept = buffer.size(), room = size_t(1) << 16;
+  buffer.resize(kept + room);
   ssize_t count = -1;
   do
-    count = read(fd, buffer.data() + size, room);
+    count = ::read(fd, buffer.data() + kept, room);
   while (count < 0 && errno == EINTR);
-  buffer.resize(size + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  const size_t added = static_cast<size_t>(std::max<ssize_t>(count, 0));
+  buffer.resize(kept + added);
+  read += added;
   if (count < 0)
     return systemError("cannot read", name, errno);
   ended = count == 0;
@@ -83,6 +102,34 @@ Result<std::optional<std::string>> LineReader::next(bool wait) {
 }
 
 //===----------------------------------------------------------------------===//
+// LinePartner
+//===----------------------------------------------------------------------===//
+
+Result<void> LinePartner::open(const std::string &file) {
+  path = file;
+  return reader.open(file);
+}
+
+Result<std::string> LinePartner::next() {
+  TRANSOM_ASSIGN(std::optional<std::string> line, reader.next(/*wait=*/true));
+  if (!line)
+    return rejected(path + ": there " + (count == 1 ? "is " : "are ") +
+                    std::to_string(count) + (count == 1 ? " line" : " lines") +
+                    ", fewer than those of the input");
+  ++count;
+  return std::move(*line);
+}
+
+Result<void> LinePartner::checkEnd() {
+  TRANSOM_ASSIGN(std::optional<std::string> line, reader.next(/*wait=*/true));
+  if (line)
+    return rejected(path + ": there are more than " + std::to_string(count) +
+                    (count == 1 ? " line" : " lines") +
+                    ", as many as the input has");
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
 // TextProgress
 //===----------------------------------------------------------------------===//
 
@@ -98,6 +145,11 @@ TextProgress::~TextProgress() {
     fprintf(stderr, "\r\033[K");
 }
 
+void TextProgress::expect(size_t texts, std::optional<double> read) {
+  expected += texts;
+  share = read;
+}
+
 void TextProgress::add(size_t texts) {
   count += texts;
   const Clock::time_point now = Clock::now();
@@ -107,12 +159,24 @@ void TextProgress::add(size_t texts) {
   }
 }
 
+/// The time that is left if the rest of the input is like the texts so far.
+std::optional<double> TextProgress::getSecondsLeft(double seconds) const {
+  if (!share || count == 0)
+    return std::nullopt;
+  const double done = *share * double(count) / double(expected);
+  return std::max(0.0, seconds / done - seconds);
+}
+
 void TextProgress::print(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - begin).count();
   const double rate = seconds > 0 ? static_cast<double>(count) / seconds : 0;
-  if (json)
-    fprintf(stderr, "{\"texts\":%zu,\"texts_per_s\":%.1f}\n", count, rate);
-  else
-    fprintf(stderr, "\r\033[K%zu texts, %.1f texts/s", count, rate);
+  char left[64] = "";
+  if (const std::optional<double> rest = getSecondsLeft(seconds))
+    snprintf(left, sizeof left,
+             json ? ",\"seconds_left\":%.0f" : ", %.0f s left", *rest);
+  fprintf(stderr,
+          json ? "{\"texts\":%zu,\"texts_per_s\":%.1f%s}\n"
+               : "\r\033[K%zu texts, %.1f texts/s%s",
+          count, rate, left);
   fflush(stderr);
 }

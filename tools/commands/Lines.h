@@ -23,8 +23,12 @@ public:
   /// The next line without its end. Nothing at the end of the input; without
   /// `wait` also nothing if reading further would block.
   Result<std::optional<std::string>> next(bool wait);
+  /// The share of a file's bytes in the lines that were taken, in (0, 1];
+  /// nothing for a pipe or terminal.
+  std::optional<double> getShare() const;
 
 private:
+  void findSize();
   Result<void> fill();
   bool canRead() const;
 
@@ -35,10 +39,28 @@ private:
   std::string buffer;
   size_t position = 0; ///< of the next line in `buffer`
   size_t searched = 0; ///< where `buffer` was searched for an end of line
+  uint64_t size = 0;   ///< bytes of a regular file; 0: unknown
+  uint64_t read = 0;   ///< bytes that `buffer` was filled with so far
 };
 
-/// Prints texts per second to stderr, at most once a second: a line that
-/// changes on a terminal, or lines of JSON.
+/// The lines of a second file, one for each line of an input.
+class LinePartner {
+public:
+  Result<void> open(const std::string &path);
+  /// The next line. `Rejected` after the last one.
+  Result<std::string> next();
+  /// An error if there are more lines.
+  Result<void> checkEnd();
+
+private:
+  LineReader reader;
+  std::string path;
+  size_t count = 0; ///< lines that were read
+};
+
+/// Prints texts per second to stderr, at most once a second, and the time that
+/// is left where the size of the input is known: a line that changes on a
+/// terminal, or lines of JSON.
 class TextProgress {
 public:
   /// `mode` is `auto`, `none` or `json`.
@@ -48,15 +70,20 @@ public:
   /// Prints the last line of JSON, or clears the line on the terminal.
   ~TextProgress();
 
+  /// Counts texts that were read. `share` is that of the input in all that were
+  /// read so far, if it is known.
+  void expect(size_t texts, std::optional<double> share);
   /// Counts texts that are done.
   void add(size_t texts);
 
 private:
   using Clock = std::chrono::steady_clock;
   void print(Clock::time_point now);
+  std::optional<double> getSecondsLeft(double seconds) const;
 
   bool json = false, terminal = false;
-  size_t count = 0;
+  size_t expected = 0, count = 0; ///< texts that were read, and that are done
+  std::optional<double> share;    ///< of the input in those that were read
   Clock::time_point begin = Clock::now(), printed = begin;
 };
 

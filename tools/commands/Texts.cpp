@@ -3,7 +3,8 @@
 //
 // Texts from flags, files and stdin, and errors that name the line of a text.
 #include "tools/commands/Texts.h"
-#include "tools/commands/Lines.h"
+#include "runtime/base/Utf8.h"
+#include "runtime/tokenizer/Unicode.h"
 #include <charconv>
 
 using namespace transom;
@@ -67,22 +68,35 @@ Error tools::inText(const TextInput &input, size_t text, Error error) {
   return error;
 }
 
-Error tools::inBatch(const TextInput &input, size_t first, size_t count,
-                     Error error) {
-  // The library counts the texts of one call: `text 3: ...`.
-  if (input.texts.empty() && count == 1)
-    return inText(input, first, std::move(error));
-  const std::string prefix = "text ";
-  size_t index = 0;
+std::optional<NumberedError> tools::findNumber(const Error &error,
+                                               const std::string &kind) {
+  const std::string prefix = kind + " ";
+  if (error.message.compare(0, prefix.size(), prefix) != 0)
+    return std::nullopt;
+  size_t number = 0;
   const char *begin = error.message.data() + prefix.size(),
              *end = error.message.data() + error.message.size();
-  if (!input.texts.empty() || error.message.compare(0, prefix.size(), prefix))
+  auto [next, failure] = std::from_chars(begin, end, number);
+  if (failure != std::errc())
+    return std::nullopt;
+  const std::string rest(next, end);
+  return NumberedError{
+      number,
+      {error.status,
+       rest.compare(0, 2, ": ") == 0 ? rest.substr(2) : "the " + kind + rest,
+       error.notes}};
+}
+
+Error tools::inBatch(const TextInput &input, size_t first, size_t count,
+                     Error error) {
+  if (!input.texts.empty())
     return error;
-  auto [next, failure] = std::from_chars(begin, end, index);
-  if (failure != std::errc() || end - next < 2 || *next != ':')
-    return error;
-  error.message.erase(0, static_cast<size_t>(next + 2 - error.message.data()));
-  return inText(input, first + index, std::move(error));
+  // The library does not number the only text of a call.
+  if (count == 1)
+    return inText(input, first, std::move(error));
+  std::optional<NumberedError> one = findNumber(error, "text");
+  return one ? inText(input, first + one->number, std::move(one->error))
+             : error;
 }
 
 std::vector<transom_text>
@@ -118,6 +132,65 @@ tools::tokenizeText(const transom_model *model, const TextOrPair &text,
     return lastError(status);
   tokens.resize(count);
   return tokens;
+}
+
+/// Grows the buffer until the text fits.
+Result<std::string> tools::detokenize(const transom_model *model,
+                                      const std::vector<int64_t> &ids,
+                                      bool skipSpecial) {
+  std::string text(ids.size() * 8 + 64, '\0');
+  size_t size = 0;
+  auto decode = [&] {
+    return transom_model_detokenize(model, ids.data(), ids.size(), skipSpecial,
+                                    text.data(), text.size(), &size);
+  };
+  transom_status status = decode();
+  if (status == TRANSOM_STATUS_LIMIT && size > text.size()) {
+    text.resize(size);
+    status = decode();
+  }
+  if (status != TRANSOM_STATUS_OK)
+    return lastError(status);
+  text.resize(size);
+  return text;
+}
+
+bool tools::isBlank(const std::string &text) {
+  for (size_t position = 0; position < text.size();)
+    if (!unicode::isWhitespace(utf8::decode(text, position)))
+      return false;
+  return true;
+}
+
+Result<void> Languages::check(const transom_model *model) const {
+  for (const std::string &language : {source, target}) {
+    int64_t id = -1;
+    if (!language.empty())
+      TRANSOM_TRY(tools::check(
+          transom_model_language_token(model, language.c_str(), &id)));
+  }
+  return {};
+}
+
+transom_tokenize_options Languages::getOptions(bool isTarget) const {
+  transom_tokenize_options options = transom_tokenize_options_default();
+  const std::string &language = isTarget ? target : source;
+  if (!language.empty())
+    options.language = language.c_str();
+  options.target = isTarget;
+  return options;
+}
+
+void tools::addLanguages(CLI::App &command, Languages &languages) {
+  command
+      .add_option("--source-lang", languages.source,
+                  "the language of the texts, of a translator that has tokens "
+                  "for languages")
+      ->type_name("L");
+  command
+      .add_option("--target-lang", languages.target,
+                  "the language that the model translates into")
+      ->type_name("L");
 }
 
 Result<TextModel> tools::openTextModel(const std::string &path) {
@@ -159,8 +232,23 @@ Result<void> TextInput::validate() const {
 Result<void> tools::forEachBatch(
     const TextInput &input, const CommonFlags &common,
     const std::function<Result<void>(std::vector<std::string>)> &run) {
-  if (!input.texts.empty())
-    return run(input.texts);
+  auto runAll = [&](std::vector<std::string> texts, TextProgress &progress) {
+    const size_t count = texts.size();
+    Result<void> done = run(std::move(texts));
+    progress.add(count);
+    return done;
+  };
+  return forEachBatch(input, common, textBatch, runAll);
+}
+
+Result<void> tools::forEachBatch(
+    const TextInput &input, const CommonFlags &common, size_t most,
+    const std::function<Result<void>(std::vector<std::string>, TextProgress &)>
+        &run) {
+  if (!input.texts.empty()) {
+    TextProgress none("none", common.quiet);
+    return run(input.texts, none);
+  }
   LineReader reader;
   TRANSOM_TRY(reader.open(input.getPath()));
   TextProgress progress(input.progress, common.quiet);
@@ -168,7 +256,7 @@ Result<void> tools::forEachBatch(
     // Wait for the first line, then take what is there without waiting: a
     // program that writes a line gets its answer before it writes the next.
     std::vector<std::string> texts;
-    while (texts.size() < textBatch) {
+    while (texts.size() < most) {
       TRANSOM_ASSIGN(std::optional<std::string> line,
                      reader.next(/*wait=*/texts.empty()));
       if (!line)
@@ -177,9 +265,8 @@ Result<void> tools::forEachBatch(
     }
     if (texts.empty())
       return {};
-    const size_t count = texts.size();
-    TRANSOM_TRY(run(std::move(texts)));
+    progress.expect(texts.size(), reader.getShare());
+    TRANSOM_TRY(run(std::move(texts), progress));
     TRANSOM_TRY(flushOut());
-    progress.add(count);
   }
 }

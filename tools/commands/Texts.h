@@ -5,6 +5,7 @@
 // sessions that fit a batch, and the note about truncated texts.
 #pragma once
 #include "tools/commands/Command.h"
+#include "tools/commands/Lines.h"
 #include "tools/commands/Models.h"
 #include <optional>
 
@@ -44,11 +45,28 @@ Result<void>
 forEachBatch(const TextInput &input, const CommonFlags &common,
              const std::function<Result<void>(std::vector<std::string>)> &run);
 
+/// The same with up to `most` texts at a time, of which `run` counts those that
+/// are done.
+Result<void> forEachBatch(
+    const TextInput &input, const CommonFlags &common, size_t most,
+    const std::function<Result<void>(std::vector<std::string>, TextProgress &)>
+        &run);
+
 /// Prepends the location of a text to an error: `FILE:LINE`, or the number of
 /// the text if there are several `--text`. Texts count from 0.
 Error inText(const TextInput &input, size_t text, Error error);
 /// Names one of several texts in an error, in place of "the text".
 Error inText(size_t text, Error error);
+/// An error about one of the texts, prompts or rows of a library call.
+struct NumberedError {
+  size_t number; ///< of the text in the call
+  Error error;   ///< without the number
+};
+/// The error of one of them if it begins with its kind and number: of `prompt`,
+/// `prompt 3: ...` becomes `...`, and `prompt 3 has ...` becomes
+/// `the prompt has ...`.
+std::optional<NumberedError> findNumber(const Error &error,
+                                        const std::string &kind);
 /// The same for an error of a library call on a batch of `count` texts, of
 /// which `first` is the first. The error itself says which text of the call it
 /// is.
@@ -74,6 +92,25 @@ struct TextOrPair {
 Result<std::vector<transom_token>>
 tokenizeText(const transom_model *model, const TextOrPair &text,
              const transom_tokenize_options &options, uint32_t &truncated);
+
+/// The text of ids.
+Result<std::string> detokenize(const transom_model *model,
+                               const std::vector<int64_t> &ids,
+                               bool skipSpecial);
+
+/// Whether a text has no character but white space.
+bool isBlank(const std::string &text);
+
+/// The languages of a translator's texts; empty: as the model's files say.
+struct Languages {
+  std::string source, target;
+  /// `Usage` for a language that the model does not know.
+  Result<void> check(const transom_model *model) const;
+  /// How texts are tokenized in one of them, which the result refers to.
+  transom_tokenize_options getOptions(bool isTarget) const;
+};
+/// Adds `--source-lang` and `--target-lang`.
+void addLanguages(CLI::App &command, Languages &languages);
 
 /// Loads a model; `Unsupported` if it has no tokenizer.
 Result<TextModel> openTextModel(const std::string &path);

@@ -75,27 +75,6 @@ static Result<std::vector<int64_t>> readIds(const std::string &text) {
   }
 }
 
-/// The text of ids. Grows the buffer until it fits.
-static Result<std::string> getText(const transom_model *model,
-                                   const std::vector<int64_t> &ids,
-                                   bool skipSpecial) {
-  std::string text(ids.size() * 8 + 64, '\0');
-  size_t size = 0;
-  auto decode = [&] {
-    return transom_model_detokenize(model, ids.data(), ids.size(), skipSpecial,
-                                    text.data(), text.size(), &size);
-  };
-  transom_status status = decode();
-  if (status == TRANSOM_STATUS_LIMIT && size > text.size()) {
-    text.resize(size);
-    status = decode();
-  }
-  if (status != TRANSOM_STATUS_OK)
-    return lastError(status);
-  text.resize(size);
-  return text;
-}
-
 static Result<void> decodeLine(const transom_model *model,
                                const std::string &line, bool skipSpecial) {
   TRANSOM_ASSIGN(std::vector<int64_t> ids, readIds(line));
@@ -107,7 +86,7 @@ static Result<void> decodeLine(const transom_model *model,
     if (known != TRANSOM_STATUS_OK && known != TRANSOM_STATUS_LIMIT)
       return lastError(known);
   }
-  TRANSOM_ASSIGN(std::string text, getText(model, ids, skipSpecial));
+  TRANSOM_ASSIGN(std::string text, detokenize(model, ids, skipSpecial));
   std::string out;
   JsonWriter json(out);
   json.beginObject();

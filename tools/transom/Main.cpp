@@ -21,8 +21,8 @@ int main(int argc, char **argv) {
   app.allow_extras();
   CommandList commands;
   for (auto *add :
-       {addCompile, addRun, addGenerate, addScore, addEmbed, addClassify,
-        addAttention, addTokenize, addInspect, addBench})
+       {addCompile, addRun, addGenerate, addTranslate, addSummarize, addScore,
+        addEmbed, addClassify, addAttention, addTokenize, addInspect, addBench})
     add(app, commands);
   for (Command &command : commands)
     addEnvironmentVariables(*command.app);

@@ -1,0 +1,133 @@
+# Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""translate and summarize: one line of output for each line of input, with the results of the entry 'generate'."""
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from base import QUICK, TOOL
+from translations import LIMIT, WORDS, TranslationTest
+
+
+class Translate(TranslationTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.with_words("bart")
+
+    def test_lines_have_the_results_of_generate_in_their_order(self):
+        lines = ["w1 w2 w3", "w9", "w30 w4 w4 w4 w4 w4 w17 w8", "w9", "w5 w6"]
+        for flags in ((), ("--num-beams", "3")):
+            got = self.translated(lines, *flags)
+            self.assertEqual([line["source"] for line in got], lines)
+            for line in got:
+                self.assertEqual([line["ids"]], self.generated(line["source"], *flags))
+        self.assertEqual(self.translated(lines, command="summarize"), self.translated(lines))
+
+    def test_text_is_printed_without_special_tokens(self):
+        (line,) = self.translated(["w1 w2 w3"])
+        words = [WORDS[i] for i in line["ids"] if i > 3]
+        self.assertEqual(line["text"].split(), words)
+        self.assertEqual(self.succeed("translate", self.model, input="w1 w2 w3\n").stdout, line["text"] + "\n")
+
+    def test_blank_lines_stay_blank(self):
+        result = self.succeed("translate", self.model, input="\nw1\n \t\nw2\n")
+        lines = result.stdout.split("\n")
+        self.assertEqual([bool(line) for line in lines], [False, True, False, True, False])
+        self.assertEqual(self.succeed("translate", self.model, input="").stdout, "")
+
+    def test_several_results_a_line_with_scores(self):
+        flags = ("--num-beams", "4", "--num-return-sequences", "3")
+        got = self.translated(["w1 w2", "", "w7 w8 w9"], *flags)
+        self.assertEqual([line["source"] for line in got], ["w1 w2"] * 3 + [""] * 3 + ["w7 w8 w9"] * 3)
+        for at in (0, 6):
+            self.assertEqual([line["ids"] for line in got[at:at + 3]], self.generated(got[at]["source"], *flags))
+            scores = [line["score"] for line in got[at:at + 3]]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+        text = self.succeed("translate", self.model, "--scores", *flags, input="w1 w2\n").stdout.splitlines()
+        for line, (score, words) in zip(got, (line.split("\t") for line in text)):
+            self.assertAlmostEqual(float(score), line["score"], places=5)
+            self.assertEqual(words, line["text"])
+
+    def test_a_line_that_is_too_long_is_reported_and_the_others_are_done(self):
+        long = " ".join(["w1"] * LIMIT)
+        with open(self.path("lines"), "w") as file:
+            file.write(f"w1\n{long}\nw2\n")
+        result = self.tool("translate", self.model, "--file", self.path("lines"))
+        self.assertEqual(result.returncode, 3)
+        first, last = result.stderr.splitlines()
+        self.assertIn(f"{self.path('lines')}:2: the text has {LIMIT + 1} tokens, more than the model's maximum of {LIMIT}; '--truncate' cuts it", first)
+        self.assertIn("1 line has no result", last)
+        self.assertEqual([bool(line) for line in result.stdout.splitlines()], [True, False, True])
+        cut = self.succeed("translate", self.model, "--truncate", "--file", self.path("lines"))
+        self.assertIn("1 text was cut", cut.stderr)
+        self.assertEqual([bool(line) for line in cut.stdout.splitlines()], [True, True, True])
+
+    def test_other_models_are_refused(self):
+        self.fail_with(4, "translate", self.compiled("gpt2"), input="x\n", says="no tokenizer")
+
+    def test_wrong_flags(self):
+        for code, flags, says in (
+                (2, ("--num-beams", "0"), "'--num-beams'"),
+                (2, ("--num-beams", "2", "--num-return-sequences", "3"), "num_return_sequences"),
+                (4, ("--target-lang", "en_XX"), "the tokenizer has no languages"),
+                (2, ("--target-prefix", "w1", "--target-prefix-file", "x"), "'--target-prefix'"),
+                (3, ("--target-prefix", "w1 w99"), "target prefix 'w1 w99': the tokenizer has no token for 'w99'"),
+                (6, ("--target-prefix-file", self.path("absent")), "absent")):
+            self.fail_with(code, "translate", self.model, *flags, input="w1\n", says=says)
+        # What is wrong for all lines is wrong without a line.
+        self.fail_with(3, "translate", self.model, "--target-prefix", "w99", input="", says="w99")
+
+    def test_text_that_is_not_utf8(self):
+        with open(self.path("lines"), "wb") as file:
+            file.write(b"w1\nw2 \xff\nw3\n")
+        result = self.tool("translate", self.model, "--file", self.path("lines"))
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(f"{self.path('lines')}:2: text is not UTF-8 at byte 3", result.stderr)
+        self.assertEqual([bool(line) for line in result.stdout.splitlines()], [True, False, True])
+
+    def test_the_number_of_lines_at_a_time_changes_nothing(self):
+        lines = [" ".join(f"w{(7 * i + k) % 30}" for k in range(1 + i % 11)) for i in range(40)]
+        for flags in ((), ("--num-beams", "3")):
+            results = [self.translated(lines, *flags, "--batch-size", size) for size in ("1", "5", "100")]
+            self.assertEqual(results[0], results[1])
+            self.assertEqual(results[0], results[2])
+
+    def test_scores_without_beams(self):
+        (line,) = self.translated(["w1 w2"], "--scores")
+        generated = json.loads(self.succeed("generate", self.model, "-p", "w1 w2", "--json", "--top-logprobs", "0").stdout)
+        self.assertAlmostEqual(line["score"], sum(generated["logprobs"]) / len(generated["ids"]), places=6)
+        self.assertNotIn("score", self.translated(["w1 w2"])[0])
+
+    def test_progress(self):
+        with open(self.path("lines"), "w") as file:
+            file.write("w1 w2\n" * 50)
+        result = self.succeed("translate", self.model, "--progress", "json", "--file", self.path("lines"))
+        report = json.loads(result.stderr.splitlines()[-1])
+        self.assertEqual((report["texts"], report["seconds_left"]), (50, 0))
+        self.assertGreater(report["texts_per_s"], 0)
+
+
+    def test_memory_after_many_lines(self):
+        for flags in ((), ("--num-beams", "3", "--num-return-sequences", "2")):
+            process = subprocess.Popen([TOOL, "translate", self.model, "-t", "2", *flags, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **QUICK})
+            resident, results = {}, int(flags[-1]) if flags else 1
+            for first in range(0, 1000, 50):
+                lines = "".join(" ".join(f"w{(7 * i + k) % 30}" for k in range(1 + i % 40)) + "\n" for i in range(first, first + 50))
+                process.stdin.write(lines.encode())
+                process.stdin.flush()
+                for _ in range(50 * results):
+                    self.assertNotEqual(process.stdout.readline(), b"")
+                with open(f"/proc/{process.pid}/status") as status:
+                    resident[first + 50] = int(re.search(r"VmRSS:\s*(\d+) kB", status.read())[1])
+            process.stdin.close()
+            process.stdout.close()
+            self.assertEqual(process.wait(timeout=400), 0)
+            self.assertLess(abs(resident[1000] - resident[200]), 512, resident)
+
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,441 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transom translate and transom summarize: one line of output for each line of
+// input, in the same order.
+#include "runtime/json/Json.h"
+#include "tools/commands/Texts.h"
+#include "tools/commands/TranslationTarget.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+namespace {
+
+/// Lines that are taken together, and sorted by length, at most.
+constexpr size_t window = 1024;
+/// Without '--batch-size': the most lines, beams and tokens of sources that are
+/// worked on at the same time, and the fewest lines.
+constexpr size_t mostLines = 32, mostBeams = 64, mostTokens = 8192;
+constexpr size_t fewestLines = 4;
+
+struct TranslateFlags {
+  std::string model;
+  TextInput input;
+  Languages languages;
+  std::string prefix, prefixFile;
+  size_t batch = 0; ///< of `--batch-size`
+  bool scores = false, truncate = false;
+  GenerationFlags generation;
+};
+
+/// A line of the input and what became of it.
+struct Line {
+  std::string text;
+  std::vector<int64_t> ids;    ///< its tokens; empty: a blank line
+  std::vector<int64_t> target; ///< what its translation begins with
+  std::optional<Error> error;  ///< why it has no result
+  /// The index of its prompt, unless it has none.
+  std::optional<size_t> prompt;
+};
+
+/// Frees what transom_session_generate() made.
+struct FreeGeneration {
+  void operator()(transom_generation *generation) const {
+    transom_generation_free(generation);
+  }
+};
+using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
+
+/// Translates lines with one model, a window at a time.
+class Translator {
+public:
+  Translator(const TranslateFlags &flags, const CommonFlags &common,
+             TextModel model, TranslationTarget target, int64_t maximum)
+      : flags(flags), common(common), model(std::move(model)),
+        target(std::move(target)), maximum(maximum) {}
+
+  /// Opens the file of prefixes.
+  Result<void> open();
+  /// Translates the lines of a window and prints the results of each.
+  Result<void> run(std::vector<std::string> texts, TextProgress &progress);
+  /// Notes and the error about lines without a result, after the last window.
+  Result<void> finish();
+
+private:
+  Result<void> prepareLine(Line &line);
+  Result<void> setTarget(Line &line, const std::string &prefix);
+  size_t getBatch() const;
+  Result<void> createSessionFor(const std::vector<Line *> &sources);
+  Result<GenerationPtr> generate(std::vector<Line *> &sources,
+                                 TextProgress &progress);
+  Result<GenerationPtr> generateAll(std::vector<Line *> &sources,
+                                    TextProgress &progress);
+  void fail(Line &line, Error error);
+  Result<void> printLine(const Line &line, const transom_generation *results);
+  Result<void> print(const Line &line,
+                     const transom_continuation *continuation) const;
+  double getScore(const transom_continuation &continuation) const;
+
+  const TranslateFlags &flags;
+  const CommonFlags &common;
+  TextModel model;
+  TranslationTarget target;
+  int64_t maximum; ///< tokens of a source; 0: no limit
+  LinePartner prefixes;
+  SessionPtr session;
+  size_t longest = 0, most = 0; ///< tokens of a line, and lines, that fit
+  size_t done = 0;              ///< lines of the windows before
+  const Line *first = nullptr;  ///< of the window
+  size_t failed = 0, cut = 0;   ///< lines without a result, truncated lines
+};
+
+/// Counts lines that are done, from the callback of generation.
+struct DoneLines {
+  TextProgress &progress;
+  size_t results, ended = 0;
+};
+
+} // namespace
+
+/// Errors of a line alone. All others end the command.
+static bool isOfLine(const Error &error) {
+  return error.status == Status::Rejected || error.status == Status::Limit;
+}
+
+/// Reports a line that has no result.
+void Translator::fail(Line &line, Error error) {
+  ++failed;
+  const size_t index = done + size_t(&line - first);
+  say("error: " + inText(flags.input, index, error).message);
+  line.error = std::move(error);
+}
+
+/// Sets what the translation of a line begins with.
+Result<void> Translator::setTarget(Line &line, const std::string &prefix) {
+  Result<std::vector<int64_t>> begin =
+      target.getPrefix(model.model.get(), prefix);
+  if (!begin)
+    return begin.takeError();
+  line.target = std::move(*begin);
+  return {};
+}
+
+/// Sets the tokens of a line or, for what is wrong with it alone, its error.
+Result<void> Translator::prepareLine(Line &line) {
+  std::string prefix = flags.prefix;
+  if (!flags.prefixFile.empty()) {
+    TRANSOM_ASSIGN(prefix, prefixes.next());
+  }
+  if (isBlank(line.text))
+    return {};
+  transom_tokenize_options how = flags.languages.getOptions(false);
+  how.no_truncation = !flags.truncate;
+  uint32_t truncated = 0;
+  Result<std::vector<transom_token>> tokens = tokenizeText(
+      model.model.get(), {line.text, std::nullopt}, how, truncated);
+  Result<void> ready;
+  if (!tokens)
+    ready = tokens.takeError();
+  else if (tokens->empty())
+    ready = rejected("the text has no tokens");
+  else if (maximum && int64_t(tokens->size()) > maximum)
+    ready = rejected("the text has " + std::to_string(tokens->size()) +
+                     " tokens, more than the model's maximum of " +
+                     std::to_string(maximum) + "; '--truncate' cuts it");
+  else
+    ready = setTarget(line, prefix);
+  if (!ready && !isOfLine(ready.error()))
+    return ready;
+  if (!ready) {
+    fail(line, ready.takeError());
+    return {};
+  }
+  cut += truncated;
+  for (const transom_token &token : *tokens)
+    line.ids.push_back(token.id);
+  return {};
+}
+
+/// The number of lines that are worked on at the same time.
+size_t Translator::getBatch() const {
+  if (flags.batch)
+    return flags.batch;
+  const size_t lines = std::min({mostLines, mostBeams / target.getBeams(),
+                                 mostTokens / std::max<size_t>(1, longest)});
+  return std::max(lines, fewestLines);
+}
+
+/// Makes a session with room for these sources, unless there is one.
+Result<void> Translator::createSessionFor(const std::vector<Line *> &sources) {
+  size_t length = 0;
+  for (const Line *line : sources)
+    length = std::max(length, line->ids.size());
+  if (session && length <= longest && sources.size() <= most)
+    return {};
+  // Sessions grow in steps, since each is made anew.
+  constexpr size_t step = 64;
+  length = (length + step - 1) / step * step;
+  if (maximum)
+    length = std::min(length, size_t(maximum));
+  longest = std::max(longest, length);
+  most = std::max(most, sources.size());
+  transom_session_options options = transom_session_options_default();
+  options.threads = common.threads;
+  options.max_sequences =
+      uint32_t(std::min(getBatch(), most) * target.getBeams());
+  session.reset();
+  const std::vector<size_t> lengths(most, longest);
+  TRANSOM_TRY(check(transom_session_options_fit_generate(
+      model.model.get(), lengths.data(), lengths.size(), target.getOptions(),
+      &options)));
+  TRANSOM_ASSIGN(session, createSession(model.model.get(), options));
+  return {};
+}
+
+/// Generates the results of `sources`, of which number i becomes prompt i.
+Result<GenerationPtr> Translator::generateAll(std::vector<Line *> &sources,
+                                              TextProgress &progress) {
+  TRANSOM_TRY(createSessionFor(sources));
+  std::vector<transom_prompt> prompts, begins;
+  for (size_t i = 0; i != sources.size(); ++i) {
+    sources[i]->prompt = i;
+    prompts.push_back({sources[i]->ids.data(), sources[i]->ids.size(), {}});
+    begins.push_back(
+        {sources[i]->target.data(), sources[i]->target.size(), {}});
+  }
+  transom_generate_options options = *target.getOptions();
+  DoneLines lines{progress, target.getResults()};
+  options.callback_context = &lines;
+  options.callback = [](void *context, const transom_generated_token *token) {
+    auto &lines = *static_cast<DoneLines *>(context);
+    if (token->finish != TRANSOM_FINISH_NONE &&
+        ++lines.ended % lines.results == 0)
+      lines.progress.add(1);
+    return 0;
+  };
+  if (target.hasPrefixes()) {
+    options.target_prefixes = begins.data();
+    options.num_target_prefixes = begins.size();
+  }
+  transom_generation *made = nullptr;
+  const CancelOnSignal signals(session.get());
+  Result<void> generated = check(transom_session_generate(
+      session.get(), prompts.data(), prompts.size(), &options, &made));
+  GenerationPtr generation(made);
+  if (!generated)
+    return signals.explain(generated.takeError());
+  return std::move(generation);
+}
+
+/// The same without the sources that are wrong: their lines get an error.
+Result<GenerationPtr> Translator::generate(std::vector<Line *> &sources,
+                                           TextProgress &progress) {
+  while (!sources.empty()) {
+    Result<GenerationPtr> generation = generateAll(sources, progress);
+    if (generation || !isOfLine(generation.error()))
+      return generation;
+    std::optional<NumberedError> one = findNumber(generation.error(), "prompt");
+    if (!one || one->number >= sources.size())
+      return generation;
+    Line &line = *sources[one->number];
+    line.prompt.reset();
+    fail(line, std::move(one->error));
+    sources.erase(sources.begin() + int64_t(one->number));
+  }
+  return GenerationPtr();
+}
+
+double Translator::getScore(const transom_continuation &continuation) const {
+  if (!flags.scores || !std::isnan(continuation.score))
+    return continuation.score;
+  double sum = 0;
+  for (size_t i = 0; i != continuation.num_ids; ++i)
+    sum += continuation.logprobs[i];
+  return target.getScore(sum, continuation.num_ids);
+}
+
+/// Prints one result of a line; null: the line has none.
+Result<void> Translator::print(const Line &line,
+                               const transom_continuation *continuation) const {
+  std::string text, out;
+  double score = std::nan("");
+  if (continuation) {
+    score = getScore(*continuation);
+    TRANSOM_ASSIGN(text, target.getText(model.model.get(), line.target));
+    text.append(continuation->text.data, continuation->text.size);
+  }
+  if (!common.json) {
+    // A line break within a result would shift the lines after it.
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; },
+        ' ');
+    if (flags.scores && continuation)
+      out = std::to_string(score) + "\t";
+    return writeOut(out + text + "\n");
+  }
+  JsonWriter json(out);
+  json.beginObject();
+  json.member("source", line.text);
+  if (line.error)
+    json.member("error", line.error->message);
+  json.member("text", text);
+  if (continuation) {
+    json.key("ids");
+    json.array(std::vector<int64_t>(continuation->ids,
+                                    continuation->ids + continuation->num_ids));
+    if (target.getResults() > 1)
+      json.member("continuation", uint64_t(continuation->number));
+    if (!std::isnan(score))
+      json.member("score", score);
+    json.member("finish_reason", transom_finish_name(continuation->finish));
+  }
+  json.endObject();
+  return writeOut(out + "\n");
+}
+
+/// Prints the results of a line, of which there are as many for each.
+Result<void> Translator::printLine(const Line &line,
+                                   const transom_generation *results) {
+  for (size_t i = 0; i != target.getResults(); ++i) {
+    transom_continuation continuation = transom_continuation_default();
+    if (line.prompt)
+      TRANSOM_TRY(check(transom_generation_get(
+          results, *line.prompt * target.getResults() + i, &continuation)));
+    TRANSOM_TRY(print(line, line.prompt ? &continuation : nullptr));
+  }
+  return {};
+}
+
+Result<void> Translator::run(std::vector<std::string> texts,
+                             TextProgress &progress) {
+  // Blank lines and lines with an error are no sources.
+  std::vector<Line> lines(texts.size());
+  first = lines.data();
+  std::vector<Line *> sources;
+  for (size_t i = 0; i != lines.size(); ++i) {
+    lines[i].text = std::move(texts[i]);
+    TRANSOM_TRY(prepareLine(lines[i]));
+    if (lines[i].ids.empty())
+      progress.add(1);
+    else
+      sources.push_back(&lines[i]);
+  }
+
+  // Sources of similar length together, the longest first: they are in the
+  // session at the same time, and short ones are left for the end.
+  std::sort(sources.begin(), sources.end(), [](Line *a, Line *b) {
+    const size_t first = a->ids.size(), second = b->ids.size();
+    return first != second ? first > second : a < b;
+  });
+  TRANSOM_ASSIGN(GenerationPtr results, generate(sources, progress));
+
+  // The results in the order of the lines.
+  for (const Line &line : lines)
+    TRANSOM_TRY(printLine(line, results.get()));
+  done += lines.size();
+  return {};
+}
+
+Result<void> Translator::open() {
+  return flags.prefixFile.empty() ? Result<void>()
+                                  : prefixes.open(flags.prefixFile);
+}
+
+Result<void> Translator::finish() {
+  CutTexts{cut}.tell(common, model.info.max_text_tokens);
+  if (!flags.prefixFile.empty())
+    TRANSOM_TRY(prefixes.checkEnd());
+  if (failed)
+    return rejected(std::to_string(failed) +
+                    (failed == 1 ? " line has" : " lines have") + " no result");
+  return {};
+}
+
+/// The most tokens of a source, 0 without a limit.
+static int64_t getLongestSource(const Manifest &manifest) {
+  const ManifestEntry *encoder = manifest.findEntry(manifest.decoder->encoder);
+  return encoder && encoder->positionLimit ? encoder->positionLimit->max : 0;
+}
+
+static Result<void> runTranslate(TranslateFlags &flags,
+                                 const CommonFlags &common) {
+  // Check the flags, and open the model.
+  if (flags.input.texts.empty() && flags.input.file.empty() &&
+      flags.input.dash.empty())
+    flags.input.dash = "-";
+  TRANSOM_TRY(flags.input.validate());
+  TRANSOM_TRY(flags.generation.finish());
+  TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model.model.get()));
+  if (!manifest.decoder || manifest.decoder->encoder.empty())
+    return usageError("'" + flags.model +
+                      "' is not an encoder-decoder; use 'generate'");
+  TRANSOM_TRY(flags.languages.check(model.model.get()));
+  const TranslationTarget::Request request{
+      flags.languages.target,
+      !flags.prefix.empty() || !flags.prefixFile.empty(), flags.scores};
+  TRANSOM_ASSIGN(TranslationTarget target,
+                 TranslationTarget::create(model.model.get(), manifest,
+                                           flags.generation, request));
+  // A prefix for all lines is wrong before the first of them is read.
+  if (!flags.prefix.empty())
+    if (auto prefix = target.getPrefix(model.model.get(), flags.prefix);
+        !prefix)
+      return prefix.takeError();
+  Translator translator(flags, common, std::move(model), std::move(target),
+                        getLongestSource(manifest));
+  TRANSOM_TRY(translator.open());
+  TRANSOM_TRY(
+      forEachBatch(flags.input, common, window,
+                   [&](std::vector<std::string> texts, TextProgress &progress) {
+                     return translator.run(std::move(texts), progress);
+                   }));
+  return translator.finish();
+}
+
+/// Gives the command under one of its names its flags.
+static void setUp(Command &command) {
+  auto flags = std::make_shared<TranslateFlags>();
+  command.app->add_option("MODEL", flags->model, "a compiled encoder-decoder")
+      ->required();
+  addTextInput(*command.app, flags->input);
+  addLanguages(*command.app, flags->languages);
+  CLI::Option *prefix = command.app
+                            ->add_option("--target-prefix", flags->prefix,
+                                         "a text that each result begins with")
+                            ->type_name("T");
+  command.app
+      ->add_option("--target-prefix-file", flags->prefixFile,
+                   "the same for each line of the input, one per line")
+      ->type_name("F")
+      ->excludes(prefix);
+  command.app
+      ->add_option("--batch-size", flags->batch,
+                   "lines that are worked on at the same time (default: at "
+                   "most 32)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
+  command.app->add_flag(
+      "--scores", flags->scores,
+      "print the score of a result and a tab before its text");
+  command.app->add_flag("--truncate", flags->truncate,
+                        "cut lines that are longer than the model's maximum");
+  addGenerationFlags(*command.app, flags->generation);
+  command.run = [flags](const CommonFlags &common) {
+    return runTranslate(*flags, common);
+  };
+}
+
+void tools::addTranslate(CLI::App &app, CommandList &commands) {
+  setUp(addCommand(app, commands, "translate",
+                   "translate texts, one line of output for each line of "
+                   "input"));
+}
+
+void tools::addSummarize(CLI::App &app, CommandList &commands) {
+  setUp(addCommand(app, commands, "summarize",
+                   "summarize texts: 'translate' under another name"));
+}

@@ -1,0 +1,128 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model of the MBart kind begins targets with the token of their language in
+// place of a start token. The others are forced to choose it as their first
+// token.
+#include "tools/commands/TranslationTarget.h"
+#include "runtime/generate/GenerationOptions.h"
+#include "tools/commands/Texts.h"
+#include <cmath>
+
+using namespace transom;
+using namespace transom::tools;
+
+/// Whether a flag has set an option.
+template <typename T> static bool isGiven(T value) {
+  return value != T(TRANSOM_FROM_MODEL);
+}
+
+template <typename T> static void assign(T &member, double value) {
+  member = T(value);
+}
+template <typename T>
+static void assign(std::optional<T> &member, double value) {
+  member = T(value);
+}
+
+/// The settings of the model's files with those of the flags over them.
+static Result<GenerationConfig>
+getConfig(const Manifest &manifest, const transom_generate_options &options) {
+  TRANSOM_ASSIGN(GenerationConfig config,
+                 GenerationConfig::parse(manifest.decoder->generation));
+  visitGenerationOptions(
+      [&](const GenerationOption &, auto member, auto field) {
+        if constexpr (!std::is_null_pointer_v<decltype(field)>)
+          if (isGiven(options.*field))
+            assign(config.*member, double(options.*field));
+      });
+  return config;
+}
+
+/// Whether a token is that of a language.
+static Result<bool> isLanguage(const transom_model *model, int64_t token) {
+  for (size_t i = 0;; ++i) {
+    char name[64];
+    size_t size = 0;
+    const transom_status status =
+        transom_model_language_name(model, i, name, sizeof name - 1, &size);
+    if (status == TRANSOM_STATUS_USAGE)
+      return false; // there are no more
+    TRANSOM_TRY(check(status));
+    name[size] = 0;
+    int64_t id = -1;
+    TRANSOM_TRY(check(transom_model_language_token(model, name, &id)));
+    if (id == token)
+      return true;
+  }
+}
+
+/// Makes targets begin with the token of a language.
+Result<void> TranslationTarget::setLanguage(const transom_model *model,
+                                            const std::string &language) {
+  int64_t id = -1;
+  TRANSOM_TRY(
+      check(transom_model_language_token(model, language.c_str(), &id)));
+  const int64_t start = config.decoderStart.value_or(-1);
+  bool startsWithLanguage = start < 0;
+  if (!startsWithLanguage) {
+    TRANSOM_ASSIGN(startsWithLanguage, isLanguage(model, start));
+  }
+  if (startsWithLanguage) {
+    config.decoderStart = options.decoder_start_id = id;
+    return {};
+  }
+  config.forcedBegin = options.forced_bos_id = id;
+  return {};
+}
+
+Result<TranslationTarget>
+TranslationTarget::create(const transom_model *model, const Manifest &manifest,
+                          const GenerationFlags &flags,
+                          const Request &request) {
+  TranslationTarget target;
+  target.options = *flags.options();
+  target.prefixes = request.hasPrefixes;
+  TRANSOM_ASSIGN(target.config, getConfig(manifest, target.options));
+  if (!request.language.empty())
+    TRANSOM_TRY(target.setLanguage(model, request.language));
+  // Beams have scores; those of other results are made of log-probabilities.
+  if (request.scores && target.config.numBeams == 1)
+    target.options.top_logprobs = 0;
+  return target;
+}
+
+double TranslationTarget::getScore(double sum, size_t tokens) const {
+  return tokens ? sum / std::pow(double(tokens), config.lengthPenalty) : 0;
+}
+
+Result<std::vector<int64_t>>
+TranslationTarget::getPrefix(const transom_model *model,
+                             const std::string &text) const {
+  std::vector<int64_t> ids;
+  if (text.empty())
+    return ids;
+  // A forced first token comes before the prefix.
+  if (config.forcedBegin.value_or(-1) >= 0)
+    ids.push_back(*config.forcedBegin);
+  transom_tokenize_options how = transom_tokenize_options_default();
+  how.target = how.no_special = how.no_truncation = how.refuse_unknown = 1;
+  uint32_t truncated = 0;
+  Result<std::vector<transom_token>> tokens =
+      tokenizeText(model, {text, std::nullopt}, how, truncated);
+  if (!tokens) {
+    Error error = tokens.takeError();
+    error.message = "target prefix " + quote(text) + ": " + error.message;
+    return error;
+  }
+  for (const transom_token &token : *tokens)
+    ids.push_back(token.id);
+  return ids;
+}
+
+Result<std::string>
+TranslationTarget::getText(const transom_model *model,
+                           const std::vector<int64_t> &prefix) const {
+  return prefix.empty() ? Result<std::string>(std::string())
+                        : detokenize(model, prefix, /*skipSpecial=*/true);
+}
