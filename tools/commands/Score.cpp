@@ -6,6 +6,7 @@
 #include "runtime/base/File.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
+#include "tools/commands/ScoreTargets.h"
 #include "tools/commands/Texts.h"
 #include <cmath>
 
@@ -16,6 +17,8 @@ namespace {
 
 struct ScoreFlags {
   std::string model, perplexity;
+  std::string targets; ///< of `--target`
+  Languages languages;
   TextInput input;
   std::vector<std::string> idLists;
   int64_t window = 0, stride = 0;
@@ -210,9 +213,28 @@ static Result<void> checkSources(const ScoreFlags &flags) {
     return usageError("texts, '--ids' and '--perplexity' exclude each other");
   if ((flags.stride || flags.window) && flags.perplexity.empty())
     return usageError("'--stride' and '--window' need '--perplexity'");
+  if (!flags.targets.empty() && sources > texts)
+    return usageError("'--target' needs sources as texts");
+  if (!flags.targets.empty() && flags.topLogprobs > 0)
+    return usageError("'--target' and '--top-logprobs' exclude each other");
+  if (flags.targets == "-" && flags.input.texts.empty() &&
+      flags.input.getPath() == "-")
+    return usageError("sources and targets cannot both be stdin");
   if (sources == 0 || texts)
     return flags.input.validate();
   return {};
+}
+
+/// Scores the targets of an encoder-decoder.
+static Result<void> runTargets(const ScoreFlags &flags,
+                               const CommonFlags &common,
+                               const TextModel &model) {
+  if (model.info.vocabulary_size == 0)
+    return unsupported("'" + flags.model + "' has no tokenizer");
+  TRANSOM_TRY(checkEntry(model.model.get(), "score"));
+  return scoreTargets(
+      {flags.input, flags.targets, flags.languages, flags.noSpecial}, common,
+      model);
 }
 
 static Result<void> runScore(const ScoreFlags &flags,
@@ -226,6 +248,15 @@ static Result<void> runScore(const ScoreFlags &flags,
   }
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model.get()));
+  const bool hasSources =
+      manifest.decoder && !manifest.decoder->encoder.empty();
+  if (hasSources != !flags.targets.empty())
+    return usageError(hasSources ? "the targets of an encoder-decoder are "
+                                   "scored; give them by '--target'"
+                                 : "'--target' needs an encoder-decoder");
+  if (hasSources)
+    return runTargets(flags, common, {std::move(model), info});
   Scorer scorer(flags, common, model.get(), info);
   if (!flags.perplexity.empty())
     return scorer.scoreFile(flags.perplexity);
@@ -257,6 +288,12 @@ void tools::addScore(CLI::App &app, CommandList &commands) {
   command.app->add_option("MODEL", flags->model, "a compiled model")
       ->required();
   addTextInput(*command.app, flags->input);
+  command.app
+      ->add_option("--target", flags->targets,
+                   "the targets of an encoder-decoder, a line for each text; - "
+                   "is stdin")
+      ->type_name("FILE");
+  addLanguages(*command.app, flags->languages);
   addIds(*command.app, flags->idLists);
   command.app->add_flag("--no-special", flags->noSpecial,
                         "without the tokens that the tokenizer adds");
