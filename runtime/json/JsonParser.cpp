@@ -5,6 +5,7 @@
 // position, so the input iterator counts what the parser has taken; a value
 // starts at the first byte after the last event that is neither a space nor a
 // separator. Nothing throws: the SAX interface reports errors as events.
+#include "runtime/json/JsonParser.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Utf8.h"
 #include "runtime/json/JsonStorage.h"
@@ -56,8 +57,10 @@ bool isNumberByte(char c) {
 /// Receives the events and appends nodes.
 class Builder {
 public:
-  Builder(std::string_view bytes, JsonStorage &storage)
-      : bytes(bytes), place(bytes.data()), storage(storage) {}
+  Builder(std::string_view bytes, JsonStorage &storage,
+          LargeIntegers largeIntegers)
+      : bytes(bytes), place(bytes.data()), storage(storage),
+        largeIntegers(largeIntegers) {}
 
   const char **parserPlace() { return &place; }
   Error takeError() { return std::move(failure); }
@@ -76,7 +79,8 @@ public:
   }
   bool number_float(double value, const std::string &text) {
     // The lexer turns an integer that does not fit into a float.
-    if (text.find_first_of(".eE") == std::string::npos)
+    if (largeIntegers == LargeIntegers::Reject &&
+        text.find_first_of(".eE") == std::string::npos)
       return fail(nextToken(), "integer '" + utf8::printable(text, 40) +
                                    "' does not fit 64 bits");
     return addScalar(Kind::Double, [&](JsonNode &n) { n.real = value; });
@@ -267,6 +271,7 @@ private:
   std::string_view bytes;
   const char *place; // after what the parser has taken
   JsonStorage &storage;
+  LargeIntegers largeIntegers;
   std::vector<Open> open;
   std::vector<uint32_t> pending; // children of the open lists
   size_t lastEnd = 0;            // offset after the last event's token
@@ -285,6 +290,12 @@ std::vector<uint32_t> findLines(std::string_view bytes) {
 
 Result<JsonDocument> parseJson(std::string_view bytes,
                                const std::string &fileName) {
+  return parseJson(bytes, fileName, LargeIntegers::Reject);
+}
+
+Result<JsonDocument> parseJson(std::string_view bytes,
+                               const std::string &fileName,
+                               LargeIntegers largeIntegers) {
   if (bytes.size() > jsonMaxBytes)
     return rejected(fileName + ": JSON of " + std::to_string(bytes.size()) +
                     " bytes is over the limit of " +
@@ -306,7 +317,7 @@ Result<JsonDocument> parseJson(std::string_view bytes,
   if (size_t bad = utf8::firstInvalid(bytes); bad != std::string_view::npos)
     return failAt(bad, "invalid UTF-8");
 
-  Builder builder(bytes, *storage);
+  Builder builder(bytes, *storage, largeIntegers);
   CountingIterator begin(bytes.data(), builder.parserPlace());
   CountingIterator end(bytes.data() + bytes.size(), builder.parserPlace());
   if (!nlohmann::json::sax_parse(begin, end, &builder))

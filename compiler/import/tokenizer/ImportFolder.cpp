@@ -8,7 +8,7 @@
 #include "compiler/import/tokenizer/ImportMerges.h"
 #include "compiler/import/tokenizer/ImportPieces.h"
 #include "runtime/base/File.h"
-#include "runtime/json/Json.h"
+#include "runtime/json/JsonParser.h"
 #include <deque>
 
 namespace transom {
@@ -96,8 +96,10 @@ private:
   Result<std::string> readKey(const std::string &name, const char *key) const {
     if (!has(name))
       return std::string();
+    const std::string path = joinPath(folder, name);
+    TRANSOM_ASSIGN(std::string text, readSmallFile(path, jsonMaxBytes));
     TRANSOM_ASSIGN(JsonDocument document,
-                   parseJsonFile(joinPath(folder, name)));
+                   parseJson(text, path, LargeIntegers::Round));
     auto value = document.root().find(key);
     return value && value->isString() ? std::string(*value->asString())
                                       : std::string();

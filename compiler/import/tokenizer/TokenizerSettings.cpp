@@ -5,6 +5,7 @@
 // in transformers 5: where tokenizer_config.json has `added_tokens_decoder`, as
 // newer folders have it, the two other files have no effect.
 #include "compiler/import/tokenizer/TokenizerSettings.h"
+#include "runtime/json/JsonParser.h"
 #include <algorithm>
 #include <charconv>
 
@@ -161,7 +162,8 @@ private:
   Result<void> readConfig(const std::optional<NamedFile> &file) {
     TRANSOM_ASSIGN(JsonDocument document,
                    parseJson(file ? file->bytes : "{}",
-                             file ? file->name : "tokenizer_config.json"));
+                             file ? file->name : "tokenizer_config.json",
+                             LargeIntegers::Round));
     settings.documents.push_back(document);
     JsonValue root = document.root();
     TRANSOM_TRY(root.expectObject());

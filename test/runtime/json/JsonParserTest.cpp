@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the JSON parser refuses, where, and how fast it is.
+#include "runtime/json/JsonParser.h"
 #include "test/runtime/json/ParseFixture.h"
 #include "test/support/TimeLimit.h"
 #include <cmath>
@@ -40,6 +41,19 @@ TEST(JsonParser, integers_are_exact) {
             "bits");
   EXPECT_EQ(parseError("1e999"),
             "f.json:1:1: number is out of the range of a double");
+}
+
+TEST(JsonParser, large_integers_may_be_rounded) {
+  auto json = parseJson("[1000000000000000019884624838656, 7, -2e3, "
+                        "-18446744073709551616]",
+                        "f.json", LargeIntegers::Round);
+  ASSERT_TRUE(json) << json.error().message;
+  JsonValue root = json->root();
+  EXPECT_FALSE(root[0].isInteger());
+  EXPECT_EQ(*root[0].asDouble(), 1e30);
+  EXPECT_EQ(root[0].asInt().error().status, Status::Rejected);
+  EXPECT_EQ(*root[1].asInt(), 7);
+  EXPECT_EQ(*root[3].asDouble(), -18446744073709551616.0);
 }
 
 TEST(JsonParser, malformed_text_is_rejected_at_its_place) {
