@@ -92,17 +92,18 @@ static int64_t getGluRow(int64_t column, bool second) {
   return column / 8 * 16 + column % 8 + (second ? 8 : 0);
 }
 
-/// Panel by panel over all rows, since workers share out both: an input that a
-/// panel overwrites is then missed by the next.
-/// Writes the summary of a row of logits.
-static void writeSummary(Value out, Evaluation &e, int64_t row,
+/// Writes the maxima and sums of a row of logits.
+static void writeSummary(ValueRange outs, Evaluation &e, int64_t row,
                          ArrayRef<double> logits) {
-  std::vector<double> summary = summarizeRow(logits);
-  auto groups = static_cast<int64_t>(summary.size()) / 2;
-  for (int64_t i = 0; i < 2 * groups; ++i)
-    e.kern->write(out, row * groups + i / 2, i % 2, summary[i]);
+  RowSummary summary = summarizeRow(logits);
+  for (auto [i, maximum] : llvm::enumerate(summary.maxima)) {
+    e.kern->write(outs[0], row, static_cast<int64_t>(i), maximum);
+    e.kern->write(outs[1], row, static_cast<int64_t>(i), summary.sums[i]);
+  }
 }
 
+/// Panel by panel over all rows, since workers share out both: an input that a
+/// panel overwrites is then missed by the next.
 static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
   SmallVector<Column> columns = getColumns(op, e);
   int64_t rows = e.kern->rows(op.getInput());
@@ -132,7 +133,7 @@ static Result<void> evaluateGemm(GemmOp op, Evaluation &e) {
     }
   if (op.getNormGamma())
     normalizeRows(op, e, rows, values);
-  for (int64_t row = 0; op.getSummary() && row < rows; ++row)
+  for (int64_t row = 0; !op.getSummary().empty() && row < rows; ++row)
     writeSummary(op.getSummary(), e, row, ArrayRef(values).slice(row * n, n));
   return {};
 }

@@ -104,13 +104,15 @@ static Result<void> evaluateSoftmax(SoftmaxOp op, Evaluation &e) {
 
 static Result<void> evaluateRowSummary(RowSummaryOp op, Evaluation &e) {
   Tensor input = e.tensor(op.getInput());
-  TRANSOM_ASSIGN(Sizes sizes, e.sizes(op.getType()));
-  std::vector<double> all;
+  TRANSOM_ASSIGN(Sizes sizes, e.sizes(op.getMaxima().getType()));
+  RowSummary all;
   forEachRow(input, [&](llvm::MutableArrayRef<double> row) {
-    std::vector<double> summary = summarizeRow(row);
-    all.insert(all.end(), summary.begin(), summary.end());
+    RowSummary summary = summarizeRow(row);
+    llvm::append_range(all.maxima, summary.maxima);
+    llvm::append_range(all.sums, summary.sums);
   });
-  e.set(op.getResult(), Tensor::of(sizes, std::move(all)));
+  e.set(op.getMaxima(), Tensor::of(sizes, std::move(all.maxima)));
+  e.set(op.getSums(), Tensor::of(sizes, std::move(all.sums)));
   return {};
 }
 

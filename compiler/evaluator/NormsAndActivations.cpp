@@ -32,15 +32,19 @@ void softmax(MutableArrayRef<double> row) {
     x /= sum;
 }
 
-std::vector<double> summarizeRow(ArrayRef<double> row) {
-  std::vector<double> summary;
+RowSummary summarizeRow(ArrayRef<double> row) {
+  RowSummary summary;
   for (; !row.empty();
        row = row.drop_front(std::min<size_t>(row.size(), summaryGroup))) {
     ArrayRef<double> group = row.take_front(summaryGroup);
     double maximum = *std::max_element(group.begin(), group.end()), sum = 0;
-    for (double x : group)
-      sum += std::isinf(x) && x < 0 ? 0 : std::exp(x - maximum);
-    summary.insert(summary.end(), {maximum, sum});
+    for (double x : group) {
+      sum += std::exp(x - maximum);
+      if (!std::isfinite(x))
+        maximum = std::numeric_limits<double>::quiet_NaN();
+    }
+    summary.maxima.push_back(maximum);
+    summary.sums.push_back(sum);
   }
   return summary;
 }

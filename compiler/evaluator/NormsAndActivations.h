@@ -18,7 +18,10 @@ void softmax(llvm::MutableArrayRef<double> row);
 
 /// For each group of a row of logits its maximum m and the sum of exp(x - m);
 /// see `attn.row_summary`.
-std::vector<double> summarizeRow(llvm::ArrayRef<double> row);
+struct RowSummary {
+  std::vector<double> maxima, sums;
+};
+RowSummary summarizeRow(llvm::ArrayRef<double> row);
 
 /// (x - mean) / sqrt(variance + eps) * gamma + beta of a row.
 void layerNorm(llvm::MutableArrayRef<double> row, llvm::ArrayRef<double> gamma,

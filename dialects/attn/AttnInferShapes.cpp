@@ -308,8 +308,7 @@ Types RowSummaryOp::inferShapes(EmitError emitError) {
            << text(input);
   SmallVector<Polynomial> dims = input.dims;
   dims.back() = Polynomial(getNumSummaryGroups(*width));
-  dims.push_back(Polynomial(2));
-  return oneResult(dims, input.element);
+  return SmallVector<Type>(2, getTensorType(dims, input.element));
 }
 
 Types LayerNormOp::inferShapes(EmitError emitError) {

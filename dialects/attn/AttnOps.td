@@ -404,22 +404,23 @@ def Attn_SoftmaxOp : Attn_TokenwiseOp<"softmax", 1> {
 def Attn_RowSummaryOp : Attn_TokenwiseOp<"row_summary", 1> {
   let summary = "maximum and sum of exponentials of each 64 elements of a row";
   let description = [{
-    `input [..., n]` -> `[..., ceil(n / 64), 2]`: for each group of 64 elements in
-    turn (the last one may have fewer) the maximum m and the sum of exp(x - m).
-    From them follow the maximum of a row and the logarithm of its sum of
-    exponentials, and which groups hold its largest elements, without another look
-    at all elements. A group of minus infinities has the sum 0.
+    `input [..., n]` -> `maxima` and `sums [..., ceil(n / 64)]`: for each group of 64
+    elements in turn (the last one may have fewer) the maximum m and the sum of
+    exp(x - m). From them follow the maximum of a row and the logarithm of its sum
+    of exponentials, and which groups hold its largest elements, without another
+    look at all elements. The maximum of a group with a NaN or an infinity is NaN,
+    and its sum is not defined.
 
     Constraints:
     1. The input is float and has a constant last dimension of at least 1.
 
     Example:
     ```mlir
-    %s = attn.row_summary %logits : [rows, 1000] f32
+    %maxima, %sums = attn.row_summary %logits : [rows, 1000] f32
     ```
   }];
   let arguments = (ins AnyTensor:$input);
-  let results = (outs AnyTensor:$result);
+  let results = (outs AnyTensor:$maxima, AnyTensor:$sums);
   let assemblyFormat = "$input attr-dict `:` custom<Types>(type($input))";
 }
 

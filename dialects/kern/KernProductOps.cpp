@@ -55,8 +55,9 @@ SmallVector<Value> GemmOp::readBuffers() {
 }
 SmallVector<Value> GemmOp::writtenBuffers() {
   SmallVector<Value> writes(getOuts());
-  llvm::append_range(writes, getBuffers({getNormOut(), getNormOutBf16(),
-                                         getNormCounters(), getSummary()}));
+  llvm::append_range(
+      writes, getBuffers({getNormOut(), getNormOutBf16(), getNormCounters()}));
+  llvm::append_range(writes, getSummary());
   return writes;
 }
 std::optional<Polynomial> GemmOp::ownedRows() { return std::nullopt; }
@@ -74,7 +75,7 @@ bool GemmOp::canRoundOutput(Value out, bool onlyRounded, StringRef &reason) {
     reason = "something else reads the product in f32";
   else if (weight.getShape()[1] > getMaxKBlock(weight))
     reason = "accumulators of a long k wait in the product's result";
-  else if (getSummary())
+  else if (!getSummary().empty())
     reason = "the product's summary is made of f32";
   else if (getNormGamma() || !llvm::is_contained(getOuts(), out))
     reason = "the product writes another buffer";
@@ -243,15 +244,17 @@ static LogicalResult verifyGlu(GemmOp op) {
 
 /// Constraint 24.
 static LogicalResult verifyGemmSummary(GemmOp op) {
-  if (!op.getSummary())
+  if (op.getSummary().empty())
     return success();
   if (op.getOuts().size() != 1 || op.getNormGamma() || op.getGlu())
     return Constraint{op, 24}.expects()
            << "a single out, no norm and no GLU beside a summary";
   if (failed(verifyRowsOfF32({op, 24}, "the out beside a summary",
-                             op.getOuts()[0])) ||
-      failed(verifyRowsOfF32({op, 24}, "a summary", op.getSummary())))
+                             op.getOuts()[0])))
     return failure();
+  for (Value buffer : op.getSummary())
+    if (failed(verifyRowsOfF32({op, 24}, "a summary", buffer)))
+      return failure();
   return verifySummary({op, 24}, op.getOuts()[0], op.getSummary());
 }
 

@@ -26,8 +26,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
     With `glu` in the epilogue the weight's rows are interleaved, 8 of g and 8 of u
     in turn, and `outs [m, n/2] = activation(g) * u`, made in registers.
 
-    With `summary` the maximum and the sum of exponentials of each 64 columns of
-    the single out go there, as `kern.row_summary` computes them.
+    With `summary` the maxima and the sums of exponentials of each 64 columns of
+    the single out go to its two buffers, as `kern.row_summary` computes them.
 
     A weight of bf16 takes an input of bf16: the chain then takes pairs along k,
     products are exact and sums f32, and the activation and the residual are f32.
@@ -63,7 +63,8 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
         splits.
     23. Beside `glu` n is a multiple of 16 and k has one K block.
     24. Beside a summary there is a single out, f32 in rows, no norm and no `glu`;
-        the summary is f32 in rows, of the out's leading sizes, ceil(n / 64) and 2.
+        the summary is two buffers, f32 in rows, of the out's leading sizes and
+        ceil(n / 64).
 
     Example:
     ```mlir
@@ -77,7 +78,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                        Optional<Kern_WeightType>:$norm_gamma, Optional<Kern_WeightType>:$norm_beta,
                        Optional<Kern_BufferType>:$norm_out, Optional<Kern_BufferType>:$norm_out_bf16,
                        Optional<Kern_BufferType>:$norm_counters,
-                       Optional<Kern_BufferType>:$summary,
+                       Variadic<Kern_BufferType>:$summary,
                        Variadic<Kern_BufferType>:$outs,
                        OptionalAttr<Kern_EpilogueAttr>:$epilogue);
   let assemblyFormat = [{
@@ -93,7 +94,7 @@ def Kern_GemmOp : Kern_BufferizedOp<"gemm", [AttrSizedOperandSegments],
                    "::mlir::ValueRange":$outs, CArg<"EpilogueAttr", "{}">:$epilogue), [{
       ::mlir::Value none;
       build($_builder, $_state, input, weight, bias, none, none, none, none, none, none, none,
-            none, outs, epilogue);
+            ::mlir::ValueRange(), outs, epilogue);
     }]>
   ];
   let extraClassDeclaration = [{

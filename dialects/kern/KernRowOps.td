@@ -78,21 +78,26 @@ def Kern_SoftmaxOp : Kern_BufferizedOp<"softmax"> {
 def Kern_RowSummaryOp : Kern_BufferizedOp<"row_summary"> {
   let summary = "maximum and sum of exponentials of each 64 columns of a row";
   let description = [{
-    `outs[r, g]` is for columns 64 g to 64 g + 63 of row r their maximum m and the
-    sum of exp2((x - m) * log2 e), which runs in 16 lanes by column modulo 16 that
-    a fixed tree adds up. A group of minus infinities has the sum 0.
+    `outs` are maxima and sums: for columns 64 g to 64 g + 63 of row r `maxima[r, g]`
+    is their maximum m, and `sums[r, g]` the sum of exp2((x - m) * log2 e), which
+    runs in 16 lanes by column modulo 16 that a fixed tree adds up. The maximum of a
+    group with a NaN or an infinity is NaN.
+
+    An entry's caller may give NULL for sums, or for both; they are then not
+    computed.
 
     Constraints:
     1. Input and outs are f32 in rows.
-    2. The input has a constant last size n, outs has the input's leading sizes,
-       then ceil(n / 64) and 2.
+    2. There are two outs. The input has a constant last size n, each of the outs
+       has the input's leading sizes, then ceil(n / 64).
 
     Example:
     ```mlir
-    kern.row_summary %x outs(%y) : !kern.buffer<[rows, 1000] x f32>, !kern.buffer<[rows, 16, 2] x f32>
+    kern.row_summary %x outs(%m, %s) : !kern.buffer<[rows, 1000] x f32>,
+        !kern.buffer<[rows, 16] x f32>, !kern.buffer<[rows, 16] x f32>
     ```
   }];
-  let arguments = (ins Kern_BufferType:$input, Kern_BufferType:$outs);
+  let arguments = (ins Kern_BufferType:$input, Variadic<Kern_BufferType>:$outs);
   let assemblyFormat = "$input `outs` `(` $outs `)` attr-dict `:` type(operands)";
   let hasVerifier = 1;
 }

@@ -105,7 +105,10 @@ LogicalResult rules::verifyVector(Constraint constraint, const char *name,
 }
 
 LogicalResult rules::verifySummary(Constraint constraint, Value input,
-                                   Value summary) {
+                                   ValueRange summary) {
+  if (summary.size() != 2)
+    return constraint.expects() << "maxima and sums as a summary, got "
+                                << summary.size() << " buffers";
   Sizes sizes = getSizes(input), expected = sizes;
   std::optional<int64_t> width =
       sizes.empty() ? std::nullopt : sizes.back().constant();
@@ -113,11 +116,11 @@ LogicalResult rules::verifySummary(Constraint constraint, Value input,
     return constraint.expects()
            << "a constant last size of what is summarized, got " << text(sizes);
   expected.back() = Polynomial(getNumSummaryGroups(*width));
-  expected.push_back(Polynomial(2));
-  if (getSizes(summary) == expected)
-    return success();
-  return constraint.expects() << "a summary " << text(expected) << ", got "
-                              << text(getSizes(summary));
+  for (Value buffer : summary)
+    if (getSizes(buffer) != expected)
+      return constraint.expects() << "a summary " << text(expected) << ", got "
+                                  << text(getSizes(buffer));
+  return success();
 }
 
 LogicalResult rules::verifySize(Constraint constraint, const char *name,

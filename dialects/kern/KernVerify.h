@@ -56,10 +56,10 @@ mlir::LogicalResult verifyVector(Constraint constraint, const char *name,
 /// Fails unless a weight is in this layout or in none yet.
 mlir::LogicalResult verifyLayout(Constraint constraint, const char *name,
                                  mlir::Value weight, WeightLayout layout);
-/// Fails unless `summary` has the input's leading sizes, then a pair for each
-/// group of its columns.
+/// Fails unless `summary` is two buffers with the input's leading sizes, then a
+/// number for each group of its columns.
 mlir::LogicalResult verifySummary(Constraint constraint, mlir::Value input,
-                                  mlir::Value summary);
+                                  mlir::ValueRange summary);
 /// Fails unless the text is a polynomial.
 mlir::LogicalResult verifySize(Constraint constraint, const char *name,
                                llvm::StringRef size);

@@ -69,8 +69,10 @@ static LogicalResult convertSoftmax(attn::SoftmaxOp op, AttnConverter &c) {
 
 static LogicalResult convertRowSummary(attn::RowSummaryOp op,
                                        AttnConverter &c) {
-  c.b.create<kern::RowSummaryOp>(op.getLoc(), c.buffer(op.getInput()),
-                                 c.outBuffer(op.getResult()));
+  Value input = c.buffer(op.getInput());
+  SmallVector<Value> outs = {c.outBuffer(op.getMaxima()),
+                             c.outBuffer(op.getSums())};
+  c.b.create<kern::RowSummaryOp>(op.getLoc(), input, outs);
   return success();
 }
 

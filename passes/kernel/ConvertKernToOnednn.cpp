@@ -43,7 +43,7 @@ static const char *refuse(kern::GemmOp op) {
     return "the product has a norm of its own";
   if (op.getGlu())
     return "the product makes a GLU";
-  if (op.getSummary())
+  if (!op.getSummary().empty())
     return "the product summarizes its rows";
   if (!op.getWeight().getType().getElementType().isF32())
     return "oneDNN is given weights of f32 only";

@@ -89,7 +89,7 @@ struct FuseCrossLayerNormPass
       return "the layer does not begin with a norm";
     if (!body.last || body.last.getOuts().size() != 1 ||
         body.last.getOuts()[0] != state || body.last.getNormGamma() ||
-        body.last.getGlu() || body.last.getSummary())
+        body.last.getGlu() || !body.last.getSummary().empty())
       return "the layer does not end with a product";
     Value out = body.norm.getOuts();
     if (!out.getDefiningOp<kern::AllocOp>() || body.norm.getOutBf16())

@@ -233,13 +233,15 @@ struct FuseEpiloguesPass
     kern::RowSummaryOp summary = findSummary(gemm);
     if (!summary)
       return false;
-    Value out = summary.getOuts();
-    Operation *alloc = out.getDefiningOp();
-    if (alloc && !isa<kern::AllocOp>(alloc))
+    auto isOwn = [](Value out) {
+      return !out.getDefiningOp() || out.getDefiningOp<kern::AllocOp>();
+    };
+    if (!llvm::all_of(summary.getOuts(), isOwn))
       return false;
-    if (alloc)
-      alloc->moveBefore(gemm);
-    gemm.getSummaryMutable().assign(out);
+    for (Value out : summary.getOuts())
+      if (Operation *alloc = out.getDefiningOp())
+        alloc->moveBefore(gemm);
+    gemm.getSummaryMutable().assign(summary.getOuts());
     gemm->setLoc(
         fuseLocations(gemm.getContext(), {gemm.getLoc(), summary.getLoc()}));
     summary.erase();

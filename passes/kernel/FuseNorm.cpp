@@ -42,7 +42,7 @@ static const char *refusal(kern::GemmOp gemm, kern::NormOp norm) {
     return "the product has a norm already";
   if (gemm.getGlu())
     return "the product makes a GLU";
-  if (gemm.getSummary())
+  if (!gemm.getSummary().empty())
     return "the product summarizes its rows";
   if (norm.getOutBf16() ||
       !cast<kern::BufferType>(norm.getOuts().getType()).isF32())

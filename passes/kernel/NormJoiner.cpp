@@ -34,7 +34,7 @@ kern::GemmOp transom::withNorm(OpBuilder &b, kern::GemmOp gemm,
       location, gemm.getInput(), gemm.getWeight(), gemm.getBias(),
       gemm.getResidual(), gemm.getRagged(), gamma, beta,
       rounded ? Value() : out, rounded ? out : Value(), makeCounters(gemm),
-      /*summary=*/Value(), gemm.getOuts(),
+      /*summary=*/ValueRange(), gemm.getOuts(),
       kern::EpilogueAttr::addNorm(gemm.getEpilogueAttr(),
                                   norm.getRms() ? kern::NormKind::RmsNorm
                                                 : kern::NormKind::LayerNorm,

@@ -156,16 +156,18 @@ std::vector<float> test::referenceSoftmax(const float *row, int64_t count) {
   return out;
 }
 
-std::vector<float> test::referenceRowSummary(const float *row, int64_t count) {
-  std::vector<float> summary;
+test::ReferenceRowSummary test::referenceRowSummary(const float *row,
+                                                    int64_t count) {
+  ReferenceRowSummary summary;
   for (int64_t first = 0; first < count; first += 64) {
     const int64_t size = std::min<int64_t>(count - first, 64);
-    float maximum = *std::max_element(row + first, row + first + size);
-    float shift = maximum == -kInfinity ? 0 : maximum;
+    // A maximum of zero is positive.
+    float maximum = *std::max_element(row + first, row + first + size) + 0.0f;
     std::vector<float> powers;
     for (int64_t i = first; i < first + size; ++i)
-      powers.push_back(referenceExp2((row[i] - shift) * kLog2E));
-    summary.insert(summary.end(), {maximum, referenceSum(powers.data(), size)});
+      powers.push_back(referenceExp2((row[i] - maximum) * kLog2E));
+    summary.maxima.push_back(maximum);
+    summary.sums.push_back(referenceSum(powers.data(), size));
   }
   return summary;
 }

@@ -44,7 +44,10 @@ std::vector<float> referenceNorm(const float *row, int64_t count,
 /// Softmax of one row.
 std::vector<float> referenceSoftmax(const float *row, int64_t count);
 /// Maximum and sum of exponentials of each 64 numbers of one row.
-std::vector<float> referenceRowSummary(const float *row, int64_t count);
+struct ReferenceRowSummary {
+  std::vector<float> maxima, sums;
+};
+ReferenceRowSummary referenceRowSummary(const float *row, int64_t count);
 
 /// One head of attention for one query row.
 struct ReferenceAttention {

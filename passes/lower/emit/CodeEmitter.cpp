@@ -31,6 +31,10 @@ Value CodeEmitter::toF32(Index integer) {
 Value CodeEmitter::cmpEq(Value x, Value y) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
 }
+Value CodeEmitter::isNull(Value pointer) {
+  Value null = b.create<LLVM::ZeroOp>(loc, ptrType());
+  return b.create<LLVM::ICmpOp>(loc, LLVM::ICmpPredicate::eq, pointer, null);
+}
 Value CodeEmitter::logicalAnd(Value x, Value y) {
   return b.create<arith::AndIOp>(loc, x, y);
 }

@@ -52,6 +52,7 @@ public:
   Index extendI32(Value i32);
   Value toF32(Index integer);
   Value cmpEq(Value x, Value y);
+  Value isNull(Value pointer);
   Value logicalAnd(Value x, Value y);
   Value logicalNot(Value x);
   Value select(Value condition, Value x, Value y);

@@ -206,7 +206,7 @@ private:
       Bool isFirst = columnTile == begin / blocks.count;
       Tiles tiles{range, column, from, to, prefetch, streams, isFirst};
       emitKBlocks(tiles, blocks);
-      if (op.getSummary())
+      if (!op.getSummary().empty())
         emitSummaries(columnTile, numColumnTiles, {firstRow, firstRow + rows});
       if (op.getNormGamma())
         emitNorms(tiles, blocks, {begin, end, numColumnTiles}, before);
@@ -217,7 +217,7 @@ private:
   /// summarized are one worker's.
   IndexPair getTileRange(Index count, int64_t numColumnTiles) {
     auto border = [&](Index of) {
-      if (!op.getSummary())
+      if (op.getSummary().empty())
         return count * of / numWorkers;
       int64_t numGroups = llvm::divideCeil(numColumnTiles, getTilesPerGroup());
       Index perTile = count / numColumnTiles;
@@ -234,7 +234,8 @@ private:
     int64_t tiles = getTilesPerGroup();
     Index group = columnTile / tiles;
     Index endOfGroup = min((group + 1) * tiles, numColumnTiles);
-    e.ifThen(columnTile + 1 == endOfGroup, [&] {
+    Value isAsked = emitIsSummaryAsked(e, op.getSummary());
+    e.ifThen(e.logicalAnd(columnTile + 1 == endOfGroup, isAsked), [&] {
       e.forLoop(rows.first, rows.second, 1, [&](Index row) {
         emitRowSummary(e, op.getOuts()[0], op.getSummary(), row, group);
       });

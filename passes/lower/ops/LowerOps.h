@@ -56,7 +56,9 @@ struct NormRows {
 void emitNormRows(PhaseEmitter &e, const NormRows &norm, Index from, Index to);
 
 /// Emits the summary of a group of columns of one row; see `kern.row_summary`.
-void emitRowSummary(PhaseEmitter &e, mlir::Value input, mlir::Value outs,
+void emitRowSummary(PhaseEmitter &e, mlir::Value input, mlir::ValueRange outs,
                     Index row, Index group);
+/// Whether the caller gives memory for a summary.
+mlir::Value emitIsSummaryAsked(PhaseEmitter &e, mlir::ValueRange outs);
 
 } // namespace transom::lower

@@ -182,42 +182,52 @@ static void lowerSoftmax(PhaseEmitter &e, kern::SoftmaxOp op) {
 // Summaries
 //===----------------------------------------------------------------------===//
 
-/// Emits the maximum and the sum of exponentials of a group of columns that
-/// begins at `first`. `count` limits the columns; null: there are all of them.
-static std::pair<Value, Value> emitSummary(PhaseEmitter &e, Row in, Index first,
-                                           const Index *count) {
-  SmallVector<Value> xs, masks;
-  Value lowest = e.splat(-INFINITY), lanes = lowest;
+/// Emits the maximum of a group of columns that begins at `first`, and the sum
+/// of its exponentials where `sum` is not NULL. `count` limits the columns;
+/// null: there are all of them.
+static void emitSummary(PhaseEmitter &e, Row in, Index first,
+                        const Index *count, Value maximum, Value sum,
+                        Value isSumAsked) {
+  // A product with zero is NaN where the factor is not finite.
+  SmallVector<Value> xs;
+  Value lowest = e.splat(-INFINITY), lanes = lowest, zero = e.splat(0.0),
+        zeros = zero;
   for (int64_t i = 0; i < summaryGroup; i += kLanes) {
     Value mask = count ? e.laneMask(*count - i) : Value();
     Value x = in.load(first + i, mask);
+    zeros = e.fma(x, zero, zeros);
     xs.push_back(mask ? e.select(mask, x, lowest) : x);
     lanes = e.maxF(xs.back(), lanes);
   }
+  Value top = e.addF(e.maxLanes(lanes), e.sumLanes(zeros));
+  e.store(top, maximum);
 
-  // A group of minus infinities is shifted by zero.
-  Value maximum = e.maxLanes(lanes), log2e = e.splat(1.4426950408889634), sum;
-  Value shift =
-      e.splat(e.select(e.cmpLtF(e.f32(-INFINITY), maximum), maximum, e.f32(0)));
-  for (Value x : xs) {
-    Value p = emitExp2OfNonPositive(e, e.mulF(e.subF(x, shift), log2e));
-    sum = sum ? e.addF(sum, p) : p;
-  }
-  return {maximum, e.sumLanes(sum)};
+  e.ifThen(isSumAsked, [&] {
+    Value shift = e.splat(top), log2e = e.splat(1.4426950408889634), lanes;
+    for (Value x : xs) {
+      Value p = emitExp2OfNonPositive(e, e.mulF(e.subF(x, shift), log2e));
+      lanes = lanes ? e.addF(lanes, p) : p;
+    }
+    e.store(e.sumLanes(lanes), sum);
+  });
 }
 
-void lower::emitRowSummary(PhaseEmitter &e, Value input, Value outs, Index row,
-                           Index group) {
+Value lower::emitIsSummaryAsked(PhaseEmitter &e, ValueRange outs) {
+  return e.logicalNot(e.isNull(e.pointer(outs[0])));
+}
+
+void lower::emitRowSummary(PhaseEmitter &e, Value input, ValueRange outs,
+                           Index row, Index group) {
   int64_t columns = *getBufferType(input).getDims().back().constant();
   int64_t full = columns / summaryGroup;
   Row in = getRow(e, input, row);
   Index first = group * summaryGroup;
-  Index pair = row * getNumSummaryGroups(columns) + group;
-  Value out = e.advance(e.pointer(outs), pair * 8);
+  Index bytes = (row * getNumSummaryGroups(columns) + group) * 4;
+  Value maximum = e.advance(e.pointer(outs[0]), bytes);
+  Value sums = e.pointer(outs[1]), isSumAsked = e.logicalNot(e.isNull(sums));
   auto emit = [&](const Index *count) {
-    auto [maximum, sum] = emitSummary(e, in, first, count);
-    e.store(maximum, out);
-    e.store(sum, e.advance(out, 4));
+    emitSummary(e, in, first, count, maximum, e.advance(sums, bytes),
+                isSumAsked);
   };
 
   // The last group may have fewer columns.
@@ -233,9 +243,11 @@ void lower::emitRowSummary(PhaseEmitter &e, Value input, Value outs, Index row,
 static void lowerRowSummary(PhaseEmitter &e, kern::RowSummaryOp op) {
   int64_t groups = getNumSummaryGroups(
       *getBufferType(op.getInput()).getDims().back().constant());
-  e.forWorkerRange(e.numRows(op.getInput()) * groups, [&](Index pair) {
-    emitRowSummary(e, op.getInput(), op.getOuts(), pair / groups,
-                   pair % groups);
+  e.ifThen(emitIsSummaryAsked(e, op.getOuts()), [&] {
+    e.forWorkerRange(e.numRows(op.getInput()) * groups, [&](Index pair) {
+      emitRowSummary(e, op.getInput(), op.getOuts(), pair / groups,
+                     pair % groups);
+    });
   });
 }
 

@@ -458,6 +458,6 @@ func.func @f(%a: tensor<4xf32>, %s: !attn.ragged<rows, keys>) {
 
 func.func @f(%a: tensor<2x?xf32, #attn.shape<[2, n]>>) {
   // expected-error @below {{'attn.row_summary' op (1) expects a constant last dimension of at least 1, got f32 [2, n]}}
-  %0 = attn.row_summary %a : [2, n] f32
+  %0, %1 = attn.row_summary %a : [2, n] f32
   return
 }

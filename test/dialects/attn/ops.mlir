@@ -182,10 +182,11 @@ func.func @cross(%x: !rows) -> tensor<?x12xf32, #attn.shape<[rows, 12]>> {
 }
 
 // CHECK-LABEL: func @row_summary
-func.func @row_summary(%x: tensor<?x130xf32, #attn.shape<[rows, 130]>>) -> tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>> {
-  // CHECK: attn.row_summary %{{.*}} : [rows, 130] f32
-  %y = attn.row_summary %x : [rows, 130] f32
-  return %y : tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>>
+func.func @row_summary(%x: tensor<?x130xf32, #attn.shape<[rows, 130]>>) -> tensor<?x3xf32, #attn.shape<[rows, 3]>> {
+  // CHECK: %{{.*}}:2 = attn.row_summary %{{.*}} : [rows, 130] f32
+  %m, %s = attn.row_summary %x : [rows, 130] f32
+  %y = attn.add %m, %s : [rows, 3] f32, [rows, 3] f32
+  return %y : tensor<?x3xf32, #attn.shape<[rows, 3]>>
 }
 
 // CHECK-LABEL: func @relative_bias

@@ -39,7 +39,7 @@ func.func @storage(%m: !ids, %y: !y) {
 // CHECK: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} ragged %{{.*}} outs(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: kern.gemm %{{.*}}, %{{.*}} residual %{{.*}}
 // CHECK-NEXT: norm %{{.*}} beta %{{.*}} norm_out %{{.*}} counters %{{.*}} outs(%{{.*}}) epilogue <layer_norm 1.0e-05>
-// CHECK: kern.gemm %{{.*}}, %{{.*}} summary(%{{.*}}) outs(%{{.*}})
+// CHECK: kern.gemm %{{.*}}, %{{.*}} summary(%{{.*}}, %{{.*}}) outs(%{{.*}})
 // CHECK: kern.batch_matmul %{{.*}}, %{{.*}} outs(%{{.*}})
 func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<[batch, 2, seq, seq] x f32>, %v: !kern.buffer<[batch, 1, seq, 4] x f32>,
                     %o: !kern.buffer<[batch, 2, seq, 4] x f32>, %c: !kern.buffer<[rows] x i64>, %s: !kern.ragged<0>) {
@@ -54,8 +54,10 @@ func.func @products(%x: !x, %y: !y, %k: !keys, %z: !x, %u: !x, %p: !kern.buffer<
   %g = kern.get_weight @g : !g
   kern.gemm %x, %t residual %u norm %g beta %g norm_out %u counters %c outs(%z) epilogue <layer_norm 1.0e-5> : !x, !kern.weight<[8, 8] x f32, unset>,
       !x, !g, !g, !x, !kern.buffer<[rows] x i64>, !x
-  %sums = kern.alloc : !kern.buffer<[rows, 1, 2] x f32>
-  kern.gemm %x, %t summary(%sums) outs(%z) : !x, !kern.weight<[8, 8] x f32, unset>, !kern.buffer<[rows, 1, 2] x f32>, !x
+  %maxima = kern.alloc : !kern.buffer<[rows, 1] x f32>
+  %sums = kern.alloc : !kern.buffer<[rows, 1] x f32>
+  kern.gemm %x, %t summary(%maxima, %sums) outs(%z) : !x, !kern.weight<[8, 8] x f32, unset>,
+      !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !x
   kern.batch_matmul %p, %v outs(%o) : !kern.buffer<[batch, 2, seq, seq] x f32>, !kern.buffer<[batch, 1, seq, 4] x f32>, !kern.buffer<[batch, 2, seq, 4] x f32>
   return
 }
@@ -123,7 +125,7 @@ func.func @attention(%q: !kern.buffer<[rows, 16] x f32>, %k: !x, %v: !x, %p: !ke
 // CHECK: kern.norm %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}}) eps 9.9999999999999998E-13
 // CHECK: kern.norm %{{.*}}, %{{.*}} outs(%{{.*}}) eps 1.000000e-05 {rms}
 // CHECK: kern.softmax %{{.*}} outs(%{{.*}})
-// CHECK: kern.row_summary %{{.*}} outs(%{{.*}}) :
+// CHECK: kern.row_summary %{{.*}} outs(%{{.*}}, %{{.*}}) :
 // CHECK: kern.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {scales = array<f64: 2.000000e+00>}
 // CHECK: kern.elementwise ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
@@ -136,8 +138,9 @@ func.func @rows(%x: !x, %y: !x, %i: !ids, %e: !wide) {
   kern.norm %x, %g, %g outs(%y) eps 1.0e-12 : !x, !g, !g, !x
   kern.norm %x, %g outs(%y) eps 1.0e-5 {rms} : !x, !g, !x
   kern.softmax %x outs(%y) : !x, !x
-  %sums = kern.alloc : !kern.buffer<[rows, 1, 2] x f32>
-  kern.row_summary %x outs(%sums) : !x, !kern.buffer<[rows, 1, 2] x f32>
+  %maxima = kern.alloc : !kern.buffer<[rows, 1] x f32>
+  %sums = kern.alloc : !kern.buffer<[rows, 1] x f32>
+  kern.row_summary %x outs(%maxima, %sums) : !x, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>
   %t = kern.get_weight @table : !kern.weight<[100, 8] x f32, rows>
   kern.embedding ids(%i) tables(%t) outs(%e) {scales = array<f64: 2.0>} : (!ids), (!kern.weight<[100, 8] x f32, rows>), !wide
   kern.elementwise ins(%x, %g) outs(%y) {

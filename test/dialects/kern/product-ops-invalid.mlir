@@ -301,24 +301,24 @@ func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[8, 8] x f32, p
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[130, 8] x f32, panels32>, %u: !kern.buffer<[rows, 2, 2] x f32>, %y: !kern.buffer<[rows, 130] x f32>) {
-  // expected-error @below {{'kern.gemm' op (24) expects a summary [rows, 3, 2], got [rows, 2, 2]}}
-  kern.gemm %x, %w summary(%u) outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[130, 8] x f32, panels32>, !kern.buffer<[rows, 2, 2] x f32>, !kern.buffer<[rows, 130] x f32>
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[130, 8] x f32, panels32>, %u: !kern.buffer<[rows, 2] x f32>, %y: !kern.buffer<[rows, 130] x f32>) {
+  // expected-error @below {{'kern.gemm' op (24) expects a summary [rows, 3], got [rows, 2]}}
+  kern.gemm %x, %w summary(%u, %u) outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[130, 8] x f32, panels32>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 2] x f32>, !kern.buffer<[rows, 130] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32>, %u: !kern.buffer<[rows, 1, 2] x f32>, %y: !kern.buffer<[rows, 16] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[32, 8] x f32, panels32>, %u: !kern.buffer<[rows, 1] x f32>, %y: !kern.buffer<[rows, 16] x f32>) {
   // expected-error @below {{'kern.gemm' op (24) expects a single out, no norm and no GLU beside a summary}}
-  kern.gemm %x, %w summary(%u) outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x f32, panels32>, !kern.buffer<[rows, 1, 2] x f32>, !kern.buffer<[rows, 16] x f32>
+  kern.gemm %x, %w summary(%u, %u) outs(%y) epilogue <glu silu> : !kern.buffer<[rows, 8] x f32>, !kern.weight<[32, 8] x f32, panels32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 16] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %u: !kern.buffer<[rows, 1, 2] x f32>, %y: !kern.buffer<[rows, 64] x bf16>) {
+func.func @f(%x: !kern.buffer<[rows, 8] x f32>, %w: !kern.weight<[64, 8] x f32, panels32>, %u: !kern.buffer<[rows, 1] x f32>, %y: !kern.buffer<[rows, 64] x bf16>) {
   // expected-error @below {{'kern.gemm' op (24) expects f32 as the out beside a summary, got 'bf16'}}
-  kern.gemm %x, %w summary(%u) outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 1, 2] x f32>, !kern.buffer<[rows, 64] x bf16>
+  kern.gemm %x, %w summary(%u, %u) outs(%y) : !kern.buffer<[rows, 8] x f32>, !kern.weight<[64, 8] x f32, panels32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 64] x bf16>
   return
 }

@@ -218,24 +218,32 @@ func.func @f(%i: !kern.buffer<[rows] x i64>, %t: !kern.weight<[100, 8] x f32, ro
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 64] x bf16>, %y: !kern.buffer<[rows, 1, 2] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, 64] x bf16>, %y: !kern.buffer<[rows, 1] x f32>) {
   // expected-error @below {{'kern.row_summary' op (1) expects f32 as the input, got 'bf16'}}
-  kern.row_summary %x outs(%y) : !kern.buffer<[rows, 64] x bf16>, !kern.buffer<[rows, 1, 2] x f32>
+  kern.row_summary %x outs(%y, %y) : !kern.buffer<[rows, 64] x bf16>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, n] x f32>, %y: !kern.buffer<[rows, 1, 2] x f32>) {
+func.func @f(%x: !kern.buffer<[rows, n] x f32>, %y: !kern.buffer<[rows, 1] x f32>) {
   // expected-error @below {{'kern.row_summary' op (2) expects a constant last size of what is summarized, got [rows, n]}}
-  kern.row_summary %x outs(%y) : !kern.buffer<[rows, n] x f32>, !kern.buffer<[rows, 1, 2] x f32>
+  kern.row_summary %x outs(%y, %y) : !kern.buffer<[rows, n] x f32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>
   return
 }
 
 // -----
 
-func.func @f(%x: !kern.buffer<[rows, 65] x f32>, %y: !kern.buffer<[rows, 1, 2] x f32>) {
-  // expected-error @below {{'kern.row_summary' op (2) expects a summary [rows, 2, 2], got [rows, 1, 2]}}
-  kern.row_summary %x outs(%y) : !kern.buffer<[rows, 65] x f32>, !kern.buffer<[rows, 1, 2] x f32>
+func.func @f(%x: !kern.buffer<[rows, 65] x f32>, %y: !kern.buffer<[rows, 1] x f32>) {
+  // expected-error @below {{'kern.row_summary' op (2) expects a summary [rows, 2], got [rows, 1]}}
+  kern.row_summary %x outs(%y, %y) : !kern.buffer<[rows, 65] x f32>, !kern.buffer<[rows, 1] x f32>, !kern.buffer<[rows, 1] x f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !kern.buffer<[rows, 65] x f32>, %y: !kern.buffer<[rows, 2] x f32>) {
+  // expected-error @below {{'kern.row_summary' op (2) expects maxima and sums as a summary, got 1 buffers}}
+  kern.row_summary %x outs(%y) : !kern.buffer<[rows, 65] x f32>, !kern.buffer<[rows, 2] x f32>
   return
 }

@@ -57,8 +57,8 @@ func.func @computed_gamma(%x: !x, %g: tensor<8xf32>) -> !x {
 // -----
 
 // CHECK-LABEL: func.func @summarizes_rows(
-// CHECK-NEXT: kern.row_summary %{{.*}} outs(%{{.*}}) : !kern.buffer<[rows, 130] x f32>, !kern.buffer<[rows, 3, 2] x f32>
-func.func @summarizes_rows(%x: tensor<?x130xf32, #attn.shape<[rows, 130]>>) -> tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>> {
-  %y = attn.row_summary %x : [rows, 130] f32
-  return %y : tensor<?x3x2xf32, #attn.shape<[rows, 3, 2]>>
+// CHECK-NEXT: kern.row_summary %{{.*}} outs(%{{.*}}, %{{.*}}) : !kern.buffer<[rows, 130] x f32>, !kern.buffer<[rows, 3] x f32>, !kern.buffer<[rows, 3] x f32>
+func.func @summarizes_rows(%x: tensor<?x130xf32, #attn.shape<[rows, 130]>>) -> (tensor<?x3xf32, #attn.shape<[rows, 3]>>, tensor<?x3xf32, #attn.shape<[rows, 3]>>) {
+  %m, %s = attn.row_summary %x : [rows, 130] f32
+  return %m, %s : tensor<?x3xf32, #attn.shape<[rows, 3]>>, tensor<?x3xf32, #attn.shape<[rows, 3]>>
 }

@@ -231,13 +231,14 @@ func.func @a_gate_takes_nothing_else(%x: !x, %r: !x, %y: !x, %z: !x) {
 
 !x = !kern.buffer<[rows, 8] x f32>
 !w = !kern.weight<[8, 8] x f32, unset>
-!s = !kern.buffer<[rows, 1, 2] x f32>
+!s = !kern.buffer<[rows, 1] x f32>
 
 // A summary joins a product that has other readers. The residual is in before.
 // CHECK-LABEL: func.func @summarizes_what_it_writes(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>, %[[R:[a-z0-9]*]]: {{[^,]*, [^,]*}}, %[[Y:[a-z0-9]*]]: !kern.buffer<[rows, 8] x f32>,
-// CHECK: %[[S:.*]] = kern.alloc : <[rows, 1, 2] x f32>
-// CHECK-NEXT: kern.gemm %[[X]], %{{.*}} residual %[[R]] summary(%[[S]]) outs(%[[Y]])
+// CHECK: %[[M:.*]] = kern.alloc : <[rows, 1] x f32>
+// CHECK-NEXT: %[[S:.*]] = kern.alloc : <[rows, 1] x f32>
+// CHECK-NEXT: kern.gemm %[[X]], %{{.*}} residual %[[R]] summary(%[[M]], %[[S]]) outs(%[[Y]])
 // CHECK-NEXT: :
 // CHECK-NEXT: kern.softmax %[[Y]]
 // CHECK-NOT: kern.row_summary
@@ -251,8 +252,9 @@ func.func @summarizes_what_it_writes(%x: !x, %r: !x, %y: !x, %z: !x, %w: !w) {
     kern.yield %v : f32
   } : (!x, !x) -> !x
   kern.softmax %y outs(%z) : !x, !x
+  %m = kern.alloc : !s
   %s = kern.alloc : !s
-  kern.row_summary %y outs(%s) : !x, !s
+  kern.row_summary %y outs(%m, %s) : !x, !s, !s
   kern.softmax %y outs(%x) : !x, !x
   return
 }
@@ -260,10 +262,10 @@ func.func @summarizes_what_it_writes(%x: !x, %r: !x, %y: !x, %z: !x, %w: !w) {
 // CHECK-LABEL: func.func @does_not_summarize_what_was_overwritten(
 // CHECK: kern.gemm
 // CHECK: kern.row_summary
-func.func @does_not_summarize_what_was_overwritten(%x: !x, %y: !x, %s: !s, %w: !w) {
+func.func @does_not_summarize_what_was_overwritten(%x: !x, %y: !x, %m: !s, %s: !s, %w: !w) {
   kern.gemm %x, %w outs(%y) : !x, !w, !x
   kern.softmax %y outs(%y) : !x, !x
-  kern.row_summary %y outs(%s) : !x, !s
+  kern.row_summary %y outs(%m, %s) : !x, !s, !s
   return
 }
 
@@ -271,7 +273,7 @@ func.func @does_not_summarize_what_was_overwritten(%x: !x, %y: !x, %s: !s, %w: !
 // CHECK: kern.gemm
 // CHECK: kern.elementwise
 // CHECK: kern.row_summary
-func.func @does_not_summarize_a_scaled_product(%x: !x, %y: !x, %s: !s, %w: !w) {
+func.func @does_not_summarize_a_scaled_product(%x: !x, %y: !x, %m: !s, %s: !s, %w: !w) {
   %t = kern.alloc : !x
   kern.gemm %x, %w outs(%t) : !x, !w, !x
   kern.elementwise ins(%t) outs(%y) {
@@ -280,6 +282,6 @@ func.func @does_not_summarize_a_scaled_product(%x: !x, %y: !x, %s: !s, %w: !w) {
     %q = arith.mulf %p, %c : f32
     kern.yield %q : f32
   } : (!x) -> !x
-  kern.row_summary %y outs(%s) : !x, !s
+  kern.row_summary %y outs(%m, %s) : !x, !s, !s
   return
 }

@@ -26,7 +26,7 @@ int64_t Product::n() const {
 namespace {
 
 /// Writes the function of one product. Its arguments: input, residual, outs;
-/// norm_out, counters; summary.
+/// norm_out, counters; maxima and sums of a summary.
 class ProductText {
 public:
   explicit ProductText(const Product &p) : p(p) {}
@@ -109,13 +109,14 @@ private:
     return text;
   }
   std::string summaryType() const {
-    return "!kern.buffer<[rows, " + str(p.summaryNumbers() / 2) + ", 2] x f32>";
+    return "!kern.buffer<[rows, " + str(p.summaryGroups()) + "] x f32>";
   }
   std::string summary() {
     if (!p.summary)
       return "";
     type(summaryType());
-    return " summary(%u)";
+    type(summaryType());
+    return " summary(%u, %v)";
   }
   /// The outs, and the arguments of a norm and a summary after them.
   std::string outs() {
@@ -133,8 +134,10 @@ private:
       argument("z", buffer("rows", p.n(), p.outStride, false), false);
       argument("c", "!kern.buffer<[rows] x i64>", false);
     }
-    if (p.summary)
+    if (p.summary) {
       argument("u", summaryType(), false);
+      argument("v", summaryType(), false);
+    }
     return " outs(" + names + ")";
   }
   std::string attributesText() {
@@ -334,7 +337,8 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
       other(c.residual, n, stride, false, edge),
       normed(rows * (stride ? stride : n), false, edge);
   Guarded<int64_t> counters(rows, edge);
-  Guarded<float> summary(rows * p.summaryNumbers(), edge);
+  Guarded<float> maxima(rows * p.summaryGroups(), edge);
+  Guarded<float> sums(rows * p.summaryGroups(), edge);
   std::vector<GuardedNumbers> outs;
   PhaseCall call;
   call.numWorkers = c.numWorkers;
@@ -359,12 +363,15 @@ void Products::run(const std::string &isa, const Product &p, const Case &c,
   }
   if (p.norm)
     call.args.insert(call.args.end(), {normed.data(), counters.data()});
+  // Sums that nobody asks for have no memory.
+  const bool hasSums = edge == Edge::End;
   if (p.summary)
-    call.args.push_back(summary.data());
+    call.args.insert(call.args.end(),
+                     {maxima.data(), hasSums ? sums.data() : nullptr});
   harness.run(isa, p.name, call, edge == Edge::Begin);
   compare(p, c, outs);
   if (p.summary)
-    compareSummary(p, c, summary);
+    compareSummary(p, c, maxima, hasSums ? sums.data() : nullptr);
   if (p.norm)
     compareNorm(p, c, normed, counters);
 }
@@ -421,13 +428,15 @@ void Products::compareNorm(const Product &p, const Case &c,
 }
 
 void Products::compareSummary(const Product &p, const Case &c,
-                              const Guarded<float> &summary) {
+                              const Guarded<float> &maxima, const float *sums) {
+  const int64_t groups = p.summaryGroups();
   for (int64_t r = 0; r < c.rows; ++r) {
-    std::vector<float> row =
+    ReferenceRowSummary row =
         referenceRowSummary(c.expected.data() + r * p.n(), p.n());
-    EXPECT_EQ(differentBits(&summary[r * p.summaryNumbers()], row.data(),
-                            p.summaryNumbers()),
-              "")
+    EXPECT_EQ(differentBits(&maxima[r * groups], row.maxima.data(), groups), "")
         << "row " << r;
+    if (sums)
+      EXPECT_EQ(differentBits(sums + r * groups, row.sums.data(), groups), "")
+          << "row " << r;
   }
 }

@@ -35,8 +35,8 @@ struct Product {
   int64_t n() const; ///< columns together
   /// Columns of the outs together.
   int64_t outColumns() const { return glu.empty() ? n() : n() / 2; }
-  /// Numbers of the summary of a row.
-  int64_t summaryNumbers() const { return (n() + 63) / 64 * 2; }
+  /// Groups of the summary of a row.
+  int64_t summaryGroups() const { return (n() + 63) / 64; }
 };
 
 /// The module of some products: a function with a phase for each, and one for
@@ -99,7 +99,7 @@ private:
                    const Guarded<int64_t> &counters);
 
   void compareSummary(const Product &p, const Case &c,
-                      const Guarded<float> &summary);
+                      const Guarded<float> &maxima, const float *sums);
 
   std::vector<Product> list;
   KernelHarness harness;

@@ -101,32 +101,68 @@ TEST(Rows, Summary) {
   std::string text;
   for (int64_t width : widths) {
     std::string in = bufferType("rows, " + str(width)),
-                out = bufferType("rows, " + str((width + 63) / 64) + ", 2");
-    text +=
-        phaseFunction({"summary" + str(width), "%x: " + in + ", %y: " + out, "",
-                       "kern.row_summary %x outs(%y) : " + in + ", " + out});
+                out = bufferType("rows, " + str((width + 63) / 64));
+    text += phaseFunction(
+        {"summary" + str(width), "%x: " + in + ", %m: " + out + ", %s: " + out,
+         "",
+         "kern.row_summary %x outs(%m, %s) : " + in + ", " + out + ", " + out});
   }
   KernelHarness harness(text);
   Random random(4);
   const int64_t rows = 6;
   for (int64_t width : widths) {
-    const int64_t numbers = (width + 63) / 64 * 2;
-    Guarded<float> x(random.numbers(rows * width, 20)), y(rows * numbers);
+    const int64_t groups = (width + 63) / 64;
+    Guarded<float> x(random.numbers(rows * width, 20)), maxima(rows * groups),
+        sums(rows * groups);
     for (int64_t i = 0; i < width; ++i) {
-      x[width + i] = -INFINITY;                       // row 1 has the sums zero
-      x[2 * width + i] = i % 2 ? -INFINITY : 1000.0f; // row 2 needs the shift
+      x[width + i] = i % 3 ? -0.0f : 0.0f;
+      x[2 * width + i] = i % 2 ? -1e38f : 1000.0f; // needs the shift
     }
+    auto check = [&](bool hasSums) {
+      for (int64_t r = 0; r < rows; ++r) {
+        ReferenceRowSummary row = referenceRowSummary(&x[r * width], width);
+        EXPECT_EQ(differentBits(&maxima[r * groups], row.maxima.data(), groups),
+                  "")
+            << "row " << r << " width " << width;
+        if (hasSums)
+          EXPECT_EQ(differentBits(&sums[r * groups], row.sums.data(), groups),
+                    "")
+              << "row " << r << " width " << width;
+      }
+    };
     runAll(harness, "summary" + str(width),
-           {{{"rows", rows}}, {x.data(), y.data()}, {}, 1}, [&] {
-             for (int64_t r = 0; r < rows; ++r)
-               EXPECT_EQ(differentBits(
-                             &y[r * numbers],
-                             referenceRowSummary(&x[r * width], width).data(),
-                             numbers),
-                         "")
-                   << "row " << r << " width " << width;
-           });
+           {{{"rows", rows}}, {x.data(), maxima.data(), sums.data()}, {}, 1},
+           [&] { check(true); });
+    // What has no memory is not computed.
+    runAll(harness, "summary" + str(width),
+           {{{"rows", rows}}, {x.data(), maxima.data(), nullptr}, {}, 1},
+           [&] { check(false); });
+    runAll(harness, "summary" + str(width),
+           {{{"rows", rows}}, {x.data(), nullptr, nullptr}, {}, 1}, [] {});
   }
+}
+
+// A number that is not finite shows in the maximum of its group alone.
+TEST(Rows, SummaryOfNonFinite) {
+  const int64_t width = 200, groups = 4;
+  std::string in = bufferType("rows, " + str(width)),
+              out = bufferType("rows, " + str(groups));
+  KernelHarness harness(phaseFunction(
+      {"summary", "%x: " + in + ", %m: " + out + ", %s: " + out, "",
+       "kern.row_summary %x outs(%m, %s) : " + in + ", " + out + ", " + out}));
+  Random random(5);
+  for (float bad : {INFINITY, -INFINITY, std::nanf("")})
+    for (int64_t at = 0; at < width; at += 7) {
+      Guarded<float> x(random.numbers(width, 20)), maxima(groups), sums(groups);
+      x[at] = bad;
+      runAll(harness, "summary",
+             {{{"rows", 1}}, {x.data(), maxima.data(), sums.data()}, {}, 1},
+             [&] {
+               for (int64_t group = 0; group < groups; ++group)
+                 EXPECT_EQ(std::isnan(maxima[group]), group == at / 64)
+                     << "column " << at << " group " << group;
+             });
+    }
 }
 
 TEST(Rows, Embeddings) {
