@@ -56,6 +56,8 @@ llvm::ArrayRef<PassInfo> getPasses() {
       {Stage::AttnOpt, "cse", false, plain<createCSEPass>},
       {Stage::AttnOpt, "attn-add-attention-entry", true,
        plain<createAddAttentionEntryPass>},
+      {Stage::AttnOpt, "attn-summarize-logits", false,
+       plain<createSummarizeLogitsPass>, Backend::Native},
       {Stage::AttnOpt, "attn-outline-layers", false,
        plain<createOutlineLayersPass>},
       {Stage::AttnOpt, "attn-drop-unused-weights", false,

@@ -235,6 +235,32 @@ def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp">
   let statistics = [Statistic<"added", "added", "entries added">];
 }
 
+def SummarizeLogitsPass : Pass<"attn-summarize-logits", "::mlir::ModuleOp"> {
+  let summary = "adds the summary of the logits to the results of a step";
+  let description = [{
+    An entry with an `attn.decode_batch` and the attribute `transom.vocabulary`
+    whose one result is named `logits` and as wide as the vocabulary gets two more
+    results: `maxima` and `sums`, an `attn.row_summary` of the logits. Search and
+    sampling read them instead of whole rows of logits. The caller of the entry
+    may leave them out (see `kern.row_summary`).
+
+    Pre-condition: results have inferred types.
+    Post-condition: all other results and entries are what they were.
+
+    Refuses nothing. A step of hidden states or labels stays as it is.
+
+    Example:
+    ```mlir
+    return %logits : tensor<?x1000xf32, #attn.shape<[rows, 1000]>>
+    // becomes
+    %maxima, %sums = attn.row_summary %logits : [rows, 1000] f32
+    return %logits, %maxima, %sums : ...
+    ```
+  }];
+  let dependentDialects = ["::transom::attn::AttnDialect"];
+  let statistics = [Statistic<"summarized", "summarized", "entries with a summary">];
+}
+
 def OutlineLayersPass : Pass<"attn-outline-layers", "::mlir::ModuleOp"> {
   let summary = "makes one body of repeated equal layers";
   let description = [{

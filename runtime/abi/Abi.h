@@ -65,7 +65,9 @@ typedef struct transom_frame {
   const char *weights;    /* packed weights */
   int64_t *symbols;       /* values of the entry's symbols */
   const int64_t *offsets; /* byte offset in the arena of each planned buffer */
-  void *const *args;      /* inputs, then results, dense row-major */
+  /* Inputs, then results, dense row-major. The summary of a step's logits,
+   * `maxima` and `sums`, may be NULL: both, or the sums. */
+  void *const *args;
   const transom_ragged_batch
       *ragged_batches;            /* [ragged batches of the entry] */
   int64_t *counters;              /* zeroed words that phases leave zero */

@@ -1,8 +1,9 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Summaries of rows of logits: for each group of columns its maximum m and the
- * sum of exp(x - m). Generated code writes them, the generator reads them.
+ * Summaries of rows of logits: for each group of columns its maximum m, which
+ * is NaN where a logit is not finite, and the sum of exp(x - m). Generated code
+ * writes them, the generator reads them.
  */
 #ifndef TRANSOM_RUNTIME_ABI_ROWSUMMARY_H
 #define TRANSOM_RUNTIME_ABI_ROWSUMMARY_H

@@ -5,6 +5,7 @@
 // batch. Lengths change at the end, so a step that is cancelled between two
 // runs leaves the sequences as they were.
 #include "runtime/decode/DecodeEngine.h"
+#include "runtime/abi/RowSummary.h"
 #include "runtime/kvcache/KvFile.h"
 
 using namespace transom;
@@ -190,6 +191,12 @@ Result<void> DecodeEngine::checkRoom(int64_t positions) {
 
 Result<const float *> DecodeEngine::step(const StepInput *inputs,
                                          size_t count) {
+  TRANSOM_ASSIGN(StepLogits out, step(inputs, count, LogitSummary::None));
+  return static_cast<const float *>(out.logits);
+}
+
+Result<StepLogits> DecodeEngine::step(const StepInput *inputs, size_t count,
+                                      LogitSummary summary) {
   int64_t all = 0;
   for (size_t i = 0; i != count; ++i)
     if (__builtin_add_overflow(all, inputs[i].num_logits, &all))
@@ -198,18 +205,27 @@ Result<const float *> DecodeEngine::step(const StepInput *inputs,
     return limitError("a step wants the logits of " + std::to_string(all) +
                       " tokens, the session holds those of " +
                       std::to_string(maxLogits()));
-  float *logits = executor.at<float>(layout.logits);
-  TRANSOM_TRY(stepInto(inputs, count, logits));
-  return static_cast<const float *>(logits);
+  StepLogits out{executor.at<float>(layout.logits)};
+  if (entry.hasSummary && summary != LogitSummary::None)
+    out.maxima = executor.at<float>(layout.maxima);
+  if (entry.hasSummary && summary == LogitSummary::MaximaAndSums)
+    out.sums = executor.at<float>(layout.sums);
+  TRANSOM_TRY(runStep(inputs, count, out));
+  return out;
 }
 
 Result<void> DecodeEngine::stepInto(const StepInput *inputs, size_t count,
                                     float *logits) {
+  return runStep(inputs, count, {logits});
+}
+
+Result<void> DecodeEngine::runStep(const StepInput *inputs, size_t count,
+                                   StepLogits out) {
   TRANSOM_TRY(executor.takeCancel());
   TRANSOM_TRY(check(inputs, count));
   StepCutter cutter = cut(inputs, count);
   TRANSOM_TRY(cache.reserve(cutter));
-  Result<void> done = runChunks(cutter, logits);
+  Result<void> done = runChunks(cutter, out);
   for (size_t i = 0; i != count && !done; ++i)
     cache.rollBack(inputs[i].sequence);
   return done;
@@ -219,20 +235,20 @@ void DecodeEngine::clearBatch() {
   ragged.num_sequences = ragged.num_tokens = numLogits = longestKeys = 0;
 }
 
-Result<void> DecodeEngine::runChunks(StepCutter cutter, float *logits) {
+Result<void> DecodeEngine::runChunks(StepCutter cutter, StepLogits out) {
   // Collect chunks into a ragged batch and run it when the next one starts.
   clearBatch();
   StepCutter again = cutter;
   StepChunk chunk;
   while (cutter.next(chunk)) {
     if (chunk.startsRun && ragged.num_tokens)
-      TRANSOM_TRY(runBatch(logits));
+      TRANSOM_TRY(runBatch(out));
     const StepInput &input = cutter[chunk.index];
     cache.extend(input.sequence, cache.length(input.sequence) + chunk.offset,
                  chunk.count);
     addChunk(input, chunk);
   }
-  TRANSOM_TRY(runBatch(logits));
+  TRANSOM_TRY(runBatch(out));
 
   // The last chunk of each sequence sets its length.
   while (again.next(chunk))
@@ -326,33 +342,42 @@ void DecodeEngine::placeBatches() {
   }
 }
 
-/// Runs the ragged batch and advances `logits` by what it wrote.
-Result<void> DecodeEngine::runBatch(float *&logits) {
+/// Runs the ragged batch and advances `out` by what it wrote.
+Result<void> DecodeEngine::runBatch(StepLogits &out) {
   // A run that needs no logits computes one row into scratch, so kernels never
   // see an empty output.
-  float *out = logits;
-  int64_t rows = std::max<int64_t>(numLogits, 1);
+  StepLogits rows = out;
+  int64_t rowCount = std::max<int64_t>(numLogits, 1);
   if (numLogits == 0) {
     executor.at<int64_t>(regions.inputs[1])[0] = ragged.num_tokens - 1;
-    out = executor.at<float>(layout.logits) + maxLogits() * width();
+    rows = {executor.at<float>(layout.logits) + maxLogits() * width()};
   }
 
   // Set the tables, symbols and arguments.
   placeBatches();
   auto *symbols = executor.at<int64_t>(regions.symbols);
-  symbols[entry.inputs[1].dims[0].onlySymbol()] = rows;
+  symbols[entry.inputs[1].dims[0].onlySymbol()] = rowCount;
   if (entry.workersSymbol >= 0)
     symbols[entry.workersSymbol] = executor.config().threads;
   void **args = executor.at<void *>(regions.args);
   args[0] = executor.at<int64_t>(regions.inputs[0]);
   args[1] = executor.at<int64_t>(regions.inputs[1]);
-  args[2] = out;
+  args[2] = rows.logits;
+  if (entry.hasSummary) {
+    args[3] = rows.maxima;
+    args[4] = rows.sums;
+  }
 
   transom_frame frame{};
   TRANSOM_TRY(executor.placeBuffers(entry, symbols, frame));
   frame.caches = cache.caches();
   TRANSOM_TRY(executor.execute(entry, frame));
-  logits += numLogits * width();
+  const int64_t groups = getNumSummaryGroups(width());
+  out.logits += numLogits * width();
+  if (out.maxima)
+    out.maxima += numLogits * groups;
+  if (out.sums)
+    out.sums += numLogits * groups;
   clearBatch();
   return {};
 }

@@ -18,6 +18,17 @@
 
 namespace transom {
 
+/// What a step computes beside logits; see runtime/abi/RowSummary.h.
+enum class LogitSummary { None, Maxima, MaximaAndSums };
+
+/// Logits of a step. Maxima and sums are [rows, groups]; NULL where they were
+/// not asked for, or the model does not make them.
+struct StepLogits {
+  float *logits = nullptr; ///< [rows, width]
+  float *maxima = nullptr;
+  float *sums = nullptr;
+};
+
 /// The sequences of a session and their steps. Used by one thread at a time.
 /// None of step, create, copy, rewind and free allocates. On error nothing
 /// changes.
@@ -74,6 +85,9 @@ public:
   /// the context, the cache is full, more logits than maxLogits()). A cancelled
   /// step leaves all sequences as they were.
   Result<const float *> step(const StepInput *inputs, size_t count);
+  /// As step(), with a summary of the logits.
+  Result<StepLogits> step(const StepInput *inputs, size_t count,
+                          LogitSummary summary);
   /// As step(), with logits at `logits`, which has room for them; their number
   /// is not limited. NULL if no token gives logits.
   Result<void> stepInto(const StepInput *inputs, size_t count, float *logits);
@@ -111,12 +125,13 @@ private:
   Result<void> checkInput(const StepInput *inputs, size_t index) const;
   Result<void> checkLength(const StepInput &input) const;
   StepCutter cut(const StepInput *inputs, size_t count) const;
-  Result<void> runChunks(StepCutter cutter, float *logits);
+  Result<void> runStep(const StepInput *inputs, size_t count, StepLogits out);
+  Result<void> runChunks(StepCutter cutter, StepLogits out);
   Result<void> checkReadOnly(const StepInput &input) const;
   void addChunk(const StepInput &input, const StepChunk &chunk);
   void addReadOnlyKeys(int32_t sequence, int64_t tokens);
   void placeBatches();
-  Result<void> runBatch(float *&logits);
+  Result<void> runBatch(StepLogits &out);
   void clearBatch();
 
   Executor &executor;

@@ -48,6 +48,10 @@ void DecodeLayout::addTo(ExecutorExtension &extension,
       groups * sizeof(transom_kv_cache), // caches
       CheckedSize::fromSigned(maxLogits + 1) *
           CheckedSize::fromSigned(widths.logits) * sizeof(float)}; // logits
+  const CheckedSize summary = CheckedSize::fromSigned(maxLogits) *
+                              CheckedSize::fromSigned(widths.groups) *
+                              sizeof(float);
+  extension.regions.insert(extension.regions.end(), 2, summary);
   const bool hasSources = widths.states > 0;
   const CheckedSize columns =
       CheckedSize::fromSigned(hasSources ? config.maxTokens : 0);
@@ -73,10 +77,12 @@ void DecodeLayout::place(const ExecutorLayout &executor) {
   usedPositions = regions[5];
   caches = regions[6];
   logits = regions[7];
-  sourceIds = regions[8];
-  sourceMask = regions[9];
-  states = regions[10];
-  sourceBlocks = regions[11];
-  sourceOrder = regions[12];
+  maxima = regions[8];
+  sums = regions[9];
+  sourceIds = regions[10];
+  sourceMask = regions[11];
+  states = regions[12];
+  sourceBlocks = regions[13];
+  sourceOrder = regions[14];
   blocks = executor.lazy;
 }

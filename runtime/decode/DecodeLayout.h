@@ -12,6 +12,7 @@ namespace transom {
 struct DecodeWidths {
   int64_t logits = 0; ///< of the step's result
   int64_t states = 0; ///< of the encoder's result; 0: no encoder
+  int64_t groups = 0; ///< of the summary of logits; 0: no summary
 };
 
 /// A source of a call: the columns up to its last token, and its index.
@@ -25,6 +26,7 @@ struct DecodeLayout {
   Region lengths, firstBlocks, blockTables, refCounts, freeBlocks;
   Region usedPositions, caches;
   Region logits;         ///< rows that a step returns, and one of scratch
+  Region maxima, sums;   ///< their summary
   int64_t maxLogits = 0; ///< number of rows that a step returns
   /// Of an encoder-decoder, for one run of the encoder: [max_tokens] of padded
   /// ids, mask and states, [max_batch] first entries in the block tables,

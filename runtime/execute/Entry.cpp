@@ -5,6 +5,7 @@
 // ragged table, or by the number of numWorkers. A formula over a symbol that
 // nothing binds is refused here, so that a call need not look.
 #include "runtime/execute/Entry.h"
+#include "runtime/abi/RowSummary.h"
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -110,6 +111,7 @@ private:
   Result<void> addLimits();
   Result<void> addCalls();
   Result<void> addStep();
+  bool isSummary(const Argument &output) const;
   bool encodesStates() const;
   Result<void> addSource();
   int64_t getWidth(const Formula &width) const;
@@ -323,8 +325,16 @@ Result<void> EntryBuilder::addCalls() {
   return {};
 }
 
+/// Whether a result of a step is f32 [num_logits, groups of the first result].
+bool EntryBuilder::isSummary(const Argument &output) const {
+  return output.dtype == TRANSOM_DTYPE_F32 && output.dims.size() == 2 &&
+         output.dims[0].onlySymbol() == entry.outputs[0].dims[0].onlySymbol() &&
+         getWidth(output.dims[1]) == getNumSummaryGroups(entry.stepWidth);
+}
+
 /// Checks an entry over sequences: it takes the tokens, and the indices of the
-/// tokens that give logits, and has one result [num_logits, width].
+/// tokens that give logits, and has the result [num_logits, width], perhaps
+/// with its summary.
 Result<void> EntryBuilder::addStep() {
   // Other entries need no check.
   bool sequences =
@@ -343,7 +353,8 @@ Result<void> EntryBuilder::addStep() {
   };
   bool right =
       std::all_of(entry.ragged.begin() + 1, entry.ragged.end(), isOfCaches) &&
-      entry.inputs.size() == 2 && entry.outputs.size() == 1 &&
+      entry.inputs.size() == 2 &&
+      (entry.outputs.size() == 1 || entry.outputs.size() == 3) &&
       isList(entry.inputs[0], "tokens") && isList(entry.inputs[1], "wanted") &&
       entry.inputs[0].dims[0].onlySymbol() == entry.ragged[0].tokensSymbol &&
       entry.outputs[0].dtype == TRANSOM_DTYPE_F32 &&
@@ -355,6 +366,13 @@ Result<void> EntryBuilder::addStep() {
   if (entry.stepWidth == 0 || !manifest.decoder)
     return error("is over sequences, but not a decoder's step: tokens [rows], "
                  "wanted [wanted] to one f32 result [wanted, width]");
+  entry.hasSummary = entry.outputs.size() == 3;
+  if (entry.hasSummary &&
+      !(isSummary(entry.outputs[1]) && isSummary(entry.outputs[2])))
+    return error("summarizes logits of width " +
+                 std::to_string(entry.stepWidth) + " by other results than " +
+                 "maxima and sums, f32 [wanted, " +
+                 std::to_string(getNumSummaryGroups(entry.stepWidth)) + "]");
   return {};
 }
 

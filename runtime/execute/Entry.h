@@ -81,6 +81,9 @@ struct Entry {
   std::vector<OneDnnCall> calls; ///< of dispatches with a negative phase
   /// Of a decode step: the width of its result; else 0.
   int64_t stepWidth = 0;
+  /// Whether a step has the summary of its result as two more results, maxima
+  /// and sums; see runtime/abi/RowSummary.h.
+  bool hasSummary = false;
   /// Of a source entry: the width of the states that it takes; else 0.
   int64_t sourceWidth = 0;
 

@@ -3,6 +3,7 @@
 //
 // Defaults of a session's options and its plan.
 #include "runtime/session/SessionConfig.h"
+#include "runtime/abi/RowSummary.h"
 #include "runtime/execute/Cpu.h"
 #include "runtime/execute/Executor.h"
 #include <algorithm>
@@ -120,7 +121,9 @@ Result<SessionLayout> SessionLayout::plan(const Model &model,
   }
   // Add the caches and the storage of derived entries to the executor's memory.
   const Entry *source = model.findEntry(EntryKind::Source);
-  const DecodeWidths widths{step->stepWidth, source ? source->sourceWidth : 0};
+  const DecodeWidths widths{
+      step->stepWidth, source ? source->sourceWidth : 0,
+      step->hasSummary ? getNumSummaryGroups(step->stepWidth) : 0};
   TRANSOM_ASSIGN(
       DecodeLayout decode,
       DecodeLayout::create(*model.manifest().decoder, widths, config, config));

@@ -5,7 +5,9 @@
 // token of the past: what they are however the tokens come, what is refused,
 // and that what is refused changes nothing.
 #include "test/support/fake/FakeDecoder.h"
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -113,6 +115,54 @@ TEST(DecodeEngine, logits_of_any_number_of_rows_go_to_a_callers_memory) {
   for (size_t i = 0; i != 50; ++i)
     expectRow(&logits[i * FAKE_VOCABULARY],
               {tokens.begin(), tokens.begin() + ptrdiff_t(11 + i)});
+}
+
+/// The numbers that a step of the model by hand gives for a row.
+static void expectSummary(const StepLogits &out, size_t row) {
+  const float *logits = out.logits + row * FAKE_VOCABULARY;
+  EXPECT_EQ(out.maxima[row],
+            *std::max_element(logits, logits + FAKE_VOCABULARY));
+  if (out.sums)
+    EXPECT_EQ(out.sums[row],
+              std::accumulate(logits, logits + FAKE_VOCABULARY, 0.0f));
+}
+
+TEST(DecodeEngine, logits_with_their_summary) {
+  for (unsigned threads : {1u, 3u}) {
+    SessionConfig config = decoderConfig(2, 1200, 7);
+    config.threads = threads;
+    FakeDecoder fake(config, summaryManifest());
+    const std::vector<int64_t> tokens = randomTokens(20, 3);
+    for (LogitSummary summary : {LogitSummary::None, LogitSummary::Maxima,
+                                 LogitSummary::MaximaAndSums}) {
+      // Several runs; the logits of the first sequence are in two of them.
+      const int32_t first = fake.create(), second = fake.create();
+      const StepInput inputs[] = {{first, tokens.data(), 15, 3},
+                                  {second, tokens.data() + 2, 9, 1}};
+      Result<StepLogits> out = fake->step(inputs, 2, summary);
+      ASSERT_TRUE(out) << out.error().message;
+      EXPECT_EQ(out->maxima != nullptr, summary != LogitSummary::None);
+      EXPECT_EQ(out->sums != nullptr, summary == LogitSummary::MaximaAndSums);
+      for (size_t row = 0; out->maxima && row != 4; ++row)
+        expectSummary(*out, row);
+      for (size_t i = 0; i != 3; ++i)
+        expectRow(out->logits + i * FAKE_VOCABULARY,
+                  {tokens.begin(), tokens.begin() + ptrdiff_t(13 + i)});
+      fake->free(first);
+      fake->free(second);
+    }
+  }
+}
+
+TEST(DecodeEngine, a_step_without_a_summary_gives_none) {
+  FakeDecoder fake(decoderConfig(1, 600));
+  const int64_t token = 3;
+  const StepInput input{fake.create(), &token, 1, 1};
+  Result<StepLogits> out = fake->step(&input, 1, LogitSummary::MaximaAndSums);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->maxima, nullptr);
+  EXPECT_EQ(out->sums, nullptr);
+  expectRow(out->logits, {token});
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,11 +41,21 @@ TEST(DecodeLayout, asks_for_what_its_plan_needs) {
     numBlocks += uint64_t(group.numBlocks);
   }
   EXPECT_EQ(extension.lazyBytes.value(), blockBytes);
-  ASSERT_EQ(extension.regions.size(), 13u);
+  ASSERT_EQ(extension.regions.size(), 15u);
   EXPECT_EQ(extension.regions[0].value(), 2u * 8);
   EXPECT_EQ(extension.regions[3].value(), numBlocks * 4);
   // One row of scratch beside those that a step returns.
   EXPECT_EQ(extension.regions[7].value(), 65u * 16 * 4);
+  EXPECT_EQ(extension.regions[8].value(), 0u);
+}
+
+TEST(DecodeLayout, a_summary_has_numbers_for_each_group) {
+  Result<DecodeLayout> layout = layOut(200, 64, 2);
+  ASSERT_TRUE(layout) << layout.error().message;
+  ExecutorExtension extension;
+  layout->addTo(extension, {200, 0, 4}, {});
+  EXPECT_EQ(extension.regions[8].value(), 64u * 4 * 4);
+  EXPECT_EQ(extension.regions[9].value(), 64u * 4 * 4);
 }
 
 TEST(DecodeLayout, states_of_an_encoder_are_those_of_one_run) {
@@ -57,29 +67,29 @@ TEST(DecodeLayout, states_of_an_encoder_are_those_of_one_run) {
   ExecutorExtension with, without;
   layout->addTo(without, {16}, config);
   layout->addTo(with, {16, 8}, config);
-  for (size_t i = 0; i != 13; ++i)
+  for (size_t i = 0; i != 15; ++i)
     EXPECT_EQ(without.regions[i].value(),
               i < 8 ? with.regions[i].value() : uint64_t(0));
-  EXPECT_EQ(with.regions[8].value(), 64u * 8);
-  EXPECT_EQ(with.regions[10].value(), 64u * 8 * 4);
-  EXPECT_EQ(with.regions[11].value(), 3u * 8);
+  EXPECT_EQ(with.regions[10].value(), 64u * 8);
+  EXPECT_EQ(with.regions[12].value(), 64u * 8 * 4);
+  EXPECT_EQ(with.regions[13].value(), 3u * 8);
 }
 
 TEST(DecodeLayout, regions_are_taken_in_the_order_in_which_they_were_added) {
   Result<DecodeLayout> layout = layOut(16, 64, 2);
   ASSERT_TRUE(layout) << layout.error().message;
   ExecutorLayout executor;
-  for (uint64_t i = 0; i != 13; ++i)
+  for (uint64_t i = 0; i != 15; ++i)
     executor.extension.push_back({1000 * i, i});
   executor.lazy = {9000, 9};
   layout->place(executor);
   const Region *regions[] = {
-      &layout->lengths,    &layout->firstBlocks, &layout->blockTables,
-      &layout->refCounts,  &layout->freeBlocks,  &layout->usedPositions,
-      &layout->caches,     &layout->logits,      &layout->sourceIds,
-      &layout->sourceMask, &layout->states,      &layout->sourceBlocks,
-      &layout->sourceOrder};
-  for (uint64_t i = 0; i != 13; ++i)
+      &layout->lengths,   &layout->firstBlocks,  &layout->blockTables,
+      &layout->refCounts, &layout->freeBlocks,   &layout->usedPositions,
+      &layout->caches,    &layout->logits,       &layout->maxima,
+      &layout->sums,      &layout->sourceIds,    &layout->sourceMask,
+      &layout->states,    &layout->sourceBlocks, &layout->sourceOrder};
+  for (uint64_t i = 0; i != 15; ++i)
     EXPECT_EQ(regions[i]->offset, 1000 * i);
   EXPECT_EQ(layout->blocks.offset, 9000u);
 }

@@ -132,6 +132,32 @@ TEST(Entry, symbols_of_any_name_and_sizes_without_symbols) {
   runWith(*Manifest::parse(manifest.toJson()));
 }
 
+TEST(Entry, a_step_may_summarize_its_logits) {
+  Manifest manifest = summaryManifest();
+  auto make = [&] {
+    return Entry::create(manifest, manifest.entries[0], nullptr);
+  };
+  Result<Entry> entry = make();
+  ASSERT_TRUE(entry) << entry.error().message;
+  EXPECT_TRUE(entry->hasSummary);
+  EXPECT_EQ(entry->stepWidth, FAKE_VOCABULARY);
+
+  std::vector<ManifestTensor> &outputs = manifest.entries[0].outputs;
+  const std::string expected =
+      "entry 'summary': summarizes logits of width 16 by other results than "
+      "maxima and sums, f32 [wanted, 1]";
+  outputs[2].shape[1] = 2;
+  EXPECT_EQ(make().error().message, expected);
+  outputs[2].shape = {Polynomial::symbol("rows"), 1};
+  EXPECT_EQ(make().error().message, expected);
+  outputs[2] = outputs[1];
+  outputs[1].dtype = DType::I64;
+  EXPECT_EQ(make().error().message, expected);
+  outputs.pop_back();
+  EXPECT_NE(make().error().message.find("not a decoder's step"),
+            std::string::npos);
+}
+
 TEST(Entry, a_source_takes_what_its_encoder_gives) {
   const Manifest right = sourceManifest();
   auto getMessage = [&](auto change) {

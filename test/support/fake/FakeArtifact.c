@@ -292,9 +292,31 @@ static void fillSources(const transom_frame *frame, const int64_t *layer,
   (void)layer;
 }
 
+/* The summary of the logits: the largest one, and in place of the sum of
+ * exponentials the sum. */
+static void summarize(const transom_frame *frame, const int64_t *layer,
+                      int64_t worker, int64_t num_workers) {
+  const float *logits = (const float *)frame->args[2];
+  float *maxima = (float *)frame->args[3], *sums = (float *)frame->args[4];
+  int64_t begin, end;
+  share(frame->symbols[STEP_LOGITS], worker, num_workers, &begin, &end);
+  for (int64_t w = begin; maxima && w != end; ++w) {
+    const float *row = logits + w * FAKE_VOCABULARY;
+    float sum = 0;
+    maxima[w] = row[0];
+    for (int64_t v = 0; v != FAKE_VOCABULARY; ++v) {
+      maxima[w] = row[v] > maxima[w] ? row[v] : maxima[w];
+      sum += row[v];
+    }
+    if (sums)
+      sums[w] = sum;
+  }
+  (void)layer;
+}
+
 static const transom_phase phases[] = {
-    embed,  reduce,        addMean,   scatter,       combine,
-    append, computeLogits, addSource, encodeSources, fillSources};
+    embed,         reduce,    addMean,       scatter,     combine,  append,
+    computeLogits, addSource, encodeSources, fillSources, summarize};
 static const transom_isa_code isas[] = {{"avx2", phases}};
 static const transom_dispatch encodeDispatches[] = {
     {0, -1}, {1, -1}, {2, 0}, {2, 1}, {3, -1}};
@@ -303,6 +325,8 @@ static const transom_dispatch stepDispatches[] = {{5, -1}, {6, -1}};
 static const transom_dispatch crossDispatches[] = {{5, -1}, {6, -1}, {7, -1}};
 static const transom_dispatch encodeSourcesDispatches[] = {{8, -1}};
 static const transom_dispatch fillSourcesDispatches[] = {{9, -1}};
+static const transom_dispatch summaryDispatches[] = {
+    {5, -1}, {6, -1}, {10, -1}};
 static const int64_t layerEntries[] = {16, 20};
 static const transom_entry_code entries[] = {
     {"encode", encodeDispatches, 5},
@@ -310,10 +334,11 @@ static const transom_entry_code entries[] = {
     {"step", stepDispatches, 2},
     {"cross", crossDispatches, 3},
     {"encode_sources", encodeSourcesDispatches, 1},
-    {"fill", fillSourcesDispatches, 1}};
+    {"fill", fillSourcesDispatches, 1},
+    {"summary", summaryDispatches, 3}};
 
 EXPORT const transom_artifact_code transom_artifact = {
-    FAKE_ABI, 1, isas, 10, 6, 0, entries, layerEntries, (const char *)weights};
+    FAKE_ABI, 1, isas, 11, 7, 0, entries, layerEntries, (const char *)weights};
 
 /* Room for the notes and for a tokenizer's tables; the tests fill it. */
 EXPORT __attribute__((section(".note.transom"), used, aligned(4)))

@@ -42,6 +42,21 @@ Manifest transom::test::crossManifest() {
   return manifest;
 }
 
+Manifest transom::test::summaryManifest() {
+  Manifest manifest = fakeDecoderManifest();
+  ManifestEntry &step = manifest.entries[0];
+  step.name = "summary";
+  for (const char *name : {"maxima", "sums"}) {
+    step.outputs.push_back(step.outputs[0]);
+    step.outputs.back().name = name;
+    step.outputs.back().shape[1] = 1;
+  }
+  manifest.entries.resize(1);
+  for (ManifestEntry &derived : getDerivedEntries(manifest))
+    manifest.entries.push_back(std::move(derived));
+  return manifest;
+}
+
 /// An input or result [batch, seq] or [batch, seq, width].
 static ManifestTensor makeBatchTensor(const char *name, const char *role,
                                       int64_t width = 0) {

@@ -23,7 +23,10 @@ inline constexpr int64_t readOnlyPositions = 600;
 /// on it.
 Manifest crossManifest();
 
-/// The same with an encoder and an entry that fills the read-only group; the
+/// The decoder with a step that summarizes its logits.
+Manifest summaryManifest();
+
+/// The decoder with an encoder and an entry that fills the read-only group; the
 /// start token is 3. Without a context.
 Manifest sourceManifest();
 inline constexpr int64_t fakeStartToken = 3;
