@@ -302,6 +302,50 @@ Result<void> Executor::execute(const Entry &entry, const transom_frame &frame) {
   return Error{cancelledStatus, "the call was cancelled", {}};
 }
 
+namespace {
+/// A call of forEach().
+struct IndexLoop {
+  size_t count;
+  Executor::Body body;
+  void *context;
+  size_t numWorkers;
+  Team *team;
+
+  void run(size_t worker) const {
+    FloatMode mode;
+    for (size_t index = worker; index < count; index += numWorkers)
+      body(context, index, unsigned(worker));
+  }
+};
+} // namespace
+
+void Executor::forEach(size_t count, Body body, void *context) {
+  IndexLoop loop{count, body, context, settings.threads, team.get()};
+  if (settings.parallel && count > 1) {
+    settings.parallel(
+        settings.parallelContext, loop.numWorkers,
+        [](void *arg, size_t worker) {
+          static_cast<const IndexLoop *>(arg)->run(worker);
+        },
+        &loop);
+    return;
+  }
+  if (team && count > 1) {
+    team->run(
+        [](void *arg, unsigned worker) {
+          // After the barrier the caller's loop may be gone.
+          const IndexLoop &loop = *static_cast<const IndexLoop *>(arg);
+          Team &crew = *loop.team;
+          loop.run(worker);
+          crew.barrier([] {});
+        },
+        &loop);
+    return;
+  }
+  loop.numWorkers = 1;
+  loop.run(0);
+}
+
 void Executor::finishOutputs(const Entry &entry, const Call &call,
                              void *const *args, transom_tensor *outputs,
                              size_t count) const {

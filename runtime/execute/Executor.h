@@ -81,6 +81,12 @@ public:
                             size_t inputCount, const char *result,
                             transom_tensor &out);
 
+  /// Calls body(context, index, worker) for all indices below `count`, on all
+  /// threads; worker w of config().threads takes the indices w, w + threads,
+  /// and so on. Not for use while a call runs.
+  using Body = void (*)(void *context, size_t index, unsigned worker);
+  void forEach(size_t count, Body body, void *context);
+
   /// Makes the current or the next call end at its next dispatch.
   void cancel() { cancelFlag.store(1, std::memory_order_relaxed); }
   /// An error if a call was cancelled before it began; clears the request.

@@ -50,3 +50,34 @@ TEST(Executor, restores_the_float_mode) {
   volatile float small = 1e-30f;
   EXPECT_NE(small * 1e-10f, 0.0f) << "denormals are back";
 }
+
+TEST(Executor, calls_a_function_for_each_index_on_all_threads) {
+  auto model = fakeModel();
+  for (unsigned threads : {1u, 2u, 5u})
+    for (bool host : {false, true}) {
+      SessionConfig config = makeConfig(2, 40, threads);
+      if (host)
+        config.parallel = [](void *, size_t count, transom_task task,
+                             void *arg) {
+          while (count--)
+            task(arg, count);
+        };
+      auto session = makeSession(*model, config);
+      for (size_t count : {0, 1, 2, 7, 100}) {
+        std::vector<int> workers(count, -1);
+        session->executor().forEach(
+            count,
+            [](void *context, size_t index, unsigned worker) {
+              int &of = (*static_cast<std::vector<int> *>(context))[index];
+              EXPECT_EQ(of, -1);
+              of = int(worker);
+            },
+            &workers);
+        for (size_t i = 0; i != count; ++i)
+          EXPECT_EQ(workers[i], count == 1 ? 0 : int(i % threads));
+      }
+      // Calls run as before.
+      EncodeCall call(2, 5);
+      EXPECT_TRUE(bool(call.run(*session)));
+    }
+}
