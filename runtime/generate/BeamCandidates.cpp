@@ -1,8 +1,9 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A row is read twice, once for its largest values and once for the sum of its
-// exponentials; with `renormalize_logits` a third time.
+// With a summary only the groups of a row are read that hold the largest logits
+// or, with `renormalize_logits`, tokens that processors change. Without one a
+// row is read twice or three times.
 #include "runtime/generate/BeamCandidates.h"
 #include <algorithm>
 #include <limits>
@@ -15,6 +16,24 @@ BeamCandidates::BeamCandidates(const GenerationConfig &config, int64_t width)
   kept.reserve(size_t(width));
   edited.reserve(size_t(width));
   found.reserve(BeamSearch::getCount(config));
+}
+
+/// The sum of exp(logit - shift) of the tokens from `begin` to `end`. Groups
+/// that lie between them as a whole are not read where their sums are known.
+double BeamCandidates::sumRange(int64_t begin, int64_t end,
+                                double shift) const {
+  auto sum = [&](int64_t from, int64_t to) {
+    return sumExp(logits.logits + from, to - from, shift);
+  };
+  const int64_t first = getNumSummaryGroups(begin);
+  const int64_t last =
+      end == width ? getNumSummaryGroups(end) : end / summaryGroup;
+  if (!logits.sums || first >= last)
+    return sum(begin, end);
+  return sum(begin, first * summaryGroup) +
+         sumGroups(logits.maxima + first, logits.sums + first, last - first,
+                   shift) +
+         sum(std::min(last * summaryGroup, end), end);
 }
 
 /// Fills `kept` with tokens among which the `count` most probable are.
@@ -47,23 +66,23 @@ double BeamCandidates::getLogSum() {
     std::sort(edited.begin(), edited.end());
     int64_t begin = 0;
     for (int32_t token : edited) {
-      sum += sumExp(logits + begin, token - begin, logSum + top);
+      sum += sumRange(begin, token, logSum + top);
       begin = token + 1;
     }
-    sum += sumExp(logits + begin, width - begin, logSum + top);
+    sum += sumRange(begin, width, logSum + top);
   }
   return top + portableLog(sum);
 }
 
 Result<const std::vector<ScoredToken> *>
-BeamCandidates::find(const float *values, const SamplingPosition &position) {
-  if (!scan.scan(values))
+BeamCandidates::find(const LogitRow &values, const SamplingPosition &position) {
+  if (!scan.scan(values.logits, values.maxima))
     return rejected("a logit is not finite");
   // Process the log-probabilities.
   logits = values;
   const double top = scan.maximum();
-  logSum = top + portableLog(sumExp(logits, width, top));
-  row.begin(logits, logSum);
+  logSum = top + portableLog(sumRange(0, width, top));
+  row.begin(logits.logits, logSum);
   if (processors.changes(position))
     processors.apply(row, position);
   // Keep the best.

@@ -7,6 +7,7 @@
 #pragma once
 #include "runtime/generate/BeamSearch.h"
 #include "runtime/generate/LogitProcessors.h"
+#include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Softmax.h"
 
 namespace transom {
@@ -21,15 +22,16 @@ public:
   /// them: BeamSearch::getCount() of them, fewer where processors leave fewer.
   /// They stay until the next call. `Rejected` for a logit that is not finite.
   Result<const std::vector<ScoredToken> *>
-  find(const float *logits, const SamplingPosition &position);
+  find(const LogitRow &logits, const SamplingPosition &position);
 
 private:
+  double sumRange(int64_t begin, int64_t end, double shift) const;
   void gather(size_t count);
   double getLogSum();
 
   const GenerationConfig &config;
   int64_t width;
-  const float *logits = nullptr;
+  LogitRow logits = nullptr;
   double logSum = 0; ///< of the row as the model gave it
   LogitProcessors processors;
   EditedRow row;

@@ -46,9 +46,9 @@ private:
   Result<void> open(BeamGroup &group, int32_t sequence);
   void addRows(size_t index);
   bool evictOne();
-  Result<const float *> step();
-  void findTokens(const float *logits);
-  void findTokens(const float *logits, size_t row, BeamCandidates &finder);
+  Result<LogitRows> step();
+  void findTokens(const LogitRows &logits);
+  void findTokens(const LogitRows &logits, size_t row, BeamCandidates &finder);
   Result<void> advance(size_t firstRow, size_t endRow);
   void findStops(BeamGroup &group);
   Result<void> finish(BeamGroup &group);
@@ -251,13 +251,14 @@ void BeamGeneration::addRows(size_t index) {
   }
 }
 
-Result<const float *> BeamGeneration::step() {
+Result<LogitRows> BeamGeneration::step() {
   while (true) {
     rows.clear();
     fed.clear();
     for (size_t index : active)
       addRows(index);
-    Result<const float *> logits = source.step(fed.data(), fed.size());
+    Result<LogitRows> logits =
+        source.stepSummarized(fed.data(), fed.size(), /*needsSums=*/true);
     if (logits) {
       for (const BeamRow &row : rows)
         groups[row.group].slots[row.slot].seen =
@@ -270,12 +271,12 @@ Result<const float *> BeamGeneration::step() {
 }
 
 /// Finds the best tokens after one row of logits.
-void BeamGeneration::findTokens(const float *logits, size_t index,
+void BeamGeneration::findTokens(const LogitRows &logits, size_t index,
                                 BeamCandidates &finder) {
   BeamRow &row = rows[index];
   const BeamGroup &group = groups[row.group];
   auto tokens = finder.find(
-      logits + int64_t(index) * source.width(),
+      logits.get(index, source.width()),
       prompts[group.prompt].getPosition(group.search->getTokens(row.slot), 0));
   row.isFinite = bool(tokens);
   if (!tokens)
@@ -286,7 +287,7 @@ void BeamGeneration::findTokens(const float *logits, size_t index,
 }
 
 /// Finds the best tokens after all rows of logits, on all threads.
-void BeamGeneration::findTokens(const float *logits) {
+void BeamGeneration::findTokens(const LogitRows &logits) {
   auto find = [&](size_t row, unsigned worker) {
     findTokens(logits, row, finders[worker]);
   };
@@ -397,7 +398,7 @@ Result<void> BeamGeneration::run() {
     TRANSOM_TRY(admit());
     if (active.empty())
       return {};
-    Result<const float *> logits = step();
+    Result<LogitRows> logits = step();
     if (!logits) {
       if (logits.error().status == cancelledStep)
         cancelAll();

@@ -83,11 +83,11 @@ private:
   Result<void> admit();
   bool hasRoom(const ContinuationState &state, int64_t needed) const;
   Result<void> open();
-  Result<const float *> step();
+  Result<LogitRows> step();
   bool evictOne();
-  Result<void> take(ContinuationState &state, const float *logits);
+  Result<void> take(ContinuationState &state, const LogitRow &logits);
   void copySequences(size_t leader);
-  Result<void> choose(ContinuationState &state, const float *logits);
+  Result<void> choose(ContinuationState &state, const LogitRow &logits);
   void addLogprobs(Continuation &out, const float *logits, int64_t token);
   FinishReason addText(ContinuationState &state, int64_t token,
                        FinishReason finish) const;
@@ -259,7 +259,7 @@ bool Generation::evictOne() {
   return true;
 }
 
-Result<const float *> Generation::step() {
+Result<LogitRows> Generation::step() {
   while (true) {
     fed.clear();
     for (size_t i : active) {
@@ -268,7 +268,8 @@ Result<const float *> Generation::step() {
       fed.push_back({state.sequence, state.tokens.data() + from,
                      int64_t(state.tokens.size() - from), 1});
     }
-    Result<const float *> logits = source.step(fed.data(), fed.size());
+    Result<LogitRows> logits =
+        source.stepSummarized(fed.data(), fed.size(), /*needsSums=*/false);
     if (logits || logits.error().status != Status::Limit || !evictOne())
       return logits;
   }
@@ -314,13 +315,14 @@ FinishReason Generation::addText(ContinuationState &state, int64_t token,
 }
 
 /// Chooses the next token of a continuation and does all that follows from it.
-Result<void> Generation::choose(ContinuationState &state, const float *logits) {
+Result<void> Generation::choose(ContinuationState &state,
+                                const LogitRow &logits) {
   Continuation &out = *state.out;
   const PreparedPrompt &prompt = prompts[out.prompt];
   Result<int64_t> token =
       sampler.choose(logits, prompt.getPosition(state.tokens, out.number));
   if (!token) {
-    if (firstNonFinite(logits, source.width()) < 0)
+    if (firstNonFinite(logits.logits, source.width()) < 0)
       return token.takeError();
     return nonFiniteLogit(int64_t(state.tokens.size()) - 1, getName(state));
   }
@@ -328,7 +330,7 @@ Result<void> Generation::choose(ContinuationState &state, const float *logits) {
   state.tokens.push_back(*token);
   out.tokens.push_back(*token);
   if (config.topLogprobs >= 0)
-    addLogprobs(out, logits, *token);
+    addLogprobs(out, logits.logits, *token);
   // Decide whether the continuation ends with it, by the token or by the text.
   FinishReason reason = FinishReason::None;
   if (!config.ignoreEnd && config.isEnd(*token))
@@ -359,7 +361,8 @@ void Generation::shift(ContinuationState &state) {
     leave(state);
 }
 
-Result<void> Generation::take(ContinuationState &state, const float *logits) {
+Result<void> Generation::take(ContinuationState &state,
+                              const LogitRow &logits) {
   if (Result<void> done = choose(state, logits); !done)
     return done;
   shift(state);
@@ -385,7 +388,7 @@ Result<void> Generation::run() {
     // Run one step over the continuations that have room.
     if (active.empty())
       return {};
-    Result<const float *> logits = step();
+    Result<LogitRows> logits = step();
     if (!logits) {
       if (logits.error().status == cancelledStep)
         cancelAll();
@@ -398,13 +401,13 @@ Result<void> Generation::run() {
     for (size_t i = 0; i != stepped; ++i) {
       const size_t leader = active[i];
       states[leader].seen = states[leader].tokens.size() - states[leader].start;
-      const float *state = *logits + int64_t(i) * source.width();
+      const LogitRow row = logits->get(i, source.width());
       const size_t forked = active.size();
       copySequences(leader);
-      if (Result<void> done = take(states[leader], state); !done)
+      if (Result<void> done = take(states[leader], row); !done)
         return done;
       for (size_t copy = forked; copy != active.size(); ++copy)
-        if (Result<void> done = take(states[active[copy]], state); !done)
+        if (Result<void> done = take(states[active[copy]], row); !done)
           return done;
     }
   }

@@ -3,8 +3,22 @@
 //
 // The checks and messages that generation and scoring share.
 #include "runtime/generate/LogitsSource.h"
+#include "runtime/abi/RowSummary.h"
 
 using namespace transom;
+
+LogitRow LogitRows::get(size_t row, int64_t width) const {
+  const int64_t index = int64_t(row),
+                group = index * getNumSummaryGroups(width);
+  return {logits + index * width, maxima ? maxima + group : nullptr,
+          sums ? sums + group : nullptr};
+}
+
+Result<LogitRows> LogitsSource::stepSummarized(const NewTokens *inputs,
+                                               size_t count, bool) {
+  TRANSOM_ASSIGN(const float *logits, step(inputs, count));
+  return LogitRows{logits};
+}
 
 Result<void> transom::checkTokens(const int64_t *tokens, size_t count,
                                   int64_t vocabulary, const std::string &what) {

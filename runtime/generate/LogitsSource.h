@@ -18,6 +18,26 @@ struct NewTokens {
   int64_t numLogits;
 };
 
+/// A row of logits and its summary by groups of columns (see
+/// runtime/abi/RowSummary.h). Maxima and sums may be NULL.
+struct LogitRow {
+  LogitRow(const float *logits, const float *maxima = nullptr,
+           const float *sums = nullptr)
+      : logits(logits), maxima(maxima), sums(sums) {}
+  const float *logits; ///< [width]
+  const float *maxima; ///< [groups]
+  const float *sums;   ///< [groups], or NULL
+};
+
+/// The rows of logits of a step, and their summaries.
+struct LogitRows {
+  LogitRow get(size_t row, int64_t width) const;
+
+  const float *logits;           ///< [rows, width]
+  const float *maxima = nullptr; ///< [rows, groups], or NULL
+  const float *sums = nullptr;   ///< likewise
+};
+
 /// The ids of a source of an encoder-decoder.
 struct SourceTokens {
   const int64_t *ids;  ///< [count]
@@ -42,6 +62,10 @@ public:
   virtual Result<int32_t> copy(int32_t sequence) = 0;
   virtual Result<void> rewind(int32_t sequence, int64_t length) = 0;
   virtual Result<const float *> step(const NewTokens *inputs, size_t count) = 0;
+  /// As step(), with the summary of each row if the source makes one: the
+  /// maxima, and the sums of exponentials where `needsSums`.
+  virtual Result<LogitRows> stepSummarized(const NewTokens *inputs,
+                                           size_t count, bool needsSums);
   virtual int64_t width() const = 0;
   virtual std::optional<int64_t> context() const = 0;
   virtual int64_t vocabulary() const = 0;

@@ -15,30 +15,65 @@ using namespace transom;
 
 Sampler::Sampler(const GenerationConfig &config, int64_t vocabulary)
     : config(config), vocabulary(vocabulary), processors(config, vocabulary),
-      scan(vocabulary), processed(size_t(vocabulary)) {
+      edited(*config.sample ? 0 : vocabulary), scan(vocabulary),
+      processed(size_t(vocabulary)) {
   if (*config.sample) {
     values.reserve(size_t(vocabulary));
     order.reserve(size_t(vocabulary));
     weights.resize(size_t(vocabulary));
     buckets.resize(1024);
   }
-  if (*config.sample || config.topLogprobs > 0)
-    kept.reserve(size_t(vocabulary));
+  kept.reserve(size_t(vocabulary));
 }
 
-Result<int64_t> Sampler::choose(const float *logits,
+static Error makeNothingLeftError() {
+  return rejected("no token is left to be chosen");
+}
+
+/// The first of the largest logits after the processors. What they have not
+/// changed is found among the largest logits of the row.
+Result<int64_t> Sampler::chooseLargest() {
+  kept.clear();
+  if (!edited.isUniform())
+    scan.gatherLargest(1 + edited.getEdits().size(), kept);
+  float largest = -std::numeric_limits<float>::infinity();
+  int64_t chosen = -1;
+  auto take = [&](int64_t token, float logit) {
+    if (logit > largest || (logit == largest && token < chosen)) {
+      largest = logit;
+      chosen = token;
+    }
+  };
+  for (int32_t token : kept)
+    if (!edited.isEdited(token))
+      take(token, row[token]);
+  for (const EditedRow::Edit &edit : edited.getEdits())
+    take(edit.token, edit.value);
+  if (chosen < 0)
+    return makeNothingLeftError();
+  return chosen;
+}
+
+Result<int64_t> Sampler::choose(const LogitRow &logits,
                                 const SamplingPosition &position) {
-  if (!scan.scan(logits))
+  if (!scan.scan(logits.logits, logits.maxima))
     return rejected("a logit is not finite");
-  row = logits;
-  if (processors.changes(position)) {
-    std::copy_n(logits, vocabulary, processed.data());
+  row = logits.logits;
+  const bool changes = processors.changes(position);
+  if (changes && !*config.sample) {
+    edited.begin(row, 0);
+    processors.apply(edited, position);
+    if (edited.getEdits().size() < scan.blockCount() / 2)
+      return chooseLargest();
+  }
+  if (changes) {
+    std::copy_n(row, vocabulary, processed.data());
     DenseRow changed(processed.data(), vocabulary);
     processors.apply(changed, position);
     row = processed.data();
     scan.scan(row);
     if (scan.maximum() < -std::numeric_limits<float>::max())
-      return rejected("no token is left to be chosen");
+      return makeNothingLeftError();
   }
   return *config.sample ? sample(position) : scan.argmax();
 }

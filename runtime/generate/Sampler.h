@@ -6,6 +6,7 @@
 // Random.h.
 #pragma once
 #include "runtime/generate/LogitProcessors.h"
+#include "runtime/generate/LogitsSource.h"
 #include "runtime/generate/Softmax.h"
 
 namespace transom {
@@ -29,7 +30,8 @@ public:
   /// have `min_p` of the largest's probability; one of these by its share.
   /// `Rejected` for a logit that is NaN or infinite, and where none is left to
   /// be chosen.
-  Result<int64_t> choose(const float *logits, const SamplingPosition &position);
+  Result<int64_t> choose(const LogitRow &logits,
+                         const SamplingPosition &position);
 
   /// The tokens that the last choice by sampling was made among.
   const std::vector<int32_t> &candidates() const { return kept; }
@@ -40,6 +42,7 @@ public:
                  std::vector<TokenLogprob> &out);
 
 private:
+  Result<int64_t> chooseLargest();
   int64_t sample(const SamplingPosition &position);
   double scale() const { return 1 / *config.temperature; }
   size_t getBucket(int32_t token) const;
@@ -54,6 +57,7 @@ private:
   const GenerationConfig &config;
   int64_t vocabulary;
   LogitProcessors processors;
+  EditedRow edited; ///< without sampling: the logits after the processors
   RowScan scan;
   const float *row = nullptr;   ///< of the choice that is being made; minus
                                 ///< infinity for suppressed tokens

@@ -103,6 +103,21 @@ TRANSOM_WIDER double transom::sumExp(const float *values, int64_t width,
   return getSum(sums);
 }
 
+TRANSOM_WIDER double transom::sumGroups(const float *maxima, const float *group,
+                                        int64_t count, double shift) {
+  double sums[lanes] = {}, weights[lanes];
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (int64_t j = 0; j != lanes; ++j)
+      weights[j] = portableExp(double(maxima[i + j]) - shift);
+    for (int64_t j = 0; j != lanes; ++j)
+      sums[j] += double(group[i + j]) * weights[j];
+  }
+  for (int64_t j = 0; i != count; ++i, ++j)
+    sums[j] += double(group[i]) * portableExp(double(maxima[i]) - shift);
+  return getSum(sums);
+}
+
 TRANSOM_WIDER double transom::logSumExp(const float *logits, int64_t width) {
   const float top = getLargest(logits, width);
   return double(top) + portableLog(sumExp(logits, width, double(top)));
@@ -148,8 +163,9 @@ static float scanBlock(const float *values, uint32_t &bad) {
   return largest[0];
 }
 
-bool RowScan::scan(const float *values) {
-  row = values;
+/// Fills `blocks`; false where a value is not finite.
+bool RowScan::findMaxima() {
+  const float *values = row;
   uint32_t bad = 0;
   for (size_t block = 0; block != blocks.size(); ++block) {
     const int64_t begin = int64_t(block) * blockSize;
@@ -160,8 +176,20 @@ bool RowScan::scan(const float *values) {
     blocks[block] = getLargest(values + begin, width - begin);
     bad |= firstNonFinite(values + begin, width - begin) >= 0;
   }
-  top = getLargest(blocks.data(), int64_t(blocks.size()));
   return bad == 0;
+}
+
+bool RowScan::scan(const float *values, const float *maxima) {
+  row = values;
+  bool isFinite = true;
+  if (maxima) {
+    std::copy_n(maxima, blocks.size(), blocks.begin());
+    isFinite = firstNonFinite(maxima, int64_t(blocks.size())) < 0;
+  } else {
+    isFinite = findMaxima();
+  }
+  top = getLargest(blocks.data(), int64_t(blocks.size()));
+  return isFinite;
 }
 
 int64_t RowScan::argmax() const {
@@ -177,10 +205,17 @@ void RowScan::gatherLargest(size_t count, std::vector<int32_t> &indices) {
   float bound = -std::numeric_limits<float>::max();
   // So many blocks hold a value that is not smaller than their last maximum.
   if (count < blocks.size()) {
-    std::copy(blocks.begin(), blocks.end(), scratch.begin());
-    auto last = scratch.begin() + std::max<int64_t>(0, int64_t(count) - 1);
-    std::nth_element(scratch.begin(), last, scratch.end(),
-                     std::greater<float>());
+    constexpr size_t few = 64;
+    const size_t most = std::max<size_t>(count, 1);
+    auto last = scratch.begin() + int64_t(most) - 1;
+    if (most <= few) {
+      std::partial_sort_copy(blocks.begin(), blocks.end(), scratch.begin(),
+                             last + 1, std::greater<float>());
+    } else {
+      std::copy(blocks.begin(), blocks.end(), scratch.begin());
+      std::nth_element(scratch.begin(), last, scratch.end(),
+                       std::greater<float>());
+    }
     bound = std::max(bound, *last);
   }
   indices.clear();

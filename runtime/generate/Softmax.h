@@ -5,6 +5,7 @@
 // additions, products and quotients of doubles in a fixed order, no libm and no
 // fused operations (the folder is compiled without contraction).
 #pragma once
+#include "runtime/abi/RowSummary.h"
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -52,6 +53,11 @@ double logSumExp(const float *logits, int64_t width);
 /// The sum of exp(values[i] - shift); 0 for a width of 0.
 double sumExp(const float *values, int64_t width, double shift);
 
+/// The sum of exp(x - shift) over groups of numbers, of which the maxima m and
+/// the sums of exp(x - m) are given; 0 for a count of 0.
+double sumGroups(const float *maxima, const float *sums, int64_t count,
+                 double shift);
+
 /// weights[i] = exp((values[i] - top) * scale), and their sum. Values may be
 /// minus infinity, which weighs nothing.
 double expWeights(const float *values, int64_t width, float top, double scale,
@@ -60,15 +66,16 @@ double expWeights(const float *values, int64_t width, float top, double scale,
 /// Index of the first NaN or infinity, -1 where all are finite.
 int64_t firstNonFinite(const float *values, int64_t width);
 
-/// One pass over a row of logits: the largest of each block of 64. It finds the
-/// largest values of a long row without looking at all of it again.
+/// The largest value of each block of 64 of a row of logits. With them it finds
+/// the largest values of a long row without looking at all of it.
 class RowScan {
 public:
   explicit RowScan(int64_t width);
 
   /// Looks at a row, which has to stay until the next call. False where a value
-  /// is NaN or infinite.
-  bool scan(const float *values);
+  /// is NaN or infinite. `maxima`: the largest value of each block, or NaN
+  /// where one is not finite; NULL: they are found in one pass over the row.
+  bool scan(const float *values, const float *maxima = nullptr);
   /// The largest value.
   float maximum() const { return top; }
   /// The first index of the largest value.
@@ -81,7 +88,9 @@ public:
   size_t blockCount() const { return blocks.size(); }
 
 private:
-  static constexpr int64_t blockSize = 64;
+  static constexpr int64_t blockSize = summaryGroup;
+  bool findMaxima();
+
   int64_t width;
   const float *row = nullptr;
   float top = 0;

@@ -17,7 +17,7 @@ Result<DecoderSource> DecoderSource::create(Session &session) {
   if (!session.decoder() || !session.model().findEntry(EntryKind::Generate))
     return unsupported("the model does not generate; its head is '" +
                        session.model().manifest().head + "'");
-  DecoderSource source(*session.decoder());
+  DecoderSource source(*session.decoder(), session.executor());
   // The encoder may know other ids than the decoder.
   const std::string &encoder = session.model().manifest().decoder->encoder;
   if (encoder.empty())
@@ -38,13 +38,27 @@ Result<void> DecoderSource::addSources(const SourceTokens *given, size_t count,
   return decoder->addSources(sources.data(), count, sequences);
 }
 
-Result<const float *> DecoderSource::step(const NewTokens *inputs,
-                                          size_t count) {
+void DecoderSource::setSteps(const NewTokens *inputs, size_t count) {
   steps.clear();
   for (size_t i = 0; i != count; ++i)
     steps.push_back({inputs[i].sequence, inputs[i].tokens, inputs[i].count,
                      inputs[i].numLogits});
+}
+
+Result<const float *> DecoderSource::step(const NewTokens *inputs,
+                                          size_t count) {
+  setSteps(inputs, count);
   return decoder->step(steps.data(), steps.size());
+}
+
+Result<LogitRows> DecoderSource::stepSummarized(const NewTokens *inputs,
+                                                size_t count, bool needsSums) {
+  setSteps(inputs, count);
+  TRANSOM_ASSIGN(StepLogits out,
+                 decoder->step(steps.data(), steps.size(),
+                               needsSums ? LogitSummary::MaximaAndSums
+                                         : LogitSummary::Maxima));
+  return LogitRows{out.logits, out.maxima, out.sums};
 }
 
 Result<GenerationConfig> transom::getGenerationConfig(const Model &model) {

@@ -29,6 +29,8 @@ public:
     return decoder->rewind(sequence, length);
   }
   Result<const float *> step(const NewTokens *inputs, size_t count) override;
+  Result<LogitRows> stepSummarized(const NewTokens *inputs, size_t count,
+                                   bool needsSums) override;
   int64_t width() const override { return decoder->width(); }
   std::optional<int64_t> context() const override { return decoder->context(); }
   int64_t vocabulary() const override { return decoder->vocabulary(); }
@@ -37,11 +39,19 @@ public:
   int64_t maxSequences() const override { return decoder->maxSequences(); }
   int64_t freeSequences() const override { return decoder->freeSequences(); }
   int64_t longest() const override { return decoder->longest(); }
+  void forEach(size_t count, Body body, void *context) override {
+    executor->forEach(count, body, context);
+  }
+  unsigned numWorkers() const override { return executor->config().threads; }
 
 private:
-  explicit DecoderSource(DecodeEngine &decoder)
-      : decoder(&decoder), sourceIds(decoder.vocabulary()) {}
+  DecoderSource(DecodeEngine &decoder, Executor &executor)
+      : decoder(&decoder), executor(&executor),
+        sourceIds(decoder.vocabulary()) {}
+  void setSteps(const NewTokens *inputs, size_t count);
+
   DecodeEngine *decoder;
+  Executor *executor;
   int64_t sourceIds; ///< ids of sources are below it
   std::vector<StepInput> steps;
   std::vector<SourceInput> sources;

@@ -4,6 +4,7 @@
 // The best tokens of a row, against a plain computation over a copy of it.
 #include "runtime/generate/BeamCandidates.h"
 #include "test/runtime/generate/Choose.h"
+#include "test/runtime/generate/RowGroups.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -54,14 +55,18 @@ static void expectPlain(const GenerationConfig &config,
                         const std::vector<float> &logits,
                         const SamplingPosition &position) {
   BeamCandidates candidates(config, int64_t(logits.size()));
-  auto found = candidates.find(logits.data(), position);
-  ASSERT_TRUE(bool(found)) << found.error().message;
   const std::vector<ScoredToken> expected =
       findPlainly(config, logits, position);
-  ASSERT_EQ((*found)->size(), expected.size());
-  for (size_t i = 0; i != expected.size(); ++i) {
-    EXPECT_EQ((**found)[i].token, expected[i].token) << i;
-    EXPECT_NEAR((**found)[i].logprob, expected[i].logprob, 2e-6) << i;
+  const RowGroups groups(logits.data(), int64_t(logits.size()));
+  for (const LogitRow &row :
+       {LogitRow(logits.data()), groups.get(false), groups.get()}) {
+    auto found = candidates.find(row, position);
+    ASSERT_TRUE(bool(found)) << found.error().message;
+    ASSERT_EQ((*found)->size(), expected.size());
+    for (size_t i = 0; i != expected.size(); ++i) {
+      EXPECT_EQ((**found)[i].token, expected[i].token) << i;
+      EXPECT_NEAR((**found)[i].logprob, expected[i].logprob, 2e-6) << i;
+    }
   }
 }
 
@@ -129,4 +134,5 @@ TEST(BeamCandidates, a_logit_that_is_not_finite) {
   auto config = resolved([](auto &c) { c.numBeams = 2; });
   BeamCandidates candidates(config, 100);
   EXPECT_FALSE(bool(candidates.find(logits.data(), {})));
+  EXPECT_FALSE(bool(candidates.find(RowGroups(logits.data(), 100).get(), {})));
 }

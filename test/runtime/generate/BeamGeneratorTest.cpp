@@ -102,6 +102,28 @@ TEST(BeamGenerator, one_prompt) {
   EXPECT_LE(source.fed, 3 + 11 * 4);
 }
 
+// Scores differ in the last bits, since sums of exponentials are added in
+// another order.
+TEST(BeamGenerator, a_summary_gives_the_same_beams) {
+  const Prompts prompts = makePrompts(5, 30);
+  for (bool renormalize : {false, true}) {
+    const GenerationConfig config = beamConfig([&](auto &c) {
+      c.renormalizeLogits = renormalize;
+      c.noRepeatNgramSize = 2;
+      c.badWords = {{9}, {3, 4}};
+    });
+    FakeSource source(1000, 20, 1000);
+    const auto expected = runBeams(source, config, prompts);
+    source.summarizes = true;
+    const auto rows = runBeams(source, config, prompts);
+    ASSERT_EQ(rows.size(), expected.size());
+    for (size_t i = 0; i != rows.size(); ++i) {
+      EXPECT_EQ(rows[i].tokens, expected[i].tokens) << "row " << i;
+      EXPECT_NEAR(rows[i].score, expected[i].score, 1e-6) << "row " << i;
+    }
+  }
+}
+
 TEST(BeamGenerator, company_and_room_do_not_matter) {
   const Prompts prompts = makePrompts(9, 300);
   const GenerationConfig config = beamConfig();
@@ -154,6 +176,49 @@ TEST(BeamGenerator, sources_are_added_together_and_once) {
       EXPECT_EQ(results[0][i].tokens[0], 11);
     }
   }
+}
+
+TEST(BeamGenerator, beams_of_a_source_are_next_to_each_other) {
+  // Beams end, are reordered and copied; prompts end at different steps, and
+  // others take their place.
+  const Prompts prompts = makePrompts(12, 30);
+  const GenerationConfig config = beamConfig([](auto &c) {
+    c.decoderStart = 2;
+    c.endTokens = {7, 9, 21, 30};
+    c.maxNewTokens = 25;
+  });
+  std::vector<Continuation> expected;
+  for (int64_t sequences : {48, 17, 9}) {
+    FakeSource source(40, sequences, 1000);
+    source.sourceLimit = 31;
+    const std::vector<Continuation> rows = runBeams(source, config, prompts);
+    EXPECT_EQ(source.strayRows, 0u);
+    // All beams but the first of a prompt; one row for each in its first step.
+    EXPECT_GT(source.copies, 50u);
+    EXPECT_EQ(source.sharingRows * 4, (source.fed - 12) * 3);
+    if (expected.empty())
+      expected = rows;
+    for (size_t i = 0; i != rows.size(); ++i)
+      EXPECT_EQ(rows[i].tokens, expected[i].tokens);
+  }
+}
+
+TEST(BeamGenerator, sources_that_wait_for_room_stay_together) {
+  // All beams come to a second block, for which there is not enough room.
+  const Prompts prompts = makePrompts(3, 30);
+  const GenerationConfig config = beamConfig([](auto &c) {
+    c.decoderStart = 2;
+    c.endTokens.clear();
+    c.maxNewTokens = 262;
+  });
+  FakeSource roomy(40, 12, 1000), tight(40, 12, 11);
+  roomy.sourceLimit = tight.sourceLimit = 31;
+  const std::vector<Continuation> expected = runBeams(roomy, config, prompts);
+  const std::vector<Continuation> rows = runBeams(tight, config, prompts);
+  EXPECT_GT(tight.sourcesAdded, 3u) << "one was freed and came back";
+  EXPECT_EQ(roomy.strayRows + tight.strayRows, 0u);
+  for (size_t i = 0; i != rows.size(); ++i)
+    EXPECT_EQ(rows[i].tokens, expected[i].tokens);
 }
 
 TEST(BeamGenerator, settings) {

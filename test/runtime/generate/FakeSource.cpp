@@ -3,6 +3,7 @@
 //
 // The logits are a hash of the last tokens and the number of all.
 #include "test/runtime/generate/FakeSource.h"
+#include "test/runtime/generate/RowGroups.h"
 #include <limits>
 #include <set>
 
@@ -33,14 +34,26 @@ Result<void> FakeSource::addSources(const SourceTokens *given, size_t count,
   if (int64_t(count) > freeSequences())
     return limitError("all sequences are taken");
   ++sourceCalls;
-  sourcesAdded += count;
   for (size_t i = 0; i != count; ++i) {
     made[i] = *create();
+    open_[made[i]].sourceNumber = ++sourcesAdded;
     for (int64_t j = 0; j != given[i].count; ++j)
       if (!given[i].mask || given[i].mask[j])
         open_[made[i]].source.push_back(given[i].ids[j]);
   }
   return {};
+}
+
+void FakeSource::countStrayRows(const NewTokens *inputs, size_t count) {
+  std::set<size_t> seen;
+  size_t before = 0;
+  for (size_t i = 0; i != count; ++i) {
+    const size_t number = open_.at(inputs[i].sequence).sourceNumber;
+    const bool isNew = seen.insert(number).second;
+    strayRows += number != before && !isNew;
+    sharingRows += number == before;
+    before = number;
+  }
 }
 
 Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
@@ -62,6 +75,8 @@ Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
   if (all > logitLimit)
     return limitError("too many logits");
   ++steps;
+  if (hasSources())
+    countStrayRows(inputs, count);
   mostRows = std::max(mostRows, count);
   logits.clear();
   for (size_t i = 0; i != count; ++i) {
@@ -84,6 +99,21 @@ Result<const float *> FakeSource::step(const NewTokens *inputs, size_t count) {
       past.blocks.push_back(std::make_shared<int>(0));
   }
   return logits.data();
+}
+
+Result<LogitRows> FakeSource::stepSummarized(const NewTokens *inputs,
+                                             size_t count, bool needsSums) {
+  if (!summarizes)
+    return LogitsSource::stepSummarized(inputs, count, needsSums);
+  TRANSOM_ASSIGN(const float *rows, step(inputs, count));
+  maxima.clear();
+  sums.clear();
+  for (size_t at = 0; at != logits.size(); at += size_t(ids)) {
+    const RowGroups groups(rows + at, ids);
+    maxima.insert(maxima.end(), groups.maxima.begin(), groups.maxima.end());
+    sums.insert(sums.end(), groups.sums.begin(), groups.sums.end());
+  }
+  return LogitRows{rows, maxima.data(), needsSums ? sums.data() : nullptr};
 }
 
 Prompts transom::test::makePrompts(size_t count, size_t longest) {

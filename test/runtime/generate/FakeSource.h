@@ -46,6 +46,8 @@ public:
     return {};
   }
   Result<const float *> step(const NewTokens *inputs, size_t count) override;
+  Result<LogitRows> stepSummarized(const NewTokens *inputs, size_t count,
+                                   bool needsSums) override;
   int64_t width() const override { return ids; }
   std::optional<int64_t> context() const override { return contextLength; }
   int64_t vocabulary() const override { return ids; }
@@ -72,21 +74,29 @@ public:
   size_t poisonAt = SIZE_MAX;   ///< the past after which a logit is NaN
   int64_t sourceLimit = 0;      ///< most tokens of a source; 0: a decoder
   size_t sourceCalls = 0, sourcesAdded = 0;
+  /// Sequences of a step whose source is that of another one of the step, but
+  /// not of the one before them. A model reads the keys of a source once for
+  /// sequences next to each other.
+  size_t strayRows = 0;
+  size_t sharingRows = 0;    ///< sequences with the source of the one before
+  bool summarizes = false;   ///< its steps give summaries
   std::vector<int64_t> says; ///< what it goes on with, whatever it sees
   size_t saysFrom = 0;       ///< ... after so many tokens
 
 private:
   struct Past {
     std::vector<int64_t> source; ///< its logits follow from it, too
+    size_t sourceNumber = 0;     ///< among all that were added; copies share it
     std::vector<int64_t> tokens;
     std::vector<std::shared_ptr<int>> blocks; ///< shared by copies
   };
   int64_t used() const;
+  void countStrayRows(const NewTokens *inputs, size_t count);
 
   int64_t ids, sequences, blocks;
   std::optional<int64_t> contextLength;
   std::map<int32_t, Past> open_;
-  std::vector<float> logits;
+  std::vector<float> logits, maxima, sums;
   int32_t next = 0;
 };
 

@@ -74,6 +74,26 @@ TEST(Generator, greedy) {
   EXPECT_EQ(source.fed, 3 + 11); // the last token is never fed
 }
 
+TEST(Generator, a_summary_gives_the_same_tokens) {
+  const Prompts prompts = makePrompts(5, 30);
+  for (bool sample : {false, true}) {
+    GenerationConfig config;
+    config.maxNewTokens = 20;
+    config.sample = sample;
+    config.noRepeatNgramSize = 2;
+    config.badWords = {{9}, {3, 4}};
+    ASSERT_TRUE(bool(config.resolve()));
+    FakeSource source(1000, 20, 1000);
+    std::vector<Continuation> expected, rows;
+    ASSERT_TRUE(bool(generate(source, config, nullptr, prompts, {}, expected)));
+    source.summarizes = true;
+    ASSERT_TRUE(bool(generate(source, config, nullptr, prompts, {}, rows)));
+    ASSERT_EQ(rows.size(), expected.size());
+    for (size_t i = 0; i != rows.size(); ++i)
+      EXPECT_EQ(rows[i].tokens, expected[i].tokens) << "row " << i;
+  }
+}
+
 TEST(Generator, sources) {
   GenerationPrompts prompts = makePrompts(7, 30);
   for (const std::vector<int64_t> &ids : prompts.ids)

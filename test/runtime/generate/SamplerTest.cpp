@@ -5,6 +5,8 @@
 // long vocabularies.
 #include "runtime/generate/Sampler.h"
 #include "test/runtime/generate/Choose.h"
+#include "test/runtime/generate/RowGroups.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -18,6 +20,47 @@ TEST(Sampler, greedy_takes_the_first_of_equals) {
   EXPECT_EQ(choose(resolved(), {-1}), 0);
 }
 
+/// The first of the largest logits after the processors, in a copy of the row.
+static int64_t chooseFromCopy(const GenerationConfig &config,
+                              std::vector<float> logits,
+                              const std::vector<int64_t> &tokens) {
+  LogitProcessors processors(config, int64_t(logits.size()));
+  DenseRow row(logits.data(), int64_t(logits.size()));
+  processors.apply(row, {tokens.data(), tokens.size(), 1});
+  return std::max_element(logits.begin(), logits.end()) - logits.begin();
+}
+
+TEST(Sampler, greedy_after_processors_is_that_of_a_processed_copy) {
+  std::mt19937 random(11);
+  for (size_t width : {10, 64, 128, 129, 1000, 20000})
+    for (int round = 0; round != 40; ++round) {
+      // Few values, so that the largest is there more than once.
+      std::vector<float> logits(width);
+      for (float &logit : logits)
+        logit = float(int(random() % 40)) / 4 - 5;
+      std::vector<int64_t> tokens(1 + random() % 60);
+      for (int64_t &token : tokens)
+        token = int64_t(random() % width);
+      auto config = resolved([&](auto &c) {
+        c.repetitionPenalty = round % 3 == 0 ? 1.3 : round % 3 == 1 ? 0.7 : 1;
+        c.noRepeatNgramSize = 1 + round % 2;
+        for (size_t i = 0; i != 5; ++i)
+          c.suppressed.push_back(int64_t(random() % width));
+        c.logitBias = {{int64_t(random() % width), 1.5}};
+      });
+      if (width == 10)
+        config.noRepeatNgramSize = 0; // leaves some
+      const int64_t expected = chooseFromCopy(config, logits, tokens);
+      EXPECT_EQ(choose(config, logits, tokens, 1), expected) << width;
+      Sampler sampler(config, int64_t(width));
+      const RowGroups groups(logits.data(), int64_t(width));
+      EXPECT_EQ(
+          *sampler.choose(groups.get(false), {tokens.data(), tokens.size(), 1}),
+          expected)
+          << width;
+    }
+}
+
 TEST(Sampler, logits_that_are_not_finite) {
   GenerationConfig config = resolved();
   Sampler sampler(config, 3);
@@ -25,6 +68,9 @@ TEST(Sampler, logits_that_are_not_finite) {
                     std::numeric_limits<float>::infinity()}) {
     float logits[3] = {1, bad, 2};
     Result<int64_t> token = sampler.choose(logits, {});
+    ASSERT_FALSE(bool(token));
+    EXPECT_EQ(token.error().status, Status::Rejected);
+    token = sampler.choose(RowGroups(logits, 3).get(), {});
     ASSERT_FALSE(bool(token));
     EXPECT_EQ(token.error().status, Status::Rejected);
   }

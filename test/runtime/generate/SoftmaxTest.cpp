@@ -3,6 +3,7 @@
 //
 // Own exponential, logarithm and sums against libm, and the scan of long rows.
 #include "runtime/generate/Softmax.h"
+#include "test/runtime/generate/RowGroups.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <random>
 
 using namespace transom;
+using namespace transom::test;
 
 static std::vector<float> randomRow(size_t width, unsigned seed) {
   std::mt19937 random(seed);
@@ -82,6 +84,41 @@ TEST(RowScan, tells_of_numbers_that_are_none) {
     }
   EXPECT_TRUE(scan.scan(row.data()));
   EXPECT_EQ(firstNonFinite(row.data(), 300), -1);
+}
+
+TEST(RowScan, finds_the_same_with_a_summary) {
+  for (size_t width : {1, 5, 64, 65, 200, 4100}) {
+    std::vector<float> row = randomRow(width, unsigned(width) + 7);
+    row[width / 3] = row[width / 2]; // perhaps two of the largest
+    RowScan plain{int64_t(width)}, scan{int64_t(width)};
+    const RowGroups groups(row.data(), int64_t(width));
+    EXPECT_TRUE(plain.scan(row.data()));
+    EXPECT_TRUE(scan.scan(row.data(), groups.maxima.data()));
+    EXPECT_EQ(scan.maximum(), plain.maximum());
+    EXPECT_EQ(scan.argmax(), plain.argmax());
+    for (size_t count : {1, 8, 63, 64, 65, 100}) {
+      std::vector<int32_t> found, expected;
+      plain.gatherLargest(count, expected);
+      scan.gatherLargest(count, found);
+      EXPECT_EQ(found, expected) << width << " " << count;
+    }
+    row[width - 1] = std::numeric_limits<float>::quiet_NaN();
+    const RowGroups bad(row.data(), int64_t(width));
+    EXPECT_FALSE(scan.scan(row.data(), bad.maxima.data()));
+  }
+}
+
+TEST(Softmax, sums_of_groups_are_the_sum) {
+  for (size_t width : {1, 64, 65, 511, 512, 513, 5000}) {
+    const std::vector<float> row = randomRow(width, unsigned(width));
+    const RowGroups groups(row.data(), int64_t(width));
+    const double expected = sumExp(row.data(), int64_t(width), 3.5);
+    EXPECT_NEAR(sumGroups(groups.maxima.data(), groups.sums.data(),
+                          int64_t(groups.sums.size()), 3.5),
+                expected, 1e-6 * expected)
+        << width;
+  }
+  EXPECT_EQ(sumGroups(nullptr, nullptr, 0, 0), 0);
 }
 
 TEST(RowScan, gathers_all_of_the_largest) {

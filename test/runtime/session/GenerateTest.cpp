@@ -4,6 +4,7 @@
 // The entry `generate` on tensors: its shapes, its results, and the memory that
 // it needs.
 #include "runtime/session/Generate.h"
+#include "test/support/fake/FakeDecoder.h"
 #include "test/support/fake/FakeGeneration.h"
 #include <algorithm>
 #include <cstring>
@@ -163,4 +164,33 @@ TEST_F(Generate, shapes_without_end_are_refused) {
   transom_tensor output = makeTensor("output_ids", TRANSOM_DTYPE_I64, {}, ids);
   EXPECT_EQ(transom_session_run(session, "generate", &input, 1, &output, 1),
             TRANSOM_STATUS_REJECTED);
+}
+
+TEST(DecoderSource, gives_the_summary_of_the_models_step) {
+  FakeDecoder fake(decoderConfig(2, 600), summaryManifest());
+  Result<DecoderSource> source = DecoderSource::create(fake.session());
+  ASSERT_TRUE(source) << source.error().message;
+  const std::vector<int64_t> tokens = randomTokens(6, 2);
+  for (bool needsSums : {false, true}) {
+    const NewTokens inputs[] = {{*source->create(), tokens.data(), 6, 2},
+                                {*source->create(), tokens.data(), 3, 1}};
+    Result<LogitRows> rows = source->stepSummarized(inputs, 2, needsSums);
+    ASSERT_TRUE(rows) << rows.error().message;
+    for (size_t i = 0; i != 3; ++i) {
+      const LogitRow row = rows->get(i, FAKE_VOCABULARY);
+      EXPECT_EQ(*row.maxima,
+                *std::max_element(row.logits, row.logits + FAKE_VOCABULARY));
+      EXPECT_EQ(row.sums != nullptr, needsSums);
+    }
+    for (const NewTokens &input : inputs)
+      source->free(input.sequence);
+  }
+  FakeDecoder plain;
+  source = DecoderSource::create(plain.session());
+  ASSERT_TRUE(source) << source.error().message;
+  const NewTokens input{*source->create(), tokens.data(), 6, 1};
+  Result<LogitRows> rows = source->stepSummarized(&input, 1, true);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->maxima, nullptr);
+  expectRow(rows->logits, tokens);
 }
