@@ -6,10 +6,14 @@
 // random chunks, neighbours, copies, rewinding, files, numbers of threads,
 // hosts, walks of any size, instruction sets; the arena beginning or ending at
 // a protected page. Texts of an encoder-decoder have sources, which are encoded
-// alone and in any batch. Usage: same-bits-decoder FILE MODEL..., artifacts of
-// one model, which must agree too; FILE is written for sequences.
+// alone and in any batch. Beams of a prompt are those that it has alone. Usage:
+// same-bits-decoder FILE MODEL..., artifacts of one model, which must agree
+// too; FILE is written for sequences.
+#include "runtime/abi/RowSummary.h"
 #include "runtime/execute/Cpu.h"
+#include "runtime/session/Generate.h"
 #include "runtime/session/Session.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,12 +46,12 @@ void backwards(void *, size_t count, transom_task task, void *arg) {
     task(arg, count);
 }
 
-/// A text and the logits of all its tokens; of an encoder-decoder with its
-/// source.
+/// A text and the logits of all its tokens, with their summary if the model
+/// makes one; of an encoder-decoder with its source.
 struct Text {
   std::vector<int64_t> ids, mask;
   std::vector<int64_t> tokens;
-  std::vector<float> logits;
+  std::vector<float> logits, maxima, sums;
 };
 
 /// How a session is made.
@@ -131,7 +135,15 @@ std::vector<Text> randomTexts(const DecodeEngine &decoder,
   return texts;
 }
 
-/// Logits of whole texts, one alone at a time.
+/// Appends rows of a summary.
+void append(std::vector<float> &all, const float *rows, int64_t count,
+            int64_t width) {
+  if (rows)
+    all.insert(all.end(), rows, rows + count * getNumSummaryGroups(width));
+}
+
+/// Logits of whole texts, one alone at a time. A step that summarizes holds
+/// few logits, so it is asked for them token by token.
 void runWhole(const Model &model, std::vector<Text> &texts) {
   auto session = makeSession(model, Way(), 1, 700);
   DecodeEngine &decoder = *session->decoder();
@@ -144,6 +156,13 @@ void runWhole(const Model &model, std::vector<Text> &texts) {
     for (float logit : text.logits)
       if (!(logit - logit == 0))
         fail("a logit is no number");
+    need(decoder.rewind(sequence, 0));
+    for (const int64_t &token : text.tokens) {
+      const StepInput one{sequence, &token, 1, 1};
+      StepLogits out = need(decoder.step(&one, 1, LogitSummary::MaximaAndSums));
+      append(text.maxima, out.maxima, 1, decoder.width());
+      append(text.sums, out.sums, 1, decoder.width());
+    }
     decoder.free(sequence);
   }
 }
@@ -243,13 +262,39 @@ private:
     if (rows.empty())
       return;
     std::vector<float> logits(size_t(numLogits * decoder.width()), -1);
-    need(decoder.stepInto(rows.data(), rows.size(), logits.data()));
-    const float *given = logits.data();
+    StepLogits given{logits.data()};
+    if (numLogits <= decoder.maxLogits() && oneIn(2))
+      given = need(decoder.step(rows.data(), rows.size(),
+                                oneIn(2) ? LogitSummary::Maxima
+                                         : LogitSummary::MaximaAndSums));
+    else
+      need(decoder.stepInto(rows.data(), rows.size(), logits.data()));
+    const int64_t groups = getNumSummaryGroups(decoder.width());
+    int64_t first = 0;
     for (size_t i = 0; i != rows.size(); ++i) {
-      compare(*of[i], rows[i], given);
-      given += rows[i].num_logits * decoder.width();
+      const int64_t count = rows[i].num_logits;
+      const int64_t at = of[i]->at + rows[i].num_tokens - count;
+      const Text &text = *of[i]->text;
+      compare(*of[i], rows[i], given.logits + first * decoder.width());
+      compareSummary(given.maxima, first, text.maxima, at, count * groups);
+      compareSummary(given.sums, first, text.sums, at, count * groups);
+      first += count;
       of[i]->at += rows[i].num_tokens;
     }
+  }
+
+  /// Compares `count` numbers of rows of a summary, from row `first` on those
+  /// of tokens from `at` on.
+  void compareSummary(const float *given, int64_t first,
+                      const std::vector<float> &expected, int64_t at,
+                      int64_t count) {
+    const int64_t groups = getNumSummaryGroups(decoder.width());
+    if (given &&
+        std::memcmp(given + first * groups, expected.data() + at * groups,
+                    size_t(count) * sizeof(float)))
+      fail("the summary of tokens from " + std::to_string(at) +
+           " on differs from that of the whole text with " + way.name() +
+           " on " + isa);
   }
 
   void compare(const Reader &reader, const StepInput &rows,
@@ -278,6 +323,75 @@ private:
   int64_t compared = 0;
 };
 
+//===----------------------------------------------------------------------===//
+// Beams
+//===----------------------------------------------------------------------===//
+
+/// Results of beams for prompts, in a session that is made for so many
+/// sequences.
+std::vector<Continuation> runBeams(const Model &model, const Way &way,
+                                   int64_t sequences,
+                                   const GenerationPrompts &prompts) {
+  auto session = makeSession(model, way, sequences, 768);
+  DecoderSource source = need(DecoderSource::create(*session));
+  GenerationConfig config;
+  config.numBeams = config.numReturnSequences = 3;
+  config.maxNewTokens = 12;
+  config.noRepeatNgramSize = 3;
+  config.decoderStart = 1;
+  config.endTokens = {2, 5, 11};
+  need(config.resolve());
+  std::vector<Continuation> rows;
+  need(generate(source, config, nullptr, prompts, nullptr, rows));
+  return rows;
+}
+
+/// Beams of some texts, in any order and company, against those of each alone.
+void checkBeams(const Model &model, const std::vector<Text> &texts) {
+  GenerationPrompts all;
+  for (const Text &text : texts) {
+    const bool hasSources = !text.ids.empty();
+    all.ids.push_back(hasSources ? text.ids : text.tokens);
+    all.ids.back().resize(std::min<size_t>(all.ids.back().size(), 100));
+    if (!hasSources)
+      continue;
+    all.masks.push_back(text.mask);
+    all.masks.back().resize(all.ids.back().size());
+    all.masks.back()[0] = 1;
+  }
+  auto getSome = [&](const std::vector<size_t> &order) {
+    GenerationPrompts some;
+    for (size_t i : order) {
+      some.ids.push_back(all.ids[i]);
+      if (!all.masks.empty())
+        some.masks.push_back(all.masks[i]);
+    }
+    return some;
+  };
+  std::vector<std::vector<Continuation>> alone;
+  for (size_t i = 0; i != texts.size(); ++i)
+    alone.push_back(runBeams(model, Way(), 3, getSome({i})));
+  std::mt19937 random(5);
+  std::vector<size_t> order;
+  for (size_t i = 0; i != texts.size(); ++i)
+    order.push_back(i);
+  for (unsigned threads = 1; threads != 9; ++threads) {
+    std::shuffle(order.begin(), order.end(), random);
+    const Way way{threads, threads % 4 == 3, threads % 2 == 0, 300,
+                  1 + int64_t(threads % 3)};
+    const auto rows =
+        runBeams(model, way, 3 * (1 + int64_t(random() % 5)), getSome(order));
+    for (size_t i = 0; i != rows.size(); ++i) {
+      const Continuation &expected = alone[order[i / 3]][i % 3];
+      if (rows[i].tokens != expected.tokens || rows[i].score != expected.score)
+        fail("beam " + std::to_string(i % 3) + " of prompt " +
+             std::to_string(order[i / 3]) +
+             " differs from the one alone with " + way.name() + " on " +
+             model.isa().name);
+    }
+  }
+}
+
 /// `expected`: the texts of the first artifact or instruction set that has the
 /// same numbers.
 void check(const Model &model, const std::string &file,
@@ -289,7 +403,9 @@ void check(const Model &model, const std::string &file,
   if (expected.empty())
     expected = texts;
   for (size_t i = 0; i != texts.size(); ++i)
-    if (texts[i].logits != expected[i].logits)
+    if (texts[i].logits != expected[i].logits ||
+        texts[i].maxima != expected[i].maxima ||
+        texts[i].sums != expected[i].sums)
       fail("a text of " + std::to_string(texts[i].tokens.size()) +
            " tokens on " + model.isa().name +
            " differs from what was run first");
@@ -299,6 +415,7 @@ void check(const Model &model, const std::string &file,
             sizes[random() % 5], 1 + int64_t(round % 4)};
     RandomReaders(model, way, file, texts, random).run(50);
   }
+  checkBeams(model, texts);
 }
 
 } // namespace
