@@ -38,15 +38,32 @@ std::string BlockContext::layerName(int64_t number) const {
   return name.replace(name.find("{i}"), 3, std::to_string(number));
 }
 
+/// The module of the head's own table, or null.
+static const char *findHeadTable(const FamilyHead &head) {
+  for (const HeadResult &result : head.results)
+    for (const HeadStep &step : result.steps)
+      if (step.kind == HeadStep::Kind::Vocabulary)
+        return step.module;
+  return nullptr;
+}
+
 std::string BlockContext::getWordModule() const {
   const FamilyModules &m = family.modules;
-  if (m.sharedWord.empty() || !config.sharedWord ||
-      parameters.has(m.word, "weight"))
+  if (parameters.has(m.word, "weight"))
     return m.word;
-  for (const char *shared : m.sharedWord)
-    if (parameters.has(shared, "weight"))
-      return shared;
-  return m.sharedWord.front();
+  if (config.sharedWord)
+    for (const char *shared : m.sharedWord)
+      if (parameters.has(shared, "weight"))
+        return shared;
+  // Files can hold a table that is tied under the name of the head alone. The
+  // table of an encoder is tied to the head where it is shared.
+  const char *table = findHeadTable(head);
+  bool tied =
+      config.tied && (config.sharedWord || family.kind == ModelKind::Decoder);
+  if (tied && table && parameters.has(table, "weight"))
+    return table;
+  return config.sharedWord && !m.sharedWord.empty() ? m.sharedWord.front()
+                                                    : m.word;
 }
 
 int64_t BlockContext::getWidth(Value value) const {

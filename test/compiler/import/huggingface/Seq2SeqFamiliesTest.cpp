@@ -119,6 +119,58 @@ TEST(Seq2SeqFamilies, classes) {
                     {"'umt5'"});
 }
 
+/// Writes tensors of a BART with a layer in each half. `table` is the name of
+/// the only table of tokens.
+static void writeBart(const ModelFolder &folder, const std::string &table) {
+  Shapes shapes = {{table, {11, 8}}};
+  auto linear = [&](const std::string &module, int64_t out, int64_t in) {
+    shapes[module + ".weight"] = {out, in};
+    shapes[module + ".bias"] = {out};
+  };
+  for (const std::string half : {"model.encoder.", "model.decoder."}) {
+    shapes[half + "embed_positions.weight"] = {66, 8};
+    std::vector<std::string> norms = {"layernorm_embedding",
+                                      "layers.0.self_attn_layer_norm",
+                                      "layers.0.final_layer_norm"};
+    std::vector<std::string> attentions = {"layers.0.self_attn."};
+    if (half == "model.decoder.") {
+      norms.push_back("layers.0.encoder_attn_layer_norm");
+      attentions.push_back("layers.0.encoder_attn.");
+    }
+    for (const std::string &norm : norms)
+      shapes[half + norm + ".weight"] = shapes[half + norm + ".bias"] = {8};
+    for (const std::string &attention : attentions)
+      for (const char *projection : {"q_proj", "k_proj", "v_proj", "out_proj"})
+        linear(half + attention + projection, 8, 8);
+    linear(half + "layers.0.fc1", 12, 8);
+    linear(half + "layers.0.fc2", 8, 12);
+  }
+  folder.writeTensors(shapes);
+}
+
+// A checkpoint holds a shared table once, under any name of those that share.
+TEST(Seq2SeqFamilies, the_table_of_tokens_has_one_of_four_names) {
+  const std::string one = R"("vocab_size": 11, "d_model": 8,
+      "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+      "decoder_attention_heads": 2, "encoder_ffn_dim": 12,
+      "decoder_ffn_dim": 12, "max_position_embeddings": 64)";
+  for (const char *table :
+       {"model.shared.weight", "model.encoder.embed_tokens.weight",
+        "model.decoder.embed_tokens.weight", "lm_head.weight"}) {
+    ModelFolder folder;
+    folder.write("config.json", config("bart", "", one));
+    writeBart(folder, table);
+    Imported result(folder.path);
+    ASSERT_TRUE(result.module) << table << ": " << result.error.message;
+  }
+  // The table of an encoder is not that of an untied head.
+  ModelFolder folder;
+  folder.write("config.json",
+               config("bart", "\"tie_word_embeddings\": false", one));
+  writeBart(folder, "lm_head.weight");
+  expectError(folder.path, Status::Rejected, {"'shared.weight' is missing"});
+}
+
 TEST(Seq2SeqFamilies, the_mlp_of_t5) {
   auto getCountOf = [](const std::string &more, const char *part,
                        const char *type = "t5") {
