@@ -76,9 +76,13 @@ float BeamSearch::divideByLength(float score, int64_t newTokens) const {
 }
 
 /// Puts a candidate among the results if it is better than the last of them.
+/// Where few tokens are allowed, beams that never had a score of their own are
+/// results of the last step.
 void BeamSearch::addResult(const Candidate &candidate) {
   const float score = divideByLength(candidate.score, length + 1);
-  if (!(score > results.back().score))
+  const Hypothesis &last = results.back();
+  bool fills = score == last.score && !last.isDone() && length + 1 >= mostNew;
+  if (!fills && !(score > last.score))
     return;
   // The memory of the last result is used again.
   Hypothesis result = std::move(results.back());
@@ -88,7 +92,10 @@ void BeamSearch::addResult(const Candidate &candidate) {
   result.tokens.assign(parent.begin() + int64_t(promptCount), parent.end());
   result.tokens.push_back(candidate.token);
   size_t place = results.size() - 1;
-  for (; place != 0 && score > results[place - 1].score; --place)
+  auto isWorse = [&](const Hypothesis &other) {
+    return score > other.score || (fills && !other.isDone());
+  };
+  for (; place != 0 && isWorse(results[place - 1]); --place)
     results[place] = std::move(results[place - 1]);
   results[place] = std::move(result);
 }

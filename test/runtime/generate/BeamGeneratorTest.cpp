@@ -253,6 +253,21 @@ TEST(BeamGenerator, the_context_ends_beams) {
   }
 }
 
+// All beams are children of one at first, and the token is the same for all.
+TEST(BeamGenerator, a_forced_token_at_the_end_gives_all_results) {
+  FakeSource source(40, 4, 10);
+  const GenerationConfig config = beamConfig([](auto &c) {
+    c.maxNewTokens = 1;
+    c.forcedEnd = {7};
+  });
+  auto rows = runBeams(source, config, {{1, 2}});
+  ASSERT_EQ(rows.size(), size_t(config.numReturnSequences));
+  for (const Continuation &row : rows)
+    EXPECT_EQ(row.tokens, std::vector<int64_t>{7});
+  EXPECT_EQ(rows[0].score, 0);
+  EXPECT_EQ(rows[1].score, -1e9f);
+}
+
 TEST(BeamGenerator, what_is_refused) {
   FakeSource few(40, 3, 10);
   EXPECT_EQ(beamsFail(few, beamConfig(), {{1}}).message,
