@@ -312,7 +312,8 @@ struct ModelFamily {
   /// selects one: a key that changes results and is only ignored gives wrong
   /// results silently.
   std::vector<SupportedValue> supportedValues = {};
-  /// Values of keys of generation_config.json that the config class has.
+  /// The special tokens of the config class. transformers reads all other keys
+  /// of generation from the files alone.
   std::vector<GenerationDefault> generationDefaults = {};
 };
 

@@ -130,13 +130,13 @@ static std::vector<const char *> bartIgnoredKeys() {
 }
 
 /// The head reads the decoder's state at the last end token of the text, which
-/// is source and target.
-static FamilyHead bartClassification() {
+/// is source and target. `labels` is how many there are by default.
+static FamilyHead bartClassification(int64_t labels) {
   FamilyHead head = head::sequence(
       {head::linear("classification_head.dense", head::Width::Hidden),
        head::activation("tanh"),
        head::linear("classification_head.out_proj", head::Width::Labels)});
-  head.labelCount = 3;
+  head.labelCount = labels;
   return head;
 }
 
@@ -145,13 +145,12 @@ static ModelFamily bart() {
   family.kind = ModelKind::EncoderDecoder;
   family.halves = {bartHalf(false), bartHalf(true)};
   family.heads = {generation("ForConditionalGeneration"), head::bare(),
-                  bartClassification()};
+                  bartClassification(3)};
   family.ignoredKeys = bartIgnoredKeys();
   family.generationDefaults = {{"bos_token_id", 0},
                                {"eos_token_id", 2},
                                {"pad_token_id", 1},
-                               {"decoder_start_token_id", 2},
-                               {"forced_eos_token_id", 2}};
+                               {"decoder_start_token_id", 2}};
   return family;
 }
 
@@ -175,8 +174,7 @@ static ModelFamily marian() {
   family.halves[1].keys.ownVocab = {"decoder_vocab_size"};
   family.generationDefaults = {{"eos_token_id", 0},
                                {"pad_token_id", 58100},
-                               {"decoder_start_token_id", 58100},
-                               {"forced_eos_token_id", 0}};
+                               {"decoder_start_token_id", 58100}};
   family.heads = {generation("MTModel"), head::bare()};
   return family;
 }
@@ -189,16 +187,14 @@ static ModelFamily mbart() {
   ModelFamily family = bart();
   family.modelType = "mbart";
   family.className = "MBart";
+  family.heads.back() = bartClassification(2);
   for (ModelFamily &half : family.halves)
     half.normPlacement = NormPlacement::Pre;
   family.halves[0].modules.finalNorm = "encoder.layer_norm";
   family.halves[1].modules.finalNorm = "decoder.layer_norm";
   family.halves[1].startsWithLastLabel = true;
-  family.generationDefaults = {{"bos_token_id", 0},
-                               {"eos_token_id", 2},
-                               {"pad_token_id", 1},
-                               {"forced_eos_token_id", 2}};
-  family.heads = {generation("ForConditionalGeneration"), head::bare()};
+  family.generationDefaults = {
+      {"bos_token_id", 0}, {"eos_token_id", 2}, {"pad_token_id", 1}};
   return family;
 }
 
@@ -206,10 +202,9 @@ static ModelFamily pegasus() {
   ModelFamily family = mbart();
   family.modelType = "pegasus";
   family.className = "Pegasus";
-  family.generationDefaults = {{"eos_token_id", 1},
-                               {"pad_token_id", 0},
-                               {"decoder_start_token_id", 0},
-                               {"forced_eos_token_id", 1}};
+  family.heads = {generation("ForConditionalGeneration"), head::bare()};
+  family.generationDefaults = {
+      {"eos_token_id", 1}, {"pad_token_id", 0}, {"decoder_start_token_id", 0}};
   family.halves[1].startsWithLastLabel = false;
   for (ModelFamily &half : family.halves) {
     half.positions = PositionEncoding::Sinusoid;
@@ -245,10 +240,11 @@ static ModelFamily blenderbot() {
   ModelFamily family = mbart();
   family.modelType = "blenderbot";
   family.className = "Blenderbot";
-  family.generationDefaults = {
-      {"bos_token_id", 1},        {"eos_token_id", 2},
-      {"pad_token_id", 0},        {"decoder_start_token_id", 1},
-      {"forced_eos_token_id", 2}, {"encoder_no_repeat_ngram_size", 3}};
+  family.heads = {generation("ForConditionalGeneration"), head::bare()};
+  family.generationDefaults = {{"bos_token_id", 1},
+                               {"eos_token_id", 2},
+                               {"pad_token_id", 0},
+                               {"decoder_start_token_id", 1}};
   family.halves[1].startsWithLastLabel = false;
   for (ModelFamily &half : family.halves) {
     half.positionOffset = 0;

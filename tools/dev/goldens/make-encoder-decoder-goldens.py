@@ -77,6 +77,7 @@ recipe("mt5-v4-untied", "MT5" + GENERATION, t5("MT5", layers=(1, 2)), keys={**V4
 recipe("bart-bare", "BartModel", bart("Bart", layers=(2, 1)))
 recipe("t5-encoder-model", "T5EncoderModel", t5(layers=(2, 1), feed_forward_proj="gated-gelu"))
 recipe("bart-classify", "BartForSequenceClassification", bart("Bart", num_labels=4))
+recipe("mbart-classify", "MBartForSequenceClassification", bart("MBart", layers=(1, 1)))
 
 
 def randomize(name, shape, gain, generator):
