@@ -9,7 +9,8 @@ usage: check-goldens.py TRANSOM FOLDER... [--all-isas | --isa NAME...] [--compil
 With --all-isas each case runs with each instruction set that the artifact has code for and this CPU runs.
 Standard library only. One line a case; exits 1 when a case failed, 2 when there was none, 77 where the library of a
 backend is not installed. Ids that are generated must be those that are expected; under a tolerance of its own, within
-which near ties may fall otherwise, each must be the most likely one by the artifact's own logits.
+which near ties may fall otherwise, each must be the most likely one by the artifact's own logits. Beams of encoder-decoders must
+then have the scores that the entry `score` gives their tokens.
 """
 import argparse
 import functools
@@ -87,6 +88,28 @@ def unlikely(ids, mask, new, logits, end):
     return None
 
 
+def unlikely_target(chosen, logits, row, barred):
+    """What is wrong with a row of greedy ids, by the logits of the targets; the token `barred` may not be chosen."""
+    _, columns, width = logits[0]
+    for step, token in enumerate(chosen):
+        at = (row * columns + step) * width
+        values = [value for other, value in enumerate(logits[1][at : at + width]) if other != barred]
+        if token == barred or logits[1][at + token] != max(values):
+            return f"id {token} of step {step} is not the most likely one"
+    return None
+
+
+def wrong_score(chosen, logprobs, score, penalty):
+    """What is wrong with the score of a beam, by the log-probabilities of its tokens."""
+    expected = sum(logprobs) / len(chosen) ** penalty
+    return None if abs(score - expected) < 1e-4 else f"the score is {score:g}, expected {expected:g}"
+
+
+def folder_kind(folder):
+    with open(os.path.join(folder, "cases.json"), encoding="utf-8") as file:
+        return json.load(file).get("kind")
+
+
 def difference(got, want, atol, rtol):
     """What is wrong with results, or None."""
     for name, (shape, values) in want.items():
@@ -154,6 +177,8 @@ class Checker:
         if run.returncode:
             return f"run exits {run.returncode}: {last_line(run)}"
         got, want = read_tensors(out), read_tensors(os.path.join(folder, case["expect"]))
+        if get_entry(case) == "generate" and self.options.tolerance and folder_kind(folder) == "encoder-decoder":
+            return self.replay_targets(folder, artifact, case, got, isa)
         if case["entry"] == "generate_beam" and self.options.tolerance:
             return None  # beams follow near ties; that they run is all that can be said
         if case["entry"] == "generate" and self.options.tolerance:
@@ -192,6 +217,33 @@ class Checker:
             return f"run of logits exits {run.returncode}: {last_line(run)}"
         end = None if "ignored" in case.get("sampling", "") else case.get("eos_token_id")
         return unlikely(ids, mask, new, read_tensors(path)["logits"], end)
+
+    def replay_targets(self, folder, artifact, case, got, isa):
+        """Looks at what an encoder-decoder generated: greedy ids by their logits, the scores of beams by those of the entry `score`."""
+        with open(os.path.join(folder, "generation_config.json"), encoding="utf-8") as file:
+            settings = json.load(file)
+        end, start = settings["eos_token_id"], settings["decoder_start_token_id"]
+        new, returned = rows_of(got["output_ids"]), case.get("num_return_sequences", 1)
+        new = [row[:row.index(end) + 1] if end in row else row for row in new]
+        columns = max(map(len, new))
+        tensors, path = read_tensors(os.path.join(folder, case["input"])), artifact + ".replay"
+        sources = {name: [row for row in rows_of(tensors[name]) for _ in range(returned)] for name in ("input_ids", "attention_mask")}
+        if len(new) != len(sources["input_ids"]) or not 1 <= columns <= case["max_new_tokens"]:
+            return f"'output_ids' has shape {list(got['output_ids'][0])}"
+        beams = "num_beams" in case
+        entry, name, rows = ("score", "labels", [row + [-100] * (columns - len(row)) for row in new]) if beams else \
+                            ("logits", "decoder_input_ids", [[start] + row[:-1] for row in new])
+        write_tensors(path, {key: ([len(value), len(value[0])], sum(value, [])) for key, value in {**sources, name: rows}.items()})
+        run = self.call(["run", artifact, entry, "--in", path, "--out", path], isa)
+        if run.returncode:
+            return f"run of {entry} exits {run.returncode}: {last_line(run)}"
+        found = read_tensors(path)["logprobs" if beams else "logits"]
+        for number, row in enumerate(new):
+            problem = (wrong_score(row, rows_of(found)[number], got["scores"][1][number], case["length_penalty"]) if beams else
+                       unlikely_target(row, found, number, end))
+            if problem:
+                return f"row {number}: {problem}"
+        return None
 
     def check_folder(self, folder):
         with open(os.path.join(folder, "cases.json")) as file:
