@@ -106,6 +106,23 @@ TEST(ImportFolder, MergesNeedTheirVocabulary) {
             Status::Unsupported);
 }
 
+TEST(ImportFolder, LengthsBeyond64BitsAreNotRead) {
+  TempFolder folder;
+  folder.write("spiece.model", getFolderPieces());
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "T5Tokenizer",
+                   "model_max_length": 1000000000000000019884624838656})");
+  EXPECT_EQ(getFiles(folder), "spiece.model tokenizer_config.json ");
+  folder.write("tokenizer_config.json",
+               R"({"tokenizer_class": "T5Tokenizer",
+                   "extra_ids": 1000000000000000019884624838656})");
+  auto read = importTokenizerFolder(folder.path());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().status, Status::Rejected);
+  EXPECT_NE(read.error().message.find("'/extra_ids'"), std::string::npos)
+      << read.error().message;
+}
+
 TEST(ImportFolder, ErrorsOfAFolderWithoutSettings) {
   TempFolder folder;
   folder.write("config.json", R"({"model_type": "t5"})");
