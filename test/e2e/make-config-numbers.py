@@ -38,6 +38,20 @@ SHAPES = {
     "bloom-7b": ("Bloom", dict(hidden_size=4096, n_layer=30, n_head=32)),
 }
 
+SEQ2SEQ = {
+    "marian-base": ("MarianMTModel", dict(d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8, decoder_attention_heads=8,
+                                          encoder_ffn_dim=2048, decoder_ffn_dim=2048, max_position_embeddings=512, scale_embedding=True)),
+    "bart-large": ("BartForConditionalGeneration", {}),
+    "mbart-large-50": ("MBartForConditionalGeneration", dict(vocab_size=250054, scale_embedding=True)),
+    "pegasus-large": ("PegasusForConditionalGeneration", dict(vocab_size=96103, encoder_layers=16, decoder_layers=16)),
+    "nllb-600m": ("M2M100ForConditionalGeneration", dict(vocab_size=256206)),
+    "blenderbot-3b": ("BlenderbotForConditionalGeneration", {}),
+    "t5-base": ("T5ForConditionalGeneration", dict(d_model=768, d_ff=3072, num_layers=12, num_heads=12)),
+    "t5-11b": ("T5ForConditionalGeneration", dict(d_model=1024, d_kv=128, d_ff=65536, num_layers=24, num_heads=128)),
+    "flan-t5-xl": ("T5ForConditionalGeneration", dict(d_model=2048, d_ff=5120, num_layers=24, num_heads=32, feed_forward_proj="gated-gelu")),
+    "mt5-large": ("MT5ForConditionalGeneration", dict(d_model=1024, d_ff=2816, num_layers=24, num_heads=16)),
+}
+
 
 class Counter(TorchDispatchMode):
     """Adds up the operations of products."""
@@ -82,11 +96,29 @@ def numbers_of(stem, options):
             "cache_numbers": numbers, "positions": POSITIONS, "prompt": prompt, "token": token}
 
 
+def seq2seq_numbers_of(name, options):
+    """Numbers of an encoder-decoder; its caches are those of one position of the target."""
+    model_class = getattr(transformers, name)
+    config = model_class.config_class(**options)
+    config._attn_implementation = "eager"
+    with torch.device("meta"), torch.no_grad():
+        model = model_class(config).eval()
+        ids = torch.zeros(1, 1, dtype=torch.int64)
+        cache = model(input_ids=ids, decoder_input_ids=ids, use_cache=True).past_key_values
+    written = dict(config.to_diff_dict(), architectures=[name], model_type=config.model_type)
+    # Sines and cosines are computed where a file does not have them.
+    computed = "embed_positions" if config.model_type in ("marian", "pegasus") else "none"
+    return {"config": {key: written[key] for key in sorted(written)},
+            "parameters": sum(p.numel() for n, p in model.named_parameters() if computed not in n),
+            "cache_numbers": sum(layer.keys.numel() + layer.values.numel() for layer in cache.self_attention_cache.layers)}
+
+
 def main():
     numbers = {"made_with": f"torch {torch.__version__}, transformers {transformers.__version__}", "models": {}}
     for name, (stem, options) in SHAPES.items():
         numbers["models"][name] = numbers_of(stem, options)
         print(name, numbers["models"][name]["parameters"])
+    numbers["encoder_decoders"] = {name: seq2seq_numbers_of(*shape) for name, shape in SEQ2SEQ.items()}
     with open(os.path.join(OWN, "configs.json"), "w", encoding="utf-8") as file:
         json.dump(numbers, file, indent=1)
         file.write("\n")

@@ -16,7 +16,9 @@ TOOL = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "bin", "transom")
 OWN = os.path.dirname(os.path.abspath(__file__))
 
 with open(os.path.join(OWN, "configs.json"), encoding="utf-8") as file:
-    MODELS = json.load(file)["models"]
+    _all = json.load(file)
+MODELS, ENCODER_DECODERS = _all["models"], _all["encoder_decoders"]
+EVERY = {**MODELS, **ENCODER_DECODERS}
 
 
 def config_folder(config):
@@ -35,11 +37,11 @@ def inspect(path, *flags):
 
 class Configs(unittest.TestCase):
     def report(self, name):
-        with config_folder(MODELS[name]["config"]) as folder:
+        with config_folder(EVERY[name]["config"]) as folder:
             return json.loads(inspect(folder, "--json"))
 
     def test_parameters(self):
-        for name, want in MODELS.items():
+        for name, want in EVERY.items():
             with self.subTest(name):
                 self.assertEqual(self.report(name)["parameters"], want["parameters"])
 
@@ -66,7 +68,7 @@ class Configs(unittest.TestCase):
                 self.assertEqual(cost["prompt_flops"], want["prompt"]["linear"] + seen)
 
     def test_caches(self):
-        for name, want in MODELS.items():
+        for name, want in EVERY.items():
             with self.subTest(name):
                 found = self.report(name)
                 self.assertEqual(sum(cache["numbers_per_position"] for cache in found["caches"]), want["cache_numbers"])
