@@ -1,11 +1,11 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run: results, limits of a model, instruction sets."""
+"""run: results, limits of a model, instruction sets, what encoder-decoders refuse."""
 import json
 import os
 import unittest
 
-from base import ALL_TARGETS, GOLDENS, goldens
+from base import ALL_TARGETS, GOLDENS, goldens, write_tensors
 from tensors import RunTest
 
 
@@ -49,6 +49,51 @@ class Run(RunTest):
         tensors = {"input_ids": ("I64", [3, 40], [(7 * i) % 200 + 1 for i in range(120)]), "attention_mask": ("I64", [3, 40], [int(i % 40 < 10 * (i // 40 + 2)) for i in range(120)])}
         results = [self.run_on(tensors, flags=ALL_TARGETS, env={"TRANSOM_FORCE_ISA": isa}) for isa in ("avx2", "avx512")]
         self.assertEqual(*results)
+
+
+class RunEncoderDecoder(RunTest):
+    """Input that an encoder-decoder refuses; its goldens have 53 tokens and 40 positions, of T5 no limit."""
+
+    def refuse(self, code, says, ids, entry="generate", flags=(), model="marian", **others):
+        tensors = {name: ("I64", [len(rows), len(rows[0])], sum(rows, [])) for name, rows in {"input_ids": ids, **others}.items()}
+        write_tensors(self.path("in"), tensors)
+        self.fail_with(code, "run", self.compiled("encoder-decoders/" + model), entry, "--in", self.path("in"), "--out", self.path("out"), *flags, says=says)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_sources(self):
+        given = {"logits": {"decoder_input_ids": [[2, 5], [2, 5]]}, "score": {"labels": [[5, 6], [5, -100]]}, "generate": {}}
+        for entry, others in given.items():
+            self.refuse(3, "1 has no tokens" if entry == "generate" else "row 1 of 'input_ids' has no tokens", [[5, 6], [7, 8]], entry,
+                        attention_mask=[[1, 1], [0, 0]], **others)
+            self.refuse(5, "40", [[5] * 41] * 2, entry, **others)
+            self.refuse(3, "53", [[5, 53]] * 2, entry, **others)
+            self.refuse(3, "-1", [[-1, 5]] * 2, entry, **others)
+            self.refuse(3, "2", [[5, 6]] * 2, entry, attention_mask=[[1, 2]] * 2, **others)
+
+    def test_targets(self):
+        self.refuse(5, "41 tokens, over the model's context of 40", [[5]], "logits", decoder_input_ids=[[2] * 41])
+        self.refuse(3, "53", [[5]], "logits", decoder_input_ids=[[53]])
+        self.refuse(3, "'decoder_input_ids'", [[5]], "logits")
+        self.refuse(3, "'batch' is 1", [[5]], "logits", decoder_input_ids=[[2], [2]])
+        self.refuse(5, "41 tokens", [[5]], "score", labels=[[5] * 41])
+        self.refuse(3, "-5", [[5]], "score", labels=[[-5]])
+        self.refuse(3, "'labels'", [[5]], "score")
+
+    def test_searches(self):
+        self.refuse(2, "got '0'", [[5]], flags=["--num-beams", "0"])
+        self.refuse(2, "65536", [[5]], flags=["--num-beams", "65537"])
+        self.refuse(2, "'num_return_sequences' 3 is more than 'num_beams' 2", [[5]], flags=["--num-beams", "2", "--num-return-sequences", "3"])
+        self.refuse(4, "sampling with 'num_beams' 4", [[5]], flags=["--num-beams", "4", "--temperature", "1"])
+        self.refuse(4, "context", [[5]], flags=["--num-beams", "2", "--context-shift"])
+        self.refuse(3, "no token is left", [[5]], flags=["--forced-bos-token-id", "53"])
+
+    def test_entries_that_are_not_for_tensors(self):
+        for entry in ("step", "source"):
+            self.refuse(2, f"'{entry}'", [[5]], entry)
+
+    def test_a_long_source_of_t5(self):
+        write_tensors(self.path("in"), {"input_ids": ("I64", [1, 300], [5] * 300)})
+        self.succeed("run", self.compiled("encoder-decoders/t5"), "generate", "--in", self.path("in"), "--out", self.path("out"), "-n", "2")
 
 
 if __name__ == "__main__":
