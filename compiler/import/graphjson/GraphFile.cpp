@@ -260,14 +260,16 @@ static bool hasCaches(JsonValue root) {
   return found;
 }
 
-/// Names that passes give to sizes of their own. A decoder's rows are `rows`.
+/// Names that passes give to sizes of their own, and those of the entries that
+/// the runtime derives from a decoder. A decoder's rows are `rows`.
 static bool isReservedDim(const std::string &name, bool decoder) {
   if (decoder && name == "rows")
     return false;
   size_t digits = name.find_last_not_of("0123456789") + 1;
   std::string stem = name.substr(0, digits);
   return stem == "rows" || stem == "keys" || stem == "parts" ||
-         (decoder && name == "wanted");
+         (decoder && (name == "wanted" || name == "target" ||
+                      name == "tokens" || name == "returned"));
 }
 
 static Result<void> readDims(JsonValue object, bool decoder,

@@ -261,8 +261,12 @@ TEST(GraphSourceErrors, a_decoder_has_rows_and_no_other_dim) {
   graph.dims = R"({"n": {}, "len": {}, "rows": {"max": 8}})";
   expectError(graph, Status::Rejected,
               {"/graphs/decoder/inputs/0", "without a 'max'"});
-  graph.dims = R"({"n": {}, "len": {}, "rows": {}, "rows1": {}})";
-  expectError(graph, Status::Rejected, {"'rows1' is reserved"});
+  for (const char *name : {"rows1", "keys", "wanted", "target", "returned"}) {
+    graph.dims =
+        R"({"n": {}, "len": {}, "rows": {}, ")" + std::string(name) + "\": {}}";
+    expectError(graph, Status::Rejected,
+                {"'" + std::string(name) + "' is reserved"});
+  }
 }
 
 TEST(GraphSourceErrors, a_cycle_through_cross_attention) {
