@@ -33,6 +33,7 @@ DecodeEngine::DecodeEngine(Executor &executor, const DecodeLayout &layout)
   ragged.token_sequence = executor.at<int32_t>(table.tokenSequence);
   ragged.token_column = executor.at<int32_t>(table.tokenColumn);
   ragged.token_key = executor.at<int64_t>(table.tokenKey);
+  copies.reserve(size_t(layout.plan.sequences) * layout.plan.groups.size());
   if (executor.program().findEntry(EntryKind::Source))
     sources.emplace(executor, layout, cache);
 }
@@ -245,7 +246,7 @@ Result<void> DecodeEngine::runChunks(StepCutter cutter, StepLogits out) {
       TRANSOM_TRY(runBatch(out));
     const StepInput &input = cutter[chunk.index];
     cache.extend(input.sequence, cache.length(input.sequence) + chunk.offset,
-                 chunk.count);
+                 chunk.count, &copies);
     addChunk(input, chunk);
   }
   TRANSOM_TRY(runBatch(out));
@@ -342,8 +343,24 @@ void DecodeEngine::placeBatches() {
   }
 }
 
+/// Copies the blocks that the next run needs, each of them on all threads.
+void DecodeEngine::copyBlocks() {
+  if (copies.empty())
+    return;
+  executor.forEach(
+      copies.size() * executor.config().threads,
+      [](void *context, size_t index, unsigned) {
+        const DecodeEngine &engine = *static_cast<DecodeEngine *>(context);
+        const size_t shares = engine.executor.config().threads;
+        engine.copies[index / shares].run({index % shares, shares});
+      },
+      this);
+  copies.clear();
+}
+
 /// Runs the ragged batch and advances `out` by what it wrote.
 Result<void> DecodeEngine::runBatch(StepLogits &out) {
+  copyBlocks();
   // A run that needs no logits computes one row into scratch, so kernels never
   // see an empty output.
   StepLogits rows = out;

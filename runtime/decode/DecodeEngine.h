@@ -132,6 +132,7 @@ private:
   void addReadOnlyKeys(int32_t sequence, int64_t tokens);
   void placeBatches();
   Result<void> runBatch(StepLogits &out);
+  void copyBlocks();
   void clearBatch();
 
   Executor &executor;
@@ -141,6 +142,7 @@ private:
   PagedKvCache cache;
   std::optional<SourceEncoder> sources; // of an encoder-decoder
   std::string digest;                   // of the model, for files
+  std::vector<KvBlockCopy> copies;      // of blocks, before the next run
   // The ragged batch of the next run.
   transom_ragged_batch ragged{};
   int64_t numLogits = 0;   // its tokens with logits

@@ -330,7 +330,8 @@ void Executor::forEach(size_t count, Body body, void *context) {
         &loop);
     return;
   }
-  if (team && count > 1) {
+  // In a child process after fork() there are no threads.
+  if (team && count > 1 && getpid() == owner) {
     team->run(
         [](void *arg, unsigned worker) {
           // After the barrier the caller's loop may be gone.

@@ -15,33 +15,42 @@ static int64_t countUnits(const ManifestCacheRegion &region,
   return (positions + region.positions - 1) / region.positions;
 }
 
-/// Calls `function` with the offset of each run of a region in its block.
+/// Calls `function` with the offset of each run of a share of a region in its
+/// block: each count-th run.
 template <typename Function>
-static void forRuns(const ManifestCacheRegion &region, Function function) {
+static void forRuns(const ManifestCacheRegion &region, KvShare share,
+                    Function function) {
   const int64_t runBytes = kvBlockSize / region.positions * region.bytes;
-  for (int64_t layer = 0; layer != region.layers; ++layer)
-    for (int64_t head = 0; head != region.heads; ++head)
-      function(region.offset + layer * region.layerBytes + head * runBytes);
+  const int64_t runs = region.layers * region.heads;
+  for (int64_t run = int64_t(share.index); run < runs;
+       run += int64_t(share.count))
+    function(region.offset + run / region.heads * region.layerBytes +
+             run % region.heads * runBytes);
 }
 
 void transom::copyPositions(const KvRegions &regions, const char *from,
-                            char *to, int64_t count) {
+                            char *to, int64_t count, KvShare share) {
   for (const ManifestCacheRegion &region : regions) {
     const auto bytes = size_t(countUnits(region, count) * region.bytes);
-    forRuns(region, [&](int64_t offset) {
+    forRuns(region, share, [&](int64_t offset) {
       std::memcpy(to + offset, from + offset, bytes);
     });
   }
 }
 
 void transom::clearPositions(const KvRegions &regions, char *block,
-                             int64_t begin, int64_t end) {
+                             int64_t begin, int64_t end, KvShare share) {
   for (const ManifestCacheRegion &region : regions) {
     const int64_t first = countUnits(region, begin) * region.bytes;
     const int64_t last = countUnits(region, end) * region.bytes;
     if (first < last)
-      forRuns(region, [&](int64_t offset) {
+      forRuns(region, share, [&](int64_t offset) {
         std::memset(block + offset + first, 0, size_t(last - first));
       });
   }
+}
+
+void KvBlockCopy::run(KvShare share) const {
+  copyPositions(*regions, from, to, positions, share);
+  clearPositions(*regions, to, positions, used, share);
 }

@@ -13,14 +13,32 @@ namespace transom {
 
 using KvRegions = std::vector<ManifestCacheRegion>;
 
+/// One of `count` shares of a block, which together are all of it. Different
+/// threads may copy or clear different shares.
+struct KvShare {
+  size_t index = 0, count = 1;
+};
+
 /// Copies the first `count` positions of a block, with the positions that share
 /// a unit with the last of them.
 void copyPositions(const KvRegions &regions, const char *from, char *to,
-                   int64_t count);
+                   int64_t count, KvShare share = {});
 
 /// Sets positions [begin, end) of a block to zero, except those that share a
 /// unit with position begin - 1, and with those that share one with end - 1.
 void clearPositions(const KvRegions &regions, char *block, int64_t begin,
-                    int64_t end);
+                    int64_t end, KvShare share = {});
+
+/// A block that becomes a copy of the first `positions` positions of another
+/// one, with zeros after them. Before, its first `used` positions may be other
+/// than zero.
+struct KvBlockCopy {
+  const KvRegions *regions;
+  const char *from;
+  char *to;
+  int64_t positions, used;
+
+  void run(KvShare share = {}) const;
+};
 
 } // namespace transom

@@ -72,18 +72,17 @@ char *PagedKvCache::take(size_t group, int64_t positions) {
   return block;
 }
 
-/// Takes a block with the first `positions` positions of another one and zeros
-/// after them.
-char *PagedKvCache::takeCopy(size_t group, const char *from,
-                             int64_t positions) {
-  const KvRegions &regions = plan.groups[group].regions;
+/// Takes a block that is to become a copy of another one's first `positions`
+/// positions.
+KvBlockCopy PagedKvCache::takeCopy(size_t group, const char *from,
+                                   int64_t positions) {
   char *block = takeUncleared(group);
   uint32_t &used = getUsed(group, block);
-  copyPositions(regions, from, block, positions);
-  clearPositions(regions, block, positions, used);
+  const KvBlockCopy copy{&plan.groups[group].regions, from, block, positions,
+                         used};
   // The unit of the last position may have positions after it.
   used = std::min(getUsed(group, from), uint32_t(alignToPanel(positions)));
-  return block;
+  return copy;
 }
 
 void PagedKvCache::drop(size_t group, char *&block) {
@@ -340,7 +339,8 @@ Result<void> PagedKvCache::reserve(StepCutter cutter) {
   return {};
 }
 
-void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count) {
+void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count,
+                          std::vector<KvBlockCopy> *copies) {
   int64_t old = getNumKvBlocks(length(sequence));
   for (size_t g = 0; g != pools.size(); ++g) {
     if (isReadOnly(g))
@@ -354,9 +354,13 @@ void PagedKvCache::extend(int32_t sequence, int64_t from, int64_t count) {
     // Copy what is used of the last block if another sequence shares it.
     char *&last = blocks[from / kvBlockSize];
     if (from % kvBlockSize && getRefCount(g, last) > 1) {
-      char *copy = takeCopy(g, last, from % kvBlockSize);
+      const KvBlockCopy copy = takeCopy(g, last, from % kvBlockSize);
+      if (copies)
+        copies->push_back(copy);
+      else
+        copy.run();
       drop(g, last);
-      last = copy;
+      last = copy.to;
     }
     // Take new blocks, and note which positions the step may write.
     const int64_t end = from + count;

@@ -14,6 +14,7 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/base/Error.h"
 #include "runtime/kvcache/KvPlan.h"
+#include "runtime/kvcache/KvRegions.h"
 #include "runtime/kvcache/StepCutter.h"
 #include <cstdint>
 
@@ -75,8 +76,11 @@ public:
   /// sequences free the blocks outside of their windows.
   Result<void> reserve(StepCutter cutter);
   /// Gives positions [from, from + count) of a sequence blocks that it owns
-  /// alone. reserve() has checked that they exist.
-  void extend(int32_t sequence, int64_t from, int64_t count);
+  /// alone. reserve() has checked that they exist. Copies of blocks are added
+  /// to `copies` where it is not NULL; the caller runs them before it writes to
+  /// any sequence.
+  void extend(int32_t sequence, int64_t from, int64_t count,
+              std::vector<KvBlockCopy> *copies = nullptr);
   /// Ends a step: the sequence has `length` positions, its last run began at
   /// `from`.
   void commit(int32_t sequence, int64_t length, int64_t from);
@@ -131,7 +135,7 @@ private:
   uint32_t &getUsed(size_t group, const char *block) const;
   char *takeUncleared(size_t group);
   char *take(size_t group, int64_t positions);
-  char *takeCopy(size_t group, const char *from, int64_t positions);
+  KvBlockCopy takeCopy(size_t group, const char *from, int64_t positions);
   void drop(size_t group, char *&block);
   void share(int32_t from, int32_t to, size_t group, int64_t begin,
              int64_t end);

@@ -24,6 +24,21 @@ TEST(KvRegions, copies_whole_units_and_nothing_else) {
     }
 }
 
+TEST(KvRegions, shares_are_a_whole_copy) {
+  for (const CacheFormat &format : cacheFormats())
+    for (size_t shares : {1, 2, 3, 8, 40}) {
+      SCOPED_TRACE(format.name + " " + std::to_string(shares));
+      const size_t size = getPositions(format).size();
+      std::string from(size, 'a'), to(size, 'b'), expected = to;
+      copyPositions(format.regions, from.data(), expected.data(), 70);
+      clearPositions(format.regions, expected.data(), 70, 180);
+      const KvBlockCopy copy{&format.regions, from.data(), to.data(), 70, 180};
+      for (size_t share = shares; share-- != 0;)
+        copy.run({share, shares});
+      EXPECT_EQ(to, expected);
+    }
+}
+
 TEST(KvRegions, clears_what_follows_the_units_before) {
   for (const CacheFormat &format : cacheFormats())
     for (int64_t begin : {0, 1, 20, 32, 255})
