@@ -78,6 +78,42 @@ TEST(GenerateAllocation, none_for_a_step_of_beams) {
   EXPECT_EQ(allocationsOfBeams(*session, 500), few);
 }
 
+/// Allocations of targets of so many tokens, greedily or with beams.
+static size_t allocationsOfTargets(Session &session, int64_t tokens,
+                                   int64_t beams) {
+  GenerationConfig config;
+  config.maxNewTokens = tokens;
+  config.decoderStart = 3;
+  config.logitBias = {{FAKE_NAN_TOKEN, -1e6}};
+  config.numBeams = config.numReturnSequences = beams;
+  config.noRepeatNgramSize = 9;
+  config.encoderNoRepeatNgramSize = 3;
+  config.badWords = {{5}, {6, 7}};
+  config.forcedBegin = 9;
+  EXPECT_TRUE(bool(config.resolve()));
+  Result<DecoderSource> source = DecoderSource::create(session);
+  std::vector<Continuation> continuations;
+  const size_t before = allocations;
+  Result<void> done = generate(
+      *source, config, nullptr, {randomTokens(30, 1), randomTokens(5, 2)},
+      [](const GenerationEvent &) { return true; }, continuations);
+  EXPECT_TRUE(bool(done)) << done.error().message;
+  EXPECT_EQ(continuations.back().tokens.size(), size_t(tokens));
+  return allocations - before;
+}
+
+TEST(GenerateAllocation, none_for_a_token_of_a_target) {
+  auto model = fakeModel(sourceManifest());
+  SessionConfig config = decoderConfig(8, 8 * 1024);
+  config.threads = 2;
+  auto session = makeSession(*model, config);
+  for (int64_t beams : {1, 4}) {
+    const size_t few = allocationsOfTargets(*session, 10, beams);
+    EXPECT_GT(few, 0u);
+    EXPECT_EQ(allocationsOfTargets(*session, 600, beams), few) << beams;
+  }
+}
+
 TEST(GenerateAllocation, none_for_a_token) {
   auto model = fakeModel(fakeDecoderManifest());
   auto session = makeSession(*model, decoderConfig(6, 6 * 2048));
