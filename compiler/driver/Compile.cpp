@@ -40,6 +40,14 @@ static int64_t getMaxLength(ModuleOp module) {
   return length ? length.getInt() : 0;
 }
 
+/// Numbers as `0,2,3`.
+static std::string joinNumbers(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 /// The options of a compile that change its result, for the manifest.
 static std::vector<std::pair<std::string, std::string>>
 recordedFlags(const CompileOptions &options) {
@@ -59,6 +67,11 @@ recordedFlags(const CompileOptions &options) {
     flags.emplace_back("attention-schedule", options.attentionSchedule);
   if (options.attention)
     flags.emplace_back("attention", "true");
+  if (!options.attentionLayers.empty())
+    flags.emplace_back("attention-layers",
+                       joinNumbers(options.attentionLayers));
+  if (!options.attentionHeads.empty())
+    flags.emplace_back("attention-heads", joinNumbers(options.attentionHeads));
   if (options.ignoreGenerationConfig)
     flags.emplace_back("ignore-generation-config", "true");
   if (options.optLevel != 2)

@@ -47,6 +47,8 @@ struct CompileOptions {
   std::string attentionSchedule = "auto";
   /// Add an entry that returns the weights of attention.
   bool attention = false;
+  /// The layers and heads whose weights it returns, ascending; empty: all.
+  std::vector<int64_t> attentionLayers, attentionHeads;
   std::vector<std::string> disabledPasses;
   /// Leave generation_config.json out.
   bool ignoreGenerationConfig = false;

@@ -17,6 +17,7 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
+#include <set>
 
 using namespace mlir;
 using namespace transom;
@@ -46,6 +47,8 @@ private:
   Error withInput(Error error, ModuleOp before,
                   llvm::ArrayRef<const transom::PassInfo *> passes,
                   const PipelineOptions &pipeline);
+  void setAttentionAttributes();
+  Result<void> checkAttentionEntry();
   Result<void> readBack();
   Result<void> makeCode();
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
@@ -293,6 +296,50 @@ static std::string getCacheType(const CompileOptions &options) {
   return parseCacheOption(options.dtype) ? options.dtype : "f32";
 }
 
+/// Tells the pass that adds the entry with weights of attention which.
+void ModuleCompiler::setAttentionAttributes() {
+  Builder builder(module->getContext());
+  (*module)->setAttr("transom.attention", builder.getUnitAttr());
+  if (!options.attentionLayers.empty())
+    (*module)->setAttr("transom.attention_layers",
+                       builder.getDenseI64ArrayAttr(options.attentionLayers));
+  if (!options.attentionHeads.empty())
+    (*module)->setAttr("transom.attention_heads",
+                       builder.getDenseI64ArrayAttr(options.attentionHeads));
+}
+
+/// An error unless there is an entry with weights of attention, and in it all
+/// layers and heads that are asked for.
+Result<void> ModuleCompiler::checkAttentionEntry() {
+  auto entry = module->lookupSymbol<func::FuncOp>("attention");
+  if (!entry)
+    return unsupported("weights of attention are not supported for this "
+                       "model; supported: encoders, decoders and "
+                       "encoder-decoders of token ids");
+  // Results are called `attentions.0` and have a dimension of heads.
+  std::set<int64_t> layers;
+  int64_t heads = 0;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto name = entry.getResultAttrOfType<StringAttr>(i, "attn.name");
+    int64_t layer = 0;
+    if (!name || !name.getValue().contains("attentions.") ||
+        name.getValue().rsplit('.').second.getAsInteger(10, layer))
+      continue;
+    layers.insert(layer);
+    auto type = cast<RankedTensorType>(entry.getResultTypes()[i]);
+    heads = std::max(heads, type.getDimSize(1));
+  }
+  if (heads < static_cast<int64_t>(options.attentionHeads.size()))
+    return usageError(
+        "'--attention-heads': the model has no layer with head '" +
+        std::to_string(options.attentionHeads.back()) + "'");
+  for (int64_t layer : options.attentionLayers)
+    if (!layers.count(layer))
+      return usageError("'--attention-layers': the model has no layer '" +
+                        std::to_string(layer) + "' with these heads");
+  return {};
+}
+
 Result<CompileReport> ModuleCompiler::run() {
   const std::string kvDtype = getCacheType(options);
   TRANSOM_ASSIGN(std::vector<const InstructionSet *> chosen,
@@ -312,18 +359,14 @@ Result<CompileReport> ModuleCompiler::run() {
                                                *kern::AttentionSchedule::parse(
                                                    options.attentionSchedule)));
   if (options.attention)
-    (*module)->setAttr("transom.attention",
-                       UnitAttr::get(module->getContext()));
+    setAttentionAttributes();
   (*module)->setAttr("transom.backend",
                      StringAttr::get(module->getContext(), options.backend));
   for (Stage stage : {Stage::Attn, Stage::AttnOpt, Stage::Kern}) {
     // The caller has imported the module.
     TRANSOM_TRY(stage == Stage::Attn ? readBack() : runPasses(stage));
-    if (stage == Stage::AttnOpt && options.attention &&
-        !module->lookupSymbol("attention"))
-      return unsupported("weights of attention are not supported for this "
-                         "model; supported: encoders, decoders and "
-                         "encoder-decoders of token ids");
+    if (stage == Stage::AttnOpt && options.attention)
+      TRANSOM_TRY(checkAttentionEntry());
     if (options.emit == stage) {
       if (Result<void> done =
               emitText(printForReading(*module, options.emitLocations), {});

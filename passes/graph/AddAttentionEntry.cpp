@@ -49,7 +49,8 @@ public:
   WeightsWriter(func::FuncOp function, ArrayRef<BlockArgument> ids,
                 int64_t length)
       : function(function), builder(function.getContext()), ids(ids),
-        length(length) {}
+        length(length), chosenLayers(getChosen("transom.attention_layers")),
+        chosenHeads(getChosen("transom.attention_heads")) {}
 
   void write();
 
@@ -58,9 +59,13 @@ private:
   struct Attention {
     SdpaOp op;
     BlockArgument queries, keys;
+    unsigned layer = 0; ///< its number among those of its kind
   };
 
   void collect();
+  void choose();
+  SmallVector<int64_t> getChosen(StringRef attribute) const;
+  SmallVector<int64_t> getChosenHeads(const Attention &attention) const;
   StringRef getName(const Attention &attention) const;
   BlockArgument findIds(Value tokens) const;
   Value getWeights(const Attention &attention);
@@ -73,7 +78,8 @@ private:
   func::FuncOp function;
   OpBuilder builder;
   SmallVector<BlockArgument> ids;
-  int64_t length; // of unit vectors
+  int64_t length;                                 // of unit vectors
+  SmallVector<int64_t> chosenLayers, chosenHeads; // empty: all
   SmallVector<Attention> attentions;
   DenseMap<std::pair<Value, Value>, Value> columns; // by keys, ragged batch
 };
@@ -118,6 +124,38 @@ void WeightsWriter::collect() {
              int(attention.queries != ids.front());
     };
     return rank(a) < rank(b);
+  });
+}
+
+/// The numbers that an attribute of the module lists.
+SmallVector<int64_t> WeightsWriter::getChosen(StringRef attribute) const {
+  auto module = func::FuncOp(function)->getParentOfType<ModuleOp>();
+  auto list = module->getAttrOfType<DenseI64ArrayAttr>(attribute);
+  return list ? SmallVector<int64_t>(list.asArrayRef())
+              : SmallVector<int64_t>();
+}
+
+/// Those of the chosen heads that the attention has.
+SmallVector<int64_t>
+WeightsWriter::getChosenHeads(const Attention &attention) const {
+  auto count = static_cast<int64_t>(SdpaOp(attention.op).getHeads());
+  SmallVector<int64_t> chosen;
+  for (int64_t head = 0; head < count; ++head)
+    if (chosenHeads.empty() || llvm::is_contained(chosenHeads, head))
+      chosen.push_back(head);
+  return chosen;
+}
+
+/// Numbers the attentions of each kind, and drops those of layers and heads
+/// that are not chosen.
+void WeightsWriter::choose() {
+  llvm::StringMap<unsigned> counts;
+  for (Attention &attention : attentions)
+    attention.layer = counts[getName(attention)]++;
+  llvm::erase_if(attentions, [&](const Attention &attention) {
+    return getChosenHeads(attention).empty() ||
+           (!chosenLayers.empty() &&
+            !llvm::is_contained(chosenLayers, attention.layer));
   });
 }
 
@@ -196,13 +234,26 @@ Value WeightsWriter::getWeights(const Attention &attention) {
   weights = createInferred<SliceOp>(
       builder, loc, weights, builder.getI64IntegerAttr(3),
       builder.getI64IntegerAttr(0), getSize(getDims(attention.keys)[1]));
-  return createInferred<TransposeOp>(
+  weights = createInferred<TransposeOp>(
       builder, loc, weights, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+  SmallVector<int64_t> chosen = getChosenHeads(attention);
+  if (static_cast<int64_t>(chosen.size()) == heads)
+    return weights;
+  SmallVector<Value> slices;
+  for (int64_t head : chosen)
+    slices.push_back(createInferred<SliceOp>(
+        builder, loc, weights, builder.getI64IntegerAttr(1),
+        builder.getI64IntegerAttr(head), getSize(Polynomial(1))));
+  if (slices.size() == 1)
+    return slices.front();
+  return createInferred<ConcatOp>(builder, loc, ValueRange(slices),
+                                  builder.getI64IntegerAttr(1));
 }
 
 void WeightsWriter::write() {
   // Collect first: the new attentions are not to be repeated.
   collect();
+  choose();
   SmallVector<Value> weights;
   for (const Attention &attention : attentions)
     weights.push_back(getWeights(attention));
@@ -213,12 +264,28 @@ void WeightsWriter::write() {
   const unsigned before = function.getNumResults();
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            terminator->getOperandTypes()));
-  llvm::StringMap<unsigned> counts;
-  for (auto [index, attention] : llvm::enumerate(attentions)) {
-    StringRef name = getName(attention);
+  for (auto [index, attention] : llvm::enumerate(attentions))
     function.setResultAttr(
         before + index, "attn.name",
-        builder.getStringAttr(name + "." + std::to_string(counts[name]++)));
+        builder.getStringAttr(getName(attention) + "." +
+                              std::to_string(attention.layer)));
+}
+
+/// Gives a function weights of its own, so that later passes do with those of
+/// the other entries what they would do without it. Those that are equal in the
+/// end are stored once.
+void copyWeights(func::FuncOp function) {
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  llvm::StringMap<StringAttr> copies;
+  for (auto get : function.getOps<GetWeightOp>()) {
+    StringAttr &name = copies[get.getWeight()];
+    if (!name) {
+      Operation *weight = symbols.lookup(get.getWeight());
+      auto copy = cast<WeightOp>(weight->clone());
+      copy.setSymName((entryName + "." + get.getWeight()).str());
+      name = symbols.insert(copy, std::next(weight->getIterator()));
+    }
+    get.setWeightAttr(FlatSymbolRefAttr::get(name));
   }
 }
 
@@ -373,6 +440,7 @@ bool AddAttentionEntryPass::addEncoderDecoder(func::FuncOp entry) {
                    copyEncoder(source, ids, "attention_source"));
   makeBatchOfStep(copy, "decoder_input_ids", batch,
                   Polynomial::symbol(targetName.str()), values);
+  copyWeights(copy);
   WeightsWriter(copy, {copy.getArgument(index), copy.getArgument(count)},
                 std::max(sourceLength, targetLength))
       .write();
@@ -390,6 +458,7 @@ bool AddAttentionEntryPass::addEncoder(func::FuncOp entry) {
   declareSymbol(batchName, maxBatch);
   declareSymbol(lengthName, largest);
   func::FuncOp copy = copyEncoder(entry, ids, entryName);
+  copyWeights(copy);
   WeightsWriter(copy, copy.getArgument(ids.getArgNumber()), largest).write();
   return true;
 }
@@ -405,6 +474,7 @@ bool AddAttentionEntryPass::addDecoder(func::FuncOp entry) {
   func::FuncOp copy = copyStep(entry, lengthName);
   makeBatchOfStep(copy, "input_ids", batch,
                   Polynomial::symbol(lengthName.str()));
+  copyWeights(copy);
   WeightsWriter(copy, copy.getArgument(0), largest).write();
   return true;
 }

@@ -215,8 +215,17 @@ def AddAttentionEntryPass : Pass<"attn-add-attention-entry", "::mlir::ModuleOp">
     and `attention_seq` and `attention_target` of at most 512 and the original's maximum,
     since weights take memory by the square of the length.
 
+    `transom.attention_layers` and `transom.attention_heads`, arrays of numbers, choose
+    layers and heads. Results keep the numbers of their layers, and have the chosen heads
+    in order. A layer without any of these has no result.
+
+    The copy reads copies of the weights, so that later passes, which ask who else reads
+    a weight, do with the other entries what they would do without it. Equal weights become
+    one when they are packed.
+
     Pre-condition: attention is fused, padding is removed, layers are not outlined.
-    Post-condition: all other entries are what they were.
+    Post-condition: all other entries are what they were, and so is what later passes make
+    of them.
 
     Refuses nothing. A module without such an entry stays as it is.
 
