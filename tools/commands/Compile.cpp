@@ -8,6 +8,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/Compiler.h"
 #include "tools/commands/ModelPath.h"
+#include "tools/commands/NumberList.h"
 #include <CLI/Validators.hpp>
 #include <cinttypes>
 #include <unistd.h>
@@ -21,7 +22,7 @@ namespace {
 struct CompileFlags {
   CompileOptions options;
   std::string emit = "so", quantize, weights = "embed", progress = "auto",
-              memLimit;
+              memLimit, attentionLayers, attentionHeads;
   unsigned groupSize = 0;
 };
 
@@ -164,6 +165,14 @@ static Result<void> finishOptions(CompileFlags &flags,
   if (!flags.memLimit.empty()) {
     TRANSOM_ASSIGN(options.memLimit, parseBytes(flags.memLimit));
   }
+  if (!options.attention &&
+      !(flags.attentionLayers.empty() && flags.attentionHeads.empty()))
+    return usageError(
+        "'--attention-layers' and '--attention-heads' need '--attention'");
+  TRANSOM_ASSIGN(options.attentionLayers,
+                 parseNumberList("--attention-layers", flags.attentionLayers));
+  TRANSOM_ASSIGN(options.attentionHeads,
+                 parseNumberList("--attention-heads", flags.attentionHeads));
   if (options.jobs == 0)
     options.jobs = common.threads;
   return checkModelSource(options.model);
@@ -230,6 +239,12 @@ static void addCodeFlags(CLI::App &app, CompileFlags &flags) {
   app.add_flag("--attention", flags.options.attention,
                "add an entry that returns the weights of attention, which "
                "'transom attention' shows");
+  app.add_option("--attention-layers", flags.attentionLayers,
+                 "with --attention: layers, such as 0,2-5 (default: all)")
+      ->type_name("LIST");
+  app.add_option("--attention-heads", flags.attentionHeads,
+                 "with --attention: heads, such as 0,2-5 (default: all)")
+      ->type_name("LIST");
   addList(app, "--disable-pass", flags.options.disabledPasses,
           "skip a pass (repeatable); see 'transom-opt --help'");
   app.add_flag("--check-stages", flags.options.checkRoundTrip,

@@ -6,6 +6,7 @@
 #include "runtime/json/Json.h"
 #include "tools/commands/Texts.h"
 #include "tools/commands/TranslationTarget.h"
+#include "tools/commands/attention/WordAligner.h"
 #include <algorithm>
 #include <cmath>
 
@@ -28,15 +29,17 @@ struct TranslateFlags {
   std::string prefix, prefixFile;
   size_t batch = 0; ///< of `--batch-size`
   bool scores = false, truncate = false;
+  AlignmentFlags alignment;
   GenerationFlags generation;
 };
 
 /// A line of the input and what became of it.
 struct Line {
   std::string text;
-  std::vector<int64_t> ids;    ///< its tokens; empty: a blank line
-  std::vector<int64_t> target; ///< what its translation begins with
-  std::optional<Error> error;  ///< why it has no result
+  std::vector<int64_t> ids;          ///< its tokens; empty: a blank line
+  std::vector<transom_token> tokens; ///< the same, where words are aligned
+  std::vector<int64_t> target;       ///< what its translation begins with
+  std::optional<Error> error;        ///< why it has no result
   /// The index of its prompt, unless it has none.
   std::optional<size_t> prompt;
 };
@@ -57,7 +60,7 @@ public:
       : flags(flags), common(common), model(std::move(model)),
         target(std::move(target)), maximum(maximum) {}
 
-  /// Opens the file of prefixes.
+  /// Opens the file of prefixes and what aligns words.
   Result<void> open();
   /// Translates the lines of a window and prints the results of each.
   Result<void> run(std::vector<std::string> texts, TextProgress &progress);
@@ -76,7 +79,11 @@ private:
   void fail(Line &line, Error error);
   Result<void> printLine(const Line &line, const transom_generation *results);
   Result<void> print(const Line &line,
-                     const transom_continuation *continuation) const;
+                     const transom_continuation *continuation);
+  Result<void> printText(const std::string &text, double score,
+                         const std::optional<Alignment> &alignment) const;
+  Result<std::optional<Alignment>>
+  align(const Line &line, const transom_continuation *continuation);
   double getScore(const transom_continuation &continuation) const;
 
   const TranslateFlags &flags;
@@ -85,6 +92,7 @@ private:
   TranslationTarget target;
   int64_t maximum; ///< tokens of a source; 0: no limit
   LinePartner prefixes;
+  std::optional<WordAligner> aligner;
   SessionPtr session;
   size_t longest = 0, most = 0; ///< tokens of a line, and lines, that fit
   size_t done = 0;              ///< lines of the windows before
@@ -156,6 +164,8 @@ Result<void> Translator::prepareLine(Line &line) {
   cut += truncated;
   for (const transom_token &token : *tokens)
     line.ids.push_back(token.id);
+  if (aligner)
+    line.tokens = std::move(*tokens);
   return {};
 }
 
@@ -257,9 +267,46 @@ double Translator::getScore(const transom_continuation &continuation) const {
   return target.getScore(sum, continuation.num_ids);
 }
 
+/// The alignment of a result, where it is asked for; null: the line has none.
+Result<std::optional<Alignment>>
+Translator::align(const Line &line, const transom_continuation *continuation) {
+  std::optional<Alignment> result;
+  if (!aligner)
+    return result;
+  result.emplace();
+  if (!continuation)
+    return result;
+  Result<Alignment> made =
+      aligner->align(line.text, line.tokens, line.target, *continuation);
+  if (made)
+    return result = std::move(*made);
+  // The entry that aligns takes fewer tokens than others.
+  if (made.error().status != Status::Limit)
+    return made.takeError();
+  const size_t index = done + size_t(&line - first);
+  note(common, inText(flags.input, index, made.takeError()).message);
+  return result;
+}
+
+/// Prints a result as a line of text.
+Result<void>
+Translator::printText(const std::string &text, double score,
+                      const std::optional<Alignment> &alignment) const {
+  std::string out = text;
+  // A line break within a result would shift the lines after it.
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '\n' || c == '\r'; },
+      ' ');
+  if (flags.scores && !std::isnan(score))
+    out.insert(0, std::to_string(score) + "\t");
+  if (alignment)
+    out += "\t" + formatPairs(alignment->pairs);
+  return writeOut(out + "\n");
+}
+
 /// Prints one result of a line; null: the line has none.
 Result<void> Translator::print(const Line &line,
-                               const transom_continuation *continuation) const {
+                               const transom_continuation *continuation) {
   std::string text, out;
   double score = std::nan("");
   if (continuation) {
@@ -267,15 +314,9 @@ Result<void> Translator::print(const Line &line,
     TRANSOM_ASSIGN(text, target.getText(model.model.get(), line.target));
     text.append(continuation->text.data, continuation->text.size);
   }
-  if (!common.json) {
-    // A line break within a result would shift the lines after it.
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; },
-        ' ');
-    if (flags.scores && continuation)
-      out = std::to_string(score) + "\t";
-    return writeOut(out + text + "\n");
-  }
+  TRANSOM_ASSIGN(std::optional<Alignment> alignment, align(line, continuation));
+  if (!common.json)
+    return printText(text, score, alignment);
   JsonWriter json(out);
   json.beginObject();
   json.member("source", line.text);
@@ -291,6 +332,10 @@ Result<void> Translator::print(const Line &line,
     if (!std::isnan(score))
       json.member("score", score);
     json.member("finish_reason", transom_finish_name(continuation->finish));
+  }
+  if (alignment) {
+    json.key("alignments");
+    writeAlignment(json, *alignment);
   }
   json.endObject();
   return writeOut(out + "\n");
@@ -340,8 +385,17 @@ Result<void> Translator::run(std::vector<std::string> texts,
 }
 
 Result<void> Translator::open() {
-  return flags.prefixFile.empty() ? Result<void>()
-                                  : prefixes.open(flags.prefixFile);
+  if (!flags.prefixFile.empty())
+    TRANSOM_TRY(prefixes.open(flags.prefixFile));
+  if (!flags.alignment.on)
+    return {};
+  Result<WordAligner> made =
+      WordAligner::create(model.model.get(), flags.model, flags.alignment,
+                          target.getStart(), common.threads);
+  if (!made)
+    return made.takeError();
+  aligner.emplace(std::move(*made));
+  return {};
 }
 
 Result<void> Translator::finish() {
@@ -423,6 +477,7 @@ static void setUp(Command &command) {
       "print the score of a result and a tab before its text");
   command.app->add_flag("--truncate", flags->truncate,
                         "cut lines that are longer than the model's maximum");
+  addAlignmentFlags(*command.app, flags->alignment);
   addGenerationFlags(*command.app, flags->generation);
   command.run = [flags](const CommonFlags &common) {
     return runTranslate(*flags, common);

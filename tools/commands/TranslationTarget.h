@@ -33,6 +33,11 @@ public:
   size_t getResults() const { return size_t(config.numReturnSequences); }
   /// Beams of each line; 1 without beam search.
   size_t getBeams() const { return size_t(config.numBeams); }
+  /// The token that targets begin with, where the flags or the model's files
+  /// name one.
+  std::optional<int64_t> getStart() const {
+    return config.decoderStart ? config.decoderStart : config.beginToken;
+  }
   /// The score of a result with this sum of log-probabilities.
   double getScore(double sum, size_t tokens) const;
 

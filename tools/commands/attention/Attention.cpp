@@ -20,6 +20,7 @@ struct AttentionFlags {
   std::string model, text, pair, target, output;
   std::vector<std::string> idLists, targetIdLists;
   AttentionChoice choice;
+  Languages languages;
   std::string format = "html";
   bool hasText = false, hasPair = false, hasTarget = false;
   bool alignments = false;
@@ -40,10 +41,10 @@ static std::string getLabel(const transom_model *model,
 }
 
 static Result<TokenSequence> tokenize(const transom_model *model,
-                                      const TextOrPair &text, bool isTarget,
+                                      const TextOrPair &text,
+                                      const Languages &languages, bool isTarget,
                                       const CommonFlags &common) {
-  transom_tokenize_options how = transom_tokenize_options_default();
-  how.target = isTarget;
+  const transom_tokenize_options how = languages.getOptions(isTarget);
   uint32_t truncated = 0;
   TRANSOM_ASSIGN(std::vector<transom_token> tokens,
                  tokenizeText(model, text, how, truncated));
@@ -80,7 +81,7 @@ static Result<TokenSequence> getSource(const transom_model *model,
     return getGivenTokens(model, flags.idLists.front());
   const TextOrPair text{flags.text, flags.hasPair ? std::optional(flags.pair)
                                                   : std::nullopt};
-  return tokenize(model, text, false, common);
+  return tokenize(model, text, flags.languages, false, common);
 }
 
 static Result<TokenSequence> getTarget(const transom_model *model,
@@ -88,7 +89,8 @@ static Result<TokenSequence> getTarget(const transom_model *model,
                                        const CommonFlags &common) {
   if (!flags.hasTarget)
     return getGivenTokens(model, flags.targetIdLists.front());
-  return tokenize(model, {flags.target, std::nullopt}, true, common);
+  return tokenize(model, {flags.target, std::nullopt}, flags.languages, true,
+                  common);
 }
 
 /// Which flags go together, as far as that does not depend on the model.
@@ -119,6 +121,7 @@ static Result<void> checkModel(const transom_model *model,
     return usageError(quote(flags.model) +
                       " is an encoder-decoder; give '--target', or "
                       "'--target-ids' without a tokenizer");
+  TRANSOM_TRY(flags.languages.check(model));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   if ((flags.hasText || flags.hasTarget) && info.vocabulary_size == 0)
     return unsupported(quote(flags.model) +
@@ -230,6 +233,7 @@ void tools::addAttention(CLI::App &app, CommandList &commands) {
       ->add_option("--target-ids", flags->targetIdLists,
                    "token ids in place of --target")
       ->type_name("ID,...");
+  addLanguages(*command.app, flags->languages);
   addOutputFlags(*command.app, *flags);
   command.run = [flags, text, pair, target](const CommonFlags &common) {
     flags->hasText = text->count() > 0;

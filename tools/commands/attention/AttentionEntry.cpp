@@ -6,9 +6,11 @@
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/manifest/Manifest.h"
 #include "tools/commands/GenerationFlags.h"
+#include "tools/commands/NumberList.h"
 #include "tools/commands/Tensors.h"
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <set>
 
 using namespace transom;
 using namespace transom::tools;
@@ -21,15 +23,14 @@ namespace {
 struct Kind {
   const char *name, *results; ///< of the group, and of results but the number
   const TokenSequence *queries, *keys;
-  /// [1, heads, queries, keys] of each layer.
-  std::vector<const transom_tensor *> layers;
+  /// [1, heads, queries, keys] of each layer, by its number.
+  std::map<int64_t, const transom_tensor *> layers;
+  std::vector<int64_t> heads; ///< numbers of those of each layer
+};
 
-  size_t countHeads() const {
-    size_t heads = 0;
-    for (const transom_tensor *layer : layers)
-      heads = std::max(heads, size_t(layer->shape[1]));
-    return heads;
-  }
+/// Numbers of layers and heads.
+struct Selection {
+  std::vector<int64_t> layers, heads;
 };
 
 } // namespace
@@ -117,84 +118,74 @@ Result<int64_t> tools::getStartToken(const transom_model *model,
   return getStartToken(model);
 }
 
-/// The results with weights, in the order of layers.
-static std::vector<const transom_tensor *>
-findWeights(const std::vector<transom_tensor> &results,
-            const std::string &prefix) {
-  std::vector<const transom_tensor *> layers;
-  for (;;) {
-    const std::string name = prefix + "." + std::to_string(layers.size());
-    auto found = std::find_if(
-        results.begin(), results.end(),
-        [&](const transom_tensor &result) { return result.name == name; });
-    if (found == results.end())
-      return layers;
-    layers.push_back(&*found);
+/// Sets the layers of a kind, and the numbers of its heads: `compiled` are
+/// those that the model was compiled with, none for all.
+static void findWeights(const std::vector<transom_tensor> &results,
+                        const std::vector<int64_t> &compiled, Kind &kind) {
+  const std::string prefix = std::string(kind.results) + ".";
+  size_t heads = 0;
+  for (const transom_tensor &result : results) {
+    const std::string_view name = result.name;
+    if (name.substr(0, prefix.size()) != prefix)
+      continue;
+    kind.layers[std::stol(std::string(name.substr(prefix.size())))] = &result;
+    heads = std::max(heads, size_t(result.shape[1]));
   }
+  for (size_t i = 0; i < heads; ++i)
+    kind.heads.push_back(compiled.empty() ? int64_t(i) : compiled[i]);
 }
 
-/// The numbers that a list such as `0,2-5` selects of 0 to `count` - 1, in
-/// order, each once; all for an empty list.
-static Result<std::vector<uint32_t>>
-parseSelection(const std::string &flag, const std::string &list, size_t count) {
-  std::vector<uint32_t> chosen(count);
-  std::iota(chosen.begin(), chosen.end(), 0);
+/// The numbers that a list selects of those that some kind has; all for an
+/// empty list.
+static Result<std::vector<int64_t>> select(const std::string &flag,
+                                           const std::string &list,
+                                           const std::set<int64_t> &known) {
+  TRANSOM_ASSIGN(std::vector<int64_t> chosen, parseNumberList(flag, list));
   if (list.empty())
-    return Result<std::vector<uint32_t>>(std::move(chosen));
-  chosen.clear();
-  auto wrong = [&](const std::string &what) {
-    return usageError("'" + flag + "': " + what + "; supported: numbers from " +
-                      "0 to " + std::to_string(count - 1) +
-                      " and ranges, as in '0,2-5'");
-  };
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
-    const size_t dash = item.find('-');
-    const std::string low = item.substr(0, dash),
-                      high = dash == std::string::npos ? low
-                                                       : item.substr(dash + 1);
-    for (const std::string &number : {low, high})
-      if (number.empty() || number.size() > 6 ||
-          number.find_first_not_of("0123456789") != std::string::npos)
-        return wrong(quote(item) + " is not a number or a range");
-    const unsigned long first = std::stoul(low), last = std::stoul(high);
-    if (first > last || last >= count)
-      return wrong(quote(item) + " is out of range");
-    for (unsigned long i = first; i <= last; ++i)
-      chosen.push_back(static_cast<uint32_t>(i));
-    begin = end + 1;
-  }
-  std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return Result<std::vector<uint32_t>>(std::move(chosen));
-}
-
-/// Those of the chosen numbers that are below a count.
-static std::vector<uint32_t> getBelow(const std::vector<uint32_t> &chosen,
-                                      size_t count) {
-  return {chosen.begin(),
-          std::lower_bound(chosen.begin(), chosen.end(), uint32_t(count))};
+    chosen.assign(known.begin(), known.end());
+  for (int64_t number : chosen)
+    if (!known.count(number)) {
+      std::string numbers;
+      for (int64_t one : known)
+        numbers += (numbers.empty() ? "" : ",") + std::to_string(one);
+      const bool isRange =
+          *known.rbegin() - *known.begin() == int64_t(known.size()) - 1;
+      return usageError("'" + flag + "': '" + std::to_string(number) +
+                        "' is out of range; supported: " +
+                        (isRange ? "numbers from " +
+                                       std::to_string(*known.begin()) + " to " +
+                                       std::to_string(*known.rbegin())
+                                 : numbers));
+    }
+  return chosen;
 }
 
 /// The chosen layers and heads of one kind.
 static Result<AttentionGroup> makeGroup(const Kind &kind,
-                                        const std::vector<uint32_t> &layers,
-                                        const std::vector<uint32_t> &heads) {
+                                        const Selection &selection) {
   AttentionGroup group;
   group.name = kind.name;
   group.queries = kind.queries->labels;
   group.keys = kind.keys->labels;
-  group.layers = getBelow(layers, kind.layers.size());
-  group.heads = getBelow(heads, kind.countHeads());
+  for (int64_t layer : selection.layers)
+    if (kind.layers.count(layer))
+      group.layers.push_back(uint32_t(layer));
+  std::vector<size_t> places; // of the heads in a tensor
+  for (size_t i = 0; i < kind.heads.size(); ++i)
+    if (std::binary_search(selection.heads.begin(), selection.heads.end(),
+                           kind.heads[i])) {
+      places.push_back(i);
+      group.heads.push_back(uint32_t(kind.heads[i]));
+    }
   const size_t size = group.getMatrixSize();
   for (uint32_t layer : group.layers)
-    for (uint32_t head : group.heads) {
-      if (head >= uint64_t(kind.layers[layer]->shape[1]))
+    for (size_t place : places) {
+      const transom_tensor &tensor = *kind.layers.at(layer);
+      if (place >= size_t(tensor.shape[1]))
         return unsupported("layers with different numbers of heads are not "
                            "supported; choose some with '--layers'");
       const auto *matrix =
-          static_cast<const float *>(kind.layers[layer]->data) + head * size;
+          static_cast<const float *>(tensor.data) + place * size;
       group.weights.insert(group.weights.end(), matrix, matrix + size);
     }
   return Result<AttentionGroup>(std::move(group));
@@ -203,18 +194,20 @@ static Result<AttentionGroup> makeGroup(const Kind &kind,
 /// The groups of all kinds that have some of what is chosen.
 static Result<std::vector<AttentionGroup>>
 makeGroups(const std::vector<Kind> &kinds, const AttentionChoice &choice) {
-  size_t mostLayers = 0, mostHeads = 0;
+  std::set<int64_t> layers, heads;
   for (const Kind &kind : kinds) {
-    mostLayers = std::max(mostLayers, kind.layers.size());
-    mostHeads = std::max(mostHeads, kind.countHeads());
+    for (const auto &[layer, tensor] : kind.layers)
+      layers.insert(layer);
+    heads.insert(kind.heads.begin(), kind.heads.end());
   }
-  TRANSOM_ASSIGN(std::vector<uint32_t> layers,
-                 parseSelection("--layers", choice.layers, mostLayers));
-  TRANSOM_ASSIGN(std::vector<uint32_t> heads,
-                 parseSelection("--heads", choice.heads, mostHeads));
+  Selection selection;
+  TRANSOM_ASSIGN(selection.layers,
+                 select(choice.flagPrefix + "layers", choice.layers, layers));
+  TRANSOM_ASSIGN(selection.heads,
+                 select(choice.flagPrefix + "heads", choice.heads, heads));
   std::vector<AttentionGroup> groups;
   for (const Kind &kind : kinds) {
-    TRANSOM_ASSIGN(AttentionGroup group, makeGroup(kind, layers, heads));
+    TRANSOM_ASSIGN(AttentionGroup group, makeGroup(kind, selection));
     if (!group.layers.empty() && !group.heads.empty())
       groups.push_back(std::move(group));
   }
@@ -222,6 +215,16 @@ makeGroups(const std::vector<Kind> &kinds, const AttentionChoice &choice) {
     return usageError("no kind of attention has both the layers '" +
                       choice.layers + "' and the heads '" + choice.heads + "'");
   return Result<std::vector<AttentionGroup>>(std::move(groups));
+}
+
+/// The heads that the model was compiled with; none for all.
+static Result<std::vector<int64_t>>
+getCompiledHeads(const transom_model *model) {
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
+  for (const auto &[flag, value] : manifest.options)
+    if (flag == "attention-heads")
+      return parseNumberList("--attention-heads", value);
+  return std::vector<int64_t>();
 }
 
 /// Makes sure that the session holds inputs of these lengths.
@@ -254,13 +257,13 @@ AttentionRunner::run(const TokenSequence &source, const TokenSequence *decoder,
   std::vector<transom_tensor> inputs = {makeArgument("input_ids", text.ids)};
   if (hasArgument(model, "token_type_ids"))
     inputs.push_back(makeArgument("token_type_ids", text.types));
-  std::vector<Kind> kinds = {{"self", "attentions", &source, &source, {}}};
+  std::vector<Kind> kinds = {{"self", "attentions", &source, &source, {}, {}}};
   if (decoder) {
     target = *decoder;
     inputs.push_back(makeArgument("decoder_input_ids", target.ids));
-    kinds = {{"encoder", "encoder_attentions", &source, &source, {}},
-             {"decoder", "decoder_attentions", decoder, decoder, {}},
-             {"cross", "cross_attentions", decoder, &source, {}}};
+    kinds = {{"encoder", "encoder_attentions", &source, &source, {}, {}},
+             {"decoder", "decoder_attentions", decoder, decoder, {}, {}},
+             {"cross", "cross_attentions", decoder, &source, {}, {}}};
   }
 
   TRANSOM_TRY(prepare(inputs));
@@ -272,7 +275,8 @@ AttentionRunner::run(const TokenSequence &source, const TokenSequence *decoder,
           outputs.tensors().data(), outputs.tensors().size()));
       !ran)
     return signals.explain(ran.takeError());
+  TRANSOM_ASSIGN(std::vector<int64_t> heads, getCompiledHeads(model));
   for (Kind &kind : kinds)
-    kind.layers = findWeights(outputs.tensors(), kind.results);
+    findWeights(outputs.tensors(), heads, kind);
   return makeGroups(kinds, choice);
 }

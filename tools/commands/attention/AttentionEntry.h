@@ -19,6 +19,7 @@ struct TokenSequence {
 /// one.
 struct AttentionChoice {
   std::string layers, heads;
+  std::string flagPrefix = "--"; ///< of the flags, before `layers` and `heads`
 };
 
 /// `Usage` unless the model has the entry.

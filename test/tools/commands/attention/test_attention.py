@@ -3,6 +3,7 @@
 """attention: the entry of `compile --attention`, pages and pictures of models, selections, errors."""
 import json
 import os
+import re
 import shutil
 import struct
 import sys
@@ -89,6 +90,43 @@ class EntryTest(ToolTest):
         for rows, columns in ((5, 4), (1, 97)):
             write_tensors(self.path("in"), {"input_ids": ("I64", [rows, columns], [5] * rows * columns)})
             self.fail_with(5, "run", model, "attention", "--in", self.path("in"), "--out", self.path("out"))
+
+    def test_other_entries_are_compiled_as_without_the_flag(self):
+        # Each function of the module, as the list of its operations; phases of a run are functions of these.
+        def get_functions(folder, *flags):
+            text = self.succeed("compile", os.path.join(GOLDENS, folder), "-q", "--emit", "kern", "-o", "-", *flags).stdout
+            functions = re.findall(r"^  func\.func (?:private )?@\w+\(.*?^  }", text, re.S | re.M)
+            return [re.findall(r"kern\.\w+|epilogue <\w+|\w+_out\b|splits", function) for function in functions]
+        for name in ("bert", "llama-gqa", "gpt2-by-layer", "encoder-decoders/marian"):
+            plain, others = get_functions(name), get_functions(name, "--attention")
+            self.assertGreater(len(plain), 1)
+            for function in plain:
+                self.assertIn(function, others, name)
+            self.assertEqual(len(others), len(plain) + 1)
+
+    def test_chosen_layers_and_heads(self):
+        plain = self.compiled("encoder-decoders/marian", "--attention")
+        # The encoder has 1 layer of 4 heads, the decoder 2 of 2.
+        for layers, heads, expected in (("1", "0", {"decoder_attentions.1": [0], "cross_attentions.1": [0]}),
+                                        ("0", "1,3", {"encoder_attentions.0": [1, 3], "decoder_attentions.0": [1], "cross_attentions.0": [1]})):
+            model = self.compiled("encoder-decoders/marian", "--attention", "--attention-layers", layers, "--attention-heads", heads)
+            given = [[5, 6, 7]], [[1, 1, 1]], [[8, 9]]
+            every, results = self.run_entry(plain, "attention", *given), self.run_entry(model, "attention", *given)
+            self.assertEqual(set(results), {"logits", *expected})
+            self.assertEqual(results["logits"], every["logits"])
+            for name, chosen in expected.items():
+                (_, count, queries, keys), weights = every[name]
+                size = queries * keys
+                self.assertEqual(results[name][0], [1, len(chosen), queries, keys])
+                self.assertEqual(list(results[name][1]), [weight for head in chosen for weight in weights[head * size:(head + 1) * size]])
+            # The command tells their numbers.
+            made = json.loads(self.succeed("attention", model, "--ids", "5,6,7", "--target-ids", "9,2", "--format", "json", "-o", "-").stdout)
+            self.assertEqual({f"{group['name']}_attentions.{group['layers'][0]}": group["heads"] for group in made["attention"]}, expected)
+            self.fail_with(2, "attention", model, "--ids", "5", "--target-ids", "9", "--heads", "2", "-o", self.path("p"), says="'2' is out of range")
+        folder = os.path.join(GOLDENS, "encoder-decoders", "marian")
+        for flags, says in ((("--attention-layers", "2"), "no layer '2'"), (("--attention-heads", "0,4"), "head '4'"), (("--attention-heads", "x"), "'x'")):
+            self.fail_with(2, "compile", folder, "--attention", *flags, "-q", "-o", self.path("m.so"), says=says)
+        self.fail_with(2, "compile", folder, "--attention-layers", "0", "-q", "-o", self.path("m.so"), says="need '--attention'")
 
     def test_models_without_weights_are_refused(self):
         self.fail_with(4, "compile", os.path.join(SOURCE, "examples", "pre-norm"), "--attention", "-q", "-o", self.path("m.so"), says="supported: encoders, decoders and encoder-decoders")
@@ -239,6 +277,50 @@ class TranslatorTest(ToolTest):
                 expected.add((words[sums.index(max(sums))], word))
             self.assertEqual([tuple(pair) for pair in made["alignments"]["pairs"]], sorted(expected))
 
+    def test_alignments_of_translations(self):
+        lines = ["w1s2 w3 w7", "", "w5"]
+        source = {line: self.words_of(line) for line in lines}
+        for flags, heads in (((), (0, 1)), (("--alignment-heads", "1", "--num-beams", "2", "--num-return-sequences", "2"), (1,))):
+            arguments = ("translate", self.model, "--alignments", "--max-new-tokens", "6", *flags)
+            made = [json.loads(line) for line in self.succeed(*arguments, "--json", input="\n".join(lines) + "\n").stdout.splitlines()]
+            self.assertTrue(any(len(line["alignments"]["pairs"]) > 1 for line in made))
+            for line in made:
+                alignments = line["alignments"]
+                if not line["source"]:
+                    self.assertEqual(alignments, {"source": [], "target": [], "pairs": []})
+                    continue
+                ids, words = source[line["source"]]
+                self.assertEqual(alignments["source"], line["source"].split())
+                self.assertEqual(alignments["target"], line["text"].split())
+                # A token that begins with ## belongs to the word before it.
+                targets, count = [], 0
+                for id in line["ids"]:
+                    count += id > 3 and (not self.WORDS[id].startswith("##") or count == 0) if id < len(self.WORDS) else 0
+                    targets.append(count - 1 if 3 < id < len(self.WORDS) else None)
+                results = self.run_entry(ids, [2, *line["ids"][:-1]])
+                expected = set()
+                for query, word in enumerate(targets):
+                    sums = [0.0] * len(words)
+                    for layer in range(2):
+                        (_, _, queries, keys), weights = results[f"cross_attentions.{layer}"]
+                        for head in heads:
+                            for key in range(len(words)):
+                                sums[key] += weights[(head * queries + query) * keys + key]
+                    if word is not None:
+                        expected.add((words[sums.index(max(sums))], word))
+                self.assertEqual([tuple(pair) for pair in alignments["pairs"]], sorted(expected))
+            text = self.succeed(*arguments, input="\n".join(lines) + "\n").stdout.split("\n")[:-1]
+            self.assertEqual(text, [line["text"] + "\t" + " ".join(f"{i}-{j}" for i, j in line["alignments"]["pairs"]) for line in made])
+
+    def words_of(self, line):
+        """The ids of a text, and the word of each but the end token."""
+        tokens, words = [], []
+        for index, word in enumerate(line.split()):
+            for part in re.findall(r"w\d+|s\d+", word):
+                tokens.append(self.WORDS.index(part if part[0] == "w" else "##" + part))
+                words.append(index)
+        return [*tokens, 2], words
+
     def test_layers_and_heads_that_one_kind_lacks(self):
         # The encoder has 1 layer of 4 heads, the decoder 2 of 2.
         every = {group["name"]: group for group in self.get_json("--ids", "5,2", "--target-ids", "6,2")["attention"]}
@@ -270,6 +352,8 @@ class TranslatorTest(ToolTest):
         self.show("--text", "w1", "--target", "w1", "--alignments", "--format", "png", *out, code=2, says="png")
         self.show("--text", "w1", "--target", "w1", "--alignments", "--heads", "2-3", *out, code=2, says="--alignments")
         self.show("--ids", "1", "--target-ids", "999,2", *out, code=3)
+        self.fail_with(2, "translate", self.model, "--alignments", "--alignment-layers", "2", input="w1\n", says="--alignment-layers")
+        self.fail_with(2, "translate", self.model, "--alignment-layers", "1", input="w1\n", says="--alignments")
         self.assertEqual(os.listdir(self.folder), [])
 
 

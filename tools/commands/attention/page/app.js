@@ -53,8 +53,9 @@ function controls() {
     button(NAMES[name], name === view, () => select({view: name}), `${NAMES[name]} (${index + 1})`)));
   $('groups').replaceChildren(...(page.groups.length < 2 ? [] : page.groups.map((one, index) =>
     button(one.name, index === state.group, () => select({group: index}), 'Attention (a)'))));
-  $('shape').textContent = `${layers.length} layers × ${heads.length} heads × ${group().queries.length}${
-    group().queries.length === group().keys.length ? '' : ` × ${group().keys.length}`} tokens`;
+  const count = (number, thing) => `${number} ${thing}${number === 1 ? '' : 's'}`;
+  $('shape').textContent = `${count(layers.length, 'layer')} × ${count(heads.length, 'head')} × ${
+    group().queries.length === group().keys.length ? '' : `${group().queries.length} × `}${count(group().keys.length, 'token')}`;
   $('layers').replaceChildren(...layers.map((layer, index) => button(layer, index === state.layer, () => select({layer: index}))));
   $('heads').replaceChildren(...heads.map((head, index) => headChip(head, index)));
   $('head-tools').replaceChildren(...(view === 'heads' ? [
