@@ -322,8 +322,11 @@ Result<void> Generation::choose(ContinuationState &state,
   Result<int64_t> token =
       sampler.choose(logits, prompt.getPosition(state.tokens, out.number));
   if (!token) {
-    if (firstNonFinite(logits.logits, source.width()) < 0)
-      return token.takeError();
+    if (firstNonFinite(logits.logits, source.width()) < 0) {
+      Error error = token.takeError();
+      error.message = getName(state) + ": " + error.message;
+      return error;
+    }
     return nonFiniteLogit(int64_t(state.tokens.size()) - 1, getName(state));
   }
   // Record the token.

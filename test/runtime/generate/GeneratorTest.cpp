@@ -290,6 +290,16 @@ TEST(Generator, prompts_that_are_refused) {
   EXPECT_TRUE(run(source, resolved(), {}).empty());
 }
 
+TEST(Generator, no_token_is_left) {
+  FakeSource source(40, 2, 10);
+  std::vector<int64_t> all;
+  for (int64_t token = 0; token != source.width(); ++token)
+    all.push_back(token);
+  auto none = resolved([&](auto &c) { c.suppressedAtBegin = all; });
+  EXPECT_EQ(runFails(source, none, {{1}}).message,
+            "prompt 0: no token is left to be chosen");
+}
+
 TEST(Generator, logits_that_are_no_numbers) {
   FakeSource source(40, 2, 10);
   source.poisonAt = 5;
