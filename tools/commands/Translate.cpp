@@ -71,6 +71,7 @@ private:
   Result<void> prepareLine(Line &line);
   Result<void> setTarget(Line &line, const std::string &prefix);
   size_t getBatch() const;
+  bool hasRoom(size_t lines, size_t tokens, size_t prefix) const;
   Result<void> createSessionFor(const std::vector<Line *> &sources);
   Result<GenerationPtr> generate(std::vector<Line *> &sources,
                                  TextProgress &progress);
@@ -94,10 +95,11 @@ private:
   LinePartner prefixes;
   std::optional<WordAligner> aligner;
   SessionPtr session;
-  size_t longest = 0, most = 0; ///< tokens of a line, and lines, that fit
-  size_t done = 0;              ///< lines of the windows before
-  const Line *first = nullptr;  ///< of the window
-  size_t failed = 0, cut = 0;   ///< lines without a result, truncated lines
+  /// Lines, tokens of a line and of a prefix that fit the session.
+  size_t most = 0, longest = 0, longestPrefix = 0;
+  size_t done = 0;             ///< lines of the windows before
+  const Line *first = nullptr; ///< of the window
+  size_t failed = 0, cut = 0;  ///< lines without a result, truncated lines
 };
 
 /// Counts lines that are done, from the callback of generation.
@@ -178,28 +180,48 @@ size_t Translator::getBatch() const {
   return std::max(lines, fewestLines);
 }
 
+/// Whether the session has room for lines with these tokens.
+bool Translator::hasRoom(size_t lines, size_t tokens, size_t prefix) const {
+  return session && std::min(lines, getBatch()) <= most && tokens <= longest &&
+         prefix <= longestPrefix;
+}
+
 /// Makes a session with room for these sources, unless there is one.
 Result<void> Translator::createSessionFor(const std::vector<Line *> &sources) {
-  size_t length = 0;
-  for (const Line *line : sources)
-    length = std::max(length, line->ids.size());
-  if (session && length <= longest && sources.size() <= most)
+  size_t tokens = 0, prefix = 0;
+  for (const Line *line : sources) {
+    tokens = std::max(tokens, line->ids.size());
+    prefix = std::max(prefix, line->target.size());
+  }
+  if (hasRoom(sources.size(), tokens, prefix))
     return {};
+
   // Sessions grow in steps, since each is made anew.
   constexpr size_t step = 64;
-  length = (length + step - 1) / step * step;
+  tokens = (tokens + step - 1) / step * step;
   if (maximum)
-    length = std::min(length, size_t(maximum));
-  longest = std::max(longest, length);
-  most = std::max(most, sources.size());
+    tokens = std::min(tokens, size_t(maximum));
+  longest = std::max(longest, tokens);
+  longestPrefix = std::max(longestPrefix, prefix);
+  most = std::min(most, getBatch());
+  while (most < std::min(sources.size(), getBatch()))
+    most = std::min(std::max<size_t>(1, 2 * most), getBatch());
+
+  // Plan for lines that are all as long as the longest.
+  const std::vector<size_t> lengths(most, longest);
+  const std::vector<int64_t> ids(longestPrefix);
+  const transom_prompt longestTarget{ids.data(), ids.size(), {}};
+  transom_generate_options generation = *target.getOptions();
+  if (longestPrefix) {
+    generation.target_prefixes = &longestTarget;
+    generation.num_target_prefixes = 1;
+  }
   transom_session_options options = transom_session_options_default();
   options.threads = common.threads;
-  options.max_sequences =
-      uint32_t(std::min(getBatch(), most) * target.getBeams());
+  options.max_sequences = uint32_t(most * target.getBeams());
   session.reset();
-  const std::vector<size_t> lengths(most, longest);
   TRANSOM_TRY(check(transom_session_options_fit_generate(
-      model.model.get(), lengths.data(), lengths.size(), target.getOptions(),
+      model.model.get(), lengths.data(), lengths.size(), &generation,
       &options)));
   TRANSOM_ASSIGN(session, createSession(model.model.get(), options));
   return {};
@@ -425,8 +447,8 @@ static Result<void> runTranslate(TranslateFlags &flags,
   TRANSOM_ASSIGN(TextModel model, openTextModel(flags.model));
   TRANSOM_ASSIGN(Manifest manifest, getManifest(model.model.get()));
   if (!manifest.decoder || manifest.decoder->encoder.empty())
-    return usageError("'" + flags.model +
-                      "' is not an encoder-decoder; use 'generate'");
+    return usageError("'" + flags.model + "' is not an encoder-decoder" +
+                      (manifest.decoder ? "; use 'generate'" : ""));
   TRANSOM_TRY(flags.languages.check(model.model.get()));
   const TranslationTarget::Request request{
       flags.languages.target,

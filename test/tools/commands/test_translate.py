@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from base import QUICK, TOOL
+from base import QUICK, SOURCE, TOOL
 from translations import LIMIT, WORDS, TranslationTest
 
 
@@ -66,6 +66,8 @@ class Translate(TranslationTest):
         self.assertEqual([bool(line) for line in cut.stdout.splitlines()], [True, True, True])
 
     def test_other_models_are_refused(self):
+        self.fail_with(2, "translate", self.compiled(os.path.join(SOURCE, "examples", "tiny-llama")), input="x\n", says="is not an encoder-decoder; use 'generate'")
+        self.fail_with(2, "translate", self.compiled(os.path.join(SOURCE, "examples", "tiny-bert")), input="x\n", says="is not an encoder-decoder")
         self.fail_with(4, "translate", self.compiled("gpt2"), input="x\n", says="no tokenizer")
 
     def test_wrong_flags(self):
@@ -88,10 +90,10 @@ class Translate(TranslationTest):
         self.assertIn(f"{self.path('lines')}:2: text is not UTF-8 at byte 3", result.stderr)
         self.assertEqual([bool(line) for line in result.stdout.splitlines()], [True, False, True])
 
-    def test_the_number_of_lines_at_a_time_changes_nothing(self):
+    def test_threads_and_the_number_of_lines_at_a_time_change_nothing(self):
         lines = [" ".join(f"w{(7 * i + k) % 30}" for k in range(1 + i % 11)) for i in range(40)]
         for flags in ((), ("--num-beams", "3")):
-            results = [self.translated(lines, *flags, "--batch-size", size) for size in ("1", "5", "100")]
+            results = [self.translated(lines, *flags, "-t", threads, "--batch-size", size) for threads, size in (("1", "1"), ("2", "5"), ("3", "100"))]
             self.assertEqual(results[0], results[1])
             self.assertEqual(results[0], results[2])
 

@@ -43,6 +43,13 @@ class TranslationTarget(TranslationTest):
         self.assertIn("stdin:2: ", result.stderr)
         self.assertEqual([bool(line) for line in result.stdout.splitlines()], [True, False])
 
+    def test_a_prefix_that_is_longer_than_a_block_of_the_cache(self):
+        model, prefix = self.with_words("t5"), " ".join(["w5", "w6"] * 150)
+        for flags in (("-n", "3"), ("-n", "3", "--num-beams", "2")):
+            (line,) = self.translated(["w1 w2"], *flags, "--target-prefix", prefix, model=model)
+            self.assertTrue(line["text"].startswith(prefix))
+            self.assertIn(line["finish_reason"], ("length", "end"))
+
     def test_the_target_language_is_the_first_token(self):
         languages = ("en_XX", "de_DE", "fr_XX")
         en, de, fr = range(len(WORDS), len(WORDS) + 3)
