@@ -104,6 +104,8 @@ static Result<void> makeMbart(PieceImporter &importer) {
   importer.addPieceTokens();
   TRANSOM_TRY(
       importer.addTokens(getFairseqRoles({"mask_token", "<mask>", true})));
+  for (const char *code : mbartLanguages)
+    importer.addLanguage(code);
   return importer.addLanguageTemplate("en_XX", false);
 }
 
@@ -129,6 +131,7 @@ static Result<void> makeMbart50(PieceImporter &importer) {
                                   {"pad_token", "<pad>"},
                                   {"cls_token", "<s>"},
                                   {"mask_token", "<mask>", true}}));
+  addLanguages([&](const char *code) { importer.addLanguage(code); });
   return importer.addLanguageTemplate("en_XX", true);
 }
 

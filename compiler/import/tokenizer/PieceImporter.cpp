@@ -249,6 +249,10 @@ void PieceImporter::addBoundaryTemplate(bool begins, bool ends) {
     }
 }
 
+void PieceImporter::addLanguage(const char *code) {
+  draft.languages.push_back({code, getId(code)});
+}
+
 Result<void> PieceImporter::addLanguageTemplate(const char *fallback,
                                                 bool codeFirst) {
   TRANSOM_ASSIGN(std::optional<std::string> language,

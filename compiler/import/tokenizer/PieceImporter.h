@@ -75,6 +75,9 @@ public:
                    const std::vector<uint32_t> &after);
   /// The role bos before each text and the role eos after it, if asked for.
   void addBoundaryTemplate(bool begins, bool ends);
+  /// A language whose token is in the vocabulary; the settings say whether it
+  /// is special.
+  void addLanguage(const char *code);
   /// The end and the source language: the latter before the text, or after
   /// all. `fallback` is the language without `src_lang`.
   Result<void> addLanguageTemplate(const char *fallback, bool codeFirst);

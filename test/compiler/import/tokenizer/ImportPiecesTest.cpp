@@ -68,6 +68,13 @@ TEST(ImportPieces, SourceLanguages) {
   EXPECT_EQ(mbart->encode("a", options)->ids, (Ids{7, 2, 16}));
   options.addSpecial = false;
   EXPECT_EQ(mbart->encode("a", options)->ids, Ids{7});
+  // The settings may name other special tokens.
+  Loaded other = loadPieces("MBart50Tokenizer",
+                            R"({"additional_special_tokens": ["<x>"]})");
+  EXPECT_EQ(other->getLanguages().size(), 52u);
+  options.language = *other->findLanguage("fr_XX");
+  options.addSpecial = true;
+  EXPECT_EQ(other->encode("a", options)->ids, (Ids{16, 7, 2}));
   // NLLB's come from its settings.
   Loaded nllb = loadPieces(
       "NllbTokenizer",
