@@ -46,12 +46,16 @@ struct Progress {
 /// Runs the prompts of one call and prints their continuations.
 class GenerateCommand {
 public:
-  /// `continuations` of each prompt.
+  /// What the command knows of the model.
+  struct Facts {
+    int64_t continuations = 1; ///< of each prompt
+    bool hasSources = false;   ///< prompts are sources of an encoder-decoder
+  };
+
   GenerateCommand(const GenerateFlags &flags, const CommonFlags &common,
                   const transom_model *model, const transom_model_info &info,
-                  int64_t continuations)
-      : flags(flags), common(common), model(model), info(info),
-        continuations(continuations) {}
+                  Facts facts)
+      : flags(flags), common(common), model(model), info(info), facts(facts) {}
 
   Result<void> run(const std::vector<Prompt> &prompts, bool only);
 
@@ -73,7 +77,7 @@ private:
   const CommonFlags &common;
   const transom_model *model;
   const transom_model_info &info;
-  int64_t continuations;
+  Facts facts;
   std::vector<size_t> lengths; ///< tokens of the prompts
 };
 
@@ -207,7 +211,7 @@ GenerateCommand::formatLine(const transom_continuation &continuation,
     json.member("prompt", prompt.text);
   }
   json.member("prompt_tokens", uint64_t(continuation.prompt_tokens));
-  if (continuations > 1)
+  if (facts.continuations > 1)
     json.member("continuation", uint64_t(continuation.number));
   if (info.vocabulary_size)
     json.member("text", std::string_view(continuation.text.data,
@@ -281,7 +285,8 @@ void GenerateCommand::tellContext(const transom_generation *generation) const {
     if (transom_generation_get(generation, i, &continuation) !=
         TRANSOM_STATUS_OK)
       continue;
-    cut += continuation.number == 0 &&
+    // The tokens of a source are not counted; it is never cut.
+    cut += continuation.number == 0 && !facts.hasSources &&
            continuation.prompt_tokens < lengths[continuation.prompt];
     ended += continuation.finish == TRANSOM_FINISH_CONTEXT;
   }
@@ -343,7 +348,7 @@ Result<void> GenerateCommand::run(const std::vector<Prompt> &prompts,
   transom_generate_options options = *flags.generation.options();
   Progress progress;
   progress.stream =
-      only && !common.json && continuations == 1 && prompts.size() == 1;
+      only && !common.json && facts.continuations == 1 && prompts.size() == 1;
   progress.texts = info.vocabulary_size != 0;
   options.no_special = flags.noSpecial;
   options.callback = takeToken;
@@ -410,17 +415,19 @@ static Result<void> runFile(const GenerateFlags &flags,
       });
 }
 
-/// Continuations of each prompt: of the flag, else of the model's files.
-static Result<int64_t> getContinuations(const GenerateFlags &flags,
-                                        const transom_model *model) {
-  if (flags.generation.values.num_return_sequences > 0)
-    return flags.generation.values.num_return_sequences;
+/// The number of continuations is that of the flag, else of the model's files.
+static Result<GenerateCommand::Facts> getFacts(const GenerateFlags &flags,
+                                               const transom_model *model) {
+  GenerateCommand::Facts facts;
   TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
   if (!manifest.decoder)
-    return int64_t(1);
+    return facts;
+  facts.hasSources = !manifest.decoder->encoder.empty();
   TRANSOM_ASSIGN(GenerationConfig config,
                  GenerationConfig::parse(manifest.decoder->generation));
-  return config.numReturnSequences;
+  const int64_t given = flags.generation.values.num_return_sequences;
+  facts.continuations = given > 0 ? given : config.numReturnSequences;
+  return facts;
 }
 
 static Result<void> runGenerate(GenerateFlags &flags,
@@ -432,8 +439,8 @@ static Result<void> runGenerate(GenerateFlags &flags,
   TRANSOM_ASSIGN(std::vector<Prompt> prompts, givenPrompts(flags));
   TRANSOM_ASSIGN(ModelPtr model, loadModel(flags.model));
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model.get()));
-  TRANSOM_ASSIGN(int64_t continuations, getContinuations(flags, model.get()));
-  GenerateCommand command(flags, common, model.get(), info, continuations);
+  TRANSOM_ASSIGN(GenerateCommand::Facts facts, getFacts(flags, model.get()));
+  GenerateCommand command(flags, common, model.get(), info, facts);
   return prompts.empty() ? runFile(flags, common, command)
                          : command.run(prompts, true);
 }

@@ -51,6 +51,10 @@ class Translate(TranslationTest):
             self.assertAlmostEqual(float(score), line["score"], places=5)
             self.assertEqual(words, line["text"])
 
+    def test_generate_says_nothing_about_the_length_of_sources(self):
+        result = self.succeed("generate", self.model, "-p", "w1 w2 w3 w4")
+        self.assertEqual((result.stdout, result.stderr), (self.succeed("translate", self.model, "--text", "w1 w2 w3 w4").stdout, ""))
+
     def test_a_line_that_is_too_long_is_reported_and_the_others_are_done(self):
         long = " ".join(["w1"] * LIMIT)
         with open(self.path("lines"), "w") as file:
