@@ -76,6 +76,31 @@ Result<void> TranslationTarget::setLanguage(const transom_model *model,
   return {};
 }
 
+/// Whether tokens are drawn, as transom_session_generate() decides it.
+static bool isSampled(const GenerationConfig &config,
+                      const transom_generate_options &options) {
+  bool sampled = config.sample.value_or(false);
+  visitGenerationOptions([&](const GenerationOption &option, auto, auto field) {
+    if constexpr (!std::is_null_pointer_v<decltype(field)>)
+      sampled |= option.turnsOnSampling && isGiven(options.*field);
+  });
+  if (isGiven(options.sample))
+    sampled = options.sample != 0;
+  return sampled && config.temperature.value_or(1) > 0;
+}
+
+/// Greedy search gives one result. Beam search checks its own number.
+static Result<void> checkResults(const GenerationConfig &config,
+                                 const transom_generate_options &options) {
+  if (config.numBeams > 1 || config.numReturnSequences <= 1 ||
+      isSampled(config, options))
+    return {};
+  return usageError("'num_return_sequences' " +
+                    std::to_string(config.numReturnSequences) +
+                    " is more than 'num_beams' 1; '--num-beams' or "
+                    "'--temperature' gives several results");
+}
+
 Result<TranslationTarget>
 TranslationTarget::create(const transom_model *model, const Manifest &manifest,
                           const GenerationFlags &flags,
@@ -84,6 +109,7 @@ TranslationTarget::create(const transom_model *model, const Manifest &manifest,
   target.options = *flags.options();
   target.prefixes = request.hasPrefixes;
   TRANSOM_ASSIGN(target.config, getConfig(manifest, target.options));
+  TRANSOM_TRY(checkResults(target.config, target.options));
   if (!request.language.empty())
     TRANSOM_TRY(target.setLanguage(model, request.language));
   // Beams have scores; those of other results are made of log-probabilities.

@@ -51,6 +51,11 @@ class Translate(TranslationTest):
             self.assertAlmostEqual(float(score), line["score"], places=5)
             self.assertEqual(words, line["text"])
 
+    def test_several_samples_a_line(self):
+        sampled = self.translated(["w1 w2"], "--temperature", "5", "--num-return-sequences", "3")
+        self.assertEqual(len({tuple(line["ids"]) for line in sampled}), 3)
+        self.assertEqual(self.translated(["w1 w2"], "--top-k", "20", "--num-return-sequences", "2")[0]["continuation"], 0)
+
     def test_generate_says_nothing_about_the_length_of_sources(self):
         result = self.succeed("generate", self.model, "-p", "w1 w2 w3 w4")
         self.assertEqual((result.stdout, result.stderr), (self.succeed("translate", self.model, "--text", "w1 w2 w3 w4").stdout, ""))
@@ -78,6 +83,8 @@ class Translate(TranslationTest):
         for code, flags, says in (
                 (2, ("--num-beams", "0"), "'--num-beams'"),
                 (2, ("--num-beams", "2", "--num-return-sequences", "3"), "num_return_sequences"),
+                (2, ("--num-beams", "1", "--num-return-sequences", "3"), "'num_return_sequences' 3 is more than 'num_beams' 1"),
+                (2, ("--temperature", "0", "--num-return-sequences", "2"), "'num_return_sequences' 2 is more than 'num_beams' 1"),
                 (4, ("--target-lang", "en_XX"), "the tokenizer has no languages"),
                 (2, ("--target-prefix", "w1", "--target-prefix-file", "x"), "'--target-prefix'"),
                 (3, ("--target-prefix", "w1 w99"), "target prefix 'w1 w99': the tokenizer has no token for 'w99'"),
