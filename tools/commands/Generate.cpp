@@ -26,14 +26,6 @@ struct GenerateFlags {
   GenerationFlags generation;
 };
 
-/// Frees what transom_session_generate() made.
-struct FreeGeneration {
-  void operator()(transom_generation *generation) const {
-    transom_generation_free(generation);
-  }
-};
-using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
-
 /// What the callback sees and does.
 struct Progress {
   bool stream = false; ///< to stdout, as it comes

@@ -21,8 +21,14 @@ struct FreeSession {
     transom_session_free(session);
   }
 };
+struct FreeGeneration {
+  void operator()(transom_generation *generation) const {
+    transom_generation_free(generation);
+  }
+};
 using ModelPtr = std::unique_ptr<transom_model, FreeModel>;
 using SessionPtr = std::unique_ptr<transom_session, FreeSession>;
+using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
 
 /// The error of the call that just gave `status`.
 Error lastError(transom_status status);

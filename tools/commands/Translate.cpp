@@ -44,14 +44,6 @@ struct Line {
   std::optional<size_t> prompt;
 };
 
-/// Frees what transom_session_generate() made.
-struct FreeGeneration {
-  void operator()(transom_generation *generation) const {
-    transom_generation_free(generation);
-  }
-};
-using GenerationPtr = std::unique_ptr<transom_generation, FreeGeneration>;
-
 /// Translates lines with one model, a window at a time.
 class Translator {
 public:
