@@ -260,10 +260,8 @@ def SummarizeLogitsPass : Pass<"attn-summarize-logits", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    return %logits : tensor<?x1000xf32, #attn.shape<[rows, 1000]>>
-    // becomes
+    // Of a step that returns %logits, and then %logits, %maxima and %sums:
     %maxima, %sums = attn.row_summary %logits : [rows, 1000] f32
-    return %logits, %maxima, %sums : ...
     ```
   }];
   let dependentDialects = ["::transom::attn::AttnDialect"];

@@ -77,7 +77,6 @@ private:
                          const std::optional<Alignment> &alignment) const;
   Result<std::optional<Alignment>>
   align(const Line &line, const transom_continuation *continuation);
-  double getScore(const transom_continuation &continuation) const;
 
   const TranslateFlags &flags;
   const CommonFlags &common;
@@ -272,15 +271,6 @@ Result<GenerationPtr> Translator::generate(std::vector<Line *> &sources,
   return GenerationPtr();
 }
 
-double Translator::getScore(const transom_continuation &continuation) const {
-  if (!flags.scores || !std::isnan(continuation.score))
-    return continuation.score;
-  double sum = 0;
-  for (size_t i = 0; i != continuation.num_ids; ++i)
-    sum += continuation.logprobs[i];
-  return target.getScore(sum, continuation.num_ids);
-}
-
 /// The alignment of a result, where it is asked for; null: the line has none.
 Result<std::optional<Alignment>>
 Translator::align(const Line &line, const transom_continuation *continuation) {
@@ -324,7 +314,7 @@ Result<void> Translator::print(const Line &line,
   std::string text, out;
   double score = std::nan("");
   if (continuation) {
-    score = getScore(*continuation);
+    score = target.getScore(*continuation);
     TRANSOM_ASSIGN(text, target.getText(model.model.get(), line.target));
     text.append(continuation->text.data, continuation->text.size);
   }

@@ -8,6 +8,7 @@
 #include "runtime/generate/GenerationOptions.h"
 #include "tools/commands/Texts.h"
 #include <cmath>
+#include <numeric>
 
 using namespace transom;
 using namespace transom::tools;
@@ -118,8 +119,14 @@ TranslationTarget::create(const transom_model *model, const Manifest &manifest,
   return target;
 }
 
-double TranslationTarget::getScore(double sum, size_t tokens) const {
-  return tokens ? sum / std::pow(double(tokens), config.lengthPenalty) : 0;
+double
+TranslationTarget::getScore(const transom_continuation &continuation) const {
+  if (!std::isnan(continuation.score) || !continuation.logprobs)
+    return continuation.score;
+  const size_t count = continuation.num_ids;
+  const double sum = std::accumulate(continuation.logprobs,
+                                     continuation.logprobs + count, 0.0);
+  return count ? sum / std::pow(double(count), config.lengthPenalty) : 0;
 }
 
 Result<std::vector<int64_t>>

@@ -38,8 +38,9 @@ public:
   std::optional<int64_t> getStart() const {
     return config.decoderStart ? config.decoderStart : config.beginToken;
   }
-  /// The score of a result with this sum of log-probabilities.
-  double getScore(double sum, size_t tokens) const;
+  /// The score of a result: that of its beam, or from its log-probabilities;
+  /// NaN without both.
+  double getScore(const transom_continuation &continuation) const;
 
   /// The tokens of a prefix, which follow the decoder's start token; none for
   /// an empty text. `Rejected` for a text with a token that the model does not

@@ -25,8 +25,9 @@ const char tokenizerJson[] = R"({"version": "1.0", "added_tokens": [
 "model": {"type": "WordPiece", "unk_token": "<unk>", "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
  "vocab": {"<unk>": 1, "</s>": 3, "a": 10, "b": 20}}})";
 
+/// The tokenizer's tables stay, since models refer to them.
 std::unique_ptr<Model> makeModel() {
-  auto imported = importTokenizer(tokenizerJson, "tokenizer.json");
+  static const auto imported = importTokenizer(tokenizerJson, "tokenizer.json");
   EXPECT_TRUE(bool(imported)) << imported.error().message;
   return imported ? fakeModel(fakeManifest(), imported->tables) : nullptr;
 }
