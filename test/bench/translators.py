@@ -8,7 +8,7 @@ Standard library only; rival_translator.py has the rest. All figures are millise
 """
 import os
 
-from compare import HERE, Checkpoint, prefix, succeed
+from compare import HERE, Checkpoint, output_of, prefix, succeed
 from decoders import decoders_python
 
 MODELS = ("marian",)
@@ -48,3 +48,9 @@ class TranslatorModel(Checkpoint):
         file, tokens, beams = TASKS[task]
         work = ["--in", os.path.join(self.folder, file), "-n", str(tokens), "--num-beams", str(beams)]
         return [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", *work, "-t", str(threads)]
+
+    def profile(self, engine, task, threads, env):
+        """Of the encoder: `transom bench` has no profile of whole translations."""
+        command = [*prefix(self.flags), self.program(engine), "bench", self.artifact(engine), "-q", "--entry", "encode", "-b",
+                   str(SENTENCES), "-s", str(LENGTH), "-t", str(threads), "-r", "5", "--profile"]
+        return output_of(command, env={**os.environ, **env})
