@@ -53,16 +53,6 @@ static Result<void> makeGpt2(PieceImporter &importer) {
   return addBoundaries(importer);
 }
 
-static std::vector<RoleDefault> getRobertaRoles(RoleDefault mask) {
-  return {{"bos_token", "<s>"},
-          {"eos_token", "</s>"},
-          {"unk_token", "<unk>"},
-          {"sep_token", "</s>"},
-          {"pad_token", "<pad>"},
-          {"cls_token", "<s>"},
-          mask};
-}
-
 /// Also BART's class.
 static Result<void> makeRoberta(PieceImporter &importer) {
   TRANSOM_ASSIGN(bool prefix,

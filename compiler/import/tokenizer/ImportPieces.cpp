@@ -64,16 +64,6 @@ static Result<void> makeT5(PieceImporter &importer) {
   return {};
 }
 
-static std::vector<RoleDefault> getFairseqRoles(RoleDefault mask) {
-  return {{"bos_token", "<s>"},
-          {"eos_token", "</s>"},
-          {"unk_token", "<unk>"},
-          {"sep_token", "</s>"},
-          {"pad_token", "<pad>"},
-          {"cls_token", "<s>"},
-          mask};
-}
-
 static Result<void> makeXlmRoberta(PieceImporter &importer) {
   importer.addFairseqTokens("bos_token");
   importer.addToken(importer.getRole("mask_token", "<mask>"), 0);
@@ -84,7 +74,7 @@ static Result<void> makeXlmRoberta(PieceImporter &importer) {
   TRANSOM_TRY(importer.setSteps(prefix ? wordsWithSpaces : wordsWithoutPrefix,
                                 prefix ? spaces : spacesWithoutPrefix));
   importer.addPieceTokens();
-  TRANSOM_TRY(importer.addTokens(getFairseqRoles({"mask_token", "<mask>"})));
+  TRANSOM_TRY(importer.addTokens(getRobertaRoles({"mask_token", "<mask>"})));
   const uint32_t begin = importer.getRoleId("bos_token", "<s>");
   const uint32_t end = importer.getRoleId("eos_token", "</s>");
   importer.addTemplate({begin}, {end, end}, {end});
@@ -103,7 +93,7 @@ static Result<void> makeMbart(PieceImporter &importer) {
     importer.addSpecial(code);
   importer.addPieceTokens();
   TRANSOM_TRY(
-      importer.addTokens(getFairseqRoles({"mask_token", "<mask>", true})));
+      importer.addTokens(getRobertaRoles({"mask_token", "<mask>", true})));
   for (const char *code : mbartLanguages)
     importer.addLanguage(code);
   return importer.addLanguageTemplate("en_XX", false);
@@ -150,7 +140,7 @@ static Result<void> makeNllb(PieceImporter &importer) {
   TRANSOM_TRY(importer.setSteps(spaces, spaces));
   importer.addPieceTokens();
   TRANSOM_TRY(importer.addTokens(
-      getFairseqRoles({"mask_token", "<mask>", true, true})));
+      getRobertaRoles({"mask_token", "<mask>", true, true})));
   TRANSOM_ASSIGN(bool legacy,
                  importer.settings.getFlag("legacy_behaviour", false));
   return importer.addLanguageTemplate("eng_Latn", !legacy);

@@ -180,6 +180,16 @@ PieceImporter::getNamed(const std::vector<RoleDefault> &roles) const {
   return named;
 }
 
+std::vector<RoleDefault> getRobertaRoles(RoleDefault mask) {
+  return {{"bos_token", "<s>"},
+          {"eos_token", "</s>"},
+          {"unk_token", "<unk>"},
+          {"sep_token", "</s>"},
+          {"pad_token", "<pad>"},
+          {"cls_token", "<s>"},
+          mask};
+}
+
 Result<void> PieceImporter::addTokens(const std::vector<RoleDefault> &roles) {
   const std::vector<NamedToken> named = getNamed(roles);
   auto isNamed = [&](const std::string &content) {

@@ -17,6 +17,10 @@ struct RoleDefault {
   bool leftStrip = false, normalized = false;
 };
 
+/// The tokens of RoBERTa's class, which those of BART, XLM-R, mBART and NLLB
+/// have too.
+std::vector<RoleDefault> getRobertaRoles(RoleDefault mask);
+
 /// Makes the draft of one tokenizer.
 class PieceImporter {
 public:
