@@ -110,6 +110,18 @@ static void noteUnusedTensors(const ImportInfo &info,
   notes.push_back(text + (unused.size() > shown ? ", ..." : ""));
 }
 
+/// What the settings of a decoder have to fit.
+static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
+  GenerationModel model;
+  if (auto count = step->getAttrOfType<IntegerAttr>("transom.vocabulary"))
+    model.vocabulary = count.getInt();
+  model.hasSource =
+      llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp entry) {
+        return entry->hasAttr("transom.encoder");
+      });
+  return model;
+}
+
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   TRANSOM_ASSIGN(TextConfig config,
@@ -121,11 +133,12 @@ Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   notes.insert(notes.end(), text.notes.begin(), text.notes.end());
   std::vector<std::string> files = info.inputFiles;
   files.insert(files.end(), text.files.begin(), text.files.end());
-  if (getStepEntry(module)) {
+  if (func::FuncOp step = getStepEntry(module)) {
     TRANSOM_ASSIGN(GenerationSettings settings,
                    readGenerationSettings(info.folder,
                                           options.ignoreGenerationConfig,
-                                          info.generationDefaults));
+                                          info.generationDefaults,
+                                          getGenerationModel(module, step)));
     generation = std::move(settings);
     notes.insert(notes.end(), generation.notes.begin(), generation.notes.end());
     files.insert(files.end(), generation.files.begin(), generation.files.end());

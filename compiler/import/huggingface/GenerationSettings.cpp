@@ -99,14 +99,18 @@ bool isOption(std::string_view name) {
 class SettingsReader {
 public:
   SettingsReader(const std::string &folder,
-                 const std::vector<GenerationDefault> &defaults)
-      : folder(folder), defaults(defaults) {}
+                 const std::vector<GenerationDefault> &defaults,
+                 const GenerationModel &model)
+      : folder(folder), defaults(defaults), model(model) {}
   Result<GenerationSettings> read(bool ignoreFile);
 
 private:
   Result<std::optional<JsonDocument>> open(const std::string &name);
   Result<void> writeOptions(JsonWriter &json) const;
   std::optional<int64_t> findDefault(const char *key) const;
+  Result<void> checkIds() const;
+  Result<void> checkBadWords(int64_t vocabulary) const;
+  void noteEndTokens();
   void collectUnsupported();
   void noteUnknown(JsonValue root, const std::string &file);
   void noteUnsupported(const Key &key, const std::string &words);
@@ -115,6 +119,7 @@ private:
 
   const std::string &folder;
   const std::vector<GenerationDefault> &defaults;
+  const GenerationModel &model;
   GenerationSettings settings;
   std::vector<JsonDocument> documents;
   std::vector<std::string> unsupported, unsupportedSampling;
@@ -318,6 +323,92 @@ Result<void> SettingsReader::writeOptions(JsonWriter &json) const {
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Ids
+//===----------------------------------------------------------------------===//
+
+/// An id that the model does not have, in a value or in the lists in it.
+static std::optional<JsonValue> findForeignId(JsonValue value,
+                                              int64_t vocabulary) {
+  if (!value.isArray()) {
+    const Result<int64_t> id = value.asInt();
+    const bool isForeign = id && (*id < 0 || *id >= vocabulary);
+    return isForeign ? std::optional(value) : std::nullopt;
+  }
+  for (JsonValue element : value.elements())
+    if (auto found = findForeignId(element, vocabulary))
+      return found;
+  return std::nullopt;
+}
+
+/// Why an id is wrong: `id 500 is not in the vocabulary of 211 tokens`.
+static std::string describeForeignId(JsonValue id, int64_t vocabulary) {
+  return "id " + std::to_string(*id.asInt()) + " is not in the vocabulary of " +
+         std::to_string(vocabulary) + " tokens";
+}
+
+static Result<void> expectIds(std::optional<JsonValue> value,
+                              int64_t vocabulary) {
+  if (value)
+    if (auto id = findForeignId(*value, vocabulary))
+      return id->error(describeForeignId(*id, vocabulary));
+  return {};
+}
+
+/// Bad words. Those that are an end token alone do not count, as in
+/// transformers.
+Result<void> SettingsReader::checkBadWords(int64_t vocabulary) const {
+  const std::optional<JsonValue> words = find("bad_words_ids");
+  if (!words)
+    return {};
+  const std::optional<JsonValue> ends = find("eos_token_id");
+  auto isEnd = [&](int64_t id) {
+    bool found = ends && ends->isInteger() && *ends->asInt() == id;
+    if (ends && ends->isArray())
+      for (JsonValue end : ends->elements())
+        found |= *end.asInt() == id;
+    return found;
+  };
+  for (JsonValue word : words->elements())
+    if (word.size() != 1 || !isEnd(*word[0].asInt()))
+      TRANSOM_TRY(expectIds(word, vocabulary));
+  return {};
+}
+
+/// Refuses ids that generation chooses or begins with, if the model does not
+/// have them. Others are never met, so they have no effect. The types of the
+/// values were checked.
+Result<void> SettingsReader::checkIds() const {
+  if (!model.vocabulary)
+    return {};
+  const int64_t vocabulary = *model.vocabulary;
+  for (const char *key : {"forced_bos_token_id", "forced_eos_token_id"})
+    TRANSOM_TRY(expectIds(find(key), vocabulary));
+  TRANSOM_TRY(checkBadWords(vocabulary));
+
+  // A target begins with the start token, or else with the begin token.
+  if (!model.hasSource)
+    return {};
+  const char *start = "decoder_start_token_id";
+  if (auto value = find(start))
+    return expectIds(value, vocabulary);
+  return findDefault(start) ? Result<void>()
+                            : expectIds(find("bos_token_id"), vocabulary);
+}
+
+/// Names an end token that no text reaches. Negative ids mean that there is
+/// none.
+void SettingsReader::noteEndTokens() {
+  const std::optional<JsonValue> ends = find("eos_token_id");
+  if (!ends || !model.vocabulary)
+    return;
+  const std::optional<JsonValue> id = findForeignId(*ends, *model.vocabulary);
+  if (id && *id->asInt() >= 0)
+    settings.notes.push_back(
+        "'eos_token_id': " + describeForeignId(*id, *model.vocabulary) +
+        ", so it ends no text");
+}
+
 void SettingsReader::collectUnsupported() {
   for (const Key &key : keys) {
     std::optional<JsonValue> value = find(key.name);
@@ -366,6 +457,8 @@ Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
   JsonWriter json(settings.json);
   json.beginObject();
   TRANSOM_TRY(writeOptions(json));
+  TRANSOM_TRY(checkIds());
+  noteEndTokens();
   collectUnsupported();
   for (auto [name, list] :
        {std::pair("unsupported", &unsupported),
@@ -378,8 +471,9 @@ Result<GenerationSettings> SettingsReader::read(bool ignoreFile) {
   return std::move(settings);
 }
 
-Result<GenerationSettings> transom::readGenerationSettings(
-    const std::string &folder, bool ignoreFile,
-    const std::vector<GenerationDefault> &defaults) {
-  return SettingsReader(folder, defaults).read(ignoreFile);
+Result<GenerationSettings>
+transom::readGenerationSettings(const std::string &folder, bool ignoreFile,
+                                const std::vector<GenerationDefault> &defaults,
+                                const GenerationModel &model) {
+  return SettingsReader(folder, defaults, model).read(ignoreFile);
 }

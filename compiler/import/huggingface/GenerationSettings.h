@@ -5,6 +5,8 @@
 // and the same keys of config.json where it does not have them.
 #pragma once
 #include "runtime/base/Error.h"
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,14 +29,22 @@ struct GenerationDefault {
   int64_t value;
 };
 
+/// The model that the settings are of.
+struct GenerationModel {
+  std::optional<int64_t> vocabulary; ///< its ids are below; absent: any id
+  bool hasSource = false;            ///< it is an encoder-decoder
+};
+
 /// Reads the files; a missing file is treated as an empty one. `defaults` count
 /// where there is no generation_config.json, for keys that config.json does not
 /// have; a null in it means that there is no value.
-/// `Rejected` for a key whose value has a wrong type or is out of range, with
-/// file and location. With `ignoreFile` generation_config.json is not read.
+/// `Rejected` for a key whose value has a wrong type or is out of range, or is
+/// an id that generation needs and the model does not have, with file and
+/// location. With `ignoreFile` generation_config.json is not read.
 Result<GenerationSettings>
 readGenerationSettings(const std::string &folder, bool ignoreFile = false,
-                       const std::vector<GenerationDefault> &defaults = {});
+                       const std::vector<GenerationDefault> &defaults = {},
+                       const GenerationModel &model = {});
 
 /// True for a key of generation_config.json that is an option, not supported,
 /// or without effect. config.json may hold such keys, too.

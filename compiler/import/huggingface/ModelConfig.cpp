@@ -123,6 +123,10 @@ void ModelReader::readSizes() {
   if (!keys.types.empty())
     model.types = config.integer(keys.types, defaults.types, 1, maxDim);
   model.pad = config.integer(keys.pad, defaults.pad, 0, maxDim);
+  if (!keys.pad.empty() && model.pad >= model.vocab)
+    fail(keys.pad, "the padding id " + std::to_string(model.pad) +
+                       " is not in the vocabulary of " +
+                       std::to_string(model.vocab) + " tokens");
 }
 
 void ModelReader::readHeads() {

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 BERT, GRAPH = "test/goldens/heads/bert-next-sentence", "examples/decomposed-attention"
+BART = "test/goldens/random-beams/bart"
 
 
 def text(name, edit):
@@ -107,6 +108,9 @@ CASES = [
     ("misshaped tensor", BERT, reshape(QUERY, [15, 60]), 3, [QUERY, "[15, 60]", "[30, 30]"]),
     ("tensor's type", BERT, as_dtype(QUERY, "I32"), 4, [QUERY, "I32", "BF16"]),
     ("shard outside", BERT, shards, 3, ["../model.safetensors"]),
+    ("forced token", BART, config(forced_bos_token_id=55), 3, ["/forced_bos_token_id", "id 55", "vocabulary of 55 tokens"]),
+    ("start token", BART, config(decoder_start_token_id=99), 3, ["/decoder_start_token_id", "99", "vocabulary of 55 tokens"]),
+    ("bad word", BART, config(bad_words_ids=[[1], [2, 55]]), 3, ["/bad_words_ids/1/1", "55"]),
     ("graph: unknown op", GRAPH, node(0, op="embeding"), 4, ["/nodes/0/op", "embeding", "did you mean 'embedding'"]),
     ("graph: unknown key", GRAPH, keys("graph.json", edges=[]), 3, ["edges"]),
     ("graph: unknown attribute", GRAPH, node(0, attrs={"table": "tokens", "tabel": 1}), 3, ["tabel"]),
@@ -154,7 +158,7 @@ def problem(done, left, code, parts):
 def main():
     transom, source = sys.argv[1:3]
     failed = 0
-    for base in (BERT, GRAPH):
+    for base in (BERT, BART, GRAPH):
         done, left = compile_changed(transom, source, base, None)
         if done.returncode or left != ["model.so"]:
             sys.exit(f"{base} as it is: exits {done.returncode}, left {left}: {done.stderr}")

@@ -137,6 +137,64 @@ TEST_F(GenerationSettingsTest, defaults_of_the_family) {
             R"({"forced_eos_token_id":[0],"pad_token_id":58100})");
 }
 
+TEST_F(GenerationSettingsTest, ids_that_generation_needs) {
+  // What is refused of a model with 9 ids: an encoder-decoder, unless said.
+  auto refusal = [&](const std::string &text, bool hasSource = true) {
+    write("generation_config.json", text);
+    Result<GenerationSettings> read =
+        readGenerationSettings(folder, false, {}, {9, hasSource});
+    EXPECT_TRUE(read || read.error().status == Status::Rejected);
+    return read ? "" : read.error().message.substr(folder.size() + 1);
+  };
+  const std::string file = "generation_config.json:1:",
+                    nine = "id 9 is not in the vocabulary of 9 tokens";
+  EXPECT_EQ(refusal(R"({"forced_bos_token_id": 9})"),
+            file + "25: '/forced_bos_token_id': " + nine);
+  EXPECT_EQ(refusal(R"({"forced_eos_token_id": [8, 9]})"),
+            file + "29: '/forced_eos_token_id/1': " + nine);
+  EXPECT_EQ(refusal(R"({"bad_words_ids": [[3], [8, 9]]})"),
+            file + "29: '/bad_words_ids/1/1': " + nine);
+  EXPECT_EQ(refusal(R"({"decoder_start_token_id": 9})"),
+            file + "28: '/decoder_start_token_id': " + nine);
+  EXPECT_EQ(refusal(R"({"bos_token_id": 9})"),
+            file + "18: '/bos_token_id': " + nine);
+  for (const char *key : {"forced_bos_token_id", "forced_eos_token_id",
+                          "decoder_start_token_id", "bos_token_id"})
+    EXPECT_NE(refusal("{\"" + std::string(key) + "\": -1}").find("id -1 is"),
+              std::string::npos)
+        << key;
+  // The last id, and what the model does not begin with.
+  EXPECT_EQ(refusal(R"({"forced_bos_token_id": 8, "forced_eos_token_id": 8,
+                        "bad_words_ids": [[8]], "bos_token_id": 50256,
+                        "decoder_start_token_id": 8})"),
+            "");
+  EXPECT_EQ(refusal(R"({"decoder_start_token_id": 9, "bos_token_id": 9})",
+                    /*hasSource=*/false),
+            "");
+}
+
+TEST_F(GenerationSettingsTest, ids_that_are_never_met) {
+  // Of the two files the first one counts.
+  write("config.json", R"({"forced_bos_token_id": 9, "pad_token_id": 9})");
+  write("generation_config.json",
+        R"({"forced_bos_token_id": null, "eos_token_id": [2, 9, -1],
+            "suppress_tokens": [-1, 9], "begin_suppress_tokens": [9],
+            "bad_words_ids": [[9]], "bos_token_id": -1,
+            "decoder_start_token_id": 2})");
+  Result<GenerationSettings> read =
+      readGenerationSettings(folder, false, {}, {9, true});
+  ASSERT_TRUE(bool(read)) << read.error().message;
+  EXPECT_EQ(read->notes,
+            std::vector<std::string>{"'eos_token_id': id 9 is not in the "
+                                     "vocabulary of 9 tokens, so it ends no "
+                                     "text"});
+  write("generation_config.json", R"({"eos_token_id": -1, "bos_token_id": 1,
+                                      "forced_bos_token_id": 1})");
+  read = readGenerationSettings(folder, false, {}, {9, true});
+  ASSERT_TRUE(bool(read)) << read.error().message;
+  EXPECT_TRUE(read->notes.empty());
+}
+
 TEST_F(GenerationSettingsTest, unsupported_keys_are_noted) {
   write("generation_config.json", R"({"penalty_alpha": 0.6, "top_k": 4})");
   write("config.json", R"({"typical_p": 0.5, "penalty_alpha": 0.7})");

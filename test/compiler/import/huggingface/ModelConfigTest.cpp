@@ -73,6 +73,20 @@ TEST(ModelConfig, an_entry_refuses_values) {
   }
 }
 
+TEST(ModelConfig, a_padding_id_that_positions_are_counted_from) {
+  ReadBy roberta("roberta", "\"pad_token_id\": 1000000", [](ModelFamily &) {});
+  EXPECT_EQ(roberta.error.status, Status::Rejected);
+  EXPECT_NE(roberta.error.message.find(
+                "'/pad_token_id': the padding id 1000000 is not in the "
+                "vocabulary of "),
+            std::string::npos)
+      << roberta.error.message;
+  // Other families do not read it.
+  EXPECT_EQ(ReadBy("bert", "\"pad_token_id\": 1000000", [](ModelFamily &) {})
+                .error.message,
+            "");
+}
+
 TEST(ModelConfig, features_that_do_not_combine) {
   ReadBy post("gpt_neox", "", [](ModelFamily &family) {
     family.normPlacement = NormPlacement::Post;
