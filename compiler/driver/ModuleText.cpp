@@ -61,11 +61,12 @@ static size_t findBreak(StringRef line, size_t columns) {
   return outside != StringRef::npos && outside > columns / 2 ? outside : any;
 }
 
-/// Breaks lines that are too wide at spaces, which mean nothing in MLIR's
-/// assembly; the rest of a line is indented by four more columns.
-static std::string wrapLines(StringRef text) {
+std::string transom::wrapLines(StringRef text,
+                               std::vector<unsigned> *firstLines) {
   std::string wrapped;
-  while (!text.empty()) {
+  for (unsigned numLines = 0; !text.empty(); ++numLines) {
+    if (firstLines)
+      firstLines->push_back(numLines);
     StringRef line;
     std::tie(line, text) = text.split('\n');
     size_t indent = line.size() - line.ltrim(' ').size();
@@ -79,6 +80,7 @@ static std::string wrapLines(StringRef text) {
       line = line.drop_front(split + 1);
       at = at ? at : indent + 4;
       wrapped += "\n" + std::string(at, ' ');
+      ++numLines;
     }
     wrapped += line;
     wrapped += "\n";

@@ -8,6 +8,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/base/Error.h"
 #include <string>
+#include <vector>
 
 namespace transom {
 
@@ -17,6 +18,12 @@ std::string printModule(mlir::ModuleOp module);
 /// The module's text in lines of at most 100 columns where they can be broken.
 /// Without locations, reading it back gives a module without module paths.
 std::string printForReading(mlir::ModuleOp module, bool withLocations);
+
+/// Breaks lines that are too wide at spaces, which mean nothing in MLIR's
+/// assembly; the rest of a line is indented by four more columns. `firstLines`
+/// gets for each line of `text` the number of its first line in the result.
+std::string wrapLines(llvm::StringRef text,
+                      std::vector<unsigned> *firstLines = nullptr);
 
 /// Reads a module; a failure is a bug of ours.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readModule(mlir::MLIRContext &context,
