@@ -122,11 +122,28 @@ static GenerationModel getGenerationModel(ModuleOp module, func::FuncOp step) {
   return model;
 }
 
+/// The numbers of ids that a model's texts have.
+static ModelVocabulary getVocabulary(ModuleOp module) {
+  ModelVocabulary vocabulary;
+  func::FuncOp step = getStepEntry(module);
+  if (auto count = step ? step->getAttrOfType<IntegerAttr>("transom.vocabulary")
+                        : nullptr)
+    vocabulary.source = vocabulary.target = count.getInt();
+  for (func::FuncOp entry : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; entry != step && i < entry.getNumArguments(); ++i) {
+      auto name = entry.getArgAttrOfType<StringAttr>(i, "attn.name");
+      auto bound = entry.getArgAttrOfType<IntegerAttr>(i, "attn.bound");
+      if (name && bound && name.getValue() == "input_ids")
+        vocabulary.source = bound.getInt();
+    }
+  return vocabulary;
+}
+
 /// Reads the text files, a decoder's settings, and begins to hash all files.
 Result<void> ModelFacts::read(ModuleOp module, const CompileOptions &options) {
   TRANSOM_ASSIGN(TextConfig config,
                  readTextConfig(info.folder, getMaxLength(module),
-                                info.family != "graph"));
+                                info.family != "graph", getVocabulary(module)));
   text = std::move(config);
   notes = info.notes;
   noteUnusedTensors(info, notes);

@@ -18,7 +18,7 @@ public:
   TextReader(const std::string &folder, TextConfig &config)
       : folder(folder), config(config) {}
 
-  Result<void> tokenizer(bool expected);
+  Result<void> tokenizer(bool expected, const ModelVocabulary &model);
   Result<void> maxLength(int64_t modelMax);
   Result<void> modules();
 
@@ -44,8 +44,10 @@ Result<std::optional<JsonDocument>> TextReader::json(const std::string &name) {
 }
 
 /// A tokenizer that is not supported is no error, but noted.
-Result<void> TextReader::tokenizer(bool expected) {
-  Result<std::optional<FolderTokenizer>> read = importTokenizerFolder(folder);
+Result<void> TextReader::tokenizer(bool expected,
+                                   const ModelVocabulary &model) {
+  Result<std::optional<FolderTokenizer>> read =
+      importTokenizerFolder(folder, model);
   if (!read && read.error().status != Status::Unsupported)
     return read.takeError();
   if (!read)
@@ -148,11 +150,11 @@ Result<void> TextReader::modules() {
 }
 
 Result<TextConfig> transom::readTextConfig(const std::string &folder,
-                                           int64_t modelMax,
-                                           bool textExpected) {
+                                           int64_t modelMax, bool textExpected,
+                                           const ModelVocabulary &model) {
   TextConfig config;
   TextReader reader(folder, config);
-  TRANSOM_TRY(reader.tokenizer(textExpected));
+  TRANSOM_TRY(reader.tokenizer(textExpected, model));
   config.manifest.tokenizer = !config.tokenizer.empty();
   TRANSOM_TRY(reader.maxLength(modelMax));
   TRANSOM_TRY(reader.modules());

@@ -4,6 +4,7 @@
 // How texts go through a model: the tokenizer of its folder, and what the
 // files of sentence-transformers say about lengths, pooling and normalizing.
 #pragma once
+#include "compiler/import/tokenizer/TokenizerSettings.h"
 #include "runtime/base/Error.h"
 #include "runtime/manifest/Manifest.h"
 #include <string>
@@ -22,8 +23,9 @@ struct TextConfig {
 /// Reads the text files of a model folder. `modelMax` is the longest input
 /// that the model takes (0: no limit). A tokenizer that is missing or not
 /// built gives a note (a missing one only where `textExpected`), a malformed
-/// file an error.
+/// file an error, and so does a vocab.json with ids that `model` does not have.
 Result<TextConfig> readTextConfig(const std::string &folder, int64_t modelMax,
-                                  bool textExpected);
+                                  bool textExpected,
+                                  const ModelVocabulary &model = {});
 
 } // namespace transom

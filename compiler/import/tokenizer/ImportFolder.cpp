@@ -46,7 +46,8 @@ namespace {
 /// Reads the files of a folder.
 class FolderReader {
 public:
-  explicit FolderReader(const std::string &folder) : folder(folder) {}
+  FolderReader(const std::string &folder, const ModelVocabulary &model)
+      : folder(folder), model(model) {}
 
   Result<std::optional<FolderTokenizer>> run() {
     if (has("tokenizer.json")) {
@@ -169,6 +170,7 @@ private:
     TRANSOM_ASSIGN(from.pieces, read("sentencepiece.bpe.model"));
     TRANSOM_ASSIGN(from.vocabulary, read("vocab.json"));
     TRANSOM_ASSIGN(from.settings, readSettings());
+    from.model = model;
     return give(importM2M100Tokenizer(from));
   }
 
@@ -183,7 +185,8 @@ private:
     MarianFiles from;
     TRANSOM_ASSIGN(from.pieces, this->read("source.spm"));
     TRANSOM_ASSIGN(from.vocabulary, this->read("vocab.json"));
-    TRANSOM_TRY(readOptional("target.spm", from.targetPieces));
+    TRANSOM_ASSIGN(from.targetPieces, this->read("target.spm"));
+    from.model = model;
     if (separate) {
       TRANSOM_ASSIGN(from.targetVocabulary, this->read("target_vocab.json"));
     }
@@ -191,14 +194,15 @@ private:
   }
 
   const std::string &folder;
+  const ModelVocabulary &model;
   std::vector<std::string> files;
   std::deque<std::string> texts; ///< that views point into
 };
 } // namespace
 
 Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const std::string &folder) {
-  return FolderReader(folder).run();
+importTokenizerFolder(const std::string &folder, const ModelVocabulary &model) {
+  return FolderReader(folder, model).run();
 }
 
 } // namespace transom

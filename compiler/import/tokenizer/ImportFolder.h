@@ -5,6 +5,7 @@
 // hold without one.
 #pragma once
 #include "compiler/import/tokenizer/ImportTokenizer.h"
+#include "compiler/import/tokenizer/TokenizerSettings.h"
 #include <optional>
 
 namespace transom {
@@ -20,6 +21,7 @@ struct FolderTokenizer {
 /// config.json, says which files are read and how. Errors as those of
 /// `importTokenizer`; `Unsupported` for a class that is not supported.
 Result<std::optional<FolderTokenizer>>
-importTokenizerFolder(const std::string &folder);
+importTokenizerFolder(const std::string &folder,
+                      const ModelVocabulary &model = {});
 
 } // namespace transom

@@ -21,7 +21,7 @@ public:
       : settings(settings), draft(draft) {}
 
   Result<void> run(const M2M100Files &files, JsonValue vocabulary) {
-    TRANSOM_TRY(readVocabularyIds(vocabulary, draft));
+    TRANSOM_TRY(readVocabularyIds(vocabulary, files.model.source, draft));
     TRANSOM_TRY(addLanguages());
     TRANSOM_TRY(addSpecialTokens(vocabulary));
     TRANSOM_TRY(addVocabularyPieces(files.pieces, draft));

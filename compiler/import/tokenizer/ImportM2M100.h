@@ -13,6 +13,7 @@ namespace transom {
 struct M2M100Files {
   NamedFile pieces, vocabulary;
   tokenizer::SettingFiles settings;
+  ModelVocabulary model = {};
 };
 
 /// Tables with the ids and texts of the class M2M100Tokenizer of transformers.

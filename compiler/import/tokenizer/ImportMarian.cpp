@@ -33,15 +33,16 @@ static Result<void> addSpecialTokens(JsonValue root, Draft &draft) {
   return {};
 }
 
+/// `idEnd` is the number of ids that the model has for these texts.
 static Result<std::string> makeTables(const NamedFile &pieces,
                                       const NamedFile &vocabulary,
-                                      std::string target) {
+                                      int64_t idEnd, std::string target) {
   TRANSOM_ASSIGN(auto document, parseJson(vocabulary.bytes, vocabulary.name));
   Draft draft;
   draft.parameters.flags = LanguageCodes;
   draft.parameters.truncationStrategy = TruncationStrategy::LongestFirst;
   draft.parameters.truncationSide = TruncationSide::Right;
-  TRANSOM_TRY(readVocabularyIds(document.root(), draft));
+  TRANSOM_TRY(readVocabularyIds(document.root(), idEnd, draft));
   TRANSOM_TRY(addSpecialTokens(document.root(), draft));
   TRANSOM_TRY(addVocabularyPieces(pieces, draft));
   addPieceDecoder(draft);
@@ -57,11 +58,15 @@ Result<ImportedTokenizer> importMarianTokenizer(const MarianFiles &files) {
       files.targetPieces ? &*files.targetPieces : &files.pieces;
   if (targetVocabulary->bytes != files.vocabulary.bytes ||
       targetPieces->bytes != files.pieces.bytes) {
-    TRANSOM_ASSIGN(target, makeTables(*targetPieces, *targetVocabulary, {}));
+    const int64_t idEnd =
+        files.targetVocabulary ? files.model.target : files.model.source;
+    TRANSOM_ASSIGN(target,
+                   makeTables(*targetPieces, *targetVocabulary, idEnd, {}));
   }
   ImportedTokenizer result;
   TRANSOM_ASSIGN(result.tables,
-                 makeTables(files.pieces, files.vocabulary, std::move(target)));
+                 makeTables(files.pieces, files.vocabulary, files.model.source,
+                            std::move(target)));
   return result;
 }
 

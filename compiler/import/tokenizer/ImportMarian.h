@@ -16,6 +16,7 @@ struct MarianFiles {
   std::optional<NamedFile> targetPieces = std::nullopt; ///< target.spm
   /// target_vocab.json, where the languages do not share a vocabulary.
   std::optional<NamedFile> targetVocabulary = std::nullopt;
+  ModelVocabulary model = {};
 };
 
 /// Tables with the ids and texts of the class MarianTokenizer of transformers,

@@ -6,6 +6,7 @@
 #pragma once
 #include "compiler/import/tokenizer/AddedTokens.h"
 #include "runtime/json/Json.h"
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@ namespace transom {
 struct NamedFile {
   std::string_view bytes;
   std::string name;
+};
+
+/// How many ids the model has: of the texts that it reads, and of those that it
+/// writes.
+struct ModelVocabulary {
+  int64_t source = INT32_MAX, target = INT32_MAX;
 };
 
 namespace tokenizer {

@@ -76,7 +76,10 @@ private:
       scores.push_back(piece.score);
     }
     if (shared == 0)
-      return rejected("none of its pieces is in the vocabulary");
+      return rejected("none of its pieces is in the vocabulary" +
+                      (further.empty()
+                           ? std::string()
+                           : ", such as " + quoted(further.front().first)));
 
     // The tokens stay sorted by text.
     auto &tokens = draft.modelTokens;
@@ -183,14 +186,23 @@ Result<void> addVocabularyPieces(const NamedFile &file, Draft &draft) {
   return error;
 }
 
-Result<void> readVocabularyIds(JsonValue root, Draft &draft) {
+Result<void> readVocabularyIds(JsonValue root, int64_t idEnd, Draft &draft) {
   TRANSOM_TRY(readTokens(root, draft));
-  const size_t size = draft.entries.size();
-  if (size == 0 || draft.entries.back().id != size - 1)
-    return root.error("unsupported ids with holes: " + std::to_string(size) +
-                          " tokens, and the largest id is " +
-                          std::to_string(size ? draft.entries.back().id : 0),
-                      Status::Unsupported);
+  if (draft.entries.empty())
+    return root.error("a vocabulary without tokens");
+  int64_t before = -1;
+  for (const DraftEntry &entry : draft.entries) {
+    if (entry.id >= idEnd)
+      return root.find(entry.text)
+          ->error("id " + std::to_string(entry.id) +
+                  " is not in the model's vocabulary of " +
+                  std::to_string(idEnd) + " tokens");
+    if (entry.id != before + 1)
+      return root.find(entry.text)
+          ->error("id " + std::to_string(entry.id) + ", but no token has id " +
+                  std::to_string(before + 1));
+    before = entry.id;
+  }
   return {};
 }
 

@@ -9,8 +9,9 @@
 
 namespace transom::tokenizer {
 
-/// Reads the tokens of a vocabulary, whose ids have no holes.
-Result<void> readVocabularyIds(JsonValue root, Draft &draft);
+/// Reads the tokens of a vocabulary, whose ids have no holes and are below
+/// `idEnd`, the number of ids that the model has.
+Result<void> readVocabularyIds(JsonValue root, int64_t idEnd, Draft &draft);
 
 /// Adds the pieces of a model file to the vocabulary in `draft`, and the
 /// model's normalization. Text is cut as SentencePiece itself does it. Errors

@@ -67,7 +67,11 @@ TEST(ImportFolder, MarianWithTwoVocabularies) {
   TempFolder folder;
   folder.write("source.spm", getFolderPieces());
   folder.write("vocab.json", folderVocabulary);
-  EXPECT_EQ(getFiles(folder), "source.spm vocab.json ");
+  auto withoutTarget = importTokenizerFolder(folder.path());
+  ASSERT_FALSE(withoutTarget);
+  EXPECT_EQ(withoutTarget.error().status, Status::Unavailable);
+  EXPECT_NE(withoutTarget.error().message.find("target.spm"),
+            std::string::npos);
   folder.write("target.spm", getFolderPieces() + piece("ab", -0.5f));
   EXPECT_EQ(getFiles(folder), "source.spm vocab.json target.spm ");
   folder.write("tokenizer_config.json", R"({"separate_vocabs": true})");

@@ -94,7 +94,7 @@ TEST(M2M100Import, Contradictions) {
   EXPECT_EQ(getMessage(importM2M100("{}", R"({"</s>": 0, "b": 1})")),
             "vocab.json:1:1: special token '<unk>' is not in the vocabulary");
   EXPECT_EQ(getMessage(importM2M100("{}", m2m100Vocabulary, piece("q", -1))),
-            "p.model: none of its pieces is in the vocabulary");
+            "p.model: none of its pieces is in the vocabulary, such as 'q'");
 }
 
 } // namespace

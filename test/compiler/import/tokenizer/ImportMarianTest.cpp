@@ -101,6 +101,8 @@ TEST(MarianImport, Contradictions) {
   expectPiecesError(getPieces() + piece("c", -7), Status::Rejected,
                     "piece 'c' comes twice");
   expectPiecesError(piece("other", -7), Status::Rejected,
+                    "none of its pieces is in the vocabulary, such as 'other'");
+  expectPiecesError(piece("<s>", 0, 3), Status::Rejected,
                     "none of its pieces is in the vocabulary");
   expectPiecesError(piece("b", -1.0f / 0.0f), Status::Rejected,
                     "piece 'b' has no finite score");
@@ -118,10 +120,34 @@ TEST(MarianImport, Vocabularies) {
             "vocab.json:1:1: special token '<unk>' is not in the "
             "vocabulary");
   EXPECT_EQ(getMessage(R"({"</s>": 0, "b": 2})"),
-            "vocab.json:1:1: unsupported ids with holes: 2 tokens, and the "
-            "largest id is 2");
+            "vocab.json:1:20: '/b': id 2, but no token has id 1");
+  EXPECT_EQ(getMessage(R"({"</s>": 0, "b": 0})"),
+            "vocab.json:1:20: '/b': id 0 is that of token '</s>' too");
+  EXPECT_NE(getMessage(R"({"</s>": 0, "b": -1})").find("vocab.json:1:20: '/b'"),
+            std::string::npos);
+  EXPECT_NE(
+      getMessage(R"({"</s>": 0, "b": 1.5})").find("vocab.json:1:20: '/b'"),
+      std::string::npos);
+  EXPECT_EQ(getMessage("{}"), "vocab.json:1:1: a vocabulary without tokens");
   EXPECT_EQ(getMessage("[]"),
             "vocab.json:1:1: expected an object, got an array");
+}
+
+TEST(MarianImport, TheVocabularyOfTheModel) {
+  auto import = [](const ModelVocabulary &model) {
+    return importMarianTokenizer({{getPieces(), "source.spm"},
+                                  {vocabulary, "vocab.json"},
+                                  NamedFile{getPieces(), "target.spm"},
+                                  NamedFile{vocabulary, "target_vocab.json"},
+                                  model});
+  };
+  EXPECT_TRUE(import({8, 8}));
+  auto wrong = import({7, 8});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::Rejected);
+  EXPECT_EQ(wrong.error().message,
+            "vocab.json:1:88: '/<pad>': id 7 is not in the model's vocabulary "
+            "of 7 tokens");
 }
 
 } // namespace
