@@ -88,15 +88,20 @@ Attention::Attention(SdpaOp op, Evaluation &e)
 
 std::vector<Sequence>
 Attention::raggedSequences(const RaggedBatch &ragged) const {
+  const bool raggedQueries = query.sizes.size() == 2;
   std::vector<Sequence> all(ragged.batch);
   for (auto [row, entry] : llvm::enumerate(ragged.rows)) {
     Sequence &sequence = all[entry.sequence];
     Token token = {static_cast<int64_t>(row), entry.column, entry.column};
     sequence.number = entry.sequence;
-    sequence.queries.push_back(token);
+    if (raggedQueries)
+      sequence.queries.push_back(token);
     if (entry.isKey)
       sequence.keys.push_back(token);
   }
+  for (int64_t row = 0; !raggedQueries && row < query.sizes[0] * query.sizes[1];
+       ++row)
+    all[row / query.sizes[1]].queries.push_back({row, 0, 0});
   return all;
 }
 

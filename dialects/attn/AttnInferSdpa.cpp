@@ -123,17 +123,43 @@ static LogicalResult checkRelativeBias(SdpaOp op, const Shaped &query,
          << ", an odd number] of the query's type, got " << text(bias);
 }
 
+/// Constraint 12: a query that is not ragged beside keys that are has no
+/// positions.
+static LogicalResult checkQueryOfRaggedKeys(SdpaOp op, const Shaped &query,
+                                            EmitError emitError) {
+  if (query.rank() == 2 ||
+      !(op.getCausal() || op.getWindow() || op.getSlopes() ||
+        op.getRelativeBias() || op.getCache()))
+    return success();
+  return violated(emitError, 12)
+         << "expects no 'causal', window, slopes, relative bias and cache for "
+            "a query of rank 3 with a ragged batch";
+}
+
+/// Constraint 1: one float type, and ranks that fit the mask kind.
+static LogicalResult checkOperands(SdpaOp op, EmitError emitError) {
+  Shaped query(op.getQuery());
+  const bool ragged = op.getMaskKind() == MaskKind::Ragged;
+  const int64_t rank = ragged ? 2 : 3;
+  for (auto [operand, name] : {std::make_pair(op.getQuery(), "query"),
+                               std::make_pair(op.getKey(), "key"),
+                               std::make_pair(op.getValue(), "value")}) {
+    Shaped shaped(operand);
+    const bool fits = shaped.rank() == rank || (operand == op.getQuery() &&
+                                                ragged && shaped.rank() == 3);
+    if (!shaped.isFloat() || shaped.element != query.element || !fits)
+      return violated(emitError, 1)
+             << "expects a " << name << " of rank " << rank
+             << " and one float type, got " << text(shaped);
+  }
+  return success();
+}
+
 Types SdpaOp::inferShapes(EmitError emitError) {
   Shaped query(getQuery()), key(getKey()), value(getValue());
   int64_t rank = getMaskKind() == MaskKind::Ragged ? 2 : 3;
-  for (auto [shaped, name] :
-       {std::make_pair(&query, "query"), std::make_pair(&key, "key"),
-        std::make_pair(&value, "value")})
-    if (!shaped->isFloat() || shaped->element != query.element ||
-        shaped->rank() != rank)
-      return violated(emitError, 1)
-             << "expects a " << name << " of rank " << rank
-             << " and one float type, got " << text(*shaped);
+  if (failed(checkOperands(*this, emitError)))
+    return failure();
   if (failed(checkMaskOperands(*this, emitError)))
     return failure();
   FailureOr<int64_t> width = checkWidths(*this, query, key, value, emitError);
@@ -152,6 +178,8 @@ Types SdpaOp::inferShapes(EmitError emitError) {
            << query.dims[0].str() << "', '" << key.dims[0].str() << "' and '"
            << value.dims[0].str() << "'";
   if (rank == 3 && failed(checkMaskShape(*this, query, key, emitError)))
+    return failure();
+  if (rank == 2 && failed(checkQueryOfRaggedKeys(*this, query, emitError)))
     return failure();
   if (failed(checkCache(*this, key, value, emitError)))
     return failure();

@@ -20,7 +20,8 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
     `value [batch, k, kv_heads*dv]` -> `[batch, q, heads*dv]`; query head h reads
     key head h / (heads / kv_heads). With `ragged` (mask kind `ragged`) the
     tensors are ragged: `[rows, ...]`, and a row attends to the keys of its own
-    sequence.
+    sequence. The query may be `[batch, q, ...]` then, where `batch` is the number
+    of sequences: its rows attend to all keys of their sequence.
 
     Mask: `keys` a bool [batch, k]; `additive` a float tensor broadcastable to
     [batch, heads, q, k] that is added to the scores; `select` a bool tensor
@@ -64,6 +65,8 @@ def Attn_SdpaOp : Attn_ShapedOp<"sdpa", [AttrSizedOperandSegments]> {
        are those of the operation.
     10. Slopes are [heads] or [heads, 2] of the query's type.
     11. The relative bias is [heads, an odd number] of the query's type.
+    12. A query [batch, q, ...] with a ragged batch goes without `causal`, window,
+        slopes, relative bias and cache.
 
     Example:
     ```mlir

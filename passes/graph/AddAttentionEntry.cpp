@@ -93,7 +93,7 @@ bool isOfBatch(Value value, BlockArgument ids) {
 /// What has the sizes [batch, length, ...] of the tokens that attend, or that
 /// are attended to; null where these have a past.
 Value getTokens(SdpaOp op, Value tokens) {
-  if (!op.getRagged())
+  if (getDims(tokens).size() == 3)
     return tokens;
   auto ragged = op.getRagged().getDefiningOp<RaggedBatchOp>();
   return ragged ? ragged.getMask() : Value();
@@ -224,9 +224,9 @@ Value WeightsWriter::getWeights(const Attention &attention) {
       op.getScaleAttr(), op.getMaskKindAttr(), op.getCausalAttr(),
       op.getWindowAttr(), op.getSoftCapAttr(), op.getMaskValueAttr());
   const Dims queries = getDims(attention.queries);
-  if (Value ragged = op.getRagged())
+  if (getDims(op.getQuery()).size() == 2)
     weights =
-        createInferred<ScatterRowsOp>(builder, loc, weights, ragged,
+        createInferred<ScatterRowsOp>(builder, loc, weights, op.getRagged(),
                                       getSize(queries[0]), getSize(queries[1]));
   auto heads = static_cast<int64_t>(op.getHeads());
   weights = createReshape(builder, loc, weights,

@@ -71,30 +71,15 @@ SourceValues inlineSource(func::FuncOp function, func::FuncOp encoder,
   auto appends = llvm::to_vector(source.getOps<AppendOp>());
   moveBody(source, place, {states, mask});
 
-  // Keys and values go where the tokens are in the caller's batch.
+  // The step reads what the caches would hold.
   SourceValues values;
-  OpBuilder builder(place);
-  Dims dims = getDims(mask);
-  auto size = [&](unsigned index) {
-    return SizeAttr::get(builder.getContext(), dims[index]);
-  };
   for (AppendOp append : appends) {
-    builder.setInsertionPoint(append);
-    auto scatter = [&](Value rows) -> Value {
-      return createInferred<ScatterRowsOp>(
-          builder, append.getLoc(), rows, append.getRagged(), size(0), size(1));
-    };
     auto cache = append.getCache().getDefiningOp<GetCacheOp>();
-    values.layers[cache.getCache()] = {scatter(append.getKey()),
-                                       scatter(append.getValue())};
+    values.layers[cache.getCache()] = {append.getKey(), append.getValue(),
+                                       append.getRagged()};
     append.getResult().replaceAllUsesWith(append.getState());
     append.erase();
   }
-  builder.setInsertionPoint(place);
-  values.mask = mask;
-  if (!getElementTypeOrSelf(mask).isInteger(1))
-    values.mask = createInferred<CastOp>(builder, mask.getLoc(), mask,
-                                         TypeAttr::get(builder.getI1Type()));
   return values;
 }
 

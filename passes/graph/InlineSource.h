@@ -10,12 +10,11 @@ namespace transom {
 
 /// What the decoder reads of the encoder, within one function.
 struct SourceValues {
-  /// Keys and values of one layer, [batch, seq, width] each.
+  /// Keys and values of one layer, [rows, width] each, and their ragged batch.
   struct Layer {
-    mlir::Value key, value;
+    mlir::Value key, value, ragged;
   };
   llvm::StringMap<Layer> layers; ///< by the symbols of read-only caches
-  mlir::Value mask;              ///< bool [batch, seq], true at tokens
 };
 
 /// The argument of an entry with a role (`attn.role`) and rank 2, the first of

@@ -146,11 +146,11 @@ void StepRewriter::replaceCrossAttention(CrossSdpaOp op) {
   builder.setInsertionPoint(op);
   auto cache = op.getCache().getDefiningOp<GetCacheOp>();
   const SourceValues::Layer layer = source.layers.lookup(cache.getCache());
-  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Keys);
+  auto kind = MaskKindAttr::get(builder.getContext(), MaskKind::Ragged);
   const int64_t kvHeads = cast<CacheType>(cache.getType()).getHeads();
   Value result = createInferred<SdpaOp>(
-      builder, loc, split(loc, op.getQuery()), layer.key, layer.value,
-      source.mask, Value(), Value(), Value(), Value(), op.getHeadsAttr(),
+      builder, loc, split(loc, op.getQuery()), layer.key, layer.value, Value(),
+      layer.ragged, Value(), Value(), Value(), op.getHeadsAttr(),
       builder.getI64IntegerAttr(kvHeads), op.getScaleAttr(), kind, UnitAttr(),
       builder.getI64IntegerAttr(0), op.getSoftCapAttr(), FloatAttr());
   op.getResult().replaceAllUsesWith(join(loc, result));

@@ -60,16 +60,17 @@ static AttentionMemory getAttentionMemory(AttnConverter &c, Operation *op,
 static AttentionRows getAttentionRows(AttnConverter &c, attn::SdpaOp op) {
   Location loc = op.getLoc();
   AttentionRows rows;
-  if (op.getRagged()) {
-    rows.queries = rows.keys = c.getLowered(op.getRagged());
-  } else {
-    SmallVector<Polynomial> queryDims =
-                                attn::getSymbolicShape(op.getQuery().getType()),
-                            keyDims =
-                                attn::getSymbolicShape(op.getKey().getType());
+  SmallVector<Polynomial> queryDims =
+                              attn::getSymbolicShape(op.getQuery().getType()),
+                          keyDims =
+                              attn::getSymbolicShape(op.getKey().getType());
+  const bool raggedQueries = queryDims.size() == 2;
+  if (!raggedQueries)
     rows.queries = c.uniformBatch(loc, queryDims[0], queryDims[1]);
-    rows.keys = c.uniformBatch(loc, keyDims[0], keyDims[1]);
-  }
+  rows.keys = op.getRagged() ? c.getLowered(op.getRagged())
+                             : c.uniformBatch(loc, keyDims[0], keyDims[1]);
+  if (raggedQueries)
+    rows.queries = rows.keys;
   if (!op.getMask())
     return rows;
   rows.mask = c.buffer(op.getMask());

@@ -128,6 +128,14 @@ func.func @f(%x: tensor<1x4x8xf32>, %b: tensor<2x4xf32>) {
 
 // -----
 
+func.func @f(%q: tensor<?x?x8xf32, #attn.shape<[batch, seq, 8]>>, %x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %s: !attn.ragged<rows, keys>) {
+  // expected-error @below {{'attn.sdpa' op (12) expects no 'causal', window, slopes, relative bias and cache for a query of rank 3 with a ragged batch}}
+  %0 = attn.sdpa %q, %x, %x ragged(%s : <rows, keys>) heads 2 kv_heads 2 scale 1.0 <ragged> {causal} : [batch, seq, 8] f32, [rows, 8] f32, [rows, 8] f32
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<?x8xf32, #attn.shape<[rows, 8]>>, %v: tensor<?x12xf32, #attn.shape<[rows, 12]>>, %s: !attn.ragged<rows, keys>, %c: !attn.cache<heads 2, key 4, value 6>) {
   // expected-error @below {{'attn.append' op (1) expects a read-only cache, got '!attn.cache<heads 2, key 4, value 6>'}}
   %0 = attn.append %x, %x, %v ragged(%s : <rows, keys>) cache(%c : !attn.cache<heads 2, key 4, value 6>) : [rows, 8] f32, [rows, 8] f32, [rows, 12] f32

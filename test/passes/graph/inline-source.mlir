@@ -30,15 +30,12 @@ module attributes {transom.attention, attn.symbols = {batch = {max = -1 : i64}, 
   // CHECK-NOT: attn.get_cache
   // CHECK-NOT: attn.append
   // CHECK: [[R:%.*]] = attn.ragged_batch %arg1 : [attention_batch, attention_seq] i64 -> <rows1, keys1>
-  // CHECK: [[K:%[0-9]+]] = attn.scatter_rows {{.*}}, [[R]] to attention_batch x attention_seq
-  // CHECK: [[V:%[0-9]+]] = attn.scatter_rows {{.*}}, [[R]] to attention_batch x attention_seq
-  // CHECK: [[M:%[0-9]+]] = attn.cast %arg1 to i1
   // CHECK: <none> {causal}
   // CHECK: <none> {causal}
   // CHECK: [[Q:%[0-9]+]] = attn.reshape {{%.*}} to <[attention_batch, attention_target, 8]>
-  // CHECK: attn.sdpa [[Q]], [[K]], [[V]] mask([[M]] : [attention_batch, attention_seq] i1) heads 2 kv_heads 1 scale 5.000000e-01 <keys>
+  // CHECK: attn.sdpa [[Q]], [[K:%[0-9]+]], {{%.*}} ragged([[R]] : <rows1, keys1>) heads 2 kv_heads 1 scale 5.000000e-01 <ragged>
   // CHECK: [[U:%[0-9]+]] = attn.embedding
-  // CHECK: attn.sdpa [[Q]], [[K]], [[U]] mask([[M]] : [attention_batch, attention_seq] i1) heads 2 kv_heads 1
+  // CHECK: attn.sdpa [[Q]], [[K]], [[U]] ragged([[R]] : <rows1, keys1>) heads 2 kv_heads 1
   // CHECK: [[C:%[0-9]+]] = attn.slice {{%.*}} axis 3 from 0 size attention_seq
   // CHECK: [[T:%[0-9]+]] = attn.transpose [[C]] [0, 2, 1, 3]
   // CHECK-NOT: attn.gather
