@@ -27,6 +27,17 @@ function(transom_mlir_library name)
   endif()
 endfunction()
 
+# transom_mlir_tool(NAME SOURCES...): a program that is linked to the shared library of the compiler, so that plug-ins which it
+# loads share the dialects' types with it.
+function(transom_mlir_tool name)
+  transom_mlir_library(${name}-objects ${ARGN})
+  add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
+  set_target_properties(${name} PROPERTIES
+    LINKER_LANGUAGE CXX
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${LLVM_LIBRARY_DIRS}")
+  target_link_libraries(${name} PRIVATE ${name}-objects transom-compiler)
+endfunction()
+
 # transom_tablegen(TARGET TD_FILE OUT1 FLAG1 [OUT2 FLAG2 ...]): generates the headers into the mirrored build folder.
 function(transom_tablegen target td)
   set(LLVM_TARGET_DEFINITIONS ${td})

@@ -148,7 +148,8 @@ function(transom_lit_suites)
     list(TRANSFORM tests REPLACE "^${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_BINARY_DIR}")
     transom_test(lit-${name} COMMAND ${Python3_EXECUTABLE} ${TRANSOM_LIT} -sv -j 1 ${tests}
       NEEDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${CMAKE_CURRENT_SOURCE_DIR}/lit.cfg.py ${CMAKE_CURRENT_BINARY_DIR}/lit.site.cfg.py
-        ${CMAKE_BINARY_DIR}/bin/transom-opt ${TRANSOM_NEEDS_TOOL}
+        ${CMAKE_BINARY_DIR}/bin/transom-opt ${CMAKE_BINARY_DIR}/bin/transom-reduce
+        ${CMAKE_BINARY_DIR}/bin/transom-lsp-server ${TRANSOM_NEEDS_TOOL}
       MEMORY_MB 0 LABELS lit)
   endforeach()
 endfunction()

@@ -9,6 +9,7 @@
 #include "compiler/driver/CompileCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModuleText.h"
+#include "compiler/pipeline/LowerModule.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/attn/Attn.h"
@@ -43,13 +44,16 @@ private:
   Result<void> runPasses(Stage stage);
   Result<void> runPass(const transom::PassInfo &info,
                        const PipelineOptions &pipeline);
-  /// `error` of the pass after `passes`, with a file that holds its input.
+  /// `error` of the last of `passes`, with a file that holds its input. The
+  /// others run on `before` once more.
   Error withInput(Error error, ModuleOp before,
                   llvm::ArrayRef<const transom::PassInfo *> passes,
                   const PipelineOptions &pipeline);
   void setAttentionAttributes();
   Result<void> checkAttentionEntry();
   Result<void> readBack();
+  /// `error` of lowering, with a file that holds the kern module.
+  Error withLowering(Error error);
   Result<void> makeCode();
   Result<void> readBackLlvm(std::vector<IsaModule> &modules);
   Result<void> writeLibrary(std::vector<IsaObject> objects);
@@ -100,9 +104,9 @@ void ModuleCompiler::end(Stage stage) {
           .count());
 }
 
-/// `error` with the path of a file that holds the module.
-static Error withReproducer(Error error, const std::string &module) {
-  if (std::string path = writeReproducer(module); !path.empty())
+/// `error` with the path of a reproducer, if it could be written.
+static Error withReproducer(Error error, const std::string &path) {
+  if (!path.empty())
     error.message += "; reproducer: " + path;
   return error;
 }
@@ -137,11 +141,13 @@ Error ModuleCompiler::withInput(
   DiagnosticCollector diagnostics(*module->getContext());
   PassManager manager(module->getContext());
   manager.enableVerifier(false);
-  for (const transom::PassInfo *info : passes)
+  for (const transom::PassInfo *info : passes.drop_back())
     manager.addPass(info->create(pipeline));
   if (failed(manager.run(before)))
     return error;
-  return withReproducer(std::move(error), printModule(before));
+  PassManager failing(module->getContext());
+  failing.addPass(passes.back()->create(pipeline));
+  return withReproducer(std::move(error), writeReproducer(before, failing));
 }
 
 Result<void> ModuleCompiler::runPasses(Stage stage) {
@@ -160,7 +166,7 @@ Result<void> ModuleCompiler::runPasses(Stage stage) {
   for (size_t i = 0; i < passes.size(); ++i) {
     if (Result<void> done = runPass(*passes[i], pipeline); !done)
       return withInput(done.takeError(), *before,
-                       llvm::ArrayRef(passes).take_front(i), pipeline);
+                       llvm::ArrayRef(passes).take_front(i + 1), pipeline);
     TRANSOM_TRY(tell(stage, i + 1, passes.size() + 1));
   }
   TRANSOM_TRY(readBack());
@@ -172,7 +178,7 @@ Result<void> ModuleCompiler::readBack() {
   const std::string text = printModule(*module);
   Result<OwningOpRef<ModuleOp>> read = readModule(*module->getContext(), text);
   if (!read)
-    return withReproducer(read.takeError(), text);
+    return withReproducer(read.takeError(), writeReproducer(text));
   module = std::move(*read);
   return {};
 }
@@ -218,6 +224,20 @@ Result<void> ModuleCompiler::emitText(const std::string &text,
   return writeTextFile(path, text);
 }
 
+Error ModuleCompiler::withLowering(Error error) {
+  DiagnosticCollector diagnostics(*module->getContext());
+  for (const InstructionSet *isa : isas) {
+    if (succeeded(lowerModule(*module, isa->name)))
+      continue;
+    PipelineOptions pipeline;
+    pipeline.isa = isa->name;
+    PassManager failing(module->getContext());
+    populateStage(failing, Stage::LlvmIr, pipeline);
+    return withReproducer(std::move(error), writeReproducer(*module, failing));
+  }
+  return error;
+}
+
 Result<void> ModuleCompiler::makeCode() {
   TRANSOM_TRY(begin(Stage::LlvmIr));
   Result<std::vector<IsaModule>> modules =
@@ -227,7 +247,7 @@ Result<void> ModuleCompiler::makeCode() {
   if (!modules && modules.error().status != Status::Internal)
     return modules.takeError(); // interrupted
   if (!modules)
-    return withReproducer(modules.takeError(), printModule(*module));
+    return withLowering(modules.takeError());
   if (options.checkRoundTrip)
     if (Result<void> read = readBackLlvm(*modules); !read)
       return read;

@@ -69,6 +69,7 @@ LAYERS = {
     ],
     "tools": ["tools", *RUNTIME, *SUPPORT, "compiler/driver", "CLI", "nlohmann"],
     "tools/transom-opt": ["tools/transom-opt", *SUPPORT, "compiler/pipeline", *MLIR],
+    "tools/transom-reduce": ["tools/transom-reduce", *SUPPORT, "compiler/pipeline", *MLIR],
     "tools/transom-lsp-server": ["tools/transom-lsp-server", "compiler/pipeline", *MLIR],
     "examples": PUBLIC + ["examples"],
     "examples/pass-plugin": ["examples/pass-plugin", "passes/*", "compiler/pipeline", *DIALECTS, *SUPPORT, *MLIR],

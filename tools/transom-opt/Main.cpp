@@ -2,19 +2,132 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mlir-opt with the project's dialects, passes and pipelines: reads a module,
-// runs the passes that the flags name, writes it.
+// runs the passes that the flags name, writes it. `--start-at` and
+// `--stop-after` run a part of the pipeline of `transom compile`.
+#include "compiler/pipeline/PassRange.h"
 #include "compiler/pipeline/Register.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace transom;
+using llvm::LogicalResult;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+/// LLVM's code generator has an option of this name, which means nothing here.
+static StringRef takeName(StringRef name) {
+  if (cl::Option *other = cl::getRegisteredOptions().lookup(name))
+    other->removeArgument();
+  return name;
+}
+
+namespace {
+
+/// Flags that run a part of the pipeline.
+struct RangeFlags {
+  cl::OptionCategory category{"Part of the pipeline of 'transom compile'"};
+  cl::opt<std::string> startAt{
+      takeName("start-at"), cl::value_desc("pass"), cl::cat(category),
+      cl::desc("Run the pipeline from this pass on; of a pass that runs "
+               "several times write which run, as in 'cse:2'")};
+  cl::opt<std::string> stopAfter{
+      takeName("stop-after"), cl::value_desc("pass"), cl::cat(category),
+      cl::desc("Run the pipeline up to this pass, which runs too")};
+  cl::list<std::string> disabled{
+      takeName("disable-pass"), cl::value_desc("pass"), cl::cat(category),
+      cl::desc("With these: leave a pass out (repeatable)")};
+  cl::opt<std::string> backend{
+      takeName("backend"), cl::init("native"), cl::cat(category),
+      cl::desc("With these: what computes products, softmax and norms: native "
+               "or onednn")};
+  cl::opt<std::string> isa{takeName("isa"), cl::init("avx2"), cl::cat(category),
+                           cl::desc("With these: the instruction set of the "
+                                    "passes that lower")};
+
+  bool areGiven() const {
+    return startAt.getNumOccurrences() || stopAfter.getNumOccurrences();
+  }
+
+  /// The passes that the flags name.
+  Result<void> populate(mlir::OpPassManager &manager) const;
+};
+
+} // namespace
+
+Result<void> RangeFlags::populate(mlir::OpPassManager &manager) const {
+  const transom::PassInfo *first = nullptr, *last = nullptr;
+  if (!startAt.empty()) {
+    TRANSOM_ASSIGN(first, findPass(startAt));
+  }
+  if (!stopAfter.empty()) {
+    TRANSOM_ASSIGN(last, findPass(stopAfter));
+  }
+  PipelineOptions options;
+  options.disabled = {disabled.begin(), disabled.end()};
+  TRANSOM_TRY(checkDisabledPasses(options.disabled));
+  std::optional<Backend> parsed = parseBackend(backend);
+  if (!parsed)
+    return usageError("unknown backend '" + backend.getValue() +
+                      "'; supported: native, onednn");
+  options.backend = *parsed;
+  options.isa = isa;
+  return populateRange(manager, first, last, options);
+}
+
+static LogicalResult fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "transom-opt") << message << "\n";
+  return llvm::failure();
+}
+
+/// Runs the passes of the flags on one file.
+static LogicalResult run(StringRef input, StringRef output,
+                         const RangeFlags &flags,
+                         mlir::DialectRegistry &registry) {
+  mlir::MlirOptMainConfig config =
+      mlir::MlirOptMainConfig::createFromCLOptions();
+  if (flags.areGiven()) {
+    // Check the flags before a file is read.
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    mlir::PassManager passes(&context);
+    if (auto done = flags.populate(passes); !done)
+      return fail(done.error().message);
+    config.setPassPipelineSetupFn([&flags](mlir::PassManager &manager) {
+      return llvm::success(static_cast<bool>(flags.populate(manager)));
+    });
+  }
+
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
+  if (!file)
+    return fail(error);
+  std::unique_ptr<llvm::ToolOutputFile> out =
+      mlir::openOutputFile(output, &error);
+  if (!out)
+    return fail(error);
+  if (llvm::failed(
+          mlir::MlirOptMain(out->os(), std::move(file), registry, config)))
+    return llvm::failure();
+  out->keep();
+  return llvm::success();
+}
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
-  transom::registerTransomDialects(registry);
+  registerTransomDialects(registry);
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   mlir::registerStripDebugInfoPass();
-  transom::registerTransomPasses();
-  return mlir::failed(mlir::MlirOptMain(
-      argc, argv, "the transom optimizer driver\n", registry));
+  registerTransomPasses();
+  RangeFlags flags;
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "the transom optimizer driver\n", registry);
+  return llvm::failed(run(input, output, flags, registry));
 }

@@ -1,0 +1,96 @@
+// Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR keeps the pipeline of a reproducer as a resource of the module's text.
+#include "tools/transom-reduce/Reproducer.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace transom {
+
+namespace {
+
+/// Keeps the first error of a context while it lives; prints nothing.
+class FirstError {
+public:
+  explicit FirstError(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              text.empty())
+            text = diagnostic.str();
+          return success();
+        }) {}
+
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+} // namespace
+
+Result<Reproducer> readReproducer(MLIRContext &context,
+                                  const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return unavailable("cannot read '" + path +
+                       "': " + file.getError().message());
+  FirstError error(context);
+  ParserConfig config(&context);
+  PassReproducerOptions options;
+  options.attachResourceParser(config);
+  Reproducer reproducer;
+  reproducer.module =
+      parseSourceString<ModuleOp>((*file)->getBuffer(), config, path);
+  if (!reproducer.module)
+    return rejected(path + ": not a module: " + error.text);
+
+  // The options hand their pipeline to a pass manager only.
+  PassManager manager(&context);
+  if (failed(options.apply(manager)))
+    return rejected(path + ": " + error.text);
+  if (manager.empty())
+    return rejected(path + ": the module has no pipeline; expected a file that "
+                           "a failing pass has left, with 'mlir_reproducer'");
+  llvm::raw_string_ostream stream(reproducer.pipeline);
+  manager.printAsTextualPipeline(stream);
+  return Result<Reproducer>(std::move(reproducer));
+}
+
+std::string printReproducer(const Reproducer &reproducer) {
+  AsmState state(*reproducer.module, OpPrintingFlags().enableDebugInfo());
+  state.attachResourcePrinter(
+      "mlir_reproducer", [&](Operation *, AsmResourceBuilder &builder) {
+        builder.buildString("pipeline", reproducer.pipeline);
+        builder.buildBool("disable_threading", true);
+        builder.buildBool("verify_each", true);
+      });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*reproducer.module)->print(stream, state);
+  stream << "\n";
+  return stream.str();
+}
+
+std::string getFailure(ModuleOp module, StringRef pipeline) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  FirstError error(*module.getContext());
+  FailureOr<OpPassManager> passes = parsePassPipeline(pipeline);
+  PassManager manager(module.getContext());
+  if (failed(passes))
+    return error.text.empty() ? "the pipeline does not parse" : error.text;
+  static_cast<OpPassManager &>(manager) = std::move(*passes);
+  if (succeeded(manager.run(*copy)))
+    return {};
+  return error.text.empty() ? "the pipeline fails without an error"
+                            : error.text;
+}
+
+} // namespace transom
