@@ -63,10 +63,7 @@ Result<std::vector<int64_t>> Scorer::getTokens(const std::string &text) const {
   uint32_t truncated = 0;
   TRANSOM_ASSIGN(std::vector<transom_token> tokens,
                  tokenizeText(model, {text, std::nullopt}, how, truncated));
-  std::vector<int64_t> ids;
-  for (const transom_token &token : tokens)
-    ids.push_back(token.id);
-  return ids;
+  return getIds(tokens);
 }
 
 Result<void> Scorer::prepare(size_t tokens) {

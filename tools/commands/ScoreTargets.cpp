@@ -80,10 +80,7 @@ Result<std::vector<int64_t>> TargetScorer::getTokens(const std::string &text,
   TRANSOM_ASSIGN(
       std::vector<transom_token> tokens,
       tokenizeText(model.model.get(), {text, std::nullopt}, how, truncated));
-  std::vector<int64_t> ids;
-  for (const transom_token &token : tokens)
-    ids.push_back(token.id);
-  return ids;
+  return getIds(tokens);
 }
 
 /// A source and the next target.

@@ -80,11 +80,13 @@ std::optional<NumberedError> tools::findNumber(const Error &error,
   if (failure != std::errc())
     return std::nullopt;
   const std::string rest(next, end);
-  return NumberedError{
-      number,
-      {error.status,
-       rest.compare(0, 2, ": ") == 0 ? rest.substr(2) : "the " + kind + rest,
-       error.notes}};
+  const std::string separator = rest.substr(0, 2);
+  return NumberedError{number,
+                       {error.status,
+                        separator == ": " || separator == ", "
+                            ? rest.substr(2)
+                            : "the " + kind + rest,
+                        error.notes}};
 }
 
 Error tools::inBatch(const TextInput &input, size_t first, size_t count,
@@ -132,6 +134,13 @@ tools::tokenizeText(const transom_model *model, const TextOrPair &text,
     return lastError(status);
   tokens.resize(count);
   return tokens;
+}
+
+std::vector<int64_t> tools::getIds(const std::vector<transom_token> &tokens) {
+  std::vector<int64_t> ids;
+  for (const transom_token &token : tokens)
+    ids.push_back(token.id);
+  return ids;
 }
 
 /// Grows the buffer until the text fits.

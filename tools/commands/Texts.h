@@ -63,8 +63,8 @@ struct NumberedError {
   Error error;   ///< without the number
 };
 /// The error of one of them if it begins with its kind and number: of `prompt`,
-/// `prompt 3: ...` becomes `...`, and `prompt 3 has ...` becomes
-/// `the prompt has ...`.
+/// `prompt 3: ...` and `prompt 3, ...` become `...`, and `prompt 3 has ...`
+/// becomes `the prompt has ...`.
 std::optional<NumberedError> findNumber(const Error &error,
                                         const std::string &kind);
 /// The same for an error of a library call on a batch of `count` texts, of
@@ -92,6 +92,9 @@ struct TextOrPair {
 Result<std::vector<transom_token>>
 tokenizeText(const transom_model *model, const TextOrPair &text,
              const transom_tokenize_options &options, uint32_t &truncated);
+
+/// The ids of tokens.
+std::vector<int64_t> getIds(const std::vector<transom_token> &tokens);
 
 /// The text of ids.
 Result<std::string> detokenize(const transom_model *model,
