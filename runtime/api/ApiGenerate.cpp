@@ -41,41 +41,6 @@ void transom_continuation_init(transom_continuation *continuation,
   initialize(transom_continuation(), continuation, struct_size);
 }
 
-/// Whether the caller has set an option.
-template <typename T> static bool isGiven(T value) {
-  return value != T(TRANSOM_FROM_MODEL);
-}
-
-template <typename T, typename Field>
-static void assign(T &member, Field value) {
-  member = T(value);
-}
-template <typename T, typename Field>
-static void assign(std::optional<T> &member, Field value) {
-  member = T(value);
-}
-
-/// Copies what the caller set over the numbers of the configuration.
-static void overrideNumbers(const transom_generate_options &options,
-                            GenerationConfig &config) {
-  bool turnsOnSampling = false;
-  visitGenerationOptions(
-      [&](const GenerationOption &option, auto member, auto field) {
-        if constexpr (!std::is_null_pointer_v<decltype(field)>)
-          if (isGiven(options.*field)) {
-            assign(config.*member, options.*field);
-            turnsOnSampling |= option.turnsOnSampling;
-          }
-      });
-  if (isGiven(options.sample))
-    config.sample = options.sample != 0;
-  else if (turnsOnSampling)
-    config.sample = true;
-  config.seed = options.seed;
-  config.ignoreEnd = options.ignore_end != 0;
-  config.topLogprobs = options.top_logprobs;
-}
-
 /// Takes the caller's sequences that are never generated.
 static Result<void> takeBadWords(const transom_generate_options &options,
                                  int64_t vocabulary, GenerationConfig &config) {
@@ -103,7 +68,7 @@ configFor(const Model &model, const transom_generate_options &options) {
   Result<GenerationConfig> config = getGenerationConfig(model);
   if (!config)
     return config;
-  overrideNumbers(options, *config);
+  applyOptions(options, *config);
   if (options.context_policy > TRANSOM_CONTEXT_SHIFT)
     return usageError("the context policy is 0, 1 or 2, got " +
                       std::to_string(options.context_policy));

@@ -126,4 +126,16 @@ template <typename Visitor> void visitGenerationOptions(Visitor &&visit) {
   visit(Option{"stop_strings"}, &Config::stopStrings, nullptr);
 }
 
+/// Whether a caller has set an option of transom_generate_options.
+template <typename T> bool isGiven(T value) {
+  return value != T(TRANSOM_FROM_MODEL);
+}
+
+/// Lays the numbers that a caller has set over those of `config`, and takes
+/// `sample`, `seed`, `ignore_end` and `top_logprobs`. A caller who sets an
+/// option with `turnsOnSampling` and not `sample` makes it sample. Checks
+/// nothing.
+void applyOptions(const transom_generate_options &options,
+                  GenerationConfig &config);
+
 } // namespace transom

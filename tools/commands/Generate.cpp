@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // transom generate: continuations of prompts, as they come or as JSON lines.
-#include "runtime/generate/GenerationConfig.h"
+#include "runtime/generate/GenerationOptions.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/Prompts.h"
@@ -417,8 +417,8 @@ static Result<GenerateCommand::Facts> getFacts(const GenerateFlags &flags,
   facts.hasSources = !manifest.decoder->encoder.empty();
   TRANSOM_ASSIGN(GenerationConfig config,
                  GenerationConfig::parse(manifest.decoder->generation));
-  const int64_t given = flags.generation.values.num_return_sequences;
-  facts.continuations = given > 0 ? given : config.numReturnSequences;
+  applyOptions(*flags.generation.options(), config);
+  facts.continuations = config.numReturnSequences;
   return facts;
 }
 

@@ -13,30 +13,14 @@
 using namespace transom;
 using namespace transom::tools;
 
-/// Whether a flag has set an option.
-template <typename T> static bool isGiven(T value) {
-  return value != T(TRANSOM_FROM_MODEL);
-}
-
-template <typename T> static void assign(T &member, double value) {
-  member = T(value);
-}
-template <typename T>
-static void assign(std::optional<T> &member, double value) {
-  member = T(value);
-}
-
-/// The settings of the model's files with those of the flags over them.
+/// The settings of the model's files with those of the flags over them,
+/// resolved.
 static Result<GenerationConfig>
 getConfig(const Manifest &manifest, const transom_generate_options &options) {
   TRANSOM_ASSIGN(GenerationConfig config,
                  GenerationConfig::parse(manifest.decoder->generation));
-  visitGenerationOptions(
-      [&](const GenerationOption &, auto member, auto field) {
-        if constexpr (!std::is_null_pointer_v<decltype(field)>)
-          if (isGiven(options.*field))
-            assign(config.*member, double(options.*field));
-      });
+  applyOptions(options, config);
+  TRANSOM_TRY(config.resolve());
   return config;
 }
 
@@ -64,10 +48,9 @@ Result<void> TranslationTarget::setLanguage(const transom_model *model,
   int64_t id = -1;
   TRANSOM_TRY(
       check(transom_model_language_token(model, language.c_str(), &id)));
-  const int64_t start = config.decoderStart.value_or(-1);
-  bool startsWithLanguage = start < 0;
-  if (!startsWithLanguage) {
-    TRANSOM_ASSIGN(startsWithLanguage, isLanguage(model, start));
+  bool startsWithLanguage = !config.decoderStart;
+  if (config.decoderStart) {
+    TRANSOM_ASSIGN(startsWithLanguage, isLanguage(model, *config.decoderStart));
   }
   if (startsWithLanguage) {
     config.decoderStart = options.decoder_start_id = id;
@@ -77,24 +60,9 @@ Result<void> TranslationTarget::setLanguage(const transom_model *model,
   return {};
 }
 
-/// Whether tokens are drawn, as transom_session_generate() decides it.
-static bool isSampled(const GenerationConfig &config,
-                      const transom_generate_options &options) {
-  bool sampled = config.sample.value_or(false);
-  visitGenerationOptions([&](const GenerationOption &option, auto, auto field) {
-    if constexpr (!std::is_null_pointer_v<decltype(field)>)
-      sampled |= option.turnsOnSampling && isGiven(options.*field);
-  });
-  if (isGiven(options.sample))
-    sampled = options.sample != 0;
-  return sampled && config.temperature.value_or(1) > 0;
-}
-
 /// Greedy search gives one result. Beam search checks its own number.
-static Result<void> checkResults(const GenerationConfig &config,
-                                 const transom_generate_options &options) {
-  if (config.numBeams > 1 || config.numReturnSequences <= 1 ||
-      isSampled(config, options))
+static Result<void> checkResults(const GenerationConfig &config) {
+  if (config.numBeams > 1 || config.numReturnSequences <= 1 || *config.sample)
     return {};
   return usageError("'num_return_sequences' " +
                     std::to_string(config.numReturnSequences) +
@@ -110,7 +78,7 @@ TranslationTarget::create(const transom_model *model, const Manifest &manifest,
   target.options = *flags.options();
   target.prefixes = request.hasPrefixes;
   TRANSOM_ASSIGN(target.config, getConfig(manifest, target.options));
-  TRANSOM_TRY(checkResults(target.config, target.options));
+  TRANSOM_TRY(checkResults(target.config));
   if (!request.language.empty())
     TRANSOM_TRY(target.setLanguage(model, request.language));
   // Beams have scores; those of other results are made of log-probabilities.
@@ -136,7 +104,7 @@ TranslationTarget::getPrefix(const transom_model *model,
   if (text.empty())
     return ids;
   // A forced first token comes before the prefix.
-  if (config.forcedBegin.value_or(-1) >= 0)
+  if (config.forcedBegin)
     ids.push_back(*config.forcedBegin);
   transom_tokenize_options how = transom_tokenize_options_default();
   how.target = how.no_special = how.no_truncation = how.refuse_unknown = 1;
@@ -148,8 +116,8 @@ TranslationTarget::getPrefix(const transom_model *model,
     error.message = "target prefix " + quote(text) + ": " + error.message;
     return error;
   }
-  for (const transom_token &token : *tokens)
-    ids.push_back(token.id);
+  const std::vector<int64_t> own = getIds(*tokens);
+  ids.insert(ids.end(), own.begin(), own.end());
   return ids;
 }
 

@@ -35,9 +35,7 @@ public:
   size_t getBeams() const { return size_t(config.numBeams); }
   /// The token that targets begin with, where the flags or the model's files
   /// name one.
-  std::optional<int64_t> getStart() const {
-    return config.decoderStart ? config.decoderStart : config.beginToken;
-  }
+  std::optional<int64_t> getStart() const { return config.getTargetStart(); }
   /// The score of a result: that of its beam, or from its log-probabilities;
   /// NaN without both.
   double getScore(const transom_continuation &continuation) const;
@@ -56,7 +54,7 @@ private:
                            const std::string &language);
 
   transom_generate_options options;
-  GenerationConfig config; ///< of the flags and the model's files
+  GenerationConfig config; ///< of the flags and the model's files, resolved
   bool prefixes = false;
 };
 
