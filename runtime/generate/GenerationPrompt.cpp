@@ -139,7 +139,7 @@ Result<PreparedPrompt> transom::preparePrompt(const LogitsSource &source,
   }
   TRANSOM_TRY(checkTokens(prompt.tokens.data(), prompt.tokens.size(),
                           source.vocabulary(),
-                          source.hasSources() ? "target of " + name : name));
+                          source.hasSources() ? name + ": target" : name));
   TRANSOM_TRY(fitContext(source, config, name, prompt));
   return prompt;
 }

@@ -32,7 +32,7 @@ Result<void> transom::checkTokens(const int64_t *tokens, size_t count,
 }
 
 Error transom::nonFiniteLogit(int64_t position, const std::string &sequence) {
-  return rejected("non-finite logit at position " + std::to_string(position) +
-                  " of " + sequence +
+  return rejected(sequence + ": non-finite logit at position " +
+                  std::to_string(position) +
                   ": the weights or the input give NaN or infinity");
 }

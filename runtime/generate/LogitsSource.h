@@ -95,7 +95,8 @@ inline constexpr Status cancelledStep = Status(130);
 Result<void> checkTokens(const int64_t *tokens, size_t count,
                          int64_t vocabulary, const std::string &what);
 
-/// The error for logits with a NaN or infinity.
+/// The error for logits with a NaN or infinity. It begins with `sequence`, the
+/// name of the prompt, text or row.
 Error nonFiniteLogit(int64_t position, const std::string &sequence);
 
 } // namespace transom

@@ -5,7 +5,7 @@
 // input, in the same order.
 #include "runtime/json/Json.h"
 #include "tools/commands/Texts.h"
-#include "tools/commands/TranslationTarget.h"
+#include "tools/commands/TranslationSession.h"
 #include "tools/commands/attention/WordAligner.h"
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,6 @@ namespace {
 
 /// Lines that are taken together, and sorted by length, at most.
 constexpr size_t window = 1024;
-/// Without '--batch-size': the most lines, beams and tokens of sources that are
-/// worked on at the same time, and the fewest lines.
-constexpr size_t mostLines = 32, mostBeams = 64, mostTokens = 8192;
-constexpr size_t fewestLines = 4;
 
 struct TranslateFlags {
   std::string model;
@@ -33,15 +29,16 @@ struct TranslateFlags {
   GenerationFlags generation;
 };
 
-/// A line of the input and what became of it.
-struct Line {
+/// A line of the input and what became of it. It has no ids if it is blank or
+/// wrong.
+struct Line : TranslationSource {
   std::string text;
-  std::vector<int64_t> ids;          ///< its tokens; empty: a blank line
-  std::vector<transom_token> tokens; ///< the same, where words are aligned
-  std::vector<int64_t> target;       ///< what its translation begins with
+  std::vector<transom_token> tokens; ///< of `ids`, where words are aligned
   std::optional<Error> error;        ///< why it has no result
-  /// The index of its prompt, unless it has none.
-  std::optional<size_t> prompt;
+  /// Where its results are, and as which prompt; NULL: it has none.
+  const transom_generation *results = nullptr;
+  size_t prompt = 0;
+  bool done = false; ///< counted by the progress
 };
 
 /// Translates lines with one model, a window at a time.
@@ -50,7 +47,11 @@ public:
   Translator(const TranslateFlags &flags, const CommonFlags &common,
              TextModel model, TranslationTarget target, int64_t maximum)
       : flags(flags), common(common), model(std::move(model)),
-        target(std::move(target)), maximum(maximum) {}
+        target(std::move(target)), maximum(maximum),
+        session(this->model.model.get(), this->target,
+                {common.threads, flags.batch, maximum}) {}
+  Translator(const Translator &) = delete;
+  Translator &operator=(const Translator &) = delete;
 
   /// Opens the file of prefixes and what aligns words.
   Result<void> open();
@@ -62,15 +63,12 @@ public:
 private:
   Result<void> prepareLine(Line &line);
   Result<void> setTarget(Line &line, const std::string &prefix);
-  size_t getBatch() const;
-  bool hasRoom(size_t lines, size_t tokens, size_t prefix) const;
-  Result<void> createSessionFor(const std::vector<Line *> &sources);
-  Result<GenerationPtr> generate(std::vector<Line *> &sources,
-                                 TextProgress &progress);
-  Result<GenerationPtr> generateAll(std::vector<Line *> &sources,
-                                    TextProgress &progress);
+  Result<void> generate(const std::vector<Line *> &sources,
+                        TextProgress &progress);
+  Result<void> generateHalves(const std::vector<Line *> &sources,
+                              TextProgress &progress);
   void fail(Line &line, Error error);
-  Result<void> printLine(const Line &line, const transom_generation *results);
+  Result<void> printLine(const Line &line);
   Result<void> print(const Line &line,
                      const transom_continuation *continuation);
   Result<void> printText(const std::string &text, double score,
@@ -85,18 +83,11 @@ private:
   int64_t maximum; ///< tokens of a source; 0: no limit
   LinePartner prefixes;
   std::optional<WordAligner> aligner;
-  SessionPtr session;
-  /// Lines, tokens of a line and of a prefix that fit the session.
-  size_t most = 0, longest = 0, longestPrefix = 0;
-  size_t done = 0;             ///< lines of the windows before
-  const Line *first = nullptr; ///< of the window
-  size_t failed = 0, cut = 0;  ///< lines without a result, truncated lines
-};
-
-/// Counts lines that are done, from the callback of generation.
-struct DoneLines {
-  TextProgress &progress;
-  size_t results, ended = 0;
+  TranslationSession session;
+  std::vector<GenerationPtr> generations; ///< of the window
+  size_t done = 0;                        ///< lines of the windows before
+  const Line *first = nullptr;            ///< of the window
+  size_t failed = 0, cut = 0; ///< lines without a result, truncated lines
 };
 
 } // namespace
@@ -155,120 +146,53 @@ Result<void> Translator::prepareLine(Line &line) {
     return {};
   }
   cut += truncated;
-  for (const transom_token &token : *tokens)
-    line.ids.push_back(token.id);
+  line.ids = getIds(*tokens);
   if (aligner)
     line.tokens = std::move(*tokens);
   return {};
 }
 
-/// The number of lines that are worked on at the same time.
-size_t Translator::getBatch() const {
-  if (flags.batch)
-    return flags.batch;
-  const size_t lines = std::min({mostLines, mostBeams / target.getBeams(),
-                                 mostTokens / std::max<size_t>(1, longest)});
-  return std::max(lines, fewestLines);
+/// Counts a line that is done, once.
+static void tellDone(Line &line, TextProgress &progress) {
+  if (!std::exchange(line.done, true))
+    progress.add(1);
 }
 
-/// Whether the session has room for lines with these tokens.
-bool Translator::hasRoom(size_t lines, size_t tokens, size_t prefix) const {
-  return session && std::min(lines, getBatch()) <= most && tokens <= longest &&
-         prefix <= longestPrefix;
-}
-
-/// Makes a session with room for these sources, unless there is one.
-Result<void> Translator::createSessionFor(const std::vector<Line *> &sources) {
-  size_t tokens = 0, prefix = 0;
-  for (const Line *line : sources) {
-    tokens = std::max(tokens, line->ids.size());
-    prefix = std::max(prefix, line->target.size());
-  }
-  if (hasRoom(sources.size(), tokens, prefix))
+/// Generates the results of lines. A line that is wrong by itself gets an
+/// error.
+Result<void> Translator::generate(const std::vector<Line *> &sources,
+                                  TextProgress &progress) {
+  if (sources.empty())
     return {};
-
-  // Sessions grow in steps, since each is made anew.
-  constexpr size_t step = 64;
-  tokens = (tokens + step - 1) / step * step;
-  if (maximum)
-    tokens = std::min(tokens, size_t(maximum));
-  longest = std::max(longest, tokens);
-  longestPrefix = std::max(longestPrefix, prefix);
-  most = std::min(most, getBatch());
-  while (most < std::min(sources.size(), getBatch()))
-    most = std::min(std::max<size_t>(1, 2 * most), getBatch());
-
-  // Plan for lines that are all as long as the longest.
-  const std::vector<size_t> lengths(most, longest);
-  const std::vector<int64_t> ids(longestPrefix);
-  const transom_prompt longestTarget{ids.data(), ids.size(), {}};
-  transom_generate_options generation = *target.getOptions();
-  if (longestPrefix) {
-    generation.target_prefixes = &longestTarget;
-    generation.num_target_prefixes = 1;
+  Result<GenerationPtr> made =
+      session.generate({sources.begin(), sources.end()},
+                       [&](size_t i) { tellDone(*sources[i], progress); });
+  if (made) {
+    for (size_t i = 0; i != sources.size(); ++i) {
+      sources[i]->results = made->get();
+      sources[i]->prompt = i;
+    }
+    generations.push_back(std::move(*made));
+    return {};
   }
-  transom_session_options options = transom_session_options_default();
-  options.threads = common.threads;
-  options.max_sequences = uint32_t(most * target.getBeams());
-  session.reset();
-  TRANSOM_TRY(check(transom_session_options_fit_generate(
-      model.model.get(), lengths.data(), lengths.size(), &generation,
-      &options)));
-  TRANSOM_ASSIGN(session, createSession(model.model.get(), options));
+  std::optional<NumberedError> one = findNumber(made.error(), "prompt");
+  if (!one || !isOfLine(made.error()))
+    return made.takeError();
+  if (sources.size() > 1)
+    return generateHalves(sources, progress);
+  fail(*sources[0], std::move(one->error));
+  tellDone(*sources[0], progress);
   return {};
 }
 
-/// Generates the results of `sources`, of which number i becomes prompt i.
-Result<GenerationPtr> Translator::generateAll(std::vector<Line *> &sources,
-                                              TextProgress &progress) {
-  TRANSOM_TRY(createSessionFor(sources));
-  std::vector<transom_prompt> prompts, begins;
-  for (size_t i = 0; i != sources.size(); ++i) {
-    sources[i]->prompt = i;
-    prompts.push_back({sources[i]->ids.data(), sources[i]->ids.size(), {}});
-    begins.push_back(
-        {sources[i]->target.data(), sources[i]->target.size(), {}});
-  }
-  transom_generate_options options = *target.getOptions();
-  DoneLines lines{progress, target.getResults()};
-  options.callback_context = &lines;
-  options.callback = [](void *context, const transom_generated_token *token) {
-    auto &lines = *static_cast<DoneLines *>(context);
-    if (token->finish != TRANSOM_FINISH_NONE &&
-        ++lines.ended % lines.results == 0)
-      lines.progress.add(1);
-    return 0;
-  };
-  if (target.hasPrefixes()) {
-    options.target_prefixes = begins.data();
-    options.num_target_prefixes = begins.size();
-  }
-  transom_generation *made = nullptr;
-  const CancelOnSignal signals(session.get());
-  Result<void> generated = check(transom_session_generate(
-      session.get(), prompts.data(), prompts.size(), &options, &made));
-  GenerationPtr generation(made);
-  if (!generated)
-    return signals.explain(generated.takeError());
-  return std::move(generation);
-}
-
-/// The same without the sources that are wrong: their lines get an error.
-Result<GenerationPtr> Translator::generate(std::vector<Line *> &sources,
-                                           TextProgress &progress) {
-  while (!sources.empty()) {
-    Result<GenerationPtr> generation = generateAll(sources, progress);
-    if (generation || !isOfLine(generation.error()))
-      return generation;
-    std::optional<NumberedError> one = findNumber(generation.error(), "prompt");
-    if (!one || one->number >= sources.size())
-      return generation;
-    Line &line = *sources[one->number];
-    line.prompt.reset();
-    fail(line, std::move(one->error));
-    sources.erase(sources.begin() + int64_t(one->number));
-  }
-  return GenerationPtr();
+/// The same for each half of lines that failed together. The error may name
+/// another line than the wrong one, since logits that are not finite may make
+/// those of other lines so, too. Alone each line gets its own.
+Result<void> Translator::generateHalves(const std::vector<Line *> &sources,
+                                        TextProgress &progress) {
+  const auto middle = sources.begin() + int64_t(sources.size() / 2);
+  TRANSOM_TRY(generate({sources.begin(), middle}, progress));
+  return generate({middle, sources.end()}, progress);
 }
 
 /// The alignment of a result, where it is asked for; null: the line has none.
@@ -346,14 +270,13 @@ Result<void> Translator::print(const Line &line,
 }
 
 /// Prints the results of a line, of which there are as many for each.
-Result<void> Translator::printLine(const Line &line,
-                                   const transom_generation *results) {
+Result<void> Translator::printLine(const Line &line) {
   for (size_t i = 0; i != target.getResults(); ++i) {
     transom_continuation continuation = transom_continuation_default();
-    if (line.prompt)
+    if (line.results)
       TRANSOM_TRY(check(transom_generation_get(
-          results, *line.prompt * target.getResults() + i, &continuation)));
-    TRANSOM_TRY(print(line, line.prompt ? &continuation : nullptr));
+          line.results, line.prompt * target.getResults() + i, &continuation)));
+    TRANSOM_TRY(print(line, line.results ? &continuation : nullptr));
   }
   return {};
 }
@@ -368,7 +291,7 @@ Result<void> Translator::run(std::vector<std::string> texts,
     lines[i].text = std::move(texts[i]);
     TRANSOM_TRY(prepareLine(lines[i]));
     if (lines[i].ids.empty())
-      progress.add(1);
+      tellDone(lines[i], progress);
     else
       sources.push_back(&lines[i]);
   }
@@ -379,11 +302,12 @@ Result<void> Translator::run(std::vector<std::string> texts,
     const size_t first = a->ids.size(), second = b->ids.size();
     return first != second ? first > second : a < b;
   });
-  TRANSOM_ASSIGN(GenerationPtr results, generate(sources, progress));
+  generations.clear();
+  TRANSOM_TRY(generate(sources, progress));
 
   // The results in the order of the lines.
   for (const Line &line : lines)
-    TRANSOM_TRY(printLine(line, results.get()));
+    TRANSOM_TRY(printLine(line));
   done += lines.size();
   return {};
 }

@@ -206,7 +206,9 @@ typedef struct transom_generation transom_generation;
 /** Generates continuations of all prompts together; prompts wait while the
  * session has no room for them. A continuation does not depend on the other
  * prompts. `generation` is set on success, and on CANCELLED to what was
- * generated so far.
+ * generated so far. The message of an error that one prompt causes begins with
+ * `prompt N`; another prompt may be named if the logits are not finite, as
+ * transom_session_step() says.
  * Errors: REJECTED (ids out of range, text that is not UTF-8, an empty prompt
  * for a model without a begin token, a logit that is not finite), LIMIT (prompt
  * longer than the context), UNSUPPORTED (no tokenizer, options that are not

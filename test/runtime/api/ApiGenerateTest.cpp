@@ -137,7 +137,7 @@ TEST_F(ApiGenerate, refusals_leave_the_session_usable) {
   EXPECT_EQ(generate({makePrompt(nan)}), TRANSOM_STATUS_REJECTED);
   EXPECT_EQ(generation, nullptr);
   EXPECT_EQ(std::string(transom_last_error())
-                .find("non-finite logit at position 1 of prompt 0"),
+                .find("prompt 0: non-finite logit at position 1"),
             0u)
       << transom_last_error();
   const std::vector<int64_t> outside = {FAKE_VOCABULARY}, longer(601, 1);
@@ -322,7 +322,7 @@ TEST_F(ApiGenerate, wrong_target_prefixes) {
   options.target_prefixes = &prefix;
   prefix = makePrompt(outside);
   EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_REJECTED);
-  EXPECT_NE(std::strstr(transom_last_error(), "target of prompt 0"), nullptr)
+  EXPECT_NE(std::strstr(transom_last_error(), "prompt 0: target: id"), nullptr)
       << transom_last_error();
   prefix = {nullptr, 0, {"x", 1}};
   EXPECT_EQ(generate({makePrompt(ids)}), TRANSOM_STATUS_UNSUPPORTED);

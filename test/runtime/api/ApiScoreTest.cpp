@@ -130,7 +130,7 @@ TEST_F(ApiScore, wrong_pairs) {
   expect(makePrompt(outside), good, TRANSOM_STATUS_REJECTED, "source 1");
   expect(good, makePrompt(wrong), TRANSOM_STATUS_REJECTED, "target 1");
   expect(good, makePrompt(nan), TRANSOM_STATUS_REJECTED,
-         "non-finite logit at position 2");
+         "row 1: non-finite logit at position 2");
   expect(makePrompt(longer), good, TRANSOM_STATUS_LIMIT,
          "source 1 has 1025 tokens");
   const transom_prompt text = {nullptr, 0, {"x", 1}};

@@ -282,7 +282,7 @@ TEST(BeamGenerator, what_is_refused) {
   FakeSource poisoned(40, 4, 10);
   poisoned.poisonAt = 3;
   EXPECT_EQ(beamsFail(poisoned, beamConfig(), {{1}})
-                .message.rfind("non-finite logit at position 2 of prompt 0", 0),
+                .message.rfind("prompt 0: non-finite logit at position 2", 0),
             0u);
   FakeSource source(40, 4, 10);
   std::vector<int64_t> all;

@@ -305,7 +305,7 @@ TEST(Generator, logits_that_are_no_numbers) {
   source.poisonAt = 5;
   Error error = runFails(source, resolved(), {{1, 2, 3}});
   EXPECT_EQ(error.status, Status::Rejected);
-  EXPECT_EQ(error.message, "non-finite logit at position 4 of prompt 0: the "
+  EXPECT_EQ(error.message, "prompt 0: non-finite logit at position 4: the "
                            "weights or the input give NaN or infinity");
   source.poisonAt = SIZE_MAX;
   EXPECT_EQ(run(source, resolved(), {{1}})[0].tokens.size(), 12u);

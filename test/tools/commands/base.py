@@ -37,6 +37,18 @@ def write_tensors(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def set_weight(folder, tensor, index, value):
+    """Sets an element of a tensor of f32 in a model folder."""
+    path = os.path.join(folder, "model.safetensors")
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    (length,) = struct.unpack_from("<Q", data)
+    begin = json.loads(data[8 : 8 + length])[tensor]["data_offsets"][0]
+    struct.pack_into("<f", data, 8 + length + begin + 4 * index, value)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
 class ToolTest(unittest.TestCase):
     """A test with a folder of its own; artifacts are compiled once a class."""
 

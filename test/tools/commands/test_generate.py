@@ -4,11 +4,10 @@
 import json
 import os
 import signal
-import struct
 import subprocess
 import unittest
 
-from base import QUICK, TOOL, goldens, write_tensors
+from base import QUICK, TOOL, goldens, set_weight, write_tensors
 from decoders import BEGIN, END, DecoderTest, golden, golden_ids, golden_shape, ids_of, script, tokenizer
 
 
@@ -244,14 +243,7 @@ class Generate(DecoderTest):
         name = f"{tensor}-{index}"
         os.remove(self.variant(model, name))
         folder = os.path.join(self.shared, f"{model}-{name}")
-        path = os.path.join(folder, "model.safetensors")
-        with open(path, "rb") as file:
-            data = bytearray(file.read())
-        (length,) = struct.unpack_from("<Q", data)
-        begin = json.loads(data[8 : 8 + length])[tensor]["data_offsets"][0]
-        struct.pack_into("<f", data, 8 + length + begin + 4 * index, value)
-        with open(path, "wb") as file:
-            file.write(data)
+        set_weight(folder, tensor, index, value)
         return self.compiled(folder)
 
     def test_weights_that_are_no_numbers(self):
@@ -265,8 +257,8 @@ class Generate(DecoderTest):
             (queries, 2 * width, float("inf")),
         ):
             broken = self.poisoned("gpt2", tensor, index, value)
-            self.fail_with(3, "generate", broken, "--ids", "5,6,7", says="non-finite logit at position 2 of prompt 0: the weights or the input give NaN")
-            self.fail_with(3, "score", broken, "--ids", "5,6,7", says="non-finite logit at position 0 of the text")
+            self.fail_with(3, "generate", broken, "--ids", "5,6,7", says="prompt 0: non-finite logit at position 2: the weights or the input give NaN")
+            self.fail_with(3, "score", broken, "--ids", "5,6,7", says="the text: non-finite logit at position 0")
             os.remove(broken)
 
     def test_interrupted(self):

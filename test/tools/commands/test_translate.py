@@ -4,10 +4,11 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
-from base import QUICK, SOURCE, TOOL
+from base import QUICK, SOURCE, TOOL, set_weight
 from translations import LIMIT, WORDS, TranslationTest
 
 
@@ -73,6 +74,34 @@ class Translate(TranslationTest):
         cut = self.succeed("translate", self.model, "--truncate", "--file", self.path("lines"))
         self.assertIn("1 text was cut", cut.stderr)
         self.assertEqual([bool(line) for line in cut.stdout.splitlines()], [True, True, True])
+
+    def test_a_line_whose_logits_are_not_finite_is_reported_and_the_others_are_done(self):
+        # Sources with a token at position 10 are not finite: BART's positions follow two unused rows.
+        path = shutil.copytree(os.path.join(self.shared, "text-bart"), os.path.join(self.shared, "broken-bart"))
+        set_weight(path, "model.encoder.embed_positions.weight", 12 * 8, float("nan"))
+        broken = self.compiled(path)
+        lines = [" ".join(f"w{(5 * i + k) % 30}" for k in range(1 + 7 * i % 18)) for i in range(40)]
+        wrong = [i for i, line in enumerate(lines) if len(line.split()) >= 10]
+        self.assertGreater(len(wrong), 4)
+        with open(self.path("lines"), "w") as file:
+            file.write("".join(line + "\n" for line in lines))
+        for flags in ((), ("--num-beams", "3"), ("--temperature", "2", "--num-return-sequences", "2")):
+            result = self.tool("translate", broken, "--json", *flags, "--progress", "json", "--file", self.path("lines"))
+            self.assertEqual(result.returncode, 3)
+            errors = [line for line in result.stderr.splitlines() if line.startswith("transom: error: ")]
+            says = "continuation 0: " * ("--temperature" in flags) + "non-finite logit at position 0: the weights or the input give NaN or infinity"
+            self.assertEqual(sorted(errors), sorted([f"transom: error: {self.path('lines')}:{i + 1}: {says}" for i in wrong] + [f"transom: error: {len(wrong)} lines have no result"]))
+            self.assertEqual(json.loads(next(line for line in reversed(result.stderr.splitlines()) if line.startswith("{")))["texts"], len(lines))
+            # The other lines have the results that they have without the wrong ones.
+            got = [json.loads(line) for line in result.stdout.splitlines()]
+            results = len(got) // len(lines)
+            for i, line in enumerate(lines):
+                for made in got[i * results:][:results]:
+                    self.assertEqual((made["source"], made["text"] == "", made.get("error")), (line, i in wrong, says if i in wrong else None))
+            if "--temperature" not in flags:
+                self.assertEqual([line for line in got if "error" not in line], self.translated([line for i, line in enumerate(lines) if i not in wrong], *flags))
+        alone = self.tool("translate", broken, "--text", "w1", "--text", lines[wrong[0]])
+        self.assertIn("text 1: non-finite logit at position 0: ", alone.stderr)
 
     def test_other_models_are_refused(self):
         self.fail_with(2, "translate", self.compiled(os.path.join(SOURCE, "examples", "tiny-llama")), input="x\n", says="is not an encoder-decoder; use 'generate'")
