@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What translations begin with: the token of their language, and a given prefix."""
 import json
+import os
 import unittest
 
+from base import GOLDENS
 from translations import LIMIT, WORDS, TranslationTest
 
 
@@ -49,6 +51,29 @@ class TranslationTarget(TranslationTest):
             (line,) = self.translated(["w1 w2"], *flags, "--target-prefix", prefix, model=model)
             self.assertTrue(line["text"].startswith(prefix))
             self.assertIn(line["finish_reason"], ("length", "end"))
+
+    def test_prefixes_give_the_results_of_transformers(self):
+        with open(os.path.join(GOLDENS, "target-prefixes.json")) as file:
+            expected = json.load(file)
+        count = 0
+        for family, cases in expected.items():
+            for number, case in enumerate(cases):
+                model = self.with_words(family, name=f"{family}-{number}", **case["generation_config"])
+                for run in case["runs"]:
+                    count += self.check_run(model, run, (family, number, run))
+        self.assertEqual(count, 144)
+
+    def check_run(self, model, run, what):
+        """The number of sources of a run."""
+        text = lambda ids: " ".join(WORDS[id] for id in ids)
+        with open(self.path("prefixes"), "w") as file:
+            file.write("".join(text(source["prefix"]) + "\n" for source in run["sources"]))
+        flags = [f"--{key.replace('_', '-')}={str(value).lower()}" for key, value in run["flags"].items()]
+        got = self.translated([text(source["source"]) for source in run["sources"]], "--target-prefix-file", self.path("prefixes"), *flags, model=model)
+        self.assertEqual([line["ids"] for line in got], [ids for source in run["sources"] for ids in source["ids"]], what)
+        for line, score in zip(got, [score for source in run["sources"] for score in source.get("scores", ())]):
+            self.assertLess(abs(line["score"] - score), 1e-4, what)
+        return len(run["sources"])
 
     def test_the_target_language_is_the_first_token(self):
         languages = ("en_XX", "de_DE", "fr_XX")

@@ -33,9 +33,9 @@ def word_tokenizer(languages=(), after=False):
 
 class TranslationTest(ToolTest):
     @classmethod
-    def with_words(cls, family, languages=(), after=False, **generation):
-        """A model of the goldens with the tokenizer above."""
-        folder = os.path.join(cls.shared, "-".join(["text", family, *generation]) + "-after" * after)
+    def with_words(cls, family, languages=(), after=False, name=None, **generation):
+        """A model of the goldens with the tokenizer above. Models of one family need names if they have the same settings."""
+        folder = os.path.join(cls.shared, name or "-".join(["text", family, *generation]) + "-after" * after)
         shutil.copytree(os.path.join(GOLDENS, "random-beams", family), folder)
         for name, content in (("tokenizer", word_tokenizer(languages, after)), ("generation_config", {"max_length": 14, "forced_eos_token_id": None, **generation})):
             with open(os.path.join(folder, name + ".json"), "w") as file:
