@@ -120,13 +120,13 @@ TEST(MarianImport, Vocabularies) {
             "vocab.json:1:1: special token '<unk>' is not in the "
             "vocabulary");
   EXPECT_EQ(getMessage(R"({"</s>": 0, "b": 2})"),
-            "vocab.json:1:20: '/b': id 2, but no token has id 1");
+            "vocab.json:1:18: '/b': id 2, but no token has id 1");
   EXPECT_EQ(getMessage(R"({"</s>": 0, "b": 0})"),
-            "vocab.json:1:20: '/b': id 0 is that of token '</s>' too");
-  EXPECT_NE(getMessage(R"({"</s>": 0, "b": -1})").find("vocab.json:1:20: '/b'"),
+            "vocab.json:1:18: '/b': id 0 is that of token '</s>' too");
+  EXPECT_NE(getMessage(R"({"</s>": 0, "b": -1})").find("vocab.json:1:18: '/b'"),
             std::string::npos);
   EXPECT_NE(
-      getMessage(R"({"</s>": 0, "b": 1.5})").find("vocab.json:1:20: '/b'"),
+      getMessage(R"({"</s>": 0, "b": 1.5})").find("vocab.json:1:18: '/b'"),
       std::string::npos);
   EXPECT_EQ(getMessage("{}"), "vocab.json:1:1: a vocabulary without tokens");
   EXPECT_EQ(getMessage("[]"),
@@ -146,7 +146,7 @@ TEST(MarianImport, TheVocabularyOfTheModel) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().status, Status::Rejected);
   EXPECT_EQ(wrong.error().message,
-            "vocab.json:1:88: '/<pad>': id 7 is not in the model's vocabulary "
+            "vocab.json:1:85: '/<pad>': id 7 is not in the model's vocabulary "
             "of 7 tokens");
 }
 
