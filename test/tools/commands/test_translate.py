@@ -3,12 +3,10 @@
 """translate and summarize: one line of output for each line of input, with the results of the entry 'generate'."""
 import json
 import os
-import re
 import shutil
-import subprocess
 import unittest
 
-from base import QUICK, SOURCE, TOOL, set_weight
+from base import SOURCE, set_weight
 from translations import LIMIT, WORDS, TranslationTest
 
 
@@ -130,13 +128,6 @@ class Translate(TranslationTest):
         self.assertIn(f"{self.path('lines')}:2: text is not UTF-8 at byte 3", result.stderr)
         self.assertEqual([bool(line) for line in result.stdout.splitlines()], [True, False, True])
 
-    def test_threads_and_the_number_of_lines_at_a_time_change_nothing(self):
-        lines = [" ".join(f"w{(7 * i + k) % 30}" for k in range(1 + i % 11)) for i in range(40)]
-        for flags in ((), ("--num-beams", "3")):
-            results = [self.translated(lines, *flags, "-t", threads, "--batch-size", size) for threads, size in (("1", "1"), ("2", "5"), ("3", "100"))]
-            self.assertEqual(results[0], results[1])
-            self.assertEqual(results[0], results[2])
-
     def test_scores_without_beams(self):
         (line,) = self.translated(["w1 w2"], "--scores")
         generated = json.loads(self.succeed("generate", self.model, "-p", "w1 w2", "--json", "--top-logprobs", "0").stdout)
@@ -150,25 +141,6 @@ class Translate(TranslationTest):
         report = json.loads(result.stderr.splitlines()[-1])
         self.assertEqual((report["texts"], report["seconds_left"]), (50, 0))
         self.assertGreater(report["texts_per_s"], 0)
-
-
-    def test_memory_after_many_lines(self):
-        for flags in ((), ("--num-beams", "3", "--num-return-sequences", "2")):
-            process = subprocess.Popen([TOOL, "translate", self.model, "-t", "2", *flags, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **QUICK})
-            resident, results = {}, int(flags[-1]) if flags else 1
-            for first in range(0, 1000, 50):
-                lines = "".join(" ".join(f"w{(7 * i + k) % 30}" for k in range(1 + i % 40)) + "\n" for i in range(first, first + 50))
-                process.stdin.write(lines.encode())
-                process.stdin.flush()
-                for _ in range(50 * results):
-                    self.assertNotEqual(process.stdout.readline(), b"")
-                with open(f"/proc/{process.pid}/status") as status:
-                    resident[first + 50] = int(re.search(r"VmRSS:\s*(\d+) kB", status.read())[1])
-            process.stdin.close()
-            process.stdout.close()
-            self.assertEqual(process.wait(timeout=400), 0)
-            self.assertLess(abs(resident[1000] - resident[200]), 512, resident)
-
 
 
 if __name__ == "__main__":
