@@ -316,6 +316,17 @@ static std::string getCacheType(const CompileOptions &options) {
   return parseCacheOption(options.dtype) ? options.dtype : "f32";
 }
 
+/// An error if the caches of a decoder round keys and values in another way
+/// than the entry with weights of attention, which has none.
+static Result<void> checkCachesBesideAttention(const CompileOptions &options) {
+  if (!options.attention || options.kvDtype.empty() ||
+      options.kvDtype == options.dtype)
+    return {};
+  return unsupported("'--attention' with '--kv-dtype " + options.kvDtype +
+                     "' is not supported for '--dtype " + options.dtype +
+                     "'; supported: '--kv-dtype " + options.dtype + "'");
+}
+
 /// Tells the pass that adds the entry with weights of attention which.
 void ModuleCompiler::setAttentionAttributes() {
   Builder builder(module->getContext());
@@ -362,6 +373,7 @@ Result<void> ModuleCompiler::checkAttentionEntry() {
 
 Result<CompileReport> ModuleCompiler::run() {
   const std::string kvDtype = getCacheType(options);
+  TRANSOM_TRY(checkCachesBesideAttention(options));
   TRANSOM_ASSIGN(std::vector<const InstructionSet *> chosen,
                  selectTargets(options.targets,
                                options.dtype == "bf16" || kvDtype == "bf16"));

@@ -5,7 +5,6 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/json/Json.h"
 #include "tools/commands/attention/AttentionReport.h"
-#include "tools/commands/attention/Deflate.h"
 #include "tools/commands/attention/PageFiles.h"
 #include "tools/commands/attention/WeightCodec.h"
 
@@ -92,13 +91,12 @@ static Result<void> writeMatrices(const AttentionReport &report,
     const AttentionGroup &group = report.groups[i];
     for (size_t layer = 0; layer < group.layers.size(); ++layer)
       for (size_t head = 0; head < group.heads.size(); ++head) {
-        const std::string bytes =
-            encodeWeights(group.getMatrix(layer, head), group.queries.size(),
-                          group.keys.size());
+        const std::string text =
+            packWeights(group.getMatrix(layer, head), group.queries.size(),
+                        group.keys.size());
         TRANSOM_TRY(sink("<script type=\"text/plain\" id=\"w" +
                          std::to_string(i) + "-" + std::to_string(layer) + "-" +
-                         std::to_string(head) + "\">" +
-                         encodeBase64(deflate(bytes)) + "</script>\n"));
+                         std::to_string(head) + "\">" + text + "</script>\n"));
       }
   }
   return {};

@@ -21,6 +21,7 @@ public:
     for (filled += count; filled >= 8; filled -= 8, pending >>= 8)
       out += static_cast<char>(pending & 0xff);
   }
+  /// Fills the last byte with zeros.
   void finish() { put(0, (8 - filled % 8) % 8); }
 
 private:
@@ -112,7 +113,7 @@ void HuffmanCode::assignCodes() {
 
 constexpr unsigned kEndOfBlock = 256;
 constexpr size_t kShortestRun = 3, kLongestRun = 258;
-constexpr size_t kBlockBytes = 1 << 16;
+constexpr size_t kBlockBytes = (1 << 16) - 1;
 
 /// The symbol of a run's length (RFC 1951, 3.2.5).
 static Token getRunToken(size_t length) {
@@ -172,6 +173,18 @@ static void putLengths(BitWriter &bits, const HuffmanCode &symbols) {
     code.put(bits, length);
 }
 
+/// Writes a block as it is: its number of bytes, the complement, the bytes.
+static void putStoredBlock(BitWriter &bits, std::string_view bytes, bool last) {
+  bits.put(last, 1);
+  bits.put(0, 2);
+  bits.finish();
+  const auto count = static_cast<uint32_t>(bytes.size());
+  bits.put(count, 16);
+  bits.put(~count & 0xffff, 16);
+  for (char byte : bytes)
+    bits.put(static_cast<uint8_t>(byte), 8);
+}
+
 static void putBlock(BitWriter &bits, std::string_view bytes, bool last) {
   const std::vector<Token> tokens = getTokens(bytes);
   std::vector<uint32_t> counts(286, 0);
@@ -179,6 +192,15 @@ static void putBlock(BitWriter &bits, std::string_view bytes, bool last) {
     ++counts[token.symbol];
   ++counts[kEndOfBlock];
   const HuffmanCode symbols(counts, 15);
+
+  // Bytes that are all as frequent take fewer bits without a code, whose
+  // lengths alone take about two bits for each symbol.
+  size_t size = 2 * counts.size();
+  for (size_t symbol = 0; symbol < counts.size(); ++symbol)
+    size += size_t(counts[symbol]) * symbols.lengths[symbol];
+  if (size >= 8 * bytes.size())
+    return putStoredBlock(bits, bytes, last);
+
   bits.put(last, 1);
   bits.put(2, 2); // with Huffman codes of its own
   putLengths(bits, symbols);
@@ -191,12 +213,15 @@ static void putBlock(BitWriter &bits, std::string_view bytes, bool last) {
   symbols.put(bits, kEndOfBlock);
 }
 
-std::string tools::deflate(std::string_view bytes) {
+std::string tools::deflate(std::string_view bytes,
+                           const std::vector<size_t> &ends) {
   std::string out;
   BitWriter bits(out);
   size_t begin = 0;
   do {
-    const size_t count = std::min(kBlockBytes, bytes.size() - begin);
+    const auto end = std::upper_bound(ends.begin(), ends.end(), begin);
+    const size_t limit = end == ends.end() ? bytes.size() : *end,
+                 count = std::min(kBlockBytes, limit - begin);
     putBlock(bits, bytes.substr(begin, count), begin + count == bytes.size());
     begin += count;
   } while (begin < bytes.size());

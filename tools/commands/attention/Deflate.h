@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace transom::tools {
 
-/// `bytes` in the raw deflate format.
-std::string deflate(std::string_view bytes);
+/// `bytes` in the raw deflate format. Blocks with codes of their own end after
+/// each of the ascending numbers of bytes `ends`, too.
+std::string deflate(std::string_view bytes,
+                    const std::vector<size_t> &ends = {});
 
 /// `bytes` in the zlib format (RFC 1950), as PNG has it.
 std::string deflateZlib(std::string_view bytes);

@@ -1,6 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/commands/attention/WeightCodec.h"
+#include "tools/commands/attention/Deflate.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,6 +61,47 @@ std::string tools::encodeWeights(const float *weights, size_t queries,
       bytes += static_cast<char>(bits >> shift & 0xff);
     }
   return bytes;
+}
+
+std::string tools::packWeights(const float *weights, size_t queries,
+                               size_t keys) {
+  // Codes and each plane have other frequencies, but a code of frequencies for
+  // each takes more than it saves where there are few.
+  const std::string bytes = encodeWeights(weights, queries, keys);
+  const size_t codes = queries * keys, plane = (bytes.size() - codes) / 4;
+  const std::string together = deflate(bytes),
+                    apart = deflate(bytes,
+                                    {codes, codes + plane, codes + 2 * plane});
+  return encodeText(apart.size() < together.size() ? apart : together);
+}
+
+std::string tools::encodeText(const std::string &bytes) {
+  static constexpr char digits[] =
+      "!\"#$%'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`"
+      "abcdefghijklmnopqrstuvwxyz{|}~";
+  static_assert(sizeof digits == 91 + 1);
+  std::string text;
+  text.reserve(bytes.size() * 16 / 13 + 2);
+  uint32_t bits = 0;
+  unsigned count = 0;
+  auto put = [&](uint32_t number) {
+    text += digits[number / 91];
+    text += digits[number % 91];
+  };
+  for (char byte : bytes) {
+    bits |= uint32_t(static_cast<uint8_t>(byte)) << count;
+    count += 8;
+    if (count < 13)
+      continue;
+    put(bits & 0x1fff);
+    bits >>= 13;
+    count -= 13;
+  }
+  if (count > 6)
+    put(bits);
+  else if (count > 0)
+    text += digits[bits];
+  return text;
 }
 
 std::string tools::encodeBase64(const std::string &bytes) {

@@ -23,6 +23,16 @@ inline constexpr size_t keptWeights = 8;
 /// are fewer: the highest bytes of all of them, then the second highest, ...
 std::string encodeWeights(const float *weights, size_t queries, size_t keys);
 
+/// What `encodeWeights` gives as text of a page: in the raw deflate format,
+/// then by `encodeText`.
+std::string packWeights(const float *weights, size_t queries, size_t keys);
+
+/// Bytes as characters that need no escapes in HTML: from `!` to `~` without
+/// `&`, `<` and `>`. Two of these 91 digits are a number below 91^2 of 13 bits,
+/// the higher digit first and the lowest bit of the first byte lowest. If at
+/// most 6 bits are left over, one digit has them, else two.
+std::string encodeText(const std::string &bytes);
+
 /// The standard base64 encoding of bytes, with padding.
 std::string encodeBase64(const std::string &bytes);
 

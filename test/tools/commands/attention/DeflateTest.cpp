@@ -54,6 +54,19 @@ TEST(Deflate, SeveralBlocks) {
   }
 }
 
+TEST(Deflate, BlocksEndWhereTheyAreAskedTo) {
+  // Few values, then all values: the second block is stored as it is.
+  std::mt19937 random(2);
+  std::string bytes;
+  for (int i = 0; i < 6000; ++i)
+    bytes += static_cast<char>(i < 3000 ? random() % 4 : random());
+  for (const std::vector<size_t> &ends :
+       {std::vector<size_t>{3000}, {6000}, {1}, {1, 2, 3, 5999, 6000, 7000}})
+    EXPECT_TRUE(inflateAll(deflate(bytes, ends), -15, bytes.size()) == bytes);
+  EXPECT_LT(deflate(bytes, {3000}).size(), 3000u + 3000u / 4 + 150u);
+  EXPECT_GT(deflate(bytes).size(), 4000u);
+}
+
 TEST(Deflate, LimitsTheLengthsOfCodes) {
   // Counts that grow like Fibonacci's numbers make the longest codes.
   std::string bytes;

@@ -88,6 +88,40 @@ TEST(WeightCodec, ZerosAreZeros) {
   EXPECT_EQ(decode(bytes, 1, 4), weights);
 }
 
+/// Decodes as the page's script does.
+static std::string decodeText(const std::string &text) {
+  auto getDigit = [](char c) {
+    return uint32_t(c) - 33 - (c > '&') - (c > '<') - (c > '>');
+  };
+  std::string bytes;
+  uint32_t bits = 0;
+  unsigned count = 0;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const bool pair = i + 1 < text.size();
+    const uint32_t digit = getDigit(text[i]);
+    bits |= (pair ? digit * 91 + getDigit(text[i + 1]) : digit) << count;
+    for (count += pair ? 13 : 6; count >= 8; count -= 8, bits >>= 8)
+      bytes += static_cast<char>(bits & 0xff);
+  }
+  return bytes;
+}
+
+TEST(WeightCodec, TextComesBackAndNeedsNoEscapes) {
+  std::mt19937 random(5);
+  for (size_t size = 0; size < 300; ++size)
+    for (int kind = 0; kind < 3; ++kind) {
+      std::string bytes;
+      for (size_t i = 0; i < size; ++i)
+        bytes += static_cast<char>(kind == 0 ? 0 : kind == 1 ? 255 : random());
+      const std::string text = encodeText(bytes);
+      EXPECT_EQ(decodeText(text), bytes);
+      EXPECT_EQ(text.find_first_of("&<>"), std::string::npos);
+      for (char c : text)
+        EXPECT_TRUE(c > ' ' && c <= '~');
+      EXPECT_LE(text.size(), size * 16 / 13 + 2);
+    }
+}
+
 TEST(WeightCodec, Base64) {
   EXPECT_EQ(encodeBase64(""), "");
   EXPECT_EQ(encodeBase64("f"), "Zg==");

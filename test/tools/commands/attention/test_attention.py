@@ -137,6 +137,13 @@ class EntryTest(ToolTest):
             self.fail_with(2, "compile", folder, "--attention", *flags, "-q", "-o", self.path("m.so"), says=says)
         self.fail_with(2, "compile", folder, "--attention-layers", "0", "-q", "-o", self.path("m.so"), says="need '--attention'")
 
+    def test_caches_that_round_are_refused(self):
+        # The entry has no cache, so its results would differ.
+        for name in ("llama-gqa", "encoder-decoders/marian"):
+            for dtype, cache in (("f32", "int8"), ("f32", "bf16"), ("bf16", "f32"), ("bf16", "int8")):
+                self.fail_with(4, "compile", os.path.join(GOLDENS, name), "--attention", "--dtype", dtype, "--kv-dtype", cache, "-q", "-o", self.path("m.so"),
+                               says=f"'--attention' with '--kv-dtype {cache}' is not supported for '--dtype {dtype}'; supported: '--kv-dtype {dtype}'")
+
     def test_models_without_weights_are_refused(self):
         self.fail_with(4, "compile", os.path.join(SOURCE, "examples", "pre-norm"), "--attention", "-q", "-o", self.path("m.so"), says="supported: encoders, decoders and encoder-decoders")
 

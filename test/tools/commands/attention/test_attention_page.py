@@ -37,9 +37,16 @@ class Folder(unittest.TestCase):
 
 class FileTest(Folder):
     def test_sizes(self):
-        for layers, heads, tokens, most in ((12, 12, 128, 4e6), (24, 16, 128, 12e6)):
-            path = self.make("encoder", layers, heads, tokens)
-            self.assertLess(os.path.getsize(path), most)
+        # A pair's page has the matrices of an encoder, of a decoder with half as many tokens, and of the attention between them.
+        for kind in ("encoder", "decoder", "pair"):
+            for layers, heads, tokens, most in ((12, 12, 128, 4e6), (24, 16, 128, 12e6)):
+                path = self.make(kind, layers, heads, tokens)
+                self.assertLess(os.path.getsize(path), most, (kind, layers, heads, tokens))
+                os.remove(path)
+        # A 24th of the matrices of 24 layers of 16 heads.
+        for kind, most in (("encoder", 130e6), ("pair", 1.75 * 130e6)):
+            path = self.make(kind, 2, 8, 512)
+            self.assertLess(24 * os.path.getsize(path), most, kind)
             os.remove(path)
 
     def test_text_is_data(self):
@@ -49,11 +56,6 @@ class FileTest(Folder):
         self.assertNotIn("\u2028", text)
         page = json.loads(re.search(r'<script type="application/json" id="attention">(.*?)</script>', text).group(1))
         self.assertEqual(page["groups"][0]["queries"], [HTML] * 4)
-
-    def test_sizes_of_an_encoder_decoder(self):
-        # The target is half as long as the source, so all kinds together have 1.75 times the weights of the encoder.
-        path = self.make("pair", 12, 12, 128)
-        self.assertLess(os.path.getsize(path), 1.75 * 4e6)
 
     def test_policy(self):
         with open(self.make("encoder", 1, 1, 2), encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 // The matrices of the page: how they are stored, and how they are decoded.
-// A matrix is raw deflate in base64: a code for each weight, then the planes of
+// A matrix is raw deflate in digits of 13 bits a pair: a code for each weight, then the planes of
 // the f32 bits of the largest weights of each row, lowest bytes last.
 
 const KEPT = 8;       // weights of a row that are stored in f32
@@ -62,18 +62,31 @@ class Matrix {
 const page = JSON.parse(document.getElementById('attention').textContent);
 const decoded = new Map();  // id to promise, oldest first
 
-function fromBase64(text) {
-  if (Uint8Array.fromBase64)
-    return Uint8Array.fromBase64(text);
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; ++i)
-    bytes[i] = binary.charCodeAt(i);
+// The digits of bytes as text: from ! to ~ without &, < and >.
+const DIGITS = new Uint8Array(128);
+for (let code = 33, digit = 0; code < 127; ++code)
+  if (!'&<>'.includes(String.fromCharCode(code)))
+    DIGITS[code] = digit++;
+
+/** The bytes of a text: two digits are 13 bits, one that is left over 6 bits; the lowest bits come first. */
+function fromText(text) {
+  const even = text.length & ~1;
+  const bytes = new Uint8Array((even / 2 * 13 + (text.length - even) * 6) >> 3);
+  let bits = 0, count = 0, size = 0;
+  const put = (number, width) => {
+    bits |= number << count;
+    for (count += width; count >= 8; count -= 8, bits >>>= 8)
+      bytes[size++] = bits & 255;
+  };
+  for (let i = 0; i < even; i += 2)
+    put(DIGITS[text.charCodeAt(i)] * 91 + DIGITS[text.charCodeAt(i + 1)], 13);
+  if (even < text.length)
+    put(DIGITS[text.charCodeAt(even)], 6);
   return bytes;
 }
 
 async function decode(id, rows, columns) {
-  const packed = fromBase64(document.getElementById(id).textContent);
+  const packed = fromText(document.getElementById(id).textContent);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return new Matrix(new Uint8Array(await new Response(stream).arrayBuffer()), rows, columns);
 }
