@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The memory of a C program that runs an encoder: what transom_model_memory() foretells is what is mapped, and beside the
+"""The memory of C programs that run an encoder, or translate with beams: what transom_model_memory() foretells is what is mapped, and beside the
 weights nothing else is resident; memory grows with the length, not with its square. Standard library only."""
 import json
 import os
@@ -15,6 +15,7 @@ from base import TOOL, ToolTest  # noqa: E402
 from models import write_bert  # noqa: E402
 
 PROGRAM = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-memory")
+BEAMS = os.path.join(os.environ["TRANSOM_BINARY_DIR"], "test", "bin", "runtime-beam-memory")
 SLACK = 16 << 20  # the program, libraries, stacks, tables of the loader
 
 
@@ -48,10 +49,32 @@ class Memory(ToolTest):
                 self.measure(self.small, batch, length, shares, host)
 
     def test_an_encoder_decoder(self):
-        folder, model = os.path.join(SOURCE, "test", "goldens", "encoder-decoders", "marian"), os.path.join(self.shared, "marian.so")
-        subprocess.run([TOOL, "compile", folder, "-q", "-O0", "-o", model], check=True, timeout=400)
+        model = self.compiled(os.path.join("encoder-decoders", "marian"))
         for shares in (1, 2):
             self.measure(model, 3, 16, shares)
+
+    def measure_beams(self, model, beams, sources, length, calls, threads):
+        done = subprocess.run([BEAMS, model, *map(str, (beams, sources, length, calls, threads))], capture_output=True, text=True, timeout=400)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        what = f"{sources} sources of {length}, {beams} beams, {threads} threads: {found}"
+        self.assertEqual(found["sequences"], max(16, sources * beams), what)
+        if threads == 1:  # no stacks of threads among the mappings
+            self.assertEqual(found["mapped"], found["foretold"], what)
+        self.assertLessEqual(found["peak"], found["weights"] + found["foretold"] + SLACK, what)
+        self.assertLess(abs(found["late"] - found["early"]), 256 << 10, what)
+        return found
+
+    def test_beams_of_an_encoder_decoder(self):
+        model = self.compiled(os.path.join("encoder-decoders", "marian"))
+        # Sources of mixed length; a thousand translations.
+        for calls, threads in ((100, 1), (20, 2)):
+            self.measure_beams(model, 4, 10, 32, calls, threads)
+        # Twice the sources need about twice the caches, and so do twice the beams of their targets; sources are shared by beams.
+        few, many, wide = (self.measure_beams(model, beams, sources, 32, 10, 1)["foretold"] for beams, sources in ((4, 16), (4, 32), (8, 16)))
+        self.assertGreater(many, 1.5 * few)
+        self.assertGreater(wide, few)
+        self.assertLess(wide, many)
 
     def test_all_is_used(self):
         """The arena is no guess to be on the safe side: most of it becomes resident."""
