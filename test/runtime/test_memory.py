@@ -71,7 +71,7 @@ class Memory(ToolTest):
         for calls, threads in ((100, 1), (20, 2)):
             self.measure_beams(model, 4, 10, 32, calls, threads)
         # Twice the sources need about twice the caches, and so do twice the beams of their targets; sources are shared by beams.
-        few, many, wide = (self.measure_beams(model, beams, sources, 32, 10, 1)["foretold"] for beams, sources in ((4, 16), (4, 32), (8, 16)))
+        few, many, wide = (self.measure_beams(model, beams, sources, 32, 3, 1)["foretold"] for beams, sources in ((4, 16), (4, 32), (8, 16)))
         self.assertGreater(many, 1.5 * few)
         self.assertGreater(wide, few)
         self.assertLess(wide, many)

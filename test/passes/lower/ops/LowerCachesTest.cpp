@@ -4,9 +4,9 @@
 // Keys and values written into the blocks of a cache, and attention that reads
 // them, against the definition as plain loops, bit by bit. What was not written
 // is NaN.
-#include "dialects/kern/AttentionSchedule.h"
 #include "runtime/base/InstructionSet.h"
 #include "test/passes/lower/RunPhase.h"
+#include "test/passes/lower/ops/CachedModule.h"
 #include "test/support/Reference.h"
 #include <cmath>
 #include <cstring>
@@ -16,112 +16,8 @@ using namespace transom::test;
 
 namespace {
 
-constexpr double kScale = 0.375;
-constexpr int64_t kKvBlock = TRANSOM_KV_BLOCK_SIZE;
-/// The layer's offset in its blocks.
-constexpr int64_t kOffset = 192;
-
 /// New tokens of a sequence, and how many are in the cache before.
 using Steps = std::vector<std::pair<int64_t, int64_t>>;
-
-struct Cached {
-  std::string name;
-  int64_t heads = 1, kvHeads = 1, dk = 8, dv = 8;
-  int64_t window = 0;
-  int64_t reach = 0; ///< of a relative bias, 0: none
-  double softCap = 0;
-  bool slopes = false, bf16 = false, outBf16 = false;
-  bool int8 = false;     ///< the cache is
-  bool readOnly = false; ///< the cache is: all of its keys are visible
-  bool oneTable = false; ///< the table of its keys has the rows, too
-  std::string schedule = "auto";
-
-  int64_t depth() const { return bf16 ? (dk + 1) / 2 * 2 : dk; }
-  int64_t bytes() const { return bf16 ? 2 : 4; }
-  /// Bytes of a block's keys or values with their scales.
-  int64_t cacheBytes(int64_t width) const {
-    return kvHeads * kKvBlock * (int8 ? width + 4 : width * bytes());
-  }
-  int64_t blockBytes() const {
-    return kOffset + cacheBytes(depth()) + cacheBytes(dv);
-  }
-  int64_t scratchFloats() const {
-    int64_t heldBlocks = schedule.substr(0, 8) == "two-pass" ? 8 : 1;
-    return 24 * (272 * heldBlocks + 16 + 2 * ((dv + 31) / 32 * 32)) + 192;
-  }
-  int64_t partialFloats() const {
-    return 32 * (24 * ((dv + 31) / 32 * 32) + 64);
-  }
-};
-
-std::string rows(int64_t columns, const std::string &type,
-                 const std::string &count = "rows") {
-  return "!kern.buffer<[" + count + ", " + str(columns) + "] x " + type + ">";
-}
-
-/// Two phases: NAME.append and NAME.
-std::string getModule(const Cached &c) {
-  std::string type = c.bf16 ? "bf16" : "f32";
-  std::string cache = "!kern.cache<heads " + str(c.kvHeads) + ", key " +
-                      str(c.dk) + ", value " + str(c.dv) +
-                      (c.window ? ", window " + str(c.window) : std::string()) +
-                      (c.readOnly ? ", read_only 5000" : "") + ", " +
-                      (c.int8 ? "i8" : type) + ">";
-  std::string query = rows(c.heads * c.dk, type),
-              key = rows(c.kvHeads * c.dk, "f32"),
-              value = rows(c.kvHeads * c.dv, "f32"),
-              out = rows(c.heads * c.dv, c.outBf16 ? "bf16" : "f32"),
-              scratch = rows(c.scratchFloats(), "f32", "parts"),
-              partials = rows(c.partialFloats(), "f32", "parts"),
-              counters = rows(32, "i64", "parts"),
-              slopes = "!kern.weight<[" + str(c.heads) + "] x f32, rows>",
-              bias = "!kern.weight<[" + str(c.heads) + ", " +
-                     str(2 * c.reach + 1) + "] x f32, rows>";
-  std::string head =
-      ") attributes {kern.symbols = [\"keys\", \"parts\", \"rows\"]} {\n"
-      "  %s = kern.decode_batch {rows = \"rows\", keys = \"keys\"} : "
-      "!kern.ragged<0>\n  %c = kern.get_cache @" +
-      c.name + ".kv : " + cache + "\n";
-  std::string text = "kern.cache @" + c.name + ".kv : " + cache +
-                     " {group = 1 : i64, offset = " + str(kOffset) +
-                     " : i64}\n";
-  text += "func.func @" + c.name + ".append(%k: " + key + ", %v: " + value +
-          head + "  kern.phase \"" + c.name +
-          ".append\" {\n    kern.append %k, %v ragged %s cache %c : " + key +
-          ", " + value + ", !kern.ragged<0>, " + cache + "\n  }\n  return\n}\n";
-  if (c.slopes)
-    text += "kern.weight @" + c.name + ".slopes : " + slopes +
-            " = #weight.expr<file(\"w\")>\n";
-  if (c.reach)
-    text += "kern.weight @" + c.name + ".bias : " + bias +
-            " = #weight.expr<file(\"b\")>\n";
-  text += "func.func @" + c.name + "(%q: " + query + ", %t: " + scratch +
-          ", %p: " + partials + ", %n: " + counters + ", %y: " + out + head;
-  if (c.slopes)
-    text += "  %l = kern.get_weight @" + c.name + ".slopes : " + slopes + "\n";
-  if (c.reach)
-    text += "  %b = kern.get_weight @" + c.name + ".bias : " + bias + "\n";
-  if (c.readOnly)
-    text += "  %u = kern.cache_batch @" + c.name +
-            ".kv {keys = \"others\"} : !kern.ragged<1>\n";
-  text += "  kern.phase \"" + c.name + "\" {\n    kern.attention %q ragged " +
-          (c.oneTable ? "%u, " : "%s, ") + (c.readOnly ? "%u" : "%s") +
-          " cache %c" + (c.slopes ? " slopes %l" : "") +
-          (c.reach ? " relative_bias %b" : "") +
-          " scratch %t partials %p counters %n outs(%y) heads " + str(c.heads) +
-          " kv_heads " + str(c.kvHeads) + " scale " + std::to_string(kScale) +
-          (c.readOnly ? " {" : " {causal, ") + "schedule = #kern.schedule<" +
-          kern::AttentionSchedule::parse(c.schedule)->getAttrText() + ">";
-  if (c.window)
-    text += ", window = " + str(c.window) + " : i64";
-  if (c.softCap != 0)
-    text += ", soft_cap = " + std::to_string(c.softCap) + " : f64";
-  return text + "} : " + query + ", !kern.ragged<" + (c.oneTable ? "1" : "0") +
-         ">, !kern.ragged<" + (c.readOnly ? "1" : "0") + ">, " + cache +
-         (c.slopes ? ", " + slopes : std::string()) +
-         (c.reach ? ", " + bias : std::string()) + ", " + scratch + ", " +
-         partials + ", " + counters + ", " + out + "\n  }\n  return\n}\n";
-}
 
 /// The blocks of some sequences, each between inaccessible pages.
 class Blocks {
