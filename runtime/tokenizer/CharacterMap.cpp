@@ -14,7 +14,7 @@ namespace transom::tokenizer {
 
 /// The string at `place`, if there is one.
 static std::optional<std::string_view> getString(std::string_view strings,
-                                                 uint32_t place) {
+                                                 size_t place) {
   if (place >= strings.size())
     return std::nullopt;
   std::string_view string = strings.substr(place);
@@ -115,27 +115,54 @@ void mapCharacters(std::string_view trie, std::string_view strings,
     text = std::move(*mapped);
 }
 
-void mapLongest(std::string_view trieBytes, std::string_view strings,
+namespace {
+/// Where the longest key of a text ends, and what it becomes.
+struct LongestKey {
+  size_t end;
+  std::optional<std::string_view> string; ///< nothing: no key was found
+};
+} // namespace
+
+/// The longest key at `begin`; without one, its end is after a character.
+static LongestKey findLongest(const MapArray &map, std::string_view strings,
+                              const Characters &text, size_t begin,
+                              std::string &bytes) {
+  size_t state = map.getRoot(), found = MapArray::none, end = begin + 1;
+  size_t length = 0;
+  for (size_t i = begin; i < text.size() && state != MapArray::none; ++i) {
+    // Follow the bytes of a character. Keys end between characters.
+    bytes.clear();
+    utf8::append(bytes, text[i].code);
+    length += bytes.size();
+    if (length > longestMapKey)
+      break;
+    MapArray::Child child{state, MapArray::none};
+    for (char byte : bytes)
+      if (child.state != MapArray::none)
+        child = map.getChild(child.state, static_cast<uint8_t>(byte));
+    state = child.state;
+    if (child.value != MapArray::none) {
+      found = map.getValue(child.value);
+      end = i + 1;
+    }
+  }
+  if (found == MapArray::none)
+    return {begin + 1, std::nullopt};
+  return {end, getString(strings, found)};
+}
+
+void mapLongest(std::string_view array, std::string_view strings,
                 Characters &text) {
-  Trie trie(trieBytes);
+  const MapArray map(array);
+  if (map.size() == 0)
+    return;
   Characters result;
   result.reserve(text.size());
+  std::string bytes;
   for (size_t at = 0; at < text.size();) {
-    // Find the longest key that begins here.
-    uint32_t state = Trie::root, place = Trie::none;
-    size_t end = at + 1;
-    for (size_t i = at; i < text.size(); ++i) {
-      state = trie.stepCode(state, text[i].code);
-      if (state == Trie::none)
-        break;
-      if (uint32_t value = trie.value(state); value != Trie::none) {
-        place = value;
-        end = i + 1;
-      }
-    }
-    // Put what it becomes, or the character.
+    const auto [end, string] = findLongest(map, strings, text, at, bytes);
     const uint32_t begin = text[at].begin, last = text[end - 1].end;
-    if (auto string = getString(strings, place))
+    if (string)
       for (size_t i = 0; i < string->size();)
         result.push_back({utf8::decode(*string, i), begin, last});
     else

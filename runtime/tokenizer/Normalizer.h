@@ -37,7 +37,8 @@ enum class NormalizerStep : uint32_t {
   StripLeft,        ///< drop whitespace at the start
   StripRight,       ///< drop whitespace at the end
   MapCharacters,    ///< by the character map of trie `first`, strings
-                    ///< `second`; option 1: as SentencePiece does itself
+                    ///< `second`; option 1: as SentencePiece does itself, by
+                    ///< the `MapArray` `first`
   CollapseSpaces,   ///< runs of spaces to one, none at the ends, and no U+2581
                     ///< at the end
   DecomposeCompatibly, ///< NFKD

@@ -18,7 +18,7 @@
 namespace transom::tokenizer {
 
 inline constexpr char tablesMagic[8] = {'t', 'r', 'n', 's', 'm', 't', 'o', 'k'};
-inline constexpr uint32_t tablesVersion = 5;
+inline constexpr uint32_t tablesVersion = 6;
 /// Token ids are below this.
 inline constexpr uint32_t idLimit = 0x80000000u;
 

@@ -3,7 +3,8 @@
 //
 // The array is walked from its root, since its states may be shared: keys are
 // what paths spell. Where only the shortest key of a text counts, a path ends
-// at the first key on it.
+// at the first key on it, and what is left has a trie. With all keys the trie
+// would be many times as large as the array, which is kept.
 #include "compiler/import/tokenizer/CharacterMap.h"
 #include "compiler/import/tokenizer/TrieBuilder.h"
 #include "runtime/base/Utf8.h"
@@ -18,27 +19,33 @@ static Error bad(const std::string &what) {
   return rejected("malformed character map: " + what);
 }
 
-namespace {
-/// A state of the array; its children are at their labels' distance from it.
-struct DartsState {
-  size_t children;
-  std::string key;
-};
+/// Checks where the value of a key lies: at the start of a character.
+static Result<size_t> readPlace(const MapArray &array, size_t value,
+                                std::string_view strings) {
+  const size_t place = array.getValue(value);
+  if (place == MapArray::none)
+    return bad("a value is outside the array");
+  if (place > strings.size() ||
+      (place < strings.size() && (strings[place] & '\xC0') == '\x80'))
+    return bad("no string starts at " + std::to_string(place) + " of " +
+               std::to_string(strings.size()) + " bytes");
+  return place;
+}
 
-/// Walks the double array of a map.
-class DartsReader {
+namespace {
+/// Makes a trie of the shortest keys, and the strings that they become.
+class ShortestKeys {
 public:
-  DartsReader(std::string_view units, std::string_view strings, MapKeys chosen)
-      : units(units), strings(strings), chosen(chosen) {}
+  ShortestKeys(const MapArray &array, std::string_view strings)
+      : array(array), strings(strings) {}
 
   Result<CharacterMap> run() {
-    const size_t stateLimit = getStateLimit();
-    std::vector<DartsState> stack{{getOffset(units[0]), {}}};
+    std::vector<State> stack{{array.getRoot(), {}}};
     for (size_t visited = 0; !stack.empty(); ++visited) {
       if (visited == stateLimit || keys.size() > stateLimit)
         return limitError("a character map with more than " +
                           std::to_string(stateLimit) + " states");
-      DartsState state = std::move(stack.back());
+      State state = std::move(stack.back());
       stack.pop_back();
       TRANSOM_TRY(expand(state, stack));
     }
@@ -46,42 +53,27 @@ public:
   }
 
 private:
+  /// A state, and the bytes that led to it.
+  struct State {
+    size_t state;
+    std::string key;
+  };
   /// Above the states of the maps for all languages.
-  size_t getStateLimit() const {
-    return chosen == MapKeys::All ? 1000000 : 200000;
-  }
-  static constexpr size_t lengthLimit = 64; ///< of a key in bytes
+  static constexpr size_t stateLimit = 200000;
 
-  static size_t getOffset(uint32_t unit) {
-    return size_t(unit >> 10) << ((unit & (1u << 9)) >> 6);
-  }
-
-  Result<void> expand(const DartsState &state, std::vector<DartsState> &stack) {
-    for (unsigned label = 1; label < 256; ++label) {
-      size_t at = state.children ^ label;
-      if (at >= units.size() || (units[at] & 0x800000FFu) != label)
+  Result<void> expand(const State &from, std::vector<State> &stack) {
+    for (unsigned byte = 1; byte < 256; ++byte) {
+      const auto child = array.getChild(from.state, static_cast<uint8_t>(byte));
+      if (child.state == MapArray::none)
         continue;
-      std::string key = state.key + static_cast<char>(label);
-      size_t children = at ^ getOffset(units[at]);
-      const bool isKey = units[at] & (1u << 8);
-      if (isKey)
-        TRANSOM_TRY(addKey(key, children));
-      if (chosen == MapKeys::All ? key.size() < lengthLimit
-                                 : !isKey && key.size() < longestClusterKey)
-        stack.push_back({children, std::move(key)});
+      std::string key = from.key + static_cast<char>(byte);
+      if (child.value != MapArray::none) {
+        TRANSOM_ASSIGN(size_t place, readPlace(array, child.value, strings));
+        keys.push_back({std::move(key), place});
+      } else if (key.size() < longestClusterKey) {
+        stack.push_back({child.state, std::move(key)});
+      }
     }
-    return {};
-  }
-
-  Result<void> addKey(std::string key, size_t leaf) {
-    if (leaf >= units.size())
-      return bad("a value is outside the array");
-    size_t place = units[leaf] & 0x7FFFFFFFu;
-    if (place > strings.size() ||
-        (place < strings.size() && (strings[place] & '\xC0') == '\x80'))
-      return bad("no string starts at " + std::to_string(place) + " of " +
-                 std::to_string(strings.size()) + " bytes");
-    keys.push_back({std::move(key), place});
     return {};
   }
 
@@ -109,12 +101,32 @@ private:
     return map;
   }
 
-  ArrayView<uint32_t> units;
+  const MapArray &array;
   std::string_view strings;
-  MapKeys chosen;
   std::vector<std::pair<std::string, size_t>> keys;
 };
 } // namespace
+
+/// Checks all values of an array, each state once.
+static Result<void> checkValues(const MapArray &array,
+                                std::string_view strings) {
+  std::vector<bool> seen(array.size() + 256);
+  std::vector<size_t> stack{array.getRoot()};
+  while (!stack.empty()) {
+    const size_t state = stack.back();
+    stack.pop_back();
+    for (unsigned byte = 1; byte < 256; ++byte) {
+      const auto child = array.getChild(state, static_cast<uint8_t>(byte));
+      if (child.value != MapArray::none)
+        TRANSOM_TRY(readPlace(array, child.value, strings));
+      if (child.state >= seen.size() || seen[child.state])
+        continue;
+      seen[child.state] = true;
+      stack.push_back(child.state);
+    }
+  }
+  return {};
+}
 
 Result<CharacterMap> readCharacterMap(std::string_view bytes, MapKeys chosen) {
   uint32_t size = 0;
@@ -130,7 +142,12 @@ Result<CharacterMap> readCharacterMap(std::string_view bytes, MapKeys chosen) {
   if (size_t invalid = utf8::firstInvalid(strings);
       invalid != std::string_view::npos)
     return bad("its strings are not UTF-8 at byte " + std::to_string(invalid));
-  return DartsReader(bytes.substr(0, size), strings, chosen).run();
+  const std::string_view units = bytes.substr(0, size);
+  const MapArray array(units);
+  if (chosen == MapKeys::Shortest)
+    return ShortestKeys(array, strings).run();
+  TRANSOM_TRY(checkValues(array, strings));
+  return CharacterMap{std::string(units), std::string(strings) + '\0'};
 }
 
 static int getDigit(char c) {

@@ -12,7 +12,8 @@ namespace transom::tokenizer {
 
 /// A map as the tables have it.
 struct CharacterMap {
-  std::string trie;    ///< `TrieUnit`s, keys to places in `strings`
+  std::string trie;    ///< `TrieUnit`s, keys to places in `strings`; of all
+                       ///< keys the file's own `MapArray`
   std::string strings; ///< what keys become, each with NUL at its end
 };
 
@@ -23,8 +24,8 @@ enum class MapKeys {
 };
 
 /// Reads a map: the size of a double array in Darts-clone's format, the array,
-/// strings. `Rejected` where it is malformed, `Limit` where it has more keys
-/// than any language.
+/// strings. `Rejected` where it is malformed, `Limit` where it has more
+/// shortest keys than any language.
 Result<CharacterMap> readCharacterMap(std::string_view bytes,
                                       MapKeys chosen = MapKeys::Shortest);
 

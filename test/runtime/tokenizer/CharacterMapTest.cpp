@@ -63,6 +63,58 @@ TEST(CharacterMap, PlacesInTheText) {
   EXPECT_EQ(getPlaces("\u200bcd"), "0-3 3-4 ");
 }
 
+/// A map of all keys, as SentencePiece applies it.
+CharacterMap
+getLongest(const std::vector<std::pair<std::string, std::string>> &rules) {
+  auto map = readCharacterMap(test::makeCharacterMap(rules), MapKeys::All);
+  EXPECT_TRUE(map) << map.error().message;
+  return *map;
+}
+
+TEST(CharacterMap, TheLongestKey) {
+  const std::string longest(longestMapKey, 'x');
+  const CharacterMap map = getLongest({{"a", "1"},
+                                       {"abc", "2"},
+                                       {"\u00e9", "e"},
+                                       {"\u00e9\u0301", "E!"},
+                                       {"z", ""},
+                                       {longest, "3"},
+                                       {longest + "y", "4"}});
+  auto getMapped = [&](const std::string &text) {
+    Characters characters = getCharacters(text);
+    mapLongest(map.trie, map.strings, characters);
+    std::string places;
+    for (Character c : characters)
+      places += " " + std::to_string(c.begin) + "-" + std::to_string(c.end);
+    return toUtf8(characters) + places;
+  };
+  EXPECT_EQ(getMapped("abca"), "21 0-3 3-4");
+  EXPECT_EQ(getMapped("abda"), "1bd1 0-1 1-2 2-3 3-4");
+  EXPECT_EQ(getMapped("\u00e9\u0301\u00e9"), "E!e 0-4 0-4 4-6");
+  EXPECT_EQ(getMapped("zbz"), "b 1-2");
+  EXPECT_EQ(getMapped(std::string("a\0b", 3)),
+            std::string("1\0b", 3) + " 0-1 1-2 2-3");
+  EXPECT_EQ(getMapped(""), "");
+  // A key of more bytes than the limit is never found.
+  EXPECT_EQ(getMapped(longest + "y"), "3y 0-64 64-65");
+}
+
+TEST(CharacterMap, BytesThatAreNoMapArray) {
+  const CharacterMap map = getLongest({{"ab", "b"}, {"\u00e9", ""}});
+  for (size_t i = 0; i < map.trie.size(); i += 3)
+    for (char flip : {'\x01', '\x40', '\xff'}) {
+      std::string array = map.trie;
+      array[i] = static_cast<char>(array[i] ^ flip);
+      Characters characters = getCharacters("ab\u00e9 ab\u0301");
+      mapLongest(array, map.strings, characters);
+      EXPECT_LE(characters.size(), 7u);
+    }
+  Characters characters = getCharacters("ab");
+  mapLongest("", map.strings, characters);
+  mapLongest(map.trie, "\xff", characters);
+  EXPECT_EQ(toUtf8(characters), "ab");
+}
+
 TEST(CharacterMap, LinearTime) {
   std::string text, marks = "a";
   for (int i = 0; i < 300000; ++i) {

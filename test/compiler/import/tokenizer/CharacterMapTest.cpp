@@ -64,6 +64,29 @@ TEST(CharacterMapImport, SharedStatesHaveALimit) {
   expectSeconds(processorSeconds() - start, 10);
 }
 
+/// With all keys, each state is looked at once, and the array stays as it is.
+TEST(CharacterMapImport, AllKeys) {
+  std::string shared = makeCharacterMap({{"a", "b"}});
+  const size_t arrayBytes = shared.size() - 4 - 2;
+  for (uint32_t label = 1; label < 256; ++label) {
+    uint32_t unit = label << 10 | label;
+    std::memcpy(&shared[4 + 4 * (256 + label)], &unit, 4);
+  }
+  const double start = processorSeconds();
+  auto map = readCharacterMap(shared, MapKeys::All);
+  expectSeconds(processorSeconds() - start, 1);
+  ASSERT_TRUE(map) << map.error().message;
+  EXPECT_EQ(map->trie.size(), arrayBytes);
+  EXPECT_LE(map->strings.size(), 3u);
+
+  std::string outside = makeCharacterMap({{"a", "b"}, {"ab", "c"}});
+  outside[4 + 4 * 768] = 9;
+  auto wrong = readCharacterMap(outside, MapKeys::All);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message,
+            "malformed character map: no string starts at 9 of 4 bytes");
+}
+
 TEST(CharacterMapImport, EveryByteChanged) {
   std::string good = makeCharacterMap({{"ab", "x"}, {"\u00e9", ""}});
   for (size_t i = 0; i < good.size(); ++i)
@@ -71,6 +94,7 @@ TEST(CharacterMapImport, EveryByteChanged) {
       std::string changed = good;
       changed[i] = static_cast<char>(changed[i] ^ flip);
       (void)readCharacterMap(changed);
+      (void)readCharacterMap(changed, MapKeys::All);
     }
 }
 
