@@ -62,7 +62,8 @@ Result<int64_t> Tokenizer::findLanguage(std::string_view name) const {
                                ? suggest(name, names)
                                : "; did you mean '" + variant + "'?";
   return usageError("unknown language '" + utf8::printable(name) + "'" + near +
-                    "; supported: " + joinNames(names));
+                    (near.empty() ? "; " : " ") +
+                    "supported: " + joinNames(names));
 }
 
 //===-- Text to tokens ----------------------------------------------------===//

@@ -400,6 +400,7 @@ static Result<void> readGraph(JsonValue object, const char *entry,
   if (std::optional<JsonValue> value = object.find("entry")) {
     TRANSOM_ASSIGN(std::string text, readName(*value, "an entry"));
     graph.entry = text;
+    graph.entryAt = *value;
   }
   Result<void> inputs = forEach(object, "inputs", [&](JsonValue each) {
     Result<GraphInput> input = readInput(each);

@@ -90,8 +90,9 @@ struct Graph {
   std::string name;    ///< its key in `graphs`, empty without
   std::string pointer; ///< where its keys are: `/graphs/encoder`, or empty
   GraphRole role = GraphRole::Run;
-  std::string entry;          ///< `run`, `step` or `encode` when absent
-  std::vector<GraphDim> dims; ///< that its sizes may name
+  std::string entry;                ///< `run`, `step` or `encode` when absent
+  std::optional<JsonValue> entryAt; ///< where its key is
+  std::vector<GraphDim> dims;       ///< that its sizes may name
   std::vector<GraphInput> inputs;
   GraphBody body;
 };

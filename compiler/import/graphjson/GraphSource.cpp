@@ -16,14 +16,19 @@ void GraphSource::checkEntries(const Graph &decoder) {
   for (EntryKind derived :
        {EntryKind::Logits, EntryKind::Score, EntryKind::Generate})
     taken.push_back(getEntryKindName(derived));
-  if (llvm::is_contained(taken, encoder.entry))
-    emit.fail(encoder.inputs.front().at.error(
-        "the encoder's entry cannot be named '" + encoder.entry +
-        "', which is an entry of an encoder-decoder"));
+  auto fail = [&](const Graph &graph, const std::string &what) {
+    emit.fail(graph.entryAt.value_or(graph.inputs.front().at).error(what));
+  };
+  if (encoder.entry == decoder.entry)
+    fail(decoder.entryAt ? decoder : encoder,
+         "the graphs 'encoder' and 'decoder' have the same entry '" +
+             decoder.entry + "'");
+  else if (llvm::is_contained(taken, encoder.entry))
+    fail(encoder, "the encoder's entry cannot be named '" + encoder.entry +
+                      "', which is an entry of an encoder-decoder");
   else if (decoder.entry == sourceEntry)
-    emit.fail(decoder.inputs.front().at.error(
-        "the decoder's entry cannot be named '" + decoder.entry +
-        "', which is an entry of an encoder-decoder"));
+    fail(decoder, "the decoder's entry cannot be named '" + decoder.entry +
+                      "', which is an entry of an encoder-decoder");
   for (const std::string &name : {decoder.entry, std::string(sourceEntry)})
     emit.reserveEntry(name);
 }

@@ -62,7 +62,7 @@ class Tokenize(DecoderTest):
         for flag, name in (((), "eng_Latn"), (("--source-lang", "fra_Latn"), "fra_Latn"), (("--target-lang", "fra_Latn"), "fra_Latn")):
             (line,) = self.lines("tokenize", model, "--text", "the", *flag)
             self.assertEqual(line["ids"], [ids[name], TOKENS["the"], TOKENS["<|end|>"]])
-        says = "unknown language 'fra'; did you mean 'fra_Latn'?; supported: eng_Latn, fra_Latn"
+        says = "unknown language 'fra'; did you mean 'fra_Latn'? supported: eng_Latn, fra_Latn"
         self.fail_with(2, "tokenize", model, "--text", "a", "--source-lang", "fra", says=says)
         self.fail_with(2, "tokenize", model, "--text", "a", "--source-lang", "eng_Latn", "--target-lang", "eng_Latn", says="exclude each other")
         self.fail_with(2, "tokenize", model, "--text", "1", "--decode", "--target-lang", "eng_Latn", says="'--decode' takes no language")

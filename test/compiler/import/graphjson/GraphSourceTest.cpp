@@ -112,13 +112,29 @@ TEST(GraphSourceErrors, names_of_entries) {
   for (const char *name : {"source", "step", "logits", "score", "generate"}) {
     graph.encoderEntry = std::string("\"entry\": \"") + name + "\", ";
     expectError(graph, Status::Rejected,
-                {"'/graphs/encoder/inputs/0'", std::string("'") + name + "'"});
+                {"'/graphs/encoder/entry'", std::string("'") + name + "'"});
   }
   graph.encoderEntry = "";
   for (const char *name : {"source", "encode", "logits", "generate"}) {
     graph.decoderEntry = std::string("\"entry\": \"") + name + "\", ";
     expectError(graph, Status::Rejected, {std::string("'") + name + "'"});
   }
+}
+
+TEST(GraphSourceErrors, two_graphs_with_one_entry) {
+  const std::string what = "the graphs 'encoder' and 'decoder' have the same "
+                           "entry ";
+  EncoderDecoderGraph graph;
+  graph.decoderEntry = R"("entry": "encode", )";
+  expectError(graph, Status::Rejected,
+              {"'/graphs/decoder/entry'", what + "'encode'"});
+  graph.encoderEntry = graph.decoderEntry;
+  expectError(graph, Status::Rejected,
+              {"'/graphs/decoder/entry'", what + "'encode'"});
+  graph.encoderEntry = R"("entry": "step", )";
+  graph.decoderEntry = "";
+  expectError(graph, Status::Rejected,
+              {"'/graphs/encoder/entry'", what + "'step'"});
 }
 
 //===--- The encoder -----------------------------------------------------===//

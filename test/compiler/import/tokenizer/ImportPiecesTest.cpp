@@ -93,9 +93,9 @@ TEST(ImportPieces, UnknownLanguages) {
       "NllbTokenizer", R"({"extra_special_tokens": ["eng_Latn", "fra_Latn"]})");
   EXPECT_EQ(getMessage(nllb, "fra"),
             "unknown language 'fra'; did you mean "
-            "'fra_Latn'?; supported: eng_Latn, fra_Latn");
+            "'fra_Latn'? supported: eng_Latn, fra_Latn");
   EXPECT_EQ(getMessage(nllb, "eng_Lat"),
-            "unknown language 'eng_Lat'; did you mean 'eng_Latn'?; supported: "
+            "unknown language 'eng_Lat'; did you mean 'eng_Latn'? supported: "
             "eng_Latn, fra_Latn");
   EXPECT_EQ(getMessage(nllb, ""),
             "unknown language ''; supported: eng_Latn, fra_Latn");
