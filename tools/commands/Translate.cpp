@@ -34,6 +34,7 @@ struct TranslateFlags {
 struct Line : TranslationSource {
   std::string text;
   std::vector<transom_token> tokens; ///< of `ids`, where words are aligned
+  size_t alignment = 0;              ///< index of that of its first result
   std::optional<Error> error;        ///< why it has no result
   /// Where its results are, and as which prompt; NULL: it has none.
   const transom_generation *results = nullptr;
@@ -69,12 +70,13 @@ private:
                               TextProgress &progress);
   void fail(Line &line, Error error);
   Result<void> printLine(const Line &line);
-  Result<void> print(const Line &line,
-                     const transom_continuation *continuation);
+  Result<void> print(const Line &line, const transom_continuation *continuation,
+                     const std::optional<Alignment> &alignment);
   Result<void> printText(const std::string &text, double score,
                          const std::optional<Alignment> &alignment) const;
-  Result<std::optional<Alignment>>
-  align(const Line &line, const transom_continuation *continuation);
+  Result<transom_continuation> getResult(const Line &line, size_t number) const;
+  Result<void> align(const std::vector<Line *> &sources);
+  std::optional<Alignment> takeAlignment(const Line &line, size_t number);
 
   const TranslateFlags &flags;
   const CommonFlags &common;
@@ -83,6 +85,7 @@ private:
   int64_t maximum; ///< tokens of a source; 0: no limit
   LinePartner prefixes;
   std::optional<WordAligner> aligner;
+  std::vector<AlignmentTask> alignments; ///< of the window
   TranslationSession session;
   std::vector<GenerationPtr> generations; ///< of the window
   size_t done = 0;                        ///< lines of the windows before
@@ -195,25 +198,49 @@ Result<void> Translator::generateHalves(const std::vector<Line *> &sources,
   return generate({middle, sources.end()}, progress);
 }
 
-/// The alignment of a result, where it is asked for; null: the line has none.
-Result<std::optional<Alignment>>
-Translator::align(const Line &line, const transom_continuation *continuation) {
-  std::optional<Alignment> result;
+/// A result of a line that has some.
+Result<transom_continuation> Translator::getResult(const Line &line,
+                                                   size_t number) const {
+  transom_continuation continuation = transom_continuation_default();
+  TRANSOM_TRY(check(transom_generation_get(
+      line.results, line.prompt * target.getResults() + number,
+      &continuation)));
+  return continuation;
+}
+
+/// Aligns the words of all results, where that is asked for. Sources of similar
+/// length follow each other.
+Result<void> Translator::align(const std::vector<Line *> &sources) {
+  alignments.clear();
   if (!aligner)
-    return result;
-  result.emplace();
-  if (!continuation)
-    return result;
-  Result<Alignment> made =
-      aligner->align(line.text, line.tokens, line.target, *continuation);
-  if (made)
-    return result = std::move(*made);
-  // The entry that aligns takes fewer tokens than others.
-  if (made.error().status != Status::Limit)
-    return made.takeError();
+    return {};
+  for (Line *line : sources) {
+    line->alignment = alignments.size();
+    for (size_t i = 0; line->results && i != target.getResults(); ++i) {
+      TRANSOM_ASSIGN(transom_continuation one, getResult(*line, i));
+      std::vector<int64_t> ids = line->target;
+      ids.insert(ids.end(), one.ids, one.ids + one.num_ids);
+      alignments.push_back(
+          {&line->text, &line->tokens, std::move(ids), {}, {}});
+    }
+  }
+  return aligner->alignAll(alignments);
+}
+
+/// The alignment of a result, where it is asked for. A line without a result
+/// has one without words.
+std::optional<Alignment> Translator::takeAlignment(const Line &line,
+                                                   size_t number) {
+  if (!aligner)
+    return std::nullopt;
+  if (!line.results)
+    return Alignment();
+  AlignmentTask &task = alignments[line.alignment + number];
+  if (task.result)
+    return std::move(task.result);
   const size_t index = done + size_t(&line - first);
-  note(common, inText(flags.input, index, made.takeError()).message);
-  return result;
+  note(common, inText(flags.input, index, std::move(*task.error)).message);
+  return Alignment();
 }
 
 /// Prints a result as a line of text.
@@ -234,7 +261,8 @@ Translator::printText(const std::string &text, double score,
 
 /// Prints one result of a line; null: the line has none.
 Result<void> Translator::print(const Line &line,
-                               const transom_continuation *continuation) {
+                               const transom_continuation *continuation,
+                               const std::optional<Alignment> &alignment) {
   std::string text, out;
   double score = std::nan("");
   if (continuation) {
@@ -242,7 +270,6 @@ Result<void> Translator::print(const Line &line,
     TRANSOM_ASSIGN(text, target.getText(model.model.get(), line.target));
     text.append(continuation->text.data, continuation->text.size);
   }
-  TRANSOM_ASSIGN(std::optional<Alignment> alignment, align(line, continuation));
   if (!common.json)
     return printText(text, score, alignment);
   JsonWriter json(out);
@@ -273,10 +300,11 @@ Result<void> Translator::print(const Line &line,
 Result<void> Translator::printLine(const Line &line) {
   for (size_t i = 0; i != target.getResults(); ++i) {
     transom_continuation continuation = transom_continuation_default();
-    if (line.results)
-      TRANSOM_TRY(check(transom_generation_get(
-          line.results, line.prompt * target.getResults() + i, &continuation)));
-    TRANSOM_TRY(print(line, line.results ? &continuation : nullptr));
+    if (line.results) {
+      TRANSOM_ASSIGN(continuation, getResult(line, i));
+    }
+    TRANSOM_TRY(print(line, line.results ? &continuation : nullptr,
+                      takeAlignment(line, i)));
   }
   return {};
 }
@@ -304,6 +332,8 @@ Result<void> Translator::run(std::vector<std::string> texts,
   });
   generations.clear();
   TRANSOM_TRY(generate(sources, progress));
+
+  TRANSOM_TRY(align(sources));
 
   // The results in the order of the lines.
   for (const Line &line : lines)

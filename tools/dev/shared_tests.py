@@ -32,7 +32,7 @@ SHARED = {
     "test/runtime/tokenizer/TokenizerTest.cpp": ("the steps of encoding", ["SequenceEncoder.cpp"]),
     "test/runtime/tokenizer/BpeTest.cpp": ("words that come again", ["WordCache.cpp"]),
     "test/compiler/import/MutationTest.cpp": ("what importers share", ["Emitter.cpp"]),
-    "test/tools/commands/attention/test_attention.py": ("run the model for the commands", ["AttentionEntry.cpp", "WordAligner.cpp"]),
+    "test/tools/commands/attention/test_attention.py": ("align words of translations", ["WordAligner.cpp"]),
     "test/tools/commands/test_compile.py": ("the command is a thin layer over the driver, which opens in its own library", [
         "Compiler.cpp", "../../compiler/driver/SharedLibrary.cpp"]),
     "test/compiler/driver/test_compile.py": ("errors and hashes of a compile", ["Diagnostics.cpp", "Hashes.cpp"]),

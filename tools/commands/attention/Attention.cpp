@@ -145,9 +145,10 @@ static Result<AttentionReport> makeReport(const transom_model *model,
   TRANSOM_ASSIGN(transom_model_info info, getInfo(model));
   report.model = info.name;
   AttentionRunner runner(model, common.threads);
-  TRANSOM_ASSIGN(
-      report.groups,
-      runner.run(source, hasDecoder ? &decoder : nullptr, flags.choice));
+  const AttentionTokens tokens{&source, hasDecoder ? &decoder : nullptr};
+  TRANSOM_ASSIGN(std::vector<std::vector<AttentionGroup>> groups,
+                 runner.run({tokens}, flags.choice));
+  report.groups = std::move(groups.front());
   if (Result<void> good = checkReport(report); !good)
     return good.takeError();
   if (flags.alignments) {

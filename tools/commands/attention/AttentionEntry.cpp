@@ -7,8 +7,8 @@
 #include "runtime/manifest/Manifest.h"
 #include "tools/commands/GenerationFlags.h"
 #include "tools/commands/NumberList.h"
-#include "tools/commands/Tensors.h"
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -22,10 +22,18 @@ namespace {
 /// One kind of attention in the results of the entry.
 struct Kind {
   const char *name, *results; ///< of the group, and of results but the number
-  const TokenSequence *queries, *keys;
-  /// [1, heads, queries, keys] of each layer, by its number.
-  std::map<int64_t, const transom_tensor *> layers;
+  bool ofDecoder, toDecoder;  ///< whose tokens attend, and are attended to
+  /// The index of the result [batch, heads, queries, keys] of each layer, by
+  /// its number.
+  std::map<int64_t, size_t> layers;
   std::vector<int64_t> heads; ///< numbers of those of each layer
+};
+
+/// What is taken of a kind.
+struct ChosenKind {
+  const Kind *kind;
+  std::vector<int64_t> layers; ///< numbers
+  std::vector<size_t> places;  ///< of heads in a result
 };
 
 /// Numbers of layers and heads.
@@ -53,15 +61,15 @@ std::string tools::getVocabularyText(const transom_model *model, int64_t id) {
   return text;
 }
 
-/// An argument [1, tokens] of the entry.
-static transom_tensor makeArgument(const char *name,
+/// An argument [rows, tokens] of the entry.
+static transom_tensor makeArgument(const char *name, int64_t rows,
                                    std::vector<int64_t> &values) {
   transom_tensor tensor = {};
   tensor.name = name;
   tensor.dtype = TRANSOM_DTYPE_I64;
   tensor.rank = 2;
-  tensor.shape[0] = 1;
-  tensor.shape[1] = static_cast<int64_t>(values.size());
+  tensor.shape[0] = rows;
+  tensor.shape[1] = static_cast<int64_t>(values.size()) / rows;
   tensor.data = values.data();
   tensor.capacity = values.size() * sizeof(int64_t);
   return tensor;
@@ -118,21 +126,40 @@ Result<int64_t> tools::getStartToken(const transom_model *model,
   return getStartToken(model);
 }
 
-/// Sets the layers of a kind, and the numbers of its heads: `compiled` are
-/// those that the model was compiled with, none for all.
-static void findWeights(const std::vector<transom_tensor> &results,
-                        const std::vector<int64_t> &compiled, Kind &kind) {
-  const std::string prefix = std::string(kind.results) + ".";
-  size_t heads = 0;
-  for (const transom_tensor &result : results) {
-    const std::string_view name = result.name;
-    if (name.substr(0, prefix.size()) != prefix)
-      continue;
-    kind.layers[std::stol(std::string(name.substr(prefix.size())))] = &result;
-    heads = std::max(heads, size_t(result.shape[1]));
+/// The heads that the model was compiled with; none for all.
+static Result<std::vector<int64_t>>
+getCompiledHeads(const transom_model *model) {
+  TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
+  for (const auto &[flag, value] : manifest.options)
+    if (flag == "attention-heads")
+      return parseNumberList("--attention-heads", value);
+  return std::vector<int64_t>();
+}
+
+/// The kinds of attention that the entry of a model has.
+static Result<std::vector<Kind>> findKinds(const transom_model *model) {
+  TRANSOM_ASSIGN(transom_entry_info entry, getEntry(model, entryName));
+  TRANSOM_ASSIGN(std::vector<int64_t> compiled, getCompiledHeads(model));
+  std::vector<Kind> kinds = {{"self", "attentions.", false, false, {}, {}}};
+  if (takesTarget(model))
+    kinds = {{"encoder", "encoder_attentions.", false, false, {}, {}},
+             {"decoder", "decoder_attentions.", true, true, {}, {}},
+             {"cross", "cross_attentions.", true, false, {}, {}}};
+  for (size_t i = 0; i < entry.num_outputs; ++i) {
+    TRANSOM_ASSIGN(transom_argument_info result,
+                   getArgument(model, entryName, entry.num_inputs + i));
+    const std::string name = result.name;
+    for (Kind &kind : kinds) {
+      if (name.rfind(kind.results, 0) != 0)
+        continue;
+      kind.layers[std::stol(name.substr(strlen(kind.results)))] = i;
+      // Its dimensions are the batch, the heads, the queries and the keys.
+      const size_t heads = std::stoul(result.dims[1]);
+      for (size_t head = kind.heads.size(); head < heads; ++head)
+        kind.heads.push_back(compiled.empty() ? int64_t(head) : compiled[head]);
+    }
   }
-  for (size_t i = 0; i < heads; ++i)
-    kind.heads.push_back(compiled.empty() ? int64_t(i) : compiled[i]);
+  return Result<std::vector<Kind>>(std::move(kinds));
 }
 
 /// The numbers that a list selects of those that some kind has; all for an
@@ -160,77 +187,112 @@ static Result<std::vector<int64_t>> select(const std::string &flag,
   return chosen;
 }
 
-/// The chosen layers and heads of one kind.
-static Result<AttentionGroup> makeGroup(const Kind &kind,
-                                        const Selection &selection) {
-  AttentionGroup group;
-  group.name = kind.name;
-  group.queries = kind.queries->labels;
-  group.keys = kind.keys->labels;
-  for (int64_t layer : selection.layers)
-    if (kind.layers.count(layer))
-      group.layers.push_back(uint32_t(layer));
-  std::vector<size_t> places; // of the heads in a tensor
-  for (size_t i = 0; i < kind.heads.size(); ++i)
-    if (std::binary_search(selection.heads.begin(), selection.heads.end(),
-                           kind.heads[i])) {
-      places.push_back(i);
-      group.heads.push_back(uint32_t(kind.heads[i]));
-    }
-  const size_t size = group.getMatrixSize();
-  for (uint32_t layer : group.layers)
-    for (size_t place : places) {
-      const transom_tensor &tensor = *kind.layers.at(layer);
-      if (place >= size_t(tensor.shape[1]))
-        return unsupported("layers with different numbers of heads are not "
-                           "supported; choose some with '--layers'");
-      const auto *matrix =
-          static_cast<const float *>(tensor.data) + place * size;
-      group.weights.insert(group.weights.end(), matrix, matrix + size);
-    }
-  return Result<AttentionGroup>(std::move(group));
-}
-
-/// The groups of all kinds that have some of what is chosen.
-static Result<std::vector<AttentionGroup>>
-makeGroups(const std::vector<Kind> &kinds, const AttentionChoice &choice) {
+/// What is chosen of all kinds that have some of it.
+static Result<std::vector<ChosenKind>> choose(const std::vector<Kind> &kinds,
+                                              const AttentionChoice &choice) {
+  auto isAsked = [&](const Kind &kind) {
+    return choice.kind.empty() || choice.kind == kind.name;
+  };
   std::set<int64_t> layers, heads;
-  for (const Kind &kind : kinds) {
-    for (const auto &[layer, tensor] : kind.layers)
-      layers.insert(layer);
-    heads.insert(kind.heads.begin(), kind.heads.end());
-  }
+  for (const Kind &kind : kinds)
+    if (isAsked(kind)) {
+      for (const auto &[layer, result] : kind.layers)
+        layers.insert(layer);
+      heads.insert(kind.heads.begin(), kind.heads.end());
+    }
+  if (layers.empty())
+    return usageError("the model was compiled without the layers and heads of "
+                      "'" +
+                      choice.kind + "' attention");
   Selection selection;
   TRANSOM_ASSIGN(selection.layers,
                  select(choice.flagPrefix + "layers", choice.layers, layers));
   TRANSOM_ASSIGN(selection.heads,
                  select(choice.flagPrefix + "heads", choice.heads, heads));
-  std::vector<AttentionGroup> groups;
+  std::vector<ChosenKind> all;
   for (const Kind &kind : kinds) {
-    TRANSOM_ASSIGN(AttentionGroup group, makeGroup(kind, selection));
-    if (!group.layers.empty() && !group.heads.empty())
-      groups.push_back(std::move(group));
+    ChosenKind chosen{&kind, {}, {}};
+    for (int64_t layer : selection.layers)
+      if (kind.layers.count(layer))
+        chosen.layers.push_back(layer);
+    for (size_t i = 0; i < kind.heads.size(); ++i)
+      if (std::binary_search(selection.heads.begin(), selection.heads.end(),
+                             kind.heads[i]))
+        chosen.places.push_back(i);
+    if (isAsked(kind) && !chosen.layers.empty() && !chosen.places.empty())
+      all.push_back(std::move(chosen));
   }
-  if (groups.empty())
+  if (all.empty())
     return usageError("no kind of attention has both the layers '" +
                       choice.layers + "' and the heads '" + choice.heads + "'");
-  return Result<std::vector<AttentionGroup>>(std::move(groups));
+  return Result<std::vector<ChosenKind>>(std::move(all));
 }
 
-/// The heads that the model was compiled with; none for all.
-static Result<std::vector<int64_t>>
-getCompiledHeads(const transom_model *model) {
-  TRANSOM_ASSIGN(Manifest manifest, getManifest(model));
-  for (const auto &[flag, value] : manifest.options)
-    if (flag == "attention-heads")
-      return parseNumberList("--attention-heads", value);
-  return std::vector<int64_t>();
+Result<void> tools::checkAttentionChoice(const transom_model *model,
+                                         const AttentionChoice &choice) {
+  TRANSOM_ASSIGN(std::vector<Kind> kinds, findKinds(model));
+  if (Result<std::vector<ChosenKind>> chosen = choose(kinds, choice); !chosen)
+    return chosen.takeError();
+  return {};
 }
 
-/// Makes sure that the session holds inputs of these lengths.
+/// The chosen layers and heads of one kind, for one row of the batch. Its
+/// tokens are the first of those that the results have.
+static Result<AttentionGroup>
+makeGroup(const ChosenKind &chosen, const AttentionTokens &tokens, size_t row,
+          const std::vector<transom_tensor> &results) {
+  const Kind &kind = *chosen.kind;
+  AttentionGroup group;
+  group.name = kind.name;
+  group.queries = (kind.ofDecoder ? tokens.decoder : tokens.source)->labels;
+  group.keys = (kind.toDecoder ? tokens.decoder : tokens.source)->labels;
+  for (int64_t layer : chosen.layers)
+    group.layers.push_back(uint32_t(layer));
+  for (size_t place : chosen.places)
+    group.heads.push_back(uint32_t(kind.heads[place]));
+  group.weights.reserve(chosen.layers.size() * chosen.places.size() *
+                        group.getMatrixSize());
+  for (int64_t layer : chosen.layers) {
+    const transom_tensor &tensor = results[kind.layers.at(layer)];
+    const auto heads = size_t(tensor.shape[1]),
+               queries = size_t(tensor.shape[2]),
+               keys = size_t(tensor.shape[3]);
+    for (size_t place : chosen.places) {
+      if (place >= heads)
+        return unsupported("layers with different numbers of heads are not "
+                           "supported; choose some with '--layers'");
+      const float *weights = static_cast<const float *>(tensor.data) +
+                             (row * heads + place) * queries * keys;
+      for (size_t query = 0; query < group.queries.size(); ++query)
+        group.weights.insert(group.weights.end(), weights + query * keys,
+                             weights + query * keys + group.keys.size());
+    }
+  }
+  return Result<AttentionGroup>(std::move(group));
+}
+
+/// Rows of ids as one argument: shorter rows are filled with `fill`, or with
+/// their last id where it is not given.
+static std::vector<int64_t>
+makeRows(const std::vector<const std::vector<int64_t> *> &rows,
+         std::optional<int64_t> fill = {}) {
+  size_t longest = 0;
+  for (const std::vector<int64_t> *row : rows)
+    longest = std::max(longest, row->size());
+  std::vector<int64_t> values;
+  for (const std::vector<int64_t> *row : rows) {
+    values.insert(values.end(), row->begin(), row->end());
+    values.resize(values.size() + longest - row->size(),
+                  fill.value_or(row->empty() ? 0 : row->back()));
+  }
+  return values;
+}
+
+/// Makes sure that the session holds inputs of these sizes.
 Result<void>
 AttentionRunner::prepare(const std::vector<transom_tensor> &inputs) {
-  bool fits = bool(session);
+  bool fits = session && inputs.front().shape[0] <= rows;
+  rows = std::max(rows, inputs.front().shape[0]);
   lengths.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     fits = fits && inputs[i].shape[1] <= lengths[i];
@@ -241,31 +303,59 @@ AttentionRunner::prepare(const std::vector<transom_tensor> &inputs) {
   std::vector<std::vector<int64_t>> values;
   std::vector<transom_tensor> largest;
   for (size_t i = 0; i < inputs.size(); ++i)
-    values.emplace_back(size_t(lengths[i]));
+    values.emplace_back(size_t(rows * lengths[i]));
   for (size_t i = 0; i < inputs.size(); ++i)
-    largest.push_back(makeArgument(inputs[i].name, values[i]));
+    largest.push_back(makeArgument(inputs[i].name, rows, values[i]));
   session.reset();
   TRANSOM_ASSIGN(session, sessionFor(model, entryName, largest, threads));
   return {};
 }
 
-Result<std::vector<AttentionGroup>>
-AttentionRunner::run(const TokenSequence &source, const TokenSequence *decoder,
+Result<std::vector<std::vector<AttentionGroup>>>
+AttentionRunner::run(const std::vector<AttentionTokens> &batch,
                      const AttentionChoice &choice) {
-  // Arguments are read only; the C API has one type for those and results.
-  TokenSequence text = source, target;
-  std::vector<transom_tensor> inputs = {makeArgument("input_ids", text.ids)};
-  if (hasArgument(model, "token_type_ids"))
-    inputs.push_back(makeArgument("token_type_ids", text.types));
-  std::vector<Kind> kinds = {{"self", "attentions", &source, &source, {}, {}}};
-  if (decoder) {
-    target = *decoder;
-    inputs.push_back(makeArgument("decoder_input_ids", target.ids));
-    kinds = {{"encoder", "encoder_attentions", &source, &source, {}, {}},
-             {"decoder", "decoder_attentions", decoder, decoder, {}, {}},
-             {"cross", "cross_attentions", decoder, &source, {}, {}}};
-  }
+  TRANSOM_ASSIGN(std::vector<Kind> kinds, findKinds(model));
+  TRANSOM_ASSIGN(std::vector<ChosenKind> chosen, choose(kinds, choice));
 
+  // Shorter sources get padding that the mask hides. What follows the tokens of
+  // a decoder does not reach them.
+  std::vector<const std::vector<int64_t> *> ids, types, targets;
+  std::vector<std::vector<int64_t>> ones;
+  for (const AttentionTokens &tokens : batch) {
+    ids.push_back(&tokens.source->ids);
+    types.push_back(&tokens.source->types);
+    ones.emplace_back(tokens.source->ids.size(), 1);
+    if (tokens.decoder)
+      targets.push_back(&tokens.decoder->ids);
+  }
+  std::vector<const std::vector<int64_t> *> isToken;
+  for (const std::vector<int64_t> &row : ones)
+    isToken.push_back(&row);
+  std::vector<std::pair<const char *, std::vector<int64_t>>> values;
+  values.emplace_back("input_ids", makeRows(ids));
+  if (batch.size() > 1)
+    values.emplace_back("attention_mask", makeRows(isToken, 0));
+  if (hasArgument(model, "token_type_ids"))
+    values.emplace_back("token_type_ids", makeRows(types));
+  if (!targets.empty())
+    values.emplace_back("decoder_input_ids", makeRows(targets));
+  std::vector<transom_tensor> inputs;
+  for (auto &[name, numbers] : values)
+    inputs.push_back(makeArgument(name, int64_t(batch.size()), numbers));
+  TRANSOM_ASSIGN(OutputTensors outputs, runInputs(inputs));
+
+  std::vector<std::vector<AttentionGroup>> groups(batch.size());
+  for (size_t row = 0; row < batch.size(); ++row)
+    for (const ChosenKind &kind : chosen) {
+      TRANSOM_ASSIGN(AttentionGroup group,
+                     makeGroup(kind, batch[row], row, outputs.tensors()));
+      groups[row].push_back(std::move(group));
+    }
+  return Result<std::vector<std::vector<AttentionGroup>>>(std::move(groups));
+}
+
+Result<OutputTensors>
+AttentionRunner::runInputs(const std::vector<transom_tensor> &inputs) {
   TRANSOM_TRY(prepare(inputs));
   const CancelOnSignal signals(session.get());
   OutputTensors outputs;
@@ -275,8 +365,5 @@ AttentionRunner::run(const TokenSequence &source, const TokenSequence *decoder,
           outputs.tensors().data(), outputs.tensors().size()));
       !ran)
     return signals.explain(ran.takeError());
-  TRANSOM_ASSIGN(std::vector<int64_t> heads, getCompiledHeads(model));
-  for (Kind &kind : kinds)
-    findWeights(outputs.tensors(), heads, kind);
-  return makeGroups(kinds, choice);
+  return Result<OutputTensors>(std::move(outputs));
 }

@@ -4,6 +4,7 @@
 // Runs the entry `attention` of a model that was compiled with --attention.
 #pragma once
 #include "tools/commands/Models.h"
+#include "tools/commands/Tensors.h"
 #include "tools/commands/attention/Alignment.h"
 
 namespace transom::tools {
@@ -20,11 +21,25 @@ struct TokenSequence {
 struct AttentionChoice {
   std::string layers, heads;
   std::string flagPrefix = "--"; ///< of the flags, before `layers` and `heads`
+  std::string kind;              ///< the only one, such as `cross`; empty: all
 };
+
+/// The tokens of one row of a batch: of a text, or of a source and what the
+/// decoder reads, which is what `takesTarget` asks for; else null.
+struct AttentionTokens {
+  const TokenSequence *source, *decoder;
+};
+
+/// The rows of a batch that the entry takes at most.
+inline constexpr size_t largestAttentionBatch = 4;
 
 /// `Usage` unless the model has the entry.
 Result<void> checkAttentionEntry(const transom_model *model,
                                  const std::string &path);
+
+/// `Usage` unless the entry has the chosen layers and heads.
+Result<void> checkAttentionChoice(const transom_model *model,
+                                  const AttentionChoice &choice);
 
 /// True for an encoder-decoder, whose weights are those of a source and a
 /// target.
@@ -52,21 +67,23 @@ public:
   AttentionRunner(const transom_model *model, unsigned threads)
       : model(model), threads(threads) {}
 
-  /// The weights of the chosen layers and heads: of one text, or of a source
-  /// and what the decoder reads, which is what `takesTarget` asks for. Kinds of
+  /// The weights of the chosen layers and heads, for each row. Kinds of
   /// attention that have none of the chosen layers are left out. `Usage` where
-  /// no kind has them.
-  Result<std::vector<AttentionGroup>> run(const TokenSequence &source,
-                                          const TokenSequence *decoder,
-                                          const AttentionChoice &choice);
+  /// no kind has them. Several rows, at most `largestAttentionBatch`, are those
+  /// of an encoder or of an encoder-decoder.
+  Result<std::vector<std::vector<AttentionGroup>>>
+  run(const std::vector<AttentionTokens> &batch, const AttentionChoice &choice);
 
 private:
   Result<void> prepare(const std::vector<transom_tensor> &inputs);
+  Result<OutputTensors> runInputs(const std::vector<transom_tensor> &inputs);
 
   const transom_model *model;
   unsigned threads;
   SessionPtr session;
-  std::vector<int64_t> lengths; ///< of the inputs that the session is made for
+  /// Of the inputs that the session is made for.
+  int64_t rows = 0;
+  std::vector<int64_t> lengths;
 };
 
 } // namespace transom::tools

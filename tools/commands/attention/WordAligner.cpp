@@ -52,43 +52,84 @@ Result<WordAligner> WordAligner::create(const transom_model *model,
                        "; supported: encoder-decoders");
   if (!start)
     return getStartToken(model).takeError();
-  return WordAligner(model, flags.choice, *start, threads);
+  AttentionChoice choice = flags.choice;
+  choice.kind = "cross";
+  TRANSOM_TRY(checkAttentionChoice(model, choice));
+  return WordAligner(model, choice, *start, threads);
 }
 
-Result<Alignment> WordAligner::align(const std::string &text,
-                                     const std::vector<transom_token> &tokens,
-                                     const std::vector<int64_t> &ids) {
-  TokenSequence source, target;
-  for (const transom_token &token : tokens) {
-    source.ids.push_back(token.id);
-    source.labels.emplace_back();
+/// The tokens of a source and the words of both.
+Result<WordAligner::Prepared>
+WordAligner::prepare(const AlignmentTask &task) const {
+  Prepared prepared;
+  TokenSequence target;
+  for (const transom_token &token : *task.tokens) {
+    prepared.source.ids.push_back(token.id);
+    prepared.source.labels.emplace_back();
     const TextSpan span{size_t(token.begin), size_t(token.end)};
-    source.spans.push_back(token.special ? TextSpan() : span);
+    prepared.source.spans.push_back(token.special ? TextSpan() : span);
   }
-  TRANSOM_ASSIGN(std::string made, detokenize(model, ids, true));
-  TRANSOM_ASSIGN(target.spans, findSpans(model, ids));
-  target.ids = ids;
-  target.labels.resize(ids.size());
-  const TokenWords sourceWords = findWords(text, source.spans),
-                   targetWords = findWords(made, target.spans);
-  if (ids.empty())
-    return Alignment{sourceWords.words, targetWords.words, {}};
-
-  TRANSOM_ASSIGN(TokenSequence decoder, getDecoderInput(model, start, target));
-  TRANSOM_ASSIGN(std::vector<AttentionGroup> groups,
-                 runner.run(source, &decoder, choice));
-  if (groups.back().name != "cross")
-    return usageError("words are aligned by layers and heads of the decoder");
-  return alignWords(groups.back(), sourceWords, targetWords);
+  TRANSOM_ASSIGN(std::string made, detokenize(model, task.ids, true));
+  TRANSOM_ASSIGN(target.spans, findSpans(model, task.ids));
+  target.ids = task.ids;
+  target.labels.resize(task.ids.size());
+  prepared.sourceWords = findWords(*task.text, prepared.source.spans);
+  prepared.targetWords = findWords(made, target.spans);
+  if (!task.ids.empty()) {
+    TRANSOM_ASSIGN(prepared.decoder, getDecoderInput(model, start, target));
+  }
+  return Result<Prepared>(std::move(prepared));
 }
 
-Result<Alignment> WordAligner::align(const std::string &text,
-                                     const std::vector<transom_token> &tokens,
-                                     std::vector<int64_t> prefix,
-                                     const transom_continuation &continuation) {
-  prefix.insert(prefix.end(), continuation.ids,
-                continuation.ids + continuation.num_ids);
-  return align(text, tokens, prefix);
+Result<void> WordAligner::align(const std::vector<AlignmentTask *> &tasks) {
+  // A target without tokens has no words.
+  std::vector<Prepared> all;
+  std::vector<AlignmentTask *> left;
+  for (AlignmentTask *task : tasks) {
+    TRANSOM_ASSIGN(Prepared prepared, prepare(*task));
+    if (task->ids.empty()) {
+      task->result =
+          Alignment{prepared.sourceWords.words, prepared.targetWords.words, {}};
+      continue;
+    }
+    all.push_back(std::move(prepared));
+    left.push_back(task);
+  }
+  std::vector<AttentionTokens> batch;
+  for (const Prepared &prepared : all)
+    batch.push_back({&prepared.source, &prepared.decoder});
+  if (batch.empty())
+    return {};
+
+  // The entry takes fewer tokens than others: find those that are too many.
+  Result<std::vector<std::vector<AttentionGroup>>> groups =
+      runner.run(batch, choice);
+  if (!groups && groups.error().status != Status::Limit)
+    return groups.takeError();
+  if (!groups && batch.size() == 1) {
+    left.front()->error = groups.takeError();
+    return {};
+  }
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (groups)
+      left[i]->result = alignWords((*groups)[i].back(), all[i].sourceWords,
+                                   all[i].targetWords);
+    else
+      TRANSOM_TRY(align({left[i]}));
+  }
+  return {};
+}
+
+Result<void> WordAligner::alignAll(std::vector<AlignmentTask> &tasks) {
+  std::vector<AlignmentTask *> batch;
+  for (AlignmentTask &task : tasks) {
+    batch.push_back(&task);
+    if (batch.size() < largestAttentionBatch && &task != &tasks.back())
+      continue;
+    TRANSOM_TRY(align(batch));
+    batch.clear();
+  }
+  return {};
 }
 
 std::string tools::formatPairs(const std::vector<WordPair> &pairs) {
